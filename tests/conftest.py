@@ -2,13 +2,18 @@
 
 import gc
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import certifi
 import pytest
 from hypothesis import settings
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.util import LRUCache
 
 import tests.clock  # noqa: F401  before the bot, whose clock is set there
 from tests.postgres import OwnPostgres, own_postgres, shared_postgres
@@ -28,6 +33,9 @@ def pytest_configure(config):
     settings.register_profile("long", max_examples=1_000, deadline=None)
     settings.load_profile("suite")
     config.pluginmanager.register(Ledger())
+    # Else each worker and each bot that a test starts compiles every module anew.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -79,6 +87,22 @@ def one_authority(tmp_path_factory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("SSL_CERT_FILE", str(file))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def statements_compiled_once() -> Iterator[None]:
+    """A bot has engines of its own, and would compile each statement anew: half of the time of a short life."""
+    compiled: LRUCache[Any, Any] = LRUCache(4_000)
+
+    def share(connection: Connection) -> None:
+        connection.execution_options(compiled_cache=compiled)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(SQLiteDialect_pysqlite, "__eq__", lambda one, other: type(one) is type(other))
+        patched.setattr(SQLiteDialect_pysqlite, "__hash__", lambda one: hash(type(one)))
+        event.listen(Engine, "engine_connect", share)
+        yield
+        event.remove(Engine, "engine_connect", share)
 
 
 @pytest.fixture(scope="session")

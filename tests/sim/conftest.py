@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 import structlog
-from sqlalchemy import Connection, Engine, event
-from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
-from sqlalchemy.util import LRUCache
 
 from tests.sim.ports import Died
 from tests.sim.virtual_time import VirtualLoop, set_wall_clock
@@ -31,22 +28,6 @@ def template(tmp_path_factory) -> Callable[[Sequence[SoakChannel]], Path]:
         return file if file.exists() else make_template(file, channels)
 
     return made
-
-
-@pytest.fixture(autouse=True, scope="session")
-def statements_compiled_once() -> Iterator[None]:
-    """Each life has engines of its own, and would compile each statement anew: half of the life's time."""
-    compiled: LRUCache[Any, Any] = LRUCache(2_000)
-
-    def share(connection: Connection) -> None:
-        connection.execution_options(compiled_cache=compiled)
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(SQLiteDialect_pysqlite, "__eq__", lambda one, other: type(one) is type(other))
-        patched.setattr(SQLiteDialect_pysqlite, "__hash__", lambda one: hash(type(one)))
-        event.listen(Engine, "engine_connect", share)
-        yield
-        event.remove(Engine, "engine_connect", share)
 
 
 @pytest.fixture(autouse=True)

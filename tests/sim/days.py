@@ -14,8 +14,7 @@ from sandbox.slack import failures
 from sandbox.slack.arguments import Arguments
 from sandbox.slack.failures import Failure
 from tests.clock import START
-from tests.sim.choosing import ACK, ChoosingOracle, button_in, choosing_channels
-from tests.sim.people import Choice, PeoplesChannel
+from tests.sim.people import ACK, Choice, ChoosingOracle, PeoplesChannel, button_in, choosing_channels
 from tests.sim.world import BOT, World
 from tests.soak.databases import SUBSCRIBER
 from tests.soak.racing import BOTH, Delivery, Races, SoakChannel

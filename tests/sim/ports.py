@@ -124,7 +124,7 @@ class _Answer:
     async def __aenter__(self) -> Self:
         try:
             self._response = await self._sending
-        except ConnectionResetError:
+        except httpx.RemoteProtocolError:
             raise aiohttp.ServerDisconnectedError from None
         self.status, self.headers = self._response.status_code, self._response.headers
         self.content_type = self.headers.get("content-type", "").partition(";")[0]

@@ -1,5 +1,7 @@
 """Whatever happens, each event is told once in each channel that asked, in order, and soon after all is well."""
 
+from itertools import count
+from random import Random
 from typing import Any
 
 import pytest
@@ -7,7 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sandbox.slack import failures
+from tests.clock import START
 from tests.sim.days import ALWAYS, CALL, EDIT, EDIT_REFUSED, KINDS, POST, VERY_LATE, Day
+from tests.sim.world import KILLED, World
+from tests.soak.oracle import Verdict
+from tests.soak.racing import Races, SoakChannel
 
 SLACK, PEOPLE, CHOICES = KINDS
 AT_ONCE_S = 0.2
@@ -120,3 +126,65 @@ def test_calm_day_is_told_at_once_and_abandonments_first_and_nothing_twice(make_
 def test_each_event_is_told_once_in_order_whatever_happens(kind, data, make_world):
     happenings = data.draw(st.lists(st.one_of(*ALWAYS, *KINDS[kind].happenings), min_size=12, max_size=16))
     assert lived(make_world, kind, happenings) == []
+
+
+# The bot dies at each failpoint of a short day, once at each
+
+
+PARTS = 4
+"""For as many workers."""
+
+AT_LEAST = 60
+"""Failpoints of the day."""
+
+CHANNELS = (SoakChannel("CALL", ("*",)),)
+
+
+async def live_a_day(world: World, die_at: int | None) -> Verdict:
+    """A correction, a refreshed result, and a result that an abandonment contradicts, close to each other."""
+    world.slack.history_lag_s = 0.4
+    await world.begin(die_at)
+    races = Races(Random(3), now=START, regions=("R0", "R1"))
+    for story in (races.corrected(), races.mended(), races.contradicted()):
+        for delivery in story:
+            await world.deliver(delivery)
+            await world.passes(0.7)
+    await world.passes(5.0)
+    return await world.finish()
+
+
+def lived_until(world: World, die_at: int | None) -> Verdict:
+    return world.loop.run_until_complete(live_a_day(world, die_at))
+
+
+@pytest.mark.parametrize("die_at", range(5, AT_LEAST, 11))
+def test_death_at_some_failpoint_loses_and_doubles_nothing(die_at, make_world):
+    world = make_world(die_at, CHANNELS)
+    assert lived_until(world, die_at).problems == []
+    assert world.ends[0] != KILLED
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_death_at_each_failpoint_loses_and_doubles_nothing(part, make_world):
+    places = []
+    for die_at in count(part + 1, PARTS):
+        world = make_world(die_at, CHANNELS)
+        verdict = lived_until(world, die_at)
+        assert verdict.problems == [], world.ends
+        if world.ends[0] == KILLED:
+            # Every place lies behind the first life.
+            break
+        places.append(world.ends[0])
+    assert len(places) >= AT_LEAST // PARTS
+
+
+def test_same_seed_is_the_same_day(make_world):
+    """Or the k-th failpoint would not be the k-th of the next life."""
+    days = []
+    for _ in range(2):
+        world = make_world(1, CHANNELS)
+        lived_until(world, 40)
+        days.append((world.ends, [(call.method, call.at, call.arguments) for call in world.slack.calls]))
+    assert days[0] == days[1]

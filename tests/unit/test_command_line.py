@@ -1,12 +1,28 @@
-"""The words of the command line: each command has help, and wrong words end with exit code 2 without settings."""
+"""The command line: each command has help, and wrong words end with exit code 2 without settings."""
 
 import re
+import stat
+from datetime import UTC, datetime
 from importlib.metadata import version
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from bot.channels.filters import ALL_REGIONS, ChannelFilter, meaningful
+from bot.channels.watches import WatchedName
+from bot.cli.init_command import ASKED, ask_all, problem_with
+from bot.cli.init_command import read as read_env
 from bot.cli.main import Event, app
+from bot.cli.subscribe_command import come_twice
+from bot.db.tables import WatchKind, WebhookSubscriptionRow
+from bot.errors import SettingsError, SubscriptionFileWrong
+from bot.events.event import EventKind, Topic
+from bot.events.races import Course
+from bot.operations.subscription_file import LONGEST_WORD, as_data, as_json, as_yaml, read
+from bot.settings import load_settings
 
 WRONG_WORDS = {
     (): ["Usage:", "subscribe"],
@@ -59,3 +75,310 @@ def test_every_command_explains_itself_without_settings(run):
 
 def test_version_is_that_of_the_package(run):
     assert run("--version").stdout == f"racing-bot {version('racing-bot')}\n"
+
+
+# A file of subscriptions: what is written is read back, and what is wrong is told with its place
+
+
+WORDS = st.text(
+    st.characters(exclude_categories=["C", "Z"]) | st.sampled_from(" :#-[]{}'\"&*!|>%@`,?"), min_size=1, max_size=30
+).filter(lambda word: word.strip() == word and word not in {"all", ALL_REGIONS} and word.isprintable())
+COURSES = st.builds(Course, name=WORDS, course_id=st.none() | WORDS, country=st.none() | WORDS)
+IDS = st.from_regex(r"[CGD][A-Z0-9]{1,10}", fullmatch=True)
+
+
+@st.composite
+def filters(draw):
+    names = draw(st.lists(COURSES, max_size=4, unique_by=(lambda one: one.name, lambda one: one.course_id or one.name)))
+    cut = draw(st.integers(0, len(names)))
+    chosen = ChannelFilter(
+        region=draw(WORDS | st.sampled_from([ALL_REGIONS, "NO", "yes", "1", "null", "~", "2026-11-22"])),
+        topics=draw(st.frozensets(st.sampled_from(Topic), min_size=1)),
+        courses=tuple(names[:cut]),
+        not_courses=tuple(names[cut:]),
+        mentions=draw(st.sampled_from([(), ("here",), ("U1", "S1", "here")])),
+    )
+    return meaningful(chosen)
+
+
+@given(st.dictionaries(IDS, st.lists(filters(), min_size=1, max_size=3, unique_by=lambda one: one.region), max_size=4))
+def test_what_is_written_is_read_back(channels):
+    there = [(channel_id, chosen) for channel_id, some in channels.items() for chosen in some]
+    for text in (as_yaml(as_data(there)), as_json(as_data(there))):
+        found = {(channel_id, chosen.region): chosen for channel_id, chosen in read(text).subscriptions}
+        assert found == {(channel_id, chosen.region): chosen for channel_id, chosen in there}
+
+
+def problems(text):
+    with pytest.raises(SubscriptionFileWrong) as refused:
+        read(text)
+    return refused.value.problems
+
+
+GOOD = """version: 1
+channels:
+  C1:
+  - region: NO
+    topics: [results]
+"""
+
+
+def test_norway_is_no_truth_value():
+    ((_, chosen),) = read(GOOD).subscriptions
+    assert chosen.region == "NO"
+
+
+def test_all_problems_are_told_at_once_with_their_places():
+    text = """version: 2
+chanels: {}
+channels:
+  gb-racing:
+  - region: GB
+    topics: [result, abandonments]
+    only: [Ascot, {country: GB}, {town: York}]
+    mentions: ["@here"]
+  C1:
+  - topics: results
+    region: [GB]
+  - region: IRE
+    topics: []
+  - {region: GB, topics: [results], only: [Ascot], except: [Ascot]}
+  C2:
+  - {region: all, topics: [results]}
+  - {region: all, topics: [racecards]}
+watches:
+  C1: {horse: ["()", .], hors: [x]}
+"""
+    assert problems(text) == (
+        "version: Input should be '1'",
+        "channels.gb-racing: gb-racing is no channel id, such as C0123456789",
+        "channels.gb-racing.0.topics.0: result is no topic; topics are results, abandonments, racecards",
+        "channels.gb-racing.0.only.1: a course needs a name or an id",
+        "channels.gb-racing.0.only.2: town is unknown; known are name, id, country",
+        "channels.gb-racing.0.mentions.0: @here is no mention: give here, or the id of a person or of a user group",
+        "channels.C1.0.region: must be a word",
+        "channels.C1.0.topics: must be a list",
+        "channels.C1.1: topics are missing",
+        "channels.C1.2: Ascot is in `only` and in `except`",
+        "channels.C2: the region all stands twice",
+        "watches.C1.horse.1: . is no name",
+        "watches.C1.hors: Input should be 'horse', 'trainer' or 'jockey'",
+        "chanels: is unknown; known are version, channels, watches",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "must have names"),
+        ("- 1", "must have names"),
+        ("version: 1\nchannels: [", "line 2: no YAML"),
+        ("version: 1\nchannels: {}\n---\nversion: 1", "line 3: no YAML"),
+        ("channels: {}", "version: is missing"),
+        ("version: 1", "channels: is missing"),
+        ("version: 1\nchannels:\n  C1: {region: GB}", "C1: must be a list"),
+        ("version: 1\nchannels: {C1: [], C1: []}", "a name stands twice"),
+        ("version: 1\nchannels: *nowhere", "line 2: no YAML"),
+        (GOOD + '  - {region: "a\\0b", topics: [results]}', "C1.1.region: is too long, or has characters"),
+        (GOOD + f"  - {{region: {'x' * (LONGEST_WORD + 1)}, topics: [results]}}", "C1.1.region: is too long"),
+        (
+            GOOD + "  - {region: GB, topics: [results], paused: yes}",
+            "C1.1.paused: is unknown; known are region",
+        ),
+        ("\x00", "no YAML"),
+        ("[" * 5_000, "no YAML"),
+    ],
+)
+def test_file_that_is_wrong_is_refused_with_the_place(text, told):
+    assert told in problems(text)[0]
+
+
+def test_aliases_cost_nothing():
+    lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 40))]
+    assert len(problems("\n".join(lines))) > 1
+
+
+def test_empty_channels_are_no_subscriptions():
+    assert read("version: 1\nchannels:\n").subscriptions == []
+    assert read("version: 1\nchannels: {C1: [], C2: }\n").subscriptions == []
+
+
+def test_watches_are_read_as_written_and_a_file_may_say_nothing_of_watches():
+    there = [("C1", WatchedName(WatchKind.HORSE, "No (IRE)")), ("C1", WatchedName(WatchKind.JOCKEY, "R. Moore"))]
+    for text in (as_yaml(as_data([], there)), as_json(as_data([], there))):
+        assert read(text).watches == there
+    assert read("version: 1\nchannels: {}").watches is None
+
+
+def test_exported_yaml_is_plain_to_read():
+    chosen = ChannelFilter(
+        region="GB",
+        topics=frozenset({Topic.RESULTS}),
+        courses=(Course(name="York"), Course(name="Ascot", course_id="cr_1")),
+    )
+    text = as_yaml(as_data([("C2", chosen), ("C1", chosen.model_copy(update={"region": ALL_REGIONS, "courses": ()}))]))
+    assert list(yaml.safe_load(text)["channels"]) == ["C1", "C2"]
+    assert "topics: [results]" in text
+    assert "{name: Ascot, id: cr_1}" in text
+    assert "region: all" in text
+
+
+# What would come twice with a further subscription of ours
+
+
+REGIONS = ["GB", "IRE", "FR"]
+EVENTS = st.lists(st.sampled_from([*EventKind]), min_size=1, unique=True)
+CHOICES = st.tuples(EVENTS, st.sampled_from([None, *REGIONS]))
+
+
+def delivered(events, region):
+    return {(event, one) for event in events for one in ([region] if region else REGIONS)}
+
+
+def row(number, events, region):
+    made = datetime(2026, 11, 20, tzinfo=UTC)
+    return WebhookSubscriptionRow(
+        id=number, url="https://a.example", events=",".join(events), region=region, created_at=made
+    )
+
+
+@given(st.lists(CHOICES, max_size=4), CHOICES)
+def test_subscriptions_that_deliver_some_of_the_new_one_are_found(live, new):
+    rows = [row(number, *choice) for number, choice in enumerate(live)]
+    expected = [number for number, choice in enumerate(live) if delivered(*choice) & delivered(*new)]
+    assert [one.id for one in come_twice(rows, *new)] == expected
+
+
+# What init asks, refuses and writes
+
+
+GIVEN = {
+    "RACING_API_URL": "https://racing.test/v1",
+    "RACING_API_KEY": "a-key",
+    "SLACK_BOT_TOKEN": "xoxb-1-abc",
+    "SLACK_SIGNING_SECRET": "0123456789abcdef",
+    "PUBLIC_URL": "https://racing-bot.test",
+    "ADMIN_CHANNEL": "C0ADMINS",
+    "ADMIN_USERS": "U0ALICE,U0BOB",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("RACING_API_URL", "https://api.example.com/v1", "placeholder, api.example.com"),
+        ("RACING_API_KEY", "<the key of your plan>", "placeholder, <"),
+        ("SLACK_BOT_TOKEN", "xoxb-…", "placeholder, …"),
+        ("ADMIN_CHANNEL", "C0123456789", "placeholder, C0123456789"),
+        ("SLACK_BOT_TOKEN", "xoxp-1-abc", "is a user token"),
+        ("PUBLIC_URL", "http://racing-bot.test", "https"),
+        ("ADMIN_CHANNEL", "#racing", "channel's id"),
+        ("ADMIN_USERS", "U0ALICE,bob", "number 2"),
+        ("RACING_API_KEY", "one\ntwo", "can't stand in a .env"),
+        ("RACING_API_KEY", "${HOME}", "can't stand in a .env"),
+    ],
+)
+def test_wrong_value_is_refused_by_its_name(name, value, words):
+    problem = problem_with(name, value)
+    assert problem is not None
+    assert problem.startswith(name)
+    assert words in problem
+
+
+def asked(typed):
+    """The values, and the problems told, where a person types so for each name."""
+    answers = {name: list(lines) for name, lines in typed.items()}
+    told: list[str] = []
+    given = ask_all(lambda one, kept: answers[one.name].pop(0) or kept, told.append, {"RACING_API_KEY": "kept"})
+    assert not any(answers.values())
+    return given, told
+
+
+def test_person_is_asked_again_until_a_value_is_right_and_enter_keeps_a_value():
+    typed = {name: [value] for name, value in GIVEN.items()}
+    given, told = asked(
+        typed
+        | {"RACING_API_URL": ["", "racing.test", GIVEN["RACING_API_URL"]], "RACING_API_KEY": [""], "ADMIN_USERS": [""]}
+    )
+    assert given == {name: value for name, value in GIVEN.items() if name != "ADMIN_USERS"} | {"RACING_API_KEY": "kept"}
+    assert [one.split()[0] for one in told] == ["RACING_API_URL", "RACING_API_URL"]
+
+
+def test_without_a_signing_secret_the_token_of_socket_mode_is_asked():
+    typed = {name: [value] for name, value in GIVEN.items()}
+    given, told = asked(typed | {"SLACK_SIGNING_SECRET": [""], "SLACK_APP_TOKEN": ["", "xapp-1-abc"]})
+    assert given["SLACK_APP_TOKEN"] == "xapp-1-abc"
+    assert told == ["SLACK_APP_TOKEN is needed."]
+
+
+def test_enter_throughout_keeps_every_value_of_the_file_before():
+    kept = GIVEN | {"SLACK_APP_TOKEN": "xapp-1-abc"}
+    assert ask_all(lambda _, before: before, pytest.fail, kept) == kept
+
+
+@pytest.fixture
+def init(tmp_path, monkeypatch):
+    """Runs `racing-bot init --from-env` in an empty folder with these values in the environment."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*options, **environment):
+        return CliRunner().invoke(
+            app, ["init", *options], env={**dict.fromkeys(one.name for one in ASKED), **environment}
+        )
+
+    return run
+
+
+def test_file_is_for_the_own_user_alone_is_read_by_the_bot_and_never_overwritten_unasked(init, tmp_path):
+    assert "racing-bot doctor" in init("--from-env", **GIVEN).output
+    path = tmp_path / ".env"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    settings = load_settings(str(path))
+    assert (settings.admin_users, settings.public_url) == (("U0ALICE", "U0BOB"), GIVEN["PUBLIC_URL"])
+    lines = path.read_text().splitlines()
+    assert [lines[at - 1][0] for at, line in enumerate(lines) if "=" in line and line[0] != "#"] == ["#"] * 9
+
+    written = path.read_text()
+    assert "Give --overwrite" in str(init("--from-env", **GIVEN).exception)
+    assert path.read_text() == written
+    path.write_text(f"{written}\nLOG_LEVEL=debug\nSLACK_APP_TOKEN=xapp-1-abc\n")
+    before = read_env(path.read_text())
+    assert init("--from-env", "--overwrite", RACING_API_KEY="new").exit_code == 0
+    assert read_env(path.read_text()) == {**before, "RACING_API_KEY": "new"}, "all that the environment lacks stays"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_lines_that_are_not_asked_for_stay_as_they_were_typed(init, tmp_path):
+    path = tmp_path / ".env"
+    lines = [
+        "DATABASE_URL='postgresql://u:pa ss #1@h/db'",
+        'export COMPOSE_FILE="${HOME}/a.yaml"',
+        "LOG_LEVEL=info  # now",
+    ]
+    path.write_text("\n\n".join(lines), encoding="utf-8-sig")
+    assert init("--from-env", "--overwrite", **GIVEN).exit_code == 0
+    assert [line for line in path.read_text().splitlines() if line in lines] == lines
+
+
+def test_kept_key_that_would_read_back_differently_is_refused_and_the_file_stays(init, tmp_path):
+    path = tmp_path / ".env"
+    path.write_text("POSTGRES_PASSWORD='pa ss #1'\n")
+    ended = init("--from-env", "--overwrite", **GIVEN).exception
+    assert isinstance(ended, SettingsError)
+    assert [one.split()[0] for one in ended.problems] == ["POSTGRES_PASSWORD"]
+    assert path.read_text() == "POSTGRES_PASSWORD='pa ss #1'\n"
+
+
+MISSING = dict.fromkeys(("RACING_API_URL", "SLACK_SIGNING_SECRET"))
+
+
+def test_every_missing_or_wrong_value_of_the_environment_is_named_and_nothing_is_written(init, tmp_path):
+    ended = init("--from-env", **GIVEN | MISSING | {"SLACK_BOT_TOKEN": "xoxb-…"}).exception
+    assert isinstance(ended, SettingsError)
+    assert [one.split()[0] for one in ended.problems] == ["SLACK_BOT_TOKEN", "RACING_API_URL", "SLACK_APP_TOKEN"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_terminal_and_without_the_environment_nothing_is_asked(init, tmp_path):
+    assert "--from-env" in str(init().exception)
+    assert list(tmp_path.iterdir()) == []

@@ -1,14 +1,22 @@
 """Where warnings go whose channel is closed: to the admins directly, each once, and to the channel again later."""
 
-import pytest
+from types import SimpleNamespace
 
+import pytest
+from sqlalchemy import select
+from sqlmodel import col
+
+from bot.channels import subscriptions
+from bot.db.tables import ChannelQueue
+from bot.operations.jobs.outbox_jobs import check_channels, expire_queue
 from bot.outbox.notices import Urgency
 from bot.settings import DoubtfulPosts
 from bot.slack.admin_check import AdminCheck
 from sandbox.slack import failures
 from sandbox.slack.failures import slack_error
 from tests.databases import on_both
-from tests.integration.pipeline.steps import fail, pause, turns, write
+from tests.integration.pipeline.racing_day import abandonment, result
+from tests.integration.pipeline.steps import close, fail, pause, turns, wait, write
 from tests.notice_levels import words_of
 
 ADMINS = ("UONE", "UTWO")
@@ -63,7 +71,7 @@ async def problem(pipeline):
     return await pipeline.database.read(pipeline.notices.problem) or ""
 
 
-def close(pipeline, how="is_archived"):
+def closes(pipeline, how="is_archived"):
     channel = pipeline.slack.channels["CADMIN"]
     if how == "is_archived":
         channel.is_archived = True
@@ -76,7 +84,7 @@ def close(pipeline, how="is_archived"):
 @pytest.mark.parametrize("how", CLOSED)
 async def test_warnings_that_wait_for_a_closed_channel_reach_each_admin_once(admins, how):
     await warn(admins, "a")
-    close(admins, how)
+    closes(admins, how)
     await warn(admins, *"bcd", post=False)
     await admins.post_all()
     await warn(admins, *"be")
@@ -86,7 +94,7 @@ async def test_warnings_that_wait_for_a_closed_channel_reach_each_admin_once(adm
 
 @pytest.mark.parametrize("how", CLOSED)
 async def test_channel_is_found_closed_before_anything_is_posted_there(admins, how):
-    close(admins, how)
+    closes(admins, how)
     assert [await check(admins) for _ in range(2)] == [True, True]
     assert how in await problem(admins)
     await warn(admins, "a")
@@ -97,7 +105,7 @@ async def test_channel_is_found_closed_before_anything_is_posted_there(admins, h
 
 @on_both
 async def test_channel_that_is_open_again_has_the_next_warning_and_no_old_one(admins):
-    close(admins)
+    closes(admins)
     await warn(admins, "a")
     admins.slack.channels["CADMIN"].is_archived = False
     for _ in range(2):
@@ -127,7 +135,7 @@ async def not_answered(pipeline):
 
 async def public(pipeline):
     """The bot is not in the channel, and may post there."""
-    close(pipeline, "not_in_channel")
+    closes(pipeline, "not_in_channel")
     pipeline.slack.scopes = frozenset(pipeline.slack.scopes) | {"chat:write.public"}
     assert await check(pipeline)
 
@@ -154,7 +162,7 @@ async def test_warning_that_is_refused_for_good_goes_to_admins_directly(admins):
 
 async def test_warning_waits_for_the_channel_where_nobody_else_can_be_told(pipeline):
     pipeline.notices.admin_users = ("UNOBODY",)
-    close(pipeline)
+    closes(pipeline)
     await warn(pipeline, *"ab")
     assert "UNOBODY" in await problem(pipeline)
     assert "stand in the log" in await problem(pipeline)
@@ -213,7 +221,7 @@ async def test_refusal_of_direct_messages_ends_with_a_post_that_is_taken(only_ad
 
 
 async def test_admin_who_refused_a_warning_is_tried_beside_those_who_take_warnings(admins):
-    close(admins)
+    closes(admins)
     assert await check(admins)
     await admins.post_all()
     fail(admins, post=[slack_error("messages_tab_disabled")])
@@ -221,3 +229,156 @@ async def test_admin_who_refused_a_warning_is_tried_beside_those_who_take_warnin
     assert sorted(warned_directly(admins)) == ["", "a"]
     await warn(admins, "b")
     assert sorted(warned_directly(admins)) == ["ab", "b"]
+
+
+# A channel that lets nobody post is tried again and again: one closing, told once, until a post is taken
+
+
+HOURS_KEPT = 72
+
+
+async def is_member(_channel_id):
+    return True
+
+
+class Restricted:
+    """CGB, in which nobody may post until `lift`, and to which GB is subscribed."""
+
+    def __init__(self, pipeline):
+        self.pipeline = pipeline
+        self.is_lifted = False
+        self.check = check_channels(
+            pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.poster.wake
+        ).run
+        pipeline.slack.failure_of = self._refused
+
+    def _refused(self, method, args):
+        is_refused = method == "chat.postMessage" and args.text("channel") == "CGB" and not self.is_lifted
+        return failures.slack_error("restricted_action") if is_refused else None
+
+    def lift(self):
+        self.is_lifted = True
+
+    async def told(self, *payloads):
+        for payload in payloads:
+            await self.pipeline.deliver(payload)
+        await turns(self.pipeline, 3)
+
+    async def tried(self, times):
+        for _ in range(times):
+            await wait(self.pipeline, 600)
+            await self.check()
+            await turns(self.pipeline, 3)
+
+    async def given_up(self):
+        """How many messages, after three days."""
+        await wait(self.pipeline, (HOURS_KEPT + 1) * 3_600)
+        return await expire_queue(self.pipeline.database, self.pipeline.notices, HOURS_KEPT, self.pipeline.clock).run()
+
+    async def state(self):
+        def read(session):
+            (row,) = subscriptions.of_channel(session, "CGB")
+            queue = select(ChannelQueue).where(col(ChannelQueue.channel_id) == "CGB")
+            return SimpleNamespace(subscription=row.state, since=session.execute(queue).scalar_one().state_since)
+
+        return await self.pipeline.database.read(read)
+
+    @property
+    def heard(self):
+        """By admins, and by the person who subscribed the channel."""
+        slack = self.pipeline.slack
+        return self.pipeline.texts("CADMIN"), self.pipeline.texts(slack.direct_message("UALICE").id)
+
+
+@pytest.fixture
+async def restricted(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    return Restricted(pipeline)
+
+
+async def test_closing_and_its_end_are_told_once_though_trials_find_nothing_to_post(restricted):
+    for number in range(3):
+        await restricted.told(result(f"rc_{number}"))
+        assert await restricted.given_up() == 1
+        # The first trials post the summary of what was given up; with nothing at all to post the subscriptions start.
+        await restricted.tried(3)
+    admins, creator = restricted.heard
+    assert [text for text in admins if "no longer lets" in text] == admins[:1]
+    for text in (admins[0], *creator):
+        assert "in channel <#CGB>" in text
+    assert "Subscribed by <@UALICE>" in admins[0]
+    assert len(creator) == 1
+    restricted.lift()
+    await restricted.tried(2)
+    await restricted.told(result("rc_9"))
+    admins, creator = restricted.heard
+    assert [text for text in [*admins, *creator] if "again" in text and "lets me post" in text] == [admins[-1]] * 2
+    assert len(creator) == 2
+    state = await restricted.state()
+    assert (state.subscription, state.since) == ("live", None)
+
+
+async def test_what_was_given_up_between_trials_is_counted_in_one_summary(restricted):
+    for number in range(3):
+        await restricted.told(result(f"rc_{number}"))
+        assert await restricted.given_up() == 1
+        await restricted.tried(1)
+    restricted.lift()
+    await restricted.tried(1)
+    (summary,) = restricted.pipeline.texts("CGB")
+    assert "3 messages had waited too long" in summary
+
+
+async def test_subscriptions_start_with_the_first_post_that_is_taken(restricted):
+    await restricted.told(abandonment())
+    await restricted.tried(2)
+    assert (await restricted.state()).subscription == "suspended"
+    restricted.lift()
+    await restricted.tried(1)
+    assert len(restricted.pipeline.texts("CGB")) == 1
+    assert (await restricted.state()).subscription == "live"
+
+
+async def test_channel_that_closes_once_more_after_a_post_is_told_anew(restricted):
+    restricted.lift()
+    pipeline = restricted.pipeline
+    listening = pipeline.channel_life()
+    for number in range(2):
+        await pipeline.slack.archive("CGB")
+        await listening.on_closed({"type": "channel_archive", "channel": "CGB"})
+        await pipeline.deliver(result(f"rc_{number}"))
+        await pipeline.slack.unarchive("CGB")
+        await listening.on_opened({"type": "channel_unarchive", "channel": "CGB"})
+        await turns(pipeline, 60)
+    admins, creator = restricted.heard
+    assert ["no longer" in text for text in admins] == [True, False, True, False]
+    assert len(creator) == 4
+
+
+async def test_summary_of_a_later_trial_says_what_came_since_the_one_before(restricted):
+    """One closing, two trials, each with a summary: nothing that waits goes into a summary that was taken back."""
+    for race_id in ("first", "second"):
+        await restricted.told(abandonment(race_id, course=f"Course of {race_id}"))
+        await wait(restricted.pipeline, 4 * 3_600)
+        await restricted.tried(1)
+    restricted.lift()
+    await restricted.tried(1)
+    (summary,) = restricted.pipeline.texts("CGB")
+    assert "Course of first" in summary
+    assert "Course of second" in summary
+    assert "queued" not in await restricted.pipeline.waiting()
+
+
+async def test_post_that_was_taken_before_the_closing_does_not_end_it(restricted):
+    restricted.lift()
+    pipeline = restricted.pipeline
+    pipeline.slack.script("chat.postMessage", [failures.drop_after()])
+    await pipeline.deliver(result())
+    await pipeline.post_all()
+    await close(pipeline, why="restricted_action")
+    await restricted.tried(1)
+    assert await pipeline.waiting() == {}
+    assert len(pipeline.texts("CGB")) == 1
+    assert (await restricted.state()).since is not None
+    admins, _ = restricted.heard
+    assert ["no longer" in text for text in admins] == [True]

@@ -1,14 +1,25 @@
 """The walk from cursor to cursor: where it goes on, where it starts again, and where it breaks."""
 
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.racedata.client.cursor_walk import MOST_EMPTY_PAGES, collect, joined, walk
 from bot.racedata.client.records import Meta, ServicePage
 from bot.racedata.client.service_errors import InvalidParam, OutsideWindow, ServiceFailure, WalkBroken
+from bot.racedata.race_walk import (
+    PageSeen,
+    Settled,
+    Start,
+    Walk,
+    after_page,
+    is_proven,
+    next_start,
+    read_at,
+)
 
 
 def page(data, **meta):
@@ -128,3 +139,191 @@ async def test_limits_8_walk_of_any_pages_ends_and_asks_for_no_cursor_twice(by_c
         assert last is None or not last.is_last
     fresh = pages.asked if start in by_cursor else pages.asked[1:]
     assert len(fresh) == len(set(fresh))
+
+
+# How far a walk of races tells of a day, and where the next walk begins
+
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TODAY = date(2026, 11, 20)
+FRESH_FOR = timedelta(minutes=15)
+
+
+def iso(offset):
+    return (TODAY + timedelta(days=offset)).isoformat()
+
+
+class List:
+    """A service's list, and a reader that follows the bookkeeping as bot.racedata.race_walk does."""
+
+    def __init__(self, races, page_size, *, newest_first):
+        self.races = set(races)
+        self.page_size = page_size
+        self.newest_first = newest_first
+        self.walk = Walk(limit=page_size)
+        self.known = set()
+        self.now = NOW
+
+    def page(self, cursor):
+        ordered = sorted(self.races, reverse=self.newest_first)
+        if cursor is not None:
+            after = tuple(cursor.split("/"))
+            ordered = [one for one in ordered if (one < after if self.newest_first else one > after)]
+        page = ordered[: self.page_size]
+        is_last = len(ordered) <= self.page_size
+        return page, None if is_last else "/".join(page[-1]), is_last
+
+    def read(self, day, pages):
+        """Whether the day is proven after at most so many pages."""
+        yesterday = (self.now.date() - timedelta(days=1)).isoformat()
+        fresh_since = self.now - FRESH_FOR
+        while pages and (start := next_start(self.walk, day, fresh_since)):
+            page, resume_at, is_last = self.page(start.cursor)
+            self.known.update(page)
+            seen = PageSeen(self.now, start.cursor, resume_at, is_last, [one[0] for one in page])
+            self.walk = after_page(self.walk, seen, yesterday, fresh_since)
+            pages -= 1
+        return is_proven(self.walk, day, fresh_since)
+
+
+offsets = st.integers(-5, 5)
+ALL_RACES = [(iso(offset), race) for offset in range(-5, 6) for race in "abc"]
+# Drawn as one number, a bit for each race: drawing the races one by one takes longer than the walks.
+races = st.integers(0, 2 ** len(ALL_RACES) - 1).map(
+    lambda bits: {race for number, race in enumerate(ALL_RACES) if bits >> number & 1}
+)
+waits_min = st.sampled_from([0, 5, 60, 26 * 60, 50 * 60])
+visits = st.lists(st.tuples(offsets, st.integers(1, 6), waits_min, races), min_size=1, max_size=6)
+
+
+@settings(max_examples=6 * settings().max_examples)
+@given(races=races, page_size=st.integers(1, 4), newest_first=st.booleans(), visits=visits)
+def test_walk_never_claims_a_day_whose_races_it_does_not_know(races, page_size, newest_first, visits):
+    served = List(races, page_size, newest_first=newest_first)
+    for offset, pages, wait_min, declared in visits:
+        served.now += timedelta(minutes=wait_min)
+        if wait_min >= 15:
+            # Races come for every day that isn't settled, also before days that were read already.
+            yesterday = (served.now.date() - timedelta(days=1)).isoformat()
+            served.races |= {one for one in declared if one[0] >= yesterday}
+        day = iso(offset)
+        if served.read(day, pages):
+            assert {one for one in served.races if one[0] == day} <= served.known
+
+
+@given(races=races, page_size=st.integers(1, 7), newest_first=st.booleans(), offset=offsets)
+def test_walk_proves_any_day_when_it_may_read_enough(races, page_size, newest_first, offset):
+    served = List(races, page_size, newest_first=newest_first)
+    assert served.read(iso(offset), 100)
+
+
+def read(cursor, resume_at, *days, is_last=False):
+    return PageSeen(NOW, cursor, resume_at, is_last, days)
+
+
+def after(walk, *pages):
+    for one in pages:
+        walk = after_page(walk, one, iso(-1), NOW - FRESH_FOR)
+    return walk
+
+
+def proven(walk, first=-9, last=9):
+    return [offset for offset in range(first, last + 1) if is_proven(walk, iso(offset), NOW - FRESH_FOR)]
+
+
+NEW = Walk(limit=9)
+OLDER = Settled(after=iso(-9), before=iso(-4), cursor="older")
+NEWER = Settled(after=iso(-3), before=iso(-1), cursor="newer")
+# The pages after a walk, the days from today that they prove, and where an errand of today goes on.
+PAGES: dict[str, tuple[Walk, list[PageSeen], list[int], Start | None]] = {
+    "nothing yet": (NEW, [], [], Start(None)),
+    "an empty page": (NEW, [read(None, "c")], [], Start("c")),
+    "one day alone has no order": (NEW, [read(None, "c", iso(0), iso(0))], [], Start("c")),
+    "oldest first": (NEW, [read(None, "c", iso(-9), iso(-5))], [*range(-9, -5)], Start("c")),
+    "newest first": (NEW, [read(None, "c", iso(5), iso(2))], [*range(3, 10)], Start("c")),
+    "read to the end": (NEW, [read(None, None, iso(0), is_last=True)], [*range(-9, 10)], None),
+    "a race without a day": (NEW, [read(None, None, iso(-1), None, iso(1), is_last=True)], [], None),
+    "a settled race without a day": (
+        NEW,
+        [read(None, "c", iso(-9), None, iso(-5)), read("c", "d", iso(-4)), read("d", "e", iso(-4), iso(2))],
+        [*range(-4, 2)],
+        None,
+    ),
+    "dates against the order": (
+        NEW,
+        [read(None, "c", iso(-9), iso(-5)), read("c", "d", iso(2), iso(-4))],
+        [],
+        Start("d"),
+    ),
+    "up to the edge of a gap": (
+        Walk(limit=9, newest_first=True, settled=NEWER),
+        [read("newer", "next", iso(-3), iso(-4))],
+        [-3, -2],
+        Start(None),
+    ),
+    "a gap is forgotten": (
+        Walk(limit=9, newest_first=True, settled=OLDER),
+        [read(None, "c", iso(1), iso(-4))],
+        [*range(-3, 10)],
+        None,
+    ),
+    "settled days are joined": (
+        Walk(limit=9, newest_first=True, settled=OLDER),
+        [read(None, "c", iso(1), iso(-5))],
+        [*range(-8, 10)],
+        None,
+    ),
+    "settled days are read over": (
+        Walk(limit=9, newest_first=True, settled=Settled(after=iso(-4), before=iso(-2), cursor="x")),
+        [read(None, "c", iso(1), iso(-7))],
+        [*range(-6, 10)],
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_walk_proves_what_its_pages_passed_and_goes_on_behind_them(name):
+    before, pages, days, start = PAGES[name]
+    walk = after(before, *pages)
+    assert (proven(walk), next_start(walk, iso(0), NOW - FRESH_FOR)) == (days, start)
+
+
+def test_settled_days_of_unknown_dates_are_not_read_again():
+    walk = Walk(limit=9, newest_first=False, settled=Settled(before=iso(-5), cursor="c", undated=True))
+    assert not is_proven(walk, iso(-9), NOW)
+    assert [next_start(walk, iso(offset), NOW) for offset in (-9, -5)] == [None, Start("c")]
+
+
+def test_walk_oldest_first_goes_on_behind_what_is_settled():
+    served = List([(iso(n), "a") for n in range(-100, 3)], 10, newest_first=False)
+    assert served.read(iso(0), 100)
+    served.now += timedelta(hours=1)
+    served.races.add((iso(0), "b"))
+    assert not served.read(iso(0), 0)
+    assert served.read(iso(0), 3)
+    assert (iso(0), "b") in served.known
+
+
+def test_walk_newest_first_goes_on_below_what_is_settled():
+    served = List([(iso(n), "a") for n in range(-30, 3)], 4, newest_first=True)
+    assert served.read(iso(-10), 100)
+    served.now += timedelta(hours=1)
+    assert not served.read(iso(0), 0)
+    assert served.read(iso(-14), 2)
+
+
+def test_walk_says_when_a_day_that_is_not_settled_was_read():
+    served = List([(iso(n), "a") for n in range(-3, 3)], 2, newest_first=False)
+    served.read(iso(0), 100)
+    assert read_at(served.walk, iso(0), NOW - FRESH_FOR) == NOW
+    assert read_at(served.walk, iso(-30), NOW + FRESH_FOR) is None
+
+
+def test_yesterday_is_not_settled_by_a_page_that_ends_in_it():
+    served = List([(iso(-2), "b"), (iso(-1), "b"), (iso(0), "b"), (iso(1), "b")], 2, newest_first=False)
+    assert served.read(iso(-1), 9)
+    served.now += timedelta(hours=1)
+    served.races.add((iso(-1), "a"))
+    assert served.read(iso(-1), 9)
+    assert (iso(-1), "a") in served.known
