@@ -1,7 +1,6 @@
 """Choices: when a channel is told of the events that the filter's other conditions take, and who acknowledges."""
 
 import re
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
@@ -44,20 +43,11 @@ class ChoiceCondition(Condition):
 
     def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
         if not self.covers(now, was):
-            yield self.change(now)
-
-    @abstractmethod
-    def change(self, now: FilterFields) -> Loss:
-        """What somebody set."""
+            yield Loss("changed what comes from", f": now {self.said(now)}")
 
 
 def by_the_clock(chosen: FilterFields) -> str:
     return chosen.zone[0] if chosen.zone else "UTC"
-
-
-def clock_named(chosen: FilterFields) -> str:
-    """For example "London time"."""
-    return f"{chosen.zone[0].rpartition('/')[2].replace('_', ' ')} time" if chosen.zone else "UTC"
 
 
 def time_of_day(typed: str) -> time | None:
@@ -93,9 +83,6 @@ class DigestCondition(HourCondition):
     def said(self, chosen: FilterFields) -> str:
         return f"results together at {listed(chosen.digest)} {by_the_clock(chosen)}"
 
-    def change(self, now: FilterFields) -> Loss:
-        return Loss("set a results digest for", f": each day at {listed(now.digest)} {clock_named(now)}")
-
 
 class EveCondition(DigestCondition):
     """The hour on the day before the racing."""
@@ -112,9 +99,6 @@ class EveCondition(DigestCondition):
 
     def said(self, chosen: FilterFields) -> str:
         return f"racecards together on the eve at {listed(chosen.cards)} {by_the_clock(chosen)}"
-
-    def change(self, now: FilterFields) -> Loss:
-        return Loss("set a racecard digest for", f": on the eve at {listed(now.cards)} {clock_named(now)}")
 
 
 def told_at(chosen: FilterFields, event: RacingEvent, now: datetime) -> datetime:
@@ -168,14 +152,8 @@ class QuietCondition(HourCondition):
         return (f"{begins:%H:%M}-{ends}" if begins else f"{begin}-{ends}",)
 
     def said(self, chosen: FilterFields) -> str:
-        return f"quiet hours from {_hours(chosen)} {by_the_clock(chosen)}"
-
-    def change(self, now: FilterFields) -> Loss:
-        return Loss("set quiet hours for", f": {_hours(now)} {clock_named(now)}")
-
-
-def _hours(chosen: FilterFields) -> str:
-    return listed([one.replace("-", " to ") for one in chosen.quiet])
+        hours = listed([one.replace("-", " to ") for one in chosen.quiet])
+        return f"quiet hours from {hours} {by_the_clock(chosen)}"
 
 
 def quiet_until(chosen: FilterFields, now: datetime) -> datetime | None:
@@ -241,9 +219,6 @@ class ZoneCondition(ChoiceCondition):
         hours = zip(_all_hours(was), _all_hours(now), strict=True)
         return iter(()) if any(chosen not in {(), before} for before, chosen in hours) else super().losses(was, now)
 
-    def change(self, now: FilterFields) -> Loss:
-        return Loss("set the clock for", f": {clock_named(now)}")
-
 
 def _all_hours(chosen: FilterFields) -> tuple[tuple[str, ...], ...]:
     return chosen.quiet, chosen.digest, chosen.cards
@@ -275,12 +250,8 @@ class ShowCondition(ChoiceCondition):
         values: tuple[str, ...] = self.of(one)
         return values if values == self.of(other) else ()
 
-    def said(self, chosen: FilterFields) -> str:
-        return "one message a meeting, results in its thread" if self.of(chosen) else "every result in the channel"
-
-    def change(self, now: FilterFields) -> Loss:
-        way = "one message a meeting, with results in its thread" if self.of(now) else "a message for every result"
-        return Loss("switched", f" to {way}")
+    def said(self, chosen: FilterFields) -> str:  # noqa: ARG002  the only value
+        return "one message a meeting, results in its thread"
 
 
 MINUTES_MAX = 720
@@ -333,12 +304,6 @@ class AckCondition(ChoiceCondition):
             return "no acknowledgement of abandonments"
         return f"abandonments to be acknowledged within {counted(minutes, 'minute')}"
 
-    def change(self, now: FilterFields) -> Loss:
-        minutes = minutes_of(now)
-        if minutes is None:
-            return Loss("turned off acknowledgement for")
-        return Loss("set the time to acknowledge for", f": {counted(minutes, 'minute')}")
-
 
 ESCALATE_GROUPS_FIELD = "escalate_groups"
 
@@ -373,11 +338,12 @@ class EscalateCondition(ChoiceCondition):
         return told
 
     def said(self, chosen: FilterFields) -> str:
-        return f"else telling {listed(chosen.escalate)}" if chosen.escalate else "else telling nobody"
+        return f"else telling {listed(chosen.escalate)}"
 
-    def change(self, now: FilterFields) -> Loss:
-        told = listed(now.escalate) or "nobody"
-        return Loss("changed who is told when nobody takes an abandonment from", f": now {told}")
+    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
+        if not self.covers(now, was):
+            told = listed(now.escalate) or "nobody"
+            yield Loss("changed who is told when nobody takes an abandonment from", f": now {told}")
 
     covers, joined, added = Condition.covers, Condition.joined, Condition.added
 

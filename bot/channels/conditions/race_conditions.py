@@ -18,7 +18,7 @@ RACE_CLASS_MAX = 40
 _PARTING = frozenset(',;"')
 
 _APART = re.compile(r"[\W_]+|(?<=[^\W\d_])(?=\d)")
-"""What parts words; figures stand apart from letters: "Class1"."""
+"""The gaps between words, and between letters and figures: "Class1"."""
 
 _KNOWN_SHAPE = re.compile(r"[1-9][0-9]*|(?:group|grade) [0-9]+|listed")
 _GRADE = re.compile("^(group|grade) ")

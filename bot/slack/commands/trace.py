@@ -1,4 +1,4 @@
-"""`/racing trace`. Admins see all channels, other people their own."""
+"""`/racing trace`. Admins see all channels, other people the present channel."""
 
 import asyncio
 import re
@@ -54,12 +54,12 @@ RACES_OFFERED_MAX = 10
 COURSE_CHECK_S = 1.0
 
 AROUND_AN_ID = "'\" "
-"""As an id is copied."""
+"""Characters copied along with an id."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """`key`: an id for the ledger. `race`: the race, where one is named. `meetings`: keys of its abandoned meetings."""
+    """`key`: an id for the ledger. `race`: the named race, if any. `meetings`: keys of its abandoned meetings."""
 
     key: str
     race: Race | None = None
@@ -68,7 +68,7 @@ class Named:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A course as typed and folded, with the off, the region and the day where they were typed."""
+    """A course as typed and folded, with the typed off, region and day."""
 
     typed: str
     course: str
@@ -83,7 +83,7 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Known:
-    """A race of a delivery or of the race book; `key` is None for a race of the book without an id."""
+    """A race of a delivery or of the race book. `key` is None for a race of the book without an id."""
 
     race: Race
     key: str | None
@@ -92,7 +92,7 @@ class _Known:
 
 @dataclass(frozen=True)
 class Place:
-    """The course of the typed words: delivered events there, the newest first, and the races known there."""
+    """The delivered events of a typed course, the newest first, and the course's known races."""
 
     wanted: str
     asked: _Asked
@@ -137,7 +137,7 @@ async def _plan(_desk: Desk, invocation: Invocation) -> str:
 
 
 def place_of(session: Session, wanted: str, now: datetime) -> Place | None:
-    """None for an id, which is no course."""
+    """None for an id."""
     asked = _read(wanted, now, kept(session))
     if asked is None:
         return None
@@ -146,10 +146,10 @@ def place_of(session: Session, wanted: str, now: datetime) -> Place | None:
 
 
 def named_race(place: Place, now: datetime) -> Named | None:
-    """The race of today, else the newest delivered race, with this course and time; None without such a race.
+    """Today's race, else the newest delivered race, of the course and time; None without a race.
 
-    Without a time, or where the race may be one without a known time: the abandoned meeting at the course, if that is
-    of today, of yesterday or to come.
+    Without a typed time, or while the times of the day's races are not all known: the course's abandoned meeting of
+    yesterday, of today or to come.
     """
     off = place.asked.off
     for time in filter(None, (off, off and in_the_afternoon(off))):
@@ -166,7 +166,7 @@ def named_race(place: Place, now: datetime) -> Named | None:
 
 
 def no_such_race(place: Place, now: datetime) -> CommandError | None:
-    """Names what is known of the typed course, with a button each; the nearest off times first. None without any."""
+    """Names the course's known races, the nearest off times first, with a button each. None without a known race."""
     course, off = place.asked.course, place.asked.off
     timed = [one for one in place.races if one.race.off.text]
     if off:
@@ -197,7 +197,7 @@ def no_such_race(place: Place, now: datetime) -> CommandError | None:
 
 
 async def _check_course(desk: Desk, asked: _Asked) -> None:
-    """Raises CommandError for a mistyped course, and for a known course of which no race is known."""
+    """Raises CommandError for a mistyped course, and for a course without a known race."""
     course, typed = asked.course, asked.typed
     try:
         courses = await desk.reference.courses(COURSE_CHECK_S) or ()
@@ -218,7 +218,7 @@ async def _check_course(desk: Desk, asked: _Asked) -> None:
 
 
 def _read(wanted: str, now: datetime, lexicon: Lexicon) -> _Asked | None:
-    """The words in any order: "14:30 York yesterday", "Ascot AUS"; None for an id, which is no course."""
+    """The words in any order: "14:30 York yesterday", "Ascot AUS". None for an id."""
     phrases = PhraseReader(lexicon, _GRAMMAR, utc_today(now)).read(words_of(wanted))
     asked = request_of(phrases)
     named, regions = asked.of(COURSES_FIELD), asked.of(REGIONS_FIELD)
@@ -261,7 +261,7 @@ def _delivered(row: EventVersion, event: RacingEvent) -> Iterator[_Known]:
 
 
 def _lost_by_cards(session: Session, race: Race, now: datetime) -> Collection[str]:
-    """The keys of the racecards that tell that the race is lost or void."""
+    """The keys of racecards that report the race as lost or void."""
     if not (race.course.name and (race.abandoned or race.is_void)):
         return ()
     asked = _Asked(race.course.name, folded(race.course.name), race.off.text, race.region, race.race_date)

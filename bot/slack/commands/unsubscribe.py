@@ -41,7 +41,7 @@ from bot.slack.messages.answers.subscription_answers import Unsubscribed, unsubs
 NAME = "unsubscribe"
 
 ENDING_ALIKE = 0.75
-"""The least likeness of a near miss, from 0 to 1: more than elsewhere, because the named subscription is ended."""
+"""The least likeness of a near miss, from 0 to 1. Other commands ask less: `unsubscribe` alone ends something."""
 
 
 async def _plan(desk: Desk, invocation: Invocation) -> LineRequest:
@@ -82,7 +82,7 @@ def what_is_left(session: Session, desk: Desk, channel_id: str, gone: int, chang
 
 
 def _named(wanted: LineRequest) -> dict[str, Collection[str]]:
-    """The typed words by field of a filter; empty where regions alone, or all, were typed."""
+    """The typed words by field of a filter. Places alone give no field."""
     named = {
         TOPICS_FIELD: wanted.of(TOPICS_FIELD),
         COURSES_FIELD: wanted.of(COURSES_FIELD),
@@ -92,9 +92,9 @@ def _named(wanted: LineRequest) -> dict[str, Collection[str]]:
 
 
 def ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[ChannelFilter, ChannelFilter | None]:
-    """The filters that the line ends (None) or changes, each with what becomes of the filter.
+    """Each filter that the line changes, with the changed filter; None for an ended filter.
 
-    A refusal has a form: of the only subscription in question.
+    A refusal opens the form of the subscription, if the line can mean a single subscription.
     """
     if not filters:
         raise CommandError("This channel has no subscriptions. /racing subscribe GB would make one.", form="")
@@ -105,7 +105,7 @@ def ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channel
         meant = [region for region in regions if region in wanted.of(REGIONS_FIELD)] or regions
         error.edits = meant[0] if len(meant) == 1 else None
         if parts := _parts(wanted):
-            # No button ends a whole value, named by its part, without a label that says so.
+            # A button that ends all jumps says "jumps", because the person typed "hurdles".
             whole = parts[0].value
             error.lines = {label: line for label, line in error.lines.items() if whole in label or whole not in line}
         raise
@@ -138,12 +138,12 @@ def _ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channe
 
 
 def _parts(wanted: LineRequest) -> list[Phrase]:
-    """The typed words that name less than the value that they are read as, such as "hurdles" of jumps."""
+    """The typed parts of a value, such as "hurdles" of jumps."""
     return [one for one in wanted.phrases if one.of_field and one.typed.casefold() in BY_FIELD[one.of_field].parts]
 
 
 def _lexicon(session: Session, channel_id: str) -> Lexicon:
-    """With the regions of the channel, which may be published no longer."""
+    """With the channel's own regions: the service may have dropped a region."""
     lists = kept(session)
     taken = [one.region for one in subscriptions.filters_of(session, channel_id) if one.region != ALL_REGIONS]
     return replace(lists, regions=tuple(dict.fromkeys([*lists.regions, *taken])))
@@ -170,7 +170,7 @@ def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal
 
 
 def _of_one_kind(wanted: LineRequest) -> Refusal | None:
-    """The refusal of words of several kinds: to end each would be more than was named."""
+    """The refusal of words of several kinds, such as results of York: the end of both would be too much."""
     places = replace(wanted.but(**dict.fromkeys(wanted.taken.keys() - {REGIONS_FIELD, ALL}, ())), left_out={})
     courses = [*wanted.of(COURSES_FIELD), *(f"exclusion of {one}" for one in wanted.out(COURSES_FIELD))]
     of_courses = replace(places.but(courses=wanted.of(COURSES_FIELD)), left_out=wanted.left_out)
@@ -187,7 +187,7 @@ def _of_one_kind(wanted: LineRequest) -> Refusal | None:
 
 
 def _absent(filters: Sequence[ChannelFilter], named: Mapping[str, Collection[str]]) -> tuple[str, Sequence[str]] | None:
-    """The first field with words that no filter has. One of several topics is enough."""
+    """The first field whose words no filter has. Of several topics a single topic is enough."""
     for field, words in named.items():
         for some in [words] if field == TOPICS_FIELD else [[word] for word in words]:
             if all(without(one, {field: some}) == one for one in filters):
@@ -217,7 +217,7 @@ def _not_there(filters: Sequence[ChannelFilter], absent: tuple[str, Sequence[str
 
 
 def _usage(kind: Condition) -> str:
-    """The name alone of a choice ends all its values, but for "cards", which are racecards too."""
+    """The bare name of a choice ends all values. `cards` is the exception, and ends racecards."""
     return f"[{kind.name}]" if kind in CHOICES and kind.name not in SUBSCRIBING else kind.usage
 
 

@@ -92,7 +92,7 @@ class HomeListener:
 
 
 _BUTTONS = {DEAD_LETTER_BUTTON.name: DEAD_LETTER_BUTTON, EDIT: BUTTON_COMMANDS[EDIT]}
-"""By the first word; any other word is a command's."""
+"""By the first word. Other first words are names of commands."""
 
 
 def _command(words: str) -> tuple[Command | None, str]:
@@ -118,7 +118,7 @@ def _page(session: Session, *, desk: Desk, user_id: str, is_admin: bool, said: s
 
 
 def _channel_ids(session: Session, user_id: str | None) -> list[str]:
-    """The channels that are subscribed or watch; of a person: those that the person subscribed or changed."""
+    """The channels with a subscription or a watch. Of a person: the channels that the person subscribed or changed."""
     row, watch = ChannelSubscriptionRow, WatchRow
     subscribed: Select[str, str, datetime] = select(
         col(row.channel_id), col(row.created_by), col(row.updated_at).label("changed_at")
