@@ -25,6 +25,7 @@ from bot.slack.messages.kit.names import (
     race_line,
     reason,
     region_mark,
+    times_or_count,
 )
 from bot.slack.messages.kit.text import first_of, given, joined, safe
 from bot.slack.messages.kit.times import aware, off_text
@@ -44,7 +45,9 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     meeting = [course_name(event.race) or "course not given", part, race_day(event.race) or "date not given"]
     name = f"ABANDONED: {joined(meeting, ', ')}{region_mark(event)}"
     title, is_whole = headline(ABANDONED, name, reason(event))
-    figures, conflict = _races_in_figures(event, context, len(lost), run), _in_conflict(disputed)
+    figures = _races_in_figures(event, context, len(lost), run)
+    named = times_or_count(disputed, DISPUTED_NAMED)
+    conflict = f"CONFLICT: {named} reported as run too" if disputed else None
     times = _times(lost, event)
     line = partial(_line, event=event, named=not times)
     were_run = f"{counted(run, 'race')} of this meeting {'was' if run == 1 else 'were'} run" if run else None
@@ -106,13 +109,6 @@ def _line(race: Race, event: RacingEvent, *, named: bool) -> str:
 
 def _settled(race: Race, context: MessageContext) -> bool:
     return race.race_id in context.settled or race.has_places or race.says_run
-
-
-def _in_conflict(disputed: list[Race]) -> str | None:
-    times = list(filter(None, (off_text(race.off) for race in disputed)))
-    is_short = len(times) == len(disputed) <= DISPUTED_NAMED
-    named = listed(times) if is_short else counted(len(disputed), "race")
-    return f"CONFLICT: {named} reported as run too" if disputed else None
 
 
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:

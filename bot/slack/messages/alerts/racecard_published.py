@@ -1,11 +1,8 @@
 """The message for racecard.published: declarations for a future day."""
 
-from collections.abc import Sequence
-
 from bot.events.event import RacingEvent
-from bot.events.facts import Change
 from bot.events.races import Race
-from bot.events.sentences import counted, listed
+from bot.events.sentences import counted
 from bot.events.spellings import by_card_status
 from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.alert_context import MessageContext
@@ -35,6 +32,7 @@ from bot.slack.messages.kit.names import (
     reason,
     region_mark,
     runners_count,
+    times_or_count,
 )
 from bot.slack.messages.kit.text import first_of, given, joined, safe
 from bot.slack.messages.kit.times import off_text
@@ -46,25 +44,23 @@ CARD_LABEL = "Racecard"
 
 def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     """A card that newly marks races abandoned begins with the loss."""
-    loss, why = _loss(event, context), _why(event)
-    changed = _changed(event, context, is_loss_said=loss is not None)
-    lost, card = _lost(event, context, loss), _card(event)
+    card, races = _Card(event, context), [section(race_details(event.race)), lines(_lines(event))]
+    loss, changed, lost, title = card.loss, card.changed, card.said(), card.headline()
     watched, beside = watch_lines(event, context), asides(context, in_text=True)
     leads = bool(context.watched) and not (changed or loss)
-    title = _headline(event, context, changed, loss)
     if loss:
-        text = [joined([loss, why], ", "), labelled(changed, context), *watched]
+        text = [joined([loss, card.why], ", "), labelled(changed, context), *watched]
     elif changed:
         kind = DISAGREE if context.order_unknown else "CORRECTION"
-        name = _place(event) if any(one.marks_lost is False for one in context.changes) else card
+        name = card.place if any(one.marks_lost is False for one in context.changes) else card.title
         text = [f"{kind}: {name}: {changed}", declared(event), *watched]
     else:
-        text = [*watched, f"{card}: {declared(event)}"]
+        text = [*watched, f"{card.title}: {declared(event)}"]
     notes = [None if title.endswith(changed) else labelled(changed, context)]
     said = [
         "\n".join(watched),
         f"{title}: {declared(event)}" if leads else None,
-        lost if loss or not _lost_races(event) else f"{ABANDONED} {lost}",
+        lost if loss or not card.lost else f"{ABANDONED} {lost}",
         joined([*notes, *asides(context, link_said=bool(changed))], "\n"),
     ]
     link = earlier_message(context) if changed else None
@@ -74,7 +70,7 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         alert_buttons(event, asked=context.asked),
     )
     parts: list[MessagePart] = [*races, small, buttons]
-    is_beside = context.watched or (changed and not (loss or _lost_races(event)))
+    is_beside = context.watched or (changed and not (loss or card.lost))
     if is_beside and (button := _card_button(event)):
         # Where the card is not the news, the card is collapsed, else behind the button.
         pressed = alert_buttons(event, button, asked=context.asked)
@@ -89,86 +85,70 @@ def _card_button(event: RacingEvent) -> Block | None:
     return button if race.course.as_typed and race.region and race.race_date and fits(button) else None
 
 
-def _headline(event: RacingEvent, context: MessageContext, changed: str, loss: str | None) -> str:
-    if loss:
-        return headline(ABANDONED, loss, _why(event))[0]
-    mark = f"{ABANDONED} " if _lost_races(event) else ""
-    if not changed:
-        return f"{mark}{_card(event)}"
-    if context.order_unknown:
-        return f"{CONFLICTING} {DISAGREE}: {_card(event)}"
-    if back := [one for one in _named(event, context) if one.marks_lost is False]:
-        several = f"{counted(len(back), 'race')} are no longer marked abandoned"
-        return f"{CORRECTED} CORRECTION: {_place(event)}: {changes_in_words(back) if len(back) == 1 else several}"
-    return f"{mark or f'{CORRECTED} '}CORRECTION: {_card(event)}"
+class _Card:
+    """The parts of a card's sentences. `loss`: of a loss that no earlier version reports; `changed`: "" without words.
 
+    `lost`: the abandoned races. `is_lost`: the whole card, or the only race, is abandoned.
+    """
 
-def _loss(event: RacingEvent, context: MessageContext) -> str | None:
-    """For example "ABANDONED: Ascot 11:30 and 12:30, Sat 21 Nov (GB)", of a loss that no earlier version reports."""
-    if _is_lost(event) or context.card_lost:
-        race, course = event.race, course_name(event.race)
-        name = joined([f"{course} meeting", race_day(race)], ", ") if course and _is_of_meeting(race) else _name(race)
-        return f"{_lost_word([race, *event.races], context)}: {name}{region_mark(event)}"
-    lost = _lost_races(event)
-    if not lost or (context.changes and not any(one.marks_lost for one in context.changes)):
-        return None
-    times = [time for race in lost if (time := off_text(race.off))]
-    named = listed(times) if len(times) == len(lost) <= _TIMES_NAMED else counted(len(lost), "race")
-    name = joined([course_name(event.race) or "course not given", named], " ")
-    return f"{_lost_word(lost, context)}: {joined([name, race_day(event.race)], ', ')}{region_mark(event)}"
+    def __init__(self, event: RacingEvent, context: MessageContext) -> None:
+        race = event.race
+        self.event, self.context = event, context
+        self.lost = [one for one in event.races if one.abandoned]
+        self.is_of_meeting = not (race.race_id or off_text(race.off))
+        is_every_race = bool(event.races) and not event.in_parts and len(self.lost) == len(event.races)
+        self.is_lost = bool(race.abandoned) or is_every_race or context.card_lost
+        reasons = {safe(one.reason) for one in self.lost}
+        self.why = reason(event) or (reasons.pop() if len(reasons) == 1 else None)
+        self.name = joined([race_name(race), race_day(race)], ", ") if off_text(race.off) else card_name(race)
+        self.place = f"{self.name}{region_mark(event)}"
+        abandoned = f"{counted(len(self.lost), 'race')} abandoned" if self.lost else None
+        self.title = joined([f"{CARD_LABEL}: {self.place}", abandoned], ", ")
+        self.loss = self._loss()
+        # A change of a meeting's card names the meeting.
+        meeting = {"of": "the meeting"} if self.is_of_meeting else {}
+        changes = [one.model_copy(update=meeting if one.field == "race.abandoned" else {}) for one in context.changes]
+        self.back = [one for one in changes if one.marks_lost is False]
+        shown = [one for one in changes if context.order_unknown or not (self.loss and one.marks_lost)]
+        self.changed = changes_in_words(shown, race, disagree=context.order_unknown)
 
+    def headline(self) -> str:
+        if self.loss:
+            return headline(ABANDONED, self.loss, self.why)[0]
+        mark = f"{ABANDONED} " if self.lost else ""
+        if not self.changed:
+            return f"{mark}{self.title}"
+        if self.context.order_unknown:
+            return f"{CONFLICTING} {DISAGREE}: {self.title}"
+        if self.back:
+            several = f"{counted(len(self.back), 'race')} are no longer marked abandoned"
+            news = changes_in_words(self.back) if len(self.back) == 1 else several
+            return f"{CORRECTED} CORRECTION: {self.place}: {news}"
+        return f"{mark or f'{CORRECTED} '}CORRECTION: {self.title}"
 
-def _lost_word(races: Sequence[Race], context: MessageContext) -> str:
-    """POSTPONED where every loss is a postponement."""
-    lost = [race.is_postponed for race in races if race.abandoned]
-    return "POSTPONED" if lost and all(lost) and not context.card_lost else "ABANDONED"
+    def said(self) -> str:
+        """Of lost races, and of an unusual status."""
+        by_card = "The racecard says so" if self.loss and not self.context.card_lost else None
+        said = joined([by_card, _status(self.event.race), None if self.loss else reason(self.event)])
+        if self.loss:
+            return joined([said, None if self.is_lost else declared(self.event)], ". ")
+        lost = [joined([race_line(race), safe(race.reason)]) for race in self.lost]
+        return joined([given("ABANDONED: {}", "; ".join(first_of(lost, _LOST_NAMED))), said], ". ")
 
-
-def _is_of_meeting(race: Race) -> bool:
-    return not (race.race_id or off_text(race.off))
-
-
-def _is_lost(event: RacingEvent) -> bool:
-    """The whole card, or the only race, is abandoned."""
-    is_every_race = bool(event.races) and not event.in_parts and all(race.abandoned for race in event.races)
-    return bool(event.race.abandoned) or is_every_race
-
-
-def _why(event: RacingEvent) -> str | None:
-    """The reason of the card, or the only reason of the lost races."""
-    reasons = {safe(race.reason) for race in _lost_races(event)}
-    return reason(event) or (reasons.pop() if len(reasons) == 1 else None)
-
-
-def _lost_races(event: RacingEvent) -> list[Race]:
-    return [race for race in event.races if race.abandoned]
-
-
-def _card(event: RacingEvent) -> str:
-    """For example "Racecard: Ayr, Sat 21 Nov (GB), 1 race abandoned"."""
-    lost = len(_lost_races(event))
-    abandoned = f", {counted(lost, 'race')} abandoned" if lost else ""
-    return f"Racecard: {_place(event)}{abandoned}"
-
-
-def _place(event: RacingEvent) -> str:
-    return f"{_name(event.race)}{region_mark(event)}"
-
-
-def _named(event: RacingEvent, context: MessageContext) -> list[Change]:
-    """The changes; a change of a meeting's card names the meeting."""
-    meeting = {"of": "the meeting"} if _is_of_meeting(event.race) else {}
-    return [one.model_copy(update=meeting if one.field == "race.abandoned" else {}) for one in context.changes]
-
-
-def _changed(event: RacingEvent, context: MessageContext, *, is_loss_said: bool) -> str:
-    """The differences; "" where the header says them."""
-    shown = [one for one in _named(event, context) if context.order_unknown or not (is_loss_said and one.marks_lost)]
-    return changes_in_words(shown, event.race, disagree=context.order_unknown)
-
-
-def _name(race: Race) -> str:
-    return joined([race_name(race), race_day(race)], ", ") if off_text(race.off) else card_name(race)
+    def _loss(self) -> str | None:
+        """For example "ABANDONED: Ascot 11:30 and 12:30, Sat 21 Nov (GB)"."""
+        event, changes, course = self.event, self.context.changes, course_name(self.event.race)
+        if not self.is_lost and (not self.lost or (changes and not any(one.marks_lost for one in changes))):
+            return None
+        lost = [event.race, *event.races] if self.is_lost else self.lost
+        put_off = [race.is_postponed for race in lost if race.abandoned]
+        word = "POSTPONED" if put_off and all(put_off) and not self.context.card_lost else "ABANDONED"
+        place = f"{course or 'course not given'} {times_or_count(lost, _TIMES_NAMED)}"
+        if self.is_lost and course and self.is_of_meeting:
+            place = f"{course} meeting"
+        elif self.is_lost:
+            return f"{word}: {self.place}"
+        return f"{word}: {joined([place, race_day(event.race)], ', ')}{region_mark(event)}"
 
 
 def declared(event: RacingEvent) -> str:
@@ -177,15 +157,6 @@ def declared(event: RacingEvent) -> str:
         return "declarations available"
     declared = counted(len(event.races), "race") if event.races else runners_count(event.race)
     return f"{declared} declared" if declared else "declarations available"
-
-
-def _lost(event: RacingEvent, context: MessageContext, loss: str | None) -> str:
-    by_card = "The racecard says so" if loss and not context.card_lost else None
-    said = joined([by_card, _status(event.race), None if loss else reason(event)])
-    if loss:
-        return joined([said, None if _is_lost(event) or context.card_lost else declared(event)], ". ")
-    lost = [joined([race_line(race), safe(race.reason)]) for race in _lost_races(event)]
-    return joined([given("ABANDONED: {}", "; ".join(first_of(lost, _LOST_NAMED))), said], ". ")
 
 
 def _status(race: Race) -> str | None:

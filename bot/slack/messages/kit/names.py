@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, Race, Runner
-from bot.events.sentences import counted
+from bot.events.sentences import counted, listed
 from bot.racedata.client.records import KnownCountry
 from bot.slack.messages.kit.text import given, joined, safe
 from bot.slack.messages.kit.times import off_text, published_day
@@ -110,6 +110,12 @@ def race_line(race: Race) -> str:
 def race_line_after_off(race: Race) -> str:
     """`race_line` without the off time, for a line that begins with the off time; "" if nothing else is known."""
     return joined([_title(race), _in_short(race)])
+
+
+def times_or_count(races: Sequence[Race], most: int) -> str:
+    """For example "11:30 and 12:30"; "3 races" for more than `most`, and where a race has no time."""
+    times = [time for race in races if (time := off_text(race.off))]
+    return listed(times) if len(times) == len(races) <= most else counted(len(races), "race")
 
 
 def class_name(race: Race) -> str | None:
