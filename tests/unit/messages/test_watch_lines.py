@@ -1,4 +1,7 @@
-"""What happened to a watched runner, case by case: the name first, then what happened, then the race."""
+"""What happened to a watched runner, case by case in words.txt: the name first, then what happened, then the race."""
+
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,8 +12,9 @@ from bot.slack.messages import MessageContext, render
 from bot.slack.messages.alerts.watch_lines import RUNNERS_NAMED, what_happened
 from bot.slack.messages.kit.marks import WATCHED
 from tests.clock import DAY, START
-from tests.unit.kept_text import as_read
+from tests.unit.kept_text import as_read, check
 
+KEPT = Path(__file__).parent / "words.txt"
 CONTEXT = MessageContext(received_at=START, now=START, late_after_s=600)
 PLACE = {"region": "GB", "course": Course(name="Wolverhampton"), "race_date": DAY, "off": OffTime(text="12:40")}
 GHOST = WatchedRunner(horse="Misty Ghost")
@@ -47,129 +51,64 @@ def declared_again():
 
 LOST = of(EventKind.RACE_ABANDONED), GHOST
 MEETING = of(EventKind.MEETING_ABANDONED, off=OffTime()), WatchedRunner(horse="Misty Ghost", off="14:45")
-WON = "Misty Ghost WON the 12:40 Wolverhampton, 11/4 · 4 ran"
 CONTRADICTING = {"contradicts": EventKind.RACE_ABANDONED}
 
-CASES = {
-    "won": (*result("1", "2", "3", "PU"), {}, WON),
-    "won, of an unknown number": (*result("1", "2", "3"), {}, "Misty Ghost WON the 12:40 Wolverhampton, 11/4"),
-    "won, not official yet": (*result("1", "2", "3", "PU", status="Photo"), {}, f"{WON} · Photo"),
-    "shared the win": (*result("1=", "1="), {}, "Misty Ghost DEAD-HEATED for 1st in the 12:40 Wolverhampton, 11/4"),
-    "walked over": (*result("1", status="Walkover"), {}, "Misty Ghost WALKED OVER in the 12:40 Wolverhampton, 11/4"),
-    "walked over, without a position": (
-        *result(None, "NR", status="Walkover"),
-        {},
-        "Misty Ghost WALKED OVER in the 12:40 Wolverhampton, 11/4 · 1 ran",
-    ),
-    "left out of a walkover": (
-        *result(None, "1", status="Walkover"),
-        {},
-        "Misty Ghost has no published place in the 12:40 Wolverhampton, 11/4 · 2 ran",
-    ),
-    "placed": (*result("2", "1"), {}, "Misty Ghost placed 2nd in the 12:40 Wolverhampton, 11/4"),
-    "finished behind": (*result("12", "1"), {}, "Misty Ghost finished 12th in the 12:40 Wolverhampton, 11/4"),
-    "unplaced": (*result("0", "1", "2", "3"), {}, "Misty Ghost unplaced in the 12:40 Wolverhampton, 11/4 · 4 ran"),
-    "in a partial order": (
-        *result(None, "1"),
-        {},
-        "Misty Ghost has no published place in the 12:40 Wolverhampton, 11/4 · 2 ran",
-    ),
-    "did not finish": (
-        *result("PU", "1"),
-        {},
-        "Misty Ghost did not finish the 12:40 Wolverhampton, PU · 11/4 · 2 ran",
-    ),
+CASES: dict[str, tuple[Any, ...]] = {
+    "won": result("1", "2", "3", "PU"),
+    "won, of an unknown number": result("1", "2", "3"),
+    "won, not official yet": result("1", "2", "3", "PU", status="Photo"),
+    "shared the win": result("1=", "1="),
+    "walked over": result("1", status="Walkover"),
+    "walked over, without a position": result(None, "NR", status="Walkover"),
+    "left out of a walkover": result(None, "1", status="Walkover"),
+    "placed": result("2", "1"),
+    "finished behind": result("12", "1"),
+    "unplaced": result("0", "1", "2", "3"),
+    "in a partial order": result(None, "1"),
+    "did not finish": result("PU", "1"),
     "disqualified": (
         of(EventKind.RESULT_RECEIVED, **field("DSQ", "1", position_reason="weighed in light")),
         GHOST.model_copy(update={"position": "DSQ"}),
-        {},
-        "Misty Ghost disqualified (weighed in light) from the 12:40 Wolverhampton, 2 ran",
     ),
-    "a non-runner of the result": (*result("NR", "1"), {}, "Misty Ghost is a non-runner: 12:40 Wolverhampton"),
-    "a void race": (*result("1", status="Void"), {}, "Misty Ghost, race void: 12:40 Wolverhampton"),
-    "a lost race of the result": (
-        of(EventKind.RESULT_RECEIVED, abandoned=True),
-        GHOST,
-        {},
-        "Misty Ghost, race abandoned: 12:40 Wolverhampton",
-    ),
-    "a postponed race of the result": (
-        of(EventKind.RESULT_RECEIVED, abandoned=True, status="Postponed"),
-        GHOST,
-        {},
-        "Misty Ghost, race postponed: 12:40 Wolverhampton",
-    ),
-    "won, reported abandoned": (
-        *result("1", "2"),
-        CONTRADICTING,
-        "Misty Ghost, reported 1st, check: 12:40 Wolverhampton",
-    ),
-    "won in one version": (
-        *result("1", "2"),
-        {"order_unknown": True},
-        "Misty Ghost, reported 1st, check: 12:40 Wolverhampton",
-    ),
-    "of yesterday": (
-        *result("2", "1", race_date="2026-11-19"),
-        {},
-        "Misty Ghost placed 2nd in the 12:40 Wolverhampton, Thu 19 Nov, 11/4",
-    ),
-    "declared": (
-        *card(jockey="J Castellano", draw="4"),
-        {},
-        "Misty Ghost declared: 14:45 Saint-Cloud, Sat 21 Nov, J Castellano, draw 4",
-    ),
-    "declared for today": (*card(race_date=DAY), {}, "Misty Ghost declared: 14:45 Saint-Cloud"),
-    "a non-runner": (*card("NR"), {}, "Misty Ghost is a non-runner: 14:45 Saint-Cloud, Sat 21 Nov"),
-    "a reserve": (*card("Reserve"), {}, "Misty Ghost is a reserve: 14:45 Saint-Cloud, Sat 21 Nov"),
-    "declared again": (*declared_again(), {}, "Misty Ghost declared again: 14:45 Saint-Cloud, Sat 21 Nov"),
-    "declared again in one version": (
-        *declared_again(),
-        {"order_unknown": True},
-        "Misty Ghost, reported declared again, check: 14:45 Saint-Cloud, Sat 21 Nov",
-    ),
-    "declared again, then lost": (
-        *declared_again(),
-        {"order_unknown": True, "card_lost": True},
-        "Misty Ghost, race abandoned: 14:45 Saint-Cloud, Sat 21 Nov",
-    ),
-    "on a card of an abandoned meeting": (
-        *card(),
-        {"card_lost": True},
-        "Misty Ghost, race abandoned: 14:45 Saint-Cloud, Sat 21 Nov",
-    ),
-    "an abandoned race": (*LOST, {}, "Misty Ghost, race abandoned: 12:40 Wolverhampton"),
-    "an abandoned race that was run": (
-        *LOST,
-        {"contradicts": EventKind.RESULT_RECEIVED},
-        "Misty Ghost, race reported abandoned and run, check: 12:40 Wolverhampton",
-    ),
-    "an abandoned meeting": (*MEETING, {}, "Misty Ghost, race abandoned: 14:45 Wolverhampton"),
+    "a non-runner of the result": result("NR", "1"),
+    "a void race": result("1", status="Void"),
+    "a lost race of the result": (of(EventKind.RESULT_RECEIVED, abandoned=True), GHOST),
+    "a postponed race of the result": (of(EventKind.RESULT_RECEIVED, abandoned=True, status="Postponed"), GHOST),
+    "won, reported abandoned": (*result("1", "2"), CONTRADICTING),
+    "won in one version": (*result("1", "2"), {"order_unknown": True}),
+    "of yesterday": result("2", "1", race_date="2026-11-19"),
+    "declared": card(jockey="J Castellano", draw="4"),
+    "declared for today": card(race_date=DAY),
+    "a non-runner": card("NR"),
+    "a reserve": card("Reserve"),
+    "declared again": declared_again(),
+    "declared again in one version": (*declared_again(), {"order_unknown": True}),
+    "declared again, then lost": (*declared_again(), {"order_unknown": True, "card_lost": True}),
+    "on a card of an abandoned meeting": (*card(), {"card_lost": True}),
+    "an abandoned race": LOST,
+    "an abandoned race that was run": (*LOST, {"contradicts": EventKind.RESULT_RECEIVED}),
+    "an abandoned meeting": MEETING,
     "a watched trainer": (
         of(EventKind.RESULT_RECEIVED, **field("1", "2")),
         WatchedRunner(horse="Misty Ghost (GB)", by=("trainer A Smith",), position="1"),
-        {},
-        "Misty Ghost (trainer A Smith) WON the 12:40 Wolverhampton",
     ),
     "no longer with the watched jockey": (
         of(EventKind.RESULT_RECEIVED, **field("1")),
         WatchedRunner(horse="Misty Ghost", by=("jockey R Moore",), is_lost=True),
-        {},
-        "Misty Ghost is no longer with jockey R Moore: 12:40 Wolverhampton",
     ),
-    "no longer on the card": (
-        card()[0],
-        WatchedRunner(horse="Blue Moon", off="14:45", is_lost=True),
-        {},
-        "Blue Moon is no longer declared: 14:45 Saint-Cloud, Sat 21 Nov",
-    ),
+    "no longer on the card": (card()[0], WatchedRunner(horse="Blue Moon", off="14:45", is_lost=True)),
 }
 
 
+def told(name):
+    event, watched, *more = CASES[name]
+    return event, watched, CONTEXT.model_copy(update=dict(*more))
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_what_happened_to_a_watched_runner(name):
-    event, watched, more, words = CASES[name]
-    assert what_happened(watched, event, CONTEXT.model_copy(update=more)) == words
+def test_what_happened_to_a_watched_runner_reads_as_kept(name):
+    event, watched, context = told(name)
+    check(KEPT, f"Watch: {name}", what_happened(watched, event, context))
 
 
 LOUD = ("ABANDONED: ", "POSTPONED: ", "VOID: ", "CONFLICT: ", "Two versions disagree: ")
@@ -177,8 +116,9 @@ LOUD = ("ABANDONED: ", "POSTPONED: ", "VOID: ", "CONFLICT: ", "Two versions disa
 
 @pytest.mark.parametrize("name", CASES)
 def test_watch_leads_text_and_first_line_but_for_a_louder_word(name):
-    event, watched, more, words = CASES[name]
-    message = render(event, CONTEXT.model_copy(update={"watched": (watched,), **more}))
+    event, watched, context = told(name)
+    words = what_happened(watched, event, context)
+    message = render(event, context.model_copy(update={"watched": (watched,)}))
     lines = [line for line in as_read(message).split("\n") if not line.startswith("text: ")]
     leads = message.text.startswith(f"{WATCHED} {words}")
     assert leads is not message.text.startswith(LOUD)
