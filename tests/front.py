@@ -12,9 +12,10 @@ from bot.deliveries.intake import Intake, place_in
 from bot.deliveries.journal import Journal
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.ports import Ports
+from bot.receiver.admission import Admission
 from bot.receiver.bot_process import CountsForBot
-from bot.receiver.door import Appending
-from bot.receiver.front import Front, make_door
+from bot.receiver.door import Appending, Door, reader_of
+from bot.receiver.front import Front
 from bot.receiver.log import log
 from bot.receiver.stored_secrets import reading
 from bot.settings import Settings
@@ -39,14 +40,15 @@ class Receiver:
         self.signing_secrets = SigningSecrets(
             secrets, partial(_aside, reading(url, vault)), ports.monotonic, log.warning
         )
-        door = make_door(
-            max_body_bytes=settings.max_body_bytes,
-            signing_secrets=self.signing_secrets,
-            appending=self.appending,
-            counts=self.report,
-            clock=ports.clock,
-            monotonic=ports.monotonic,
-            token=ports.token,
+        door = Door(
+            reader_of(settings.max_body_bytes),
+            settings.max_body_bytes,
+            self.signing_secrets,
+            self.appending.store,
+            Admission(ports.monotonic),
+            ports.clock,
+            ports.token,
+            self.report,
         )
         self.app = Front(door, bot, self.report.request_refused)
 

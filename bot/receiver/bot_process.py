@@ -85,9 +85,11 @@ class CountsForBot:
         self._count("delivery", status)
 
     def event(self, name: str | None, outcome: str) -> None:
+        """A signed delivery was "accepted", a "duplicate", "not_stored" or "too_large"."""
         self._count("event", name or "", outcome)
 
     def signature_failure(self, reason: str) -> None:
+        """The signature was "missing", or a "mismatch" with every secret."""
         self._count("signature_failure", reason)
 
     def signature_matched(self) -> None:

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from bot.clock import Clock, Token
 from bot.deliveries.journal import STORE_WITHIN_S, Letter
@@ -25,6 +25,7 @@ from bot.errors import (
     StorageUnavailable,
 )
 from bot.receiver.admission import Admission
+from bot.receiver.bot_process import CountsForBot
 from bot.receiver.log import log
 from bot.web.plain_answers import ACCEPTED, DUPLICATE, RETRY_AFTER_S, refusal, retry_after
 from bot.web.request_body import CODINGS, BodyReader, decoded
@@ -48,20 +49,6 @@ REREAD_WITHIN_S = 1.0
 """Limit for the stored secrets: the service waits for the answer a couple of seconds (Interface, Events 5)."""
 
 Headers = Sequence[tuple[bytes, bytes]]
-
-
-class Counts(Protocol):
-    """What the bot hears of: the counters of `/metrics`, and news for admins."""
-
-    def delivery(self, status: str) -> None: ...
-
-    def event(self, name: str | None, outcome: str) -> None:
-        """A signed delivery was "accepted", a "duplicate", "not_stored" or "too_large"."""
-
-    def signature_failure(self, reason: str) -> None:
-        """The signature was "missing", or a "mismatch" with every secret."""
-
-    def signature_matched(self) -> None: ...
 
 
 class HttpAnswer(NamedTuple):
@@ -128,6 +115,10 @@ class Appending:
                 self._stored()
 
 
+def reader_of(max_body_bytes: int) -> BodyReader:
+    return BodyReader(max_bytes=max_body_bytes * READ_PER_BODY, budget_bytes=max_body_bytes * BODIES_IN_FLIGHT)
+
+
 @dataclass(frozen=True)
 class Door:
     bodies: BodyReader
@@ -137,7 +128,7 @@ class Door:
     admission: Admission
     clock: Clock
     token: Token
-    counts: Counts
+    counts: CountsForBot
 
     async def answer(self, headers: Headers, arriving: AsyncIterator[bytes]) -> HttpAnswer:
         """200 accepted or duplicate, 400, 401, 408, 411, 413, 415 or 503."""

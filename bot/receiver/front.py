@@ -3,22 +3,9 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
-from bot.clock import Clock, Token
-from bot.deliveries.signing_secrets import SigningSecrets
-from bot.receiver.admission import Admission
-from bot.receiver.door import (
-    BODIES_IN_FLIGHT,
-    READ_PER_BODY,
-    Appending,
-    Counts,
-    Door,
-    HttpAnswer,
-    SenderLeft,
-    refuse,
-)
+from bot.receiver.door import Door, HttpAnswer, SenderLeft, refuse
 from bot.receiver.log import log
 from bot.web.plain_answers import WEBHOOK_PATH
-from bot.web.request_body import BodyReader
 
 HttpMessage = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[HttpMessage]]
@@ -60,25 +47,3 @@ async def answer(given: HttpAnswer, send: Send) -> None:
     lines = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": given.status, "headers": lines})
     await send({"type": "http.response.body", "body": given.body})
-
-
-def make_door(
-    *,
-    max_body_bytes: int,
-    signing_secrets: SigningSecrets,
-    appending: Appending,
-    counts: Counts,
-    clock: Clock,
-    monotonic: Callable[[], float],
-    token: Token,
-) -> Door:
-    return Door(
-        bodies=BodyReader(max_bytes=max_body_bytes * READ_PER_BODY, budget_bytes=max_body_bytes * BODIES_IN_FLIGHT),
-        max_body_bytes=max_body_bytes,
-        signing_secrets=signing_secrets,
-        store=appending.store,
-        admission=Admission(monotonic),
-        clock=clock,
-        token=token,
-        counts=counts,
-    )

@@ -27,9 +27,10 @@ from bot.db.vault import Vault
 from bot.deliveries.journal import Journal
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import StorageError
+from bot.receiver.admission import Admission
 from bot.receiver.bot_process import BotProcess, CountsForBot
-from bot.receiver.door import Appending, HttpAnswer
-from bot.receiver.front import Front, HttpMessage, Receive, Send, answer, make_door
+from bot.receiver.door import Appending, Door, HttpAnswer, reader_of
+from bot.receiver.front import Front, HttpMessage, Receive, Send, answer
 from bot.receiver.http_protocol import Connections, Limits, StrangerProtocol
 from bot.receiver.log import OfLibraries, log
 from bot.receiver.options import Options, read_options
@@ -107,14 +108,15 @@ async def _run(options: Options, listener: socket.socket, bot: BotProcess, repor
         time.monotonic,
         log.warning,
     )
-    door = make_door(
-        max_body_bytes=options.max_body_bytes,
-        signing_secrets=signing_secrets,
-        appending=Appending(journal.append, partial(run, thread), report.tell),
-        counts=report,
-        clock=utc_now,
-        monotonic=time.monotonic,
-        token=token_hex,
+    door = Door(
+        reader_of(options.max_body_bytes),
+        options.max_body_bytes,
+        signing_secrets,
+        Appending(journal.append, partial(run, thread), report.tell).store,
+        Admission(time.monotonic),
+        utc_now,
+        token_hex,
+        report,
     )
     others = OtherRequests(bot, relay, partial(run, thread, journal.prove), shows_reasons=options.shows_reasons)
     # A request for the bot takes two files.
