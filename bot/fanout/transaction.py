@@ -128,33 +128,37 @@ class _Transaction:
         self._known = known
         self._notices = notices
         self._now = now
+        self._hour = hour
         self._meetings = KnownMeetings(session, now - EDITED_WITHIN)
         self._plan = Plan(session, self._meetings, known, hour)
         self._lines: list[LogLine] = []
+        self._later = set[str]()
 
     def fan_out(self, read: Sequence[ReadDelivery], claiming: tuple[Outbox, float] | None = None) -> FannedOut:
         """`claiming`: the outbox, and the transaction's beginning by the monotonic clock.
 
         Without claims, a savepoint survives errors in the race book, and later values get a transaction of their own.
         """
+        alone = claiming is None and len(read) == 1
         elsewhere = KnownElsewhere(self._session, self._known.lists, self._known.filters, careful=claiming is None)
         events = self._fill_in(read, elsewhere)
         done = 0
         for (delivery, _), event in zip(read, events, strict=True):
             if self._plan.posts >= MESSAGES_PER_COMMIT:
                 break
-            self._plan_messages(elsewhere, delivery, event)
+            self._plan_messages(elsewhere, delivery, event, alone=alone)
             done += 1
         later = later_values(self._meetings, self._known, elsewhere)
         if claiming is not None:
             amend(self._plan, later, self._now)
         else:
-            touched.note(self._session, What.EVENT, [one.event.key for one in later])
+            self._later |= {one.event.key for one in later}
+            touched.note(self._session, What.EVENT, self._later)
         if left := [delivery.inbox_id for delivery, _ in read[done:]]:
             inbox.put_back(self._session, left)
         outbox, began_s = claiming or (QueuedOnly(), 0.0)
         added = self._plan.write(outbox.claiming(self._now, began_s))
-        return FannedOut(done, added, self._lines, touches=claiming is None and bool(later))
+        return FannedOut(done, added, self._lines, touches=bool(self._later))
 
     def _fill_in(self, read: Sequence[ReadDelivery], elsewhere: KnownElsewhere) -> list[RacingEvent]:
         """From the race book and stored events. Delivered races enter the race book without quota."""
@@ -164,11 +168,15 @@ class _Transaction:
         elsewhere.look_up(lambda: race_book_store.learn(self._session, races, self._now), coded)
         return fill(elsewhere, self._meetings, coded)
 
-    def _plan_messages(self, elsewhere: KnownElsewhere, delivery: StoredDelivery, event: RacingEvent) -> None:
+    def _plan_messages(
+        self, elsewhere: KnownElsewhere, delivery: StoredDelivery, event: RacingEvent, *, alone: bool
+    ) -> None:
         reference = inbox.reference(delivery.inbox_id)
         news = self._meetings.news(event, elsewhere.filled, delivery.inbox_id, delivery.received_at)
         if not isinstance(news, VersionNews):
-            if news is not None:
+            if news is not None and alone:
+                self._repeated_alone(elsewhere, news, delivery)
+            elif news is not None:
                 repeated(self._plan, elsewhere, news, delivery.received_at, now=self._now)
             self._lines.append(("same_event_again", {"reference": reference, "event_key": event.key}))
             return
@@ -191,6 +199,19 @@ class _Transaction:
             self._notices.told_plainly(self._session, event.unreadable_because, event.key, reference)
         fields = {"reference": reference, "event_key": event.key, "channels": len(channels)}
         self._lines.append(("fanned_out", fields))
+
+    def _repeated_alone(self, elsewhere: KnownElsewhere, event: RacingEvent, delivery: StoredDelivery) -> None:
+        """With nothing else in the transaction. Where our code fails, fan-out looks at the event again later."""
+        plan = Plan(self._session, self._meetings, self._known, self._hour)
+        try:
+            with self._session.begin_nested():
+                repeated(plan, elsewhere, event, delivery.received_at, now=self._now)
+                plan.write(QueuedOnly().claiming(self._now))
+        except Exception as error:
+            if is_unavailable(error):
+                raise
+            log.exception("later_values_not_told", reference=inbox.reference(delivery.inbox_id))
+            self._later.add(event.key)
 
     def _matching(self, news: VersionNews) -> set[str]:
         listening = self._known.listening

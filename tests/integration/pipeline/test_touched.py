@@ -10,7 +10,7 @@ from bot.events import touched
 from bot.events.meeting_parts import shows_the_same
 from bot.events.touched import LOOKS_MAX, What
 from tests.databases import on_both, on_postgresql
-from tests.integration.pipeline.racing_day import tell
+from tests.integration.pipeline.racing_day import result, tell
 from tests.integration.pipeline.steps import wait, write
 from tests.integration.pipeline.stories import bare, listed, read_list
 
@@ -78,6 +78,28 @@ async def test_race_that_our_code_fails_on_is_left_after_an_hour(pipeline, fails
     assert sum(line["event"] == "later_values_not_told" for line in lines) == LOOKS_MAX
     await wait(pipeline, 3_600)
     assert await names(pipeline) == []
+
+
+async def test_delivery_without_news_is_done_though_our_code_fails_on_its_watched_runners(pipeline, monkeypatch):
+    def fails(*_what, **_how):
+        raise RuntimeError
+
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result("rc_1"))
+    monkeypatch.setattr("bot.fanout.transaction.repeated", fails)
+    with capture_logs() as lines:
+        await tell_together(pipeline, result("rc_1") | {"attempt": 2}, result("rc_2"))
+        assert await names(pipeline) == ["result.received:rc_1"]
+        await pipeline.post_all()
+    failed = [line["reference"] for line in lines if line["event"] == "later_values_not_told"]
+    assert (failed, await pipeline.database.read(inbox.count_waiting)) == (["inbox-2"], 0)
+    assert (len(pipeline.texts("CGB")), await names(pipeline)) == (2, [])
+
+
+async def tell_together(pipeline, *payloads):
+    for payload in payloads:
+        await pipeline.deliver(payload)
+    await pipeline.fanout.run_once()
 
 
 @on_postgresql
