@@ -48,15 +48,6 @@ class DayRow(Generic[_Stored]):
     def value(self) -> _Stored | None:
         return self._read()
 
-    @property
-    def names_courses(self) -> bool:
-        """Nothing but a course has a field of this name."""
-        return '"name":' in self._data
-
-    @property
-    def has_course_ids(self) -> bool:
-        return '"course_id":' in self._data
-
 
 @dataclass(frozen=True)
 class KnownDay:
@@ -207,42 +198,42 @@ class _Place:
 
     def __init__(self, course: Course) -> None:
         self.course = course
-        self._ids: set[str] = set()
-        self._names: set[str] = set()
-        self._add(course)
+        self._words = _words_of(course)
 
     def learn(self, courses: Iterable[Course]) -> bool:
         """Whether a course with an id and a name adds another id or name."""
-        before = len(self._ids) + len(self._names)
+        before = len(self._words)
         for one in {(one.course_id, one.name): one for one in courses}.values():
             if self.has(one):
-                self._add(one)
-        return len(self._ids) + len(self._names) > before
-
-    def _add(self, course: Course) -> None:
-        if course.course_id:
-            self._ids.add(course.course_id)
-        if name := folded_name(course.name):
-            self._names.add(name)
-        missing = {part: getattr(course, part) for part in ("course_id", "name") if not getattr(self.course, part)}
-        self.course = self.course.model_copy(update=missing)
+                self._words |= _words_of(one)
+                missing = {part: getattr(one, part) for part in _PARTS if not getattr(self.course, part)}
+                self.course = self.course.model_copy(update=missing)
+        return len(self._words) > before
 
     def has(self, course: Course) -> bool:
-        return course.course_id in self._ids or folded_name(course.name) in self._names
-
-    def is_named_in(self, row: DayRow[Race] | DayRow[RacingEvent]) -> bool:
-        return any(json.dumps(word, ensure_ascii=False)[1:-1].casefold() in row.folded for word in self._words)
-
-    def may_be_in(self, row: DayRow[RacingEvent]) -> bool:
-        return not ((row.names_courses and self._names) or (row.has_course_ids and self._ids))
-
-    @property
-    def _words(self) -> set[str]:
-        return self._ids | self._names
+        return not self._words.isdisjoint(_words_of(course))
 
     def may_have(self, course: Course) -> bool:
-        comparable = (course.course_id and self._ids) or (course.name and self._names)
-        return self.has(course) or not comparable
+        return self.has(course) or self._parts.isdisjoint(part for part, _ in _words_of(course))
+
+    def is_named_in(self, row: DayRow[Race] | DayRow[RacingEvent]) -> bool:
+        return any(json.dumps(word, ensure_ascii=False)[1:-1].casefold() in row.folded for _, word in self._words)
+
+    def may_be_in(self, row: DayRow[RacingEvent]) -> bool:
+        """Nothing but a course has fields of these names."""
+        return not any(f'"{part}":' in row.folded for part in self._parts)
+
+    @property
+    def _parts(self) -> set[str]:
+        return {part for part, _ in self._words}
+
+
+_PARTS = ("course_id", "name")
+
+
+def _words_of(course: Course) -> set[tuple[str, str]]:
+    words = zip(_PARTS, (course.course_id, folded_name(course.name)), strict=True)
+    return {(part, word) for part, word in words if word}
 
 
 @dataclass

@@ -80,7 +80,7 @@ class KnownElsewhere:
         self._races: dict[str, Race] = {}
         self._read_meetings: set[str] = set()
         self._read_places: set[DayAndCourse] = set()
-        self._by_name: dict[tuple[str, ...], list[_Known]] = {}
+        self._by_name: dict[tuple[str | None, ...], list[_Known]] = {}
 
     def coded(self, event: RacingEvent) -> RacingEvent:
         """The event with filter codes as regions; the delivery's own words stay in `said_region`.
@@ -90,8 +90,7 @@ class KnownElsewhere:
         """
         if event.kind is None:
             return event
-        races = tuple(self._coded(named) for named in event.races)
-        return event.model_copy(update={"race": self._coded(event.race), "races": races})
+        return event.model_copy(update={"race": self._coded(event.race), "races": tuple(map(self._coded, event.races))})
 
     def _coded(self, race: Race) -> Race:
         if "region" in race.from_book:
@@ -103,7 +102,7 @@ class KnownElsewhere:
 
     def for_book(self, event: RacingEvent) -> RacingEvent:
         """The coded event for the race book. Before the list of regions is known, races keep the said region."""
-        races = tuple(self._for_book(race) for race in event.races)
+        races = tuple(map(self._for_book, event.races))
         return event.model_copy(update={"race": self._for_book(event.race), "races": races})
 
     def _for_book(self, race: Race) -> Race:
@@ -261,15 +260,14 @@ class KnownElsewhere:
 
     def _near(self, names: Iterable[tuple[str | None, ...]], event: RacingEvent) -> list[Race]:
         """The event's own races are left out, and the race book's come first."""
-        lists = [self._by_name.get(tuple(part for part in name if part), ()) for name in names if all(name)]
-        found = {id(one): one for known in lists for one in known}
+        found = {id(one): one for name in names if all(name) for one in self._by_name.get(name, ())}
         return [one.race for one in sorted(found.values(), key=lambda one: one.by) if one.by != event.key]
 
     def _add(self, known: _Known) -> None:
         race = known.race
         for name in (("race", race.race_id), ("meeting", race.meeting_id), *_places(race)):
             if all(name):
-                self._by_name.setdefault(tuple(part for part in name if part), []).append(known)
+                self._by_name.setdefault(name, []).append(known)
 
     def _code_of(self, region: str | None) -> str | None:
         """The published code that a region is or means.

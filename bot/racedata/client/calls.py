@@ -73,7 +73,7 @@ class Calls:
         self.breakers = breakers
         self.state = AccountState()
         self.refused_groupings: dict[str, str | None] = {}
-        self._told: tuple[str | None, str | None] = (None, None)
+        self._told = AccountState()
         self._held_up: dict[int, ServiceFailure] = {}
         self._answered = asyncio.Event()
         self._timing = timing
@@ -179,9 +179,8 @@ class Calls:
         await self.breakers.answered(meta.plan, request.endpoint, _rate(answer, meta.plan))
         old = self.state
         self.state = AccountState(meta.plan or old.plan, meta.window or old.window)
-        account = (self.state.plan, self.state.window)
-        if account != self._told and await self._hooks.on_meta(old, self.state) is not False:
-            self._told = account
+        if self.state != self._told and await self._hooks.on_meta(old, self.state) is not False:
+            self._told = self.state
 
 
 def _rate(answer: Answer, plan: str | None) -> RateReading | None:
