@@ -1,12 +1,11 @@
 """Buttons below messages: *I have it* of an abandonment, *Full result*, and an alert that was given up."""
 
+from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from sqlmodel import Session
 
-from bot.channels import audit_log
 from bot.errors import CommandError, ServiceError
 from bot.events import event_store
 from bot.events.event import RacingEvent
@@ -15,6 +14,7 @@ from bot.outbox import acknowledgements, dead_letters
 from bot.outbox.acknowledgements import Press
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Command, Desk, Invocation, admins_only, row_number
+from bot.slack.commands.subscription_changes import note
 from bot.slack.forms.home_view import POST_AGAIN
 from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK, give_back_button
 from bot.slack.messages.alerts.alert_context import Corrected, corrected
@@ -40,10 +40,9 @@ async def _is_no_outsider(desk: Desk, invocation: Invocation) -> None:
     await desk.people.check_is_member(invocation)
 
 
-async def _take(desk: Desk, invocation: Invocation, _planned: Any) -> Press:
+def _take(session: Session, desk: Desk, invocation: Invocation, _planned: Any) -> Press:
     """Raises CommandError for a message that does not ask any more."""
-    take = partial(acknowledgements.take, key=invocation.text, user_id=invocation.user_id, now=desk.clock())
-    taken = await desk.database.write(take)
+    taken = acknowledgements.take(session, invocation.text, invocation.user_id, desk.clock())
     if taken is None:
         raise CommandError(NOT_KNOWN)
     if taken.by is None:
@@ -65,10 +64,9 @@ async def _answer_take(_desk: Desk, invocation: Invocation, committed: Press) ->
     return message(text, [section(text), actions(buttons)])
 
 
-async def _give_back(desk: Desk, invocation: Invocation, _planned: Any) -> Press:
+def _give_back(session: Session, desk: Desk, invocation: Invocation, _planned: Any) -> Press:
     """Raises CommandError unless the person has the abandonment."""
-    give_back = partial(acknowledgements.give_back, key=invocation.text, user_id=invocation.user_id, now=desk.clock())
-    given = await desk.database.write(give_back)
+    given = acknowledgements.give_back(session, invocation.text, invocation.user_id, desk.clock())
     if given is None:
         raise CommandError(NOT_KNOWN)
     if not given.is_news:
@@ -83,8 +81,8 @@ async def _answer_give_back(_desk: Desk, _invocation: Invocation, committed: Pre
     return message(text, [section(text)])
 
 
-ACKNOWLEDGE_BUTTON = Command(ACKNOWLEDGE, "", "Take an abandonment", _answer_take, apply=_take, rights=_is_no_outsider)
-GIVE_BACK_BUTTON = Command(GIVE_BACK, "", "Give an abandonment back", _answer_give_back, apply=_give_back)
+ACKNOWLEDGE_BUTTON = Command(ACKNOWLEDGE, "", "Take an abandonment", _answer_take, rights=_is_no_outsider, store=_take)
+GIVE_BACK_BUTTON = Command(GIVE_BACK, "", "Give an abandonment back", _answer_give_back, store=_give_back)
 
 
 Delivered = tuple[RacingEvent, Corrected | None, datetime]
@@ -119,11 +117,20 @@ FULL_RESULT_BUTTON = Command(FULL_RESULT_WORD, "", "All that is known of a race"
 NOT_OFFERED = "Nothing was posted: the alert is posted already, was replaced by later news, or is over two days old."
 
 
-async def _post(desk: Desk, invocation: Invocation, _planned: Any) -> str:
+def _post(session: Session, desk: Desk, invocation: Invocation, _planned: Any) -> str:
     """The channel's id. Raises CommandError for an alert not offered any more."""
-    channel_id = await desk.database.write(partial(_post_again, desk=desk, invocation=invocation))
+    text, now = invocation.text, desk.clock()
+    channel_id = dead_letters.post_again(session, row_number(text), now)
     if channel_id is None:
         raise CommandError(NOT_OFFERED)
+    note(
+        session,
+        desk,
+        replace(invocation, channel_id=channel_id),
+        "post after all",
+        before=f"message {text} given up",
+        after=f"message {text} posted after all",
+    )
     return channel_id
 
 
@@ -131,28 +138,11 @@ async def _answer_post(_desk: Desk, _invocation: Invocation, committed: str) -> 
     return sentence(f"The message goes to {committed} now.", [committed])
 
 
-def _post_again(session: Session, desk: Desk, invocation: Invocation) -> str | None:
-    text, now = invocation.text, desk.clock()
-    channel_id = dead_letters.post_again(session, row_number(text), now)
-    if channel_id is not None:
-        audit_log.add(
-            session,
-            at=now,
-            user_id=invocation.user_id,
-            channel_id=channel_id,
-            action="post after all",
-            before=f"message {text} given up",
-            after=f"message {text} posted after all",
-            reference=invocation.reference,
-        )
-    return channel_id
-
-
 DEAD_LETTER_BUTTON = Command(
     POST_AGAIN,
     "",
     "Post an alert that was given up",
     _answer_post,
-    apply=_post,
+    store=_post,
     rights=admins_only("Only admins may post what was given up."),
 )
