@@ -176,7 +176,6 @@ class Fanout:
         log_lines(done.lines)
         transactions.kept.has_queues(done.added.queues)
         self._outbox.begin(done.added)
-        self._is_behind = self._is_behind or done.touches
         return done.deliveries
 
     async def _fan_out_singly(self, read: Sequence[ReadDelivery]) -> int:

@@ -46,12 +46,11 @@ LogLine = tuple[str, Mapping[str, object]]
 
 @dataclass(frozen=True)
 class FannedOut:
-    """`deliveries` counts finished deliveries. `touches`: other events are to be looked at again."""
+    """`deliveries` counts finished deliveries."""
 
     deliveries: int = 0
     added: Added = field(default_factory=Added)
     lines: Sequence[LogLine] = ()
-    touches: bool = False
 
 
 class FanoutTransactions:
@@ -93,8 +92,7 @@ class FanoutTransactions:
         known = fanout_knowledge.read(session, taken.now)
         done = [self._alone(session, each, known, taken.now) for each in _only(read, taken.inbox_ids)]
         waiting = sum(each.added.waiting for each in done)
-        lines, touches = [line for each in done for line in each.lines], any(each.touches for each in done)
-        return FannedOut(len(done), Added(waiting=waiting), lines, touches)
+        return FannedOut(len(done), Added(waiting=waiting), [line for each in done for line in each.lines])
 
     def within(self, session: Session, read: Sequence[ReadDelivery], now: datetime) -> FannedOut:
         """As a part of other work, which has the turn (`inbox.take_turn`). Without claims."""
@@ -132,7 +130,6 @@ class _Transaction:
         self._meetings = KnownMeetings(session, now - EDITED_WITHIN)
         self._plan = Plan(session, self._meetings, known, hour)
         self._lines: list[LogLine] = []
-        self._later = set[str]()
 
     def fan_out(self, read: Sequence[ReadDelivery], claiming: tuple[Outbox, float] | None = None) -> FannedOut:
         """`claiming`: the outbox, and the transaction's beginning by the monotonic clock.
@@ -152,13 +149,12 @@ class _Transaction:
         if claiming is not None:
             amend(self._plan, later, self._now)
         else:
-            self._later |= {one.event.key for one in later}
-            touched.note(self._session, What.EVENT, self._later)
+            touched.note(self._session, What.EVENT, [one.event.key for one in later])
         if left := [delivery.inbox_id for delivery, _ in read[done:]]:
             inbox.put_back(self._session, left)
         outbox, began_s = claiming or (QueuedOnly(), 0.0)
         added = self._plan.write(outbox.claiming(self._now, began_s))
-        return FannedOut(done, added, self._lines, touches=bool(self._later))
+        return FannedOut(done, added, self._lines)
 
     def _fill_in(self, read: Sequence[ReadDelivery], elsewhere: KnownElsewhere) -> list[RacingEvent]:
         """From the race book and stored events. Delivered races enter the race book without quota."""
@@ -211,7 +207,7 @@ class _Transaction:
             if is_unavailable(error):
                 raise
             log.exception("later_values_not_told", reference=inbox.reference(delivery.inbox_id))
-            self._later.add(event.key)
+            touched.note(self._session, What.EVENT, [event.key])
 
     def _matching(self, news: VersionNews) -> set[str]:
         listening = self._known.listening
