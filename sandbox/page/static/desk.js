@@ -99,32 +99,13 @@ function drawTroubles() {
 }
 
 const PANELS = { "panel-day": drawDay, "panel-trouble": drawTroubles };
-const tabs = [...document.querySelectorAll("[role=tab]")];
 
-// A hidden panel is drawn when its tab is chosen.
+// A part that is folded up is drawn when it is opened.
 export function drawPanels() {
-  for (const [id, draw] of Object.entries(PANELS)) if (!at(id).hidden) draw();
+  for (const [id, draw] of Object.entries(PANELS)) if (at(id).parentElement.open) draw();
 }
 
-function select(tab) {
-  for (const one of tabs) {
-    one.setAttribute("aria-selected", String(one === tab));
-    one.tabIndex = one === tab ? 0 : -1;
-    at(one.getAttribute("aria-controls")).hidden = one !== tab;
-  }
-  drawPanels();
-}
-
-for (const tab of tabs) {
-  tab.addEventListener("click", () => select(tab));
-  tab.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
-    select(next);
-    next.focus();
-  });
-}
+for (const id of Object.keys(PANELS)) at(id).parentElement.addEventListener("toggle", drawPanels);
 
 // ---- the tour: three steps, each over when the workspace shows it. A cookie remembers, since the port changes.
 
