@@ -30,7 +30,7 @@ from bot.outbox import message_store, message_view
 from bot.outbox.message_view import MessageView
 from bot.outbox.revisions import Bump, bump
 from bot.outbox.states import in_order
-from bot.racedata import rest_of_meetings
+from bot.racedata import day_views
 
 log = get_logger(__name__)
 
@@ -156,7 +156,7 @@ def _pressed(session: Session, key: str, change: Callable[[Acknowledgement], boo
             _show_anew(session, number, now)
         version = session.get(EventVersion, alert.event_id)
         event = event_store.known(version)[0] if version else None
-        partly_run = rest_of_meetings.partly_run(session, [event] if event else [])
+        partly_run = day_views.partly_run(session, [event] if event else [])
         press = Press(alert.channel_id, row.taken_by, row.taken_at, is_news, event, partly_run)
         asked = asked_of(row) if row.state == AckState.REPLACED else None
         number = asked.moved_to if asked is not None else None
@@ -267,7 +267,7 @@ def untaken(session: Session, since: datetime, channel_id: str | None = None) ->
     newest = select(EventVersion).where(key.in_(keys[:UNTAKEN_NAMED])).order_by(col(EventVersion.version))
     events = {row.event_key: event_store.known(row)[0] for row in session.execute(newest).scalars()}
     first = tuple(events[one] for one in keys[:UNTAKEN_NAMED])
-    return Untaken(len(keys), first, rest_of_meetings.partly_run(session, first))
+    return Untaken(len(keys), first, day_views.partly_run(session, first))
 
 
 def of_person(session: Session, user_id: str, since: datetime, limit: int) -> list[PersonsAbandonment]:
@@ -290,7 +290,7 @@ def of_person(session: Session, user_id: str, since: datetime, limit: int) -> li
         (event_store.known(version)[0], channel_id, row.taken_at)
         for row, channel_id, version in session.execute(statement)
     ]
-    partly_run = rest_of_meetings.partly_run(session, [event for event, _, _ in found])
+    partly_run = day_views.partly_run(session, [event for event, _, _ in found])
     return [PersonsAbandonment(*one, partly_run) for one in found]
 
 

@@ -34,7 +34,7 @@ from bot.logs import get_logger
 from bot.outbox import message_store, telling_store
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.telling_store import Told
-from bot.racedata import event_completion, rest_of_meetings
+from bot.racedata import day_views, event_completion
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.event_completion import KnownElsewhere
 from bot.racedata.lexicon import COUNTRIES, kept
@@ -327,7 +327,7 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
         called_off = [event for event in around if event.kind is EventKind.RACE_ABANDONED]
         for meeting in whole(EventKind.MEETING_ABANDONED):
             lost[meeting.key] = tuple(race for race in called_off if is_part_of(race, meeting))
-        others = rest_of_meetings.open_races(session, whole(EventKind.RACE_ABANDONED), around, careful=new is None)
+        others = day_views.open_races(session, whole(EventKind.RACE_ABANDONED), around, careful=new is None)
     for view in views:
         view.event = stored.get(view.newest.id)
         view.lost = lost.get(view.newest.event_key, ())
@@ -350,9 +350,7 @@ def _take_out_races_with_result(session: Session, views: Iterable[MessageView], 
     ]
     lost = [event for view, _ in meetings for event in view.lost]
     ids = [event.race.race_id for event in lost if event.race.race_id]
-    partly_run, with_result = rest_of_meetings.run_races(
-        session, [event for _, event in meetings], ids, careful=careful
-    )
+    partly_run, with_result = day_views.run_races(session, [event for _, event in meetings], ids, careful=careful)
     without_id = _results_without_id(session, lost)
     for view, event in meetings:
         view.settled = with_result

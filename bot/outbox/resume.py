@@ -32,7 +32,7 @@ from bot.outbox.backlog import Waiting
 from bot.outbox.held_queues import CARDS, DIGEST, KEPT, QUIET, UNDELIVERED, Held
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
-from bot.racedata import rest_of_meetings
+from bot.racedata import day_views
 
 log = get_logger(__name__)
 
@@ -251,7 +251,7 @@ def _summary(session: Session, channel_id: str, waiting: list[Waiting], *, held:
         lost=frozenset(
             one.own.event_key for one in waiting if any(version.kind in ABANDONMENTS for version in one.beside)
         ),
-        partly_run=rest_of_meetings.partly_run(session, events),
+        partly_run=day_views.partly_run(session, events),
         watched=watched,
     )
 

@@ -64,7 +64,7 @@ def abandonment_name(event: RacingEvent, partly_run: Collection[str]) -> str:
 
 
 def lost_part(*, partly_run: bool) -> str:
-    """Of an abandoned meeting. `partly_run`: see bot.racedata.rest_of_meetings."""
+    """Of an abandoned meeting. `partly_run`: see bot.racedata.day_views."""
     return "rest of the meeting" if partly_run else "whole meeting"
 
 
