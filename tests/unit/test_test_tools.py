@@ -268,7 +268,7 @@ def test_every_test_is_run_once(tests, workers):
 
 def test_bot_and_stand_ins_have_the_clock_of_the_tests():
     clocks = {name: module.utc_now for name, module in tuple(sys.modules.items()) if hasattr(module, "utc_now")}
-    assert {"bot.ports", "sandbox.slack.workspace"} <= clocks.keys()
+    assert {"bot.ports", "sandbox.slack.state"} <= clocks.keys()
     assert {name for name, clock in clocks.items() if clock is not now} == set()
     assert Ports().clock is now
     for made in (SlackWorkspace, RacingService):
