@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from slack_bolt.response import BoltResponse
 
-from bot.errors import BodyUnreadable
+from bot.errors import BodyUnreadable, SlackError
 from bot.slack.body_router import receive
 from bot.tasks import Tasks
 
@@ -86,11 +86,16 @@ async def test_bug_in_bolt_is_logged_with_the_reference_that_is_answered(capsys)
     assert reference in capsys.readouterr().out
 
 
-async def test_bug_in_work_that_nobody_waits_for_is_logged(capsys):
+@pytest.mark.parametrize(
+    ("error", "level"), [(RuntimeError("a bug"), "error"), (SlackError("views.update", "not_found"), "warning")]
+)
+async def test_failure_of_work_that_nobody_waits_for_is_logged_by_its_kind(capsys, error, level):
     async def broken():
-        raise RuntimeError("a bug")
+        raise error
 
     tasks = Tasks()
     tasks.start(broken(), "answer cmd-1")
     await tasks.finish(1.0)
-    assert "answer cmd-1" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "answer cmd-1" in said
+    assert f"[{level}" in said

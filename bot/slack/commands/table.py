@@ -28,7 +28,7 @@ from bot.slack.commands.subscription_pages import EDIT_BUTTON, LIST_COMMAND, REM
 from bot.slack.commands.trace import TRACE_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
-from bot.slack.language.grammar import NON_RUNNERS
+from bot.slack.language.grammar import NON_RUNNERS, NOT_CHOSEN
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.kit.blocks import ENDING
 
@@ -37,14 +37,14 @@ HELP = "help"
 _PASTED = re.compile(r"(?:/racing(?:\s+|$))+", re.IGNORECASE)
 
 _SAID = {
+    **{said: f"subscribe {said}" for said in ("daily", *NOT_CHOSEN)},
     **dict.fromkeys(("abandonments", "abandonment", "abandoned", "is"), "results abandonments"),
     **dict.fromkeys(("any", "result", "who won"), "results"),
     **dict.fromkeys(("card", "racecards", "declarations", "runners", "going", *NON_RUNNERS), "racecard"),
     **dict.fromkeys(("what's next", "whats next", "what is next"), "next"),
     **dict.fromkeys(("subscriptions", "what do we get", "what am i subscribed to", "what comes here"), "list"),
     **dict.fromkeys(("hello", "hello there", "hi", "hi there", "help me", "thanks", "thank you"), "help"),
-    **{said: f"subscribe {said}" for one in VALUED for said in (one.name, *one.called, *one.before)},
-    "daily": "subscribe daily",
+    **{said: f"subscribe {said}" for one in VALUED for said in (one.name, *one.called, *one.before, *one.begins)},
     **dict.fromkeys(("follow", "following"), "watch"),
     **dict.fromkeys(("hold", "snooze"), "pause"),
     **{f"{said} {until}": f"pause {until}" for said in ("stop", "mute") for until in ("for", "until")},
