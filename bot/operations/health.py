@@ -20,6 +20,16 @@ from starlette.routing import Route
 
 from bot.logs import get_logger
 
+log = get_logger(__name__)
+
+HEARTBEAT_EVERY_S = 60.0
+HEARTBEAT_CALL_S = 5.0
+FAIL = "/fail"
+
+BODY_MAX = 2_000
+
+FindProblem = Callable[[], Awaitable[str | None]]
+
 READY_S = 2.0
 
 
@@ -66,17 +76,6 @@ class Health:
         return None
 
 
-log = get_logger(__name__)
-
-EVERY_S = 60.0
-HEARTBEAT_CALL_S = 5.0
-FAIL = "/fail"
-
-BODY_MAX = 2_000
-
-FindProblem = Callable[[], Awaitable[str | None]]
-
-
 class Heartbeat:
     """HEARTBEAT_URL may hold a secret id, so the log names the host alone."""
 
@@ -89,7 +88,7 @@ class Heartbeat:
 
     async def run(self) -> None:
         while True:
-            await asyncio.sleep(EVERY_S)
+            await asyncio.sleep(HEARTBEAT_EVERY_S)
             await self.beat()
 
     async def beat(self) -> bool:

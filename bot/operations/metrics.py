@@ -47,6 +47,8 @@ from bot.racedata.client.service_errors import (
 from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading
 
+log = get_logger(__name__)
+
 METRIC_PREFIX = "racing_bot_"
 
 OTHER = "other"
@@ -281,9 +283,6 @@ def part_of(name: str) -> str:
 
 def _of_class(error: Exception, names: Mapping[Any, str]) -> str:
     return next((names[kind] for kind in type(error).mro() if kind in names), OTHER)
-
-
-log = get_logger(__name__)
 
 
 @dataclass(frozen=True)

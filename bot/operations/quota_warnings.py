@@ -32,6 +32,8 @@ from bot.racedata.month_quota import (
 from bot.racedata.quota_book import QuotaBook, expected_by, samples
 from bot.settings import Settings
 
+log = get_logger(__name__)
+
 LOW_PERCENT = 25
 """Percent of the allowance. Below, no forecast is told.
 
@@ -220,9 +222,6 @@ def _warned(session: Session, month: str) -> bool:
     )
     keys = session.execute(select(col(Notice.key)).where(of_month)).scalars()
     return any(key.removeprefix(prefix).split(":")[0] != TURNED for key in keys)
-
-
-log = get_logger(__name__)
 
 
 @dataclass(frozen=True)

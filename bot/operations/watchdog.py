@@ -40,6 +40,8 @@ from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import Budget, RaceBook
 
+log = get_logger(__name__)
+
 MISSING_LOOK_BACK = timedelta(days=8)
 """Two racing days of a region with weekly racing. Older days are left alone."""
 
@@ -257,9 +259,6 @@ def _told_without_id(session: Session, days: Collection[str], since: datetime) -
     ways = [select(col(row.event_key)).where(col(row.race_id).is_(None), *when) for when in (*of_days, is_undated)]
     newest = event_store.latest(session, session.execute(union(*ways)).scalars())
     return [event_store.known(version)[0] for version in newest.values() if version.kind in OUTCOMES]
-
-
-log = get_logger(__name__)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ from bot.events.races import Course, Race
 from bot.events.typed_text import folded
 from bot.racedata.client.records import KnownCountry, KnownCourse
 
+T = TypeVar("T")
+
 # The codes in use for a country, with its common names. English words (NO, IN, IT) are left out: "NO racecards" does
 # not mean Norway.
 _COMMON: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
@@ -267,9 +269,6 @@ def codes_of(word: str) -> frozenset[str]:
 
 def _plain(name: str) -> str:
     return " ".join(folded(name).replace(".", "").replace("-", " ").replace("&", " and ").split())
-
-
-T = TypeVar("T")
 
 
 class StoredList(Generic[T]):

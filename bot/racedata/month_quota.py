@@ -14,6 +14,12 @@ from bot.events.races import Value
 from bot.events.reading.json_values import text
 from bot.events.reading.off_times import read_date
 
+DAY_NAMES = ("date", "day", "period", "month")
+ENDPOINT_NAMES = ("endpoint", "path")
+SUM_NAMES = ("used", "total", "requests")
+LAST_DAY = "9999-12-31"
+LARGEST_COUNT = 10**15
+
 STALENESS_S = ((100_000, 60), (15_001, 300))
 """Requests left → seconds for which a reading stays fresh. With fewer left, or unknown: STALENESS_WHEN_LOW_S."""
 
@@ -194,13 +200,6 @@ def commands_left(reading: QuotaReading, *, spent: int, share: int) -> int | Non
         return 0
     available = max(0, reading.limit - reading.used + reading.spent_by_commands)
     return max(0, available * share // 100 - spent)
-
-
-DAY_NAMES = ("date", "day", "period", "month")
-ENDPOINT_NAMES = ("endpoint", "path")
-SUM_NAMES = ("used", "total", "requests")
-LAST_DAY = "9999-12-31"
-LARGEST_COUNT = 10**15
 
 
 class Usage(Value):

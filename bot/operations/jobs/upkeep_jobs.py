@@ -21,6 +21,13 @@ from bot.operations.jobs.job import HOUR_S, Job
 from bot.outbox.notices import Notices
 from bot.racedata.reference_book import ReferenceBook
 
+log = get_logger(__name__)
+
+CHECK_EVERY_S = 30
+
+ANOTHER_TRY_S = 0.05
+"""Seconds between tries while another replica fans out."""
+
 BODIES_PER_COMMIT = 200
 """The number is small, because intake waits for the transaction."""
 
@@ -53,14 +60,6 @@ def _prune(session: Session, keep_days: int, clock: Clock) -> int | None:
         return None
     named_values.put(session, Mark.BODIES_PRUNED_TO, ids[-1], clock())
     return inbox.forget_bodies(session, ids)
-
-
-log = get_logger(__name__)
-
-CHECK_EVERY_S = 30
-
-ANOTHER_TRY_S = 0.05
-"""Seconds between tries while another replica fans out."""
 
 
 def refresh_reference(reference: ReferenceBook, database: Database, notices: Notices, clock: Clock) -> Job:

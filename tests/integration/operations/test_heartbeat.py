@@ -114,7 +114,7 @@ async def test_monitor_that_is_away_or_silent_raises_nothing_and_is_not_waited_f
 
 
 async def test_running_bot_beats_and_says_why_no_post_goes_out(monitor, tmp_path, monkeypatch):
-    monkeypatch.setattr(health, "EVERY_S", 0.05)
+    monkeypatch.setattr(health, "HEARTBEAT_EVERY_S", 0.05)
     async with run_bot(tmp_path, heartbeat_url=monitor.url) as bot, asyncio.timeout(PATIENCE_S):
         await bot.until(lambda _scrape: bot.service.identity.problem is None)
         for problem, call in ((None, ("POST", PATH, "")), ("revoked", ("POST", FAIL, "slack: revoked"))):
