@@ -295,11 +295,13 @@ def test_class_of_no_known_shape_hides_no_abandonment(published):
 
 
 @pytest.mark.parametrize(
-    ("published", "is_taken"), [("Group 1", True), ("Grade 1", True), ("G1", True), ("Group 2", False)]
+    ("typed", "taken"),
+    [("G1", ["Group 1", "Grade 1", "G1"]), ("group", ["Group 1", "Group 2"]), ("graded", ["Grade 1"])],
 )
-def test_g1_is_group_1_on_the_flat_and_grade_1_over_jumps(published, is_taken):
-    chosen = BASE.model_copy(update={"classes": ("G1",)})
-    assert chosen.matches(race(race_class=published)) is is_taken
+def test_g1_is_group_1_and_grade_1_and_the_word_alone_takes_every_group_or_grade(typed, taken):
+    chosen = BASE.model_copy(update={"classes": (typed,)})
+    published = ["Group 1", "Grade 1", "G1", "Group 2", "Class 1"]
+    assert [one for one in published if chosen.matches(race(race_class=one))] == taken
 
 
 def test_card_is_taken_for_one_of_its_races():

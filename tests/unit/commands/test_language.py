@@ -93,7 +93,7 @@ HOURS = st.times().map("{:%H:%M}".format)
 SPANS = st.tuples(HOURS, HOURS).filter(lambda two: two[0] != two[1]).map("-".join)
 HERE = [Course(course_id=one.course_id, name=one.name, country=one.country) for one in COURSES if one.region == "GB"]
 STORED_VALUES = {
-    "classes": st.sampled_from(["Class 1", "Class 12", "Group 1", "Grade 3", "Listed", "G1"]),
+    "classes": st.sampled_from(["Class 1", "Class 12", "Group 1", "Grade 3", "Listed", "G1", "group", "graded"]),
     "codes": st.sampled_from(["flat", "jumps", "aw"]),
     "digest": HOURS,
     "cards": HOURS,
