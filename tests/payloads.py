@@ -1,5 +1,8 @@
 """Deliveries as the service might send them."""
 
+from random import Random
+from typing import Any
+
 from tests.clock import DAY
 
 
@@ -23,3 +26,16 @@ def abandoned(race_id="rc_9", region: str | None = "GB", **changes):
     if region is not None:
         race["region"] = region
     return {"event": "race.abandoned", "data": {"race": race | changes, "reason": "Frozen track"}}
+
+
+# The same JSON, with the fields of each object in another order
+
+
+def shuffled(value: Any, random: Random) -> Any:
+    if isinstance(value, list):
+        return [shuffled(item, random) for item in value]
+    if not isinstance(value, dict):
+        return value
+    items = [(name, shuffled(item, random)) for name, item in value.items()]
+    random.shuffle(items)
+    return dict(items)

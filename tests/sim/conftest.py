@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import structlog
 
-from tests.sim.ports import Died
-from tests.sim.virtual_time import VirtualLoop, set_wall_clock
+from tests.sim.ports import Died, VirtualLoop, set_wall_clock
 from tests.sim.world import World, make_template
 from tests.soak.racing import SoakChannel
 

@@ -28,8 +28,7 @@ from sandbox.slack.values import Json
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import START
 from tests.front import Receiver
-from tests.sim.ports import Died, Failpoints, Inline, SlackSession, Wire
-from tests.sim.virtual_time import VirtualLoop
+from tests.sim.ports import Died, Failpoints, Inline, SlackSession, VirtualLoop, Wire
 from tests.soak.databases import SUBSCRIBER, receipts, unfinished, unread
 from tests.soak.life import DyingService
 from tests.soak.oracle import ADMINS, Oracle, Verdict, missing, received_in_order

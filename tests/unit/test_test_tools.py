@@ -22,7 +22,7 @@ from sandbox.racing_service.racing_standin import RacingService
 from sandbox.slack.values import PostedMessage
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import START, now
-from tests.integration.payloads.judge import faults_of
+from tests.integration.payloads.door import faults_of
 from tests.notice_levels import ALL_CLEAR, WARNING
 from tests.sim.people import Choice, PeoplesChannel
 from tests.soak.oracle import ADMINS, Oracle, missing, received_in_order

@@ -17,8 +17,7 @@ import pytest_asyncio
 import yaml
 
 from tests.clock import START, now
-from tests.integration.payloads.door import Lists, filled, open_door
-from tests.integration.payloads.judge import faults_of, words_of
+from tests.integration.payloads.door import Lists, faults_of, filled, open_door, words_of
 
 CASES = {
     f"{file.stem} {case['case']}": filled(case, START)

@@ -10,7 +10,7 @@ from bot.deliveries.payload import Payload, read_payload
 from bot.events.event import EventKind
 from bot.events.facts import changes_between
 from bot.events.reading.race_record import read_race
-from tests.unit.field_order import shuffled
+from tests.payloads import shuffled
 
 WORDS = [
     *("event", "type", "name", "data", "payload", "attributes", "race", "meeting", "meetings", "course", "venue"),

@@ -41,7 +41,7 @@ from bot.outbox.claim_sender import ClaimSender
 from bot.outbox.message import Message, NativeBlocks
 from bot.outbox.message_view import MessageView
 from bot.outbox.messenger import HistoryPage
-from tests.sim.virtual_time import VirtualLoop
+from tests.sim.ports import VirtualLoop
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 BLOCKS = ({"type": "section"},)

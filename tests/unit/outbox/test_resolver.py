@@ -15,7 +15,7 @@ from bot.outbox.messenger import HistoryPage
 from bot.outbox.poison_messages import Unanswered
 from bot.outbox.resolve import Resolver
 from bot.settings import DoubtfulPosts
-from tests.sim.virtual_time import VirtualLoop
+from tests.sim.ports import VirtualLoop
 
 SENT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DEADLINE = SENT + timedelta(seconds=5)
