@@ -22,8 +22,8 @@ DRILL_ANSWER_S = 60.0
 _PATH = "/webhooks/racing"
 
 
-async def _plan(desk: Desk, invocation: Invocation) -> Drill:
-    """Of the typed channel alone, or of every channel."""
+async def _plan(_desk: Desk, invocation: Invocation) -> str | None:
+    """The only channel of the drill; None for every channel."""
     word = invocation.text.strip().lower()
     if word not in {"", DRILL_HERE, f"in {DRILL_CHANNEL}", DRILL_CHANNEL}:
         raise CommandError(
@@ -31,22 +31,21 @@ async def _plan(desk: Desk, invocation: Invocation) -> Drill:
             "alone.",
             lines={"Here alone": f"{NAME} {DRILL_HERE}"},
         )
-    only_channel = invocation.channel_id if word else None
-    return Drill(drill_id=desk.token(8), begun_by=invocation.user_id, only_channel=only_channel)
+    return invocation.channel_id if word else None
 
 
-async def _ask(desk: Desk, invocation: Invocation, planned: Drill) -> Drill:
+async def _ask(desk: Desk, invocation: Invocation, only_channel: str | None) -> Drill:
     """Raises CommandError without PUBLIC_URL, and where a drill can't come."""
     if desk.settings.public_url is None:
         raise CommandError(await desk.database.read(_without_address))
-    if planned.only_channel is not None:
+    if only_channel is not None:
         await _check_member(desk, invocation)
-    return planned
+    return Drill(drill_id=desk.token(8), begun_by=invocation.user_id, only_channel=only_channel)
 
 
-def _begin(session: Session, desk: Desk, _invocation: Invocation, planned: Drill) -> KeptDrill:
+def _begin(session: Session, desk: Desk, _invocation: Invocation, asked: Drill) -> KeptDrill:
     """Raises CommandError within a minute of the last drill."""
-    kept = desk.drills.begin(session, planned)
+    kept = desk.drills.begin(session, asked)
     if kept is None:
         raise CommandError(_too_soon(kept_drills.latest(session)))
     return kept
