@@ -1,6 +1,5 @@
 """Taking deliveries: the bot, on both databases, beside a bare server, a commit for each request and `webhook`."""
 
-import asyncio
 import shutil
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -100,8 +99,6 @@ async def _steady(bot: Contender, seconds: float) -> list[Measure]:
     per_s = median(bot.rates) / 2
     load = await fixed_rate(bot.port, bot.requests, per_s=per_s, seconds=seconds)
     ended = time.perf_counter()
-    # The bot reads a letter of the journal within moments.
-    await asyncio.sleep(0.1)
     assert bot.database is not None
     await empty_inbox(bot.database)
     return [

@@ -10,7 +10,7 @@ from bench.common import NONE, AtLeast, AtMost, Measure, Plan, percentile, perce
 from bench.ingest import CONNECTIONS, WARM_UP_S
 from bench.load import LATE_S, Load, closed_loop, fixed_rate
 from bench.payloads import Results
-from bench.processes import apart
+from bench.processes import apart, empty_inbox
 from bot.db.engine import Database
 from bot.db.tables import InboxDelivery
 
@@ -39,6 +39,7 @@ async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
         per_s = min(TIMES * closed.per_s, MOST)
         load = await apart(offer, port, per_s, plan.overload_s)
         database = Database(url)
+        await empty_inbox(database)
         lost = await database.read(lambda session: not_kept(session, load))
         await database.close()
     return report(closed, load, lost)
