@@ -148,9 +148,11 @@ class Pipeline:
         """Fan out and post until nothing is due at this moment."""
         while await self.fanout.run_once():
             continue
-        while await self._is_due():
+        while True:
             await self.poster.start_due()
             await self.poster.finish()
+            if not await self._is_due():
+                return
 
     async def _is_due(self) -> bool:
         def due(session) -> bool:
