@@ -182,8 +182,8 @@ def _of_one_kind(wanted: LineRequest) -> Refusal | None:
     offers = {f"{what} entirely": alone for what, alone in each.items() if what}
     if len(offers) <= 1:
         return None
-    told = "A subscription has the same races for all that it brings: one of these can end at a time, entirely."
-    return Refusal(f"{told} Nothing was changed. What is to end?", offers)
+    told = "All events of a subscription have the same races, so only one part can end at a time. Nothing was changed."
+    return Refusal(f"{told} What is to end?", offers)
 
 
 def _absent(filters: Sequence[ChannelFilter], named: Mapping[str, Collection[str]]) -> tuple[str, Sequence[str]] | None:

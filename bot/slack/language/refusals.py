@@ -68,11 +68,11 @@ def nothing_follows(typed: str, kind: Condition | None) -> Refusal:
 def not_chosen(word: str, *, is_told: bool) -> Refusal:
     """`is_told`: racecards and watches tell of the word."""
     told = (
-        "a racecard shows each non-runner, also later, and /racing watch tells at once of a horse that does not run"
+        "A racecard shows each non-runner, also later. /racing watch tells at once of a horse that does not run."
         if is_told
-        else "it can be to regions, courses, race classes, and flat, jumps or aw"
+        else "A subscription can be to regions, courses, race classes, flat, jumps or aw."
     )
-    return Refusal(f"A subscription can't be to {quoted(word)} alone: {told}.")
+    return Refusal(f"A subscription can't be to {quoted(word)} alone. {told}")
 
 
 def value_wanted(kind: Condition) -> Refusal:
