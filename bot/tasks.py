@@ -1,4 +1,4 @@
-"""Work that nobody has to wait for, tracked so that a stop can finish or end the work. A crash forgets the work."""
+"""Work in the background, tracked so that a stop can finish or end the work. A crash forgets the work."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -27,7 +27,7 @@ class Tasks:
         return await asyncio.shield(self.start(work, name))
 
     async def finish(self, within_s: float = 0.0) -> None:
-        """Wait for the work, and end what is late."""
+        """Wait for the work, and end late work."""
         if not self.under_way:
             return
         _, late = await asyncio.wait(self.under_way, timeout=within_s)

@@ -14,7 +14,7 @@ def kept_until(
 ) -> datetime | None:
     """The earliest moment of the filters that take the event; None for an event that is told at once.
 
-    The moment follows from the receipt. A moment before `now` has come while the delivery waited for fan-out.
+    The moment follows from the receipt. A moment before `now` came while the delivery waited for fan-out.
     """
     if event.topic not in QUIETED or event.reports_loss:
         return None
@@ -36,7 +36,7 @@ def _first(
 
 
 def _told_at(chosen: ChannelFilter, event: RacingEvent, received_at: datetime, now: datetime) -> datetime:
-    """A moment within quiet hours waits for the end. So does a moment that has come, where quiet hours are now."""
+    """A moment within quiet hours waits for the end. A moment that has come waits too during quiet hours."""
     at = told_at(chosen, event, received_at)
     at = quiet_until(chosen, at) or at
     return at if at > now else quiet_until(chosen, now) or at

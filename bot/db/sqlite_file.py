@@ -21,7 +21,7 @@ class SqliteFile:
 
     def make(self) -> None:
         """For this user alone. SQLite gives the files beside the database the same mode."""
-        # The driver reports a file that can't be written.
+        # The driver reports an unwritable file.
         with contextlib.suppress(OSError):
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, 0o600))
         for end in ("-wal", "-shm"):
@@ -49,16 +49,16 @@ class SqliteFile:
         self._log = None
 
     def take_anew(self) -> None:
-        """Take whatever file is there now for the file."""
+        """Take the present file for the known file."""
         self._opened = self._log = None
 
     def _present_log(self) -> Identity:
-        """Of the commits that the file lacks as yet. SQLite removes the log with the last connection."""
+        """The log has the commits that the file lacks. SQLite removes the log with the last connection."""
         return _identity_of(Path(f"{self._path}-wal"), self._log)
 
 
 def _identity_of(path: Path, known: Identity) -> Identity:
-    """None for a missing file. A file that can't be looked at counts as the known file."""
+    """None for a missing file. After another error the file counts as the known file."""
     try:
         status = path.stat()
     except FileNotFoundError:

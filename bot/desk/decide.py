@@ -29,7 +29,7 @@ class Because(StrEnum):
 class Telling:
     """An event as told to a channel. `id`: of the message. `kind`: of the event. `waits`: until when, if unsent.
 
-    `by`: the message that says the event instead. A race in a meeting's message has that message's id too.
+    `by`: the message that says the event instead. A race in a meeting's message has the meeting's `id` in both fields.
     `in_thread`: of a live message.
     """
 
@@ -52,7 +52,7 @@ class Telling:
 
     @property
     def shown_by(self) -> int | None:
-        """The message that shows the event. Nothing edits a summary."""
+        """The message to edit for the event. No summary is edited."""
         if self.withheld is Because.MEETING:
             return self.by
         return self.id if self.stands else None
@@ -95,7 +95,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Post:
-    """A new message. `replaces`: earlier messages that say so once the new message is sent, and ask no longer."""
+    """A new message. `replaces`: earlier messages, superseded and without a request once the new message is sent."""
 
     replaces: tuple[int, ...] = ()
     until: datetime | None = None
@@ -105,7 +105,7 @@ class Post:
 
 @dataclass(frozen=True)
 class Show:
-    """The message of a telling shows what is known by now. `asks_no_longer`: a newer message is to be acknowledged."""
+    """The message of a telling shows the present values. `asks_no_longer`: a newer message is to be acknowledged."""
 
     telling: int
     asks_no_longer: bool = False
@@ -160,7 +160,7 @@ def decide(
 
 
 class _Told:
-    """What the channel was told before. `own`: of the event. `last`: the event's newest message."""
+    """The channel's earlier tellings. `own`: of the event. `last`: the event's newest message."""
 
     def __init__(self, news: News, chain: Sequence[Telling], meetings: Sequence[tuple[RacingEvent, Telling]]) -> None:
         kind, contradicts = news.event.kind, news.remarks.contradicts
@@ -182,12 +182,12 @@ class _Told:
 
 
 def _shown_late(news: News, choices: Choices, told: _Told) -> list[Decision]:
-    """Later values edit the messages that show the event, and wake what waits for a channel that watches."""
+    """Later values edit the messages of the event, and release waiting messages of a channel that watches."""
     if not (news.shows or choices.watches):
         return []
     shown = {told.last.id} if told.last else set()
     if news.event.kind is EventKind.RACE_ABANDONED:
-        # Messages on meetings show the race too, and so does a result that the abandonment contradicts.
+        # Messages on meetings, and a contradicted result, show the race too.
         shown = {one.shown_by for one in told.own if one.shown_by} | told.denied_before
     released = [Release(one.id) for one in told.own if one.waits and choices.watches]
     return [*released, *(Show(number) for number in sorted(shown))]
@@ -202,7 +202,7 @@ def _corrects_live(news: News, choices: Choices) -> bool:
 def _without_message(news: News, choices: Choices, told: _Told) -> list[Decision] | None:
     """None if the channel gets a message."""
     is_changed = news.rings and not news.is_first
-    # Whoever was told of a winner is told that the winner has changed.
+    # A channel told of a winner is told of another winner.
     is_owed = is_changed and told.last is not None and news.event.kind is EventKind.RESULT_RECEIVED
     is_muted = choices.muted and not news.remarks.contradicts and not is_owed
     loss_told = None if choices.rung else choices.loss_told
@@ -214,20 +214,20 @@ def _without_message(news: News, choices: Choices, told: _Told) -> list[Decision
         meeting, telling = told.meeting
         shown = [] if says_all_of(meeting, news.event) else [Show(telling.id)]
         return [Withhold(Because.MEETING, telling.id), *shown]
-    # Whoever watches a runner is told of the change.
+    # A channel that watches a runner is told of the change.
     if told.own and ((news.only_adds and not choices.rung) or (news.is_small and not choices.noted)):
         return [AlreadySaid(told.own[-1].id)]
     return [Withhold(Because.MUTED)] if is_muted else None
 
 
 def _until(choices: Choices, told: _Told) -> datetime | None:
-    """A change of what the channel was told does not wait. A change of what waits, waits with it."""
+    """A change of told news does not wait. A change of waiting news waits until the same moment."""
     waits = max((one.waits for one in told.own if one.waits), default=None)
     return waits or (None if told.own else choices.until)
 
 
 def _belongs_in_thread(news: News, choices: Choices, told: _Told, until: datetime | None) -> bool:
-    """A racecard that changes is for the channel everywhere, and so is another winner."""
+    """A changed racecard, and another winner, go to the channel itself."""
     kind, live = news.event.kind, choices.live
     if live is None or not live.takes or not (live.is_there or (live.may_be_made and until is None)):
         return False

@@ -1,6 +1,6 @@
-"""Finds messages of other subjects in a channel that show something else after news.
+"""Finds a channel's messages of other subjects that change after news.
 
-A meeting's message changes after a result of one of its races. Messages on its races and racecards link it.
+A meeting's message changes after a result of the meeting. Messages on races and racecards link the meeting's message.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ def meetings_without_race(
     naming: Iterable[Sequence[Telling]] = (),
     lost: Sequence[Telling] = (),
 ) -> list[Show]:
-    """A race with a result is taken out of messages on abandoned meetings, which then say "rest of the meeting".
+    """A race with a result is taken out of messages on abandoned meetings. The messages then say "rest of the meeting".
 
     Of the channel: `meetings` of the race, meetings `naming` the race, and the race as `lost`.
     """
@@ -30,7 +30,7 @@ def meetings_without_race(
 
 
 def hurried(news: News, waiting: Iterable[Telling]) -> list[Release]:
-    """Messages of the race wait no longer: news follows that may not wait."""
+    """Messages of the race wait no longer, because urgent news follows."""
     return [Release(one.id) for one in waiting if one.waits] if news.is_urgent and not news.is_late else []
 
 

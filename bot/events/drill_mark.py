@@ -1,4 +1,4 @@
-"""Drills: marked test alerts that the bot sends through its own public address.
+"""Drills: marked test alerts, sent by the bot through the bot's own public address.
 
 Recipients and words stand in the bot's database alone, so a stranger's drill tells no channel. The body is fixed byte
 for byte, so no delivery of the data service is taken for a drill.

@@ -1,4 +1,4 @@
-"""An event: what the bot made of one delivery's payload (Interface, Events)."""
+"""An event, read from one delivery's payload (Interface, Events)."""
 
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ TOPIC_OF: dict[EventKind, Topic] = {kind: DECLARATIONS[kind].topic for kind in E
 CONTRADICTIONS = {kind: other for kind in EventKind if (other := DECLARATIONS[kind].contradicts)}
 
 _ORDER = ("sequence", "occurred_at", "updated_at", "first_attempt_at")
-"""Of versions, the surest field first."""
+"""The fields that order versions, the surest first."""
 
 
 class RacingEvent(Value):
@@ -49,7 +49,7 @@ class RacingEvent(Value):
 
     @property
     def named_race_ids(self) -> set[str]:
-        """Of the races that the delivery names."""
+        """The ids of the races that the delivery names."""
         own = {self.race.race_id} if self.race.race_id else set[str]()
         return own if self.races_from_book else self.race_ids
 
@@ -67,7 +67,7 @@ class RacingEvent(Value):
 
     @property
     def reports_loss(self) -> bool:
-        """True for an abandonment, a void race, and a result or a racecard that marks a race abandoned or postponed."""
+        """True for an abandonment, a void race, and a result or racecard with a race marked abandoned or postponed."""
         return self.is_abandonment or self.race.is_void or any(race.abandoned for race in (self.race, *self.races))
 
     @property
@@ -77,7 +77,7 @@ class RacingEvent(Value):
 
     @property
     def contradicting_key(self) -> str | None:
-        """The key of the same race's event that can't be true together with this event."""
+        """The key of the contradicting event of the same race."""
         other = CONTRADICTIONS.get(self.kind) if self.kind else None
         return f"{other}:{self.key.removeprefix(f'{self.kind}:')}" if other else None
 

@@ -20,9 +20,9 @@ LOOKS_MAX = 12
 
 class What(StrEnum):
     RACE = "race"
-    """A race of the race book, by its id."""
+    """A race of the race book, by id."""
     EVENT = "event"
-    """An event, by its key."""
+    """An event, by key."""
 
 
 class Name(NamedTuple):
@@ -38,7 +38,7 @@ class Name(NamedTuple):
 
 
 def note(session: Session, what: What, names: Iterable[str]) -> None:
-    """Locks the rows until the transaction ends, so that no look before the end takes a row away."""
+    """Locks the rows until the transaction ends. No look takes a row before the end."""
     rows = [{"what": what, "name": name, "attempts": 0} for name in sorted(names)]
     if rows:
         anew = {"attempts": 0, "not_before": None}
@@ -47,7 +47,7 @@ def note(session: Session, what: What, names: Iterable[str]) -> None:
 
 
 def first(session: Session, now: datetime, far: datetime) -> list[Name]:
-    """The names that are due. A moment beyond `far` is ignored: a clock was set back."""
+    """The due names. A moment beyond `far` is ignored: a clock was set back."""
     not_before = col(Touched.not_before)
     of_first = select(col(Touched.what), col(Touched.name), col(Touched.attempts)).order_by(
         col(Touched.what), col(Touched.name)
@@ -57,7 +57,7 @@ def first(session: Session, now: datetime, far: datetime) -> list[Name]:
 
 
 def take(session: Session, names: Sequence[Name]) -> list[Name]:
-    """The names that no other transaction is noting. The rows are deleted."""
+    """The names, but for names that another transaction is noting. The rows are deleted."""
     row = Touched
     free = select(col(row.what), col(row.name)).where(_is_any(names)).with_for_update(skip_locked=True)
     taken = delete(Touched).where(tuple_(col(row.what), col(row.name)).in_(free))
@@ -66,7 +66,7 @@ def take(session: Session, names: Sequence[Name]) -> list[Name]:
 
 
 def look_later(session: Session, failed: Name, not_before: datetime) -> None:
-    """After the last of LOOKS_MAX failures the name is dropped. News that came meanwhile stay."""
+    """After the last of LOOKS_MAX failures the name is dropped. Later news stays."""
     is_as_seen = (_is_any([failed]), col(Touched.attempts) == failed.attempts)
     if failed.attempts + 1 < LOOKS_MAX:
         later = {"attempts": failed.attempts + 1, "not_before": not_before}

@@ -16,7 +16,7 @@ from bot.events.races import Value
 DRILLS_APART = timedelta(seconds=60)
 """Between two beginnings."""
 DRILL_LASTS = timedelta(seconds=50)
-"""Shorter than DRILLS_APART, so that no two drills overlap."""
+"""Shorter than DRILLS_APART, so drills never overlap."""
 
 DRILLS_REMEMBERED = 20
 """Remembered drills, to recognise late deliveries."""
@@ -31,7 +31,7 @@ class KeptDrill(Value):
     earlier: tuple[Drill, ...] = ()
 
     def find(self, drill_id: str, now: datetime) -> Drill | None:
-        """None for a stranger's drill, or an old drill. Only the latest can be open."""
+        """None for an unknown drill, or an old drill. Only the latest drill can be open."""
         if drill_id == self.drill.drill_id:
             return self.drill.model_copy(update={"is_open": self.is_open(now)})
         return next((one for one in self.earlier if one.drill_id == drill_id), None)
@@ -65,7 +65,7 @@ def latest(session: Session) -> KeptDrill | None:
 
 
 def end(session: Session, kept: KeptDrill) -> None:
-    """A drill that began since stays open."""
+    """A later drill stays open."""
     over = kept.model_copy(update={"is_over": True})
     is_latest = (col(StoredState.name) == Mark.DRILL, col(StoredState.updated_at) == kept.begun_at)
     session.execute(update(StoredState).where(*is_latest).values(value=over.model_dump_json()))

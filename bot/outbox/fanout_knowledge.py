@@ -38,17 +38,17 @@ class FanoutKnowledge:
 
     @cached_property
     def with_hours(self) -> dict[str, list[ChannelFilter]]:
-        """All filters of the channels that let events wait."""
+        """All filters of channels with quiet hours or digests."""
         return self._of_channels_with(lambda chosen: chosen.has_hours)
 
     @cached_property
     def with_live_messages(self) -> dict[str, list[ChannelFilter]]:
-        """All filters of the channels that show a meeting in a live message."""
+        """All filters of channels with live messages."""
         return self._of_channels_with(lambda chosen: bool(chosen.show))
 
     @cached_property
     def with_asking(self) -> dict[str, list[ChannelFilter]]:
-        """All filters of the channels that want abandonments acknowledged."""
+        """All filters of channels that want abandonments acknowledged."""
         return self._of_channels_with(asks)
 
     @cached_property
@@ -66,7 +66,7 @@ class FanoutKnowledge:
 def read(session: Session, now: datetime) -> FanoutKnowledge:
     muted = mutes.active(session, now)
     for row in muted:
-        # Else a rollback would make the session forget the row's values.
+        # A rollback would make the session forget the row's values.
         session.expunge(row)
     return FanoutKnowledge(subscriptions.listening(session), kept(session), muted, watches.read(session))
 

@@ -1,7 +1,7 @@
-"""Revisions of messages: a message with more to show gets a further revision, and an edit is due once it was sent.
+"""Revisions of messages: a message with more to show gets a further revision. Of a sent message an edit is then due.
 
-A message shows whatever the database has when the message is rendered, so a revision is a number. The table `said` has
-the events that a message shows beside its own event.
+A message is rendered from the database, so a revision is a number. The table `said` has the events that a message
+shows beside the message's own event.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -30,7 +30,7 @@ class Bump:
 
 
 class Bumps:
-    """Of one transaction. `write` comes last: nothing may wait for a lock after the locks of the messages.
+    """The revisions of one transaction. `write` comes last: no lock may follow the locks of the messages.
 
     `messages` get a further revision. `said`: message and event, and whether the message needs an edit for the event.
     """
@@ -50,16 +50,16 @@ class Bumps:
         self.add({number: bump for (number, _), bump in said.items() if bump})
 
     def hurry(self, event: RacingEvent) -> None:
-        """Give unsent messages on the races that a loss names an abandonment's priority: earlier news comes first."""
+        """Give unsent messages on the races of a loss an abandonment's priority: earlier news comes first."""
         self.urgent.append(event)
 
     def write(self, begun: Collection[int] = (), begun_at: datetime | None = None) -> set[tuple[int, int]]:
         """`begun`: messages whose edit is claimed at that moment.
 
-        Returns what is not noted: the message shows the event already, or was given up meanwhile.
+        Returns the pairs left out: the message shows the event already, or was given up meanwhile.
         """
         urgent = self._hurried()
-        # In a fixed order, so that no deadlock is possible. A message that is locked is not given up any more.
+        # In a fixed order, against deadlocks. A locked message can no longer be given up.
         rows = [
             _values(number, self.messages.get(number), number in urgent, begun_at if number in begun else None)
             for number in sorted({*self.messages, *urgent, *(number for number, _ in self.said)})
@@ -106,7 +106,7 @@ def mark_said(session: Session, message_id: int | None, rev: int, now: datetime)
 
 
 def cancel(session: Session, *where: ColumnElement[bool]) -> int:
-    """Edits that are due are not made. Returns how many."""
+    """Drop due edits. Returns how many."""
     due = update(OutboxMessage).where(in_order(IS_TO_EDIT, *where)).values(sent_rev=col(OutboxMessage.wanted_rev))
     return affected(session, due.execution_options(synchronize_session=False))
 
@@ -144,7 +144,7 @@ _BUMPED = (
 
 @cache
 def _noting(dialect: str) -> ReturningInsert[int]:
-    """Of one event: a message that was given up notes nothing."""
+    """For one event: a message given up notes no event."""
     is_silent = _M.id.in_(bindparam("silent", expanding=True))
     noted = select(_M.id, bindparam("event_id", type_=BigKey), case((is_silent, 0), else_=_M.wanted_rev)).where(
         _M.id.in_(bindparam("messages", expanding=True)), _M.state != literal_column(f"'{MessageState.DEAD_LETTER}'")

@@ -1,4 +1,4 @@
-"""Reads what channels were told of events."""
+"""Reads the tellings: which events each channel was told of."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -18,7 +18,7 @@ class Told(NamedTuple):
     """An event in a message of a channel. `version`, `received_at`, `remarks` and `race_id`: of the event.
 
     `message_ts`: of the message, or of its summary; `is_unsent`: neither is sent yet. `is_asked`: to be acknowledged.
-    `is_link`: the message of another event shows the event, and the channel was not told of the event thereby.
+    `is_link`: the message of another event shows the event, without telling the channel of the event.
     """
 
     channel_id: str
@@ -50,7 +50,7 @@ def told(
     race_ids: Collection[str] = (),
     channels: Collection[str] | None = None,
 ) -> Sequence[Told]:
-    """Of these events, and of events of these races, the oldest message first. `channels`: None for all."""
+    """The tellings of events, and of events of races, the oldest message first. `channels`: None for all."""
     event, message, main, summary = EventVersion, OutboxMessage, aliased(EventVersion), aliased(OutboxMessage)
     columns: list[Any] = [
         *(col(message.id), col(message.channel_id), col(message.state), col(message.folded_into)),

@@ -22,20 +22,20 @@ START_AGAIN_S, START_AGAIN_MAX_S = 0.5, 30.0
 STEADY_S = 30.0
 
 KILL_AFTER_S = 25.0
-"""After so long a stop kills a bot that hangs. Docker and systemd wait longer."""
+"""A stop kills a hanging bot after this time. Docker and systemd wait longer."""
 
 COMES_UP_S = 2.5
-"""So long a request waits for a bot that starts. Slack waits three seconds for an answer."""
+"""A request's wait for a starting bot. Slack waits three seconds for an answer."""
 
 TELL_S = 0.2
 """Counts share a line. A stored letter is told at once."""
 
 UNREAD_MAX_BYTES = 65_536
-"""A bot that hangs is told nothing while so many bytes wait."""
+"""A hanging bot is told nothing while more bytes wait."""
 
 
 class Process(Protocol):
-    """As `subprocess.Popen` has it."""
+    """The part of `subprocess.Popen` in use."""
 
     def wait(self) -> int: ...
 
@@ -55,7 +55,7 @@ bot.be_the_bot(*{fds!r})
 """
 """Loaded modules are no garbage, and collection takes a fifth of the start. bot.app enables gc again.
 
-httpx would load its command line, and structlog rich: 4 MiB that no bot uses.
+httpx would load its command line, and structlog rich: 4 MiB without use.
 """
 
 
@@ -65,7 +65,7 @@ def spawn(fds: Sequence[int]) -> Process:
 
 
 class Line(Protocol):
-    """To the bot, as asyncio's transports have it."""
+    """To the bot: a part of asyncio's transports."""
 
     def write(self, data: bytes, /) -> None: ...
 
@@ -73,7 +73,7 @@ class Line(Protocol):
 
 
 class CountsForBot:
-    """What the bot counts and tells for the receiver: `bot.operations.metrics` reads the lines."""
+    """The receiver's counts and news for the bot: `bot.operations.metrics` reads the lines."""
 
     def __init__(self, tell_s: float = TELL_S) -> None:
         self._tell_s = tell_s
@@ -119,7 +119,7 @@ class CountsForBot:
 
 
 class _FromBot(asyncio.Protocol):
-    """The bot writes one line, when it is up."""
+    """The bot writes a line when the bot is up."""
 
     def __init__(self, is_up: Callable[[], None]) -> None:
         self._is_up = is_up
@@ -165,7 +165,7 @@ class BotProcess:
             ours.pop_all()
 
     def stop(self) -> None:
-        """A second call kills a bot that hangs."""
+        """A second call kills a hanging bot."""
         if self._stopping.is_set():
             self._kill()
         self._stopping.set()
@@ -174,7 +174,7 @@ class BotProcess:
             asyncio.get_running_loop().call_later(KILL_AFTER_S, self._kill)
 
     async def run(self) -> int:
-        """Keep the bot alive until `stop`. Returns the exit code, also of a bot that ended before it was ever up."""
+        """Keep the bot alive until `stop`. Returns the exit code, also after a start that failed."""
         time = asyncio.get_running_loop().time
         while True:
             began_s = time()

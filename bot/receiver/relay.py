@@ -1,4 +1,4 @@
-"""Passes a request on to the bot's own server, and the answer back, each part as it comes."""
+"""Passes a request on to the bot's own server, and the answer back, part by part."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ RELAYS = 100
 PIECE_BYTES = 65_536
 
 OF_A_CONNECTION = frozenset({b"connection", b"keep-alive", b"proxy-connection", b"te", b"upgrade", b"expect"})
-"""Headers of a request that end here."""
+"""Headers of a request, not passed on."""
 
 OF_AN_ANSWER = frozenset({b"connection", b"date", b"transfer-encoding"})
 """The receiver's own server writes these."""
@@ -34,7 +34,7 @@ async def _is_up() -> bool:
 
 
 class Relay:
-    """At most `RELAYS` requests at once: a bot that hangs must not use up the connections of deliveries."""
+    """At most `RELAYS` requests at once: a hanging bot must not use up the connections of deliveries."""
 
     def __init__(self, host: str, port: int, answer_s: float = ANSWER_S) -> None:
         self._address = host, port
@@ -44,7 +44,7 @@ class Relay:
     async def __call__(
         self, scope: HttpMessage, receive: Receive, send: Send, comes_up: Callable[[], Awaitable[bool]] = _is_up
     ) -> None:
-        """Pass on. A bot that is away or hangs is a 503."""
+        """Pass a request on. A dead or hanging bot is a 503."""
         refusal = await self.ask(scope, receive, send, comes_up)
         if refusal is not None:
             await answer(refuse(503, f"{refusal}; try again"), send)
@@ -52,7 +52,7 @@ class Relay:
     async def ask(
         self, scope: HttpMessage, receive: Receive, send: Send, comes_up: Callable[[], Awaitable[bool]] = _is_up
     ) -> str | None:
-        """Pass on. Returns why there is no answer, if the bot has begun none and the sender is still there."""
+        """Pass a request on. Returns why the bot did not answer, if a waiting sender has got no byte."""
         if self._under_way >= RELAYS:
             log.warning("bot_crowded", path=scope["path"][:200])
             return "too many requests wait for the bot"
@@ -72,7 +72,7 @@ class Relay:
         try:
             return await self._pass(scope, receive, send, reader, writer)
         finally:
-            # To close would wait until a bot that hangs has read everything.
+            # To close would wait until a hanging bot has read everything.
             writer.transport.abort()
 
     async def _pass(
@@ -113,7 +113,7 @@ class Relay:
 
 
 async def _pieces(reader: asyncio.StreamReader, headers: Headers) -> AsyncIterator[bytes]:
-    """The body of the bot's answer, which without a length ends with the connection. Raises one of CUT_OFF."""
+    """The body of the bot's answer. A body without a length ends with the connection. Raises an error of CUT_OFF."""
     if values(headers, "transfer-encoding"):
         while size := int(await reader.readline(), 16):
             yield (await reader.readexactly(size + 2))[:-2]
@@ -135,7 +135,7 @@ def _head(scope: HttpMessage) -> bytes:
 
 
 async def _pass_on(headers: Headers, receive: Receive, writer: asyncio.StreamWriter) -> None:
-    """Returns when the sender has left, and with it the connection to the bot ends. Raises ConnectionError."""
+    """Returns when the sender has left. The connection to the bot then ends too. Raises ConnectionError."""
     in_chunks = bool(values(headers, "transfer-encoding"))
     with contextlib.suppress(SenderLeft):
         async for piece in arriving(receive):

@@ -1,4 +1,4 @@
-"""The message of a post: built from an event's versions, or the notice that was stored with the post."""
+"""The message of a post: built from an event's versions, or the notice stored with the post."""
 
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
@@ -36,7 +36,7 @@ class PostRenderer:
         self._message = lru_cache(maxsize=MESSAGES_CACHED)(_message)
 
     def __call__(self, claim: Claim, now: datetime) -> Message:
-        """Never raises: a sentence replaces a message that can't be built."""
+        """Never raises: a sentence replaces a failed message."""
         try:
             return self._render(claim, now)
         except Exception:
@@ -65,7 +65,7 @@ class PostRenderer:
         return _Telling(shown.own.id, shown.same, made_at, self._late_after_s, links, shown)
 
     def _escalation(self, told: Escalation, now: datetime) -> Message:
-        """The abandonment as it is known now, without the mentions, watches and button of its own message."""
+        """The abandonment by present values, without the mentions, watches and button of the alert."""
         alert, channel_id = told.alert, told.alert.post.channel_id
         message = _message(self._telling(channel_id, replace(alert, mentions=(), watched=(), asked=None), now))
         return escalation(told, message.text, self._link(channel_id, alert.post.message_ts))

@@ -65,7 +65,7 @@ _LIKE_A_REGION = re.compile("[A-Z]{2,4}")
 
 @dataclass(frozen=True)
 class DayPlan:
-    """The request of a line, its day, and its place: a region (None: all) and a course (None: all).
+    """The request of a line, the day, and the place: a region (None: all) and a course (None: all).
 
     `unchecked` words could not be looked up.
     """
@@ -96,7 +96,7 @@ def day_grammar(own: Collection[str] = (), *, looks_back: bool = False) -> Gramm
 
 
 def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> CommandPlan:
-    """The plan of a command that shows these topics of a day. Raises CommandError for unknown words."""
+    """The plan of a command that shows some topics of a day. Raises CommandError for unknown words."""
 
     async def plan(desk: Desk, invocation: Invocation) -> DayPlan:
         words, today = words_of(invocation.text), utc_today(desk.clock())
@@ -123,7 +123,7 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
 
 
 async def first_regions(database: Database, channel_id: str) -> Sequence[str]:
-    """The regions whose meetings are listed first: what the channel subscribed to, else the usual regions."""
+    """The regions whose meetings are listed first: the channel's regions, else the usual regions."""
     rows = await database.read(lambda session: subscriptions.of_channel(session, channel_id))
     return [row.region for row in rows if row.region != ALL_REGIONS] or USUAL_REGIONS
 
@@ -176,7 +176,7 @@ async def _placed(desk: Desk, asked: DayPlan, phrases: Sequence[Phrase], lexicon
             return replace(asked, region=region or seen.region, course=seen.course, unchecked=unchecked)
         folded = {code.casefold() for code in lexicon.regions}
         if unknown and (lexicon.courses or any(likely_day(one) or one.casefold() in folded for one in unknown)):
-            # To look for what is alike takes as long as many deliveries do.
+            # A search for near names takes as long as many deliveries.
             raise await asyncio.to_thread(_unknown, wanted, lexicon, grammar)
     course = await desk.reference.check_course(typed, PLACE_CHECK_S, regions=[region] if region else ())
     if course.course_id is None:

@@ -324,7 +324,7 @@ def _as_typed(phrase: Phrase, right: str | None) -> str:
 
 
 def _doubt(phrases: Sequence[Phrase], taken: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon) -> Refusal | None:
-    """The refusal of a line that says more than one set of topics of one set of places."""
+    """The refusal of a line with several meanings, or with unclear topics or places."""
     plain = [one for one in phrases if one.kind is not Kind.FILLER]
     no = _no_at(plain)
     if any(one.kind is Kind.NOT and other.kind is Kind.ONLY for one, other in pairwise(plain)):
@@ -379,7 +379,7 @@ def _without_each(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineR
             else []
         )
     if no == 0 and groups[0][0] in {Kind.TOPIC, Kind.COURSE} and len(groups) == _ONE_CLAUSE:
-        # "no results for GB", with no other place: these are of GB.
+        # "no results for GB", with no other place: the results are GB's.
         return []
     before = [one for one in taken if not any(one is other for other in after)]
     each = [

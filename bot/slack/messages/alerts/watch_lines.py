@@ -1,4 +1,4 @@
-"""What happened to each watched runner: "⭐ Misty Ghost WON the 12:40 Wolverhampton, 11/4 · 5 ran"."""
+"""The news of each watched runner: "⭐ Misty Ghost WON the 12:40 Wolverhampton, 11/4 · 5 ran"."""
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.race_state import RaceState, state_in
@@ -25,7 +25,7 @@ RUNNERS_NAMED = 8
 
 
 def watch_lines(event: RacingEvent, context: MessageContext) -> list[str]:
-    """A line for each of the first watched runners; the others are counted."""
+    """A line for each of the first watched runners, and the number of the others."""
     lines = [f"{WATCHED} {what_happened(one, event, context)}" for one in context.watched]
     return first_of(lines, RUNNERS_NAMED, f"{WATCHED} and {{}} more")
 
@@ -57,7 +57,7 @@ def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContex
 
 
 def _found(one: WatchedRunner, event: RacingEvent) -> tuple[Race, Runner]:
-    """The race with the runner, as far as the event has them. A race of a card has the card's course and day."""
+    """The race with the runner, as far as known. A race of a card has the card's course and day."""
     wanted = name_key(one.horse).bare if one.horse else None
     races = event.races or (event.race,)
     known = [(race, runner) for race in races for runner in race.runners if runner.horse]

@@ -13,10 +13,10 @@ FILTER_WORDS_MAX = 1_000
 
 
 def describe(chosen: ChannelFilter, names_max: int | None = COURSE_NAMES_MAX, where: str | None = None) -> str:
-    """A filter without its mentions, as the rest of the sentence "This channel receives …".
+    """A filter without mentions, as the rest of the sentence "This channel receives …".
 
     A list of courses with more than `names_max` characters (None: no limit) is counted, and named in part. `where` are
-    several regions in words, for filters that differ in nothing else.
+    several regions in words, for filters that differ in regions alone.
     """
     first = f"{TOPICS.words(chosen, names_max)} from {where or REGION.words(chosen, names_max)}"
     others = (one for one in CONDITIONS if one not in {TOPICS, REGION, MENTIONS})
@@ -48,7 +48,7 @@ def all_courses_are_shown(*filters: ChannelFilter) -> bool:
 
 
 def still_arrives(found: Overridden) -> str:
-    """A sentence on events that a filter leaves out and another filter brings, as markup."""
+    """A sentence on events left out by a filter and brought by another filter, as markup."""
     chosen, shared = region_named(found.chosen.region), listed(topics_in_order(found.shared))
     brought = [
         f"{shared} of {courses_named(found.courses, COURSE_NAMES_MAX // 2)}" if found.courses else "",

@@ -80,9 +80,9 @@ def trace_answer(
     by_card: bool = False,
     here: str | None = None,
 ) -> Message:
-    """`wanted`: the typed id. `only_channel` limits the answer to a channel. `race`: the race that is asked about.
+    """`wanted`: the typed id. `only_channel` limits the answer to a channel. `race`: the traced race.
 
-    `by_card`: a racecard tells that the race is lost. `here`: the channel in which the trace was asked for.
+    `by_card`: a racecard tells the loss of the race. `here`: the channel in which the trace was asked for.
     """
     name = view.ids(code(wanted, ID_MAX)) or "this event"
     limited = f"Limited to this channel, {named(only_channel)}: admins see all." if only_channel else None
@@ -104,7 +104,7 @@ def trace_answer(
 
 
 def _became(found: Trace, race: Race | None, *, by_card: bool) -> str | None:
-    """What deliveries say of a race together; None where each line says everything."""
+    """A race by all deliveries together; None where each line says everything."""
     if disputed := [_race_named(one) for one in found.versions if one.contradicts]:
         races = "" if race else listed(list(dict.fromkeys(filter(None, disputed))))
         return f"{MARKED_CONFLICT}: {joined([races, IN_CONFLICT], ', ')}."
