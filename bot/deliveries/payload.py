@@ -187,14 +187,14 @@ def read_payload(body: bytes) -> RacingEvent:
     return Payload(body).events[0]
 
 
-def _batch(record: Mapping[str, Any]) -> list[Any]:
-    """The events of {"events": [{…}, {…}]}; empty if an entry is no known event."""
-    for _, listed in values_of([fields_of(record)], "lists.events"):
-        if isinstance(listed, list) and all(
-            isinstance(one, dict) and _named(parts_of(one)).kind for one in listed[:MOST_EVENTS]
-        ):
-            return listed
-    return []
+def _batch(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The events of {"events": [{…}, {…}]}; empty without a known event, and for the event of a race or meeting."""
+    lists = (value for _, value in values_of([fields_of(record)], "lists.events") if isinstance(value, list))
+    listed = [one for value in lists for one in value if isinstance(one, dict)]
+    if not any(_named(parts_of(one)).kind for one in listed[: MOST_EVENTS + 1]):
+        return []
+    own = _subjects(parts_of(record))
+    return [] if own[0].named.kind and (len(own) > 1 or _names_subject(own[0])) else listed
 
 
 def _first(found: list[_Found]) -> _Found:
@@ -281,9 +281,13 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
 
 
 def _updated_at(found: _Found) -> datetime | None:
-    return first_of((part.fields for part in found.carried), "event.updated_at", read_instant) or first_of(
-        (part.fields for part in found.parts), "event.data_as_of", read_instant
-    )
+    """The latest update. A retry may have the data of the first attempt, with a later `data_as_of`."""
+    fields = [part.fields for part in found.carried if part.about is not About.OTHER]
+    updates = filter(None, (read_instant(value) for _, value in values_of(fields, "event.updated_at")))
+    every = [part.fields for part in found.parts]
+    is_retried = first_of(every, "event.first_attempt_at", read_instant)
+    as_of = None if is_retried else first_of(every, "event.data_as_of", read_instant)
+    return max(updates, default=as_of)
 
 
 def _races_run(found: _Found, races: Sequence[Race]) -> int | None:

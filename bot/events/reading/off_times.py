@@ -235,7 +235,8 @@ def _from_iso(value: str) -> datetime | None:
         moment = _from_spoken(said)
     if moment is None or moment.tzinfo is None:
         return None
-    return moment.astimezone(UTC) if FIRST_YEAR <= moment.year < LAST_YEAR else None
+    first, last = EPOCH_RANGE_S
+    return moment.astimezone(UTC) if first <= moment.timestamp() < last else None
 
 
 def _from_spoken(said: str) -> datetime | None:

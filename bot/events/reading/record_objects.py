@@ -79,7 +79,7 @@ class Part(NamedTuple):
 
     @property
     def names_horses(self) -> bool:
-        return not NAMING_HORSES.isdisjoint(self.fields.facts)
+        return any(self.fields.of(*NAMING_HORSES.intersection(self.fields.facts)))
 
 
 def parts_of(record: Mapping[str, Any], about: About = About.DATA) -> list[Part]:

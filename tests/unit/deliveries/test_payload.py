@@ -71,13 +71,14 @@ def test_unknown_event_keeps_its_name_and_race():
         b'\xef\xbb\xbf{"event":"race.abandoned","race_id":"rc_1"}',
         b'[{"event":"race.abandoned","race_id":"rc_1"}]',
         b'{"batch_id":"b_1","events":[{"event":"race.abandoned","race_id":"rc_1"}]}',
+        b'{"event":"race.abandoned","race_id":"rc_1","messages":[{"type":"result.received","race_id":"rc_2"}]}',
         b'{"event":"race.abandoned","race_id":"rc_1","sp":NaN,"prize":1e999}',
         b'{"event":"race.abandoned","race_id":"rc_2","race_id":"rc_1"}',
         b'{"event":"race.abandoned","race_id":" rc_1 ","title":"a\tb"}',
         b'{"event":"race.abandoned","race_id":"rc_1","course":"V\xe9lizy"}',
         '{"event":"race.abandoned","race_id":"rc_1"}'.encode("utf-16"),
     ],
-    ids=["BOM", "list of one", "batch of one", "NaN", "duplicate key", "raw tab", "Latin-1", "UTF-16"],
+    ids=["BOM", "list of one", "batch of one", "list beside the race", "NaN", "duplicate key", "raw tab", "Latin-1", "UTF-16"],
 )
 def test_odd_body_is_read_all_the_same(body):
     assert read_payload(body).key == "race.abandoned:rc_1"
@@ -160,9 +161,17 @@ def test_each_race_in_the_place_of_the_race_is_an_event(payload, keys):
     assert not any(event.races for event in events)
 
 
-def test_each_event_of_a_body_is_an_event():
-    body = as_body([{"event": "race.abandoned", "race_id": "rc_1"}, {"event": "result.received", "race_id": "rc_2"}])
-    assert [event.key for event in read_events(body)] == ["race.abandoned:rc_1", "result.received:rc_2"]
+ABANDONED, RESULT = {"event": "race.abandoned", "race_id": "rc_1"}, {"event": "result.received", "race_id": "rc_2"}
+
+
+@pytest.mark.parametrize("body", [[ABANDONED, RESULT], {"events": [ABANDONED], "messages": [RESULT, "a word"]}])
+def test_each_event_of_a_body_is_an_event(body):
+    assert [event.key for event in read_events(as_body(body))] == ["race.abandoned:rc_1", "result.received:rc_2"]
+
+
+def test_unknown_event_of_a_batch_hides_no_abandonment():
+    lost, unknown = read_events(as_body({"events": [ABANDONED, {"event": "price.moved"}]}))
+    assert (lost.key, unknown.kind) == ("race.abandoned:rc_1", None)
 
 
 def test_body_is_known_by_the_first_abandonment_of_its_events():
@@ -308,10 +317,24 @@ def test_event_without_its_own_time_has_none(times):
         {"data": {"race_id": "rc_1", "lastModified": "2025-06-17T13:00:00+01:00"}},
         {"meta": {"data_as_of": "2025-06-17T12:00:00+00:00"}, "race": {"race_id": "rc_1"}},
         {"updated": 1_750_161_600, "data_as_of": "2025-06-17T09:00:00Z"},
+        {"meeting": {"updated_at": "2025-06-17T11:00:00Z"}, "race": {"updated_at": "2025-06-17T12:00:00Z"}},
+        {"race": {"updated_at": "2025-06-17T12:00:00Z"}, "sponsor": {"updated_at": "2025-06-17T13:00:00Z"}},
     ],
 )
 def test_data_is_as_new_as_its_last_update(payload):
     assert read({"event": "result.received", **payload}).updated_at == NOON
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"race": {"race_id": "rc_1", "updated_at": "1970-01-01T00:00:00Z"}},
+        {"data_as_of": "2025-06-17T12:00:00Z", "delivery": {"first_attempt_at": "2025-06-17T11:00:00Z"}},
+    ],
+    ids=["unset", "of a retry"],
+)
+def test_data_without_a_sure_update_has_none(payload):
+    assert read({"event": "result.received", **payload}).updated_at is None
 
 
 @pytest.mark.parametrize(
