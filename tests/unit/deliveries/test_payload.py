@@ -78,7 +78,7 @@ def test_unknown_event_keeps_its_name_and_race():
         b'{"event":"race.abandoned","race_id":"rc_1","course":"V\xe9lizy"}',
         '{"event":"race.abandoned","race_id":"rc_1"}'.encode("utf-16"),
     ],
-    ids=["BOM", "list of one", "batch of one", "list beside the race", "NaN", "duplicate key", "raw tab", "Latin-1", "UTF-16"],
+    ids=["BOM", "list of one", "batch of one", "list beside", "NaN", "duplicate key", "raw tab", "Latin-1", "UTF-16"],
 )
 def test_odd_body_is_read_all_the_same(body):
     assert read_payload(body).key == "race.abandoned:rc_1"
