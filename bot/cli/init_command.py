@@ -25,7 +25,7 @@ READ_BACK = "can't stand in a .env: take line breaks, quotes, # and ${ out of th
 
 
 class Asked(NamedTuple):
-    """A setting whose value a person gives. With a value of the setting `instead`, this setting is not needed."""
+    """A setting whose value a person gives. A value of the setting `instead` stands in for the value."""
 
     name: str
     comment: str

@@ -121,7 +121,7 @@ class Subscribing:
             raise SubscribingFailed("What was stored could not be read back: nothing was asked of the service.")
 
     async def _ask(self, row: WebhookSubscriptionRow, events: Sequence[EventKind]) -> str:
-        """The secret, or the service's whole answer if no secret was recognised (Spec gap G3); the row gets either."""
+        """The secret, or without a recognised secret the service's whole answer (Spec gap G3). The row gets either."""
         try:
             page = await self.client.subscribe_webhook(row.url, [str(event) for event in events], row.region)
         except ServiceFailure as error:

@@ -67,7 +67,7 @@ class FileChange(NamedTuple):
 
 
 def difference(session: Session, file: SubscriptionFile) -> list[FileChange]:
-    """By channel, the watches first."""
+    """The changes by channel, watches first."""
     names = watches.of_channels(session)
     before = _by_key(names, subscriptions.every(session))
     after = _by_key(names if file.watches is None else file.watches, file.subscriptions)
@@ -83,7 +83,7 @@ def _by_key(
 
 
 def _is_same(before: Chosen | None, after: Chosen | None) -> bool:
-    """Checks of a filter and the spelling of a name aside."""
+    """Ignores checks of a filter, and the spelling of a name."""
     if isinstance(before, ChannelFilter) and isinstance(after, ChannelFilter):
         return before.fingerprint() == after.fingerprint()
     return None not in {before, after}

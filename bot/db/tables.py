@@ -565,7 +565,7 @@ class Touched(SQLModel, table=True):
     what: str = Field(sa_column=Column(Text, primary_key=True))
     name: str = Field(sa_column=Column(Text, primary_key=True))
     attempts: int = Field(default=0, sa_column=_count())
-    """Looks that our code failed on since the last news."""
+    """Failed looks since the last news."""
     not_before: datetime | None = None
     """When fan-out looks again after a failure."""
 

@@ -302,12 +302,12 @@ def _moments(now: datetime) -> dict[str, datetime]:
 
 
 def far_from(now: datetime) -> datetime:
-    """No failure waits for a later moment."""
+    """The latest moment that a failure waits for."""
     return now + timedelta(seconds=LONGEST_BACKOFF_S)
 
 
 def again_at(now: datetime, attempts: int) -> datetime:
-    """After a failure, with so many failures before."""
+    """The moment of the next try. `attempts`: the failures before."""
     # A power of a week's attempts is too large for a float.
     return now + timedelta(seconds=min(FIRST_BACKOFF_S * 2 ** min(attempts, DOUBLINGS_MAX), LONGEST_BACKOFF_S))
 

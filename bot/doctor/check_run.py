@@ -119,7 +119,7 @@ def _masked(examined: Examined, mask: Mask) -> Examined:
 
 
 def fault_of(error: Exception) -> Finding | None:
-    """A fault of Slack, of the data service or of the database, which any check may meet; None for an error of ours."""
+    """A fault of Slack, of the data service or of the database, possible in any check; None for an error of ours."""
     if isinstance(error, SlackError):
         return _slack_fault(error)
     if isinstance(error, ServiceFailure):

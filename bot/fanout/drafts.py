@@ -38,7 +38,7 @@ class _New(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A version that a telling's message shows. `at`: since when the message needs an edit; None for no edit.
+    """A version shown by a telling's message. `at`: since when the message needs an edit; None for no edit.
 
     `after`: the telling whose message goes first. `is_link`: noted once for each event. `is_late`: an edit for later
     values, noted each time. `asks_no_longer`: a newer message is to be acknowledged.

@@ -215,7 +215,7 @@ class Fanout:
             inbox.mark_failed(session, delivery, self._clock(), f"{type(why).__name__}: {why}")
 
     async def _look_again(self, names: Sequence[Name]) -> None:
-        """No delivery waits for later values. A name that our code fails on is looked at by itself, and again later."""
+        """No delivery waits for later values. Fan-out looks at a failed name alone, and again later."""
         try:
             added = await self._database.write(partial(look_again, clock=self._clock, names=names))
         except StorageError as error:

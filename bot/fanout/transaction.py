@@ -197,7 +197,7 @@ class _Transaction:
         self._lines.append(("fanned_out", fields))
 
     def _repeated_alone(self, elsewhere: KnownElsewhere, event: RacingEvent, delivery: StoredDelivery) -> None:
-        """With nothing else in the transaction. Where our code fails, fan-out looks at the event again later."""
+        """In a savepoint for the delivery alone. After a failure fan-out looks at the event again later."""
         plan = Plan(self._session, self._meetings, self._known, self._hour)
         try:
             with self._session.begin_nested():

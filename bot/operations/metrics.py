@@ -287,7 +287,7 @@ def _of_class(error: Exception, names: Mapping[Any, str]) -> str:
 
 @dataclass(frozen=True)
 class ReceiverNews:
-    """What the receiver tells the bot: counts for `/metrics`, and news for admins.
+    """The receiver's lines to the bot: counts for `/metrics`, and news for admins.
 
     `wake` lets the journal be read. `tell_too_large` tells admins of a signed body of more than MAX_BODY_BYTES.
     """

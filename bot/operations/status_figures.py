@@ -1,4 +1,4 @@
-"""The bot's state for `/racing status` and for the gauges of `/metrics`. A single transaction reads each by indexes."""
+"""The bot's state for `/racing status` and the gauges of `/metrics`. A transaction reads each figure by an index."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """Warns admins once of each meeting without its outcomes, and takes the warning back when the outcomes come.
 
-A racing day without any delivery is told as such, in place of its meetings. Before a warning the race book reads these
-days anew, within the quota: the data service may list an undelivered outcome.
+A racing day without any delivery is one warning, in place of the day's meetings. Before a warning the race book reads
+the days anew, within the quota: the data service may list an undelivered outcome.
 
 A race counts if a delivery is to be expected, and once the race is surely over in every time zone
 (bot.operations.overdue).

@@ -115,7 +115,7 @@ def add(session: Session, new: Sequence[NewPost], tells: Tells, claiming: Claimi
 
 
 def lease_for_edits(session: Session, edits: Mapping[str, int], claiming: Claiming) -> dict[str, int]:
-    """`edits`: channel → a sent message. Returns those whose queue is leased."""
+    """`edits`: channel → a sent message. Returns the edits with a leased queue."""
     leased = _lease(session, Call.EDIT, sorted(edits), claiming)
     return {channel: edits[channel] for channel in sorted(leased)}
 

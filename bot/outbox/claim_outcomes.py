@@ -269,7 +269,7 @@ class ChannelClosed(ClaimOutcome):
 def record_posted(at: Recording, sent: Sequence[Posted]) -> dict[str, timedelta | None]:
     """Store simple outcomes together. Channel → the pause before further messages; None if no message waits.
 
-    Without leases that are ours no more.
+    Leaves out lost leases.
     """
     ours: dict[str, timedelta | None] = {}
     for pause in {at.pause_after(one.claim) for one in sent}:

@@ -187,9 +187,9 @@ def _elsewhere(one: Open, asked: StoredRequest) -> list[str]:
 def _posts(one: Open, asked: StoredRequest, absent: Absent) -> list[tuple[str, str, tuple[str, ...]]]:
     """The next step's messages: the channel, the end of the key, and the mentioned people.
 
-    People are mentioned in the channel; where that is done, or nobody reads the channel, the other channels are told.
-    Where Slack took no message of the abandonment, both are one step. People are told by direct message where they
-    are not in the channel, and where a closed channel has no other channel.
+    First people are mentioned in the channel. Then, or where nobody reads the channel, the other channels are told.
+    Where Slack took no message of the abandonment, both are one step. People outside the channel get a direct message,
+    and so do the people of a closed channel without another channel.
     """
     elsewhere, people = _elsewhere(one, asked), list(filter(is_person, asked.people))
     if not _reminds(one, asked):
@@ -201,7 +201,7 @@ def _posts(one: Open, asked: StoredRequest, absent: Absent) -> list[tuple[str, s
 
 
 def _step(session: Session, one: Open, asked: StoredRequest, now: datetime, absent: Absent) -> bool:
-    """False if there is nobody to tell before a closed channel is back."""
+    """False while nobody can be told, because a channel is closed."""
     posts = _posts(one, asked, absent)
     if one.is_closed and not posts:
         return False

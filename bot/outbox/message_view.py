@@ -133,7 +133,7 @@ class Superseded:
 
 @dataclass(frozen=True)
 class Tells:
-    """What fan-out knows. By version id, for the transaction's news: `versions`, and `events`, filled in.
+    """Fan-out's knowledge. By version id, for the transaction's news: `versions`, and `events`, filled in.
 
     `around`: stored events of the same races and meetings. `told`: see `telling_store.told`. `asked`: earlier messages
     to be acknowledged.

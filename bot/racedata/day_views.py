@@ -1,4 +1,4 @@
-"""Views of what is known of several days, by the race book and all stored events.
+"""Views of several days, by the race book and all stored events.
 
 Published names with their coming races; a week's outcomes that a channel takes; the other races of abandoned meetings.
 """

@@ -1,7 +1,7 @@
 """The quota book: this month's use from `/account/usage`, with its certainty, and its stored readings.
 
 Period and names are not shown (Spec gap G5). Dated rows are summed over the month in UTC. A total counts as the month's
-after it names the month or was seen to fall at a month's turn. Otherwise the use is a lower bound.
+once an answer names the month, or once the total fell at a month's turn. Otherwise the use is a lower bound.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -60,7 +60,7 @@ def moment_of(day: date, at: time, zone: tzinfo) -> datetime:
 
 
 class HourCondition(ChoiceCondition):
-    """An hour, which a zone may follow: "6pm London time"."""
+    """An hour, perhaps with a zone: "6pm London time"."""
 
 
 class DigestCondition(HourCondition):
@@ -189,7 +189,7 @@ ZONE = "zone"
 
 
 class ZoneCondition(ChoiceCondition):
-    """At most a single value. Hours are said with their zone: the zone has words of its own only without hours."""
+    """At most a single value. Hours name the zone: without hours the zone has words of its own."""
 
     field = file_key = ZONE
     is_single = True

@@ -89,7 +89,7 @@ class Condition(ABC):
     # The words
 
     typed_as = ""
-    """Before a typed value, if people type values."""
+    """The words before a typed value, if people type values."""
     example = "1"
     """A typed value."""
     called: Mapping[str, str] = {}
@@ -97,11 +97,11 @@ class Condition(ABC):
     begins: Collection[str] = ()
     """First words of other words that mean a value by themselves, such as "group" of "group 1"."""
     parts: Collection[str] = ()
-    """Those of `called` that name less than the value that they are read as."""
+    """Words of `called` for a part of a value, such as "hurdles" of jumps."""
     before: tuple[str, ...] = ()
     """Words that stand before a value in place of the name, such as "no messages"."""
     plural = ""
-    """Several values of a narrowing kind."""
+    """The noun for several values of a narrowing kind."""
 
     # The form's field: ticks by `labels`, else menus of people by `menus`, else a text with commas
 
@@ -110,7 +110,7 @@ class Condition(ABC):
     labels: Mapping[str, str] = {}
     """The label of each value to tick."""
     menus: Mapping[str, tuple[str, int]] = {}
-    """By block: the label, and the most to choose, of people, of user groups, and perhaps of channels."""
+    """By block, of people, user groups and perhaps channels: the label, and the most to choose."""
     text_max = 200
 
     def of(self, chosen: FilterFields) -> Any:
@@ -166,7 +166,7 @@ class Condition(ABC):
 
     @property
     def name(self) -> str:
-        """The typed name, without its colon."""
+        """The typed name, without the colon."""
         return self.typed_as.removesuffix(":")
 
     @property
@@ -175,7 +175,7 @@ class Condition(ABC):
         return f"[{self.typed_as}{self.example}]"
 
     def meant_by(self, typed: str) -> str | None:
-        """The value that words mean by themselves, without the name of the kind."""
+        """The value of words without the name of the kind; None for other words."""
         return self.called.get(typed.casefold())
 
     def value_of(self, typed: str) -> Any:
@@ -215,7 +215,7 @@ class Condition(ABC):
 
 
 class NarrowingCondition(Condition):
-    """The only races that a filter takes, by words of each race. A card is taken for any of its races.
+    """Takes a race by a word of the race, and a card for any of the races.
 
     In a sentence: "class 1 races only".
     """
@@ -225,7 +225,7 @@ class NarrowingCondition(Condition):
     """Whether the data service lists the values."""
 
     def key(self, value: str) -> str:
-        """What is equal of equal values."""
+        """Equal for equal values."""
         return value
 
     def keys_of(self, published: str) -> Collection[str]:
@@ -233,7 +233,7 @@ class NarrowingCondition(Condition):
         return {self.key(published)}
 
     def unlisted(self, values: Sequence[str], published: Sequence[str]) -> list[str]:
-        """The values that take none of the published values. Without a list every value is good."""
+        """The values that match no published value. Without a list every value is good."""
         known = {key for one in published for key in self.keys_of(one)}
         return [one for one in values if known and self.key(one) not in known]
 

@@ -9,7 +9,7 @@ from bot.events.event import RacingEvent, Topic
 from bot.events.sentences import listed
 
 REGIONS_FIELD, TOPICS_FIELD = "regions", "topics"
-"""Of typed lines and of the form, which name several regions."""
+"""The fields of a typed line and of the form: both name several regions."""
 
 EVERY_REGION = "all"
 """ALL_REGIONS in a file."""

@@ -51,7 +51,7 @@ class RaceClassCondition(NarrowingCondition):
         return folded_class(value)
 
     def keys_of(self, published: str) -> frozenset[str]:
-        """Those of "Group 1" are "group 1", "g 1" and "group"; of "Grade 1" also "graded"."""
+        """For example "group 1", "g 1" and "group" of "Group 1"; "graded" of "Grade 1"."""
         folded = folded_class(published)
         graded = _GRADE.match(folded)
         return frozenset({folded, _GRADE.sub("g ", folded), _GRADED[graded[1]] if graded else folded})

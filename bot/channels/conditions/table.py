@@ -1,4 +1,4 @@
-"""Every kind of condition, in the order of a form and of a file. A new kind is a class, and here a field and a line."""
+"""Every kind of condition, in the order of a form and of a file. A new kind is a class; a field and a line go here."""
 
 from bot.channels.conditions.choices import (
     AckCondition,
@@ -17,7 +17,7 @@ from bot.channels.conditions.race_conditions import RaceClassCondition, RaceCode
 
 
 class AllFields(FilterFields):
-    """With the fields that no other kind reads. A field has an empty default: filters are stored as JSON."""
+    """Adds the fields that a single kind reads. A field has an empty default: filters are stored as JSON."""
 
     classes: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()

@@ -72,7 +72,7 @@ class Bounds:
 class Repaired:
     """`records`: listed. `unread`: names of records without an event. `failed`: all others, in order.
 
-    `requests`: spent on records. `broken`: why the list is not whole. `missing`: of `failed`, those without a delivery
+    `requests`: spent on records. `broken`: why the list is incomplete. `missing`: of `failed`, those without a delivery
     in the inbox. `made`: stored and fanned out. `events`: keys with news.
     """
 
@@ -87,7 +87,7 @@ class Repaired:
 
     @property
     def known(self) -> int:
-        """The number of records that were left alone."""
+        """The number of records left alone."""
         return self.records - len(self.unread) - len(self.missing)
 
 

@@ -69,7 +69,7 @@ class FilterChoice:
         return tuple(found)
 
     async def listed(self, values: Mapping[str, Sequence[str]], before: ChannelFilter | None = None) -> None:
-        """Look the values up that the data service lists, but for those of the filter before."""
+        """Look up the values that the data service lists. Values of the filter before are good."""
         for one in OF_RACES:
             typed = [value for value in values.get(one.field, ()) if before is None or value not in one.of(before)]
             with self._noting(one.field):

@@ -146,7 +146,7 @@ Raises CommandError where nothing can change.
 """
 
 CommandApply = Callable[[Desk, Invocation, Any], Awaitable[Any]]
-"""Before the ack: asks Slack, or opens a form; None where nothing is left to store. Raises CommandError."""
+"""Before the ack: asks Slack, or opens a form. None leaves nothing to store. Raises CommandError."""
 
 CommandStore = Callable[[Session, Desk, Invocation, Any], Any]
 """Stores the change in one transaction, under the channel's lock, before the ack. Raises CommandError."""

@@ -251,7 +251,7 @@ async def _filters(check: FilterChoice, wanted: LineRequest, invocation: Invocat
 
 
 def _refused(wanted: LineRequest) -> Refusal | None:
-    """The refusal of a line with several meanings, and of what no subscription has."""
+    """The refusal of a line with several meanings, and of a choice without a subscription."""
     rest = replace(
         wanted, left_out={name: some for name, some in wanted.left_out.items() if name in {TOPICS_FIELD, COURSES_FIELD}}
     )

@@ -217,7 +217,7 @@ def _not_there(filters: Sequence[ChannelFilter], absent: tuple[str, Sequence[str
 
 
 def _usage(kind: Condition) -> str:
-    """The bare name of a choice ends all values. `cards` is the exception, and ends racecards."""
+    """The bare name of a choice ends all values. Only `cards` alone ends racecards instead."""
     return f"[{kind.name}]" if kind in CHOICES and kind.name not in SUBSCRIBING else kind.usage
 
 

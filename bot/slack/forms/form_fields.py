@@ -16,7 +16,7 @@ from bot.racedata.client.records import KnownCourse
 from bot.slack.messages.kit.blocks import OPTIONS_MAX, all_options, in_groups, options, plain_text
 
 Submitted = Mapping[str, Any]
-"""By field. None where the form had no such field."""
+"""The values by field. None where the form lacked the field."""
 
 TYPED_REGIONS_MAX = 300
 

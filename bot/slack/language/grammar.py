@@ -88,7 +88,7 @@ SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
 THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.TOPIC, Kind.ALL, Kind.DAY, Kind.TIME, Kind.UNKNOWN})
 
 NON_RUNNERS = ("non-runners", "nonrunners", "scratchings", "scratches", "withdrawals")
-"""Told by racecards, and of watched horses."""
+"""Told by racecards and watches."""
 
 NOT_CHOSEN = frozenset(
     {

@@ -66,7 +66,7 @@ def nothing_follows(typed: str, kind: Condition | None) -> Refusal:
 
 
 def not_chosen(word: str, *, is_told: bool) -> Refusal:
-    """`is_told`: racecards and watches tell of the word."""
+    """`is_told`: racecards and watches tell the news of the word."""
     told = (
         "A racecard shows each non-runner, also later. /racing watch tells at once of a horse that does not run."
         if is_told

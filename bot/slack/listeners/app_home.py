@@ -92,7 +92,7 @@ class HomeListener:
 
 
 _BUTTONS = {DEAD_LETTER_BUTTON.name: DEAD_LETTER_BUTTON, EDIT: BUTTON_COMMANDS[EDIT]}
-"""By the first word. Other first words are names of commands."""
+"""Changes by the first word. Other first words are names of commands."""
 
 
 def _command(words: str) -> tuple[Command | None, str]:

@@ -86,7 +86,7 @@ def _card_button(event: RacingEvent) -> Block | None:
 
 
 class _Card:
-    """The parts of a card's sentences. `loss`: of a loss that no earlier version reports; `changed`: "" without words.
+    """The parts of a card's sentences. `loss`: of a newly reported loss; `changed`: "" without words.
 
     `lost`: the abandoned races. `is_lost`: the whole card, or the only race, is abandoned.
     """

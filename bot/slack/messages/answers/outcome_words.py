@@ -52,7 +52,7 @@ NOT_WHOLE = "I have not read the whole card yet, so races may be missing here: `
 
 @dataclass(frozen=True)
 class RaceView:
-    """A race of a list in words: its name, what became of the race, its line."""
+    """A race of a list in words: the name, the outcome, the line."""
 
     race: Race
     outcome: RaceOutcome
@@ -114,7 +114,7 @@ class RaceView:
 
     @property
     def result(self) -> str:
-        """What became of the race, as `/results` says it."""
+        """The outcome of the race in the words of `/results`."""
         run = partial(result_line, first="result in")
         said = self.became(run) or (TO_COME if self.is_to_come else NO_RESULT_YET)
         return joined([said, self.settled(run)]) if self.outcome is RaceOutcome.BOTH else said
@@ -186,7 +186,7 @@ def _lines(races: Sequence[RaceView]) -> list[tuple[str, RaceOutcome]]:
 
 
 def _is_past(one: RaceView, last: int) -> bool:
-    """Off, as its moment says, or as a later race with a result says (`last`) where no moment was published."""
+    """True for a race that is off: by the published moment, else by a later race with a result (`last`)."""
     if (off_at := aware(one.race.off.off_at)) is not None:
         return off_at <= one.now
     minute = one.race.off.minute_of_day
