@@ -1,4 +1,4 @@
-"""`python -m bench [--quick]`: every measure in one run, and one table of them."""
+"""`python -m bench [--quick]`: every measure in one run, in one table."""
 
 import asyncio
 import math
@@ -19,7 +19,7 @@ from sandbox.loopback_server import serve
 
 
 async def measure_bot(plan: Plan) -> list[Measure]:
-    """Everything that is measured of the bot's own process, one after another."""
+    """Every measure of the bot's own process, one after another."""
     outside = Outside()
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
@@ -37,7 +37,7 @@ async def measure_bot(plan: Plan) -> list[Measure]:
 
 
 async def said(what: str, part: Callable[[], Awaitable[list[Measure]]]) -> list[Measure]:
-    """The lines of a part; of one that failed, a line that says so. It costs no other part its own."""
+    """The lines of a part; for a failed part, a line with the failure. The other parts go on."""
     print(f"{what} …", file=sys.stderr)
     try:
         return await part()

@@ -1,4 +1,4 @@
-"""Acks of commands that only read: how long Slack waits for them, idle and while deliveries arrive."""
+"""Acks of commands that only read: how long Slack waits, idle and while deliveries arrive."""
 
 import asyncio
 import hashlib
@@ -18,13 +18,13 @@ from bot.clock import utc_now
 
 COMMANDS = (("/racecard", "GB"), ("/usage", ""), ("/racing", "help"))
 APART_S = 0.05
-"""Between two commands: the answer to one, which follows its ack, is no part of what the next is measured by."""
+"""Between two commands, so that the answer after an ack does not delay the next ack."""
 
 WEBHOOKS_PER_S = 300
 
 
 async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
-    """Milliseconds from a signed request to the end of its ack."""
+    """Milliseconds from a signed request to the end of the ack."""
     requests = commands(outside_url)
     async with bot(folder, outside_url, f"sqlite:///{folder / 'acks.db'}") as server:
         await asyncio.sleep(READ_S)
@@ -43,7 +43,7 @@ async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
 
 
 def commands(outside_url: str) -> Iterator[bytes]:
-    """Signed commands without end, each signed when it is asked for: Slack's timestamps are good for minutes."""
+    """Signed commands without end, each signed at the last moment: Slack's timestamps are good for minutes."""
     for name, text in itertools.cycle(COMMANDS):
         fields = {"command": name, "text": text, "channel_id": "C0", "user_id": "U0", "team_id": "T0"}
         body = urlencode(fields | {"response_url": f"{outside_url}/commands/1", "trigger_id": "1.2.3"}).encode()

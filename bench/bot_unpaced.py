@@ -1,6 +1,6 @@
 """The bot without Slack's pace, as a process: `python -m bench.bot_unpaced`, with the settings in the environment.
 
-Slack takes one post a second in a channel, which would be all that is measured. No setting turns that off, rightly.
+Slack takes one post a second in a channel: the measure would show this pace alone. No setting turns the pace off.
 """
 
 from functools import partial

@@ -1,4 +1,4 @@
-"""What a measure is, and the report of all of them: percentiles, ratios, targets, one table."""
+"""A measure, and the report of all measures: percentiles, ratios, targets, one table."""
 
 import math
 import statistics
@@ -12,13 +12,13 @@ class Plan:
     """How long the measures take."""
 
     rounds: int = 5
-    """Each server's turns: they alternate, so that a noisy machine is noisy for all."""
+    """Each server's turns. Turns alternate, so that a noisy machine is noisy for all."""
     round_s: float = 1.0
     steady_s: float = 60.0
     """At half of the closed loop's rate."""
     acks: int = 200
     alone: int = 20
-    """Deliveries of a round that come alone, one after another."""
+    """A round's single deliveries, one after another."""
     delivery_s: float = 10.0
     """At a fixed rate, in all rounds together."""
     overload_s: float = 10.0
@@ -61,14 +61,14 @@ class Measure:
 
     @property
     def verdict(self) -> str:
-        """Whether the target is met; nothing where there is none. What could not be measured meets none."""
+        """Whether the target is met; empty without a target. A failed measure meets no target."""
         if self.target is None:
             return ""
         return "met" if self.target.is_met_by(self.value) else "NOT MET"
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The smallest value that so many percent of the values do not exceed; NaN of none."""
+    """The smallest value at or above so many percent of the values; NaN without values."""
     if not values:
         return math.nan
     return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]

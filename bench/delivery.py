@@ -28,13 +28,13 @@ REGIONS = tuple(f"R{number:02}" for number in range(100))
 
 RATE = 200
 APART_S = 0.06
-"""Between the end of a delivery that comes alone and the next."""
+"""Between the end of a single delivery and the next delivery."""
 
 SETTLE_S = 0.2
-"""After its last post arrived the bot still writes down that it was sent. That is part of its processor time."""
+"""After the last post the bot still writes the outcome, also a part of the processor time."""
 
 READ_S = 2.0
-"""After it is ready the bot still reads what the data service publishes, once."""
+"""After the start the bot still reads the data service's lists, once."""
 
 WARM_UP = 10
 WARM_UP_RATE_S = 0.5
@@ -43,10 +43,10 @@ LOST_AFTER_S = 60.0
 
 @dataclass
 class Turns:
-    """What the turns under one of the loads came to."""
+    """The figures of the turns under one load."""
 
     seconds: list[float] = field(default_factory=list)
-    """From each request to its post; from the planned moment, where there is a plan."""
+    """From each request to the post; with a plan, from the planned moment."""
     cpu_s: float = 0.0
     done: int = 0
     lost: int = 0
@@ -120,7 +120,7 @@ async def measure(folder: Path, outside: Outside, outside_url: str, plan: Plan) 
 
 
 async def subscribe(database: Database, pairs: Iterable[tuple[str, str]]) -> None:
-    """A new database in which channels are subscribed to the results of regions."""
+    """A new database, with channels subscribed to the results of regions."""
 
     def save(session: Session) -> None:
         for channel_id, region in pairs:

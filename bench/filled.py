@@ -1,7 +1,7 @@
-"""A database with very many past deliveries, told in a hundred channels. A million of them is a year.
+"""A database with very many past deliveries, told in a hundred channels. A year has a million.
 
-The rows are made by the database itself, in statements that SQLite and PostgreSQL both take, but for `_WORDS`. Each
-number is a delivery, its event version and its message. Ids of races come in no order, as a service's do.
+The database itself makes the rows, by statements for both SQLite and PostgreSQL, but for `_WORDS`. Each number is a
+delivery, an event version and a message. Ids of races come in no order, as a service's ids do.
 """
 
 import zlib
@@ -29,16 +29,16 @@ KEPT_DAYS = 30
 
 CHANNELS = 100
 COURSES = 500
-"""More than the meetings of a day, which have six races each."""
+"""More than a day's meetings of six races."""
 
 STEP = 50_000
-"""Rows of a statement: on PostgreSQL none may take longer than the bot's statement_timeout."""
+"""Rows of a statement: on PostgreSQL the bot's statement_timeout holds."""
 
 LAST_DAY = date(2026, 11, 20)
 """The day of the bench's own deliveries."""
 
 RACE, DAY, COURSE, REGION, MEETING = "@race@", "@day@", "@course@", "@region@", "@meeting@"
-"""What stands in the stored JSON for what differs from row to row."""
+"""Stands in the stored JSON for values that differ from row to row."""
 
 _FAST = {
     "sqlite": "PRAGMA cache_size = -1000000",
@@ -60,7 +60,7 @@ _WORDS = {
         "DAY": "to_char(CAST(:last_day AS date) - (:rows - n) / CAST(:a_day AS int), 'YYYY-MM-DD')",
     },
 }
-"""Of a number: twelve digits that come in no order; a random hash; when it was received; the day of its races."""
+"""Of a number: twelve digits in no order; a random hash; the receipt; the day of the races."""
 
 _NUMBERS = r"""
     WITH RECURSIVE counted (n) AS (SELECT CAST(:first AS int) UNION ALL SELECT n + 1 FROM counted WHERE n < :last),
@@ -90,7 +90,7 @@ _NUMBERS = r"""
         FROM named
     )
 """
-"""Each twentieth is the second version of the one before; each hundredth is folded into the one before."""
+"""Each twentieth row is the second version of the row before; each hundredth is folded into the row before."""
 
 _PUT_IN = """
     replace(replace(replace(replace(replace({0},
@@ -159,7 +159,7 @@ _OWN_IDS = ("inbox", "event", "message")
 
 
 def fill(database: Database, rows: int, now: datetime | None = None) -> None:
-    """Put so many deliveries, and what came of them, into a database whose tables are there and empty."""
+    """Put so many deliveries, with versions and messages, into a database with empty tables."""
     dialect = "sqlite" if database.is_sqlite else "postgresql"
     values = _values(rows, now or utc_now())
     with database.writer.connect() as connection:
@@ -176,7 +176,7 @@ def fill(database: Database, rows: int, now: datetime | None = None) -> None:
         if not database.is_sqlite:
             for table in _OWN_IDS:
                 session.connection().exec_driver_sql(f"SELECT setval('{table}_id_seq', {rows})")
-    # The connection that filled the database has settings and a cache that the bot's have not.
+    # The filling connection has other settings and another cache than the bot's connections.
     database.writer.dispose()
     if not database.is_sqlite:
         # As the server does by itself some time after so many rows.

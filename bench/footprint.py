@@ -1,4 +1,4 @@
-"""What a start takes, and how much memory both processes together hold: after the start, and after many deliveries."""
+"""The time of a start, and the memory of both processes together: after the start, and after many deliveries."""
 
 import asyncio
 from pathlib import Path

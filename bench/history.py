@@ -1,4 +1,4 @@
-"""What a long history costs: the bot with a million past deliveries beside the bot with ten thousand, in turns.
+"""The cost of a long history: the bot with a million past deliveries beside the bot with ten thousand, in turns.
 
 python -m bench.history            # a million, on both engines, under ten minutes
 python -m bench.history --quick    # a hundred thousand, about two minutes; rough
@@ -27,16 +27,16 @@ from sandbox.loopback_server import serve
 
 FEW = 10_000
 TIMES = 1.3
-"""As many times as long as with few deliveries something may take."""
+"""A time with many deliveries, divided by the time with few, may be at most this."""
 
 ROUNDS = 3
 ROUND_S = 0.3
-"""Of a closed loop: the fan-out of what came in it takes several times as long."""
+"""Of a closed loop: the fan-out of the loop's deliveries takes several times as long."""
 
 
 @dataclass
 class Side:
-    """A bot, with deliveries that come alone and a closed loop that no channel listens to; what its rounds came to."""
+    """A bot with the figures of the rounds: single deliveries, and a closed loop without a listening channel."""
 
     deliveries: Deliveries
     pressed: Contender
@@ -62,7 +62,7 @@ class Side:
 
 
 async def measure(engine: str, urls: Sequence[str], folder: Path, plan: Plan) -> list[Measure]:
-    """The lines of one engine, of two databases of it."""
+    """The lines of one engine, from two databases."""
     outside = Outside()
     for url, rows in zip(urls, (FEW, plan.history), strict=True):
         await subscribe(Database(url), zip(CHANNELS, REGIONS, strict=True))
@@ -104,7 +104,7 @@ async def _side(url: str, folder: Path, outside: Outside, outside_url: str) -> A
 
 
 async def measure_both(plan: Plan) -> list[Measure]:
-    """The lines of both engines; of PostgreSQL where there is a package of it."""
+    """The lines of both engines; of PostgreSQL where the package is there."""
     # A folder for each: a million deliveries take five gigabytes.
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         urls = [f"sqlite:///{name}/{side}.db" for side in ("few", "full")]

@@ -1,4 +1,4 @@
-"""`python -m bench.idle [MINUTES]`: what an idle bot writes, with the past deliveries of about a month and a half.
+"""`python -m bench.idle [MINUTES]`: the writes of an idle bot, with the past deliveries of about a month and a half.
 
 Counts the commits of a minute, and times the statements of the writer's transactions, after a minute to settle.
 """
@@ -28,7 +28,7 @@ ROWS = 200_000
 MINUTES = 10.0
 SETTLE_S = 60.0
 FIGURES = "BENCH_IDLE_FIGURES"
-"""The file in which the bot's process leaves the figures."""
+"""The file for the figures of the bot's process."""
 
 
 class Watched:

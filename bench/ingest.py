@@ -30,7 +30,7 @@ TARGETS: dict[str, Target | None] = {
 
 @dataclass
 class Contender:
-    """A server under load, and what its rounds came to. `database`: the bot's, in which its fan-out goes on."""
+    """A server under load, with the figures of the rounds. `database`: the bot's, where fan-out goes on."""
 
     port: int
     requests: Iterator[bytes]
@@ -43,7 +43,7 @@ class Contender:
         return [load.per_s for load in self.loads]
 
     async def take_turn(self, seconds: float) -> None:
-        """Be loaded for so long. The bot ends its fan-out before the next one's turn."""
+        """Be loaded for so long. The bot's fan-out ends before the next server's turn."""
         self.loads.append(await closed_loop(self.port, self.requests, seconds=seconds, connections=CONNECTIONS))
         if self.database is not None:
             await empty_inbox(self.database)
@@ -106,7 +106,7 @@ async def _steady(bot: Contender, seconds: float) -> list[Measure]:
         *percentiles("answer", load.latencies, {50: None, 99: AtMost(15)}),
         Measure("refused", load.refused, "requests", NONE),
         Measure("fanned out after the end", time.perf_counter() - ended, "s", AtMost(5)),
-        # Where this is not met, the rate was not kept, and the lines above say less than they seem to.
+        # Where this target is missed, the rate was not kept, and the lines above say less.
         Measure("generator late, p99", percentile(load.lateness, 99) * 1000, "ms", AtMost(LATE_S * 1000)),
     ]
 

@@ -1,7 +1,7 @@
-"""The load generator: keep-alive connections that carry one request at a time, in a closed loop or at a fixed rate.
+"""The load generator: keep-alive connections with one request at a time, in a closed loop or at a fixed rate.
 
-An HTTP library would cost more than the servers that are measured: a request is bytes made beforehand, and of the
-answer only the status is read.
+An HTTP library would cost more than the measured servers. A request is bytes made beforehand, and only the answer's
+status is read.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from typing import cast
 LOOPBACK = "127.0.0.1"
 ACCEPTED = 200
 LATE_S = 0.01
-"""A generator that is later than this with one request in a hundred did not keep the rate."""
+"""The rate was not kept if one request in a hundred was sent later than this."""
 
 UNANSWERED_S = 10.0
-"""What is not answered so long after the last moment that was planned counts as never answered."""
+"""A later answer, counted from the last planned moment, counts as no answer."""
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *([0-9]+)", re.IGNORECASE)
 _LAST_ANSWER = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
@@ -29,18 +29,18 @@ _LAST_ANSWER = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
 
 @dataclass
 class Load:
-    """What became of some requests. Latencies are seconds: of a fixed rate, from the moment that was planned."""
+    """The outcome of some requests. Latencies are seconds; at a fixed rate, from the planned moment."""
 
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)
     answers: Counter[int] = field(default_factory=Counter)
-    """How often each status came; 0 stands for a connection that broke."""
+    """The number of each status; 0 stands for a broken connection."""
     accepted: list[int] = field(default_factory=list)
-    """Of a fixed rate: the numbers of the requests that were answered 200."""
+    """Of a fixed rate: the numbers of the requests answered 200."""
     due: list[float] = field(default_factory=list)
     """The planned moments (time.perf_counter), in the order of the requests."""
     held_back: int = 0
-    """Of a fixed rate: requests that were not sent, because too many were under way."""
+    """Of a fixed rate: requests held back, because too many were under way."""
     lateness: list[float] = field(default_factory=list)
     """By how much the generator itself was late."""
 
@@ -51,12 +51,12 @@ class Load:
 
     @property
     def refused(self) -> int:
-        """Answers other than 200, and connections that broke."""
+        """Answers other than 200, and broken connections."""
         return self.answers.total() - self.answers[ACCEPTED]
 
     @property
     def offered_per_s(self) -> float:
-        """Of a fixed rate: requests a second by the moments of the sending, not of the plan; with those held back."""
+        """Of a fixed rate: requests a second by the moments of the sending, with requests held back."""
         span_s = self.due[-1] + self.lateness[-1] - self.due[0] - self.lateness[0]
         return (len(self.due) - 1 + self.held_back) / span_s
 
@@ -114,7 +114,7 @@ async def connect(port: int) -> Connection:
 
 @asynccontextmanager
 async def connected(port: int, connections: int = 1) -> AsyncIterator[list[Connection]]:
-    """So many open connections. What is added to the list meanwhile is closed with them."""
+    """So many open connections. Connections added to the list meanwhile are closed too."""
     opened = [await connect(port) for _ in range(connections)]
     try:
         yield opened
@@ -124,7 +124,7 @@ async def connected(port: int, connections: int = 1) -> AsyncIterator[list[Conne
 
 
 async def closed_loop(port: int, requests: Iterator[bytes], *, seconds: float, connections: int = 32) -> Load:
-    """As many requests as the server takes, each connection sending its next one when the last was answered."""
+    """As many requests as the server takes: each connection sends the next request after an answer."""
     load = Load()
     started = time.perf_counter()
 
@@ -143,7 +143,7 @@ async def closed_loop(port: int, requests: Iterator[bytes], *, seconds: float, c
 
 @dataclass
 class Pool:
-    """Connections of which any may carry a request; where none is free, another is opened."""
+    """Connections for any request; without a free connection another is opened."""
 
     port: int
     opened: list[Connection]
@@ -152,7 +152,7 @@ class Pool:
         self.free = list(self.opened)
 
     async def ask(self, request: bytes) -> int:
-        """The status of the answer; 0 where there was none."""
+        """The status of the answer; 0 without an answer."""
         self.free = [one for one in self.free if one.is_open]
         try:
             connection = self.free.pop() if self.free else await self._another()
@@ -185,8 +185,8 @@ async def fixed_rate(
 ) -> Load:
     """Requests at even distances, whatever the server does: a slow answer delays no later request.
 
-    Where `most` are under way already, one is held back for good: else all that is measured in the end is how the
-    generator copes with its connections.
+    While `most` requests are under way, further requests are held back for good. Otherwise the measure would be of the
+    generator's connections.
     """
     load, under_way = Load(), 0
     prepared = list(islice(requests, int(per_s * seconds)))

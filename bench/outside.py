@@ -1,7 +1,7 @@
-"""What is outside the bot, in the bench's own process: it answers at once, and notes when each post arrived.
+"""Slack and the data service in the bench's own process: an app that answers at once, and notes each post's arrival.
 
-It stands for Slack and for the data service alike. Both answer in less than they ever would: what is measured is the
-bot. The stand-ins of the sandbox check what they are sent, and that would be measured too.
+Both answer faster than in reality, because the bot is measured. The sandbox's stand-ins check each request, and the
+checks would be measured too.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ META = {"request_id": "req_bench", "plan": "analyst", "window": "2017 → upcomi
 
 
 class Outside:
-    """An ASGI app. `arrived`: the key of each post that was received whole → when (time.perf_counter)."""
+    """An ASGI app. `arrived`: the key of each whole post → the moment (time.perf_counter)."""
 
     def __init__(self) -> None:
         self.arrived: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""More deliveries than the bot can take: what it accepts then and how soon, and whether that is kept."""
+"""More deliveries than the bot can take: how many are accepted, how soon, and whether all are kept."""
 
 from pathlib import Path
 
@@ -15,21 +15,21 @@ from bot.db.engine import Database
 from bot.db.tables import InboxDelivery
 
 CLOSED_S = 3.0
-"""So long that the fan-out, which pauses at first, has its part of it."""
+"""Long enough for the fan-out, which pauses at first."""
 
 TIMES = 2.4
 MOST = 8_000
-"""Deliveries a second: more than that a generator can't keep on the core that the bot leaves it."""
+"""Deliveries a second: the most that a generator can keep beside the bot."""
 
 UNDER_WAY = 512
-"""Requests at once; what comes then is not sent, or the generator would drown in connections."""
+"""Requests at once. Further requests are not sent, or the generator would drown in connections."""
 
 REFUSED = 503
 PREFIX = "o"
 
 
 async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
-    """What becomes of several times the rate of the closed loop, and whether the accepted deliveries are kept."""
+    """The outcome at several times the rate of the closed loop, and whether the accepted deliveries are kept."""
     url = f"sqlite:///{folder / 'overload.db'}"
     async with processes.bot(folder, outside_url, url) as bot:
         port = bot.port
@@ -46,12 +46,12 @@ async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
 
 
 async def offer(port: int, per_s: float, seconds: float) -> Load:
-    """An even rate, whatever becomes of it, on as many connections as it needs."""
+    """An even rate, whatever the answers, on as many connections as needed."""
     return await fixed_rate(port, Results(PREFIX).requests(), per_s=per_s, seconds=seconds, most=UNDER_WAY)
 
 
 def not_kept(session: Session, load: Load) -> int:
-    """How many deliveries were accepted that are not in the inbox."""
+    """The number of accepted deliveries missing in the inbox."""
     kept = set(session.execute(select(col(InboxDelivery.event_key))).scalars())
     results = Results(PREFIX)
     return sum(f"result.received:{results.race_id(number)}" not in kept for number in load.accepted)
@@ -63,7 +63,7 @@ def report(closed: Load, load: Load, lost: int) -> list[Measure]:
     return [
         Measure("overload: bot in a closed loop before it", closed.per_s, "/s"),
         Measure("overload: offered", load.offered_per_s, "/s"),
-        # Where one of these is not met it was hardly more than the bot can take, and the lines below say less.
+        # Where a target here is missed, the rate was hardly an overload, and the lines below say less.
         Measure("overload: offered / closed loop", load.offered_per_s / closed.per_s, "ratio", AtLeast(2)),
         Measure("overload: offered / accepted", load.offered_per_s / load.per_s, "ratio", AtLeast(1.5)),
         Measure("overload: accepted", load.per_s, "/s"),

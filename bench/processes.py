@@ -45,16 +45,16 @@ class Server:
 
     @property
     def memory_mib(self) -> float:
-        """What it and its child hold resident now, pages that both share once."""
+        """The resident memory of the process and the child, shared pages counted once."""
         return sum(float(each.memory_full_info().pss) for each in self._family()) / 1024**2
 
     @property
     def cpu_s(self) -> float:
-        """The processor time of both programs, with that of the commands which they ran and saw end."""
+        """The processor time of both programs, with the time of ended commands."""
         return sum(sum(each.cpu_times()[:4]) for each in self._family())
 
     def _family(self) -> list[psutil.Process]:
-        """The bot is a child of its receiver."""
+        """The bot is a child of the receiver."""
         own = psutil.Process(self.process.pid)
         return [own, *own.children(recursive=True)]
 
@@ -67,7 +67,7 @@ async def running(
     settings: Mapping[str, str] | None = None,
     paths: Sequence[str] = ("/healthz", "/readyz"),
 ) -> AsyncIterator[Server]:
-    """A server, from when it answers at the paths until the block ends. Its output goes to a file."""
+    """A server, from the first answers at the paths until the block ends. The output goes to a file."""
     started = time.perf_counter()
     process = _start(command, folder, folder / f"{port}.log", settings or {})
     try:
@@ -79,7 +79,7 @@ async def running(
 
 
 def baseline(name: str, *rest: str, folder: Path) -> AbstractAsyncContextManager[Server]:
-    """One of the servers that the bot is compared with; see bench/servers.py."""
+    """A server for comparison with the bot; see bench/servers.py."""
     port = free_port()
     return running(sys.executable, "-m", "bench.servers", name, str(port), *rest, port=port, folder=folder)
 
@@ -97,14 +97,14 @@ def debian_webhook(folder: Path) -> AbstractAsyncContextManager[Server]:
 def bot(
     folder: Path, outside_url: str, database_url: str, *module: str, **settings: str
 ) -> AbstractAsyncContextManager[Server]:
-    """The bot, or another module with its settings."""
+    """The bot, or another module with the bot's settings."""
     port = free_port()
     own = _bot_settings(port, outside_url, database_url) | settings
     return running(sys.executable, "-m", *(module or ("bot", "serve")), port=port, folder=folder, settings=own)
 
 
 def _bot_settings(port: int, outside_url: str, database_url: str) -> dict[str, str]:
-    """As in production, with JSON lines in a file, and all that is outside on this machine."""
+    """As in production, with JSON lines in a file, and with Slack and data service on this machine."""
     return {
         "PORT": str(port),
         "RACING_API_URL": f"{outside_url}/v1",
@@ -119,7 +119,7 @@ def _bot_settings(port: int, outside_url: str, database_url: str) -> dict[str, s
 
 
 async def empty_inbox(database: Database, *, timeout_s: float = 90.0) -> None:
-    """Waits until the bot has read and fanned out all that was accepted: it would slow whoever is measured next."""
+    """Waits until the bot has read and fanned out all accepted deliveries: the work would slow the next measure."""
     async with asyncio.timeout(timeout_s):
         with contextlib.closing(Journal(database.address, time.monotonic)) as journal:
             # Another process does the work.
@@ -147,7 +147,7 @@ async def _answers(path: str, process: "subprocess.Popen[bytes]", port: int, fol
 
 
 async def apart(work: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
-    """What `work`, a function of a module, returns in a process of its own: it shares no interpreter with the rest."""
+    """The result of `work`, a function of a module, in a process of its own, with an interpreter of its own."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
         return await asyncio.get_running_loop().run_in_executor(process, _run, work, args)
 

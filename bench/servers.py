@@ -1,6 +1,6 @@
-"""The servers that the bot is compared with, each a process of its own: `python -m bench.servers bare PORT`.
+"""Servers for comparison with the bot, each a process of its own: `python -m bench.servers bare PORT`.
 
-`bare` reads the body and answers. `commit-per-request PORT URL` is the plain way to store what arrives: one ORM
+`bare` reads the body and answers. `commit-per-request PORT URL` is the plain way to store a delivery: one ORM
 transaction for each request, in Starlette's thread pool, on the bot's own engine (the same pragmas, one connection) and
 table.
 """
@@ -63,7 +63,7 @@ def committing(database_url: str) -> Callable[[bytes], None]:
 
 
 def main() -> None:
-    """Serve what the command line names, with the bot's own uvicorn configuration."""
+    """Serve the named app, with the bot's own uvicorn configuration."""
     name, port, *rest = sys.argv[1:]
     app = application(None if name == "bare" else committing(*rest))
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
