@@ -1,9 +1,10 @@
 """Holds: a kind of call is not made before a moment set by Slack or by the bot."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final, Literal
 
-from sqlalchemy import ColumnElement, Select, case, delete, exists, literal_column, select
+from sqlalchemy import ColumnElement, bindparam, case, delete, exists, literal_column, select
 from sqlmodel import Session, col
 
 from bot.db.database_clock import FAR
@@ -36,13 +37,19 @@ def is_call_free(call: Call, now: ColumnElement[datetime], far: ColumnElement[da
 
 
 def reasons_of_holds(session: Session, now: datetime) -> dict[str, str]:
-    return {str(call): str(reason) for call, _, reason in session.connection().execute(_held_at(now))}
+    return {call: reason for call, _, reason in _held(session, now)}
 
 
 def ends_of_holds(session: Session, now: datetime) -> dict[str, datetime]:
-    return {str(call): until for call, until, _ in session.connection().execute(_held_at(now))}
+    return {call: until for call, until, _ in _held(session, now)}
 
 
-def _held_at(now: datetime) -> Select[str, datetime, str]:
-    hold = table_of(MethodHold).c
-    return select(hold.method, hold.until, hold.reason).where(hold.until > now, hold.until <= now + FAR)
+_HOLD = table_of(MethodHold).c
+_HELD = select(_HOLD.method, _HOLD.until, _HOLD.reason).where(
+    _HOLD.until > bindparam("now"), _HOLD.until <= bindparam("far")
+)
+
+
+def _held(session: Session, now: datetime) -> Iterator[tuple[str, datetime, str]]:
+    for call, until, reason in session.connection().execute(_HELD, {"now": now, "far": now + FAR}):
+        yield str(call), until, str(reason)

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -177,19 +177,21 @@ class ShownBeside(NamedTuple):
     event: EventVersion
 
 
+_OWN = aliased(EventVersion)
+_BESIDE = (
+    select(SaidRow, OutboxMessage, _OWN, EventVersion)
+    .join(EventVersion, col(EventVersion.id) == col(SaidRow.event_id))
+    .join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
+    .join(_OWN, col(_OWN.id) == col(OutboxMessage.event_id))
+    .where(col(SaidRow.message_id).in_(bindparam("posts", expanding=True)))
+    .order_by(col(EventVersion.version), col(EventVersion.id))
+)
+
+
 def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[ShownBeside]]:
     """By message, in the order of versions."""
     found: dict[int, list[ShownBeside]] = {}
-    own = aliased(EventVersion)
-    statement = (
-        select(SaidRow, OutboxMessage, own, EventVersion)
-        .join(EventVersion, col(EventVersion.id) == col(SaidRow.event_id))
-        .join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
-        .join(own, col(own.id) == col(OutboxMessage.event_id))
-        .where(col(SaidRow.message_id).in_(sorted(post_ids)))
-        .order_by(col(EventVersion.version), col(EventVersion.id))
-    )
-    for said, message, its_own, event in session.execute(statement):
+    for said, message, its_own, event in session.execute(_BESIDE, {"posts": sorted(post_ids)}):
         found.setdefault(said.message_id, []).append(ShownBeside(said, message, its_own, event))
     return found
 

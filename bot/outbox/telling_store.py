@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import exists, null, or_, select, union_all
+from sqlalchemy import ColumnElement, CompoundSelect, bindparam, exists, null, or_, select, union_all
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -51,6 +52,14 @@ def told(
     channels: Collection[str] | None = None,
 ) -> Sequence[Told]:
     """The tellings of events, and of events of races, the oldest message first. `channels`: None for all."""
+    named = {"events": sorted(event_keys), "races": sorted(race_ids)}
+    asked = _statement(of_channels=channels is not None)
+    rows = session.execute(asked, named if channels is None else {**named, "channels": sorted(channels)})
+    return sorted(map(_told, rows), key=lambda one: one.telling.id)
+
+
+@cache
+def _statement(*, of_channels: bool) -> CompoundSelect[Any]:
     event, message, main, summary = EventVersion, OutboxMessage, aliased(EventVersion), aliased(OutboxMessage)
     columns: list[Any] = [
         *(col(message.id), col(message.channel_id), col(message.state), col(message.folded_into)),
@@ -60,9 +69,9 @@ def told(
         *(col(event.event_key), col(event.kind), col(event.race_id)),
         *(col(event.version), col(event.received_at), col(event.remarks)),
     ]
-    these = [or_(col(event.event_key).in_(sorted(event_keys)), col(event.race_id).in_(sorted(race_ids)))]
-    if channels is not None:
-        these.append(col(message.channel_id).in_(sorted(channels)))
+    these = [or_(_is_one_of(event.event_key, "events"), _is_one_of(event.race_id, "races"))]
+    if of_channels:
+        these.append(_is_one_of(message.channel_id, "channels"))
     in_summary = (summary, col(summary.id) == col(message.folded_into))
     own = (
         select(*columns, null().label("of"))
@@ -79,7 +88,11 @@ def told(
         .outerjoin(*in_summary)
         .where(*these, col(main.event_key) != col(event.event_key))
     )
-    return sorted((_told(row) for row in session.execute(union_all(own, beside))), key=lambda one: one.telling.id)
+    return union_all(own, beside)
+
+
+def _is_one_of(column: Any, name: str) -> ColumnElement[bool]:
+    return col(column).in_(bindparam(name, expanding=True))
 
 
 def _told(row: Any) -> Told:
