@@ -63,9 +63,12 @@ _AFTER_RACE = re.compile(
     rf"|(?<!\w)(?:from|à partir de la|ab) {_A_RACE}(?P<first>[0-9]{{1,2}})\b",
     re.IGNORECASE,
 )
+_NUMBER = (
+    "one|two|three|four|five|six|seven|first|opening|second|third|fourth|fifth|sixth|seventh|[0-9]{1,2}(?:st|nd|rd|th)?"
+)
 _REST = re.compile(
     r"\b(?:remaining|remainder|rest of|part(?:ly|ial(?:ly)?)?[ _-]?(?:abandon|cancel|lost)\w*)\b"
-    r"|\bafter (?:the )?\w+ races?\b|\b(?:last|final) \w+ races\b"
+    rf"|\bafter (?:the )?(?:first )?(?:{_NUMBER}) races?\b|\b(?:last|final) (?:{_NUMBER}) races\b"
     r"|^partial(?:ly)?$|(?:abandon|cancel)\w*?[ _(-]+part(?:ly|ial(?:ly)?)\b",
     re.IGNORECASE,
 )

@@ -129,6 +129,8 @@ ROWS = [
     Row("escalation", "CLIVE", "escalation", SENT),
     Row("escalation's edit", "CLIVE", "escalation_edit", {}, None, "escalation"),
     Row("new escalation", "CLIVE", "escalation", {"received_at": START + 7 * MINUTE}),
+    Row("unreadable", "CLIVE", "escalation", given_up("refused")),
+    Row("no object", "CLIVE", "escalation", given_up("refused")),
     Row("live", "CLIVE", "live", SENT),
     Row("live made", "CLIVE", "live_edit", SENT, None, "live"),
     Row("live waits", "CLIVE", "live_edit", SENDING, None, "live"),
@@ -172,6 +174,8 @@ def old_rows(events: dict[tuple[str, int], int], ts_of: dict[str, str]) -> Itera
         "live": Meeting(course=Course(name="Ascot"), race_date=DAY, region="GB").model_dump_json(),
         "escalation": f'{{"message_id":{IDS["taken"]},"people":["UALICE"],"minutes":5}}',
         "new escalation": f'{{"message_id":{IDS["taken"]},"people":["UALICE"],"minutes":null}}',
+        "unreadable": "{",
+        "no object": "[]",
     }
     for row in ROWS:
         content = json.dumps({"text": row.name})

@@ -351,6 +351,7 @@ def test_data_without_a_sure_update_has_none(payload):
         *(({"note": f"{part} lost to fog"}, 0) for part in ("Last four races", "Remaining races", "Rest of the card")),
         ({"races_abandoned": 4, "total_races": 7}, 3),
         ({"partial": False, "scope": "Full", "reason": "Frost after a cold night"}, None),
+        *(({"note": note}, None) for note in ("Frost seen after Sunday races", "Last minute races are not planned")),
         ({"from_race": 1}, None),
     ],
 )
