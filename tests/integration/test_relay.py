@@ -1,4 +1,4 @@
-"""What the receiver passes on to the bot's own server, over real sockets, and what it says without the bot."""
+"""The receiver's relay to the bot's own server, over real sockets, and the answers without the bot."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -114,7 +114,7 @@ async def test_sender_that_leaves_is_no_request_of_the_bots():
 
 @asynccontextmanager
 async def hung_bot(said=b""):
-    """Takes connections, and says no more than `said`. Gives the port and what it reads from."""
+    """Takes connections, and says no more than `said`. Gives the port and the readers."""
     taken, writers = asyncio.Queue[asyncio.StreamReader](), []
 
     def take(reader, writer):
@@ -192,7 +192,7 @@ OF_A_LENGTH = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n"
 
 @asynccontextmanager
 async def relayed_from(said):
-    """A client of the receiver, with a bot that ends after what it said."""
+    """A client of the receiver, with a bot that ends after its words."""
 
     async def end(reader, writer):
         await reader.readuntil(b"\r\n\r\n")

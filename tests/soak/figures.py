@@ -1,14 +1,14 @@
-"""What a soak has shown, in lines to be read."""
+"""The results of a soak, in lines for people."""
 
 from tests.soak.oracle import Verdict
 from tests.soak.world import Tally, World, seed
 
 MOST_PROBLEMS = 50
-"""What is wrong is said one by one, up to so many."""
+"""Faults are said one by one, up to so many."""
 
 
 def figures_of(world: World, verdict: Verdict) -> str:
-    """The counts of a run: what was done to the bot, and what came of it."""
+    """The counts of a run: attacks on the bot, and the outcomes."""
     tally, sender = world.tally, world.sender
     refused = sum(1 for call in world.slack.calls if call.error == "ratelimited")
     done = (
@@ -29,6 +29,6 @@ def figures_of(world: World, verdict: Verdict) -> str:
 
 
 def failpoints_of(tally: Tally) -> str:
-    """How often the bot died at each failpoint, and how often it passed it alive."""
+    """The number of deaths at each failpoint, and of passes."""
     names = sorted(tally.passed)
     return "\n".join(f"died {tally.died_at[name]:3} times, passed {tally.passed[name]:6}  {name}" for name in names)

@@ -77,7 +77,7 @@ def test_version_is_that_of_the_package(run):
     assert run("--version").stdout == f"racing-bot {version('racing-bot')}\n"
 
 
-# A file of subscriptions: what is written is read back, and what is wrong is told with its place
+# A file of subscriptions: a written file is read back, and a mistake is told with the place
 
 
 WORDS = st.text(

@@ -89,7 +89,7 @@ async def test_bug_in_bolt_is_logged_with_the_reference_that_is_answered(capsys)
 @pytest.mark.parametrize(
     ("error", "level"), [(RuntimeError("a bug"), "error"), (SlackError("views.update", "not_found"), "warning")]
 )
-async def test_failure_of_work_that_nobody_waits_for_is_logged_by_its_kind(capsys, error, level):
+async def test_failure_of_background_work_is_logged_by_its_kind(capsys, error, level):
     async def broken():
         raise error
 

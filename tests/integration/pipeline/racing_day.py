@@ -28,7 +28,7 @@ async def tell_two_in_ireland(pipeline):
 
 
 async def tell(pipeline, *payloads):
-    """Deliver each, and post all that there is to post before the next."""
+    """Deliver each payload, and post every message before the next payload."""
     for payload in payloads:
         await pipeline.deliver(payload)
         pipeline.clock.forward(0.001)
@@ -36,10 +36,10 @@ async def tell(pipeline, *payloads):
 
 
 def shown(message):
-    """All that a message shows: its text and its blocks."""
+    """The text and the blocks of a message."""
     return f"{message.text}\n{message.blocks}"
 
 
 def edits(slack):
-    """How many messages were edited, by the calls that were carried out."""
+    """The number of edited messages, by the calls."""
     return [call for call in slack.calls if call.method == "chat.update" and call.ok]

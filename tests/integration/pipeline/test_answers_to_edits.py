@@ -236,7 +236,7 @@ async def test_outage_of_edits_ends_no_live_message_and_an_edit_of_a_result_wait
     assert (len(flat), len(threads), await pipeline.waiting()) == (1, 4, {})
 
 
-# Containers where the workspace has them and where the workspace has not
+# Workspaces with containers, and without
 
 
 WAS_GOOD, IS_SOFT = result(going="Good"), result(going="Soft")

@@ -1,4 +1,4 @@
-"""Slack's answers to a message's call: what is asked and when, what stands in the channel, what waits, who is told."""
+"""Slack's answers to a message's call: the further calls, the channel, the waiting messages, the notices."""
 
 import json
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ class Case:
     told: str = ""
     in_words: bool = False
     repeated: bool = False
-    """The last message says that it may be a repeat."""
+    """The last message says "may be a repeat"."""
 
 
 HOLD = DoubtfulPosts.HOLD
@@ -198,13 +198,13 @@ POISON = "Poison Park"
 
 @dataclass
 class Stumbling:
-    """A sender that fails on messages which name POISON, or only on those that have blocks."""
+    """A sender that fails on messages with the word POISON, or only on messages with blocks."""
 
     sender: Sender
     error: Exception
     only_blocks: bool
     calls: list[bool] = field(default_factory=list)
-    """Of each call that failed, whether it had blocks."""
+    """True for each failed call with blocks."""
 
     async def post(self, channel_id, message, **how):
         if POISON in message.text and (message.blocks or not self.only_blocks):
@@ -288,7 +288,7 @@ async def test_token_that_slack_echoes_is_stored_told_and_logged_masked(pipeline
     assert TOKEN[:10] not in str(everything)
 
 
-# Where clocks differ: this machine's from Slack's, and its own from what it was before
+# Clocks that differ: this machine's from Slack's, and this machine's from an earlier time
 
 
 MINUTES = [-60, -11, 11, 60]
@@ -305,7 +305,7 @@ async def settle(pipeline):
 @pytest.mark.parametrize(("database", "minutes"), first_on_both(MINUTES), indirect=["database"])
 @pytest.mark.parametrize("posted_before", [0, 1])
 async def test_doubtful_post_is_found_however_wrong_this_machines_clock_is(make_pipeline, minutes, posted_before):
-    """On PostgreSQL leases go by the server's clock, which is right there."""
+    """On PostgreSQL leases go by the server's clock, and the clock is right."""
     pipeline = make_pipeline(clock=Moment(now() + timedelta(minutes=minutes)))
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, *(result(f"rc_before_{number}") for number in range(posted_before)))
@@ -331,7 +331,7 @@ async def test_post_that_was_looked_for_says_nothing_of_the_clocks(pipeline):
 @pytest.mark.parametrize(("minutes", "looks"), [(61, 1), (10, 0)])
 @on_both
 async def test_clock_that_was_set_back_an_hour_keeps_no_post_from_being_settled(pipeline, minutes, looks):
-    """The wait of a clock that was set back ten minutes is kept."""
+    """The wait lasts, although the clock was set back ten minutes."""
     await pipeline.subscribe("CGB", "GB")
     await wait(pipeline, 60 * minutes)
     fail(pipeline, post=[failures.drop_after()])

@@ -120,7 +120,7 @@ async def test_alert_is_offered_for_two_days(pipeline):
     assert not await post_again(pipeline, number)
 
 
-# What comes during an edit's call, in a channel that was held, or for a message that was given up
+# News during an edit's call, in a held channel, or for a message given up
 
 
 KEEP_HOURS = 72

@@ -261,7 +261,7 @@ async def test_card_waits_for_its_eve_while_digests_and_summaries_of_a_pause_are
     assert kinds(eve)[-1] == "Racecard"
 
 
-# What waits for an hour and is not wanted any more: unsubscribed, or its meeting muted
+# Waiting messages no longer wanted: unsubscribed, or of a muted meeting
 
 
 IRISH = {"region": "IRE", "course": "Cork"}

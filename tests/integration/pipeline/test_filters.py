@@ -1,4 +1,4 @@
-"""What a channel muted and whom it mentions, and the region that is meant."""
+"""Mutes and mentions of a channel, and regions as meant."""
 
 from functools import partial
 
@@ -123,7 +123,7 @@ async def test_abandonments_ring_whom_their_filters_say_and_results_nobody(pipel
     assert not any("UALICE" in shown(message) for message in pipeline.slack.messages("CALL"))
 
 
-# Regions in words or missing: the region that is meant, and no abandonment hidden where none is certain
+# Regions in words, or missing: the meant region, and no abandonment hidden while the region is uncertain
 
 
 WON = [{"position": 1, "horse": "A"}]

@@ -69,7 +69,7 @@ async def test_several_messages_are_locked_in_the_order_of_their_numbers(pipelin
 
 
 def _hold_the_first(engine, work):
-    """While another transaction holds the first message, the work has none of the others."""
+    """While another transaction holds the first message, the work holds no other message."""
     with Session(engine) as other, ThreadPoolExecutor(1) as pool:
         first, *others = other.execute(select(col(OutboxMessage.id)).order_by(col(OutboxMessage.id))).scalars()
         # A changed priority moves its row behind the others, in the table and in every index.
@@ -216,7 +216,7 @@ def escalate(engine, pipeline):
 
 @on_postgresql
 async def test_step_of_an_escalation_waits_for_no_queue(pipeline, engine):
-    """An outcome has the queue, and may wait for the acknowledgement that the step holds."""
+    """An outcome holds the queue, and may wait for the step's acknowledgement."""
     await tell(await ask(pipeline, "CALL"), abandonment())
     await pipeline.post_all()
     await pipeline.database.write(lambda session: message_store.make_queues(session, ["CALL"]))
@@ -229,7 +229,7 @@ async def test_step_of_an_escalation_waits_for_no_queue(pipeline, engine):
 
 @on_postgresql
 async def test_step_of_an_escalation_makes_queues_before_it_holds_an_acknowledgement(pipeline, engine):
-    """As fan-out, which may be making the same queue."""
+    """In the order of fan-out, perhaps for the same queue."""
     await tell(await ask(pipeline, "CALL"), abandonment())
     pipeline.clock.forward(3600)
     with Session(engine) as fanout, ThreadPoolExecutor(1) as pool:
@@ -245,7 +245,7 @@ async def test_step_of_an_escalation_makes_queues_before_it_holds_an_acknowledge
 
 @on_postgresql
 async def test_fanout_locks_acknowledgements_in_the_order_of_their_numbers(pipeline, engine):
-    """Also where one abandonment asks no longer, and the message of another is edited: as a press on both."""
+    """Also for an abandonment that asks no longer beside an edited abandonment: in the order of a press on both."""
     await tell(await ask(pipeline), abandonment("rc_1", course="York"), abandonment("rc_2"))
     await pipeline.deliver(abandonment("rc_1", course="York", reason="fog"))
     await pipeline.deliver(meeting("rc_2"))

@@ -1,4 +1,4 @@
-"""Channels that close, pause and come back: who is told, what waits, and what the summary of what waited says."""
+"""Channels that close, pause and come back: who is told, which messages wait, and the summary afterwards."""
 
 import pytest
 from sqlalchemy import update
@@ -68,7 +68,7 @@ def check_of(pipeline, is_member=is_member):
 
 
 async def wait_long(pipeline, *payloads, hours=4):
-    """The channel is closed; these come, and wait."""
+    """Deliveries for a closed channel. The messages wait."""
     await close(pipeline)
     await tell(pipeline, *payloads)
     await wait(pipeline, hours * HOUR_S)
@@ -198,7 +198,7 @@ async def test_summary_that_is_taken_back_leaves_an_edit_with_its_message(gb):
     await wait_long(gb, *CORRECTED)
     await write(gb, gb.reopening.reopen, "CGB", gb.clock())
     await close(gb)
-    # Young again, so that they are posted singly.
+    # Young again, to be posted singly.
     await wait(gb, -4 * HOUR_S)
     await reopen(gb)
     (text,) = gb.texts("CGB")

@@ -30,7 +30,7 @@ async def test_lists_of_long_ago_are_no_news_for_messages(pipeline):
 
 @pytest.fixture
 def fails_on_the_first(monkeypatch):
-    """What looks again fails on the first race."""
+    """The later look fails on the first race."""
 
     def fails(event, other):
         if event.race.race_id == "rc_1":
@@ -52,7 +52,7 @@ def filled_in(pipeline):
 
 
 @on_both
-async def test_race_that_our_code_fails_on_is_looked_at_again_later_and_costs_no_other_race(
+async def test_failing_race_is_looked_at_again_later_and_holds_up_no_other_race(
     pipeline, fails_on_the_first, monkeypatch
 ):
     with capture_logs() as lines:
@@ -70,7 +70,7 @@ async def test_race_that_our_code_fails_on_is_looked_at_again_later_and_costs_no
 
 
 @on_both
-async def test_race_that_our_code_fails_on_is_left_after_an_hour(pipeline, fails_on_the_first):
+async def test_failing_race_is_dropped_after_an_hour(pipeline, fails_on_the_first):
     with capture_logs() as lines:
         await two_are_listed_after_their_messages(pipeline)
         waits = [5, 10, 20, 40, 80, 160, 320, *[600] * 6]
@@ -104,7 +104,7 @@ async def tell_together(pipeline, *payloads):
 
 
 @on_postgresql
-async def test_race_that_a_job_learns_while_fanout_looks_is_looked_at_again(pipeline):
+async def test_race_learned_by_a_job_during_a_look_is_looked_at_again(pipeline):
     await write(pipeline, touched.note, What.RACE, ["rc_1"])
     engine = create_engine(pipeline.database.url)
     with Session(engine) as job:

@@ -1,4 +1,4 @@
-"""`POST /slack/events`: what is refused, and that nothing is a 500."""
+"""`POST /slack/events`: refusals, and never a 500."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ async def authorize(**_):
 
 @dataclass
 class Guarded:
-    """An endpoint before a Bolt app of the test's. `heard` are the words of commands, `retries` those of events."""
+    """An endpoint before a Bolt app of the test's. `heard`: the words of commands. `retries`: the words of events."""
 
     secret: str | None = SECRET
     heard: list[str] = field(default_factory=list)
@@ -102,7 +102,7 @@ def built():
 
 @pytest.fixture
 def guard(built):
-    """One for all tests: to build it takes longer than to ask it."""
+    """One endpoint for all tests: a request takes less time than building."""
     built.heard.clear()
     built.retries.clear()
     return built

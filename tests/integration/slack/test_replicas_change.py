@@ -1,7 +1,7 @@
-"""Two replicas change what one channel receives in the same instant: the later change knows of the earlier one.
+"""Two replicas change a channel's subscriptions in the same instant: the later change knows of the earlier change.
 
-PostgreSQL's alone: SQLite has one writer. The earlier change is held at its commit until the later one has read the
-channel's subscriptions, and goes on to write.
+PostgreSQL's alone: SQLite has one writer. The earlier commit waits until the later change has read the channel's
+subscriptions, and is about to write.
 """
 
 import asyncio
@@ -62,12 +62,12 @@ from tests.integration.pipeline.racing_day import result
 PATIENCE_S = 60.0
 _TABLES = "(channel_subscription|muted_meeting)"
 CHANGES = re.compile(rf"(INSERT INTO|DELETE FROM) {_TABLES}\b|UPDATE {_TABLES} SET (?!state)")
-"""A statement that changes what a channel receives. That the bot is in a channel (the state) is written before it."""
+"""A statement that changes a channel's subscriptions. The bot's presence in the channel is written before."""
 
 
 @dataclass
 class Replica:
-    """What commands work with in one process of the bot, and the process' own connections."""
+    """The parts of commands in one process of the bot, with the process' own connections."""
 
     database: Database
     slack: SlackClient
@@ -165,7 +165,7 @@ def held_at_commit(replica, other):
 
 
 async def cross(one, first, other, second):
-    """What comes of `first` in the one replica, and of `second` in the other, which reads before the first commits."""
+    """The outcomes of `first` in a replica, and of `second` in the other, which reads before the first commit."""
     with held_at_commit(one, other) as at_commit:
         earlier = asyncio.create_task(first)
         assert await asyncio.to_thread(at_commit.wait, PATIENCE_S)
@@ -173,7 +173,7 @@ async def cross(one, first, other, second):
 
 
 async def subscribed(replica, region="GB", **chosen):
-    """The form that edits a subscription that the channel has."""
+    """The form for one of the channel's subscriptions."""
     before = ChannelFilter(region=region, **{"topics": DEFAULT_TOPICS} | chosen)
     await replica.database.write(
         lambda session: subscriptions.save(session, "CGB", before, user_id="UALICE", now=now())

@@ -62,7 +62,7 @@ def test_number_has_as_many_digits_as_say_something():
     assert shown == ["12,346", "123", "12.3", "1.23", "0.0237", "0"]
 
 
-def test_report_has_a_line_for_each_measure_and_marks_a_target_that_is_not_met():
+def test_report_has_a_line_for_each_measure_and_marks_a_missed_target():
     lines = percentiles("webhook", [0.001, 0.020], {50: None, 99: AtMost(15)})
     assert [line.split() for line in table(lines).splitlines()[2:]] == [
         ["webhook,", "p50", "1", "ms"],

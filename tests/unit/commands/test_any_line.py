@@ -1,4 +1,4 @@
-"""Any line is taken as it was meant, or refused with buttons that do what they say; any text is read, or refused."""
+"""Any line is taken as meant, or refused with buttons that work; any text is read, or refused."""
 
 from datetime import timedelta
 from typing import Any
@@ -30,7 +30,7 @@ LINES_TRIED = 100
 
 
 def cells_of(filters):
-    """What arrives by filters, as the second reader counts it."""
+    """The events that filters take, by the second reader's count."""
     kinds = {topic: kind for kind, topic in TOPIC_OF.items()}
     return frozenset(
         cell
@@ -42,7 +42,7 @@ def cells_of(filters):
 
 
 async def check_no_meaning_is_lost(town, line):
-    """A line that is taken has one meaning, and brings neither less nor more. Any other is refused with buttons."""
+    """A taken line has one meaning, and brings exactly the meant events. Any other line is refused with buttons."""
     here = await town.here()
     error = await town.refused(here, f"subscribe {line}")
     if error is not None:

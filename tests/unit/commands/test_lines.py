@@ -1,4 +1,4 @@
-"""Typed lines of every command that reads words: each line of lines.txt with what follows, to the letter.
+"""Typed lines of every command that reads words: each line of lines.txt with the outcome, to the letter.
 
 Before a `|` are lines that the channel typed before; a heading has such lines of all its rows. A line has what it means
 (`=`) and what is told beside (`~`), or the refusal (`!`) with its buttons, and the words of its form. After a change
@@ -23,7 +23,7 @@ SECTIONS = ["# " + part for part in FILE.read_text(encoding="utf-8").split("# ")
 
 
 async def meaning(town, here, line):
-    """What a line that is understood means, and the notes beside."""
+    """The meaning of an understood line, and the notes beside."""
     command, words = find_command(line)
     assert command is not None
     name = command.name

@@ -1,4 +1,4 @@
-"""What one subscription leaves out and another brings is said, by the answers and the list, with its form at hand."""
+"""Answers and list say which events a subscription leaves out and another brings, and offer the form."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,7 +34,7 @@ async def no(*_asked):
 
 
 async def opened(method, call, **more):
-    """The form that Slack was to open; it says nothing of channels."""
+    """The form for Slack to open, without words on channels."""
     return await (call() if method == "views.open" else unreached(method, **more))
 
 
@@ -48,7 +48,7 @@ def channel(channel):
 
 
 async def told(channel, words):
-    """The answer to what is typed after subscribe."""
+    """The answer to words after subscribe."""
     return await answered(channel, await channel.types(words))
 
 
@@ -61,7 +61,7 @@ async def listed(channel):
 
 
 async def clicks_edit(channel, button):
-    """The form that a click opens."""
+    """The form opened by a click."""
     views = []
 
     async def views_open(*, view, **_more):
@@ -91,7 +91,7 @@ BESIDE = [
     "all -course:cr_1 | AUS abandonments",
     "all -course:cr_1 | IRE course:Curragh",
     "AUS course:Ascot | GB -course:Ascot -course:Bath | all",
-    # Where nobody else is told of an abandonment that nobody takes.
+    # Where nobody else is told of an abandonment without a taker.
     "GB ack:10m",
     "all escalate:U1 | GB ack:10m",
     "IRE escalate:U1 | GB ack:10m",

@@ -1,4 +1,4 @@
-"""Live, waiting or suspended: what becomes of a channel's subscriptions as they are changed, by what Slack says."""
+"""Live, waiting or suspended: a channel's subscriptions after changes, by Slack's answers."""
 
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
@@ -35,7 +35,7 @@ GB = ChannelFilter(region="GB", topics=DEFAULT_TOPICS)
 
 @dataclass
 class Slack:
-    """Slack, whose answers come one after another, the last one for ever."""
+    """Slack with answers one after another, the last answer for ever."""
 
     answers: list[Any]
     timeouts_s: list[float] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Slack:
 
 @dataclass
 class Channel:
-    """A channel in which people type; what it receives is in the database."""
+    """A channel in which people type, with subscriptions in the database."""
 
     database: Database
     desk: Any

@@ -333,7 +333,7 @@ def test_data_is_as_new_as_its_last_update(payload):
     ],
     ids=["unset", "of a retry"],
 )
-def test_data_without_a_sure_update_has_none(payload):
+def test_record_without_a_sure_update_has_no_moment_of_its_data(payload):
     assert read({"event": "result.received", **payload}).updated_at is None
 
 

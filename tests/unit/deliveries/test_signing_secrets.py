@@ -26,7 +26,7 @@ async def test_retired_secret_is_dropped_while_every_signature_matches(monkeypat
     assert secrets.active == ("of the settings", "new")
 
 
-async def test_unknown_signature_has_the_secrets_read_once_in_a_while_whenever_they_were_read_else():
+async def test_unknown_signatures_read_the_stored_secrets_once_in_a_while():
     stored = iter([["old"], ["old", "new"], ["old", "new", "newest"]])
 
     async def read_stored():

@@ -68,5 +68,5 @@ def test_messages_of_the_race_wait_no_longer_for_urgent_news_alone():
         (None, [EARLIER], True, None),
     ],
 )
-def test_message_on_a_part_of_an_abandoned_meeting_links_its_message(meeting, part, asks, shown):
+def test_message_on_a_part_of_an_abandoned_meeting_links_the_meetings_message(meeting, part, asks, shown):
     assert linked(meeting, part, asks=asks) == shown

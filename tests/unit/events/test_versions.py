@@ -1,4 +1,4 @@
-"""What two versions of a result differ in, what rings, and what stays known of the version before."""
+"""The differences of two versions of a result, ringing changes, and values kept from the version before."""
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ from tests.unit.events.versions import between, placed, read, settled
 
 
 def known_after(old, new):
-    """The horses with their positions, or the races, that are known after both versions."""
+    """The horses with positions, or the races, known after both versions."""
     known = completed(new, old)
     if known.races:
         return " ".join(race.title or str(race.race_id) for race in known.races)
@@ -36,7 +36,7 @@ ALPHA_IRE = settled({"horse": "Alpha's (IRE)", "number": 3, "position": 1})
 ALPHA, BRAVO = {"horse": "Alpha", "position": 1}, {"horse": "Bravo", "position": 2}
 BY_NUMBER = settled({"number": 4, "position": 1}, {"number": 7, "position": 2})
 TWO_ALPHAS = [{"horse": "Alpha", "number": number, "position": number} for number in (1, 2)]
-# The placings before and now, the changes, and what is known after both where that is told.
+# The placings before and now, the changes, and perhaps the placings known after both.
 PLACINGS = {
     "swapped": ("A 1, B 2", "A 2, B 1", "B 2→1!, A 1→2!", "B:1 A:2"),
     "another winner": ("A 1", "C 1", "C -→1!, A 1→-!", "A C:1"),
@@ -213,7 +213,7 @@ def test_plain_status_takes_no_place_back():
     assert known_after(placed("A 1, B PU"), settled({"horse": "A", "status": "Runner"}, {"horse": "B"})) == "A:1 B:PU"
 
 
-# Which race is a part of which abandoned meeting, and what a later version leaves known
+# The races of abandoned meetings, and values left by a later version
 
 
 ASCOT = Race(course=Course(name="Ascot"), race_date="2026-11-20", region="GB")
@@ -319,7 +319,7 @@ def test_race_is_filled_in_where_its_delivery_left_out_and_says_so():
     race = filled_in(Race(race_id="rc_1", title="Plate"), known, kind=EventKind.RESULT_RECEIVED)
     assert (race.title, race.off.text, race.region, race.course.name) == ("Plate", "14:30", "GB", "Ascot")
     assert race.from_book == ("course.name", "off", "race_date", "region")
-    # What has become of a race only its own events say.
+    # Only a race's own events tell the outcome.
     assert (race.status, race.reason) == (None, None)
     assert filled_in(Race(), known, kind=EventKind.RACE_ABANDONED).reason == "fog"
 

@@ -1,4 +1,4 @@
-"""Answers, notices, summaries and forms as they are kept in snapshots/: each is its builder with what it is given."""
+"""Answers, notices, summaries and forms as kept in snapshots/: each is a builder with arguments."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -373,5 +373,5 @@ VIEWS: dict[str, partial[Any]] = {
 
 
 def messages_of(made: Any) -> list[Message]:
-    """The messages that a builder made: a summary can be several, which go with the number of what each names."""
+    """The messages of a builder. A summary can be several messages, each with the number of named events."""
     return [made] if isinstance(made, Message) else [message for message, _named in made]

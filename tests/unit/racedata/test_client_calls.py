@@ -1,4 +1,4 @@
-"""What the client sends, what it returns, and what it remembers: plan, refusals, and the minute's limit."""
+"""The client's requests, results and memory: plan, refusals, and the minute's limit."""
 
 import asyncio
 import itertools
@@ -26,7 +26,7 @@ FREE = META["window"]
 GB, DELIVERIES, FAILED = {"region": "GB", "limit": "100"}, "webhooks/deliveries", {"status": "failed"}
 PLACE = {"date": "2026-11-20", "region": "A&B", "all": ""}
 PATH = "races?date={date}&region={region}&all="
-# The call, its path and its query. Each follows cursors.
+# The call, the path and the query. Each call follows cursors.
 READING = {
     "countries": (lambda client: client.countries(), "countries", {}),
     "courses": (lambda client: client.courses(), "courses", {}),
@@ -197,7 +197,7 @@ async def test_single_try_repeats_nothing(service, racing, sleep_clock, code, st
 
 
 class ThenSilent(Scripted):
-    """Gives its answer once."""
+    """Gives the answer once."""
 
     def __init__(self):
         super().__init__()
@@ -238,16 +238,16 @@ async def test_call_without_a_turn_while_the_service_is_silent_tells_of_no_limit
     await asyncio.gather(*asking, return_exceptions=True)
 
 
-# What the client remembers
+# The client's memory
 
 
 async def gathered(asked):
-    """What came of each call, one after another: a page or a failure."""
+    """The outcomes of calls, one after another: a page or a failure."""
     return [(await asyncio.gather(one, return_exceptions=True))[0] for one in asked]
 
 
 async def outcomes(*asked):
-    """For each call whether it was answered (None), or the class of its failure."""
+    """For each call the class of the failure; None for an answered call."""
     return [type(one) if isinstance(one, Exception) else None for one in await gathered(asked)]
 
 

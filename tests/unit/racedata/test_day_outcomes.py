@@ -42,7 +42,7 @@ MEETING_LOST = told(EventKind.MEETING_ABANDONED, race(None), reason="Waterlogged
 
 
 def found(outcomes):
-    """Race → what became of it."""
+    """Race → outcome."""
     return {
         race.race_id: outcomes.of[place, number].value
         for place, meeting in enumerate(outcomes.meetings)
@@ -50,7 +50,7 @@ def found(outcomes):
     }
 
 
-# The races of the book, what deliveries told, and what became of each race.
+# The races of the book, the deliveries, and the outcome of each race.
 GB_DAYS = {
     "of the book alone": (
         [
@@ -181,7 +181,7 @@ THREE = dict.fromkeys(("rc_1", "rc_2", "rc_3"), "settled")
 ID_AND_NAME = [result("rc_1", course=ASCOT_ID), result("rc_2"), result("rc_3", course=NAMED_ASCOT)]
 AT_HOME, UNKNOWN, AWAY = result("rc_1"), result("rc_2", region=None), result("rc_9", region="AUS", course=AUSTRALIAN)
 AT_YORK = race("rc_7", course=Course(name="York"))
-# The events of the day, the races of the book, the meeting asked for, and what became of its races.
+# The events of the day, the races of the book, the meeting, and the outcomes of the meeting's races.
 MEETINGS = {
     "any letter case": ([result(one, course=course) for one, course in CASES], [], Course(name=" Ascot "), "GB", THREE),
     "a name, once a race has both": (ID_AND_NAME, [], NAMED_ASCOT, "GB", THREE),
@@ -215,7 +215,7 @@ def test_meeting_has_the_races_of_its_course_and_region(name):
     assert len(outcomes.meetings) == (2 if name == "lost of an unknown place" else 1)
 
 
-# What the meeting's event says beside its loss, what else is known, and whether a race of the meeting was run.
+# The meeting's event, other events, and whether a race of the meeting was run.
 PARTLY_RUN = {
     "nothing known": ({}, [], False),
     "a result": ({}, [result("a")], True),
@@ -265,7 +265,7 @@ def test_unreadable_row_is_passed_over():
     assert set(found(KnownDay(known.races, [*known.told, broken]).meeting(ASCOT, "GB"))) == {"rc_1"}
 
 
-# A day and a race by paths of their own, where the service has such paths
+# A day and a race by paths of their own, where the service has the paths
 
 
 ISO, PATH = TODAY.isoformat(), "days/2026-11-20"

@@ -1,4 +1,4 @@
-"""The lists of regions, courses and countries: as kept, as checked, and when the service is asked for them."""
+"""The lists of regions, courses and countries: kept, checked, and asked for."""
 
 import asyncio
 from typing import Any
@@ -194,11 +194,11 @@ TYPED = {
     **dict.fromkeys(("cr_1", "Ascot", "ASC"), "cr_1"),
     **dict.fromkeys(("Wolverhampton", "wolverhampton"), "cr_6"),
 }
-# What was typed, a part of the refusal, and the names that are offered.
+# The typed words, a part of the refusal, and the offered names.
 REFUSED = [
     ("ascott", r'no course "ascott"\. Did you mean Ascot', ["Ascot", "Ascot (AUS)"]),
     ("ascot", r'no course "ascot"\. Did you mean Ascot or Ascot \(AUS\)\?', ["Ascot", "Ascot (AUS)"]),
-    # Once, though its shortcode is like what was typed, too.
+    # Once, though the shortcode too is like the typed words.
     ("asct", r"Did you mean Ascot", ["Ascot", "Ascot (AUS)"]),
     ("x" * 40_000, r'"x{80}…"\.$', []),
     ("Curragh", r"Which Curragh\?", ["Curragh (AW) (IRE, cr_8)", "Curragh (Jumps) (IRE, cr_9)"]),

@@ -36,7 +36,7 @@ COUNTRIES = [
     KnownCountry(),
 ]
 LEXICON = Lexicon(("AUS", "GB", "HK", "IRE", "NO", "USA"), COURSES, COUNTRIES)
-# What is typed: the code that it names, the code that it is called by, the code that it means.
+# Typed words: the named code, the called code, the meant code.
 REGIONS = {
     **dict.fromkeys(("Ireland", "ireland", "IE"), ("IRE", "IRE", "IRE")),
     **dict.fromkeys(("UK", "u.k.", "Great Britain", "great britain"), ("GB", "GB", "GB")),
@@ -54,7 +54,7 @@ REGIONS = {
 }
 
 
-def test_name_of_a_country_and_of_a_part_of_it_is_a_code_that_is_published():
+def test_names_of_countries_and_of_their_parts_are_published_codes():
     found = {
         typed: (LEXICON.region_named(typed), LEXICON.region_called(typed), LEXICON.region_meant(typed))
         for typed in REGIONS
@@ -166,7 +166,7 @@ def test_every_wrong_word_is_told_and_only_understood_words_are_meant(words):
     assert {meant for one in found for meant in one.meant} <= set(VOCABULARY.values())
 
 
-# A region that was subscribed to while nothing could tell that it is none
+# A subscription to an unknown region, made while no list was known
 
 
 FAULT = ServerFault("reference", code="server_error", status=500)
@@ -175,7 +175,7 @@ BACK = {"courses": [], "reference": {"regions": ["AUS", "GB", "HK", "hk", "IRE"]
 
 
 class Desk:
-    """A channel's subscriptions, and replicas that look after them by turns."""
+    """A channel's subscriptions, and replicas that take turns."""
 
     def __init__(self, database, client, clock):
         self.database, self.client, self.clock = database, client, clock
@@ -192,14 +192,14 @@ class Desk:
         await self.database.write(write)
 
     async def refresh(self, answers=BACK, *, times=1):
-        """What the job does, some time later, with the service away or back."""
+        """Run the job, some time later, with the service away or back."""
         self.client.answers = answers
         for _ in range(times):
             self.clock.pass_(minutes=10)
             await refresh_reference(self.books[0], self.database, self.notices, self.clock).run()
 
     async def slots(self, count):
-        """What the job for unchecked filters does in so many slots; how many requests each made."""
+        """Run the job for unchecked filters in so many slots. Returns the number of requests in each."""
         asked = []
         for number in range(count):
             before = len(self.client.asked)
@@ -220,12 +220,12 @@ class Desk:
         return {row.region for row in rows}
 
     async def told(self):
-        """What was told, by channel."""
+        """The messages, by channel."""
         found = await self.database.read(lambda session: session.exec(select(OutboxMessage)).all())
         return [(post.channel_id, Message.from_json(post.content).text) for post in found]
 
     async def spoil(self):
-        """Leave a filter that cannot be read."""
+        """Leave an unreadable filter."""
 
         def spoil(session):
             row = session.exec(select(ChannelSubscriptionRow)).one()
@@ -240,7 +240,7 @@ def desk(database, client, clock):
     return Desk(database, client, clock)
 
 
-# The regions of the channel before and after, and what was told.
+# The regions of the channel before and after, and the notice.
 WRONG = {
     "letter case, beside others": (["gb", "IRE", ALL_REGIONS], ["GB", "IRE", ALL_REGIONS], "subscribed to gb"),
     "letter case, beside the right one": (["gb", "GB"], ["GB"], "the subscription is to GB now"),
