@@ -48,7 +48,7 @@ def all_courses_are_shown(*filters: ChannelFilter) -> bool:
 
 
 def still_arrives(found: Overridden) -> str:
-    """A sentence on events left out by a filter and brought by another filter, as markup."""
+    """Two sentences on events left out by a filter and brought by another filter, as markup."""
     chosen, shared = region_named(found.chosen.region), listed(topics_in_order(found.shared))
     brought = [
         f"{shared} of {courses_named(found.courses, COURSE_NAMES_MAX // 2)}" if found.courses else "",
@@ -63,7 +63,7 @@ def still_arrives(found: Overridden) -> str:
     some = [one.named(found.by) for one in NARROWING if one is not ONLY_COURSES and one.of(found.by)]
     only = f" ({', '.join(some)} races only)" if some else ""
     taken = listed(topics_in_order(found.by.topics))
-    words = f"This channel also takes {taken} from {region_named(found.by.region)}{without}{only}, so {what} still come"
+    words = f"This channel also takes {taken} from {region_named(found.by.region)}{without}{only}. So {what} still come"
     return f"{safe(words, FILTER_WORDS_MAX)}."
 
 
