@@ -50,7 +50,7 @@ from bot.events.reading.race_record import (
     region_of,
     sources_of,
 )
-from bot.events.reading.record_objects import About, Part, kind_of, parts_of
+from bot.events.reading.record_objects import About, Part, entries_of, kind_of, parts_of, races_by_key
 
 MOST_EVENTS = 30
 """Of one delivery. More events are told as one event in its plain form."""
@@ -169,10 +169,13 @@ class Payload:
     @cached_property
     def _found(self) -> list[_Found] | NotAnObject:
         try:
-            records = [one for record in read_objects(self._body) for one in _batch(record) or [record]]
+            records = read_objects(self._body)
         except NotAnObject as reason:
             return reason
-        found = [one for record in records[:MOST_EVENTS] for one in _subjects(parts_of(record))]
+        read = [parts_of(one) for one in records[:MOST_EVENTS]]
+        if len(records) == 1 and (batch := _batch(read[0])):
+            records, read = batch, [parts_of(one) for one in batch[:MOST_EVENTS]]
+        found = [one for parts in read for one in _subjects(parts)]
         if max(len(records), len(found)) > MOST_EVENTS:
             first = _first(found)
             if first.named.kind not in ABANDONMENTS:
@@ -190,14 +193,18 @@ def read_payload(body: bytes) -> RacingEvent:
     return Payload(body).events[0]
 
 
-def _batch(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The events of {"events": [{…}, {…}]}; empty without a known event, and for the event of a race or meeting."""
-    lists = (value for _, value in values_of([fields_of(record)], "lists.events") if isinstance(value, list))
-    listed = [one for value in lists for one in value if isinstance(one, dict)]
-    if not any(_named(parts_of(one)).kind for one in listed[: MOST_EVENTS + 1]):
+def _batch(parts: list[Part]) -> list[dict[str, Any]]:
+    """The events in {"data": [{…}, {…}]}, with the unknown events beside them. Empty for a known event."""
+    if _named(parts).kind:
         return []
-    own = _subjects(parts_of(record))
-    return [] if own[0].named.kind and (len(own) > 1 or _names_subject(own[0])) else listed
+    values = (value for part in parts for value in part.fields.values())
+    lists = (entries_of(value, lambda _: {}) for value in values if isinstance(value, list) or races_by_key(value))
+    of_objects = ([one for one in entries if isinstance(one, dict)] for entries in lists)
+    return [one for some in of_objects if any(map(_is_known, some[:MOST_EVENTS])) for one in some]
+
+
+def _is_known(record: dict[str, Any]) -> bool:
+    return _named(parts_of(record)).kind is not None
 
 
 def _first(found: list[_Found]) -> _Found:

@@ -164,7 +164,15 @@ def test_each_race_in_the_place_of_the_race_is_an_event(payload, keys):
 ABANDONED, RESULT = {"event": "race.abandoned", "race_id": "rc_1"}, {"event": "result.received", "race_id": "rc_2"}
 
 
-@pytest.mark.parametrize("body", [[ABANDONED, RESULT], {"events": [ABANDONED], "messages": [RESULT, "a word"]}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        [ABANDONED, RESULT],
+        {"events": [ABANDONED], "messages": [RESULT, "a word"], "links": [{"rel": "next"}]},
+        {"meta": {"count": 2}, "data": [ABANDONED, RESULT]},
+        {"event": "batch", "payload": {"items": [ABANDONED, RESULT]}},
+    ],
+)
 def test_each_event_of_a_body_is_an_event(body):
     assert [event.key for event in read_events(as_body(body))] == ["race.abandoned:rc_1", "result.received:rc_2"]
 
