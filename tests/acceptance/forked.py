@@ -1,6 +1,6 @@
-"""`racing-bot` as a process of its own, forked from one that has the modules loaded: that is nine tenths of a start.
+"""`racing-bot` as a process of its own, forked from a process with loaded modules. Loading is nine tenths of a start.
 
-It runs what the command line runs, from its first line on. Cold starts are the demo's (`test_demo.py`) and the wheel's.
+The process runs the command line from the first line on. Cold starts are the demo's (`test_demo.py`) and the wheel's.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ PROCESSES.set_forkserver_preload(["tests.acceptance.warm"])
 
 
 class Forked:
-    """A running command: its output goes to the end of a file, and its errors too, or to a file of their own."""
+    """A running command. Output goes to the end of a file, and errors too, or to a file of their own."""
 
     def __init__(
         self,
@@ -53,11 +53,11 @@ class Forked:
         return psutil.Process(self._process.pid).children()
 
     def poll(self) -> int | None:
-        """The exit code; None while it runs."""
+        """The exit code; None while the command runs."""
         return self._process.exitcode
 
     def wait(self, timeout_s: float | None = None) -> int:
-        """The exit code, negative where a signal ended it; TimeoutError where it still runs by then."""
+        """The exit code, negative for a signal; TimeoutError while the command still runs."""
         self._process.join(timeout_s)
         if self._process.exitcode is None:
             raise TimeoutError(f"still running after {timeout_s:g} s")
@@ -94,7 +94,7 @@ def _run(  # noqa: PLR0917  a process is given its values by position
 
     starts: Iterator[Callable[[Sequence[int]], bot_process.Process]] = chain([_Bot], repeat(_start_cold))
     bot_process.spawn = lambda fds: next(starts)(fds)  # noqa: PLW0108  each call takes the next
-    # What a test is about is not how busy the machine is.
+    # No test is about a busy machine.
     bot_process.COMES_UP_S = 30.0
     main()
 
@@ -107,7 +107,7 @@ def _start_cold(fds: Sequence[int]) -> subprocess.Popen[bytes]:
 
 
 class _Bot:
-    """The bot of a receiver, forked from the receiver, which has the modules loaded."""
+    """The bot of a receiver, forked from the receiver with loaded modules."""
 
     def __init__(self, fds: Sequence[int]) -> None:
         self._pid = os.fork()
@@ -148,7 +148,7 @@ def _be_the_bot(fds: Sequence[int]) -> None:
 
 @dataclass(frozen=True)
 class Ran:
-    """How a command ended, and what it printed: to stdout, to stderr, and both."""
+    """The end of a command, and the output: stdout, stderr, and both."""
 
     code: int
     out: str
@@ -160,7 +160,7 @@ class Ran:
 
 
 async def run_command(bot, *words: str, prepare: Callable[[Path], None] | None = None, **settings: str | None) -> Ran:
-    """The command run to its end. A setting that is None is taken away; `prepare` is run in the process before."""
+    """The command run to the end. A setting of None is taken away; `prepare` is run in the process before."""
     env = {name: value for name, value in (bot.env | settings).items() if value is not None}
     output, errors = (bot.folder / f"command-{uuid.uuid4().hex}.{name}" for name in ("out", "err"))
     code = await asyncio.to_thread(Forked(words, bot.folder, env, output, errors, prepare=prepare).wait, 60)

@@ -1,4 +1,4 @@
-"""`racing-bot demo` as a newcomer runs it: a process, its output, and nothing left when it is gone."""
+"""`racing-bot demo` as a newcomer runs it: a process, the output, and an end that leaves no rest."""
 
 import os
 import re
@@ -18,7 +18,7 @@ DONE_S = 60
 
 @contextmanager
 def demo(folder: Path, *options: str):
-    """The running demo, its output in a file; killed with all its children where the test fails."""
+    """The running demo, with output in a file; killed with all children where the test fails."""
     env = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LD_PRELOAD"}}
     with (folder / "demo.out").open("wb") as out:
         process = psutil.Popen(
@@ -46,7 +46,7 @@ def output(folder: Path) -> str:
 
 
 def shown(folder: Path) -> dict[str, list[str]]:
-    """What was posted, by channel: a line without a channel's name belongs to the one above."""
+    """The posts by channel: a line without a channel's name belongs to the channel above."""
     texts: dict[str, list[str]] = {}
     channel = ""
     for line in output(folder).splitlines():
@@ -57,7 +57,7 @@ def shown(folder: Path) -> dict[str, list[str]]:
 
 
 def leave(process, folder, *, when):
-    """Press Ctrl-C, twice as people do, once these words stand there: all ends, in good order."""
+    """Press Ctrl-C after the words, twice as people do: the demo ends in good order."""
     deadline = time.monotonic() + DONE_S
     while when not in output(folder):
         assert process.poll() is None, output(folder)
@@ -74,7 +74,7 @@ def leave(process, folder, *, when):
 
 
 def of(day, pattern):
-    """The messages with such a first line, by channel."""
+    """The messages with the first line, by channel."""
     return {name: [text for text in texts if re.search(pattern, text)] for name, texts in shown(day).items()}
 
 

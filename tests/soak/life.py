@@ -1,7 +1,7 @@
 """One life of the bot under the soak: the service as `racing-bot serve` runs it, and the places where it may die.
 
-A failpoint stands before and after every commit that changes something, named by the units of work that share it, and
-before and after every call of Slack. They are found as they are passed, not listed anywhere.
+A failpoint stands before and after every commit of a change, named by the units of work in the commit, and before and
+after every call of Slack. Failpoints are found when passed, and listed nowhere.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ from bot.settings import Settings, load_settings
 from tests.front import receiver_of
 
 KILLED = "!"
-"""Stands before a failpoint at which the process died, in the file of those that it passed."""
+"""Stands before the failpoint of the death, in the file of passed failpoints."""
 
 BESIDE = "outside any unit of work"
 
 
 @dataclass(frozen=True)
 class Times:
-    """The poster's times, shortened so that a life that was cut off costs its lanes seconds and not half a minute."""
+    """The poster's times, shortened so that a death holds up queues for seconds, not for half a minute."""
 
     call_s: float = 0.8
     lease_margin_s: float = 0.4
@@ -48,7 +48,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Life:
-    """What a process is told. It dies at the first failpoint that is not `spared`, after `skip` such; None: at none."""
+    """The orders of a process: die at the first failpoint not `spared`, after `skip` more; None: never."""
 
     settings: dict[str, str]
     log: Path
@@ -65,7 +65,7 @@ class Passing(Protocol):
 
 
 class Failpoints:
-    """Writes down what is passed before anything else happens: SIGKILL leaves no time for it later."""
+    """Writes down a passed failpoint at once: SIGKILL leaves no time later."""
 
     def __init__(self, life: Life) -> None:
         self._path = life.passed
@@ -89,7 +89,7 @@ class Failpoints:
 
 
 class Commits:
-    """The failpoints around the commits of a database. A commit that changes nothing has none."""
+    """The failpoints around the commits of a database. A commit without a change has no failpoint."""
 
     def __init__(self, database: Database, failpoints: Passing) -> None:
         self._write, self._failpoints = database.write, failpoints
@@ -134,7 +134,7 @@ class Commits:
 
 
 class DyingService(Service):
-    """The service, with failpoints on its instances."""
+    """The service, with failpoints on the instances."""
 
     def __init__(self, settings: Settings, pace: Pace, failpoints: Passing, ports: Ports | None = None) -> None:
         super().__init__(settings, ports=ports, pace=pace)
@@ -143,13 +143,13 @@ class DyingService(Service):
 
     async def start(self) -> None:
         await super().start()
-        # The loops are tasks that have not run yet: nothing was sent before this.
+        # The loops' tasks have not run yet: no message was sent before.
         self.slack.call = partial(self._call, self.slack.call)  # type: ignore[method-assign]  # as above
         self._count = self.poster.on_outcome
         self.poster.on_outcome = self._on_outcome
 
     def _on_outcome(self, name: str) -> None:
-        """To be called in the task that then commits this outcome: its commits are told apart by it."""
+        """To be called in the task that commits the outcome: the outcome tells the commits apart."""
         self._commits.outcome.set(f", {name}")
         self._count(name)
 

@@ -1,4 +1,4 @@
-"""The racing of a soak: what is delivered, and what each delivery has to look like in a channel."""
+"""The racing of a soak: the deliveries, and the message of each delivery in a channel."""
 
 import hashlib
 import hmac
@@ -14,7 +14,7 @@ from tests.clock import now
 
 SECRET = "whsec-soak-1"
 REGIONS = tuple(f"R{number}" for number in range(40))
-"""Many, so that a life that is short finds lanes that the one before it has not left in doubt."""
+"""Many, so that a short life finds queues without a message in doubt of the life before."""
 HORSES = "ABCD"
 
 BOTH = frozenset({Topic.RESULTS, Topic.ABANDONMENTS})
@@ -22,17 +22,17 @@ BOTH = frozenset({Topic.RESULTS, Topic.ABANDONMENTS})
 
 @dataclass(eq=False)
 class Delivery:
-    """A body that each channel of its region and topic is told of. `begins` and `says` tell the message's text.
+    """A body, told in each channel of the region and topic. `begins` and `says`: the message's text.
 
-    `where`: course and off time, for example "Park00001 14:30"; the course alone of a meeting. `first_says`: what the
-    message says in place of `says` where the channel was not told of the version before.
-    `edits`: it makes no message of its own, but changes the one of the version before.
+    `where`: course and off time, for example "Park00001 14:30"; the course alone of a meeting. `first_says`: in
+    place of `says` where the channel was not told of the version before.
+    `edits`: changes the message of the version before, without a message of its own.
     """
 
     kind: EventKind
     region: str
     race: str
-    """What orders it: deliveries of the same race are posted as they came, whatever they say."""
+    """The race, for the order: deliveries of a race are posted as delivered."""
     key: str
     version: int
     body: bytes
@@ -54,7 +54,7 @@ class Delivery:
 
     @property
     def winner(self) -> str:
-        """Of a result that is no edit."""
+        """Of a result with a message of its own."""
         return self.first_says.split(" ")[1].removesuffix(",")
 
     @property
@@ -76,7 +76,7 @@ class Delivery:
 
 @dataclass(frozen=True)
 class SoakChannel:
-    """A channel, and what it asked for: regions ("*" for all) and topics."""
+    """A channel, with regions ("*" for all) and topics."""
 
     channel_id: str
     regions: tuple[str, ...]
@@ -98,7 +98,7 @@ CHANNELS = (
 
 @dataclass
 class Races:
-    """Races without end. Each is a story: what comes of it, in that order.
+    """Races without end. Each race is a story: the deliveries in order.
 
     `races_a_meeting`: so many races in a row are at one course, a minute after each other; 29 at most.
     """
@@ -122,7 +122,7 @@ class Races:
         return self._results(self.random.choice((2, 3)))
 
     def mended(self) -> list[Delivery]:
-        """A result, and then no more than its going: worth an edit."""
+        """A result, and then the going alone: worth an edit."""
         (result,) = self._results(1)
         return [result, self._mended(result)]
 
@@ -140,7 +140,7 @@ class Races:
         return [self._abandoned(number, region)]
 
     def contradicted(self) -> list[Delivery]:
-        """A result, and then the abandonment of the same race: it may not overtake it."""
+        """A result, and then the abandonment of the race: the abandonment may not overtake the result."""
         results = self._results(1)
         return [*results, self._abandoned(self.count, results[0].region)]
 

@@ -1,6 +1,6 @@
-"""Imported by the process that all lives are forked from, and by nothing else: what every life would do anew.
+"""The work that every life would do anew, imported by the process from which all lives are forked.
 
-It makes a start a fifth of a second, where it would be half of one, on each of some hundred lives.
+A start takes a fifth of a second in place of half a second, for each of some hundred lives.
 """
 
 import gc
@@ -9,7 +9,7 @@ from importlib import import_module
 
 from sqlalchemy.orm import configure_mappers
 
-# All that a life imports only when it needs it.
+# The lazy imports of a life.
 LOADED = [
     import_module(name)
     for name in (
@@ -28,8 +28,8 @@ LOADED = [
 
 configure_mappers()
 
-# Bolt asks for the stack when it is built, and the first time that costs a look at every module.
+# Bolt asks for the stack when built. The first time costs a look at every module.
 inspect.stack()
-# The service collects garbage once it has started; what is frozen it need not look at.
+# The service collects garbage after the start, and skips frozen objects.
 gc.collect()
 gc.freeze()

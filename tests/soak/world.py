@@ -40,12 +40,12 @@ IN_FLIGHT = 4
 AGAIN_S = 0.4
 ANSWER_S = 3.0
 TWICE = 0.15
-"""How often a body that was accepted is sent once more."""
+"""The share of accepted bodies sent once more."""
 
 
 @dataclass
 class Sender:
-    """Delivers stories to `ports`, any of them, while `has_room` says that the channels keep up."""
+    """Delivers stories to any of `ports`, while `has_room` says that the channels keep up."""
 
     session: aiohttp.ClientSession
     stories: Iterator[list[Delivery]]
@@ -55,13 +55,13 @@ class Sender:
     delivered: list[Delivery] = field(default_factory=list)
     attempts: int = 0
     unheard: int = 0
-    """Attempts that nobody answered: the bot was dead, or died of them."""
+    """Attempts without an answer: the bot was dead, or died meanwhile."""
     repeated: int = 0
     wrong: list[str] = field(default_factory=list)
     stopping: bool = False
 
     async def run(self) -> None:
-        """Deliver until told to stop; a story that was begun is told to its end."""
+        """Deliver until told to stop. A begun story is told to the end."""
         async with asyncio.TaskGroup() as group:
             for _ in range(IN_FLIGHT):
                 group.create_task(self._tell_stories())
@@ -77,7 +77,7 @@ class Sender:
                     await self._deliver_again(self.random.choice(self.delivered))
 
     async def deliver(self, delivery: Delivery) -> None:
-        """Send it until it is answered 2xx."""
+        """Send a delivery until a 2xx."""
         delivery.sent_at = now()
         await self._send(delivery)
         delivery.answered_at = now()
@@ -104,7 +104,7 @@ class Sender:
 
 
 def make_session() -> aiohttp.ClientSession:
-    """A session that keeps no connection: those of a process that was killed would only be in the way."""
+    """A session without kept connections: a killed process would leave broken connections."""
     connector = aiohttp.TCPConnector(force_close=True)
     return aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=ANSWER_S))
 
@@ -116,7 +116,7 @@ def seed() -> int:
 
 @dataclass
 class Tally:
-    """What has happened so far."""
+    """The figures so far."""
 
     lives: int = 0
     killed_at_failpoint: int = 0
@@ -130,7 +130,7 @@ class Tally:
 
     @property
     def outcomes(self) -> frozenset[str]:
-        """The outcomes of calls that were committed, or about to be: what stands behind the comma of a failpoint."""
+        """The outcomes of calls, committed or about to be committed: the words behind the comma of a failpoint."""
         return frozenset(name.rpartition(", ")[2] for name in self.passed if ", " in name)
 
     @property
@@ -140,7 +140,7 @@ class Tally:
 
 @dataclass
 class World:
-    """Everything around the bot. `ports`: one for each process that may live at the same time."""
+    """Everything around the bot. `ports`: a port for each process alive at the same time."""
 
     folder: Path
     database_url: str
@@ -162,12 +162,12 @@ class World:
         assert isinstance(self._processes, ForkServerContext)
 
     def expected(self) -> int:
-        """Posts that there have to be for what was delivered by now."""
+        """The posts due for the deliveries so far."""
         made = [delivery for delivery in self.sender.delivered if not delivery.edits]
         return sum(channel.takes(delivery) for delivery in made for channel in self.channels)
 
     def posted(self) -> int:
-        """Posts that are there, and those that were given up."""
+        """The posts in channels, and the posts given up."""
         there = sum(len(self.slack.messages(channel.channel_id)) for channel in self.channels)
         return there + len(given_up(self.slack.messages(ADMINS)))
 
@@ -206,9 +206,9 @@ class World:
         }
 
     async def finish(self, *, timeout_s: float) -> None:
-        """Let new lives do what is left undone, in peace; then stop them in good order."""
+        """Let new lives finish the work in peace, and stop the lives in good order."""
         self.weather.clear()
-        # One of them lets closed channels go on.
+        # A life opens closed channels again.
         await self.jobs_are_due()
         running = [self.start(port) for port in self.ports]
         try:
@@ -218,7 +218,7 @@ class World:
         except TimeoutError:
             self.tally.wrong.append(f"not done after {timeout_s:g} s")
         if self.times:
-            # What was sent and given up by the last life that was killed would arrive by then.
+            # Posts sent and given up by the last killed life would arrive by then.
             await asyncio.sleep(self.times.call_s + 0.5)
         for one in running:
             await one.live(0, one.stop)
@@ -228,7 +228,7 @@ class World:
         return bool(left or unread(self.journal, await self.database.read(place_in)))
 
     async def judge(self, *, one_process: bool) -> Verdict:
-        """What is wrong at the end."""
+        """The faults at the end."""
         known = await self.database.read(receipts)
         lost = missing(known, self.sender.delivered)
         precedes = received_in_order(known, one_process=one_process)
@@ -254,7 +254,7 @@ class Running:
     tally: Tally
 
     async def live(self, seconds: float, end: Callable[[], Awaitable[None]]) -> None:
-        """Let it live so long from its first failpoint on, unless it dies at one, and then end it."""
+        """Let a process live so long after the first failpoint, and then end the process, if still alive."""
         async with asyncio.timeout(READY_S):
             while self.process.is_alive() and not self.life.passed.exists():  # noqa: ASYNC110  another process
                 await asyncio.sleep(0.02)
@@ -265,16 +265,16 @@ class Running:
         await self._ended()
 
     async def kill(self) -> None:
-        """SIGKILL, wherever it is."""
+        """SIGKILL, wherever the process is."""
         self.process.kill()
 
     async def stop(self) -> None:
-        """Stop it in good order; it may die at a failpoint on the way."""
+        """Stop the process in good order, perhaps with a death at a failpoint on the way."""
         self.process.terminate()
         await self._wait(READY_S)
 
     async def pause(self) -> None:
-        """SIGSTOP past its leases, and then let it go on for a while."""
+        """SIGSTOP past the leases, and then let the process go on for a while."""
         self._signal(signal.SIGSTOP)
         self.tally.paused += 1
         await asyncio.sleep(PAUSE_S)
@@ -301,7 +301,7 @@ class Running:
 
     def _signal(self, number: int) -> None:
         assert self.process.pid
-        # It may have died at a failpoint this very moment.
+        # The process may have died at a failpoint this very moment.
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.process.pid, number)
 

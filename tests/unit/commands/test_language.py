@@ -1,4 +1,4 @@
-"""The language of lines: what the bot says can be typed, and what a button types is what the button says."""
+"""The language of lines: the bot's words can be typed, and a button types the button's words."""
 
 from types import SimpleNamespace
 
@@ -29,7 +29,7 @@ LISTS = Lexicon(REGIONS, COURSES, COUNTRIES)
 
 
 def cells_of(wanted):
-    """What a request asks for, as the second reader counts it."""
+    """The events of a request, by the second reader's count."""
 
     def is_in(cell):
         region, course, topic = cell
@@ -50,7 +50,7 @@ def test_no_line_of_the_second_reader_is_read_as_less_or_more_than_meant():
     requests = {line: read(line, LISTS) for line in lines()}
     understood = {line: cells_of(one) for line, one in requests.items() if one.refused is None}
     wrong = [line for line, cells in understood.items() if cells and meanings(line) != {cells}]
-    # A region that is left out of all regions is asked about by the command.
+    # The command asks about a region left out of all regions.
     assert [line for line in wrong if not requests[line].out("regions")] == []
     assert sum(map(bool, understood.values())) > 800
 
@@ -107,7 +107,7 @@ STORED_VALUES = {
 
 @st.composite
 def filters(draw):
-    """Any filter that can be stored, without its mentions."""
+    """Any storable filter, without mentions."""
     names = draw(st.lists(st.sampled_from(HERE), unique=True, max_size=4))
     parted = draw(st.integers(0, len(names)))
     values = {
@@ -126,7 +126,7 @@ def filters(draw):
 
 
 def comparable(chosen):
-    """Hours that name no zone are said to be in UTC, and a time to acknowledge that is unsaid is said."""
+    """Hours without a zone are said in UTC, and the default time to acknowledge is said."""
     zone = chosen.zone or (("UTC",) if chosen.has_hours else ())
     ack = ("10m",) if chosen.escalate and not chosen.ack else chosen.ack
     return chosen.model_copy(update={"zone": zone, "ack": ack})
@@ -183,11 +183,11 @@ async def test_me_is_the_channel_in_the_direct_messages_with_the_bot_alone(chann
     assert read("me to York", LISTS, in_direct=True) == read("York", LISTS)
 
 
-# The form, filled with what was understood of a refused line
+# The form, filled with the understood words of a refused line
 
 
 async def opened(channel, words):
-    """The form behind the button of a refused line, as the bot opens it."""
+    """The form opened by the button of a refused line."""
     views = []
 
     async def call(_method, opens, **_more):

@@ -1,4 +1,4 @@
-"""A town of people who type, click and fill in forms, with the data service's lists as they are kept."""
+"""A town of people who type, click and fill in forms, with the kept lists of the data service."""
 
 import asyncio
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ BATH, FFOS_LAS = (Course(course_id=one.course_id, name=one.name, country=one.cou
 
 
 class ReadOnce:
-    """The database of the lists, which no test changes: each list is read once for a desk."""
+    """The database of the lists, never changed: each list is read once for a desk."""
 
     def __init__(self, database):
         self._database = database
@@ -76,7 +76,7 @@ class ReadOnce:
 
 
 class Away:
-    """The data service while it answers nobody."""
+    """The data service without an answer."""
 
     def for_upkeep(self):
         return self
@@ -92,7 +92,7 @@ async def allow(_user_id, _channel_id):
 
 
 async def unreached(method, *_args, **_more):
-    """Whether the bot is in the channel is no concern of these tests."""
+    """The tests ignore whether the bot is in the channel."""
     raise SlackUnreached(method, "no_connection")
 
 
@@ -105,7 +105,7 @@ async def in_paris(_user_id):
 
 
 async def make_desk(database, *, regions: Sequence[str] = REGIONS, courses: Sequence[KnownCourse] = COURSES) -> Any:
-    """A desk with these lists, just read; without regions no list has ever come."""
+    """A desk with just read lists; without regions no list has ever come."""
     away: Any = Away()
     lists: Any = ReadOnce(database)
 
@@ -156,14 +156,14 @@ class Town:
     kept: dict[str, Invocation] = field(default_factory=dict)
 
     async def here(self, *lines):
-        """A new channel in which these lines were typed."""
+        """A new channel after typed lines."""
         here = Invocation("", f"C{next(self.numbers)}", "U1", "cmd-1")
         for line in lines:
             await self.types(here, line)
         return here
 
     async def types(self, here, line):
-        """Carry a line out that changes something; of any other, read its words."""
+        """Carry out a line that changes something; of any other line, read the words."""
         command, text = find_command(line)
         assert command is not None
         invocation = Invocation(text, here.channel_id, here.user_id, here.reference)
@@ -176,18 +176,18 @@ class Town:
         return [subscriptions.read_filter(row) for row in found]
 
     async def receives(self, here):
-        """What the channel receives, in words."""
+        """The channel's subscriptions in words."""
         return [describe(one) for one in await self.filters(here)]
 
     async def refused(self, here, line):
-        """What is told of a line, and the lines of its buttons; None where it is understood."""
+        """The refusal of a line, and the lines of the buttons; None for an understood line."""
         error = await refusal(self.desk, here, line)
         return error and await with_working_offers(error, self.desk, here, line)
 
 
 @dataclass
 class Channel:
-    """One channel whose people type, and fill in forms; what it receives is in the database."""
+    """A channel whose people type and fill in forms, with subscriptions in the database."""
 
     desk: Any
     known: PublishedChoices = field(default_factory=lambda: PublishedChoices(tuple(REGIONS), courses=True))
@@ -210,7 +210,7 @@ class Channel:
         await self.desk.database.write(save)
 
     async def opens(self, region=None):
-        """The form of a subscription, or of a new one."""
+        """The form of a subscription, present or new."""
         chosen = (await self.receives())[region] if region else None
         was = chosen.fingerprint() if chosen else None
         return subscribe_form(FormOf(channel_id="C1", editing=region, was=was), chosen, self.known)
@@ -225,7 +225,7 @@ def option(value):
 
 
 def buttons(message):
-    """Every button of a message's rows, by its label."""
+    """Every button of a message's rows, by label."""
     rows_of = [block["elements"] for block in message.blocks if block["type"] == "actions"]
     assert all(len({one["action_id"] for one in row}) == len(row) for row in rows_of)
     return {one["text"]["text"]: one for row in rows_of for one in row}
