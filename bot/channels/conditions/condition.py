@@ -249,8 +249,12 @@ class NarrowingCondition(Condition):
         return any(self.takes_race(keys, race, event) for race in event.races or (event.race,))
 
     def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
-        narrower = set(map(self.key, self.of(narrow)))
-        return not self.of(wide) or (bool(narrower) and narrower <= set(map(self.key, self.of(wide))))
+        return not self.of(wide) or (bool(self.of(narrow)) and not self._ended(self.of(narrow), self.of(wide)))
+
+    def _ended(self, before: Sequence[str], left: Sequence[str]) -> list[str]:
+        """The values before whose races no value that is left takes."""
+        keys = set(map(self.key, left))
+        return [one for one in before if keys.isdisjoint(self.keys_of(one))]
 
     def joined(self, one: FilterFields, other: FilterFields) -> tuple[str, ...]:
         both: tuple[str, ...] = self.of_file([*self.of(one), *self.of(other)])
@@ -289,5 +293,5 @@ class NarrowingCondition(Condition):
         left, before = self.of(now), self.of(was)
         if left and not before:
             yield Loss(f"ended all races but {self.named(now)} from")
-        elif ended := [self.in_words(one) for one in before if left and one not in left]:
-            yield Loss(f"ended {listed(ended)} from")
+        elif left and (ended := self._ended(before, left)):
+            yield Loss(f"ended {listed([self.in_words(one) for one in ended])} from")

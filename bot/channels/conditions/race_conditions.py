@@ -48,11 +48,12 @@ class RaceClassCondition(NarrowingCondition):
     """https://docs.slack.dev/reference/block-kit/block-elements/plain-text-input-element"""
 
     def key(self, value: str) -> str:
-        return folded_class(value)
+        folded = folded_class(value)
+        return _GRADED.get(folded, folded)
 
     def keys_of(self, published: str) -> frozenset[str]:
         """For example "group 1", "g 1" and "group" of "Group 1"; "graded" of "Grade 1"."""
-        folded = folded_class(published)
+        folded = self.key(published)
         graded = _GRADE.match(folded)
         return frozenset({folded, _GRADE.sub("g ", folded), _GRADED[graded[1]] if graded else folded})
 

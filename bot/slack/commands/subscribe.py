@@ -33,7 +33,7 @@ from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change
 from bot.slack.commands.places import USUAL_REGIONS
 from bot.slack.commands.subscription_changes import audited
-from bot.slack.language.grammar import ALL, NO_LISTS, Kind
+from bot.slack.language.grammar import ALL, NO_LISTS
 from bot.slack.language.refusals import Refusal, value_wanted
 from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
 from bot.slack.messages.answers.help_answer import HelpGroup
@@ -257,8 +257,7 @@ def _refused(wanted: LineRequest) -> Refusal | None:
     )
     without = {WITHOUT_THAT: rest} if rest.line() else {}
     if wanted.refused:
-        is_of_races = any(one.kind is Kind.NOT_CHOSEN for one in wanted.phrases)
-        return replace(wanted.refused, offers=wanted.refused.offers or (without if is_of_races else {}))
+        return replace(wanted.refused, offers=wanted.refused.offers or (without if wanted.not_chosen else {}))
     if wanted.out(ALL) or (wanted.out(REGIONS_FIELD) and not wanted.everything):
         told = f"{listed([*wanted.out(ALL), *wanted.out(REGIONS_FIELD)])} can't be left out there. "
         return Refusal(f"{told}Name the regions that this channel is to receive.", without)

@@ -116,7 +116,8 @@ def _ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channe
     there = ", ".join(map(region_words, regions))
     if refused := _refused(wanted, regions, there):
         raise refused.error(NAME)
-    unknown = [typed for typed in (*wanted.of(REGIONS_FIELD), *wanted.of(UNKNOWN_WORDS)) if typed not in regions]
+    words = (*wanted.of(REGIONS_FIELD), *wanted.of(UNKNOWN_WORDS), *wanted.not_chosen)
+    unknown = [typed for typed in words if typed not in regions]
     if unknown:
         wrong = wrong_words(unknown, {word: word for word in (*map(region_words, regions), *Topic)}, ENDING_ALIKE)
         error = refusal(f"This channel has no subscription to {', '.join(unknown)}.", wrong, after=f"It has: {there}.")
@@ -150,7 +151,7 @@ def _lexicon(session: Session, channel_id: str) -> Lexicon:
 
 
 def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal | None:
-    if wanted.is_bare:
+    if wanted.is_bare and not wanted.not_chosen:
         each = {f"End {one}": LineRequest({REGIONS_FIELD: (one,)}) for one in regions if one != ALL_REGIONS}
         told = f"Say what to end: this channel has subscriptions to {there}."
         return Refusal(told, each | {"End all": LineRequest({ALL: (ALL,)})})
@@ -162,7 +163,7 @@ def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal
             "Edit in /racing list.",
             {f"End {listed(ends)}": LineRequest({REGIONS_FIELD: tuple(ends)})} if is_all_but else {},
         )
-    if wanted.refused:
+    if wanted.refused and not wanted.not_chosen:
         return wanted.refused
     if nameless := [one for one in NARROWING if EVERY_VALUE in wanted.of(one.field)]:
         return value_wanted(nameless[0])

@@ -91,6 +91,11 @@ class LineRequest:
         return not (self.taken or self.left_out)
 
     @property
+    def not_chosen(self) -> list[str]:
+        """The words of racing by which no filter chooses."""
+        return [one.typed for one in self.phrases if one.kind is Kind.NOT_CHOSEN]
+
+    @property
     def is_whole(self) -> bool:
         """Whether nothing but places was typed."""
         return not (self.left_out or self.taken.keys() - {REGIONS_FIELD, ALL})
@@ -194,7 +199,9 @@ def request_of(phrases: Sequence[Phrase]) -> LineRequest:
     if wrong is None or wrong.wrong is None:
         return wanted
     name = wrong.of_field or _FIELDS.get(wrong.kind, TOPICS_FIELD)
-    offers = {one: wanted.but(**{name: _in_order(name, [*wanted.of(name), one])}) for one in wrong.meant}
+    # Nobody asks for racecards by "no non-runners".
+    meant = () if wanted.not_chosen and (wanted.is_negated or wrong.is_out) else wrong.meant
+    offers = {one: wanted.but(**{name: _in_order(name, [*wanted.of(name), one])}) for one in meant}
     return replace(wanted, refused=replace(wrong.wrong, offers=offers))
 
 

@@ -296,12 +296,25 @@ def test_class_of_no_known_shape_hides_no_abandonment(published):
 
 @pytest.mark.parametrize(
     ("typed", "taken"),
-    [("G1", ["Group 1", "Grade 1", "G1"]), ("group", ["Group 1", "Group 2"]), ("graded", ["Grade 1"])],
+    [
+        ("G1", ["Group 1", "Grade 1", "G1"]),
+        ("group", ["Group 1", "Group 2"]),
+        ("graded", ["Grade 1"]),
+        ("Grade", ["Grade 1"]),
+    ],
 )
 def test_g1_is_group_1_and_grade_1_and_the_word_alone_takes_every_group_or_grade(typed, taken):
     chosen = BASE.model_copy(update={"classes": (typed,)})
     published = ["Group 1", "Grade 1", "G1", "Group 2", "Class 1"]
     assert [one for one in published if chosen.matches(race(race_class=one))] == taken
+
+
+@pytest.mark.parametrize(("wide", "narrow"), [("group", "Group 1"), ("G1", "Grade 1"), ("graded", "grade 2")])
+def test_class_that_another_class_takes_too_is_not_lost(wide, narrow):
+    every, one = (BASE.model_copy(update={"classes": (value,)}) for value in (wide, narrow))
+    assert every.covers(one)
+    assert not one.covers(every)
+    assert [len([*BY_FIELD["classes"].losses(*filters)]) for filters in ((one, every), (every, one))] == [0, 1]
 
 
 def test_card_is_taken_for_one_of_its_races():
