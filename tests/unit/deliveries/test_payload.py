@@ -337,9 +337,10 @@ def test_data_is_as_new_as_its_last_update(payload):
     "payload",
     [
         {"race": {"race_id": "rc_1", "updated_at": "1970-01-01T00:00:00Z"}},
+        {"race": {"race_id": "rc_1", "revised_time": "2025-06-17T12:00:00Z"}},
         {"data_as_of": "2025-06-17T12:00:00Z", "delivery": {"first_attempt_at": "2025-06-17T11:00:00Z"}},
     ],
-    ids=["unset", "of a retry"],
+    ids=["unset", "off time", "of a retry"],
 )
 def test_record_without_a_sure_update_has_no_moment_of_its_data(payload):
     assert read({"event": "result.received", **payload}).updated_at is None
