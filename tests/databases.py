@@ -1,4 +1,4 @@
-"""Databases that the tests of one worker share."""
+"""Databases shared by the tests of one worker."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ on_both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect
 """For a statement that no other test runs on PostgreSQL, and for locks, clocks and rows that differ by database."""
 
 on_postgresql = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-"""For what SQLite does not have."""
+"""For behaviour that SQLite lacks."""
 
 
 def first_on_both(values: Sequence[Any]) -> list[tuple[str, Any]]:
@@ -29,9 +29,9 @@ def first_on_both(values: Sequence[Any]) -> list[tuple[str, Any]]:
 def current(url: str, runner: WorkRunner | None = None) -> Iterator[Database]:
     """A database with the current schema, for this worker's tests one after another.
 
-    Made once, because it takes ten times as long as to empty it, and a new one compiles each statement anew.
+    Made once: to empty a database takes a tenth of the time, and a new database compiles each statement anew.
     """
-    # Patient: what a test is about is not how busy the machine is.
+    # Patient: no test is about a busy machine.
     database = Database(url, busy_s=20, runner=runner)
     if database.is_sqlite:
         # As with PostgreSQL: no test pulls the plug.
@@ -69,4 +69,4 @@ BEGIN
   PERFORM setval(sequencename::regclass, 1, false) FROM pg_sequences WHERE last_value IS NOT NULL;
 END $$
 """
-"""A TRUNCATE of every table takes 70 times as long: it makes each file anew, of empty tables too."""
+"""A TRUNCATE of every table takes 70 times as long: each file is made anew, of empty tables too."""

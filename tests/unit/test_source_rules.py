@@ -1,4 +1,4 @@
-"""Rules of the bot's source: names, who reads the clock and opens what, and nothing at import."""
+"""Rules of the bot's source: names, readers of the clock, openers of databases, and nothing at import."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ MODULES_OF_ONE_NAME = {"__init__", "table", "endpoint"}
 
 
 def places(found, *allowed):
-    """Of pairs of a path and something found there, those outside the allowed places."""
+    """The findings outside the allowed places. A finding is a path with something found there."""
     pairs = {(path.relative_to(ROOT).as_posix(), one) for path, one in found}
     return {pair for pair in pairs if not pair[0].startswith(allowed)}
 
@@ -67,7 +67,7 @@ def test_every_name_that_contributing_places_in_a_file_stands_there():
     assert [(name, path) for *names, path in placed for name in names if name and name not in defined(path)] == []
 
 
-# Who opens and reads what
+# Openers and readers
 
 
 OPENERS = {"Database", "open_client", "make_web_client", "make_session"}
@@ -82,7 +82,7 @@ def test_only_the_wiring_opens_a_database_or_a_client():
 
 READERS_OF_THE_REAL = (
     *("bot/clock.py", "bot/ports.py", "bot/settings.py", "bot/cli/", "bot/db/migrations/"),
-    # Its wiring is its own: what the bot's ports bring with them would double its memory.
+    # The receiver has wiring of its own: the imports of the bot's ports would double the memory.
     *("bot/receiver/program.py", "bot/receiver/options.py", "bot/receiver/log.py"),
 )
 REAL = {"time", "random", "secrets", "uuid", "utc_now", "environ", "getenv"}
@@ -108,7 +108,7 @@ STARTERS = {"open", "create_engine", "Database", "AsyncClient", "AsyncWebClient"
 
 
 def test_nothing_happens_at_import():
-    """No module of the bot calls anything at its top level that opens, reads or starts something."""
+    """No module of the bot opens, reads or starts anything at the top level."""
     for path in production():
         for statement in source(path)[1].body:
             if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr):
@@ -118,7 +118,7 @@ def test_nothing_happens_at_import():
 
 
 def test_service_without_an_app_token_loads_no_socket_client():
-    """The service imports the client's user where there is a token. The doctor is loaded by its command alone."""
+    """The service imports the socket client only with a token. Only the doctor's command loads the doctor."""
     importing = {
         path.name
         for path in production()

@@ -1,4 +1,4 @@
-"""A delivery to our own address over real HTTP and TLS: each way in which the address can fail has words of its own."""
+"""A delivery to our own address over real HTTP and TLS: each failure of the address has words of its own."""
 
 import asyncio
 import hashlib
@@ -33,7 +33,7 @@ def delivery(address, *secrets, call_s=2.0):
 
 
 def check(answered, *words):
-    """The problem has these words, in what is told or in what mends."""
+    """The problem has the words, as the failure or as the remedy."""
     problem = answered.problem
     assert problem is not None
     assert [one for one in words if one not in f"{problem.told} {problem.mend}"] == []
@@ -41,7 +41,7 @@ def check(answered, *words):
 
 @asynccontextmanager
 async def endpoint(answer, context=None):
-    """A server whose only path is the endpoint's, and its address."""
+    """A server with the endpoint as the only path, and the address."""
     app = web.Application()
     app.router.add_post("/webhooks/racing", answer)
     runner = web.AppRunner(app, shutdown_timeout=0.1)

@@ -1,4 +1,4 @@
-"""Each slot of a job is run once, by whichever replica claims it; what a killed one left is taken over."""
+"""Each slot of a job is run once, by the replica with the claim; a killed replica's slot is taken over."""
 
 import asyncio
 import secrets
@@ -27,7 +27,7 @@ HOUR_S = 3_600
 
 
 class Killed(BaseException):
-    """What ends a process in the middle of a run: nothing after it is carried out."""
+    """Ends a process in the middle of a run: no later line is carried out."""
 
 
 class Replica:
@@ -181,7 +181,7 @@ async def test_every_slot_is_tried_for_again_within_its_own_time(scheduled):
 
 @on_both
 async def test_scheduler_tries_in_time_after_the_clock_was_set_back(scheduled):
-    """APScheduler's own clock can't be set: what a clock two hours back leaves behind is set."""
+    """APScheduler's own clock can't be set: the state left by a clock two hours back is set."""
     before = scheduled.tried_at()
     for job in scheduled.jobs._scheduler.get_jobs():
         job.modify(next_run_time=before[job.id] + timedelta(hours=2))
@@ -208,7 +208,7 @@ async def test_run_without_an_end_is_ended_and_shown(one, monkeypatch):
     assert one.jobs.failing == {"count": "the run was ended after 0.05 s without an end of its own"}
 
 
-# Old bodies are forgotten; what a replay is known by is not
+# Old bodies are forgotten, but not the hashes of replays
 
 
 def arrival(number, age_days):

@@ -1,4 +1,4 @@
-"""Slack's limits of each method, over all replicas: who gets the calls that are left, and what waits for more."""
+"""Slack's limits of each method, over all replicas: who gets the calls left, and which messages wait."""
 
 import asyncio
 from secrets import token_hex
@@ -49,7 +49,7 @@ async def step(pipeline, times=1):
 
 
 async def make_doubtful(pipeline, *channels):
-    """A post in each channel that Slack has taken, of which nobody heard; the first look is due."""
+    """A post in each channel, taken by Slack without an answer; the first look is due."""
     await queue(pipeline, *channels, said="doubtful")
     fail(pipeline, post=[drop_after() for _ in channels])
     while (await pipeline.waiting()).get("queued"):
@@ -78,7 +78,7 @@ async def test_two_posters_keep_one_pace(make_pipeline, database):
     for _ in range(8):
         await asyncio.gather(step(first), step(second))
     await other.close()
-    # The test takes less than a minute, in which one more may be added by PostgreSQL's own clock.
+    # The test takes less than a minute. PostgreSQL's own clock may add a call meanwhile.
     assert len(said_in(first)) in {20, 21}
     assert (await first.waiting())["queued"] == 30 - len(said_in(first))
 
@@ -121,7 +121,7 @@ async def test_new_result_takes_no_call_that_an_abandonment_waits_for(make_pipel
     await pipeline.poster.finish()
     await write(pipeline, lambda session: session.execute(update(MethodPace).values(calls=1)))
     await pipeline.deliver(result("rc_2", region="IRE"))
-    # Finds that the bucket is not as it was left, and looks at it.
+    # Finds a changed bucket, and reads the bucket.
     await pipeline.database.write(pipeline.poster._buckets.take)
     await pipeline.fanout.run_once()
     await step(pipeline)
@@ -151,7 +151,7 @@ async def test_poster_sleeps_until_there_is_a_call_again(make_pipeline):
 
 
 def leave_sending(session, pipeline, said):
-    """As a process that died during the calls leaves the messages."""
+    """The messages as left by a process that died during the calls."""
     state = {"state": MessageState.SENDING, "deadline_at": pipeline.clock(), "sending_at": pipeline.clock()}
     of_these = col(OutboxMessage.idempotency_key).startswith(said)
     session.execute(update(OutboxMessage).where(of_these).values(**state))
@@ -164,7 +164,7 @@ def claim(session, pipeline, allowed, limit):
 
 
 async def test_method_without_a_call_blocks_neither_the_others_nor_their_queues(pipeline):
-    """Edits that are due in two queues, a new post in one of them and in another, and a doubtful one elsewhere."""
+    """Due edits in two queues, a new post in one of the two and in a third, and a post in doubt in a fourth."""
     await queue(pipeline, "C1", "C2")
     await step(pipeline)
     await queue(pipeline, "C3", said="doubtful")
@@ -260,7 +260,7 @@ async def test_all_of_many_doubtful_posts_are_settled_and_none_is_repeated(make_
 
 
 async def test_look_goes_on_from_the_page_that_it_had_come_to(pipeline, monkeypatch):
-    """As for an app that gets few messages a page and one page a minute."""
+    """The limits of an app with few messages a page and one page a minute."""
     monkeypatch.setattr("bot.slack.web_client.HISTORY_PAGE", 2)
     await make_doubtful(pipeline, "C1")
     for number in range(5):
@@ -268,7 +268,7 @@ async def test_look_goes_on_from_the_page_that_it_had_come_to(pipeline, monkeypa
     fail(pipeline, look=[passes(), rate_limited(60), passes(), rate_limited(60)])
     await turns(pipeline, 130)
     assert await pipeline.waiting() == {}
-    # The post is on the third page; two calls were refused in between, and none was made twice.
+    # The post is on the third page. Two calls were refused in between, and no call was made twice.
     assert (count(pipeline, "look"), len(said_in(pipeline, "C1"))) == (5, 6)
 
 

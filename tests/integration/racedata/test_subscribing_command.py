@@ -1,4 +1,4 @@
-"""`racing-bot subscribe`: what the command asks of the service, what is kept, and what is shown."""
+"""`racing-bot subscribe`: the requests to the service, the stored rows, and the output."""
 
 import sqlite3
 from contextlib import asynccontextmanager
@@ -80,7 +80,7 @@ async def operator(service, tmp_path):
 
 
 def asked_to_subscribe(service):
-    """How often the service was asked for a subscription; the lists that a region is checked against don't count."""
+    """The number of requests for a subscription, without the requests for lists of regions."""
     return sum(one.endpoint == "/webhooks/subscribe" for one in service.requests)
 
 
@@ -99,7 +99,7 @@ async def test_secret_of_every_answer_is_stored_encrypted_and_shown_on_request(s
 
 @asynccontextmanager
 async def service_that_answers(body, content_type):
-    """A data service that answers everything with this; gives its address and its list of requests."""
+    """A data service with one answer to every request; gives the address and the list of requests."""
     asked = []
 
     async def answer(request):

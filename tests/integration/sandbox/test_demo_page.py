@@ -1,4 +1,4 @@
-"""The demo page without a bot: what its API answers and to whom, and what its counts say."""
+"""The demo page without a bot: the answers of the API, the askers, and the counts."""
 
 import asyncio
 import io
@@ -143,7 +143,7 @@ async def test_every_path_happening_and_document_is_documented(page):
 
 @dataclass
 class Watched:
-    """A race in GB has settled, the bot took the delivery, and a channel has the messages that the case tells."""
+    """A race in GB has settled, the bot took the delivery, and a channel has the case's messages."""
 
     stage: Stage
     race: Race
@@ -229,7 +229,7 @@ def watch(stage, region):
     return watched
 
 
-# What the channel has, how it is subscribed, whether nothing is under way any more, and the counts that are not 0.
+# The channel's messages and subscription, whether all calls are over, and the counts above 0.
 COUNTS: dict[str, tuple[Callable[[Watched], object], str, bool, dict[str, object]]] = {
     "a message": (lambda it: it.result(), "GB", True, {"told": 1}),
     "none so far": (lambda _: None, "GB", False, {"on_the_way": 1}),

@@ -124,7 +124,7 @@ BODIES: list[Any] = [
     command("subscribe GB"),
 ]
 OTHERS: list[Any] = [None, True, 7, -1.5, "", "x", "\0", [], [None], ["x"], {}, {"id": None}, {"id": ["x"]}, {"x": 1}]
-"""What stands in the place of a part; beside these its absence."""
+"""Stands in the place of a part; the part is also left out."""
 
 GONE = "gone"
 
@@ -138,7 +138,7 @@ def paths(value, here=()):
 
 
 def changed(body, path, other):
-    """The body with another part at the path, if that is still there."""
+    """The body with another part at the path, if the path is still there."""
     *way, last = path
     part = body
     try:
@@ -184,7 +184,7 @@ async def no_service():
 
 
 class Endpoint:
-    """What Slack's requests meet: the guard, Bolt and every listener, with a real database and no Slack."""
+    """The endpoint of Slack's requests: the guard, Bolt and every listener, with a real database, without Slack."""
 
     def __init__(self, database):
         nobody: Any = None
@@ -222,7 +222,7 @@ class Endpoint:
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")
 
     async def send(self, body: Any) -> httpx.Response:
-        """The body as Slack sends it: commands as a form, what is clicked as its `payload`, events as JSON."""
+        """The body in Slack's form: commands as a form, clicks as a `payload`, events as JSON."""
         if "command" in body:
             content, kind = urlencode(body), FORM
         elif body.get("type") == "event_callback":
@@ -249,7 +249,7 @@ def runner():
 
 @pytest.fixture(scope="module")
 def endpoint(runner, tmp_path_factory):
-    """One for all examples: to build it takes longer than to ask it."""
+    """One endpoint for all examples: a request takes less time than building."""
     database = Database(f"sqlite:///{tmp_path_factory.mktemp('shapes') / 'bot.db'}")
     upgrade(database)
 

@@ -1,4 +1,4 @@
-"""The measure's own honesty: its arithmetic, what it sends and counts, and the databases that it fills."""
+"""The bench's own honesty: arithmetic, requests, counts, and filled databases."""
 
 import asyncio
 import hashlib

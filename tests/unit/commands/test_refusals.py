@@ -1,4 +1,4 @@
-"""Refusals: the button with the line put right, words that are no command, and the search for what was nearly meant."""
+"""Refusals: the button with the right line, words without a command, and the search for near names."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -108,7 +108,7 @@ def test_words_that_were_split_are_joined_to_a_text_of_the_same_words(text):
     assert split(typed_line(words)) == words
 
 
-# A word after /racing that is no command: what would have been right, as a button where it is nearly one
+# An unknown word after /racing: the right command, as a button where the word is near
 
 
 NOBODY: Any = None
@@ -120,7 +120,7 @@ NOBODY: Any = None
         ("subscirbe GB", "subscribe GB"),
         ("subscirbe gb", "subscribe gb"),
         ("subcribe", "subscribe"),
-        # The channel has the results, and nobody wants them to end.
+        # The channel has results, and nobody wants to end the results.
         ("subcribe GB results", None),
         ("unsubcribe GB results", "unsubscribe GB results"),
         ("lsit", "list"),
@@ -271,11 +271,11 @@ def test_text_is_read_as_it_was_typed_and_not_as_slack_escapes_it(text, read):
     assert read_slash("/racecard", text)[1].text == read
 
 
-# The search for a word that is nearly right: beside the event loop, in time, and for so many words of a line
+# The search for near words: beside the event loop, in time, and for so many words of a line
 
 
 class Recorded(ThreadPoolExecutor):
-    """The names of what runs beside the event loop."""
+    """The names of the work beside the event loop."""
 
     def __init__(self):
         super().__init__()

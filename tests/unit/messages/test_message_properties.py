@@ -33,7 +33,7 @@ OUR_TOKENS = re.compile(
     r"|<@U7>|<!subteam\^S7>|<!here>"
 )
 OUR_TITLE = re.compile(r"\A\*(.*)\*\u2003", re.MULTILINE)
-"""The race of a result in bold; its data is checked as all other data."""
+"""The race of a result in bold; the data is checked as all other data."""
 
 OUR_FORMATTING = re.compile(r"\(event `[^`]+`\)")
 ENTITY = re.compile(r"&(?!(?:amp|lt|gt);)")
@@ -80,7 +80,7 @@ HOW_MANY = st.sampled_from([0, 1, 3, 40, 500])
 
 @st.composite
 def many(draw, values):
-    """A few of the values, again and again up to a number that a race or card may have."""
+    """A few of the values, again and again up to the number of a race or card."""
     few = draw(st.lists(values, min_size=1, max_size=3))
     return tuple(few[n % len(few)] for n in range(draw(HOW_MANY)))
 
@@ -124,7 +124,7 @@ ANY_EVENTS = st.builds(
 LOST = st.builds(
     RacingEvent, key=HOSTILE, kind=st.just(EventKind.RACE_ABANDONED), race=races(st.just(())), reason=TEXTS
 )
-"""What a meeting's message says of its races' own abandonments: of these no runners and no further races."""
+"""The abandonments of races in a meeting's message, without runners and further races."""
 
 CHANGES = st.lists(
     st.builds(
@@ -302,11 +302,11 @@ def test_message_of_the_longest_fields_holds_every_limit(kind, listed):
     check(event, WORST_CONTEXT)
 
 
-# Every kept message again, with a stranger's words in the place of all its data: it is built, and they do nothing
+# Every kept message again, with a stranger's words in the place of all data: the words do nothing
 
 
 OF_STRANGERS = (Race, Runner, Course, OffTime, UsageRow, KnownCourse, KnownCountry, RacingEvent)
-"""What is made of the data service's words. An event's key is of our own making."""
+"""Values made of the data service's words. An event's key is of our own making."""
 
 OURS = {"key"}
 
@@ -325,7 +325,7 @@ ACTS = re.compile("<!channel>|<@U666>|<https://evil|[\u202a-\u202e\u2066-\u2069\
 
 
 def with_words(value, words):
-    """The value with all that a stranger said in it said otherwise."""
+    """The value with other words in place of a stranger's words."""
     if isinstance(value, OF_STRANGERS):
         said = {name: getattr(value, name) for name in type(value).model_fields if name not in OURS}
         return value.model_copy(update={name: _said(one, words) for name, one in said.items()})

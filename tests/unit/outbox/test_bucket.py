@@ -1,4 +1,4 @@
-"""The bucket that paces a method: how much it lets through, whatever the clock does."""
+"""The bucket that paces a method: the number of calls let through, whatever the clock does."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
@@ -21,7 +21,7 @@ def full(limit, now=START):
 
 
 def drain(bucket, moments):
-    """How many calls a caller gets that takes all there is, at each of those moments."""
+    """The number of calls for a greedy caller at each moment."""
     taken = []
     for moment in moments:
         bucket = bucket.at(moment)
@@ -54,7 +54,7 @@ def test_bucket_is_not_emptied_by_a_clock_that_is_set_back(limit, calls, back_s)
     held = min(calls, limit.burst)
     set_back = Bucket(limit, held, START).at(START - timedelta(seconds=back_s))
     assert set_back.calls == held
-    # It fills from there on, instead of waiting until the clock is where it has been.
+    # The bucket fills from now on, and does not wait for the clock's earlier time.
     later = set_back.at(set_back.counted_at + timedelta(minutes=1 / limit.per_minute))
     assert later.calls >= min(limit.burst, held + 0.999)
 

@@ -1,4 +1,4 @@
-"""Looking for a message in doubt: which part of the channel's history is read, how far, and what follows."""
+"""Looking for a message in doubt: the part of the channel's history to read, and the outcome."""
 
 import asyncio
 from contextlib import closing
@@ -25,7 +25,7 @@ ENDS = HistoryPage(None, None)
 
 
 class History:
-    """Gives these pages, one a call, and notes what is asked."""
+    """Gives a page for each call, and notes the calls."""
 
     def __init__(self, *pages):
         self.pages = list(pages)

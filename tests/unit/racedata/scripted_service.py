@@ -1,4 +1,4 @@
-"""A data service that answers what a test has written down, behind the bot's client, on a clock that sleeping moves."""
+"""A data service with a test's answers, behind the bot's client, on a clock moved by sleeping."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ META = {"request_id": "req_1", "data_as_of": "2025-11-20T12:00:00+00:00", "plan"
 
 
 class SleepClock:
-    """Time that passes only when somebody sleeps."""
+    """Time passes only in sleep."""
 
     def __init__(self):
         self.start = datetime(2025, 11, 20, 12, tzinfo=UTC)
@@ -55,7 +55,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Seen:
-    """One request as the service saw it."""
+    """A request as the service saw the request."""
 
     method: str
     path: str
@@ -69,7 +69,7 @@ class Seen:
 
 
 class Scripted:
-    """Answers in the order of its replies, the last for ever. A reply is an answer, or a kind of httpx's errors."""
+    """Answers in the order of the replies, the last for ever. A reply is an answer, or a kind of httpx's errors."""
 
     def __init__(self):
         self.replies: list[Any] = []

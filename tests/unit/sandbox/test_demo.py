@@ -1,4 +1,4 @@
-"""The demo at a terminal: its process, what people type, and what is printed."""
+"""The demo at a terminal: the process, people's words, and the output."""
 
 import asyncio
 import io
@@ -33,7 +33,7 @@ async def sleeping(tmp_path):
 async def test_killed_bot_is_down_at_once_and_a_bot_that_does_not_start_is_told_of_with_its_log(
     sleeping, tmp_path, monkeypatch
 ):
-    # What the developer has set for a bot of their own must not reach this one: it would start, or fail otherwise.
+    # A developer's own settings must not reach this bot: the bot would start, or fail otherwise.
     monkeypatch.setenv("RACING_API_KEY", "a-real-key")
     (tmp_path.parent / ".env").write_text("RACING_API_KEY=another-real-key\n", encoding="utf-8")
     assert sleeping.log_end() == ""
@@ -142,7 +142,7 @@ async def test_loop_goes_on_after_a_line_while_no_other_is_typed():
 
 
 class Said:
-    """A stage that keeps what is said on it."""
+    """A stage that keeps all words."""
 
     def __init__(self):
         self.said, self.notes, self.screen = [], [], self
