@@ -53,7 +53,7 @@ def check_address(value: str, *, loopback_http: bool = True) -> str:
     if "?" in address or "#" in address:
         raise ValueError("must not carry a query or a fragment")
     if parts.scheme == "http" and not (loopback_http and parts.hostname in LOOPBACK_HOSTS):
-        raise ValueError("must be https (http is taken on loopback only)")
+        raise ValueError(f"must be https{' (http is taken on loopback only)' if loopback_http else ''}")
     _check_dots(parts.path)
     return address.rstrip("/")
 

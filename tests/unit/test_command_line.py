@@ -37,6 +37,7 @@ WRONG_WORDS = {
     ("manifest",): ["--url", "--socket", "one of the two"],
     ("manifest", "--socket", "--url", "https://bot.example.com"): ["one of the two"],
     ("manifest", "--url", "http://bot.example.com"): ["--url", "must be https"],
+    ("manifest", "--url", "http://127.0.0.1:3000"): ["must be https."],
     ("manifest", "--url", "https://bot.example.com/slack/events"): ["--url", "must end before /slack/events"],
     ("demo", "--speed", "0"): ["--speed"],
     ("migrate", "now"): ["now"],
