@@ -120,6 +120,12 @@ def test_lines_of_readyz_are_counted_by_part(name, part):
     assert part_of(name) == part
 
 
+def test_every_part_of_readyz_has_a_line_under_what_to_watch():
+    signs = [code_in(sign) for sign, *_ in rows("docs/operations/README.md", "What to watch")]
+    named = {part_of(name) for words in signs if words[:1] == ["degraded"] for name in words[1:]}
+    assert named == {*declared.PARTS} - {declared.OTHER}
+
+
 # Rules
 
 
