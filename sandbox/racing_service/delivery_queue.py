@@ -60,6 +60,7 @@ class Delivery:
     created_at: datetime
     next_at: datetime | None
     attempts: list[Attempt] = field(default_factory=list)
+    is_under_way: bool = False
     shape: DeliveryShape = "counted"
 
     @property
@@ -70,7 +71,7 @@ class Delivery:
     def status(self) -> str:
         if any(attempt.accepted for attempt in self.attempts):
             return "delivered"
-        return "pending" if self.next_at or not self.attempts else "failed"
+        return "pending" if self.next_at or self.is_under_way or not self.attempts else "failed"
 
 
 class DeliveryQueue:
@@ -113,7 +114,7 @@ class DeliveryQueue:
         """The number of attempted deliveries. Each is attempted once, also with two callers."""
         due = [each for each in self._deliveries if each.next_at is not None and each.next_at <= now]
         for delivery in due:
-            delivery.next_at = None
+            delivery.next_at, delivery.is_under_way = None, True
         await asyncio.gather(*(self._deliver(delivery, now, switches) for delivery in due))
         return len(due)
 
@@ -128,6 +129,8 @@ class DeliveryQueue:
             # The next call takes the delivery up again.
             delivery.next_at = now
             raise
+        finally:
+            delivery.is_under_way = False
         tried = len(delivery.attempts)
         if not accepted and tried <= len(switches.retry_gaps_s):
             delivery.next_at = now + timedelta(seconds=switches.retry_gaps_s[tried - 1])

@@ -148,7 +148,7 @@ const STEPS = [
   {
     words: () => {
       tour.wasKilled ||= isOn();
-      if (!tour.wasKilled) return ["Kill the bot while 50 races settle.", "The bot then holds some results. Watch the counts at the top."];
+      if (!tour.wasKilled) return ["Kill the bot while 50 races settle.", "The channels asked for the results of some races, which the bot then holds. Watch the counts at the top."];
       if (isOn()) return ["The bot is dead.", "The data service gets no answer, and will send again. Bring the bot back:"];
       const { told, lost, doubled, on_the_way } = documents.get("counts") ?? {};
       const still = documents.get("meta")?.waiting || on_the_way;

@@ -38,13 +38,14 @@ def clock():
 
 
 class Receiver:
-    """Takes each delivery, or gives the next of `statuses`."""
+    """Takes each delivery, or gives the next of `statuses`. `look` is called meanwhile."""
 
     def __init__(self):
-        self.got, self.statuses = [], []
+        self.got, self.statuses, self.look = [], [], lambda: None
 
     def __call__(self, request):
         self.got.append(request)
+        self.look()
         return httpx.Response(self.statuses.pop(0) if self.statuses else 200, text="x" * 2_000)
 
 

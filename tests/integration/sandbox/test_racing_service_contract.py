@@ -189,6 +189,8 @@ async def test_delivery_is_tried_with_widening_gaps_for_a_day_and_given_up(servi
     service.subscribe("https://bot.test/", frozenset({"result.received"}))
     (delivery,) = service.settle(first_race(service).race_id)
     receiver.statuses = [status] * 1_000
+    meanwhile = set()
+    receiver.look = lambda: meanwhile.add(delivery.status)
     await service.deliver_due()
     clock.forward(29)
     assert await service.deliver_due() == 0
@@ -200,7 +202,7 @@ async def test_delivery_is_tried_with_widening_gaps_for_a_day_and_given_up(servi
     assert gaps == sorted(set(gaps))
     assert gaps[0] == timedelta(seconds=30)
     assert tried_at[-1] - tried_at[0] == timedelta(days=1)
-    assert delivery.status == "failed"
+    assert (delivery.status, meanwhile) == ("failed", {"pending"})
 
 
 async def test_records_tell_what_was_given_up_for_thirty_days(service, reader, receiver, clock):
