@@ -40,4 +40,6 @@ def as_data(found: Status) -> dict[str, Any]:
 def _words(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_words(one)}" for name, one in value.items()) or "none"
+    if isinstance(value, float):
+        return f"{value:.2f}"
     return "unknown" if value is None else str(value)

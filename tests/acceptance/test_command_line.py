@@ -94,7 +94,9 @@ async def test_backup_and_status_read_the_database_of_a_running_bot(make_world):
         found = json.loads(ran.out)
         assert (ran.code, ran.err) == (0, "")
         assert (found["schema"], found["replicas"], found["deliveries"]) == (NEWEST, 1, {"race.abandoned": 1})
-        assert "deliveries: race.abandoned 1\n" in (await run_command(world.bot, "status")).out
+        said = (await run_command(world.bot, "status")).out
+        assert "deliveries: race.abandoned 1\n" in said
+        assert re.search(r"^posts within s: p50 \d+\.\d\d, p95 \d+\.\d\d$", said, re.MULTILINE)
         copy = world.bot.folder / "copy.db"
         assert (await run_command(world.bot, "backup", str(copy))).code == 0
         kept = copy.read_bytes()
