@@ -27,7 +27,7 @@ def paused_by(user_id: str, filters: Sequence[ChannelFilter], until: datetime) -
 
 
 def resumed_by(user_id: str) -> Message:
-    return _line(f"{named(user_id)} ended the pause here: messages that waited are posted now.")
+    return _line(f"{named(user_id)} ended the pause here: any messages that waited are posted now.")
 
 
 def muted_by(user_id: str, meeting: Meeting, abandonments: Abandonments) -> Message:
