@@ -24,7 +24,7 @@ BOTS = ("tests/acceptance/", "tests/integration/walk/")
 
 
 def pytest_configure(config):
-    """Begin the ledger of statements, and set the examples that a property is tried with.
+    """Begin the list of statements, and set the examples that a property is tried with.
 
     They are the same in each run, or with `--hypothesis-profile=long` ever new. Neither has a deadline: the machine may
     be busy, so how long an example took says nothing.

@@ -1,4 +1,4 @@
-"""The ledger of statements: in a run of the whole suite, the bot runs on PostgreSQL whatever it runs on SQLite."""
+"""The list of statements: in a run of the whole suite, the bot runs on PostgreSQL whatever it runs on SQLite."""
 
 import os
 import re
