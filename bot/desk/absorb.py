@@ -53,7 +53,9 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
     event = event.as_delivered()
     last = known.reports[-1]
     stored = known.silent or last.event
-    newer = event.is_newer_than(stored)
+    newer = ordered = event.is_newer_than(stored)
+    if ordered is None and event.race.outranks(stored.race):
+        newer = True
     # None where the payloads give no order: the newer of two crossing attempts may come first.
     before = stored.as_delivered()
     placings_come = brings_placings(before, event)
@@ -83,11 +85,12 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
     )
     contradicts_now = contradicts is not None and last.remarks.contradicts is None
     rings = contradicts_now or any(change.rings for change in changes) or brings_placings(told, delivered)
-    if rings and newer is None and (repeated := _repeated(delivered, known.reports, received_at)):
+    if rings and ordered is None and (repeated := _repeated(delivered, known.reports, received_at)):
         if repeated in _told_again(known.reports) or stored.race.outranks(delivered.race):
             return SilentRepeat(event, again=True)
         # The return of a superseded version is told once. The event stays unchanged.
-        again = remarks.model_copy(update={"again": repeated, "contradicts": last.remarks.contradicts})
+        disagrees = {"again": repeated, "order_unknown": True, "contradicts": last.remarks.contradicts}
+        again = remarks.model_copy(update=disagrees)
         return News(with_order_of(event, stored), again, rings=False, is_first=False)
     return News(event, remarks, rings=rings, is_first=False)
 

@@ -87,10 +87,9 @@ class RacingEvent(Value):
         return self.topic is Topic.ABANDONMENTS
 
     def is_newer_than(self, other: "RacingEvent") -> bool | None:
-        """None if the payloads don't tell. Without any order, a result that outranks another is newer."""
+        """None if the payloads don't tell."""
         both = ((getattr(self, name), getattr(other, name)) for name in _ORDER)
-        told = next((now > before for now, before in both if None not in {now, before} and now != before), None)
-        return True if told is None and self.race.outranks(other.race) else told
+        return next((now > before for now, before in both if None not in {now, before} and now != before), None)
 
     def latest_order(self, other: "RacingEvent") -> dict[str, Any]:
         both = {name: (getattr(self, name), getattr(other, name)) for name in _ORDER}
