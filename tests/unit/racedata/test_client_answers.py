@@ -48,9 +48,13 @@ def coded(status, code, retry_after=None, **fields):
     return scripted(status, code, headers=headers, **told)
 
 
-TRANSPORT_ERRORS = {
-    kind for kind in vars(httpx).values() if isinstance(kind, type) and issubclass(kind, httpx.TransportError)
-} - {httpx.TransportError, httpx.TimeoutException, httpx.NetworkError, httpx.ProtocolError}
+TRANSPORT_BASES = {httpx.TransportError, httpx.TimeoutException, httpx.NetworkError, httpx.ProtocolError}
+TRANSPORT_ERRORS = [
+    kind
+    for _, kind in sorted(vars(httpx).items())
+    if isinstance(kind, type) and issubclass(kind, httpx.TransportError) and kind not in TRANSPORT_BASES
+]
+"""In a fixed order: the workers of a run must find the same tests."""
 SURELY_NOT_SENT = {
     *(httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 }
