@@ -205,7 +205,7 @@ class ZoneCondition(ChoiceCondition):
     def stored(self, typed: str) -> str:
         return zone_named(typed)
 
-    def value_of(self, typed: str) -> str | None:
+    def value_of(self, typed: str, _before: str = "") -> str | None:
         return zone_called(typed)
 
     def words(self, chosen: FilterFields, names_max: int | None = None) -> str:

@@ -178,8 +178,8 @@ class Condition(ABC):
         """The value of words without the name of the kind; None for other words."""
         return self.called.get(typed.casefold())
 
-    def value_of(self, typed: str) -> Any:
-        """The value of words after the name; None for other words."""
+    def value_of(self, typed: str, _before: str = "") -> Any:
+        """The value of words after the name, and after the value `_before`; None for other words."""
         try:
             return self.meant_by(typed) or self.stored(typed)
         except ValueError:

@@ -5,6 +5,7 @@ A class is matched with the published text: "1" is "Class 1", in any letter case
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from string import digits
 from typing import Any
 
 from bot.channels.conditions.condition import EVERY_VALUE, FilterFields, NarrowingCondition
@@ -72,8 +73,10 @@ class RaceClassCondition(NarrowingCondition):
             raise ValueError(f"{shown} is no race class: write 1, or the words of a card such as Group 1")
         return f"Class {folded}" if folded.isdecimal() else text
 
-    def value_of(self, typed: str) -> str | None:
-        return self.stored(typed) if _IN_A_LINE.fullmatch(typed) else None
+    def value_of(self, typed: str, before: str = "") -> str | None:
+        """In "group 1 and 2" the 2 is "group 2"."""
+        text = f"{before.rstrip(digits)}{typed}" if typed.isdecimal() else typed
+        return self.stored(text) if _IN_A_LINE.fullmatch(text) else None
 
     def meant_by(self, typed: str) -> str | None:
         """A figure alone is no class."""

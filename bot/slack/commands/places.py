@@ -21,7 +21,6 @@ from bot.errors import WITHOUT_THAT, CommandError
 from bot.events.days import likely_day, utc_today
 from bot.events.event import Topic
 from bot.events.races import Course
-from bot.events.sentences import listed
 from bot.events.typed_text import SINGLE_QUOTE, folded
 from bot.racedata.day_card import MeetingCard
 from bot.racedata.lexicon import Lexicon
@@ -55,7 +54,7 @@ _SHOWN_BY = {Topic.RACECARDS: "racecard", Topic.RESULTS: "results", Topic.ABANDO
 _OWN: Mapping[str, tuple[Kind, Any]] = {
     **{word: (Kind.TOPIC, topic) for word, topic in TOPIC_WORDS.items()},
     **dict.fromkeys(NON_RUNNERS, (Kind.TOPIC, Topic.RACECARDS)),
-    **dict.fromkeys((ALL, "everywhere", EVERYTHING, "any", "each", "every"), (Kind.ALL, ALL)),
+    **dict.fromkeys((ALL, "everywhere", "worldwide", EVERYTHING, "any", "each", "every"), (Kind.ALL, ALL)),
     **dict.fromkeys(("card", "day", "this", "off", "tonight", "morning", "afternoon", "evening"), (Kind.FILLER, "")),
 }
 
@@ -191,8 +190,9 @@ def _unknown(wanted: LineRequest, lexicon: Lexicon, grammar: Grammar) -> Command
     words, regions = wanted.of(UNKNOWN_WORDS), wanted.of(REGIONS_FIELD)
     if error := no_region(lexicon, words):
         return error
-    if chosen := [word for word in words if any(one.value_of(word) for one in OF_RACES)]:
-        return CommandError(f"A day is shown with all its races. A subscription can be to {listed(chosen)} alone.")
+    if any(one.value_of(word) for word in words for one in OF_RACES):
+        narrowed = "A subscription can be to race classes, flat, jumps or aw alone."
+        return CommandError(f"A day is shown with all its races. {narrowed}")
     if NOT_CHOSEN.intersection(map(str.casefold, words)):
         return CommandError("A day is shown with all its races.")
     countries = {name: code for name, code in lexicon.names.items() if name not in lexicon.regions}

@@ -64,7 +64,7 @@ _SAID = {
 
 _MOST_SAID = max(len(said.split()) for said in _SAID)
 
-_STOP = "stop"
+_STOP = frozenset({"stop", "cancel"})
 
 
 async def _plan(_desk: Desk, invocation: Invocation) -> Command | None:
@@ -91,7 +91,7 @@ def unknown_command(line: str) -> CommandError:
     word, _, rest = line.partition(" ")
     lines = {name: f"{name} {rest}".strip() for name in _alike(word)}
     lines = lines or {one: one for one in (f"racecard {line}", f"subscribe {line}")}
-    if word.lower() == _STOP:
+    if word.lower() in _STOP:
         end = {f"End {rest}": f"{ENDING} {rest}"} if rest else {"End all": f"{ENDING} all"}
         lines = end | {"Pause": "pause", "What comes here": "list"}
     return CommandError(f"I don't know /racing {word[:TYPED_MAX]}.", lines=lines, asks=True, after=_KNOWN)

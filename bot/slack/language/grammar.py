@@ -74,7 +74,7 @@ TOPIC_WORDS: Mapping[str, Topic] = (
 ALL, EVERYTHING = "all", "everything"
 
 OF_ALL: Mapping[str, tuple[Kind, Any]] = {
-    **dict.fromkeys((ALL, "everywhere", "lot"), (Kind.ALL, ALL)),
+    **dict.fromkeys((ALL, "everywhere", "worldwide", "lot"), (Kind.ALL, ALL)),
     EVERYTHING: (Kind.ALL, EVERYTHING),
 }
 
@@ -279,10 +279,10 @@ class PhraseReader:
         """
         found: list[Phrase] = []
         at, end = _past(words, start, _BEFORE_A_VALUE), start
-        while at < len(words) and (value := _longest(kind, words, at)):
+        while at < len(words) and (value := _longest(kind, words, at, found[-1].value if found else "")):
             right, end = value
             found += _one((Kind.VALUE, right, kind.field), words, at, end)[0]
-            joint = _past(words, end, {"and", "&"})
+            joint = _past(words, end, {"and", "or", "&"})
             if joint == end and not words[end - 1].has_comma:
                 break
             at = joint
@@ -391,15 +391,15 @@ def _of_topics(before: Sequence[Phrase]) -> Condition | None:
     return next((one for one in VALUED if isinstance(one, DigestCondition) and one.topic in topics), None)
 
 
-def _longest(kind: Condition, words: Sequence[Word], at: int) -> tuple[Any, int] | None:
-    """The longest value of a choice from `at`, and the place after its words."""
+def _longest(kind: Condition, words: Sequence[Word], at: int, before: str) -> tuple[Any, int] | None:
+    """The longest value of a choice from `at`, after the value `before`, and the place after its words."""
     for end in range(min(len(words), at + WORDS_OF_A_NAME), at, -1):
         if any(word.has_comma for word in words[at : end - 1]):
             continue
         typed = _text(words[at:end])
         apart = _SPAN.sub("-", typed.casefold())
         for one in (typed, apart, apart.replace(" ", "")):
-            if (value := kind.value_of(one)) is not None:
+            if (value := kind.value_of(one, before)) is not None:
                 return value, end
     return None
 

@@ -128,6 +128,7 @@ NOBODY: Any = None
         ("uns GB", "unsubscribe GB"),
         ("zzz GB", "racecard GB"),
         ("stop", "unsubscribe all"),
+        ("cancel GB results", "unsubscribe GB results"),
         ("York tomorrow", "racecard York tomorrow"),
         ("IRE", "racecard IRE"),
         ("yesterday's results", "results yesterday"),
