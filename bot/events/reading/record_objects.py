@@ -49,6 +49,7 @@ STANDING_OF = {
     for name in NAMES_OF[f"objects.{standing.name.casefold()}"]
 }
 NAMING_HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
+_NOT_PLACED = frozenset({"lists.non_runners", "lists.reserves"})
 
 _NOT_THE_RACE = re.compile(
     "market|betting|odds|poll|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|history|sectional"
@@ -79,7 +80,7 @@ class Part(NamedTuple):
 
     @property
     def names_horses(self) -> bool:
-        return any(self.fields.of(*NAMING_HORSES.intersection(self.fields.facts)))
+        return any(self.fields.of(*NAMING_HORSES.intersection(self.fields.facts) - _NOT_PLACED))
 
 
 def parts_of(record: Mapping[str, Any], about: About = About.DATA) -> list[Part]:
