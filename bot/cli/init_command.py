@@ -99,7 +99,7 @@ def taken_from(environment: Mapping[str, str], kept: Mapping[str, str]) -> dict[
     given = {name: value for name, value in found.items() if value}
     problems = [problem for name, value in given.items() if (problem := problem_with(name, value))]
     problems += [
-        f"{one.name} is missing. {one.comment}"
+        f"{' or '.join(filter(None, (one.instead, one.name)))} is missing. {one.comment}"
         for one in ASKED
         if one.is_needed and one.name not in given and one.instead not in given
     ]

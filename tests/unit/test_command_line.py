@@ -376,7 +376,7 @@ MISSING = dict.fromkeys(("RACING_API_URL", "SLACK_SIGNING_SECRET"))
 def test_every_missing_or_wrong_value_of_the_environment_is_named_and_nothing_is_written(init, tmp_path):
     ended = init("--from-env", **GIVEN | MISSING | {"SLACK_BOT_TOKEN": "xoxb-…"}).exception
     assert isinstance(ended, SettingsError)
-    assert [one.split()[0] for one in ended.problems] == ["SLACK_BOT_TOKEN", "RACING_API_URL", "SLACK_APP_TOKEN"]
+    assert [one.split()[0] for one in ended.problems] == ["SLACK_BOT_TOKEN", "RACING_API_URL", "SLACK_SIGNING_SECRET"]
     assert list(tmp_path.iterdir()) == []
 
 
