@@ -47,8 +47,11 @@ def all_courses_are_shown(*filters: ChannelFilter) -> bool:
     return all(describe(chosen, COURSE_NAMES_MAX // len(grouped)) == describe(chosen, None) for chosen, _ in grouped)
 
 
-def still_arrives(found: Overridden) -> str:
-    """Two sentences on events left out by a filter and brought by another filter, as markup."""
+def still_arrives(found: Overridden, *, is_told: bool = False) -> str:
+    """Two sentences on events left out by a filter and brought by another filter, as markup.
+
+    `is_told`: the reader has just read of the other filter.
+    """
     chosen, shared = region_named(found.chosen.region), listed(topics_in_order(found.shared))
     brought = [
         f"{shared} of {courses_named(found.courses, COURSE_NAMES_MAX // 2)}" if found.courses else "",
@@ -57,6 +60,8 @@ def still_arrives(found: Overridden) -> str:
         f"{listed(topics_in_order(found.topics))} from {chosen}" if found.topics else "",
     ]
     what = joined(brought, ", and ")
+    if is_told:
+        return safe(f"{what[:1].upper()}{what[1:]} still come", FILTER_WORDS_MAX) + "."
     is_wide = found.is_rest or found.topics
     left_out = courses_named(found.by.not_courses, COURSE_NAMES_MAX // 2) if is_wide else ""
     without = f" without {left_out}" if left_out else ""

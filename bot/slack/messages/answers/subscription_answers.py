@@ -119,7 +119,11 @@ def _first(said: Said) -> list[str]:
         receives = (
             f"Saved, but I am not in this channel yet: type {_invite(said)} here. Then this channel receives {what}."
         )
-    overridden = first_of(list(map(still_arrives, said.overridden)), OVERRIDDEN_NAMED, "`/racing list` shows {} more.")
+    arriving, regions_told = [], {one.region for one in said.filters}
+    for found in said.overridden:
+        arriving.append(still_arrives(found, is_told=found.by.region in regions_told))
+        regions_told.add(found.by.region)
+    overridden = first_of(arriving, OVERRIDDEN_NAMED, "`/racing list` shows {} more.")
     none = [safe(no_abandonments(said.lacking), FILTER_WORDS_MAX) or ""] if said.lacking else []
     return [receives, *none, *overridden]
 
