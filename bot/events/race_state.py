@@ -69,18 +69,23 @@ def letters(status: str | None) -> str:
 @lru_cache(maxsize=1024)
 def state_in(status: str | None) -> RaceState | None:
     """None for other words, and for words of doubt: "May be abandoned"."""
-    words = (status or "")[:LONGEST_STATUS]
-    said = letters(words)
+    said = letters((status or "")[:LONGEST_STATUS])
     if _NOT_RUN.fullmatch(said):
         return RaceState.ABANDONED
-    if not said or _DOUBT.search(re.sub(r"[_\W]+", " ", words)):
+    if not said or _DOUBT.search(_words(status)):
         return None
     return next((state for state, pattern in _STATES if re.search(pattern, said)), None)
 
 
 def is_amended(status: str | None) -> bool:
-    """For example "Amended result". "Correct weight" is an official result in Australia."""
-    return re.search("amended|revised|corrected", letters(status)) is not None
+    """For example "Amended result", not "To be amended". "Correct weight" is an official result in Australia."""
+    words = _words(status)
+    is_sure = not (_DOUBT.search(words) or re.search(r"\bto be\b", words, re.IGNORECASE))
+    return is_sure and re.search("(?<!un)(?:amended|revised|corrected)", words, re.IGNORECASE) is not None
+
+
+def _words(status: str | None) -> str:
+    return re.sub(r"[_\W]+", " ", (status or "")[:LONGEST_STATUS])
 
 
 def reason_in(status: str | None) -> str | None:

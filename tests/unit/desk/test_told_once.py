@@ -122,6 +122,7 @@ SOON = START + timedelta(minutes=1)
         ([OFFICIAL, AMENDED, OFFICIAL], [False, False, None]),
         ([OFFICIAL, AMENDED, of_status("Official", winner="C"), AMENDED], [False, False, True, True]),
         ([PROVISIONAL, OFFICIAL, of_status("Stewards inquiry"), OFFICIAL], [False, False, True, True]),
+        *(([OFFICIAL, of_status(doubt), OFFICIAL], [False, True, True]) for doubt in ("To be amended", "Uncorrected")),
         ([of_status("Void"), AMENDED], [False, True]),
         ([of_status("Photo", updated_at=START), of_status("Inquiry", updated_at=SOON)], [False, False]),
         ([of_status("Photo", updated_at=SOON), of_status("Inquiry", updated_at=START)], [False, None]),
