@@ -61,7 +61,7 @@ def still_arrives(found: Overridden, *, is_told: bool = False) -> str:
     ]
     what = joined(brought, ", and ")
     if is_told:
-        return safe(f"{what[:1].upper()}{what[1:]} still come", FILTER_WORDS_MAX) + "."
+        return f"{safe(f'{what[:1].upper()}{what[1:]} still come', FILTER_WORDS_MAX)}."
     is_wide = found.is_rest or found.topics
     left_out = courses_named(found.by.not_courses, COURSE_NAMES_MAX // 2) if is_wide else ""
     without = f" without {left_out}" if left_out else ""
