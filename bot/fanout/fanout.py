@@ -218,10 +218,11 @@ class Fanout:
         """No delivery waits for later values. Fan-out looks at a failed name alone, and again later."""
         try:
             added = await self._database.write(partial(look_again, clock=self._clock, names=names))
-        except StorageError as error:
-            log.warning("later_values_wait", reason=str(error))
-            return
-        except Exception:
+        except Exception as error:
+            if isinstance(error, StorageError):
+                log.warning("later_values_wait", reason=str(error))
+                # The database may refuse a single look, and take others.
+                await self._database.write(lambda session: session.execute(select(1)))
             if len(names) > 1:
                 for one in names:
                     await self._look_again([one])

@@ -2,6 +2,7 @@
 
 import pytest
 from sqlalchemy import create_engine
+from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 from structlog.testing import capture_logs
 
@@ -28,13 +29,16 @@ async def test_lists_of_long_ago_are_no_news_for_messages(pipeline):
     assert await names(pipeline) == ["rc_2"]
 
 
-@pytest.fixture
-def fails_on_the_first(monkeypatch):
+REFUSED = OperationalError("SELECT", {}, ValueError("too many variables"))
+
+
+@pytest.fixture(params=[RuntimeError(), REFUSED], ids=["our code", "database"])
+def fails_on_the_first(request, monkeypatch):
     """The later look fails on the first race."""
 
     def fails(event, other):
         if event.race.race_id == "rc_1":
-            raise RuntimeError
+            raise request.param
         return shows_the_same(event, other)
 
     monkeypatch.setattr("bot.fanout.completion_edits.shows_the_same", fails)
