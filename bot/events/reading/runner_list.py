@@ -427,9 +427,8 @@ def _order(value: Any, *, is_order: bool) -> _Read:
         of_places = ((_position_in(_key_of_place(key)), refs) for key, refs in islice(value.items(), MOST_RUNNERS))
         found = [_placed(_read(refs if isinstance(refs, list) else [refs]), place) for place, refs in of_places]
         return [one for horses in found for one in horses][:MOST_RUNNERS]
-    places = [text(place) for place in value.values() if not isinstance(place, dict | list)]
-    if is_order and len(places) == len(value) and any(map(finishing_position, places)):
-        by_horse = zip(value, map(_read_position, places), strict=True)
+    if is_order and _is_by_horse(value):
+        by_horse = zip(value, map(_read_position, value.values()), strict=True)
         return [_placed([_horse_of(key)], place)[0] for key, place in islice(by_horse, MOST_RUNNERS)]
     return [one for entries in _lists(value) for one in _in_groups(entries)] if is_order else []
 
@@ -441,6 +440,13 @@ def _is_by_place(value: Mapping[str, Any]) -> bool:
     held = sorted(count(one) or 0 for one in value.values())
     is_by_number = sorted(places) != [*range(1, len(value) + 1)] == held or "0" in map(text, value.values())
     return bool(places) and not is_by_number and all(finishing_position(key) or _is_no_finish(key) for key in keys)
+
+
+def _is_by_horse(value: Mapping[str, Any]) -> bool:
+    """Of {"Horse A": 1, "Horse B": 2, "Horse C": "PU"}, not of {"winner": "Horse A", "margin": 2}."""
+    places = ["-" if isinstance(place, dict | list) else text(place) or "0" for place in value.values()]
+    is_place = (finishing_position(one) or _is_no_finish(one) or one == "0" for one in places)
+    return 1 in map(finishing_position, places) and all(is_place) and not fields_of(value).facts
 
 
 def _key_of_place(key: Any) -> str:

@@ -164,6 +164,12 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
             {"result": {"provisional": {"winner": "B", "time": "61.2"}, "final": {"winner": "A", "second": "B"}}},
             A_BEAT_B,
         ),
+        *(
+            ({"result": {"winner": "A", "margin": 2, more: 8}}, [("A", "1")])
+            for more in ("ran", "runners_count", "fav")
+        ),
+        ({"placings": {"A": 1, "B": 2, "C": "PU", "D": None}}, [("A", "1"), ("B", "2"), ("C", "PU"), ("D", None)]),
+        ({"placings": {"ran": 8, "placed": 3}}, []),
         ({"provisional_result": {"winner": "B"}, "official_result": {"placings": ["A", "B"]}}, A_BEAT_B),
         ({"runners": [{"horse": "A", "fin_pos": 1}]}, [("A", "1")]),
         ({"runners": [{"horse": "A", "positions": {"provisional": 2, "official": 1}}]}, [("A", "1")]),
