@@ -143,7 +143,7 @@ async def test_tour_is_three_presses_and_is_remembered(desk, width, monkeypatch)
     await page.wait_for_selector("#counts .count")
     assert await tour.is_hidden()
     assert await page.evaluate("document.documentElement.scrollWidth") <= width, "nothing is wider than the screen"
-    assert await desk.stage.say("C0GB", "U0ALICE", "/racing unsubscribe all") is None
+    await desk.end_subscriptions("C0GB")
 
 
 async def test_narrow_screen_has_its_channels_and_its_desk_in_drawers(desk):
