@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 
-from bot.channels.conditions.condition import Condition, FilterFields, Loss
+from bot.channels.conditions.condition import Condition, FilterFields, Loss, SaidCondition
 from bot.channels.conditions.event_conditions import HERE, is_mention
 from bot.channels.conditions.zones import ZONE_EXAMPLE, zone_called, zone_named, zone_of
 from bot.events.event import RacingEvent, Topic
@@ -13,7 +13,7 @@ from bot.events.sentences import counted, listed
 from bot.events.typed_times import read_clock, read_length
 
 
-class ChoiceCondition(Condition):
+class ChoiceCondition(SaidCondition):
     """A choice takes no event away. Newly typed values replace present values.
 
     `is_single`: the last of several values counts. `is_of_names`: values are names, and no times. `help`: what the

@@ -197,13 +197,9 @@ class Condition(ABC):
         """One typed value, for people to read."""
         return self.typed(chosen)[0]
 
+    @abstractmethod
     def words(self, chosen: FilterFields, _names_max: int | None = None) -> str:
         """The condition in a sentence; lists of names longer than `names_max` are shortened."""
-        return f", {self.said(chosen)}" if self.of(chosen) else ""
-
-    def said(self, chosen: FilterFields) -> str:
-        """The values in words, for a kind without `words` of its own."""
-        raise NotImplementedError
 
     def named(self, _chosen: FilterFields) -> str:
         """The values of a narrowing kind; empty for no condition."""
@@ -214,7 +210,18 @@ class Condition(ABC):
         return iter(())
 
 
-class NarrowingCondition(Condition):
+class SaidCondition(Condition):
+    """The values stand behind a comma: ", mentioning here"."""
+
+    def words(self, chosen: FilterFields, _names_max: int | None = None) -> str:
+        return f", {self.said(chosen)}" if self.of(chosen) else ""
+
+    @abstractmethod
+    def said(self, chosen: FilterFields) -> str:
+        """The values in words."""
+
+
+class NarrowingCondition(SaidCondition):
     """Takes a race by a word of the race, and a card for any of the races.
 
     In a sentence: "class 1 races only".

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from bot.channels.conditions.condition import ALL_REGIONS, Condition, FilterFields, Loss
+from bot.channels.conditions.condition import ALL_REGIONS, Condition, FilterFields, Loss, SaidCondition
 from bot.events.event import RacingEvent, Topic
 from bot.events.sentences import listed
 
@@ -124,7 +124,7 @@ _MENTION = re.compile(r"here|[UWS][A-Z0-9]{1,30}", re.ASCII)
 PEOPLE_FIELD, GROUPS_FIELD = "people", "groups"
 
 
-class MentionCondition(Condition):
+class MentionCondition(SaidCondition):
     """Mentions take no event away. The form and the file have mentions; nobody types mentions."""
 
     field = file_key = "mentions"
