@@ -172,10 +172,9 @@ class Payload:
             records = read_objects(self._body)
         except NotAnObject as reason:
             return reason
-        read = [parts_of(one) for one in records[:MOST_EVENTS]]
-        if len(records) == 1 and (batch := _batch(read[0])):
-            records, read = batch, [parts_of(one) for one in batch[:MOST_EVENTS]]
-        found = [one for parts in read for one in _subjects(parts)]
+        found = _found_in(records)
+        if len(found) == 1 and found[0].named.kind is None and (batch := _batch(found[0].parts)):
+            records, found = batch, _found_in(batch)
         if max(len(records), len(found)) > MOST_EVENTS:
             first = _first(found)
             if first.named.kind not in ABANDONMENTS:
@@ -193,10 +192,12 @@ def read_payload(body: bytes) -> RacingEvent:
     return Payload(body).events[0]
 
 
+def _found_in(records: list[dict[str, Any]]) -> list[_Found]:
+    return [found for one in records[:MOST_EVENTS] for found in _subjects(parts_of(one))]
+
+
 def _batch(parts: list[Part]) -> list[dict[str, Any]]:
-    """The events in {"data": [{…}, {…}]}, with the unknown events beside them. Empty for a known event."""
-    if _named(parts).kind:
-        return []
+    """The events in {"data": [{…}, {…}]}, with the unknown events beside them."""
     values = (value for part in parts for value in part.fields.values())
     lists = (entries_of(value, lambda _: {}) for value in values if isinstance(value, list) or races_by_key(value))
     of_objects = ([one for one in entries if isinstance(one, dict)] for entries in lists)
@@ -273,6 +274,10 @@ def _by_meeting(races: tuple[Race, ...]) -> list[tuple[Race, ...]]:
 def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> RacingEvent:
     # Only a lost race takes the reason: the reason of another event explains no loss.
     is_explained = race.reason is None or race.abandoned or race.is_void
+    every = [part.fields for part in found.parts]
+    first_attempt_at = first_of(every, "event.first_attempt_at", read_instant)
+    # A retry may have the data of the first attempt, with a later `data_as_of`.
+    as_of = None if first_attempt_at else first_of(every, "event.data_as_of", read_instant)
     return RacingEvent(
         key=_key(found, body, race),
         kind=found.named.kind,
@@ -282,22 +287,18 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
         reason=race.reason,
         races_run=_races_run(found, races) if found.named.subject is Subject.MEETING else None,
         occurred_at=_occurred_at(found),
-        updated_at=_updated_at(found),
-        first_attempt_at=first_of((part.fields for part in found.parts), "event.first_attempt_at", read_instant),
+        updated_at=_last_update(found) or as_of,
+        first_attempt_at=first_attempt_at,
         sequence=first_of((part.fields for part in found.carried), "event.sequence", _read_sequence),
-        data_as_of=first_of((part.fields for part in found.parts), "event.data_as_of", text),
+        data_as_of=first_of(every, "event.data_as_of", text),
         unreadable_because=TOO_MANY if found.stands_for_many else _why_unread(found.named),
     )
 
 
-def _updated_at(found: _Found) -> datetime | None:
-    """The latest update. A retry may have the data of the first attempt, with a later `data_as_of`."""
+def _last_update(found: _Found) -> datetime | None:
     fields = [part.fields for part in found.carried if part.about is not About.OTHER]
     updates = filter(None, (read_instant(value) for _, value in values_of(fields, "event.updated_at")))
-    every = [part.fields for part in found.parts]
-    is_retried = first_of(every, "event.first_attempt_at", read_instant)
-    as_of = None if is_retried else first_of(every, "event.data_as_of", read_instant)
-    return max(updates, default=as_of)
+    return max(updates, default=None)
 
 
 def _races_run(found: _Found, races: Sequence[Race]) -> int | None:

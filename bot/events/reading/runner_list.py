@@ -567,9 +567,11 @@ def _from_fields(fields: Fields) -> _Horse | None:
     ids = [fields[name] for name in plan.ids]
     named = said.pop("horse", None)
     away = [said.pop(name) for name in _MAY_SAY_OUT if name in said and _is_nr_in_words(said[name])]
-    if price := said.pop("starting_price", None):
-        mark = next((_favourite(fields[name]) for name in plan.favourite), "")
-        said |= {"starting_price": price + mark * price[-1].isdecimal()} if _HAS_PRICE.search(price) else {}
+    price = said.get("starting_price", "")
+    if not _HAS_PRICE.search(price):
+        said.pop("starting_price", None)
+    elif price[-1].isdecimal():
+        said["starting_price"] = price + next((_favourite(fields[name]) for name in plan.favourite), "")
     places, out, reason, runs = _outcome_of(fields, plan, away)
     if isinstance(horse := fields.get("horse"), dict):
         inner = fields_of(horse)
