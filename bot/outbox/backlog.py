@@ -1,6 +1,6 @@
 """The messages of held queues: given up after a time, or summarised once the channel is back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -132,11 +132,15 @@ def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Wa
     held = select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state).in_(WAITING_STATES))
     may_go_out = col(OutboxMessage.channel_id).not_in(held)
     by_channel: dict[str, list[Waiting]] = {}
-    for start in range(0, len(event_ids), IDS_PER_STATEMENT):
-        some = event_ids[start : start + IDS_PER_STATEMENT]
+    for some in _in_parts(event_ids):
         for one in _waiting(session, col(OutboxMessage.event_id).in_(some), IS_DUE, may_go_out):
             by_channel.setdefault(one.channel_id, []).append(one)
     return dict(sorted(by_channel.items()))
+
+
+def _in_parts(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    """As many as a statement takes."""
+    return (ids[start : start + IDS_PER_STATEMENT] for start in range(0, len(ids), IDS_PER_STATEMENT))
 
 
 def _waiting(session: Session, *where: ColumnElement[bool]) -> list[Waiting]:
@@ -150,8 +154,8 @@ def _waiting(session: Session, *where: ColumnElement[bool]) -> list[Waiting]:
     own = session.execute(statement).all()
     ids = [post_id or 0 for post_id, _, _, _ in own]
     beside: dict[int, list[ShownBeside]] = {}
-    for start in range(0, len(ids), IDS_PER_STATEMENT):
-        beside |= shown_beside(session, ids[start : start + IDS_PER_STATEMENT])
+    for some in _in_parts(ids):
+        beside |= shown_beside(session, some)
     return [
         Waiting(post_id, channel_id, until, version, tuple(one.event for one in beside.get(post_id, ())))
         for post_id, channel_id, until, version in own
