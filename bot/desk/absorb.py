@@ -8,6 +8,7 @@ from bot.desk.news import News
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks, brings_placings, changes_between
 from bot.events.merge import completed
+from bot.events.race_state import RaceState, state_in
 
 FillIn = Callable[[RacingEvent, RacingEvent], RacingEvent]
 """The event with the race book's values; second, the event as stored."""
@@ -86,7 +87,9 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
     contradicts_now = contradicts is not None and last.remarks.contradicts is None
     rings = contradicts_now or any(change.rings for change in changes) or brings_placings(told, delivered)
     if rings and ordered is None and (repeated := _repeated(delivered, known.reports, received_at)):
-        if repeated in _told_again(known.reports) or stored.race.outranks(delivered.race):
+        # A provisional result is never the later one. An amended result may be taken back.
+        is_late = state_in(delivered.race.status) is RaceState.PROVISIONAL and stored.race.outranks(delivered.race)
+        if is_late or repeated in _told_again(known.reports):
             return SilentRepeat(event, again=True)
         # The return of a superseded version is told once. The event stays unchanged.
         disagrees = {"again": repeated, "order_unknown": True, "contradicts": last.remarks.contradicts}
