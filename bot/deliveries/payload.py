@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
+from itertools import chain
 from typing import Any, NamedTuple
 
 from bot.events import drill_mark
@@ -29,7 +30,7 @@ from bot.events.reading.aliases import read_number, string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
 from bot.events.reading.json_values import count, flag, identifier, text
-from bot.events.reading.off_times import read_clock, read_instant
+from bot.events.reading.off_times import read_clock, read_instant, read_plain_date
 from bot.events.reading.race_list import (
     CARD_LISTS,
     MEETING_LISTS,
@@ -44,6 +45,7 @@ from bot.events.reading.race_record import (
     course_of,
     meeting_id_of,
     off_of,
+    race_date_of,
     race_from,
     race_id_of,
     read_race,
@@ -77,9 +79,11 @@ _REST = re.compile(
 LONGEST_ID = 200
 """Characters. A longer or unprintable id stands in a key by its SHA-256."""
 
-DEEPEST_EVENT_NAME = 2
+DEEPEST_EVENT_NAME, DEEPEST_BATCH = 2, 2
 
 SURE_NAMES = frozenset(NAMES_OF["event.sure_name"])
+
+NOWHERE = Race()
 
 LARGEST_SEQUENCE = 2**63 - 1
 
@@ -101,7 +105,10 @@ class _Named(NamedTuple):
 
 @dataclass(frozen=True)
 class _Found:
-    """One event of a delivery. `number`: among the events of the delivery; None for the only one."""
+    """One event of a delivery. `number`: among the events of the delivery; None for the only one.
+
+    `shared`: the place and day that a batch says beside its events.
+    """
 
     named: _Named
     parts: list[Part]
@@ -109,6 +116,7 @@ class _Found:
     meeting_id: str | None
     number: int | None = None
     stands_for_many: bool = False
+    shared: Race = NOWHERE
 
     @cached_property
     def sources(self) -> Sources:
@@ -146,7 +154,8 @@ class Payload:
         """The said region of the event that gives the identity, for turns in fan-out."""
         if self._drill_id is not None or isinstance(self._found, NotAnObject):
             return ""
-        return _bounded(region_of(_first(self._found).sources) or "")
+        first = _first(self._found)
+        return _bounded(region_of(first.sources) or first.shared.region or "")
 
     @cached_property
     def events(self) -> tuple[RacingEvent, ...]:
@@ -172,10 +181,8 @@ class Payload:
             records = read_objects(self._body)
         except NotAnObject as reason:
             return reason
-        found = _found_in(records)
-        if len(found) == 1 and found[0].named.kind is None and (batch := _batch(found[0].parts)):
-            records, found = batch, _found_in(batch)
-        if max(len(records), len(found)) > MOST_EVENTS:
+        found = [event for one in records[: MOST_EVENTS + 1] for event in _found_in(one)]
+        if len(found) > MOST_EVENTS:
             first = _first(found)
             if first.named.kind not in ABANDONMENTS:
                 return NotAnObject(f"The body has more than {MOST_EVENTS} events.")
@@ -192,20 +199,39 @@ def read_payload(body: bytes) -> RacingEvent:
     return Payload(body).events[0]
 
 
-def _found_in(records: list[dict[str, Any]]) -> list[_Found]:
-    return [found for one in records[:MOST_EVENTS] for found in _subjects(parts_of(one))]
+def _found_in(record: dict[str, Any], above: Race = NOWHERE, deepest: int = DEEPEST_BATCH) -> list[_Found]:
+    """The event of a record; of a batch, its events with the unknown events beside them."""
+    parts = parts_of(record)
+    found = [replace(one, shared=above) for one in _subjects(parts)]
+    if found[0].named.kind or not deepest:
+        return found
+    shared = within(_shared(parts), above)
+    of_lists = ([_found_in(one, shared, deepest - 1) for one in entries] for entries in _batches(parts))
+    batch = (of_entry for of_list in of_lists if any(one[0].named.kind for one in of_list) for of_entry in of_list)
+    return [*chain.from_iterable(batch)] or found
 
 
-def _batch(parts: list[Part]) -> list[dict[str, Any]]:
-    """The events in {"data": [{…}, {…}]}, with the unknown events beside them."""
-    values = (value for part in parts for value in part.fields.values())
-    lists = (entries_of(value, lambda _: {}) for value in values if isinstance(value, list) or races_by_key(value))
-    of_objects = ([one for one in entries if isinstance(one, dict)] for entries in lists)
-    return [one for some in of_objects if any(map(_is_known, some[:MOST_EVENTS])) for one in some]
+def _batches(parts: list[Part]) -> Iterator[list[dict[str, Any]]]:
+    """The lists of objects, and the objects under the name of an event: {"race.abandoned": {…}}."""
+    for name, value in (field for part in parts for field in part.fields.items()):
+        named = {name: value} if kind_of(name) else value
+        if isinstance(value, list) or named is not value or races_by_key(value):
+            entries = entries_of(named, lambda key: {"event": key} if kind_of(key) else {})
+            yield [one for one in entries if isinstance(one, dict)][: MOST_EVENTS + 1]
 
 
-def _is_known(record: dict[str, Any]) -> bool:
-    return _named(parts_of(record)).kind is not None
+def _shared(parts: list[Part]) -> Race:
+    """No outcome. A moment in the envelope is no day of a race."""
+    sources = sources_of(parts)
+    racing = [part for part in parts if part.is_racing or part.about is About.MEETING]
+    return Race(
+        region=region_of(sources),
+        meeting_id=text(meeting_id_of(parts)),
+        course=course_of(sources),
+        race_date=race_date_of(sources_of(racing))
+        if racing
+        else first_of((part.fields for part in parts), "race.date.own", read_plain_date),
+    )
 
 
 def _first(found: list[_Found]) -> _Found:
@@ -416,7 +442,7 @@ def unreadable_key(body: bytes) -> str:
 
 
 def _race(found: _Found) -> Race:
-    race = race_from(found.sources, race_id=found.race_id, meeting_id=found.meeting_id)
+    race = within(race_from(found.sources, race_id=found.race_id, meeting_id=found.meeting_id), found.shared)
     kind = found.named.kind
     is_abandonment = kind is not None and DECLARATIONS[kind].topic is Topic.ABANDONMENTS
     return race.model_copy(update={"abandoned": True}) if is_abandonment else race

@@ -8,10 +8,11 @@ import pytest
 
 from bot.deliveries.payload import TOO_MANY, Payload, read_events, read_payload
 from bot.events.event import EventKind
-from bot.events.races import Race
+from bot.events.races import OffTime, Race
 
 PLACED = {"course": "Ascot", "date": "2025-06-17", "off": "14:30"}
 NATURAL = "course=ascot|date=2025-06-17"
+DAY = "2026-11-20"
 NOON = datetime(2025, 6, 17, 12, tzinfo=UTC)
 
 
@@ -33,8 +34,7 @@ def key_of(payload):
 @pytest.mark.parametrize(
     ("body", "because"),
     [
-        (b"", "The body is empty."),
-        (b" \n", "The body is empty."),
+        *((empty, "The body is empty.") for empty in (b"", b" \n")),
         (b"\xff\xfe\x00", "The body is not JSON."),
         (b"event=result.received", "The body is not JSON."),
         (b'{"event": "result.received"', "The body is not JSON."),
@@ -130,10 +130,7 @@ def test_race_event_is_known_by_the_races_id(payload):
         ({"id": "evt_1", **PLACED}, f"race.abandoned:{NATURAL}|off=14:30"),
         ({"region": "GB", **PLACED}, f"race.abandoned:region=gb|{NATURAL}|off=14:30"),
         ({"race": 3, **PLACED}, f"race.abandoned:{NATURAL}|off=14:30"),
-        (
-            {"course_id": "cr_1", "off_at": "2025-06-17T14:30:00"},
-            "race.abandoned:course=cr_1|date=2025-06-17|off=14:30",
-        ),
+        ({"course_id": "cr_1", "off_at": "2025-06-17T14:30"}, "race.abandoned:course=cr_1|date=2025-06-17|off=14:30"),
         ({"id": "evt_1", "course": "Ascot"}, "race.abandoned:id=evt_1"),
         ({"data": {"id": "x_1"}, "id": "evt_1"}, "race.abandoned:id=x_1"),
         ({"race": "rc_1a2b"}, "race.abandoned:rc_1a2b"),
@@ -171,10 +168,36 @@ ABANDONED, RESULT = {"event": "race.abandoned", "race_id": "rc_1"}, {"event": "r
         {"events": [ABANDONED], "messages": [RESULT, "a word"], "links": [{"rel": "next"}]},
         {"meta": {"count": 2}, "data": [ABANDONED, RESULT]},
         {"event": "batch", "payload": {"items": [ABANDONED, RESULT]}},
+        {"race.abandoned": {"race_id": "rc_1"}, "result.received": [{"race_id": "rc_2"}]},
+        {"events": {"RACE_ABANDONED": [{"race_id": "rc_1"}], "RESULT_RECEIVED": [{"race_id": "rc_2"}]}},
+        {"meetings": [{"course": "York", "events": [ABANDONED]}, {"course": "Bath", "events": [RESULT]}]},
     ],
 )
 def test_each_event_of_a_body_is_an_event(body):
     assert [event.key for event in read_events(as_body(body))] == ["race.abandoned:rc_1", "result.received:rc_2"]
+
+
+@pytest.mark.parametrize(
+    ("beside", "own", "told"),
+    [
+        ({"region": "GB", "course": "York", "date": DAY, "meeting_id": "m_1"}, {}, ("GB", "York", DAY, "m_1")),
+        ({"meeting": {"id": "m_1", "name": "York", "date": DAY, "region": "GB"}}, {}, ("GB", "York", DAY, "m_1")),
+        ({"data": {"course": {"name": "York", "region": "GB"}, "date": DAY}}, {}, ("GB", "York", DAY, None)),
+        ({"region": "GB", "date": DAY}, {"course": "Bath"}, ("GB", "Bath", DAY, None)),
+        ({"region": "GB", "date": DAY}, {"region": "IE", "date": "2026-11-21"}, ("IE", None, "2026-11-21", None)),
+        ({"region": "GB", "course": "York", "meeting_id": "m_1"}, {"course": "Naas"}, (None, "Naas", None, None)),
+        ({"region": "GB", "course": "York", "meeting_id": "m_1"}, {"meeting_id": "m_2"}, (None, None, None, "m_2")),
+        ({"off": "", "winner": "", "date": f"{DAY}T09:00Z", "name": "Evening batch"}, {}, (None, None, None, None)),
+    ],
+)
+def test_place_and_day_beside_a_batch_are_of_each_event_that_names_no_others(beside, own, told):
+    outcome = {"status": "Abandoned", "reason": "Fog", "winner": "Alpha", "off": "13:00", "going": "Heavy"}
+    batch = {"type": "batch", **outcome, **beside, "events": [RESULT | own, ABANDONED | own]}
+    for event, races in zip(read_events(as_body(batch)), ("rc_2", "rc_1"), strict=True):
+        race = event.race
+        assert (race.region, race.course.name, race.race_date, race.meeting_id) == told
+        assert (race.race_id, race.status, race.off, race.runners, race.going) == (races, None, OffTime(), (), None)
+        assert (event.reason, event.key) == (None, f"{event.kind}:{races}")
 
 
 def test_unknown_event_of_a_batch_hides_no_abandonment():
@@ -231,7 +254,7 @@ def test_cards_in_a_list_are_no_more_events_than_a_delivery_may_have():
         ({"event": "racecard.published", **PLACED, "meeting_id": "M1"}, "racecard.published:meeting=M1|off=14:30"),
         ({"event": "racecard.published", "meeting_id": "M1", "card": []}, "racecard.published:meeting=M1"),
         (
-            {"event": "racecard.published", "data": {"id": "m_1", **PLACED, "races": []}},
+            {"event": "racecard.published", "data": {"id": "m_1", "course": "York", "races": []}},
             "racecard.published:meeting=m_1",
         ),
     ],
@@ -282,68 +305,46 @@ def test_card_of_one_race_takes_its_runners_for_no_races():
 
 
 def test_race_event_leaves_out_the_other_races_of_its_card():
-    payload = {
-        "event": "result.received",
-        "race": {"id": "rc_1"},
-        "meeting": {"races": [{"id": "rc_1"}, {"id": "rc_2"}]},
-    }
-    assert read(payload).races == ()
+    meeting = {"races": [{"id": "rc_1"}, {"id": "rc_2"}]}
+    assert read({"event": "result.received", "race": {"id": "rc_1"}, "meeting": meeting}).races == ()
 
 
 @pytest.mark.parametrize(
-    "times",
+    ("times", "is_said"),
     [
-        {"occurred_at": "2025-06-17T12:00:00Z"},
-        {"timestamp": 1_750_161_600},
-        {"createdAt": "2025-06-17T13:00:00+01:00", "race": {"created_at": "2025-01-01T00:00:00Z"}},
-        {"race": {"abandoned_at": "2025-06-17T12:00:00Z"}, "created_at": "2025-06-17T12:00:09Z"},
-        {"time": "2025-06-17T12:00:00Z", "data": {"race_id": "rc_1"}},
+        ({"occurred_at": "2025-06-17T12:00:00Z"}, True),
+        ({"timestamp": 1_750_161_600}, True),
+        ({"createdAt": "2025-06-17T13:00:00+01:00", "race": {"created_at": "2025-01-01T00:00:00Z"}}, True),
+        ({"race": {"abandoned_at": "2025-06-17T12:00:00Z"}, "created_at": "2025-06-17T12:00:09Z"}, True),
+        ({"time": "2025-06-17T12:00:00Z", "data": {"race_id": "rc_1"}}, True),
+        ({"occurred_at": "2025-06-17T12:00:00"}, False),
+        ({"timestamp": 12}, False),
+        ({"delivered_at": "2025-06-17T12:00:00Z", "delivery": {"timestamp": "2025-06-17T12:00:00Z"}}, False),
+        ({"data": {"race_id": "rc_1", "created_at": "2025-06-17T12:00:00Z"}}, False),
+        ({"time": "2025-06-17T12:00:00Z", "course": "Ascot"}, False),
     ],
 )
-def test_event_occurred_when_it_says_so(times):
-    assert read({"event": "race.abandoned", **times}).occurred_at == NOON
+def test_event_occurred_when_it_says_so(times, is_said):
+    assert read({"event": "race.abandoned", **times}).occurred_at == (NOON if is_said else None)
 
 
 @pytest.mark.parametrize(
-    "times",
+    ("payload", "is_said"),
     [
-        {"occurred_at": "2025-06-17T12:00:00"},
-        {"timestamp": 12},
-        {"delivered_at": "2025-06-17T12:00:00Z", "delivery": {"timestamp": "2025-06-17T12:00:00Z"}},
-        {"data": {"race_id": "rc_1", "created_at": "2025-06-17T12:00:00Z"}},
-        {"time": "2025-06-17T12:00:00Z", "course": "Ascot"},
+        ({"race": {"updated_at": "2025-06-17T12:00:00Z"}}, True),
+        ({"data": {"race_id": "rc_1", "lastModified": "2025-06-17T13:00:00+01:00"}}, True),
+        ({"meta": {"data_as_of": "2025-06-17T12:00:00+00:00"}, "race": {"race_id": "rc_1"}}, True),
+        ({"updated": 1_750_161_600, "data_as_of": "2025-06-17T09:00:00Z"}, True),
+        ({"meeting": {"updated_at": "2025-06-17T11:00Z"}, "race": {"updated_at": "2025-06-17T12:00Z"}}, True),
+        ({"race": {"updated_at": "2025-06-17T12:00Z"}, "sponsor": {"updated_at": "2025-06-17T13:00Z"}}, True),
+        ({"race": {"race_id": "rc_1", "updated_at": "1970-01-01T00:00:00Z"}}, False),
+        ({"race": {"race_id": "rc_1", "revised_time": "2025-06-17T12:00:00Z"}}, False),
+        # Of a retry.
+        ({"data_as_of": "2025-06-17T12:00:00Z", "delivery": {"first_attempt_at": "2025-06-17T11:00:00Z"}}, False),
     ],
 )
-def test_event_without_its_own_time_has_none(times):
-    assert read({"event": "race.abandoned", **times}).occurred_at is None
-
-
-@pytest.mark.parametrize(
-    "payload",
-    [
-        {"race": {"updated_at": "2025-06-17T12:00:00Z"}},
-        {"data": {"race_id": "rc_1", "lastModified": "2025-06-17T13:00:00+01:00"}},
-        {"meta": {"data_as_of": "2025-06-17T12:00:00+00:00"}, "race": {"race_id": "rc_1"}},
-        {"updated": 1_750_161_600, "data_as_of": "2025-06-17T09:00:00Z"},
-        {"meeting": {"updated_at": "2025-06-17T11:00:00Z"}, "race": {"updated_at": "2025-06-17T12:00:00Z"}},
-        {"race": {"updated_at": "2025-06-17T12:00:00Z"}, "sponsor": {"updated_at": "2025-06-17T13:00:00Z"}},
-    ],
-)
-def test_data_is_as_new_as_its_last_update(payload):
-    assert read({"event": "result.received", **payload}).updated_at == NOON
-
-
-@pytest.mark.parametrize(
-    "payload",
-    [
-        {"race": {"race_id": "rc_1", "updated_at": "1970-01-01T00:00:00Z"}},
-        {"race": {"race_id": "rc_1", "revised_time": "2025-06-17T12:00:00Z"}},
-        {"data_as_of": "2025-06-17T12:00:00Z", "delivery": {"first_attempt_at": "2025-06-17T11:00:00Z"}},
-    ],
-    ids=["unset", "off time", "of a retry"],
-)
-def test_record_without_a_sure_update_has_no_moment_of_its_data(payload):
-    assert read({"event": "result.received", **payload}).updated_at is None
+def test_data_is_as_new_as_its_last_sure_update(payload, is_said):
+    assert read({"event": "result.received", **payload}).updated_at == (NOON if is_said else None)
 
 
 @pytest.mark.parametrize(
