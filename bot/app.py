@@ -143,7 +143,7 @@ class Service:
         self.queued = asyncio.Event()
         self.database = Database(settings.database_url.get_secret_value(), runner=self.ports.runner())
         self.schema = Schema(self.database)
-        self.replicas = Replicas(self.database, clock, self.ports.token)
+        self.replicas = Replicas(self.database, clock, settings.port)
         self.vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
         self.identity = BotIdentity(settings.slack_bot_token.get_secret_value())
         self.web = make_web_client(self.identity.token, settings.slack_api_url)

@@ -1,13 +1,17 @@
-"""Counts the replicas on this database by their heartbeats."""
+"""Counts the replicas on this database by their heartbeats.
+
+A replica is named by its host and PORT, so the process after a SIGKILL goes on with the heartbeat of the killed process.
+"""
 
 import asyncio
+import socket
 from datetime import datetime, timedelta
 from functools import partial
 
 from sqlalchemy import delete, func, select
 from sqlmodel import Session, col
 
-from bot.clock import Clock, Token
+from bot.clock import Clock
 from bot.db import named_values
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
@@ -48,10 +52,10 @@ def leave(session: Session, replica: str) -> None:
 
 
 class Replicas:
-    def __init__(self, database: Database, clock: Clock, token: Token) -> None:
+    def __init__(self, database: Database, clock: Clock, port: int) -> None:
         self._database = database
         self._clock = clock
-        self._name = token(8)
+        self._name = f"{socket.gethostname()}:{port}"
 
     async def run(self) -> None:
         while True:

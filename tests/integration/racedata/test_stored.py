@@ -1,7 +1,6 @@
 """What the database keeps of the data service: circuit breakers, signing secrets, and the count of replicas."""
 
 import asyncio
-import secrets
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -221,18 +220,18 @@ async def test_what_was_told_once_is_withdrawn_once(database):
 
 
 @on_both
-async def test_replica_that_leaves_is_counted_no_more(database):
-    ours, other = (Replicas(database, now, secrets.token_hex) for _ in range(2))
+async def test_replica_is_counted_once_after_a_kill_and_no_more_after_it_leaves(database):
+    killed, again, other = (Replicas(database, now, port) for port in (3000, 3000, 3001))
     counts = []
-    for step in (ours.beat, other.beat, ours.beat, other.leave):
+    for step in (killed.beat, again.beat, other.beat, again.beat, other.leave):
         await step()
         counts.append(await database.read(lambda session: replicas.living(session, database_now(session, now))))
-    assert counts == [1, 2, 2, 1]
+    assert counts == [1, 1, 2, 2, 1]
 
 
 async def test_replica_goes_on_while_the_database_is_away(tmp_path):
     away = Database(f"sqlite:///{tmp_path}/no-such-folder/bot.db")
-    lonely = Replicas(away, lambda: NOW, secrets.token_hex)
+    lonely = Replicas(away, lambda: NOW, 3000)
     await lonely.beat()
     await lonely.leave()
     await away.close()
