@@ -1,6 +1,6 @@
 """Counts the replicas on this database by their heartbeats.
 
-A replica is named by its host and PORT, so the process after a SIGKILL goes on with the heartbeat of the killed process.
+Host and PORT name a replica: the process after a SIGKILL goes on with the heartbeat of the killed process.
 """
 
 import asyncio

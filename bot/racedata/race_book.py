@@ -94,12 +94,17 @@ Stopped = tuple[Coverage | None, ServiceError | None]
 
 @dataclass(eq=False)
 class _Reading:
-    """A reading under way, which goes on when its caller has given up. `is_waited_for`: a person waits."""
+    """A reading under way, which goes on when its caller has given up. `is_waited_for`: a person waits.
+
+    `seen`: the cursors of its walk so far, up to `resume_at`. Another reading may have moved the walk meanwhile.
+    """
 
     errand: Errand
     budget: Budget
     is_waited_for: bool
     pages: int = 0
+    seen: set[str | None] = field(default_factory=set)
+    resume_at: str | None = None
 
 
 @dataclass(eq=False)
@@ -226,15 +231,20 @@ class RaceBook:
         start = errand.next_start(walk)
         if start is None:
             return True
+        if start.cursor != reading.resume_at:
+            reading.seen.clear()
         client = self._client_for(reading.budget.purpose, is_waiting=is_waiting)
         asked_at = self._clock()
-        async with aclosing(client.walk_races(walk.region, walk.limit, start.cursor)) as steps:
+        async with aclosing(client.walk_races(walk.region, walk.limit, start.cursor, reading.seen)) as steps:
             async for step in steps:
+                reading.resume_at = step.resume_at
                 walk = await self._keep_page(walk, step, asked_at, errand)
                 reading.pages += 1
                 here.pages += 1
                 pages -= 1
-                if pages <= 0 or errand.next_start(walk) != Start(step.resume_at):
+                # A broken walk stays at its page, and raises next.
+                is_over = pages <= 0 or errand.next_start(walk) != Start(step.resume_at)
+                if is_over and step.resume_at != step.cursor:
                     break
                 asked_at = self._clock()
         return errand.next_start(walk) is None

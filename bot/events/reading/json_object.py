@@ -16,11 +16,8 @@ class NotAnObject(RacingBotError):
 
 
 def read_objects(body: bytes) -> list[dict[str, Any]]:
-    """The object, or the objects of a list of objects alone. Raises NotAnObject alone.
-
-    Bytes beyond UTF-8 become lone surrogates: a bad letter in a name hides no abandonment.
-    """
-    value = _decode(body)
+    """The object, or the objects of a list of objects alone. Raises NotAnObject alone."""
+    value = decode(body)
     objects = value if isinstance(value, list) else [value]
     if not objects or not all(isinstance(one, dict) for one in objects):
         raise NotAnObject("The JSON is not one object.")
@@ -35,7 +32,11 @@ def read_object(body: bytes) -> dict[str, Any]:
     return objects[0]
 
 
-def _decode(body: bytes) -> Any:
+def decode(body: bytes) -> Any:
+    """Any JSON. Bytes beyond UTF-8 become lone surrogates: a bad letter in a name hides no abandonment.
+
+    Raises NotAnObject alone.
+    """
     if not body.strip():
         raise NotAnObject("The body is empty.")
     try:

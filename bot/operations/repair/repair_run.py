@@ -179,11 +179,10 @@ class Repair:
         try:
             async with asyncio.timeout(self._bounds.walk_s):
                 async for step in self._client.walk_deliveries("failed"):
-                    page = [record.fields for record in step.page.data]
                     found.requests += 1
-                    found.broken = self._broken(page, records, found.requests, is_last=step.is_last)
-                    records += page
-                    if found.broken is not None:
+                    records += [record.fields for record in step.page.data]
+                    if found.requests >= self._bounds.pages and not step.is_last:
+                        found.broken = WalkBroken(DELIVERIES_PATH, message=f"{found.requests} pages and no end")
                         break
         except ServiceError as error:
             if not found.requests:
@@ -198,16 +197,6 @@ class Repair:
         found.unread = tuple(name for name, one in read if one is None)
         found.missing = await self._database.read(partial(find_missing, failed=found.failed))
         return found
-
-    def _broken(
-        self, page: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]], pages: int, *, is_last: bool
-    ) -> WalkBroken | None:
-        """Why the walk ends early; None while the walk goes on."""
-        if page and page == before[-len(page) :]:
-            return WalkBroken(DELIVERIES_PATH, message="a page came twice under two cursors")
-        if is_last or pages < self._bounds.pages:
-            return None
-        return WalkBroken(DELIVERIES_PATH, message=f"{pages} pages and no end")
 
     def _read(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[str, Failed | None]]:
         now = self._clock()

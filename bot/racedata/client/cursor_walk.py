@@ -30,14 +30,19 @@ class Step(Generic[T]):
 
 
 async def walk(
-    path: str, fetch: Callable[[str | None], Awaitable[ServicePage[list[T]]]], cursor: str | None = None
+    path: str,
+    fetch: Callable[[str | None], Awaitable[ServicePage[list[T]]]],
+    cursor: str | None = None,
+    seen: set[str | None] | None = None,
 ) -> AsyncGenerator[Step[T]]:
     """The pages from `cursor` on, until the service says that no page follows: a short or empty page is not the end.
 
     `fetch` repeats the query with another cursor. A refused stored cursor restarts the walk, once. Raises WalkBroken
-    after a page whose next cursor is missing or was seen before.
+    after a page that was seen before, or whose next cursor is missing or was seen before. `seen`: the cursors of an
+    earlier part of the same walk.
     """
-    seen, empty = {cursor}, 0
+    seen, empty, before = set() if seen is None else seen, 0, None
+    seen.add(cursor)
     started_again = False
     while True:
         try:
@@ -45,10 +50,13 @@ async def walk(
         except (InvalidParam, OutsideWindow):
             if len(seen) > 1 or cursor is None:
                 raise
-            cursor, seen, started_again = None, {None}, True
+            cursor, started_again = None, True
+            seen.clear()
+            seen.add(None)
             continue
         empty = 0 if page.data else empty + 1
-        problem = _problem(page.meta, seen, empty)
+        problem = _problem(page.meta, seen, empty, is_repeated=bool(page.data) and page.data == before)
+        before = page.data
         following = cursor if problem else page.meta.next_cursor
         yield Step(page, cursor, following if has_more(page.meta) else None, not has_more(page.meta), started_again)
         if problem:
@@ -64,13 +72,15 @@ def has_more(meta: Meta) -> bool:
     return bool(meta.next_cursor) if meta.has_more is None else meta.has_more
 
 
-def _problem(meta: Meta, seen: set[str | None], empty: int) -> str | None:
+def _problem(meta: Meta, seen: set[str | None], empty: int, *, is_repeated: bool) -> str | None:
     if not has_more(meta):
         return None
     if not meta.next_cursor:
         return "there is more, but no cursor to it"
     if meta.next_cursor in seen:
         return "its cursor came before"
+    if is_repeated:
+        return "a page came twice under two cursors"
     return f"{empty} empty pages in a row" if empty >= MOST_EMPTY_PAGES else None
 
 

@@ -1,5 +1,6 @@
 """An answer's body: the envelope `{ meta, data }`, or the failure that the answer stands for."""
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
@@ -7,6 +8,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from bot.events.reading.json_object import NotAnObject, decode
 from bot.logs import Mask
 from bot.racedata.client.headers import read_rate, read_retry_after
 from bot.racedata.client.records import ServicePage
@@ -125,9 +127,14 @@ def request_id_of(body: Any, answer: Answer, mask: Mask) -> str | None:
 
 
 def read_json(body: bytes) -> Any:
+    """None for no JSON. A letter that is no Unicode becomes a question mark, and spoils no page."""
     try:
         return from_json(body)
     except ValueError:
+        pass
+    try:
+        return from_json(json.dumps(decode(body), ensure_ascii=False).encode(errors="replace"))
+    except (NotAnObject, ValueError):
         return None
 
 

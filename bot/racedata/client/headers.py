@@ -51,7 +51,7 @@ def _resets_in_s(reset: int | None, date: datetime | None) -> float | None:
 def read_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """Seconds to wait, 0 to LONGEST_RETRY_AFTER_S, from seconds or an HTTP date; None for anything else."""
     value = (headers.get("retry-after") or "").strip()
-    if re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,9})?", value):
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", value):
         return min(LONGEST_RETRY_AFTER_S, float(value))
     at = http_date(value)
     if at is None:
@@ -68,7 +68,8 @@ def whole_number(value: str | None) -> int | None:
 
 def http_date(value: str | None) -> datetime | None:
     try:
-        moment = parsedate_to_datetime(value or "")
+        # A leap second, which an HTTP date may have and Python's datetime not.
+        moment = parsedate_to_datetime((value or "").replace(":60 ", ":59 "))
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

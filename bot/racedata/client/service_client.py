@@ -86,10 +86,14 @@ class RacingClient:
         return await self._whole("reference")
 
     def walk_races(
-        self, region: str | None = None, limit: int = RECORDS_PER_PAGE, cursor: str | None = None
+        self,
+        region: str | None = None,
+        limit: int = RECORDS_PER_PAGE,
+        cursor: str | None = None,
+        seen: set[str | None] | None = None,
     ) -> AsyncGenerator[Step[RaceRecord]]:
-        """`cursor`: the `resume_at` of a step of the same region and limit (Interface, Limits 8)."""
-        return self._walk(RACES_PATH, RacePage, _given(region=region, limit=limit), cursor)
+        """`cursor`: the `resume_at` of a step of the same region and limit (Interface, Limits 8). `seen`: of `walk`."""
+        return self._walk(RACES_PATH, RacePage, _given(region=region, limit=limit), cursor=cursor, seen=seen)
 
     async def subscribe_webhook(
         self, url: str, events: Sequence[str], region: str | None = None
@@ -135,13 +139,15 @@ class RacingClient:
         path: str,
         page: type[ServicePage[list[T]]],
         params: Params = (),
+        *,
         cursor: str | None = None,
         template: str | None = None,
+        seen: set[str | None] | None = None,
     ) -> AsyncGenerator[Step[T]]:
         async def fetch(cursor: str | None) -> ServicePage[list[T]]:
             return await self._ask(Request("GET", path, params + _given(cursor=cursor), template=template), page)
 
-        return walk(path, fetch, cursor)
+        return walk(path, fetch, cursor, seen)
 
     async def _ask(self, request: Request, page: type[ServicePage[T]]) -> ServicePage[T]:
         await self._calls.check_spending(request.path, self._purpose)

@@ -98,11 +98,11 @@ class FakeClient:
         )
         return RacePage.model_validate({"meta": meta, "data": page})
 
-    def walk_races(self, region=None, limit=200, cursor=None):
+    def walk_races(self, region=None, limit=200, cursor=None, seen=None):
         async def fetch(cursor):
             return await self.races_page(region, limit, cursor)
 
-        return walk("races/search", fetch, cursor)
+        return walk("races/search", fetch, cursor, seen)
 
     def in_one_try(self):
         return self

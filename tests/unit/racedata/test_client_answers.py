@@ -106,6 +106,13 @@ def test_table_has_every_code_of_the_interface():
     assert set(ANSWERS) >= set(service_errors.BY_CODE)
 
 
+@pytest.mark.parametrize("name", [rb"Bold\ud83dGhost", b"Bold\xffGhost"], ids=["half a pair", "no UTF-8"])
+async def test_bad_letter_spoils_no_page(service, racing, name):
+    service.replies = [answer(200, b'\xef\xbb\xbf{"meta": {}, "data": [{"name": "%b"}]}' % name)]
+    page = await collect(racing.walk_races())
+    assert [race.fields for race in page.data] == [{"name": "Bold?Ghost"}]
+
+
 async def failure(asking) -> service_errors.ServiceFailure:
     with pytest.raises(service_errors.ServiceFailure) as caught:
         await asking

@@ -134,8 +134,9 @@ async def test_limits_1_pace_is_the_clients_before_the_service_has_to_refuse(ser
     assert sleep_clock.slept == [30]
 
 
-async def test_limits_1_replicas_count_the_minute_together(service, open_racing, sleep_clock):
-    rate = {"x_ratelimit_limit": "60", "x_ratelimit_remaining": "59", "x_ratelimit_reset": "30"}
+@pytest.mark.parametrize("remaining", ["59", "999"], ids=["right", "more than the limit"])
+async def test_limits_1_replicas_count_the_minute_together(*, service, open_racing, sleep_clock, remaining):
+    rate = {"x_ratelimit_limit": "60", "x_ratelimit_remaining": remaining, "x_ratelimit_reset": "30"}
     service.reply(200, {"meta": {}, "data": []}, **rate)
     replicas = itertools.cycle([open_racing(), open_racing()])
     for _ in range(60):

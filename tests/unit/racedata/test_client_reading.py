@@ -50,8 +50,10 @@ AT = int(NOW.timestamp())
 @pytest.mark.parametrize(
     ("value", "wait_s"),
     [
-        *(("7", 7), (" 7 ", 7), ("1.5", 1.5), ("0", 0), ("99999999999", LONGEST_RETRY_AFTER_S)),
+        *(("7", 7), (" 7 ", 7), ("1.5", 1.5), ("0", 0), ("9" * 400, LONGEST_RETRY_AFTER_S)),
         *(("Thu, 20 Nov 2025 12:00:30 GMT", 30), ("Thu, 20 Nov 2025 11:00:00 GMT", 0)),
+        *(("Thursday, 20-Nov-25 12:00:30 GMT", 30), ("Thu Nov 20 12:00:30 2025", 30)),
+        ("Thu, 20 Nov 2025 12:00:60 GMT", 59),
         ("Fri, 01 Jan 2100 00:00:00 GMT", LONGEST_RETRY_AFTER_S),
         *((garbage, None) for garbage in ("-5", "soon", "", "٣", "1e9", "nan")),
     ],

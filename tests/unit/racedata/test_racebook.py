@@ -14,7 +14,15 @@ from bot.events.races import Course, OffTime, Race
 from bot.racedata import quota_book as quota_rows
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.cursor_walk import walk
-from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, RateLimited, ServerFault, Spared
+from bot.racedata.client.records import RacePage
+from bot.racedata.client.service_errors import (
+    CircuitOpen,
+    InvalidParam,
+    QuotaExceeded,
+    RateLimited,
+    ServerFault,
+    Spared,
+)
 from bot.racedata.day_card import Coverage, RaceOutcome
 from bot.racedata.month_quota import Purpose
 from bot.racedata.race_book import Budget
@@ -254,6 +262,23 @@ async def test_limits_8_walk_whose_cursor_is_refused_starts_again(book, client):
     client.cursor_mark = "/new"
     assert (await book.card("GB", TODAY, budget=Budget(pages=100))).coverage is Coverage.COMPLETE
     assert [cursor for _, cursor in client.asked].count(None) == 2
+
+
+@pytest.mark.parametrize(("after", "requests"), [({None: "a", "a": "b", "b": "a"}, 3), ({None: "a"}, 2)])
+async def test_limits_8_reading_of_a_circle_or_of_refused_cursors_ends(*, book, client, after, requests):
+    asked = []
+
+    async def fetch(cursor):
+        asked.append(cursor)
+        if cursor not in after:
+            raise InvalidParam("races/search", code="invalid_param", status=422)
+        return RacePage.model_validate(
+            {"meta": {"has_more": True, "next_cursor": after[cursor]}, "data": make_days(-9, -9, number=len(asked))}
+        )
+
+    client.for_upkeep = lambda: SimpleNamespace(walk_races=lambda _, __, *place: walk("races/search", fetch, *place))
+    card = await book.card("GB", TODAY, budget=Budget(pages=9, purpose=Purpose.UPKEEP))
+    assert (card.coverage, len(asked)) == (Coverage.FAILED, requests)
 
 
 async def test_cards_that_are_asked_for_at_once_share_one_walk_and_another_day_waits_for_its_end(book, client):
