@@ -35,14 +35,7 @@ def changes_in_words(changes: Sequence[Change], race: Race = _UNKNOWN, *, disagr
     earlier: "1st is Horse A or Horse B". Additions are left out (`additions_in_words`).
     """
     changed = only(changes, additions=False)
-    placings = [change for change in changed if change.field == POSITION_FACT]
-    field = RaceField(race)
-    moved = [_Move(change, field) for change in placings if not _keeps_place(change)]
-    said = (_either_way(moved) if disagree else _by_stewards(moved)) or _place_by_place(moved, field, disagree=disagree)
-    kept = [_Move(change, field) for change in placings if _keeps_place(change)]
-    shared = {one.now for one in moved if one.shares}
-    said += [_rewritten(one, disagree=disagree) for one in kept if not (one.shares and one.now in shared)]
-    said += [_other(change, disagree=disagree) for change in changed if change.field != POSITION_FACT]
+    said = _Differences(changed, race, disagree=disagree).said()
     return _first_of(said, more=sum(change.more for change in changed))
 
 
@@ -103,10 +96,116 @@ class _Move:
         self.change = change
         self.horse = field.named(change.of) if change.of else NOT_NAMED
         self.was, self.now = finishing_position(change.before), finishing_position(change.now)
+        self.keeps_place = bool(self.now) and self.now == self.was
         self.is_up = bool(self.was and self.now and self.now < self.was)
         self.is_down = bool(self.was and self.now and self.now > self.was)
         self.because = given(" ({})", safe(same.position_reason, _VALUE_MAX)) or "" if same else ""
         self.shares = self.now and sum(runner.finishing_position == self.now for runner in runners) > 1
+
+
+class _Differences:
+    """Of the later version: "1st was Horse A, now Horse B". With `disagree`: "1st is Horse A or Horse B"."""
+
+    def __init__(self, changes: Sequence[Change], race: Race, *, disagree: bool) -> None:
+        self._disagree = disagree
+        self._field = RaceField(race)
+        moves = [_Move(change, self._field) for change in changes if change.field == POSITION_FACT]
+        self._moved = [one for one in moves if not one.keeps_place]
+        self._kept = [one for one in moves if one.keeps_place]
+        self._others = [change for change in changes if change.field != POSITION_FACT]
+
+    def said(self) -> list[str]:
+        shared = {one.now for one in self._moved if one.shares}
+        kept = [one for one in self._kept if not (one.shares and one.now in shared)]
+        placings = (_either_way if self._disagree else _by_stewards)(self._moved) or self._place_by_place()
+        return [*placings, *map(self._rewritten, kept), *map(self._other, self._others)]
+
+    def _place_by_place(self) -> list[str]:
+        places = {place: self._place(place) for place in sorted({one.now for one in self._moved if one.now})}
+        # A disqualification causes the other moves, so disqualifications come first.
+        lost = list(self._unplaced())
+        first = [places.pop(1)] if 1 in places else []
+        said = [*lost[:_NAMES_MOST], *first, *lost[_NAMES_MOST:], *places.values()]
+        return said if self._disagree or len(said) < _SEVERAL else [f"placings amended: {said[0]}", *said[1:]]
+
+    def _place(self, place: int) -> str:
+        came = [one for one in self._moved if one.now == place]
+        there = [self._field.horse(runner) for runner in self._field.race.runners if runner.finishing_position == place]
+        left = [one.horse for one in self._moved if one.was == place]
+        # Whoever shared the place before, and has it still.
+        before = [*left, *(horse for horse in there if horse not in {one.horse for one in came})] if left else []
+        now_there = _listed(there or [one.horse for one in came])
+        if len(there) > 1:
+            return self._dead_heat(place, before, now_there)
+        if before:
+            return self._differs(ordinal(place), _holders(before), now_there)
+        # The place has no known earlier holder. A single newcomer's earlier place is told.
+        was = _position(came[0].change.before) if len(came) == 1 and came[0].change.before else None
+        if self._disagree and was:
+            return f"{now_there} is {was} or {ordinal(place)}"
+        return joined([self._now(ordinal(place), now_there), given("which was {}", was)], ", ")
+
+    def _dead_heat(self, place: int, before: Sequence[str], now_there: str) -> str:
+        if self._disagree and len(before) > 1:
+            return f"dead heat for {ordinal(place)} in both; {_listed(before)}, or {now_there}"
+        if self._disagree:
+            return f"dead heat for {ordinal(place)} in one only: {now_there}"
+        if before:
+            return f"{ordinal(place)} was {_holders(before)}, now a dead heat: {now_there}"
+        return f"dead heat for {ordinal(place)}: {now_there}"
+
+    def _unplaced(self) -> Iterator[str]:
+        """For example "Horse A is now PU, was 1st", with the published reason."""
+        taken = {one.now for one in self._moved} - {None}
+        for one in self._moved:
+            is_said = one.change.now is None and one.was in taken
+            if one.now or is_said:
+                continue
+            was = _position(one.change.before) if one.change.before else None
+            if self._disagree:
+                now = safe(one.change.now, _VALUE_MAX) or "without a place"
+                yield f"{one.horse} is {was or 'placed'} or {now}{one.because}"
+            else:
+                now = "is now disqualified" if is_disqualified(one.change.now) else f"is now {_value(one.change.now)}"
+                now = "has no place now" if one.change.now is None else now
+                yield joined([f"{one.horse} {now}", given("was {}", was)], ", ") + one.because
+
+    def _rewritten(self, one: _Move) -> str:
+        before, now = _position(one.change.before), _position(one.change.now)
+        return self._differs(one.horse, before, now) if self._disagree else f"{one.horse} is now {now}, was {before}"
+
+    def _other(self, change: Change) -> str:
+        of = safe(change.of, _LABEL_MAX)
+        if change.field in {RUNNER, CARD}:
+            return self._listing(change, of or NOT_NAMED)
+        if change.field.endswith(".abandoned"):
+            return self._now(of or "the race", "marked abandoned", still=change.now != NO)
+        was, is_now = (state_in(one) if change.field == "race.status" else None for one in (change.before, change.now))
+        if self._disagree and was != is_now and {was, is_now} & LOST_OR_VOID:
+            return f"the race is {_state(was)} or {_state(is_now)}"
+        if was in LOST_OR_VOID and is_now not in LOST_OR_VOID:
+            return f"the race is no longer {'' if was is RaceState.VOID else 'reported '}{was}"
+        label, before, now = _label(change), safe(change.before, _VALUE_MAX), _value(change.now)
+        if change.field == HORSE_FACT and before and not self._disagree:
+            return f"name amended: {now}, was {before}"
+        return self._differs(label, before, now) if before else self._now(label, now)
+
+    def _listing(self, change: Change, of: str) -> str:
+        words, are = "declared" if change.field == RUNNER else "on the card", "are" if change.several else "is"
+        is_out = bool({NON_RUNNER, RESERVED} & {change.before, change.now})
+        if is_out:
+            runner = "reserve" if change.before == RESERVED else "non-runner"
+            words = f"{runner}s" if change.several else f"a {runner}"
+        return self._now(of, words, are=are, still=change.now == (NON_RUNNER if is_out else NAMED))
+
+    def _differs(self, label: str, before: str, now: str) -> str:
+        return f"{label} is {before} or {now}" if self._disagree else f"{label} was {before}, now {now}"
+
+    def _now(self, of: str, words: str, *, are: str = "is", still: bool = True) -> str:
+        """For example "A is now declared", "A is no longer declared", "A is declared in one only"."""
+        if self._disagree:
+            return f"{of} {are} {words} in one only"
+        return f"{of} {are} {'now' if still else 'no longer'} {words}"
 
 
 def _by_stewards(moved: Sequence[_Move]) -> list[str]:
@@ -161,122 +260,12 @@ def _by_place(moved: Sequence[_Move]) -> list[_Move]:
     return sorted(moved, key=lambda one: one.now or 0)
 
 
-def _place_by_place(moved: Sequence[_Move], field: RaceField, *, disagree: bool) -> list[str]:
-    places = _places(moved, field, disagree=disagree)
-    # A disqualification causes the other moves, so disqualifications come first.
-    lost = list(_unplaced(moved, disagree=disagree))
-    first = [places.pop(1)] if 1 in places else []
-    said = [*lost[:_NAMES_MOST], *first, *lost[_NAMES_MOST:], *places.values()]
-    return said if disagree or len(said) < _SEVERAL else [f"placings amended: {said[0]}", *said[1:]]
-
-
-def _places(moved: Sequence[_Move], field: RaceField, *, disagree: bool) -> dict[int, str]:
-    said: dict[int, str] = {}
-    for place in sorted({one.now for one in moved if one.now}):
-        came = [one for one in moved if one.now == place]
-        there = [field.horse(runner) for runner in field.race.runners if runner.finishing_position == place]
-        left = [one.horse for one in moved if one.was == place]
-        # Whoever shared the place before, and has it still.
-        before = [*left, *(horse for horse in there if horse not in {one.horse for one in came})] if left else []
-        now_there = _listed(there or [one.horse for one in came])
-        if len(there) > 1:
-            said[place] = _dead_heat(place, before, now_there, disagree=disagree)
-        elif before:
-            said[place] = _differs(ordinal(place), _holders(before), now_there, disagree=disagree)
-        else:
-            said[place] = _newly_there(place, now_there, came, disagree=disagree)
-    return said
-
-
-def _dead_heat(place: int, before: Sequence[str], now_there: str, *, disagree: bool) -> str:
-    if disagree and len(before) > 1:
-        return f"dead heat for {ordinal(place)} in both; {_listed(before)}, or {now_there}"
-    if disagree:
-        return f"dead heat for {ordinal(place)} in one only: {now_there}"
-    if before:
-        return f"{ordinal(place)} was {_holders(before)}, now a dead heat: {now_there}"
-    return f"dead heat for {ordinal(place)}: {now_there}"
-
-
 def _holders(horses: Sequence[str]) -> str:
     return f"{'a dead heat: ' if len(horses) > 1 else ''}{_listed(horses)}"
 
 
-def _newly_there(place: int, now_there: str, came: Sequence[_Move], *, disagree: bool) -> str:
-    """A place without a known earlier holder. A single newcomer's earlier place is told."""
-    was = _position(came[0].change.before) if len(came) == 1 and came[0].change.before else None
-    if disagree and was:
-        return f"{now_there} is {was} or {ordinal(place)}"
-    return joined([_now(ordinal(place), now_there, disagree=disagree), given("which was {}", was)], ", ")
-
-
-def _unplaced(moved: Sequence[_Move], *, disagree: bool) -> Iterator[str]:
-    """For example "Horse A is now PU, was 1st", with the published reason."""
-    taken = {one.now for one in moved} - {None}
-    for one in moved:
-        is_said = one.change.now is None and one.was in taken
-        if one.now or is_said:
-            continue
-        was = _position(one.change.before) if one.change.before else None
-        if disagree:
-            now = safe(one.change.now, _VALUE_MAX) or "without a place"
-            yield f"{one.horse} is {was or 'placed'} or {now}{one.because}"
-        else:
-            now = "is now disqualified" if is_disqualified(one.change.now) else f"is now {_value(one.change.now)}"
-            now = "has no place now" if one.change.now is None else now
-            yield joined([f"{one.horse} {now}", given("was {}", was)], ", ") + one.because
-
-
-def _keeps_place(change: Change) -> bool:
-    place = finishing_position(change.now)
-    return bool(place) and place == finishing_position(change.before)
-
-
-def _rewritten(one: _Move, *, disagree: bool) -> str:
-    before, now = _position(one.change.before), _position(one.change.now)
-    return _differs(one.horse, before, now, disagree=True) if disagree else f"{one.horse} is now {now}, was {before}"
-
-
-def _other(change: Change, *, disagree: bool) -> str:
-    of = safe(change.of, _LABEL_MAX)
-    if change.field in {RUNNER, CARD}:
-        return _listing(change, of or NOT_NAMED, disagree=disagree)
-    if change.field.endswith(".abandoned"):
-        return _now(of or "the race", "marked abandoned", disagree=disagree, still=change.now != NO)
-    was, is_now = (
-        state_in(status) if change.field == "race.status" else None for status in (change.before, change.now)
-    )
-    if disagree and was != is_now and {was, is_now} & LOST_OR_VOID:
-        return f"the race is {_state(was)} or {_state(is_now)}"
-    if was in LOST_OR_VOID and is_now not in LOST_OR_VOID:
-        return f"the race is no longer {'' if was is RaceState.VOID else 'reported '}{was}"
-    if change.field == HORSE_FACT and change.before and not disagree:
-        return f"name amended: {_value(change.now)}, was {safe(change.before, _VALUE_MAX)}"
-    label = _label(change)
-    before, now = safe(change.before, _VALUE_MAX), _value(change.now)
-    return _differs(label, before, now, disagree=disagree) if before else _now(label, now, disagree=disagree)
-
-
 def _state(state: RaceState | None) -> str:
     return str(state) if state in LOST_OR_VOID else "run" if state else "neither"
-
-
-def _differs(label: str, before: str, now: str, *, disagree: bool) -> str:
-    return f"{label} is {before} or {now}" if disagree else f"{label} was {before}, now {now}"
-
-
-def _now(of: str, words: str, *, disagree: bool, are: str = "is", still: bool = True) -> str:
-    """For example "A is now declared", "A is no longer declared", "A is declared in one only"."""
-    return f"{of} {are} {words} in one only" if disagree else f"{of} {are} {'now' if still else 'no longer'} {words}"
-
-
-def _listing(change: Change, of: str, *, disagree: bool) -> str:
-    words, are = "declared" if change.field == RUNNER else "on the card", "are" if change.several else "is"
-    is_out = bool({NON_RUNNER, RESERVED} & {change.before, change.now})
-    if is_out:
-        runner = "reserve" if change.before == RESERVED else "non-runner"
-        words = f"{runner}s" if change.several else f"a {runner}"
-    return _now(of, words, disagree=disagree, are=are, still=change.now == (NON_RUNNER if is_out else NAMED))
 
 
 def _added(field: str, added: Sequence[Change]) -> str:
