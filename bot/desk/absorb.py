@@ -8,7 +8,7 @@ from bot.desk.news import News
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks, brings_placings, changes_between
 from bot.events.merge import completed
-from bot.events.race_state import RaceState, state_in
+from bot.events.race_state import NOT_HELD, RaceState, state_in
 
 FillIn = Callable[[RacingEvent, RacingEvent], RacingEvent]
 """The event with the race book's values; second, the event as stored."""
@@ -131,12 +131,12 @@ def _contradicted(event: RacingEvent, known: Known) -> EventKind | None:
     if known.other is None:
         return None
     result = event if event.kind is EventKind.RESULT_RECEIVED else known.other.event
-    return None if result.race.is_lost or result.race.is_void else known.other.event.kind
+    return None if result.race.outcome() in NOT_HELD else known.other.event.kind
 
 
 def _lost_otherwise(event: RacingEvent, known: Known) -> EventKind | None:
     """Only a result's first version contradicts a meeting or a card: later, the meeting's message omits the race."""
-    is_run = event.kind is EventKind.RESULT_RECEIVED and not (event.race.is_lost or event.race.is_void)
+    is_run = event.kind is EventKind.RESULT_RECEIVED and event.race.outcome() not in NOT_HELD
     return known.lost_by if is_run and known.other is None else None
 
 

@@ -23,6 +23,25 @@ NOT_RUN = frozenset({RaceState.ABANDONED, RaceState.POSTPONED})
 
 LOST_OR_VOID = NOT_RUN | {RaceState.VOID}
 
+
+class RaceOutcome(StrEnum):
+    SETTLED = "settled"
+    ABANDONED = "abandoned"
+    BOTH = "both"
+    """A result and an abandonment contradict each other."""
+    UNCERTAIN = "uncertain"
+    """Two versions of the result name two winners, and neither is known to be newer; or a version is in conflict."""
+    VOID = "void"
+    """The result says that the race was declared void."""
+    OPEN = "open"
+
+
+CONFLICTS = frozenset({RaceOutcome.BOTH, RaceOutcome.UNCERTAIN})
+WITH_RESULT = CONFLICTS | {RaceOutcome.SETTLED}
+
+NOT_HELD = frozenset({RaceOutcome.ABANDONED, RaceOutcome.VOID})
+
+
 LONGEST_STATUS = 200
 
 _RUN = (

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from bot.events.race_state import LOST_OR_VOID, RaceState, is_amended, letters, state_in
+from bot.events.race_state import LOST_OR_VOID, RaceOutcome, RaceState, is_amended, letters, state_in
 
 PROVISIONAL = RaceState.PROVISIONAL.capitalize()
 """The status of places that are all provisional."""
@@ -245,10 +245,16 @@ class Race(Value):
     def is_postponed(self) -> bool:
         return state_in(self.status) is RaceState.POSTPONED
 
-    @property
-    def is_lost(self) -> bool:
-        """True for a race that is marked abandoned or postponed, if nothing says that the race was run."""
-        return bool(self.abandoned) and not self.is_settled
+    def outcome(self, *, has_result: bool = False, is_lost: bool = False) -> RaceOutcome:
+        """By the race's own fields, and by other deliveries: `has_result`, `is_lost`."""
+        is_settled = has_result or self.is_settled
+        if is_lost or self.abandoned:
+            return RaceOutcome.BOTH if is_settled and not self.is_void else RaceOutcome.ABANDONED
+        if self.is_void:
+            return RaceOutcome.VOID
+        if self.disputed:
+            return RaceOutcome.UNCERTAIN
+        return RaceOutcome.SETTLED if is_settled else RaceOutcome.OPEN
 
     @property
     def went(self) -> list[Runner]:

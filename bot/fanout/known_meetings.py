@@ -13,6 +13,7 @@ from bot.events import event_bounds, event_store
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import Around, By
 from bot.events.meeting_parts import is_part_of, is_there, names_race
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Race
 
 
@@ -180,7 +181,8 @@ class KnownMeetings:
         ):
             return EventKind.MEETING_ABANDONED
         cards = self._of_kind(EventKind.RACECARD_PUBLISHED)
-        return EventKind.RACECARD_PUBLISHED if any(race.is_lost for _, race in _as_named(race_id, cards)) else None
+        is_lost = any(race.outcome() is RaceOutcome.ABANDONED for _, race in _as_named(race_id, cards))
+        return EventKind.RACECARD_PUBLISHED if is_lost else None
 
     def also_losing(self, race: Race, but: str) -> list[str]:
         """The other events that report the loss of the race, but not before a report that the race is run after all."""
@@ -210,7 +212,7 @@ def _says_lost(event: RacingEvent, named: Race, race: Race) -> bool | None:
     if event.kind is EventKind.RACECARD_PUBLISHED:
         lost = named.abandoned
     elif event.kind is EventKind.RESULT_RECEIVED:
-        lost = None if named.is_void else named.is_lost
+        lost = None if named.is_void else named.outcome() is RaceOutcome.ABANDONED
     else:
         lost = event.kind is EventKind.RACE_ABANDONED or not named.says_run
     return None if lost and named.is_postponed != race.is_postponed else lost

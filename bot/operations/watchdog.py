@@ -28,6 +28,7 @@ from bot.events import event_store
 from bot.events.days import utc_today
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import OUTCOMES
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Race
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
@@ -35,7 +36,7 @@ from bot.operations.overdue import LONG_PAST, is_long_past, surely_began_after
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import race_book_store, webhook_subscriptions
-from bot.racedata.day_card import Coverage, RaceOutcome, outcomes_of
+from bot.racedata.day_card import Coverage, outcomes_of
 from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import Budget, RaceBook
@@ -156,7 +157,7 @@ def _is_taken(race: Race, filters: Iterable[ChannelFilter]) -> bool:
 
 def is_listed(race: Race) -> bool:
     """Whether the data service lists the outcome."""
-    return race.is_settled or race.is_void or bool(race.abandoned)
+    return race.outcome() is not RaceOutcome.OPEN
 
 
 def _expectation(session: Session, live: Sequence[WebhookSubscriptionRow], told: Iterable[DayAndRegion]) -> IsExpected:

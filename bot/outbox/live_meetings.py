@@ -20,12 +20,13 @@ from bot.channels.filters import ALL_REGIONS, Meeting
 from bot.db.engine import insert_here
 from bot.db.tables import LiveMeetingRow, MessageKind, MessageState, OutboxMessage
 from bot.events.event import Topic
+from bot.events.race_state import RaceOutcome
 from bot.logs import get_logger
 from bot.outbox import message_store, revisions
 from bot.outbox.message_store import IS_UNSENT, NewPost, Priority
 from bot.outbox.revisions import Bump
 from bot.racedata.day import KnownDay, folded_name, is_whole, known_day
-from bot.racedata.day_card import Outcomes, RaceOutcome, to_come_until
+from bot.racedata.day_card import Outcomes, to_come_until
 
 log = get_logger(__name__)
 

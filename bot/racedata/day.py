@@ -21,11 +21,12 @@ from bot.events import event_store, touched
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, VersionRemarks, changes_winner
 from bot.events.kinds import OUTCOMES
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, Race
 from bot.events.touched import What
 from bot.logs import get_logger
 from bot.racedata import race_book_store
-from bot.racedata.day_card import Outcomes, RaceOutcome, outcomes_of
+from bot.racedata.day_card import Outcomes, outcomes_of
 
 log = get_logger(__name__)
 

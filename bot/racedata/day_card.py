@@ -15,6 +15,7 @@ from bot.events.days import begins_at
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.merge import completed, of_declarations
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_course
 from bot.events.same_races import SAME_MAX, SameRaces, is_same_race, names_of
 from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at
@@ -46,22 +47,6 @@ class MeetingCard:
     @property
     def going(self) -> str | None:
         return " / ".join(dict.fromkeys(race.going for race in self.races if race.going)) or None
-
-
-class RaceOutcome(StrEnum):
-    SETTLED = "settled"
-    ABANDONED = "abandoned"
-    BOTH = "both"
-    """A result and an abandonment contradict each other."""
-    UNCERTAIN = "uncertain"
-    """Two versions of the result name two winners, and neither is known to be newer; or a version is in conflict."""
-    VOID = "void"
-    """The result says that the race was declared void."""
-    OPEN = "open"
-
-
-CONFLICTS = frozenset({RaceOutcome.BOTH, RaceOutcome.UNCERTAIN})
-WITH_RESULT = CONFLICTS | {RaceOutcome.SETTLED}
 
 
 @dataclass(frozen=True)
@@ -237,15 +222,8 @@ class _Known:
 
     @property
     def outcome(self) -> RaceOutcome:
-        settled = self.has_result or self.race.is_settled
-        is_void = self.race.is_void
-        if self.is_lost or self.race.abandoned:
-            return RaceOutcome.BOTH if settled and not is_void else RaceOutcome.ABANDONED
-        if is_void:
-            return RaceOutcome.VOID
-        if settled or self.race.disputed:
-            return self.doubt or (RaceOutcome.UNCERTAIN if self.race.disputed else RaceOutcome.SETTLED)
-        return RaceOutcome.OPEN
+        found = self.race.outcome(has_result=self.has_result, is_lost=self.is_lost)
+        return (found in {RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN} and self.doubt) or found
 
 
 NO_DOUBTS: Mapping[str, RaceOutcome] = MappingProxyType({})
@@ -342,7 +320,7 @@ def _add(event: RacingEvent, known: _KnownRaces, doubt: RaceOutcome | None) -> N
     told = event.races if event.kind is EventKind.MEETING_ABANDONED else (event.race,)
     for race in told:
         one = known.find_or_add(race.model_copy(update={"region": race.region or event.race.region}))
-        if event.kind is EventKind.RESULT_RECEIVED and not race.is_lost:
+        if event.kind is EventKind.RESULT_RECEIVED and race.outcome() is not RaceOutcome.ABANDONED:
             one.has_result, one.doubt = True, one.doubt or doubt
         # A meeting's own delivery may name races that were run before the meeting was lost.
         if event.kind is EventKind.RACE_ABANDONED:

@@ -21,11 +21,12 @@ from bot.events.days import utc_today
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import Around, By, names_in
 from bot.events.meeting_parts import is_part_of
+from bot.events.race_state import WITH_RESULT, RaceOutcome
 from bot.events.races import Race
 from bot.events.watched import NameKey, name_key
 from bot.racedata import race_book_store
 from bot.racedata.day import known_day
-from bot.racedata.day_card import WITH_RESULT, RaceOutcome, outcomes_of
+from bot.racedata.day_card import outcomes_of
 from bot.racedata.event_completion import guarded
 from bot.racedata.near_misses import likely
 

@@ -32,6 +32,7 @@ from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import TOPIC_OF, EventKind, Topic
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, ToldField
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, Race
 from bot.events.reading.fields import NAMES_OF as NAMES_OF_FACTS
 from bot.fanout.drill_records import KeptDrill
@@ -45,7 +46,7 @@ from bot.outbox.ledger import LedgerOutcome as PostOutcome
 from bot.outbox.message_store import HELD_STATE
 from bot.outbox.states import UNSENT
 from bot.racedata.client import service_errors
-from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome
+from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes
 from bot.racedata.month_quota import QuotaSource
 from bot.settings import Settings
 from bot.slack.body_shapes import EVENT_SHAPES

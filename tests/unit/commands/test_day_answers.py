@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.events.event import EventKind, RacingEvent
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, Runner
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.client.service_errors import ServerFault
-from bot.racedata.day_card import Coverage, RaceOutcome, outcomes_of
+from bot.racedata.day_card import Coverage, outcomes_of
 from bot.racedata.race_book_store import merged
 from bot.slack.messages.alerts.result import full_result
 from bot.slack.messages.answers.day_answer import DayQuestion

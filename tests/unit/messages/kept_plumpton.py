@@ -5,8 +5,9 @@ from typing import Any
 
 from bot.channels.filters import Meeting
 from bot.events.event import EventKind, RacingEvent
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.racedata.day_card import MeetingCard, Outcomes, RaceOutcome
+from bot.racedata.day_card import MeetingCard, Outcomes
 
 TODAY = "2026-11-20"
 PLUMPTON = Course(course_id="cr_plu", name="Plumpton", country="England")

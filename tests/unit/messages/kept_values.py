@@ -20,6 +20,7 @@ from bot.deliveries.inbox import FirstWaiting
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.facts import VersionRemarks
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.fanout.drill_records import KeptDrill
 from bot.operations.drill_run import DrillReport, Stop
@@ -35,7 +36,7 @@ from bot.outbox.message_view import AskedInView, MessageView
 from bot.outbox.resume import Backlog
 from bot.outbox.traffic import Sent, WaitingChannel
 from bot.racedata.client.records import KnownCountry
-from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome
+from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes
 from bot.racedata.day_views import KnownName, Recent
 from bot.racedata.forecast import forecast
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow

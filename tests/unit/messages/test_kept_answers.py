@@ -8,8 +8,9 @@ import pytest
 
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.events.event import DEFAULT_TOPICS, Topic
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race
-from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome
+from bot.racedata.day_card import Card, Coverage, Outcomes
 from bot.slack.messages.answers.change_notice import ended_by, welcome
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.filter_words import described, in_markup, in_plain_words, in_words

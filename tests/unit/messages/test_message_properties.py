@@ -13,6 +13,7 @@ from slack_sdk.models.blocks import Block
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change
 from bot.events.kinds import DECLARATIONS
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.message_view import Superseded
 from bot.racedata.client.records import KnownCountry, KnownCourse
@@ -256,7 +257,7 @@ def says_lost(event, context):
     race = event.race
     match event.kind:
         case EventKind.RESULT_RECEIVED:
-            return race.is_lost and not race.is_void
+            return race.outcome() is RaceOutcome.ABANDONED and not race.is_void
         case EventKind.RACECARD_PUBLISHED:
             lost = any(one.abandoned for one in event.races)
             is_news = not context.changes or any(one.marks_lost for one in context.changes)

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.events.event import EventKind, RacingEvent
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata import lexicon
 from bot.racedata import race_book_store as rows
 from bot.racedata.client.service_errors import NotFound, ServerFault
 from bot.racedata.day import DayRow, KnownDay
-from bot.racedata.day_card import Coverage, Outcomes, RaceOutcome, outcomes_of
+from bot.racedata.day_card import Coverage, Outcomes, outcomes_of
 from tests.unit.racedata.conftest import TODAY, from_today, make_days, make_race, titles
 
 DAY = "2026-11-20"

@@ -10,6 +10,7 @@ from bot.deliveries import inbox
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race
 from bot.racedata import quota_book as quota_rows
 from bot.racedata.client.calls import AccountState
@@ -23,7 +24,7 @@ from bot.racedata.client.service_errors import (
     ServerFault,
     Spared,
 )
-from bot.racedata.day_card import Coverage, RaceOutcome
+from bot.racedata.day_card import Coverage
 from bot.racedata.month_quota import Purpose
 from bot.racedata.race_book import Budget
 from tests.unit.racedata.conftest import TODAY, FakeClient, from_today, make_days, make_race, titles

@@ -10,10 +10,11 @@ from bot.deliveries import inbox
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata import race_book_store
 from bot.racedata.day import known_day
-from bot.racedata.day_card import RaceOutcome, outcomes_of
+from bot.racedata.day_card import outcomes_of
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TODAY = NOW.date()

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS
+from bot.events.race_state import NOT_HELD, RaceOutcome
 from bot.events.sentences import counted, listed
 from bot.outbox.held_queues import CARDS, DIGEST, KEPT, PAUSED, QUIET, UNDELIVERED
 from bot.outbox.message import Message
@@ -183,8 +184,9 @@ def _is_contradicted(summary: Backlog, event: RacingEvent, remarks: VersionRemar
 def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
     """The order and an unusual status, as the result's own message says them; of a lost or void race the mark."""
     race, conflict = event.race, f"{MARKED_CONFLICT}: {BOTH}"
-    if race.is_void or race.is_lost:
-        said = [MARKED_VOID if race.is_void else lost_mark(race), reason(event) if race.is_lost else None]
+    if (outcome := race.outcome()) in NOT_HELD:
+        because = reason(event) if outcome is RaceOutcome.ABANDONED else None
+        said = [MARKED_VOID if race.is_void else lost_mark(race), because]
     else:
         status = unusual_status(race)
         order = result_line(race, in_text=True, first=None if status else "result in")

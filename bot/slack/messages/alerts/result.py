@@ -6,7 +6,7 @@ from functools import partial
 
 from bot.events.event import RacingEvent
 from bot.events.facts import Change, only
-from bot.events.race_state import RaceState, state_in
+from bot.events.race_state import NOT_HELD, RaceState, state_in
 from bot.events.races import Race, is_settled_status
 from bot.outbox.message import Block, Message
 from bot.racedata.client.records import KnownCountry
@@ -36,7 +36,7 @@ from bot.slack.messages.kit.marks import (
     VOIDED,
     headline,
 )
-from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_day, race_details, race_name, region_mark
+from bot.slack.messages.kit.names import SHORT_MAX, not_held, order_note, race_day, race_details, race_name, region_mark
 from bot.slack.messages.kit.result_line import GAP, ORDER_MAX, in_order, result_line, walkover
 from bot.slack.messages.kit.text import given, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
@@ -53,7 +53,7 @@ def lost_mark(race: Race) -> str:
 
 def result(event: RacingEvent, context: MessageContext) -> Message:
     race = event.race
-    if race.is_void or race.is_lost:
+    if race.outcome() in NOT_HELD:
         return race_not_run(event, context)
     changes = [one for one in context.changes if context.order_unknown or not _is_official_now(one)]
     changed = changes_in_words(changes, race, disagree=context.order_unknown)
@@ -138,7 +138,7 @@ def not_official(race: Race) -> str | None:
 def race_not_run(event: RacingEvent, context: MessageContext) -> Message:
     """A void race, or a result without placings whose status is abandoned or postponed. `text` begins with the word."""
     race = event.race
-    mark, word = (VOIDED, "VOID") if race.is_void else (ABANDONED, "POSTPONED" if race.is_postponed else "ABANDONED")
+    mark, word = VOIDED if race.is_void else ABANDONED, not_held(race).upper()
     others = [change for change in context.changes if not (race.is_void and _makes_void(change))]
     changed = changes_in_words(others, race, disagree=context.order_unknown)
     if race.is_void:

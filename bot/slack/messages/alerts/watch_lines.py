@@ -1,7 +1,7 @@
 """The news of each watched runner: "⭐ Misty Ghost WON the 12:40 Wolverhampton, 11/4 · 5 ran"."""
 
 from bot.events.event import EventKind, RacingEvent
-from bot.events.race_state import RaceState, state_in
+from bot.events.race_state import NOT_HELD, RaceState, state_in
 from bot.events.races import (
     RESERVED,
     Race,
@@ -16,7 +16,7 @@ from bot.events.races import (
 from bot.events.watched import WatchedRunner, name_key
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.kit.marks import WATCHED
-from bot.slack.messages.kit.names import PERSON_MAX, SHORT_MAX, course_name, ordinal, race_day
+from bot.slack.messages.kit.names import PERSON_MAX, SHORT_MAX, course_name, not_held, ordinal, race_day
 from bot.slack.messages.kit.result_line import FIRST_PLACES, RaceField, walked_over
 from bot.slack.messages.kit.text import first_of, given, joined, safe
 from bot.slack.messages.kit.times import off_text
@@ -50,7 +50,7 @@ def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContex
     if event.kind is EventKind.RESULT_RECEIVED:
         return f"{name}{_in_result(one, runner, field, where, context)}"
     if event.race.abandoned or context.card_lost or race.abandoned:
-        return f"{name}, race {_lost(race)}: {where}"
+        return f"{name}, race {not_held(race)}: {where}"
     if one.is_back and context.order_unknown:
         return f"{name}, reported declared again, check: {where}"
     return f"{name}{_on_card(one, runner, where)}"
@@ -73,8 +73,8 @@ def _found(one: WatchedRunner, event: RacingEvent) -> tuple[Race, Runner]:
 
 def _in_result(one: WatchedRunner, runner: Runner, field: RaceField, where: str, context: MessageContext) -> str:
     race, position = field.race, one.position
-    if race.is_void or race.is_lost:
-        return f", race {'void' if race.is_void else _lost(race)}: {where}"
+    if race.outcome() in NOT_HELD:
+        return f", race {not_held(race)}: {where}"
     if context.contradicts is not None or race.abandoned or race.disputed or context.order_unknown:
         place = finishing_position(position)
         said = f"reported {ordinal(place) if place else safe(position, SHORT_MAX) or 'unplaced'}"
@@ -101,10 +101,6 @@ def _finished(position: str | None, runner: Runner, race: Race) -> str:
         return "did not finish"
     known = {one.finishing_position for one in race.runners}
     return "unplaced in" if known >= set(range(1, FIRST_PLACES + 1)) else "has no published place in"
-
-
-def _lost(race: Race) -> str:
-    return "postponed" if race.is_postponed else "abandoned"
 
 
 def _status(race: Race) -> str | None:

@@ -7,11 +7,12 @@ from datetime import date, datetime
 from bot.events.days import utc_today
 from bot.events.event import RacingEvent
 from bot.events.meeting_parts import is_part_of
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Race, is_same_course
 from bot.events.sentences import counted, listed
 from bot.outbox.message import Block, Message
 from bot.racedata.client.records import KnownCountry
-from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome, order_of
+from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, order_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
 from bot.slack.messages.answers.outcome_words import RaceView, marked_lost
 from bot.slack.messages.kit.blocks import command_button, context, fits, section

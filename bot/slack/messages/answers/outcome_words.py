@@ -7,11 +7,12 @@ from functools import partial
 from operator import itemgetter
 
 from bot.events.event import RacingEvent
+from bot.events.race_state import CONFLICTS, RaceOutcome
 from bot.events.races import Race
 from bot.events.sentences import counted
 from bot.outbox.live_meetings import LiveMeeting, ResultsIn
 from bot.outbox.message import Message
-from bot.racedata.day_card import CONFLICTS, Outcomes, RaceOutcome, to_come_until
+from bot.racedata.day_card import Outcomes, to_come_until
 from bot.slack.messages.alerts.result import lost_mark, not_official
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.layout import all_fit, lines, message

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 
 from bot.events.days import utc_today
+from bot.events.race_state import WITH_RESULT, RaceOutcome
 from bot.events.sentences import counted
 from bot.events.typed_off import minutes_apart, read_off
 from bot.outbox.message import Message
-from bot.racedata.day_card import WITH_RESULT, Card, Coverage, RaceOutcome
+from bot.racedata.day_card import Card, Coverage
 from bot.slack.messages.alerts.runner_table import (
     FULL_RESULT_COLUMNS,
     HORSE,

@@ -18,7 +18,7 @@ from bot.slack.messages.answers.day_answer import IN_CONFLICT
 from bot.slack.messages.kit.blocks import context, section
 from bot.slack.messages.kit.layout import lines, listing, message
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, without_marks
-from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, race_day, race_name
+from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, not_held, race_day, race_name
 from bot.slack.messages.kit.text import clip, code, given, joined, named, safe, sentences
 from bot.slack.messages.kit.times import aware, in_readers_zone, moment_for_readers
 
@@ -117,10 +117,9 @@ def _became(found: Trace, race: Race | None, *, by_card: bool) -> str | None:
         return None
     on = joined([name, race_day(race)], ", ")
     if race.abandoned or race.is_void:
-        state = "void" if race.is_void else "postponed" if race.is_postponed else "abandoned"
         if by_card:
-            return f"{on}, is marked {state} on a racecard."
-        return f"{on}, is {state} in the data service's list. No delivery that says so was received."
+            return f"{on}, is marked {not_held(race)} on a racecard."
+        return f"{on}, is {not_held(race)} in the data service's list. No delivery that says so was received."
     if race.is_settled:
         return f"{on}, has a result in the data service's list. No delivery of the result was received."
     return f"{on}, is on the card. No result and no abandonment of that race was received."

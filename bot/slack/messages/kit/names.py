@@ -88,6 +88,11 @@ def region_in_words(event: RacingEvent) -> str | None:
     return "region unknown" if event.is_abandonment and not said else said
 
 
+def not_held(race: Race) -> str:
+    """Of a race without a result. A postponed race may be run on another day."""
+    return "void" if race.is_void else "postponed" if race.is_postponed else "abandoned"
+
+
 def reason(event: RacingEvent) -> str | None:
     return safe(event.reason) or safe(event.race.reason)
 
