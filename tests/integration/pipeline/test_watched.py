@@ -219,7 +219,7 @@ STORIES = {
     "meeting abandoned": Story(
         *(HERE, watches("CRUN", "Red Sky"), card(meeting_id="mt_1"), CARD_OF_OTHER),
         *(result("rc_2", placings=("Red Sky",), meeting_id="mt_1"), meeting(meeting_id="mt_1")),
-        CHERE=["", "^ABANDONED | ⭐ Golden Mélody (IRE), race abandoned: 14:30 Ascot"],
+        CHERE=["", "^ABANDONED | ⭐ Golden Mélody (IRE), race abandoned: 14:30"],
         CRUN=["Racecard: ", "^⭐ Red Sky WON"],
     ),
     # What the watch has brought is followed, and the watch brings nothing more.

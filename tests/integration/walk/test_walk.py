@@ -114,7 +114,7 @@ async def test_buttons_below_an_alert_show_the_result_and_mute_its_meeting_until
     offered = re.search(f'{course} 14:30, [^"]*', await world.say("/racing", f"trace {course}", channel=channel))
     assert offered
     assert race_id in shown(await world.clicked(offered[0], channel))
-    assert "Muted" in shown(await world.clicked("Mute this meeting here", channel))
+    assert "Muted" in shown(await world.clicked("Mute this meeting", channel))
     await world.wait_for_text(channel, " muted ")
     await world.bot.deliver(result(world.race()[0], course=course, off_time="15:00"))
     await world.bot.deliver(abandoned(world.race()[0], course=course))

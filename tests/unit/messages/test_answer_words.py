@@ -270,7 +270,7 @@ RESULT = RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED,
 @pytest.mark.parametrize(
     ("changes", "labels"),
     [
-        ({}, ["Mute this meeting here", "Who was told"]),
+        ({}, ["Mute this meeting", "Who was told"]),
         ({"race": Race(race_id="rc_1")}, ["Who was told"]),
         ({"kind": EventKind.RACE_ABANDONED}, ["Who was told"]),
     ],

@@ -48,7 +48,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     figures = _races_in_figures(event, context, len(lost), run)
     named = times_or_count(disputed, DISPUTED_NAMED)
     conflict = f"CONFLICT: {named} reported as run too" if disputed else None
-    times = _times(lost, event)
+    times = lost_times(lost, event)
     line = partial(_line, event=event, named=not times)
     were_run = f"{counted(run, 'race')} of this meeting {'was' if run == 1 else 'were'} run" if run else None
     marked = given(f"{CONFLICTING} {{}}", conflict)
@@ -57,7 +57,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         context,
         title,
         joined([name, reason(event), figures], ", "),
-        facts=[joined([figures or were_run, marked, None if is_whole else reason(event)])],
+        facts=[joined([were_run if times else figures or were_run, marked, None if is_whole else reason(event)])],
         corrected=correction(context),
         in_text=[conflict],
         listed=times or [*map(line, lost)],
@@ -89,7 +89,7 @@ def _with_reason_of(lost: Race, race: Race, event: RacingEvent) -> Race:
     return race.model_copy(update={"reason": own_reason(lost.reason, event, race) or race.reason})
 
 
-def _times(lost: Sequence[Race], event: RacingEvent) -> list[str]:
+def lost_times(lost: Sequence[Race], event: RacingEvent) -> list[str]:
     """The times of the races with one reason, in a line: a list of names would fill a phone.
 
     Empty for one race, and where races have no time of their own.

@@ -66,10 +66,9 @@ def alert(
     """
     watched = watch_lines(event, context)
     notes = [*said, *(f"{CORRECTED} {words}" for words in corrected)]
-    notes += asides(context, event.race, conflict_said=conflict_said, link_said=bool(corrected))
+    notes += asides(context, event.race, conflict_said=conflict_said)
     text = [first, *watched, *in_text, *said, *corrected, *asides(context, event.race, in_text=True)]
-    link = earlier_message(context) if corrected else None
-    small = small_print(event, context, details_filled_in=details_filled_in, link=link)
+    small = small_print(event, context, details_filled_in=details_filled_in)
     parts = [lines(listed), small, alert_buttons(event, asked=context.asked)]
     sections = ["\n".join(watched), *facts, joined(notes, "\n")]
     return framed(context, title, text, sections, parts, mentions=context.mentions)
@@ -96,7 +95,7 @@ def alert_buttons(event: RacingEvent, *more: Block, asked: AskedInView | None = 
         [
             *([acknowledge_button(asked.key)] if asked is not None and asked.by is None else []),
             *more,
-            *([action_button("Mute this meeting here", MUTE, event.key)] if is_quieted else []),
+            *([action_button("Mute this meeting", MUTE, event.key)] if is_quieted else []),
             command_button("Who was told", f"trace {event.key}"),
         ]
     )
@@ -113,12 +112,12 @@ def asides(
     *,
     in_text: bool = False,
     conflict_said: bool = False,
-    link_said: bool = False,
 ) -> list[str]:
     """Sentences on corrections and on related messages.
 
     `race`: of a result, for the horses of a dead heat. `in_text`: for a notification, with times in UTC and without
-    marks. `conflict_said`: CONFLICT stands before. `link_said`: the link to the earlier message too.
+    marks. `conflict_said`: CONFLICT stands before. In the blocks the small print links the earlier message, but of a
+    conflict.
     """
     edited, clock = ("", utc_clock) if in_text else (f"{CORRECTED} ", in_readers_zone)
     said = list[str]()
@@ -131,7 +130,7 @@ def asides(
     if context.in_meeting or context.card_lost:
         words = "This meeting was abandoned" if context.card_lost else "Part of the abandoned meeting"
         said.append(joined([words, _linked(context.meeting_link, "see its message")], ": "))
-    link = None if link_said else earlier_message(context)
+    link = _earlier_message(context) if in_text or context.contradicts else None
     if context.contradicts is not None:
         kind = "Check" if conflict_said else "CONFLICT: check"
         # A header does not say that a whole meeting was reported abandoned.
@@ -143,7 +142,7 @@ def asides(
     return [*said, f"See the {link}"] if link else said
 
 
-def earlier_message(context: MessageContext) -> str | None:
+def _earlier_message(context: MessageContext) -> str | None:
     return _linked(context.previous_link, "earlier message")
 
 
@@ -178,22 +177,19 @@ def _linked(address: str | None, words: str) -> str | None:
     return f"<{address.replace('&', '&amp;')}|{words}>" if address and _LINK.fullmatch(address) else None
 
 
-def small_print(
-    event: RacingEvent, context: MessageContext, *, details_filled_in: bool = False, link: str | None = None
-) -> Block | None:
+def small_print(event: RacingEvent, context: MessageContext, *, details_filled_in: bool = False) -> Block | None:
     """The last line: date, winning time, receipt. `/racing trace` shows the ids.
 
-    `details_filled_in`: the lines of races show fields from the race book (`shows_filled_in`). `link`: to the earlier
-    message.
+    `details_filled_in`: the lines of races show fields from the race book (`shows_filled_in`).
     """
     is_result, minutes, country = event.kind is EventKind.RESULT_RECEIVED, minutes_late(context), context.country
     return context_block(
         race_date(event.race),
         given("winning time {}", safe(event.race.winning_time, SHORT_MAX)) if is_result else None,
+        f"{_came(context)} {in_readers_zone(context.received_at)}",
         _from_book(event, details_filled_in),
         given("told without runners and races: {}", safe(event.unreadable_because)) if event.kind else None,
-        f"{_came(context)} {in_readers_zone(context.received_at)}",
-        link,
+        None if context.contradicts else _earlier_message(context),
         order_note((country,), {country.country_code}) if country else None,
         given("data as of {}", published_moment(context.data_as_of, context.received_at)),
         f"alert {minutes} min late" if minutes else None,

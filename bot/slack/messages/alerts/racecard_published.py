@@ -5,16 +5,17 @@ from bot.events.races import Race
 from bot.events.sentences import counted
 from bot.events.spellings import by_card_status
 from bot.outbox.message import Block, Message
+from bot.slack.messages.alerts.abandonment import lost_times
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import (
     alert_buttons,
     asides,
-    earlier_message,
     framed,
     shows_filled_in,
     small_print,
 )
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
+from bot.slack.messages.alerts.result import lost_mark
 from bot.slack.messages.alerts.runner_table import runner_lines
 from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import command_button, fits, section
@@ -25,6 +26,7 @@ from bot.slack.messages.kit.names import (
     card_name,
     course_name,
     day_line,
+    outcome_line,
     race_day,
     race_details,
     race_line,
@@ -61,20 +63,19 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         "\n".join(watched),
         f"{title}: {declared(event)}" if leads else None,
         lost if loss or not card.lost else f"{ABANDONED} {lost}",
-        joined([*notes, *asides(context, link_said=bool(changed))], "\n"),
+        joined([*notes, *asides(context)], "\n"),
     ]
-    link = earlier_message(context) if changed else None
-    small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line), link=link)
-    races, buttons = (
-        [section(race_details(event.race)), lines(_lines(event))],
-        alert_buttons(event, asked=context.asked),
-    )
+    small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
+    buttons = alert_buttons(event, asked=context.asked)
     parts: list[MessagePart] = [*races, small, buttons]
     is_beside = context.watched or (changed and not (loss or card.lost))
-    if is_beside and (button := _card_button(event)):
+    if (is_beside or card.is_lost) and (button := _card_button(event)):
         # Where the card is not the news, the card is collapsed, else behind the button.
         pressed = alert_buttons(event, button, asked=context.asked)
         parts = [Either([fold(CARD_LABEL, races)], []), small, Either([buttons], [pressed])]
+        if card.is_lost:
+            times = [] if context.card_lost else lost_times(event.races, event)
+            parts = [lines(times), small, pressed]
     return framed(context, None if leads else title, [*text, lost, *beside], said, parts, mentions=context.mentions)
 
 
@@ -164,11 +165,10 @@ def _status(race: Race) -> str | None:
 
 
 def _line(race: Race) -> str:
-    is_put_off = race.abandoned and race.is_postponed
-    lost = f"{ABANDONED} {'POSTPONED' if is_put_off else 'ABANDONED'}" if race.abandoned else None
-    status = None if is_put_off else _status(race)
+    lost = lost_mark(race) if race.abandoned else None
+    became = joined([lost, None if lost and race.is_postponed else _status(race)], ", ")
     # An earlier version may have given the reason, when the race was still marked abandoned.
-    return joined([race_line(race), lost, status, safe(race.reason) if lost or status else None])
+    return outcome_line(race, joined([became, safe(race.reason)], ", ") if became else None)
 
 
 def _lines(event: RacingEvent) -> list[str]:

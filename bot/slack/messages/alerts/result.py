@@ -16,7 +16,6 @@ from bot.slack.messages.alerts.alert_notes import (
     alert,
     alert_buttons,
     asides,
-    earlier_message,
     framed,
     other_day,
     small_print,
@@ -72,13 +71,13 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         line if is_news else f"*{name}*{GAP}{line}",
         status,
         abandoned_too,
-        *asides(context, race, conflict_said=True, link_said=bool(changed)),
+        *asides(context, race, conflict_said=True),
     ]
     beside = asides(context, race, in_text=True, conflict_said=True)
     text = [*([*watched, first] if kind == RESULT else [first, *watched]), status, abandoned_too, *beside]
     loud = f"{CORRECTED if kind == CORRECTION else CONFLICTING} {title}" if is_news else None
-    small = small_print(event, context, link=earlier_message(context) if changed else None)
-    return framed(context, loud, text, ["\n".join(watched), joined(shown, "\n")], _runners(event, small))
+    said = ["\n".join(watched), joined(shown, "\n")]
+    return framed(context, loud, text, said, _runners(event, small_print(event, context)))
 
 
 def _runners(event: RacingEvent, small: Block | None) -> list[MessagePart]:

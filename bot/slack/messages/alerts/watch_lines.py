@@ -26,12 +26,13 @@ RUNNERS_NAMED = 8
 
 def watch_lines(event: RacingEvent, context: MessageContext) -> list[str]:
     """A line for each of the first watched runners, and the number of the others."""
-    lines = [f"{WATCHED} {what_happened(one, event, context)}" for one in context.watched]
+    said = (what_happened(one, event, context, again=number > 0) for number, one in enumerate(context.watched))
+    lines = [f"{WATCHED} {words}" for words in said]
     return first_of(lines, RUNNERS_NAMED, f"{WATCHED} and {{}} more")
 
 
-def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContext) -> str:
-    """The horse, then what happened to it, then the race."""
+def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContext, *, again: bool = False) -> str:
+    """The horse, then what happened to it, then the race. `again`: a line before has named the race of the result."""
     race, runner = _found(one, event)
     field = RaceField(race)
     horse = field.named(one.horse) if one.horse else "horse not named"
@@ -46,9 +47,10 @@ def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContex
         return f"{name} is no longer {left}: {where}"
     if event.is_abandonment:
         also_run = "reported abandoned and run, check" if context.contradicts else "abandoned"
-        return f"{name}, race {also_run}: {where}"
+        # The alert has named course and day.
+        return joined([f"{name}, race {also_run}", off_text(race.off)], ": ")
     if event.kind is EventKind.RESULT_RECEIVED:
-        return f"{name}{_in_result(one, runner, field, where, context)}"
+        return f"{name}{_in_result(one, runner, field, where, context, again=again)}"
     if event.race.abandoned or context.card_lost or race.abandoned:
         return f"{name}, race {not_held(race)}: {where}"
     if one.is_back and context.order_unknown:
@@ -71,7 +73,9 @@ def _found(one: WatchedRunner, event: RacingEvent) -> tuple[Race, Runner]:
     return race.model_copy(update=card | day), runner
 
 
-def _in_result(one: WatchedRunner, runner: Runner, field: RaceField, where: str, context: MessageContext) -> str:
+def _in_result(
+    one: WatchedRunner, runner: Runner, field: RaceField, where: str, context: MessageContext, *, again: bool
+) -> str:
     race, position = field.race, one.position
     if race.outcome() in NOT_HELD:
         return f", race {not_held(race)}: {where}"
@@ -82,25 +86,29 @@ def _in_result(one: WatchedRunner, runner: Runner, field: RaceField, where: str,
     if is_non_runner(position):
         return _out(position, where)
     unfinished = safe(position, SHORT_MAX) if did_not_finish(position) else None
-    figures = joined([unfinished, field.price(runner), f"{field.ran} ran" if field.ran else None, _status(race)])
-    return joined([f" {_finished(position, runner, race)} the {where}", figures or None], ", ")
+    of_race = () if again else (f"{field.ran} ran" if field.ran else None, _status(race))
+    figures = joined([unfinished, field.price(runner), *of_race])
+    verb, before = _finished(position, runner, race)
+    return joined([f" {verb}" if again else f" {verb} {before} {where}", figures or None], ", ")
 
 
-def _finished(position: str | None, runner: Runner, race: Race) -> str:
-    """The verb, up to the name of the race."""
+def _finished(position: str | None, runner: Runner, race: Race) -> tuple[str, str]:
+    """The verb, and the words between the verb and the name of the race."""
     place = finishing_position(position)
     if state_in(race.status) is RaceState.WALKOVER and (place == 1 or walked_over(race) == runner):
-        return "WALKED OVER in"
+        return "WALKED OVER", "in the"
     if place and (is_shared(position) or sum(one.finishing_position == place for one in race.runners) > 1):
-        return f"DEAD-HEATED for {ordinal(place)} in"
+        return f"DEAD-HEATED for {ordinal(place)}", "in the"
+    if place == 1:
+        return "WON", "the"
     if place:
-        return "WON" if place == 1 else f"{'placed' if place <= FIRST_PLACES else 'finished'} {ordinal(place)} in"
+        return f"{'placed' if place <= FIRST_PLACES else 'finished'} {ordinal(place)}", "in the"
     if is_disqualified(position):
-        return joined(["disqualified", given("({})", safe(runner.position_reason, SHORT_MAX)), "from"], " ")
+        return joined(["disqualified", given("({})", safe(runner.position_reason, SHORT_MAX))], " "), "from the"
     if did_not_finish(position):
-        return "did not finish"
+        return "did not finish", "the"
     known = {one.finishing_position for one in race.runners}
-    return "unplaced in" if known >= set(range(1, FIRST_PLACES + 1)) else "has no published place in"
+    return "unplaced" if known >= set(range(1, FIRST_PLACES + 1)) else "has no published place", "in the"
 
 
 def _status(race: Race) -> str | None:

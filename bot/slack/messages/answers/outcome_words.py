@@ -25,12 +25,10 @@ from bot.slack.messages.kit.marks import (
     MARKED_VOID,
     without_marks,
 )
-from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_line, race_line_after_off
+from bot.slack.messages.kit.names import SHORT_MAX, course_name, outcome_line, race_line
 from bot.slack.messages.kit.result_line import ORDER_MAX, result_line, winner
-from bot.slack.messages.kit.text import clip, given, joined, safe
+from bot.slack.messages.kit.text import given, joined, safe
 from bot.slack.messages.kit.times import aware, off_text, weekday_and_day
-
-CARD_LINE_MAX = 300
 
 MARKED = frozenset({RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.UNCERTAIN, RaceOutcome.VOID})
 """Outcomes whose words have a mark."""
@@ -126,15 +124,6 @@ def marked_lost(outcomes: Outcomes, lost: Sequence[RacingEvent]) -> str | None:
     if not lost:
         return None
     return MARKED_LOST_REST if any(map(outcomes.partly_run, lost)) else MARKED_LOST_MEETING
-
-
-def outcome_line(race: Race, said: str | None) -> str:
-    """For example "14:30  won by *Desert Crown* · Novices' Hurdle · 2m". A small screen may cut the details off."""
-    off = off_text(race.off)
-    if not said:
-        return clip(race_line(race), CARD_LINE_MAX)
-    details = race_line_after_off(race) if off else race_line(race)
-    return joined([joined([off, said], "  "), clip(details, CARD_LINE_MAX)])
 
 
 def live_meeting(live: LiveMeeting, now: datetime) -> Message:

@@ -38,10 +38,11 @@ from bot.slack.messages.answers.day_answer import (
     unchecked_words,
 )
 from bot.slack.messages.answers.failure_words import AnswerReader
-from bot.slack.messages.answers.outcome_words import CARD_LINE_MAX, NO_RESULT_YET, TO_COME, RaceView
+from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, TO_COME, RaceView
 from bot.slack.messages.kit.blocks import command_button, section
 from bot.slack.messages.kit.layout import SCREEN, Either, section_of, unit
 from bot.slack.messages.kit.names import (
+    CARD_LINE_MAX,
     RUNNERS_PLAUSIBLE,
     course_name,
     order_note,

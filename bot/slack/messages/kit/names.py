@@ -6,7 +6,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, Race, Runner
 from bot.events.sentences import counted, listed
 from bot.racedata.client.records import KnownCountry
-from bot.slack.messages.kit.text import given, joined, safe
+from bot.slack.messages.kit.text import clip, given, joined, safe
 from bot.slack.messages.kit.times import off_text, published_day
 
 COURSE_MAX = 80
@@ -14,6 +14,7 @@ HORSE_MAX = 60
 PERSON_MAX = 60
 ID_MAX = 80
 SHORT_MAX = 40
+CARD_LINE_MAX = 300
 RUNNERS_PLAUSIBLE = 1_000
 
 
@@ -115,6 +116,15 @@ def race_line(race: Race) -> str:
 def race_line_after_off(race: Race) -> str:
     """`race_line` without the off time, for a line that begins with the off time; "" if nothing else is known."""
     return joined([_title(race), _in_short(race)])
+
+
+def outcome_line(race: Race, said: str | None) -> str:
+    """For example "14:30  won by *Desert Crown* · Novices' Hurdle · 2m". A small screen may cut the details off."""
+    off = off_text(race.off)
+    if not said:
+        return clip(race_line(race), CARD_LINE_MAX)
+    details = race_line_after_off(race) if off else race_line(race)
+    return joined([joined([off, said], "  "), clip(details, CARD_LINE_MAX)])
 
 
 def times_or_count(races: Sequence[Race], most: int) -> str:
