@@ -22,28 +22,21 @@ def read_manifest() -> dict[str, Any]:
     return manifest
 
 
-def for_http(url: str) -> str:
-    """Raises ValueError unless `url` is an https address without a path of the bot."""
-    address = check_public_address(url, loopback_http=False) + EVENTS_PATH
+def made_for(url: str | None) -> str:
+    """For HTTP at an address, or without an address for Socket Mode.
+
+    Raises ValueError unless `url` is an https address without a path of the bot.
+    """
     manifest = read_manifest()
-    for command in manifest["features"]["slash_commands"]:
-        command["url"] = address
-    manifest["settings"]["event_subscriptions"]["request_url"] = address
-    for name in INTERACTIVITY_ADDRESSES:
-        manifest["settings"]["interactivity"][name] = address
-    return _as_yaml(manifest)
-
-
-def for_socket_mode() -> str:
-    manifest = read_manifest()
-    for command in manifest["features"]["slash_commands"]:
-        del command["url"]
-    del manifest["settings"]["event_subscriptions"]["request_url"]
-    for name in INTERACTIVITY_ADDRESSES:
-        del manifest["settings"]["interactivity"][name]
-    manifest["settings"]["socket_mode_enabled"] = True
-    return _as_yaml(manifest)
-
-
-def _as_yaml(manifest: dict[str, Any]) -> str:
+    settings = manifest["settings"]
+    named = [(command, "url") for command in manifest["features"]["slash_commands"]]
+    named += [(settings["event_subscriptions"], "request_url")]
+    named += [(settings["interactivity"], name) for name in INTERACTIVITY_ADDRESSES]
+    address = None if url is None else check_public_address(url, loopback_http=False) + EVENTS_PATH
+    for holder, name in named:
+        holder[name] = address
+        if not address:
+            del holder[name]
+    if not address:
+        settings["socket_mode_enabled"] = True
     return yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=120)

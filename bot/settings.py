@@ -53,11 +53,6 @@ ENV_FILE_ENCODING = "utf-8-sig"
 
 QUOTES = "\"'"
 
-POST_TARGET = re.compile(r"[CGDUW][A-Z0-9]{1,30}", re.ASCII)
-"""An id for chat.postMessage: of a channel, of direct messages, or of a person."""
-
-PERSON = re.compile(r"[UW][A-Z0-9]{1,30}", re.ASCII)
-
 WEBHOOK_SECRET_MIN = 8
 
 OUR_PREFIX = "RACING_"
@@ -107,22 +102,25 @@ def _check_webhook_secret(value: SecretStr) -> SecretStr:
     return value
 
 
-def _check_place(value: str) -> str:
-    if not POST_TARGET.fullmatch(value):
-        raise ValueError(
-            "must be the channel's id, such as C0123456789, not its name (in Slack: open the channel's details; "
-            "the id stands at the end of About)"
-        )
+def _check_id(value: str, *, begins: str, wanted: str) -> str:
+    """For chat.postMessage: of a channel, of direct messages, or of a person."""
+    if not re.fullmatch(rf"[{begins}][A-Z0-9]{{1,30}}", value, re.ASCII):
+        raise ValueError(wanted)
     return value
 
 
-def _check_person(value: str) -> str:
-    if not PERSON.fullmatch(value):
-        raise ValueError(
-            "must be a user id, such as U0123456789, not a name (in Slack: open the person's profile, then the three "
-            "dots, then Copy member ID)"
-        )
-    return value
+_check_place = partial(
+    _check_id,
+    begins="CGDUW",
+    wanted="must be the channel's id, such as C0123456789, not its name (in Slack: open the channel's details; "
+    "the id stands at the end of About)",
+)
+_check_person = partial(
+    _check_id,
+    begins="UW",
+    wanted="must be a user id, such as U0123456789, not a name (in Slack: open the person's profile, then the three "
+    "dots, then Copy member ID)",
+)
 
 
 def _check_fernet_key(value: SecretStr) -> SecretStr:
@@ -345,14 +343,12 @@ class Settings(_DatabaseSettings):
 
     @cached_property
     def secret_values(self) -> frozenset[str]:
-        single = (
-            *(self.racing_api_key, self.slack_bot_token, self.slack_signing_secret, self.slack_app_token),
-            self.heartbeat_url,
-        )
-        monitored = urlsplit(self.heartbeat_url.get_secret_value()).path.strip("/") if self.heartbeat_url else ""
-        found = [secret.get_secret_value() for secret in single if secret] + [monitored]
-        found += [secret.get_secret_value() for secret in (*self.racing_webhook_secrets, *self.encryption_keys)]
-        return frozenset(filter(None, found)) | database_secrets(self.database_url.get_secret_value())
+        values = [getattr(self, name) for name in type(self).model_fields if name != "database_url"]
+        each = [one for value in values for one in (value if isinstance(value, tuple) else [value])]
+        found = {one.get_secret_value() for one in each if isinstance(one, SecretStr)}
+        if self.heartbeat_url:
+            found.add(urlsplit(self.heartbeat_url.get_secret_value()).path.strip("/"))
+        return frozenset(found - {""}) | database_secrets(self.database_url.get_secret_value())
 
 
 def load_settings(env_file: str | None = ".env", **overrides: Any) -> Settings:

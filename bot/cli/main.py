@@ -9,7 +9,7 @@ from enum import StrEnum
 from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -38,8 +38,6 @@ class Event(StrEnum):
     MEETING_ABANDONED = "meeting.abandoned"
     RACECARD_PUBLISHED = "racecard.published"
 
-
-WordOf = TypeVar("WordOf", Breaker, Event)
 
 app = typer.Typer(
     name="racing-bot",
@@ -134,7 +132,7 @@ def subscribe(
         str | None, typer.Option(metavar="REGION", help="Only deliveries from this region, such as GB. Else from all.")
     ] = None,
     event: Annotated[
-        list[str] | None,
+        list[Event] | None,
         typer.Option(
             metavar="EVENT",
             help=f"Only this event. Give the option again for more. Else all: {', '.join(Event)}.",
@@ -152,7 +150,7 @@ def subscribe(
     """Subscribe to deliveries at PUBLIC_URL. The signing secret is stored, encrypted."""
     from bot.cli.subscribe_command import run_subscribe
 
-    events = [_one_of(Event, one, "--event") for one in event or []]
+    events = event or []
     if retire is not None and (region is not None or events or again or show_secret):
         raise typer.BadParameter("goes without other options.", param_hint="--retire")
     if region is not None and not region.strip():
@@ -165,15 +163,14 @@ def subscribe(
 @app.command()
 def unlatch(
     which: Annotated[
-        str | None,
+        Breaker | None,
         typer.Argument(metavar="quota|key|plan", help="The refusal to forget. Without a word: every refusal."),
     ] = None,
 ) -> None:
     """Ask the data service again. The bot stops asking after a refusal of quota, key or plan."""
     from bot.cli.recovery_commands import run_unlatch
 
-    breaker = None if which is None else _one_of(Breaker, which, "quota|key|plan")
-    _answer(run_unlatch(_settings_of_a_tool(), breaker), "Nothing was changed: ")
+    _answer(run_unlatch(_settings_of_a_tool(), which), "Nothing was changed: ")
 
 
 subscriptions = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -314,23 +311,14 @@ def manifest(
     ] = False,
 ) -> None:
     """Print the Slack app's manifest. Paste it at api.slack.com/apps: Create New App, From a manifest."""
-    from bot.manifest import for_http, for_socket_mode
+    from bot.manifest import made_for
 
     if bool(url) == socket:
         raise typer.BadParameter("give one of the two.", param_hint=["--url", "--socket"])
     try:
-        print(for_socket_mode() if socket or url is None else for_http(url), end="")
+        print(made_for(url), end="")
     except ValueError as error:
         raise typer.BadParameter(f"{error}.", param_hint="--url") from error
-
-
-def _one_of(words: type[WordOf], typed: str, where: str) -> WordOf:
-    """A usage error lists the known words."""
-    try:
-        return words(typed)
-    except ValueError:
-        known = f"{', '.join(list(words)[:-1])} or {list(words)[-1]}"
-        raise typer.BadParameter(f'there is no "{typed}". Give {known}.', param_hint=where) from None
 
 
 TOOL_LOG_LEVEL = "warning"

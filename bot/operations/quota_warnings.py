@@ -6,12 +6,11 @@ from datetime import timedelta
 from functools import partial
 from operator import attrgetter
 
-from sqlalchemy import or_, select
-from sqlmodel import Session, col
+from sqlmodel import Session
 
 from bot.clock import Clock
 from bot.db.engine import Database
-from bot.db.tables import Notice, QuotaSample
+from bot.db.tables import QuotaSample
 from bot.errors import ServiceError
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
@@ -216,12 +215,8 @@ def _notice_key(month: str, what: str | int) -> str:
 
 
 def _warned(session: Session, month: str) -> bool:
-    prefix = _notice_key(month, "")
-    of_month = or_(
-        col(Notice.key).startswith(prefix, autoescape=True), col(Notice.key) == f"refused:quota_exceeded:{month}"
-    )
-    keys = session.execute(select(col(Notice.key)).where(of_month)).scalars()
-    return any(key.removeprefix(prefix).split(":")[0] != TURNED for key in keys)
+    warned = set(told_once.standing(session, _notice_key(month, ""))) - {_notice_key(month, TURNED)}
+    return bool(warned) or told_once.is_noted(session, f"refused:quota_exceeded:{month}")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cache
 from importlib.metadata import version
 
 from sqlmodel import Session
@@ -84,13 +83,8 @@ def read_status(
         done=job_runs.last_done(session),
         replicas=replicas.living(session, database_at),
         schema=migrate.applied(session.connection()),
-        version=_version(),
+        version=version("racing-bot"),
     )
-
-
-@cache
-def _version() -> str:
-    return version("racing-bot")
 
 
 @dataclass(frozen=True)

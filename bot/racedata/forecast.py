@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from math import sqrt
 from statistics import mean, stdev
-from typing import Protocol
 
+from bot.db.tables import QuotaSample
 from bot.events.races import Value
 from bot.racedata.month_quota import month_end, month_start
 
@@ -76,19 +76,7 @@ SIGMAS = 3.0
 """The control limit of a chart of counts. Source: NIST/SEMATECH e-Handbook of Statistical Methods, 6.3.3.1."""
 
 
-class Sample(Protocol):
-    """A row of the table `quota_sample`."""
-
-    taken_at: datetime
-    month: str
-    used: int
-    certain: bool
-    source: str | None
-    errors: int | None
-    refusals: int | None
-
-
-Figure = Callable[[Sample], int | None]
+Figure = Callable[[QuotaSample], int | None]
 
 
 @dataclass(frozen=True)
@@ -115,7 +103,7 @@ class Days:
         return Jump(self.today, round(usual), round(highest)) if self.today > highest else None
 
 
-def days_of(samples: Iterable[Sample], figure: Figure) -> Days:
+def days_of(samples: Iterable[QuotaSample], figure: Figure) -> Days:
     """The growth from a day's last sample to the next day's last sample. Days without both samples are left out."""
     ordered = sorted(samples, key=lambda sample: (sample.taken_at, sample.month))
     # A sample at midnight ends the day before.
@@ -128,7 +116,7 @@ def days_of(samples: Iterable[Sample], figure: Figure) -> Days:
     return Days(whole, grown)
 
 
-def _growth(before: Sample | None, sample: Sample, figure: Figure) -> tuple[int, timedelta]:
+def _growth(before: QuotaSample | None, sample: QuotaSample, figure: Figure) -> tuple[int, timedelta]:
     """The growth since a sample of the same kind, or since the month's start, and its time. Zeros if unknown."""
     after, earlier, since = figure(sample), None, sample.taken_at
     if before is not None and _kind(before) == _kind(sample):
@@ -140,5 +128,5 @@ def _growth(before: Sample | None, sample: Sample, figure: Figure) -> tuple[int,
     return after - earlier, sample.taken_at - since
 
 
-def _kind(sample: Sample) -> tuple[str, bool, str | None]:
+def _kind(sample: QuotaSample) -> tuple[str, bool, str | None]:
     return sample.month, sample.certain, sample.source

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from jsonschema import Draft7Validator
 
-from bot.manifest import for_http, for_socket_mode, read_manifest
+from bot.manifest import made_for, read_manifest
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = Path(__file__).with_name("manifest.schema.json")
@@ -18,8 +18,8 @@ ADDRESS = "https://bot.example.com"
 
 FORMS: dict[str, Any] = {
     "project": read_manifest,
-    "http": lambda: yaml.safe_load(for_http(ADDRESS)),
-    "socket": lambda: yaml.safe_load(for_socket_mode()),
+    "http": lambda: yaml.safe_load(made_for(ADDRESS)),
+    "socket": lambda: yaml.safe_load(made_for(None)),
 }
 
 SCOPES_OF_EVENTS = {
@@ -82,9 +82,9 @@ def test_http_form_points_everything_at_the_address():
     urls.append(settings["interactivity"]["message_menu_options_url"])
     assert set(urls) == {f"{ADDRESS}/slack/events"}
     assert settings["socket_mode_enabled"] is False
-    printed = for_http(ADDRESS)
+    printed = made_for(ADDRESS)
     assert "YOUR-ADDRESS" not in printed
-    assert f"{ADDRESS}/bot/slack/events" in for_http(f"{ADDRESS}/bot/")
+    assert f"{ADDRESS}/bot/slack/events" in made_for(f"{ADDRESS}/bot/")
     # Readable, too.
     assert printed.endswith("\n")
     assert max(map(len, printed.splitlines())) <= 200
@@ -97,7 +97,7 @@ def test_http_form_points_everything_at_the_address():
 )
 def test_http_form_refuses_what_slack_could_not_reach(wrong):
     with pytest.raises(ValueError, match=r"must (be|end)"):
-        for_http(wrong)
+        made_for(wrong)
 
 
 def test_socket_form_has_no_address_and_says_the_same_as_the_http_form_otherwise():
