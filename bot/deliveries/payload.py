@@ -12,7 +12,7 @@ Receivers deduplicate on the race's identifier (Interface, Events, Delivery rule
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
-from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject, Topic
+from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.merge import in_common
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading.aliases import read_number, string
@@ -53,6 +53,7 @@ from bot.events.reading.race_record import (
     sources_of,
 )
 from bot.events.reading.record_objects import About, Part, entries_of, kind_of, parts_of, races_by_key
+from bot.events.spellings import by_card_status
 
 MOST_EVENTS = 30
 """Of one delivery. More events are told as one event in its plain form."""
@@ -84,6 +85,8 @@ DEEPEST_EVENT_NAME, DEEPEST_BATCH = 2, 2
 SURE_NAMES = frozenset(NAMES_OF["event.sure_name"])
 
 NOWHERE = Race()
+
+_NAMING = ("race_id", "meeting_id", "course", "off", "title", "number", "race_date", "runners")
 
 LARGEST_SEQUENCE = 2**63 - 1
 
@@ -122,6 +125,18 @@ class _Found:
     def sources(self) -> Sources:
         """Lazy: a key of an id needs no sources."""
         return sources_of(self.parts, About.MEETING if self.named.subject is Subject.MEETING else About.RACE)
+
+    @cached_property
+    def race(self) -> Race:
+        race = within(race_from(self.sources, race_id=self.race_id, meeting_id=self.meeting_id), self.shared)
+        return race.model_copy(update={"abandoned": True}) if self.named.kind in ABANDONMENTS else race
+
+    @property
+    def is_to_come(self) -> bool:
+        """No sign of an outcome: as a race beside the results of its meeting."""
+        race = self.race
+        is_told = race.is_settled or race.abandoned is not None or race.unread_order or race.disputed
+        return not is_told and by_card_status(race.status) == by_card_status(None)
 
     @property
     def carried(self) -> Iterator[Part]:
@@ -245,11 +260,12 @@ def _subjects(parts: list[Part]) -> list[_Found]:
     if named.subject is None or _names_subject(found):
         return [found]
     about = About.RACE if named.subject is Subject.RACE else About.MEETING
-    entries = next(filter(None, (_entries(part.fields, about) for part in found.carried)), [])
-    if not entries or len(entries) > MOST_EVENTS:
-        return [replace(found, stands_for_many=bool(entries))]
-    within_each = ([*parts, *(_below(part) for part in parts_of(entry, about))] for entry in entries)
-    return [_Found(named, more, *_ids(named, more)) for more in within_each]
+    each = [_Found(named, [*parts, *more], *_ids(named, [*parts, *more])) for more in _entries(found.carried, about)]
+    if not each or len(each) > MOST_EVENTS:
+        return [replace(found, stands_for_many=bool(each))]
+    if named.kind is EventKind.RESULT_RECEIVED:
+        return [one for one in each if not one.is_to_come] or each
+    return each
 
 
 def _names_subject(found: _Found) -> bool:
@@ -259,24 +275,31 @@ def _names_subject(found: _Found) -> bool:
     return found.race_id is not None or found.meeting_id is not None or course_of(found.sources) != Course()
 
 
-def _entries(fields: Fields, about: About) -> list[dict[str, Any]]:
-    if about is About.RACE:
-        return race_entries(fields, RACE_LISTS, CARD_LISTS)
-    return [one for one in race_entries(fields, MEETING_LISTS, CARD_LISTS) if _is_meeting(one)]
+def _entries(parts: Iterable[Part], about: About) -> list[list[Part]]:
+    """The objects of each race or meeting of the first list that has any; of races in meetings, the meeting's too."""
+    parts = list(parts)
+    lists = (RACE_LISTS, CARD_LISTS) if about is About.RACE else (MEETING_LISTS, CARD_LISTS)
+    for entries in (race_entries(part.fields, *lists) for part in parts):
+        if found := [_below(one, about) for one in entries if about is About.RACE or _is_meeting(one)]:
+            return found
+    if about is About.MEETING:
+        return []
+    meetings = [_below(one, About.MEETING) for part in parts for one in race_entries(part.fields, MEETING_LISTS)]
+    return [[*meeting, *race] for meeting in meetings for race in _entries(meeting, about)]
 
 
 def _is_meeting(entry: Mapping[str, Any]) -> bool:
-    race = read_race(entry)
-    return lists_races(fields_of(entry)) or (race.race_id is None and race.off == OffTime())
+    fields = fields_of(entry)
+    return lists_races(fields) or ("ids.race" not in fields.facts and read_race(entry).off == OffTime())
 
 
-def _below(part: Part) -> Part:
-    return part._replace(depth=part.depth + 1)
+def _below(entry: Mapping[str, Any], about: About) -> list[Part]:
+    return [part._replace(depth=part.depth + 1) for part in parts_of(entry, about)]
 
 
 def _events(found: _Found, body: bytes, most: int) -> Iterator[RacingEvent]:
     """A single event. For a card or meeting without a place, an event for each meeting among the races."""
-    race = _race(found)
+    race = found.race
     races = _races(found, race)
     if found.named.subject is Subject.RACE or race.course != Course() or not races:
         yield _event(found, race, races, body)
@@ -317,7 +340,7 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
         first_attempt_at=first_attempt_at,
         sequence=first_of((part.fields for part in found.carried), "event.sequence", _read_sequence),
         data_as_of=first_of(every, "event.data_as_of", text),
-        unreadable_because=TOO_MANY if found.stands_for_many else _why_unread(found.named),
+        unreadable_because=TOO_MANY if found.stands_for_many else _why_unread(found.named, race, races),
     )
 
 
@@ -441,13 +464,6 @@ def unreadable_key(body: bytes) -> str:
     return f"unreadable:{sha256(body).hexdigest()}"
 
 
-def _race(found: _Found) -> Race:
-    race = within(race_from(found.sources, race_id=found.race_id, meeting_id=found.meeting_id), found.shared)
-    kind = found.named.kind
-    is_abandonment = kind is not None and DECLARATIONS[kind].topic is Topic.ABANDONMENTS
-    return race.model_copy(update={"abandoned": True}) if is_abandonment else race
-
-
 def _races(found: _Found, race: Race) -> tuple[Race, ...]:
     """The races beside a race's event are only neighbours on the card."""
     if found.named.subject is Subject.RACE and (race.race_id or race.off.text or race.off.off_at):
@@ -500,7 +516,8 @@ def _read_sequence(value: Any) -> int | None:
     return int(digits) if is_whole and int(digits) <= LARGEST_SEQUENCE else None
 
 
-def _why_unread(named: _Named) -> str | None:
+def _why_unread(named: _Named, race: Race, races: Sequence[Race]) -> str | None:
     if named.kind:
-        return None
+        is_named = races or any(getattr(race, name) != getattr(NOWHERE, name) for name in _NAMING)
+        return None if is_named else "the payload names no race"
     return f"The event {named.name} is unknown." if named.name else "The payload names no event."

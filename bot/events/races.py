@@ -27,13 +27,13 @@ _UNFINISHED = re.compile(
 _DISQUALIFIED = re.compile("disq|dsq|^dq|dq$|^dis$|^distanc|失格")
 
 _WORDS = "first|second|third|fourth|fifth|sixth|runner[ -]?up|won|winner|walk(?:ed)? ?over|w[./]?o[.]?"
-_SHARED = r"=|tied|ties?|t|joint|dead[ -]?heat(?:ed)?|d\.?h\.?"
+_SHARED = r"=|tied|ties?|t|joint|dead[ -]?heat(?:ed)?|d\.?h\.?t?"
 _PLACE = re.compile(
     rf"(?P<before>(?:{_SHARED})[ .:-]*(?:for )?)?"
     rf"(?:(?P<place>[0-9]{{1,6}})(?:\.0+|\.|st|nd|rd|th|er|ère|e|着|º|°)?|(?P<word>{_WORDS}))"
     r"(?: place| past the post)?(?: of [0-9]{1,3}|/[0-9]{1,3})?"
     rf"(?P<after>[ -]?\(?(?:{_SHARED})\)?)?"
-    r"(?: ?\((?:promoted|placed|demoted|disq(?:ualified)?[.]? (?:and|&) placed)[^)]*\))?",
+    r"(?: ?\((?:promoted|placed|demoted|disq(?:ualified)?[.]? (?:and|&) placed|降)[^)]*\))?",
     re.IGNORECASE,
 )
 """A place, shared or not: "2", "=2", "T2", "dh 2", "2nd", "2nd (dead heat)", "2 of 9". Any further word is no place."""

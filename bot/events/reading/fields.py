@@ -17,6 +17,9 @@ LONGEST_NAME = 64
 MOST_FIELDS = 300
 """Of an object. The others are passed over."""
 
+_ATTRIBUTES = ("attributes", "")
+"""Of JSON:API, and "@attributes" and "$" of converters of XML."""
+
 FIELDS_OF_A_SHAPE = 64
 """The shape of a larger object is not remembered."""
 
@@ -127,10 +130,14 @@ def _shape(keys: tuple[str, ...]) -> tuple[list[tuple[int, str]], Facts]:
 
 
 def fields_of(record: Mapping[str, Any]) -> Fields:
-    """The non-empty fields, whatever the record's order."""
+    """The non-empty fields, whatever the record's order, with the fields in an object of attributes."""
     names, facts = _remembered(_shape, tuple(islice(record, MOST_FIELDS)))
     values = [*record.values()]
     fields = {name: value for place, name in names if (value := values[place]) is not None and value != ""}
+    for name in _ATTRIBUTES:
+        if isinstance(inner := fields.get(name), dict):
+            del fields[name]
+            return Fields({**fields_of(inner), **fields})
     return Fields(fields, facts if len(fields) == len(names) else None)
 
 

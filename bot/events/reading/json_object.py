@@ -21,7 +21,7 @@ def read_objects(body: bytes) -> list[dict[str, Any]]:
     objects = value if isinstance(value, list) else [value]
     if not objects or not all(isinstance(one, dict) for one in objects):
         raise NotAnObject("The JSON is not one object.")
-    return objects
+    return [{name: _unpacked(inner) for name, inner in one.items()} for one in objects]
 
 
 def read_object(body: bytes) -> dict[str, Any]:
@@ -48,6 +48,17 @@ def decode(body: bytes) -> Any:
     if body.count(b"{") + body.count(b"[") > DEEPEST_JSON and _is_too_deep(value):
         raise NotAnObject("The JSON is nested too deeply.")
     return value
+
+
+def _unpacked(value: Any) -> Any:
+    """The object in a text of JSON, as queues carry a message; any other value as it is."""
+    if not isinstance(value, str) or value[:1] not in {"{", "["}:
+        return value
+    try:
+        inner = _DECODER.decode(value)
+    except (RecursionError, ValueError):
+        return value
+    return value if _is_too_deep(inner) else inner
 
 
 def _is_too_deep(value: Any) -> bool:

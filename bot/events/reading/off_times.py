@@ -46,7 +46,7 @@ _CLOCK = re.compile(
     r"(?:(?P=between)[0-5][0-9](?:\.[0-9]+)?)?(?:Z| ?[+-][0-9]{2}:?[0-9]{2}|(?P<spoken> ?[^\d:]{1,12}))?",
     re.IGNORECASE,
 )
-_BARE_CLOCK = re.compile("([01]?[0-9]|2[0-3])([0-5][0-9])(?: ?h(?:rs|ours)?)?", re.IGNORECASE)
+_BARE_CLOCK = re.compile("([01]?[0-9]|2[0-3])([0-5][0-9])(?: ?h(?:rs|ours)?|Z|[+-][0-9]{4})?", re.IGNORECASE)
 _AFTER_DATE = re.compile(
     r"(?:T|,? +)(?P<clock>(?:2[0-3]|[01][0-9])[:.h]?[0-5][0-9])(?P<exactly>:?[0-5][0-9][0-9:.]*)?", re.IGNORECASE
 )

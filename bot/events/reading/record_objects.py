@@ -40,7 +40,9 @@ BY_TYPE = {"race": About.RACE, "meeting": About.MEETING}
 
 SAME_SUBJECT = frozenset(NAMES_OF["objects.same_subject"])
 OPAQUE_NAMES = frozenset(NAMES_OF["objects.opaque"])
-KNOWN = OPAQUE_NAMES.union(BY_NAME, NAMES_OF["is.racing"], NAMES_OF["lists.runners"], NAMES_OF["objects.lists"])
+KNOWN = OPAQUE_NAMES.union(
+    BY_NAME, *map(NAMES_OF.__getitem__, ("is.racing", "lists.runners", "lists.meetings", "objects.lists"))
+)
 """An object with a field of these names is not keyed by number, time, course or id."""
 
 STANDING_OF = {
@@ -84,7 +86,7 @@ class Part(NamedTuple):
 
 
 def parts_of(record: Mapping[str, Any], about: About = About.DATA) -> list[Part]:
-    parts = [Part(about, "", 0, _with_attributes(record))]
+    parts = [Part(about, "", 0, fields_of(record))]
     for part in parts:  # The list grows under the loop: breadth first.
         parts.extend(islice(_children(part), MOST_PARTS - len(parts)))
     return parts
@@ -150,7 +152,7 @@ def _children(part: Part) -> Iterator[Part]:
     found = []
     for name, value in part.fields.items():
         if isinstance(value, dict) and _may_be_about_the_race(name) and not races_by_key(value):
-            fields = _with_attributes(value)
+            fields = fields_of(value)
             fields.standing = STANDING_OF.get(name, part.fields.standing)
             found.append(Part(_about(name, fields, part), name, part.depth + 1, fields))
     is_official = any(one.fields.standing is Standing.OFFICIAL and one.names_horses for one in found)
@@ -162,15 +164,6 @@ def _children(part: Part) -> Iterator[Part]:
 @lru_cache(maxsize=512)
 def _may_be_about_the_race(name: str) -> bool:
     return name not in OPAQUE_NAMES and not (_ANOTHER_RACE.match(name) or _NOT_THE_RACE.search(name))
-
-
-def _with_attributes(record: Mapping[str, Any]) -> Fields:
-    fields = fields_of(record)
-    attributes = fields.get("attributes")
-    if isinstance(attributes, dict):
-        del fields["attributes"]
-        return Fields({**fields_of(attributes), **fields})
-    return fields
 
 
 def _about(name: str, fields: Fields, parent: Part) -> About:

@@ -173,9 +173,14 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
             )
             horses.add(_in_groups(entries) if is_order else _read(entries), standing=standing)
     unread = list(_orders(objects, horses))
+    numbered = any(count(one) is not None for _, one in values_of(objects, "order.winner"))
     for place, fact, of_name in _LEADERS:
         for _, value, standing in _said(objects, fact, of_name):
-            refs = [one for one in (value if isinstance(value, list) else [value]) if _names_a_leader(one, fact)]
+            refs = [
+                one
+                for one in (value if isinstance(value, list) else [value])
+                if _names_a_leader(one, fact, numbered=numbered)
+            ]
             # "ABANDONED" in the place of the winner is a horse only if a listed horse has the name.
             only_known = isinstance(value, str) and state_in(value) is not None
             if not horses.add(_placed(_read(refs), place), standing=standing, only_known=only_known):
@@ -226,11 +231,11 @@ def _orders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
                 yield said
 
 
-def _names_a_leader(ref: Any, fact: str) -> bool:
-    """A number under `second` may be a time, and a flag under `winner` names nobody."""
+def _names_a_leader(ref: Any, fact: str, *, numbered: bool) -> bool:
+    """A flag names nobody. A number under `second` may be a time, unless the winner is `numbered` too."""
     if isinstance(ref, bool) or not isinstance(ref, str | int | dict):
         return False
-    return fact.startswith("order.winner") or isinstance(ref, dict) or not str(ref).isdecimal()
+    return numbered or fact.startswith("order.winner") or isinstance(ref, dict) or not str(ref).isdecimal()
 
 
 def _named_in(value: Any) -> list[Any]:
@@ -388,6 +393,8 @@ def _as_published(value: Any) -> str | None:
 
 def _lists(value: Any) -> list[list[Any]]:
     """The list; the lists in {"count": 2, "items": […]}; the entries of {"1": {…}, "2": {…}}; a single entry."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and _horse_of(value[0]) is None:
+        value = value[0]
     if isinstance(value, dict):
         if all(isinstance(name, str) and _NUMBER_ON_CLOTH.fullmatch(key) for key, name in value.items()):
             return [[{"number": key, "name": name} for key, name in value.items()]]

@@ -1,0 +1,109 @@
+"""Whole deliveries in the shapes of public services: which events they are, and the place, time and order of each."""
+
+import json
+from typing import Any
+
+import pytest
+
+from bot.deliveries.payload import read_events
+
+DAY = "2026-11-20"
+AT = {"course": "York", "region": "GB", "date": DAY, "off": "13:00"}
+ROWS = [{"number": 1, "name": "A", "position": 1}, {"number": 2, "name": "B", "position": 2}]
+BARE = [{"number": 1, "name": "A"}, {"number": 2, "name": "B"}, {"number": 3, "name": "C"}]
+YORK = "York 13:00: A 1, B 2"
+
+
+def said(payload: object) -> list[str]:
+    """Such as "York 13:00: A 1, B 2" of each event; of a meeting the day, and of an unread payload the reason."""
+    lines = []
+    for event in read_events(json.dumps(payload).encode()):
+        race = event.race
+        named = f"{race.course.name} {race.off.text or race.race_date}"
+        placed = [f"{one.horse} {one.position}" for one in race.runners if one.position]
+        lines.append(event.unreadable_because or f"{named}: {', '.join(placed)}".removesuffix(": "))
+    return lines
+
+
+def shape(event: str = "result.received", **data: Any) -> object:
+    return {"event": event, "data": data}
+
+
+MEETING = {"name": "York", "region": "GB", "date": DAY}
+SHAPES: dict[str, tuple[object, list[str]]] = {
+    "XML of attributes": (
+        shape(
+            Meeting={
+                "@attributes": {"id": "7", "course": "York", "country": "GB", "date": "20261120"},
+                "Race": {
+                    "@attributes": {"id": "1", "time": "1300+0000", "status": "WeighedIn"},
+                    "Horse": [
+                        {
+                            "@attributes": {"id": str(number), "name": name},
+                            "Cloth": {"@attributes": {"number": str(number)}},
+                            "Result": {"@attributes": {"finishPos": str(number)}},
+                        }
+                        for number, name in enumerate("AB", 1)
+                    ],
+                },
+            }
+        ),
+        [YORK],
+    ),
+    "XML of dollars": (
+        shape(race=[{"$": {"id": "rc_1", **AT}, "runners": [{"runner": [{"$": one} for one in ROWS]}]}]),
+        [YORK],
+    ),
+    "JSON in a text": ({"Type": "Notification", "Message": json.dumps(shape(**AT, runners=ROWS))}, [YORK]),
+    "race in a list of meetings": (shape(raceMeetings=[{**MEETING, "races": [{**AT, "runners": ROWS}]}]), [YORK]),
+    "races in lists of meetings": (
+        shape(
+            "race.abandoned",
+            meetings=[
+                {**MEETING, "races": [{"race_id": "rc_1", "off": "13:00"}, {"race_id": "rc_2", "off": "13:30"}]},
+                {**MEETING, "name": "Bath", "races": [{"race_id": "rc_3", "off": "13:10"}]},
+            ],
+        ),
+        ["York 13:00", "York 13:30", "Bath 13:10"],
+    ),
+    "meetings without races": (
+        shape("meeting.abandoned", meetings=[{"id": "m_1", **MEETING}, {"id": "m_2", **MEETING, "name": "Bath"}]),
+        [f"York {DAY}", f"Bath {DAY}"],
+    ),
+    "races to come beside a result": (
+        shape(
+            races=[
+                {"race_id": "rc_1", **AT, "runners": ROWS},
+                {"race_id": "rc_2", **AT, "off": "13:30", "status": "Declared", "runners": BARE},
+                {"race_id": "rc_3", **AT, "off": "14:00", "runners": BARE},
+                {"race_id": "rc_4", **AT, "off": "14:30", "status": "Void", "runners": BARE},
+            ]
+        ),
+        [YORK, "York 14:30"],
+    ),
+    "results without placings": (
+        shape(races=[{"race_id": "rc_1", **AT}, {"race_id": "rc_2", **AT, "off": "13:30"}]),
+        ["York 13:00", "York 13:30"],
+    ),
+    "races under a name for rows": (shape("race.abandoned", events=[{"race_id": "rc_1", **AT}]), ["York 13:00"]),
+    "numbers of the placed": (shape(**AT, winner=2, second=3, third="1", runners=BARE), ["York 13:00: A 3, B 1, C 2"]),
+    "a time of the second": (shape(**AT, first="B", second=3, runners=BARE), ["York 13:00: B 1"]),
+    "number of the winner": (shape(**AT, result={"winningSaddleCloth": 2}, runners=BARE), ["York 13:00: B 1"]),
+    "placed horses": (shape(**AT, placedHorses=ROWS), [YORK]),
+    "course in English": (shape(**AT | {"course": None, "racecourse_en": "York"}, runners=ROWS), [YORK]),
+    "Swedish": (
+        shape(
+            bana="York",
+            datum=DAY,
+            starttid="13:00",
+            resultat=[{"placering": 1, "häst": {"namn": "A"}}, {"placering": 2, "häst": {"namn": "B"}}],
+        ),
+        [YORK],
+    ),
+    "nothing of a race": (shape(blob="x", marketBook={"status": "CLOSED"}), ["the payload names no race"]),
+}
+
+
+@pytest.mark.parametrize(("payload", "lines"), SHAPES.values(), ids=SHAPES)
+def test_delivery_is_read_in_the_shape_of_a_service(payload, lines):
+    assert said(payload) == lines
