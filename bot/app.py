@@ -45,7 +45,7 @@ from bot.operations.jobs.outbox_jobs import (
     tell_due,
 )
 from bot.operations.jobs.scheduler import Jobs
-from bot.operations.jobs.upkeep_jobs import prune_bodies, refresh_for_filters, refresh_reference
+from bot.operations.jobs.upkeep_jobs import prune_bodies, refresh_lists
 from bot.operations.metrics import Metrics, ReceiverNews
 from bot.operations.public_url import SelfDelivery
 from bot.operations.quota_warnings import QuotaCheck
@@ -423,8 +423,7 @@ class Service:
         table: list[Job] = [
             QuotaCheck(self.quota, self.notices, database, settings, clock).job,
             repair.job(settings.repair_check_s),
-            refresh_reference(self.reference, database, self.notices, clock),
-            refresh_for_filters(self.reference, database, self.notices, clock, wake),
+            *refresh_lists(self.reference, database, self.notices, clock, wake),
             prune_bodies(database, self.journal, settings.body_keep_days, clock),
             check_channels(database, partial(is_member, self.slack), self.reopening, clock, wake),
             end_pauses(database, self.reopening, clock, wake),

@@ -17,6 +17,7 @@ from bot.logs import get_logger
 from bot.racedata.client.records import UNREAD_SHOWN, KnownCountry, KnownCourse, read_reference
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import (
+    PASSING,
     TRANSIENT,
     AnswerUnreadable,
     NotFound,
@@ -43,7 +44,9 @@ T = TypeVar("T")
 LISTS_FRESH_FOR = timedelta(days=1)
 
 REFRESH_PAUSE = timedelta(minutes=1)
-"""Pause after a failed or partial refresh: not every command asks the service."""
+"""Pause after a failed or partial refresh: not every command asks the service. Upkeep waits longer at each failure."""
+
+UPKEEP_PAUSES_MAX = 10
 
 REFUSED_LIST_PAUSE = timedelta(hours=1)
 """Pause after a refused or empty list: the next minute's answer would be the same, and each request costs quota."""
@@ -53,7 +56,7 @@ LISTED_REGIONS = 30
 
 @dataclass(eq=False)
 class _List(Generic[T]):
-    """A list of the data service, refreshed in turns. `tried_at`: the end of the last refresh.
+    """A list of the data service, refreshed in turns. `tried_at`: the end of the last refresh. `failed`: in a row.
 
     Before `put_off` no request is made: the answer would be the `failure` of the last request, or empty again. A list
     that was never asked for has a TimeoutError as `failure`.
@@ -66,6 +69,7 @@ class _List(Generic[T]):
     tried_at: datetime | None = None
     put_off: datetime | None = None
     failure: Exception | None = None
+    failed: int = 0
 
     def __post_init__(self) -> None:
         self.failure = TimeoutError(f"the list of {self.name} has not come")
@@ -97,9 +101,9 @@ class ReferenceBook:
 
     async def keep_fresh(self) -> None:
         """For upkeep: read each stale list anew. Raises no ServiceError: a kept list stays."""
-        client = self._client.for_upkeep()
+        client = self._client.for_upkeep().in_one_try()
         for one in self._lists:
-            await self._read(one, client)
+            await self._read(one, client, pause=REFRESH_PAUSE * min(one.failed, UPKEEP_PAUSES_MAX))
 
     async def known_countries(self) -> tuple[KnownCountry, ...]:
         """Makes no request."""
@@ -181,28 +185,21 @@ class ReferenceBook:
     async def region_of(self, course: Course) -> str | None:
         return (await self._database.read(kept)).region_of_course(course)
 
-    async def refresh(self) -> None:
-        """For upkeep: read stale courses and regions anew, soon after a failed refresh too. Raises no ServiceError."""
-        client = self._client.for_upkeep().in_one_try()
-        for one in (self._courses, self._regions):
-            await self._refresh(one, client)
-
-    async def _read(self, one: _List[T], client: RacingClient, timeout_s: float | None = None) -> tuple[T, ...] | None:
+    async def _read(
+        self, one: _List[T], client: RacingClient, timeout_s: float | None = None, *, pause: timedelta = REFRESH_PAUSE
+    ) -> tuple[T, ...] | None:
         kept = await self._database.read(one.stored.kept)
-        is_due = one.tried_at is None or self._clock() - one.tried_at >= REFRESH_PAUSE
+        is_due = one.tried_at is None or self._clock() - one.tried_at >= pause
         if is_due and not self._is_fresh(kept):
             try:
                 async with asyncio.timeout(timeout_s):
-                    await self._refresh(one, client)
+                    await self._readings.finished(self._read_anew(one, client, one.tried_at), f"read {one.name}")
             except TimeoutError:
                 log.info("list_not_in_time", name=one.name, timeout_s=timeout_s)
             except StorageError as error:
                 log.warning("list_not_kept", name=one.name, reason=str(error))
             kept = await self._database.read(one.stored.kept)
         return kept[0] if kept else None
-
-    async def _refresh(self, one: _List[Any], client: RacingClient) -> None:
-        await self._readings.finished(self._read_anew(one, client, one.tried_at), f"read {one.name}")
 
     async def _read_anew(self, one: _List[T], client: RacingClient, tried_at: datetime | None) -> None:
         async with one.turn:
@@ -231,10 +228,11 @@ class ReferenceBook:
         found: Sequence[T] = ()
         try:
             found = await one.ask(client)
-            one.failure = None
+            one.failure, one.failed = None, 0
         except ServiceError as error:
             log.info("list_refused", name=one.name, reason=str(error))
             one.failure = error
+            one.failed += isinstance(error, PASSING)
         one.put_off = None if found or isinstance(one.failure, TRANSIENT) else self._clock() + REFUSED_LIST_PAUSE
         return found
 

@@ -62,8 +62,10 @@ def _prune(session: Session, keep_days: int, clock: Clock) -> int | None:
     return inbox.forget_bodies(session, ids)
 
 
-def refresh_reference(reference: ReferenceBook, database: Database, notices: Notices, clock: Clock) -> Job:
-    """Refresh lists older than a day, and check stored regions. After a failed reading the kept lists stay."""
+def refresh_lists(
+    reference: ReferenceBook, database: Database, notices: Notices, clock: Clock, wake: asyncio.Event
+) -> tuple[Job, Job]:
+    """Refresh lists older than a day, and check stored filters. After a failed reading the kept lists stay."""
 
     async def run() -> None:
         try:
@@ -71,22 +73,12 @@ def refresh_reference(reference: ReferenceBook, database: Database, notices: Not
         except RacingBotError as error:
             log.warning("reference_not_refreshed", reason=str(error))
         await _check_filters(database, notices, clock)
-
-    return Job("refresh_reference", "Regions and courses read", 600, run)
-
-
-def refresh_for_filters(
-    reference: ReferenceBook, database: Database, notices: Notices, clock: Clock, wake: asyncio.Event
-) -> Job:
-    async def run() -> None:
-        try:
-            await reference.refresh()
-        except RacingBotError as error:
-            log.debug("filters_not_checked", reason=str(error))
-        await _check_filters(database, notices, clock)
         wake.set()
 
-    return Job("check_filters", "Unchecked subscriptions checked", CHECK_EVERY_S, run, subscriptions.has_unchecked)
+    return (
+        Job("refresh_reference", "Regions and courses read", 600, run),
+        Job("check_filters", "Unchecked subscriptions checked", CHECK_EVERY_S, run, subscriptions.has_unchecked),
+    )
 
 
 async def _check_filters(database: Database, notices: Notices, clock: Clock) -> None:

@@ -9,7 +9,7 @@ from sqlmodel import select
 from structlog.testing import capture_logs
 
 from bot.db.tables import Notice
-from bot.operations.jobs.upkeep_jobs import refresh_reference
+from bot.operations.jobs.upkeep_jobs import refresh_lists
 from bot.operations.quota_warnings import QuotaCheck
 from bot.operations.self_notices import SelfNotices
 from bot.outbox.notices import Notices
@@ -372,7 +372,8 @@ async def test_failure_is_left_to_the_scheduler_to_tell(database, client, settin
     notices = Notices(None, admin_notice, clock=clock)
     with pytest.raises(ServerFault):
         await QuotaCheck(QuotaBook(database, client, settings, clock), notices, database, settings, clock).run()
-    await refresh_reference(ReferenceBook(database, client, clock), database, notices, clock).run()
+    job, _ = refresh_lists(ReferenceBook(database, client, clock), database, notices, clock, asyncio.Event())
+    await job.run()
 
 
 async def test_countries_are_read_once_a_day_without_anybody_asking(database, client, clock):
@@ -381,9 +382,10 @@ async def test_countries_are_read_once_a_day_without_anybody_asking(database, cl
         "reference": {"regions": ["GB"]},
         "countries": [{"country_code": "ITY", "full_result_order": False}],
     }
-    book = ReferenceBook(database, client, clock)
+    book, notices = ReferenceBook(database, client, clock), Notices(None, admin_notice, clock=clock)
+    job, _ = refresh_lists(book, database, notices, clock, asyncio.Event())
     for _ in range(3):
-        await refresh_reference(book, database, Notices(None, admin_notice, clock=clock), clock).run()
+        await job.run()
         clock.pass_(hours=1)
     assert client.asked.count("countries") == 1
     assert [one.country_code for one in await book.known_countries()] == ["ITY"]

@@ -36,7 +36,7 @@ async def never():
 
 @pytest.fixture
 def book(database, client, clock):
-    client.answers = {"courses": COURSES, "reference": REFERENCE}
+    client.answers = {"courses": COURSES, "reference": REFERENCE, "countries": [{"country_code": "GB"}]}
     return ReferenceBook(database, client, clock)
 
 
@@ -78,16 +78,16 @@ STORIES = {
     "a refused list is asked for again after an hour": (
         f"regions {ALL}, +48 hours, reference NOT_VALID, asked reference, "
         f"regions {ALL}, +0.3 hours, regions {ALL}, +0.3 hours, regions {ALL}, +0.3 hours, refreshed, "
-        f"asked reference courses, +0.2 hours, regions {ALL}, asked reference"
+        f"asked reference courses countries, +0.2 hours, regions {ALL}, asked reference"
     ),
     "courses that come later tell the regions": (
         f"courses FAULT, reference NOT_IN_PLAN, regions None, courses COURSES, +0.1 hours, regions {OF_COURSES}, "
         "asked reference courses courses"
     ),
     "stale courses tell no regions": "courses, +48 hours, courses FAULT, reference NOT_IN_PLAN, regions None",
-    "a refresh asks for what is stale": f"regions {ALL}, refreshed, refreshed, asked reference courses",
+    "a refresh asks for what is stale": f"regions {ALL}, refreshed, refreshed, asked reference courses countries",
     "a refresh is good where the courses tell the regions": f"reference NOT_FOUND, refreshed, regions {OF_COURSES}",
-    "a refresh goes on after a failure": f"courses FAULT, refreshed, asked courses reference, regions {ALL}",
+    "a refresh goes on after a failure": f"courses FAULT, refreshed, asked courses reference countries, regions {ALL}",
 }
 
 
@@ -105,7 +105,7 @@ async def test_regions_are_as_the_story_says(book, client, clock, name):
                 assert client.asked == paths, step
                 client.asked.clear()
             case ["refreshed"]:
-                await book.refresh()
+                await book.keep_fresh()
             case [passed, "hours"]:
                 clock.pass_(hours=float(passed))
             case _:
@@ -124,16 +124,27 @@ async def test_callers_share_one_refresh(book, client):
 
 
 async def test_job_and_people_share_the_lists(book, client):
-    client.answers["countries"] = [{"country_code": "GB"}]
     await asyncio.gather(book.keep_fresh(), book.regions(), book.countries())
     assert sorted(client.asked) == ["countries", "courses", "reference"]
+
+
+async def test_outage_of_a_day_costs_upkeep_few_requests_and_its_end_is_seen_in_ten_minutes(book, client, clock):
+    client.answers = dict.fromkeys(("courses", "reference", "countries"), FAULT)
+    for _ in range(24 * 120):
+        await book.keep_fresh()
+        clock.pass_(seconds=30)
+    assert 400 < len(client.asked) < 500
+    client.answers |= {"courses": COURSES, "reference": REFERENCE}
+    clock.pass_(minutes=10)
+    await book.keep_fresh()
+    assert await book.regions() == tuple(ALL.split())
 
 
 async def test_lists_that_are_spared_for_upkeep_are_read_for_a_person(book, client):
     spared = Spared("courses")
     upkeep = FakeClient(answers={"courses": spared, "reference": spared, "countries": spared})
     client.for_upkeep = lambda: upkeep
-    await book.refresh()
+    await book.keep_fresh()
     assert len((await asyncio.gather(book.keep_fresh(), book.courses()))[1] or ()) == len(COURSES)
     assert client.asked == ["courses"]
 

@@ -11,7 +11,7 @@ from bot.channels import audit_log, subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.tables import ChannelSubscriptionRow, OutboxMessage, SubscriptionState
 from bot.events.event import DEFAULT_TOPICS
-from bot.operations.jobs.upkeep_jobs import CHECK_EVERY_S, refresh_for_filters, refresh_reference
+from bot.operations.jobs.upkeep_jobs import CHECK_EVERY_S, refresh_lists
 from bot.outbox.message import Message
 from bot.outbox.notices import Notices
 from bot.racedata import lexicon
@@ -191,20 +191,22 @@ class Desk:
 
         await self.database.write(write)
 
+    def jobs(self, book):
+        return refresh_lists(book, self.database, self.notices, self.clock, asyncio.Event())
+
     async def refresh(self, answers=BACK, *, times=1):
         """Run the job, some time later, with the service away or back."""
         self.client.answers = answers
         for _ in range(times):
             self.clock.pass_(minutes=10)
-            await refresh_reference(self.books[0], self.database, self.notices, self.clock).run()
+            await self.jobs(self.books[0])[0].run()
 
     async def slots(self, count):
         """Run the job for unchecked filters in so many slots. Returns the number of requests in each."""
         asked = []
         for number in range(count):
             before = len(self.client.asked)
-            book, wake = self.books[number % 3], asyncio.Event()
-            job = refresh_for_filters(book, self.database, self.notices, self.clock, wake)
+            _, job = self.jobs(self.books[number % 3])
             if await self.database.read(job.look):
                 await job.run()
             asked.append(len(self.client.asked) - before)
@@ -297,13 +299,13 @@ async def test_filter_that_can_not_be_read_is_not_written_over_and_joined_with_n
 async def test_service_that_is_away_is_asked_for_an_unchecked_filter_alone(desk):
     assert await desk.slots(4) == [0, 0, 0, 0]
     await desk.subscribe("gb", unchecked_since=desk.clock())
-    assert await desk.slots(3) == [2, 2, 2]
+    assert await desk.slots(3) == [3, 3, 3]
     desk.client.answers = BACK
-    assert sum(await desk.slots(8)) == 2
+    assert sum(await desk.slots(8)) == 3
     desk.clock.pass_(days=2)
     desk.client.answers = AWAY
     await desk.subscribe("nowhere", "ire", unchecked_since=desk.clock())
-    assert await desk.slots(4) == [2, 0, 0, 0]
+    assert await desk.slots(4) == [3, 0, 0, 0]
 
 
 async def test_lists_that_came_by_another_way_are_used_before_the_service_is_asked_again(desk):
