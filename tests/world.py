@@ -31,7 +31,7 @@ SIGNING_SECRET = "slack-signing-secret-test"
 BOT_TOKEN = "xoxb-test-token-acceptance"
 APP_TOKEN = "xapp-test-token-acceptance"
 API_KEY = "acceptance-racing-key"
-NOT_IN_TIME = "I could not do this in time. Nothing was changed"
+NOT_IN_TIME = "That took too long. Nothing was changed"
 """The beginning of the answer on a machine that is too busy. The answer asks people to try again in a moment."""
 FORM = "subscribe_form"
 

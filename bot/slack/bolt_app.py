@@ -16,7 +16,7 @@ from bot.slack.messages.kit.text import plain
 
 log = get_logger(__name__)
 
-OUTDATED_COMMAND = "I don't know {command}: it is of another version of me. /racing help shows what I understand."
+OUTDATED_COMMAND = "{command} belongs to another version of the bot. /racing help shows what I understand."
 
 
 class Listener(Protocol):

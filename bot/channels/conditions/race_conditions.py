@@ -130,7 +130,7 @@ class RaceCodeCondition(NarrowingCondition):
     parts = _PARTS_OF_JUMPS
     plural = "codes of racing"
     label = "Only this racing"
-    hint = "Races that don't say come too. Flat is on turf and all-weather alike."
+    hint = "Races without this information come too. Flat is on turf and all-weather alike."
     labels: Mapping[str, str] = {FLAT: "Flat", JUMPS: "Jumps", ALL_WEATHER: "All-weather"}
 
     def takes_race(self, keys: Collection[str], race: Race, event: RacingEvent) -> bool:  # noqa: ARG002

@@ -46,7 +46,7 @@ def explain(error: Exception, reference: str, reader: AnswerReader = NOBODY_KNOW
 def hand_on(reader: AnswerReader, reference: str) -> str:
     if reader.is_admin:
         return f"look into the log for the reference {reference}"
-    return f"give {reader.whom_to_tell} the reference {reference}: the log has it"
+    return f"give {reader.whom_to_tell} the reference {reference}, which is in the log"
 
 
 def _with_offers(error: CommandError) -> Message:

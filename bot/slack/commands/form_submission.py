@@ -22,7 +22,7 @@ from bot.slack.forms.subscribe_form import FormOf
 
 async def _plan(desk: Desk, invocation: Invocation) -> SubscribePlan:
     if invocation.form is None:
-        raise CommandError("That is no form.")
+        raise CommandError("There is no form to save: /racing subscribe opens the form.")
     form, submitted = invocation.form
     if form.from_home and await has_left(desk, form.channel_id, invocation):
         raise FieldsWrong({REGIONS_FIELD: NOT_THERE})

@@ -150,7 +150,7 @@ def _refused(wanted: LineRequest, command: str, shows: Collection[Topic]) -> Ref
             return Refusal(one_at_a_time(noun, several), {one: wanted.but(**{name: (one,)}) for one in several})
     if elsewhere := [topic for topic in wanted.of(TOPICS_FIELD) if topic not in shows]:
         other = _SHOWN_BY[elsewhere[0]]
-        told = f"/{other} shows {elsewhere[0]}."
+        told = f"Type /{other} for {elsewhere[0]}."
         return Refusal(
             told,
             {elsewhere[0]: wanted.but(topics=[one for one in elsewhere if one is Topic.ABANDONMENTS], flags=())},

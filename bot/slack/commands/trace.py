@@ -192,7 +192,7 @@ def no_such_race(place: Place, now: datetime) -> CommandError | None:
     nearest = sorted(filter(None, islice(times, RACES_OFFERED_MAX)))
     where = course_name(timed[0].race) or quoted(course)
     meant = as_meant(off, [one.race.off for one in timed])
-    told = f"I know no race off at {meant} at {where}; I know {listed(nearest)}, {race_day(timed[0].race)}.{meeting}"
+    told = f"No race is known at {meant} at {where}. Known: {listed(nearest)}, {race_day(timed[0].race)}.{meeting}"
     return CommandError(told, lines=lines)
 
 
@@ -207,7 +207,7 @@ async def _check_course(desk: Desk, asked: _Asked) -> None:
     if found:
         name = found[0].name or course
         raise CommandError(
-            f"I know no race at {name} of the last {NAMED_WITHIN.days} days or to come, and no abandonment there. The "
+            f"No race is known at {name} in the last {NAMED_WITHIN.days} days or to come, and no abandonment there. The "
             "card of today tells whether there is racing.",
             lines={f"Card of {name}": typed_line(["racecard", name])},
         )

@@ -55,7 +55,7 @@ def saved(blocks: Sequence[Block]) -> Block:
 
 
 def outdated() -> Block:
-    told = "This form is of another version of me, so nothing was saved. `/racing subscribe` opens the current form."
+    told = "This form is from another version of the bot, so nothing was saved. `/racing subscribe` opens a new form."
     title, blocks = plain_text("Not saved"), [section(told)]
     return {"type": "modal", "title": title, "close": plain_text("Close"), "blocks": blocks}
 

@@ -133,6 +133,6 @@ def not_in_time(reference: str, reader: AnswerReader = NOBODY_KNOWN) -> str:
     """The log names the slow part."""
     log.warning("command_not_in_time", reference=reference, within_s=COMMIT_S)
     return (
-        "I could not do this in time. Nothing was changed, unless /racing list shows it: try again in a moment. If it "
-        f"stays so, {hand_on(reader, reference)}."
+        "That took too long. Nothing was changed, unless /racing list shows the change. Try again in a moment. If that "
+        f"does not help, {hand_on(reader, reference)}."
     )

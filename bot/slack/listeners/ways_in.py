@@ -35,7 +35,7 @@ UNDER_WAY_FOR = timedelta(seconds=COMMIT_S + max(one.answer_s for one in RACING_
 
 async def _say_outdated(_desk: Desk, _invocation: Invocation, _committed: Any) -> Message:
     return sentence(
-        "This button is of another version of me, so nothing was done. /racing help shows what I understand."
+        "This button is from another version of the bot, so nothing was done. /racing help shows what I understand."
     )
 
 

@@ -247,7 +247,7 @@ async def test_status_counts_the_races_that_a_channel_takes_hours_past_their_off
     await pipeline.database.write(lambda session: race_book_store.put(session, book, pipeline.clock()))
     assert (await read(pipeline)).without_result == 2
     message = await answer(pipeline, is_admin=False)
-    assert message.text.startswith("2 past races without a result, hours after the off.")
+    assert message.text.startswith("2 past races without a result hours after the off.")
 
 
 async def test_status_takes_no_further_words(pipeline):

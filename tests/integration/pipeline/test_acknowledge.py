@@ -115,15 +115,15 @@ async def test_status_names_the_first_abandonments_that_nobody_has_taken_here_an
         return (await desk.database.read(read)).text
 
     races = "Ascot 14:05, Ascot 15:00{} York (whole meeting)"
-    of_channel = f"Taken by nobody in <#CGB>: 3 abandonments of the last 24 hours ({races.format(' and')})."
+    of_channel = f"Not taken in <#CGB>: 3 abandonments of the last 24 hours ({races.format(' and')})."
     assert of_channel in await said(only="CGB")
     of_all = f"4 abandonments of the last 24 hours ({races.format(',')} and 1 more)"
-    assert f"Taken by nobody: {of_all}, in this channel 1 (Naas 16:00)." in await said(here="CALL")
+    assert f"Not taken: {of_all}, in this channel 1 (Naas 16:00)." in await said(here="CALL")
     assert "in this channel none." in await said(here="CADMIN")
     for one in messages(desk):
         if BUTTON in shown(one):
             await press(desk, one)
-    assert "Taken by nobody" not in await said(here="CGB")
+    assert "Not taken" not in await said(here="CGB")
 
 
 async def test_escalation_that_waits_in_its_queue_shows_who_has_taken_it_meanwhile(desk):
@@ -193,7 +193,7 @@ async def test_result_and_a_newer_message_are_seen_where_the_abandonment_was_esc
     assert "CONFLICT" in called.text or "ontradict" in called.text
     await tell(desk, abandonment(reason="fog", off_time="14:35"))
     for message in (desk.slack.messages("CALL")[0], desk.slack.messages("CGB")[1]):
-        assert "A newer message in <#CGB> tells more" in message.text
+        assert "A newer message in <#CGB> has more" in message.text
         assert BUTTON not in shown(message)
         assert "<@U1>" not in message.text
 

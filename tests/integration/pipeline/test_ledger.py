@@ -42,7 +42,7 @@ async def test_unknown_id_is_told_apart_from_an_event_that_nobody_wanted(pipelin
     assert "none of anything else" in await said_of(pipeline)
     await tell(pipeline, result())
     unknown = await said_of(pipeline, "RC_1")
-    assert "no delivery called `RC_1`" in unknown
+    assert "No delivery called `RC_1`" in unknown
     assert "since <!date^" in unknown
     nobody = await said_of(pipeline)
     assert "Nobody was subscribed" in nobody
@@ -87,7 +87,7 @@ async def test_others_than_admins_see_their_own_channel(pipeline):
     assert "• <#CGB>: " in said
     assert "Limited to this channel, <#CGB>: admins see all." in said
     assert "CALL" not in said
-    assert "This channel had not asked for it." in await said_of(pipeline, only="CIRE")
+    assert "This channel had not asked for this news." in await said_of(pipeline, only="CIRE")
 
 
 async def test_why_nobody_was_told_yet_is_said(pipeline):
@@ -239,7 +239,7 @@ async def test_race_that_is_not_known_is_never_answered_with_the_meeting(pipelin
     await tell(pipeline, card("12:55", "13:30", "14:05", "14:40"), meeting(course="York"))
     for words in ("york 14.30", "York 2:30"):
         said = await asked(pipeline, words)
-        assert "I know no race off at 14:30 at York; I know 12:55, 13:30, 14:05 and 14:40" in said
+        assert "No race is known at 14:30 at York. Known: 12:55, 13:30, 14:05 and 14:40" in said
         assert "the meeting was abandoned." in said
         assert said.index("'trace rc_14:40'") < said.index("'trace rc_14:05'") < said.index("'trace rc_12:55'")
 
@@ -262,7 +262,7 @@ async def test_race_without_an_outcome_is_said_to_be_on_the_card(pipeline):
         assert "Bath 14:30, " in said
         assert "is on the card. No result and no abandonment of that race was received." in said
     missed = await asked(pipeline, "bath 13.56")
-    assert "at 13:56 at Bath; I know 13:55 and 14:30" in missed
+    assert "at 13:56 at Bath. Known: 13:55 and 14:30" in missed
     assert missed.index("'trace rc_13:55'") < missed.index("'trace rc_14:30'")
 
 
@@ -309,17 +309,17 @@ async def test_mistyped_course_is_asked_about_and_a_course_without_races_is_name
     assert "Did you mean York?" in mistyped
     assert "trace York 13:30" in mistyped
     none = await asked(pipeline, "kempton 2.30")
-    assert "I know no race at Kempton (AW)" in none
+    assert "No race is known at Kempton (AW)" in none
     assert 'racecard "Kempton (AW)"' in none
-    assert "no delivery called `qqqqq 13:30`" in await asked(pipeline, "qqqqq 13:30")
+    assert "No delivery called `qqqqq 13:30`" in await asked(pipeline, "qqqqq 13:30")
 
 
 async def test_horse_that_deliveries_name_is_not_said_to_be_in_no_delivery(pipeline):
     await tell(pipeline, result("rc_1", course="York", placings=("Wandering Dawn",)))
     said = await asked(pipeline, "Wandering Dawn")
-    assert "no delivery about" not in said
-    assert "Trace takes a course and time" in said
-    assert "Horses and people are not looked up." in said
+    assert "No delivery about" not in said
+    assert "Trace a race by course and time" in said
+    assert "Horses and people can't be traced." in said
 
 
 async def test_admin_reads_which_channels_were_not_told_and_whose_direct_messages_were(pipeline):
@@ -330,8 +330,8 @@ async def test_admin_reads_which_channels_were_not_told_and_whose_direct_message
     said = await asked(pipeline, "york 14.30")
     assert "• direct messages with <@" in said
     assert "D0ALICE" not in said
-    assert "<#CGB>, this channel, was not told: it had not asked for it." in said
-    assert "2 other channels with a subscription had not asked for it, and were not told." in said
+    assert "<#CGB>, this channel, was not told: it had not asked for this news." in said
+    assert "Not told, because not asked for: 2 other channels with a subscription." in said
     assert "CIRE" not in said
     assert "other channel" not in await asked(pipeline, "york 14.30", is_admin=False)
 

@@ -306,7 +306,7 @@ def test_what_nothing_listens_to_is_acked(runner, endpoint, capsys, body):
 
 def test_command_of_another_version_is_answered_in_words(runner, endpoint):
     told = runner.run(endpoint.send(command("list") | {"command": "/gone"})).json()["text"]
-    assert told == "I don't know /gone: it is of another version of me. /racing help shows what I understand."
+    assert told == "/gone belongs to another version of the bot. /racing help shows what I understand."
 
 
 def test_form_of_another_version_does_not_look_saved(runner, endpoint):

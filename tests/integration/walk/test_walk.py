@@ -28,7 +28,7 @@ COMMANDS = {
     "/racing resume": "not paused",
     '/racing watch horse:"Golden Melody"': "Watched here from now on",
     "/racing watching": "Golden Melody",
-    "/racing trace rc_nowhere": "I know no delivery",
+    "/racing trace rc_nowhere": "No delivery called",
     "/racing racecard GB tomorrow": "Racecard: GB",
     "/racing next GB": "Next off: GB",
     "/racing status": "Last 24 hours: ",

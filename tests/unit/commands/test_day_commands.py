@@ -94,7 +94,7 @@ async def test_failure_is_raised_only_where_there_is_nothing_to_show(desk_with, 
             for words in ("Ascot 14:30", "Ascot 14.30", "2.30pm Ascot", "Ascot 2:30", "2.30 Ascot")
         ),
         ("15:00 Ascot", "15:00, Fri 20 Nov, abandoned. ABANDONED: Ascot 15:00, Frost", {"Chase"}),
-        ("Ascot 15:01", "I know no race off at 15:01 there: these are the nearest.", {"Hurdle", "Chase"}),
+        ("Ascot 15:01", "No race is known at 15:01: these are the nearest.", {"Hurdle", "Chase"}),
     ],
 )
 async def test_off_time_shows_that_race_alone_and_a_wrong_time_hides_no_race(desk_with, asked, words, text, shown):

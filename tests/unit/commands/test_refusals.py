@@ -85,8 +85,8 @@ def test_near_miss_has_a_button_for_each_thing_it_may_have_meant():
 @pytest.mark.parametrize(
     ("line", "asks"),
     [
-        ("unsubscribe GB", "This channel would no longer receive it: /racing unsubscribe GB."),
-        ("pause", "Everything would wait until somebody resumes, abandonments too: /racing pause."),
+        ("unsubscribe GB", "This ends what the channel receives: /racing unsubscribe GB."),
+        ("pause", "This holds everything, abandonments too, until somebody resumes: /racing pause."),
         ("pause 2h", None),
         ("subscribe GB", None),
     ],

@@ -224,7 +224,7 @@ async def test_change_that_is_not_done_in_time_blames_nobody(webhook):
     runner = make_runner(webhook, commit_s=0.0)
     await runner.answer(await runner.commit(command, typed("GB")), Reply(URL, "cmd-1"))
     (sent,) = webhook.sent
-    assert sent["text"].startswith("I could not do this in time. Nothing was changed, unless /racing list shows it")
+    assert sent["text"].startswith("That took too long. Nothing was changed, unless /racing list shows the change")
     assert "storage" not in sent["text"]
 
 
@@ -239,7 +239,7 @@ async def test_button_of_another_version_says_what_to_do(webhook):
     await runner.tasks.finish(1.0)
     assert acked
     assert [one["text"] for one in webhook.sent] == [
-        "This button is of another version of me, so nothing was done. /racing help shows what I understand."
+        "This button is from another version of the bot, so nothing was done. /racing help shows what I understand."
     ]
 
 

@@ -171,5 +171,5 @@ async def test_race_that_is_over_is_no_race_to_come(database):
     found = await database.read(lambda session: look_up(session, [GOLDEN], date(2026, 11, 20)))
     said = watched([NowWatched(GOLDEN, found[GOLDEN])], NOW, is_own=False).text
     assert "is declared" not in said
-    assert "Earlier news brings no alert" in said
+    assert "No alert follows for earlier news" in said
     assert "won by *Golden Melody (IRE)*" in said

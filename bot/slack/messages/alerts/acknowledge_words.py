@@ -33,9 +33,9 @@ def taken_words(by: str, clock: str) -> str:
 
 
 def untaken_words(untaken: Untaken, where: str) -> str:
-    """For example "Taken by nobody here: 1 abandonment of the last 24 hours (Ascot 14:30)". `where`: " here"."""
+    """For example "Not taken here: 1 abandonment of the last 24 hours (Ascot 14:30)". `where`: " here"."""
     told = counted(untaken.count, "abandonment")
-    return f"Taken by nobody{where}: {told} of the last 24 hours ({untaken_named(untaken)})"
+    return f"Not taken{where}: {told} of the last 24 hours ({untaken_named(untaken)})"
 
 
 def untaken_named(untaken: Untaken) -> str:
@@ -58,7 +58,7 @@ def escalation(told: Escalation, alert: str, link: str | None) -> Message:
         news = taken_words(asked.by, utc_clock(asked.at))
         said = f"{taken_words(asked.by, in_readers_zone(asked.at))}. {where}."
     elif told.is_replaced:
-        news, said = f"A newer message in {channel} tells more", f"{where}. A newer message there tells more."
+        news, said = f"A newer message in {channel} has more", f"{where}. A newer message there has more."
     else:
         news = f"Nobody has taken it after {counted(told.minutes, 'minute')}."
         said = joined([news, mentions_in_markup(people), f"{where}."], " ")

@@ -43,6 +43,7 @@ from bot.slack.messages.kit.names import (
 from bot.slack.messages.kit.result_line import result_line
 from bot.slack.messages.kit.text import (
     HEADER_MAX,
+    capital,
     code,
     first_of,
     given,
@@ -224,7 +225,7 @@ def _heading(summary: Backlog, *, is_urgent: bool) -> str:
     if summary.held.because in KEPT and not is_urgent:
         return _why(summary)
     when = "during the pause" if summary.held.because == PAUSED else "while nothing could be posted here"
-    return f"{ABANDONED} ABANDONED {when}" if is_urgent else f"{when[0].upper()}{when[1:]}"
+    return f"{ABANDONED} ABANDONED {when}" if is_urgent else capital(when)
 
 
 def _why(summary: Backlog) -> str:

@@ -31,11 +31,11 @@ def drill(event: RacingEvent, context: MessageContext) -> Message:
     """The text begins with DRILL, in the notification too, and imitates no abandonment."""
     begun_by = event.drill.begun_by if event.drill else None
     who = named(begun_by) if begun_by else "an admin"
-    words = f"Begun by {who}. The test says nothing about any race."
+    words = f"Started by {who}. No race is affected."
     received = f"received {in_readers_zone(context.received_at, seconds=True)}"
     repeat = "may be a repeat" if context.may_be_repeat else None
     return message(
-        f"DRILL: only a test of the alerts, begun by {who}. There is nothing to do.",
+        f"DRILL: only a test of the alerts, started by {who}. There is nothing to do.",
         [
             header(f"{DRILLED} DRILL: only a test, nothing to do"),
             section(words),

@@ -37,7 +37,7 @@ from bot.slack.messages.kit.marks import (
 )
 from bot.slack.messages.kit.names import SHORT_MAX, not_held, order_note, race_day, race_details, race_name, region_mark
 from bot.slack.messages.kit.result_line import GAP, ORDER_MAX, in_order, result_line, walkover
-from bot.slack.messages.kit.text import given, joined, safe
+from bot.slack.messages.kit.text import capital, given, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 IS_VOID = "Race declared void"
@@ -67,7 +67,7 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     first = f"{title}: {changed}. {now} {in_text}" if changed else f"{title}: {in_text}"
     is_news = bool(changed or conflict)
     shown = [
-        _changed(changed),
+        capital(changed),
         line if is_news else f"*{name}*{GAP}{line}",
         status,
         abandoned_too,
@@ -102,10 +102,6 @@ def _kind(changed: str, context: MessageContext, changes: Sequence[Change]) -> s
     if not changed and not any(change.rings for change in changes):
         return RESULT
     return DISAGREE if context.order_unknown else CORRECTION
-
-
-def _changed(changed: str) -> str:
-    return f"{changed[:1].upper()}{changed[1:]}"
 
 
 def _is_official_now(change: Change) -> bool:
@@ -143,7 +139,7 @@ def race_not_run(event: RacingEvent, context: MessageContext) -> Message:
     if race.is_void:
         said = [_void_in_words(context), labelled(changed, context)]
     else:
-        said = ["The result says so", _changed(changed)]
+        said = ["The result says so", capital(changed)]
     first = f"{word}: {race_name(race)}{other_day(event, context)}{region_mark(event)}"
     title, is_whole = headline(mark, first, safe(race.reason))
     facts = [joined([race_details(race), None if is_whole else safe(race.reason)])]

@@ -13,10 +13,10 @@ from bot.events.event import Topic
 from bot.events.sentences import listed
 from bot.outbox.message import Message
 from bot.slack.messages.answers.filter_words import FILTER_WORDS_MAX, described, in_plain_words
-from bot.slack.messages.answers.pause_and_mute import abandonments_words, meeting_words
+from bot.slack.messages.answers.pause_and_mute import IS_PAUSED, abandonments_words, meeting_words
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.kit.layout import sentence, told
-from bot.slack.messages.kit.text import SECTION_MAX, clip, named, safe
+from bot.slack.messages.kit.text import SECTION_MAX, clip, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 
@@ -27,7 +27,7 @@ def paused_by(user_id: str, filters: Sequence[ChannelFilter], until: datetime) -
 
 
 def resumed_by(user_id: str) -> Message:
-    return _line(f"{named(user_id)} ended the pause here: any messages that waited are posted now.")
+    return _line(f"{named(user_id)} ended the pause here. Messages that waited are posted now.")
 
 
 def muted_by(user_id: str, meeting: Meeting, abandonments: Abandonments) -> Message:
@@ -62,7 +62,7 @@ def narrowed_by(user_id: str, before: Sequence[ChannelFilter], after: Sequence[C
         for loss in _losses(was, left.get(was.region)):
             regions.setdefault(loss, []).append(region_named(was.region))
     if not regions:
-        return _line(f"{named(user_id)} changed whom abandonments mention here. `/racing list` shows it.")
+        return _line(f"{named(user_id)} changed who is mentioned for abandonments here. `/racing list` shows who.")
     lost = listed([loss.of(listed(where)) for loss, where in regions.items()])
     still = (
         f" Still coming: {_still(before, left)}."
@@ -101,9 +101,5 @@ def welcome(filters: Sequence[ChannelFilter], *, is_paused: bool) -> Message:
             "a region, or /racing subscribe all. /racing help shows what else I understand."
         )
     receives = f"This channel receives {in_plain_words(filters)}."
-    paused = (
-        " The channel is paused, though: messages are kept until the pause ends, or /racing resume."
-        if is_paused
-        else ""
-    )
-    return sentence(f"Thank you for the invitation. {receives}{paused} /racing list shows the subscriptions.")
+    paused, rest = IS_PAUSED if is_paused else None, "/racing list shows the subscriptions."
+    return sentence(joined(["Thank you for the invitation.", receives, paused, rest], " "))

@@ -115,7 +115,7 @@ def in_order(meetings: Sequence["MeetingView"], first_regions: Collection[str]) 
 
 
 def missed_off_words(card: Card, listed_below: str) -> str | None:
-    return f"I know no race off at {safe(card.missed_off)} there: {listed_below}." if card.missed_off else None
+    return f"No race is known at {safe(card.missed_off)}: {listed_below}." if card.missed_off else None
 
 
 def nowhere_else(card: Card) -> str:

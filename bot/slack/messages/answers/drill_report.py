@@ -25,15 +25,15 @@ def drill_report(report: DrillReport, link: Link, bot_name: str) -> Message:
     sent = _sent(report.told)
     invite = f"`/invite @{safe(bot_name)}` there"
     uninvited = [
-        f"• {named(channel_id)}: hears of abandonments only once I am in the channel. *Mend:* {invite}."
+        f"• {named(channel_id)}: hears of abandonments only once I am in the channel. *Fix:* {invite}."
         for channel_id in report.uninvited[:DRILL_CHANNELS_MAX]
     ]
     lines = [*_on_the_way(report), *_of_channels(report, link), *uninvited]
     small_print = None
     if report.stop is Stop.TOLD:
         is_whole, key = sent == len(report.told), code(drill_mark.key_of(report.kept.drill.drill_id))
-        withdrawn = "" if is_whole else "Waiting drills are withdrawn; an abandonment would wait on. "
-        small_print = f"{withdrawn}`/racing trace` {key} says of each channel what became of the drill."
+        withdrawn = "" if is_whole else "Waiting drills are withdrawn; an abandonment would keep waiting. "
+        small_print = f"{withdrawn}`/racing trace` {key} shows what each channel got."
     return listing(f"*{_headline(report, sent)}*", lines, small_print)
 
 
@@ -62,26 +62,26 @@ def _on_the_way(report: DrillReport) -> Iterator[str]:
     answered, problem = report.answered, report.answered.problem
     if problem is not None:
         where = given("({})", code(answered.address))
-        yield joined([f"• {safe(problem.told)}", where, f"*Mend:* {safe(problem.mend)}"], " ")
+        yield joined([f"• {safe(problem.told)}", where, f"*Fix:* {safe(problem.mend)}"], " ")
         return
     yield f"• {code(answered.address)} took the delivery after {answered.took_s:.1f} s."
     match report.stop:
         case Stop.NOT_STORED:
             yield (
-                "• The delivery is not in my database: another bot with the same signing secret answers there. *Mend:* "
+                "• The delivery is not in my database: another bot with the same signing secret answers there. *Fix:* "
                 "have PUBLIC_URL lead to this bot, or give both bots one DATABASE_URL."
             )
         case Stop.NOT_FANNED_OUT:
-            yield "• Fan-out did not come to the delivery. *Mend:* /readyz names the cause under `deliveries`."
+            yield "• Fan-out did not come to the delivery. *Fix:* /readyz names the cause under `deliveries`."
         case Stop.TOLD if not report.told and not report.uninvited:
-            yield "• Nobody would hear of an abandonment. *Mend:* `/racing subscribe GB` in a channel."
+            yield "• Nobody would hear of an abandonment. *Fix:* `/racing subscribe GB` in a channel."
 
 
 def _of_channels(report: DrillReport, link: Link) -> Iterator[str]:
     told = sorted(report.told, key=lambda one: (one.outcome is LedgerOutcome.SENT, one.channel_id))
     for one in told[:DRILL_CHANNELS_MAX]:
         what = f"• {named(one.channel_id)}: {outcome_words(one, TraceView(link))}{_after(report, one)}."
-        yield joined([what, given("*Mend:* {}.", _mend(one))], " ")
+        yield joined([what, given("*Fix:* {}.", _mend(one))], " ")
     if rest := told[DRILL_CHANNELS_MAX:]:
         yield f"• and {counted(len(rest), 'channel')} more, {_sent(rest)} of them told."
 

@@ -19,6 +19,8 @@ SUMMARY_HOURS = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour")
 
 NOT_ASKED = ". Nobody is asked to acknowledge a held abandonment, and nobody else is told"
 
+IS_PAUSED = "This channel is paused: messages wait until the pause ends or somebody types /racing resume."
+
 UNMUTE = "unmute_meeting"
 
 _ABANDONMENTS = {
@@ -48,8 +50,9 @@ def paused(pause: Paused, now: datetime, keep_hours: int) -> Message:
     ends = f"until {moment_for_readers(until)}" if until else "until somebody types `/racing resume`"
     held = f"Abandonments are held too{NOT_ASKED if pause.asks else ''}."
     words = (
-        f"PAUSED {ends}.{_in_zone(until, now, pause.zone)} {held}{_too_long(until, now, keep_hours)} Afterwards "
-        f"the last {SUMMARY_HOURS} are posted as usual. One summary names every older abandonment and result."
+        f"PAUSED {ends}.{_in_zone(until, now, pause.zone)} {held}{_too_long(until, now, keep_hours)} After the "
+        f"pause, the last {SUMMARY_HOURS} are posted message by message. A summary names all older abandonments and "
+        "results."
     )
     if pause.untaken and pause.untaken.count:
         words = f"{words} {untaken_words(pause.untaken, ' here')}."
@@ -96,10 +99,10 @@ def resumed(resume: Resumed) -> Message:
     waited, dropped = resume.waited, resume.dropped
     if not resume.paused:
         return told("This channel was not paused: `/racing list` shows what it receives.")
-    older = f"posted now, those older than {SUMMARY_HOURS} in one summary" if waited > 1 else "posted now"
+    older = f"posted now; those older than {SUMMARY_HOURS} come in one summary" if waited > 1 else "posted now"
     posted = "posted once Slack lets me post here" if resume.is_closed else older
-    what = f"{counted(waited, 'message')} waited, and {_are(waited)} {posted}." if waited else "No message waited."
-    lost = f"{counted(dropped, 'message')} waited too long, and {_are(dropped)} not posted." if dropped else None
+    what = f"{counted(waited, 'message')} waited and {_are(waited)} {posted}." if waited else "No message waited."
+    lost = f"{counted(dropped, 'message')} waited too long and {_are(dropped)} not posted." if dropped else None
     return told(joined(["The pause is over.", what, lost], " "))
 
 

@@ -54,7 +54,7 @@ def _health(found: Status, degraded: Mapping[str, str], only_channel: str | None
             f"{counted(wrong, 'thing needs', 'things need')} attention." if wrong else None,
             _untaken(found, only_channel) if found.untaken.count else None,
             f"Missing: outcomes of {counted(found.missing, 'meeting')}." if found.missing else None,
-            f"{late} without a result, hours after the off." if found.without_result else None,
+            f"{late} without a result hours after the off." if found.without_result else None,
             "An admin can see why." if only_channel and wrong else None,
         ],
         " ",

@@ -24,7 +24,13 @@ from bot.slack.messages.answers.filter_words import (
     in_markup,
     still_arrives,
 )
-from bot.slack.messages.answers.pause_and_mute import abandonments_words, meeting_words, resume_button, undo_button
+from bot.slack.messages.answers.pause_and_mute import (
+    IS_PAUSED,
+    abandonments_words,
+    meeting_words,
+    resume_button,
+    undo_button,
+)
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context, section
 from bot.slack.messages.kit.layout import message, page_mark, told, turns
@@ -135,11 +141,11 @@ def _rest(said: Said) -> list[str]:
         parts.append(f"I could not check {words} against the data service just now: it was taken as typed.")
     if said.uncovered:
         events = listed([code(one) or "?" for one in said.uncovered])
-        parts.append(f"But the data service is not asked to deliver {events}: an admin has to subscribe to it.")
+        parts.append(f"The data service does not deliver {events} to me: an admin has to subscribe the bot there.")
     if said.minutes_alone is not None:
         span = counted(said.minutes_alone, "minute")
         parts.append(
-            f"If nobody has pressed *I have it* after {span}, I post once more here, and tell nobody else. To name "
+            f"If nobody has pressed *I have it* after {span}, I post here once more. Nobody else is told. To name "
             "people or channels, use Edit in `/racing list`, or add `escalate:` and an id."
         )
     if any(one.has_hours for one in said.filters):
@@ -149,7 +155,7 @@ def _rest(said: Said) -> list[str]:
         until = moment_for_readers(said.waiting[0])
         parts.append(f"Already waiting here: {counted(len(said.waiting), 'event')}, {which} {until}.")
     if said.is_paused:
-        parts.append("The channel is paused, though: messages are kept until the pause ends, or `/racing resume`.")
+        parts.append(IS_PAUSED)
     topics = frozenset().union(*(chosen.topics for chosen in said.filters))
     return [*parts, *_doubts(said), *_lately(said.recent, topics)]
 
@@ -365,7 +371,7 @@ def _muted(row: MutedMeetingRow, meeting: Meeting, abandonments: Abandonments) -
 
 
 def _small(page: ListPage) -> list[str]:
-    said = ["Change it here, or by `/racing subscribe` and `/racing unsubscribe`."] if page.total else []
+    said = ["Change subscriptions here, or by `/racing subscribe` and `/racing unsubscribe`."] if page.total else []
     if change := page.last_change:
         by = f"{named(change.user_id)} {moment_for_readers(change.at)}"
         said.append(f"Last changed by {by} ({safe(change.action)}); `/racing audit` shows all.")
@@ -406,7 +412,7 @@ def overriding_buttons(overridden: Sequence[Overridden]) -> list[Block]:
 
 def remove_button(region: str) -> Block:
     """Ends the subscription. The value is the region, because a later row can have the same number."""
-    question = f"This channel would no longer receive its subscription to {region_named(region)}."
+    question = f"This ends the channel's subscription to {region_named(region)}."
     return action_button("Remove", REMOVE, region, confirm=question)
 
 

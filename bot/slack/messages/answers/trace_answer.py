@@ -19,7 +19,7 @@ from bot.slack.messages.kit.blocks import context, section
 from bot.slack.messages.kit.layout import lines, listing, message
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, without_marks
 from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, not_held, race_day, race_name
-from bot.slack.messages.kit.text import clip, code, given, joined, named, safe, sentences
+from bot.slack.messages.kit.text import capital, clip, code, given, joined, named, safe, sentences
 from bot.slack.messages.kit.times import aware, in_readers_zone, moment_for_readers
 
 TRACE_CHANNELS_MAX = 60
@@ -94,8 +94,7 @@ def trace_answer(
     said += [*_untold(found, here), *(_delivery(one, view) for one in found.deliveries)]
     title = _named(race) or next(filter(None, map(_race_named, found.versions)), None) or name
     times = f"{title} was reported {_times(len(found.versions))}." if found.versions else f"{name}:"
-    short = f"{times[:1].upper()}{times[1:]} {_in_short(found, view, limited=bool(only_channel))}"
-    text = sentences([without_marks(became or ""), short])
+    text = sentences([without_marks(became or ""), capital(times), _in_short(found, view, limited=bool(only_channel))])
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
     keys = dict.fromkeys(code(one.event_key, SHOWN_KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
     small = context(limited, more, view.ids(joined(list(keys), ", ")))
@@ -130,11 +129,11 @@ def _named(race: Race | None) -> str | None:
 
 
 def _nothing(name: str, kept_since: datetime | None) -> str:
-    since = f"since {moment_for_readers(kept_since)}" if kept_since else "and none of anything else so far"
+    since = f"since {moment_for_readers(kept_since)}" if kept_since else "so far: I have no delivery at all"
     return (
-        f"I know no delivery called {name}, {since}. Trace takes a course and time, as `/racing trace York 14:30`; or "
-        "an id, an event key or a reference (inbox-1), exactly as published, letter case included. Horses and people "
-        "are not looked up."
+        f"No delivery called {name} came {since}. Trace a race by course and time: `/racing trace York 14:30`. An id, "
+        "an event key or a reference (inbox-1) is typed exactly as published, capitals included. Horses and people "
+        "can't be traced."
     )
 
 
@@ -181,10 +180,9 @@ def _channel(told: LedgerLine) -> str:
 def _untold(found: Trace, here: str | None) -> Iterator[str]:
     others = sum(one != here for one in found.untold)
     if here is not None and here in found.untold:
-        yield f"{named(here)}, this channel, was not told: it had not asked for it."
+        yield f"{named(here)}, this channel, was not told: it had not asked for this news."
     if others:
-        were = "was" if others == 1 else "were"
-        yield f"{counted(others, 'other channel')} with a subscription had not asked for it, and {were} not told."
+        yield f"Not told, because not asked for: {counted(others, 'other channel')} with a subscription."
 
 
 def _race_named(one: TracedVersion) -> str | None:
@@ -194,10 +192,10 @@ def _race_named(one: TracedVersion) -> str | None:
 
 def _why_untold(one: TracedVersion, *, limited: bool) -> str:
     if limited:
-        return "This channel had not asked for it."
+        return "This channel had not asked for this news."
     if one.kind == drill_mark.KIND:
         return "No channel was told: none takes abandonments, or the drill was over."
-    return "No message was made for it." if one.posts else "Nobody was subscribed to it."
+    return "No message was made for this version." if one.posts else "No channel was subscribed to this news."
 
 
 def why_not_posted(outcome: LedgerOutcome, why: str | None) -> str:

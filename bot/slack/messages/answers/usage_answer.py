@@ -18,12 +18,12 @@ from bot.slack.messages.kit.times import day_in_words, in_readers_zone, month_in
 KINDS_SHOWN = 8
 
 HOW_SURE = {
-    QuotaSource.ROWS: "Counted from the service's days of this month (UTC).",
+    QuotaSource.ROWS: "Added up from the service's daily figures of this month (UTC).",
     QuotaSource.TOTAL: "The service's own total for the month.",
     QuotaSource.OWN_COUNT: "",
 }
 LOWER_BOUND = {
-    QuotaSource.ROWS: "At least this many: the service's days no longer reach back to the first of the month.",
+    QuotaSource.ROWS: "At least this many: the service's daily figures no longer reach back to the first.",
     QuotaSource.TOTAL: "At least this many: the growth of the service's total since this month's first reading.",
     QuotaSource.OWN_COUNT: "At least this many: this bot's own count, because the service names no period.",
 }
@@ -64,7 +64,7 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
     rows = _in_order(reading)
     none = "" if failure else f"The service gave no rows by {reading.grouped_by}."
     title = section(f"*By {reading.grouped_by}*" if rows else none)
-    foot = context(f"read {in_readers_zone(reading.taken_at)}", "reading it costs no quota")
+    foot = context(f"read {in_readers_zone(reading.taken_at)}", "this reading costs no quota")
     shown = lines([_row(row, reading) for row in rows])
     return message(text, [*head, Either([_chart(reading)], []), title, shown, foot])
 

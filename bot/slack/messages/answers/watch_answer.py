@@ -64,9 +64,9 @@ def watched(names: Sequence[NowWatched], now: datetime, *, is_own: bool, ended: 
 def watching(here: Sequence[WatchRow], own: Sequence[WatchRow], page: int, *, is_direct: bool) -> Message:
     """The channel's watches, and the person's own."""
     if not (here or own):
-        where = "for you" if is_direct else "here, and nothing for you"
+        where = "for you" if is_direct else "here or for you"
         text = (
-            f'Nothing is watched {where}. `/racing watch horse:"Name"` watches a horse, `trainer:` and `jockey:` too.'
+            f'Nothing is watched {where}. For a horse: `/racing watch horse:"Name"`. `trainer:` and `jockey:` work too.'
         )
         return told(text)
     lines = [*(_line(row, "here") for row in here), *(_line(row, "for you, by direct message") for row in own)]
@@ -93,7 +93,7 @@ def races_still_coming(watched: int) -> str:
     """Where subscriptions have ended; "" without a watched name."""
     if not watched:
         return ""
-    return f"Still coming: races of {counted(watched, 'watched name')}, which `/racing watching` lists and ends."
+    return f"Still coming: races of {counted(watched, 'watched name')} (`/racing watching`)."
 
 
 def _words(name: WatchedName) -> str:
@@ -108,14 +108,14 @@ def _line(row: WatchRow, where: str) -> str:
 
 def _unknown(one: NowWatched) -> str:
     meant = [safe(near, HORSE_MAX) or "?" for near in one.near]
-    return f"I know no {_words(one.name)} yet.{question(meant)} The name as typed is watched all the same."
+    return f"No {_words(one.name)} is known yet.{question(meant)} I watch the name as typed."
 
 
 def _known(one: NowWatched, now: datetime) -> str:
     """Abandonments and conflicts first."""
     name, has = safe(one.name.name, HORSE_MAX) or "?", "is" if one.name.kind is WatchKind.HORSE else "has"
     if not one.known.coming:
-        return f"I know no race of {name} from today on."
+        return f"No race of {name} is known from today on."
     races: dict[str, list[str]] = {word: [] for word in ("lost", *OUTS, "coming", "gone", "run")}
     for race, outcome in one.known.coming:
         view = RaceView(race, outcome, now)
@@ -130,7 +130,7 @@ def _known(one: NowWatched, now: datetime) -> str:
         given(f"{name} is declared: {{}}.", first.get("coming")),
         given(f"Already off, {NO_RESULT_YET}: {name}, {{}}.", first.get("gone")),
         given(f"Already run: {name}, {{}}.", first.get("run")),
-        "Earlier news brings no alert." if first.keys() & {"lost", "run", *OUTS} else None,
+        "No alert follows for earlier news." if first.keys() & {"lost", "run", *OUTS} else None,
     ]
     return joined(said, " ")
 

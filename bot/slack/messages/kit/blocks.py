@@ -92,8 +92,8 @@ def command_button(label: str, command: str, *, in_place: bool = False) -> Block
 def confirmed_by(command: str) -> str | None:
     """The question before a command line that takes something from the channel; None for other lines."""
     if command.partition(" ")[0] == ENDING:
-        return f"This channel would no longer receive it: /racing {command}."
-    held = "Everything would wait until somebody resumes, abandonments too: /racing pause."
+        return f"This ends what the channel receives: /racing {command}."
+    held = "This holds everything, abandonments too, until somebody resumes: /racing pause."
     return held if command == ENDLESS_PAUSE else None
 
 

@@ -10,7 +10,7 @@ from bot.events.race_state import RaceState, state_in
 from bot.events.races import Race, Runner, did_not_finish, is_disqualified, is_shared, name_and_country, plain_name
 from bot.events.sentences import counted, listed
 from bot.slack.messages.kit.names import HORSE_MAX, RUNNERS_PLAUSIBLE, SHORT_MAX, horse_name
-from bot.slack.messages.kit.text import first_of, given, joined, safe
+from bot.slack.messages.kit.text import capital, first_of, given, joined, safe
 
 WITHOUT_ORDER = "placings not received"
 CHECK_PLACES = "check which is true"
@@ -44,9 +44,11 @@ def result_line(race: Race, *, in_text: bool = False, first: str | None = None) 
     field, placed = RaceField(race), front(race)
     order = None
     if placed:
-        between, after = (", ", ". ") if in_text else (" · ", GAP)
         named = [joined([_place(one, placed), field.horse(one), field.price(one)], " ") for one in placed]
-        order = joined([between.join(first_of(named, HORSES_NAMED)), _after_the_horses(field, placed)], after)
+        horses, after = first_of(named, HORSES_NAMED), _after_the_horses(field, placed)
+        order = (
+            joined([", ".join(horses), capital(after)], ". ") if in_text else joined([" · ".join(horses), after], GAP)
+        )
     if race.disputed:
         return joined([CHECK_PLACES, given("otherwise {}", order)], ", ")
     return order or _without_order(field, first)

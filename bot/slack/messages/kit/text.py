@@ -160,6 +160,11 @@ def sentences(parts: list[str | None]) -> str:
     return " ".join([part if part.endswith(".") else f"{part}." for part in said[:-1]] + said[-1:])
 
 
+def capital(words: str) -> str:
+    """With a capital letter first."""
+    return f"{words[:1].upper()}{words[1:]}"
+
+
 def given(words: str, value: str | None) -> str | None:
     """For example "draw 4", of "draw {}"; None without a value."""
     return words.format(value) if value else None
