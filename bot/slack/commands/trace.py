@@ -207,8 +207,8 @@ async def _check_course(desk: Desk, asked: _Asked) -> None:
     if found:
         name = found[0].name or course
         raise CommandError(
-            f"No race is known at {name} in the last {NAMED_WITHIN.days} days or to come, and no abandonment there. The "
-            "card of today tells whether there is racing.",
+            f"No race is known at {name} in the last {NAMED_WITHIN.days} days or to come, and no abandonment. "
+            "Today's card tells whether there is racing.",
             lines={f"Card of {name}": typed_line(["racecard", name])},
         )
     if meant := await asyncio.to_thread(likely_courses, typed, courses):

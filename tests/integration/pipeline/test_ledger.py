@@ -39,7 +39,7 @@ async def said_of(pipeline, wanted="rc_1", only=None):
 
 
 async def test_unknown_id_is_told_apart_from_an_event_that_nobody_wanted(pipeline):
-    assert "none of anything else" in await said_of(pipeline)
+    assert "so far: I have no delivery at all" in await said_of(pipeline)
     await tell(pipeline, result())
     unknown = await said_of(pipeline, "RC_1")
     assert "No delivery called `RC_1`" in unknown
