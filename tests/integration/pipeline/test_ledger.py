@@ -45,7 +45,7 @@ async def test_unknown_id_is_told_apart_from_an_event_that_nobody_wanted(pipelin
     assert "No delivery called `RC_1`" in unknown
     assert "since <!date^" in unknown
     nobody = await said_of(pipeline)
-    assert "Nobody was subscribed" in nobody
+    assert "No channel was subscribed" in nobody
     assert "inbox-1" in nobody
 
 
