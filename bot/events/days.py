@@ -20,7 +20,7 @@ _NUMERIC = re.compile(r"([0-9]{1,2})(?:([/.-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})|
 _LIKE_A_DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}(?:\1[0-9]{1,4})?|[0-9]{8}")
 _BOUND = re.compile(r"([0-9]{4})(?:-([0-9]{2})-([0-9]{2}))?(?![0-9])")
 _ARROW = re.compile(r"\s*(?:→|⟶|➔|=>|->|–|—|\.\.|\bto\b)\s*")  # noqa: RUF001  dashes that stand for an arrow
-_RELATIVE = {"yesterday": -1, "today": 0, "tomorrow": 1}
+_RELATIVE = {"yesterday": -1, "last night": -1, "today": 0, "tomorrow": 1}
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SHORT = {"tues": "tuesday", "weds": "wednesday", "thur": "thursday", "thurs": "thursday"} | {
     weekday[:3]: weekday for weekday in WEEKDAYS
@@ -87,6 +87,11 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
     if weekday in WEEKDAYS and which in {"", *_WHICH}:
         which = which.removeprefix("this")
         return _weekday(weekday, which or ("last" if looks_back else "next"), today, or_today=not which)
+    if weekday == "weekend" and which in {"", "last", "next"}:
+        # On a Sunday too the weekend is the present one.
+        begun = today if looks_back else today - timedelta(days=1)
+        saturday = _weekday("saturday", which or ("last" if looks_back else "next"), begun, or_today=not which)
+        raise DayUnclearError("a weekend has two days", [saturday, saturday + timedelta(days=1)])
     if written := _written_out(folded):
         return _dated(*written, today, looks_back=looks_back)
     if _ISO.fullmatch(word):

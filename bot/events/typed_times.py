@@ -29,6 +29,16 @@ _AS_NUMBERS = (
 )
 """Words as numbers: half an hour; an hour and a half; 1h30m parted; 1 hour 30."""
 
+_FIGURES = {
+    word: str(number)
+    for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)  # noqa: SIM905  shorter to read
+}
+
+
+def in_figures(typed: str) -> str:
+    """The words with figures for small numbers: "two hours" is "2 hours"."""
+    return " ".join(_FIGURES.get(word.lower(), word) for word in typed.split())
+
 
 def read_clock(typed: str, *, is_hour_enough: bool = False) -> time | None:
     """The time of "18:00", "6.30 p.m.", "noon"; None for other words. Midnight may be 24:00.
@@ -49,7 +59,7 @@ def read_clock(typed: str, *, is_hour_enough: bool = False) -> time | None:
 
 def read_length(typed: str) -> timedelta | None:
     """The length of "30m", "2.5h", "1 hour 30", "half an hour"; None for other words, and without a number."""
-    words = " ".join(typed.split())
+    words = in_figures(typed)
     for pattern, number in _AS_NUMBERS:
         words = pattern.sub(number, words)
     found = _LENGTH.fullmatch(words)

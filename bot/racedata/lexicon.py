@@ -4,6 +4,7 @@ An exact spelling comes first, then the only spelling that differs in letter cas
 and stand for a published code or for nothing.
 """
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,15 +30,15 @@ _COMMON: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     for codes, names in (
         ("GB GBR", "great britain, britain, british, united kingdom, uk"),
         ("IRE IE IRL", "ireland, irish, republic of ireland, eire, éire"),
-        ("FR FRA", "france"),
-        ("AUS AU", "australia, oz"),
+        ("FR FRA", "france, french"),
+        ("AUS AU", "australia, australian, aussie, oz"),
         ("HK HKG", "hong kong, hongkong"),
-        ("USA US", "united states, united states of america, america, usa"),
-        ("JPN JP JAP", "japan"),
-        ("GER DE DEU", "germany"),
+        ("USA US", "united states, united states of america, america, american, usa"),
+        ("JPN JP JAP", "japan, japanese"),
+        ("GER DE DEU", "germany, german"),
         ("UAE AE ARE", "united arab emirates, emirates, dubai, uae"),
-        ("SAF RSA ZA ZAF", "south africa"),
-        ("ITY ITA", "italy"),
+        ("SAF RSA ZA ZAF", "south africa, south african"),
+        ("ITY ITA", "italy, italian"),
         ("NZ NZL", "new zealand"),
         ("SWE SE", "sweden"),
         ("NOR", "norway"),
@@ -58,7 +59,7 @@ _COMMON: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
         ("KOR KR", "south korea, korea"),
     )
 )
-_PARTS = {"england": "GB", "scotland": "GB", "wales": "GB"}
+_PARTS = dict.fromkeys(("england", "english", "scotland", "scottish", "wales", "welsh"), "GB")
 """Names without a region of their own, with a code of the surrounding country."""
 
 
@@ -183,7 +184,7 @@ class Lexicon:
         return typed.casefold() in self._folded_codes
 
     def _spelled_in_any_case(self, typed: str) -> str | None:
-        spellings = self._spellings.get(folded(typed), frozenset())
+        spellings = self._spellings.get(folded(typed)) or self._plain_spellings.get(_bare(typed), frozenset())
         return next(iter(spellings)) if len(spellings) == 1 else None
 
     @cached_property
@@ -197,6 +198,14 @@ class Lexicon:
         # "wolverhampton" is Wolverhampton (AW), and beside Ascot (AUS) "ascot" is Ascot.
         found = bare | found
         return {spelled: frozenset(spellings) for spelled, spellings in found.items()}
+
+    @cached_property
+    def _plain_spellings(self) -> dict[str, frozenset[str]]:
+        """By names without accents, hyphens and brackets: "saint cloud", "Compiegne", "Lingfield AW"."""
+        found: dict[str, set[str]] = {}
+        for name in self._names:
+            found.setdefault(_bare(name), set()).add(name)
+        return {bare: frozenset(names) for bare, names in found.items()}
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -265,6 +274,11 @@ def codes_of(word: str) -> frozenset[str]:
     plain = _plain(word)
     whole = _PARTS.get(plain, word.upper())
     return next((codes for codes, names in _COMMON if whole in codes or plain in names), frozenset())
+
+
+def _bare(name: str) -> str:
+    letters = unicodedata.normalize("NFKD", _plain(name))
+    return "".join(one for one in letters if one.isalnum() or one == " ")
 
 
 def _plain(name: str) -> str:

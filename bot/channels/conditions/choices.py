@@ -124,7 +124,9 @@ def _eve(race_date: str | None) -> list[date]:
         return []
 
 
-_DASH = re.compile(" ?[-–—] ?")  # noqa: RUF001  as phones type dashes
+_SPAN = re.compile(r" ?(?:\b(?:to|until|till|and)\b|[-–—]) ?", re.IGNORECASE)  # noqa: RUF001  as phones type dashes
+
+_NOON = time(12)
 
 
 class QuietCondition(HourCondition):
@@ -132,7 +134,7 @@ class QuietCondition(HourCondition):
     file_noun = "quiet hours"
     typed_as = "quiet:"
     example = "22:00-07:00"
-    before = ("quiet hours", "no messages", "no posts")
+    before = ("quiet hours", *(f"no {what}" for what in ("messages", "posts", "results", "racecards", "cards")))
     label = "Quiet hours"
     help = "results and racecards wait in these hours, and come in one message at the end; abandonments never wait"
     hint = (
@@ -141,15 +143,17 @@ class QuietCondition(HourCondition):
 
     def stored(self, typed: str) -> str:
         """As "22:00-07:00"."""
-        each = [time_of_day(part) for part in _DASH.split(typed.strip())]
+        each = [time_of_day(part) for part in _SPAN.split(typed.strip())]
         if None in each or len(each) != len(set(each)) or len(each) != len(("begin", "end")):
             raise ValueError(f"{typed[:40]} are no quiet hours: write start and end, {self.example} for example")
         return "-".join(f"{one:%H:%M}" for one in each if one is not None)
 
     def guesses(self, typed: str) -> tuple[str, ...]:
-        """As `no messages after 10pm` means 10 pm until morning."""
-        begins, (begin, ends) = time_of_day(typed), self.example.split("-")
-        return (f"{begins:%H:%M}-{ends}" if begins else f"{begin}-{ends}",)
+        """As `no messages after 10pm` means 10 pm until morning, and `before 8am` the night until then."""
+        said, (begin, ends) = time_of_day(typed), self.example.split("-")
+        if said:
+            begin, ends = (f"{said:%H:%M}", ends) if said >= _NOON else (begin, f"{said:%H:%M}")
+        return (f"{begin}-{ends}",)
 
     def said(self, chosen: FilterFields) -> str:
         hours = listed([one.replace("-", " to ") for one in chosen.quiet])
@@ -205,8 +209,9 @@ class ZoneCondition(ChoiceCondition):
     def stored(self, typed: str) -> str:
         return zone_named(typed)
 
-    def value_of(self, typed: str, _before: str = "") -> str | None:
-        return zone_called(typed)
+    def values_of(self, typed: str, _before: str = "") -> Sequence[str]:
+        zone = zone_called(typed)
+        return [zone] if zone else []
 
     def words(self, chosen: FilterFields, names_max: int | None = None) -> str:
         return "" if chosen.has_hours else super().words(chosen, names_max)

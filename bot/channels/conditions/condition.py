@@ -93,11 +93,9 @@ class Condition(ABC):
     example = "1"
     """A typed value."""
     called: Mapping[str, str] = {}
-    """Words of up to three that mean a value by themselves, such as "over jumps"."""
+    """Words that mean a value by themselves, such as "over jumps"."""
     begins: Collection[str] = ()
     """First words of other words that mean a value by themselves, such as "group" of "group 1"."""
-    parts: Collection[str] = ()
-    """Words of `called` for a part of a value, such as "hurdles" of jumps."""
     before: tuple[str, ...] = ()
     """Words that stand before a value in place of the name, such as "no messages"."""
     plural = ""
@@ -174,16 +172,21 @@ class Condition(ABC):
         """In the usage of `subscribe`, for a kind with values of its own."""
         return f"[{self.typed_as}{self.example}]"
 
-    def meant_by(self, typed: str) -> str | None:
-        """The value of words without the name of the kind; None for other words."""
-        return self.called.get(typed.casefold())
+    def meant_by(self, typed: str) -> Sequence[str]:
+        """The values of words without the name of the kind; empty for other words."""
+        said = self.called.get(typed.casefold())
+        return [said] if said else []
 
-    def value_of(self, typed: str, _before: str = "") -> Any:
-        """The value of words after the name, and after the value `_before`; None for other words."""
+    def is_part(self, _typed: str) -> bool:
+        """Whether words mean a part of a value, such as "hurdles" of jumps."""
+        return False
+
+    def values_of(self, typed: str, _before: str = "") -> Sequence[Any]:
+        """The values of words after the name, and after the value `_before`; empty for other words."""
         try:
-            return self.meant_by(typed) or self.stored(typed)
+            return self.meant_by(typed) or [self.stored(typed)]
         except ValueError:
-            return None
+            return []
 
     def guesses(self, _typed: str) -> tuple[str, ...]:
         """The values that may be meant by a wrong value, or by no value."""

@@ -5,12 +5,14 @@ A class is matched with the published text: "1" is "Class 1", in any letter case
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import takewhile
 from string import digits
 from typing import Any
 
 from bot.channels.conditions.condition import EVERY_VALUE, FilterFields, NarrowingCondition
 from bot.events.event import RacingEvent
 from bot.events.races import Race
+from bot.events.typed_times import in_figures
 
 CLASS = "class"
 
@@ -27,7 +29,13 @@ _GRADE = re.compile("^(group|grade) ")
 _GRADED = {"group": "group", "grade": "graded"}
 """All group races, and all graded races, as folded classes."""
 
-_IN_A_LINE = re.compile(r"(?:(?:class|group|grade) )?[0-9]{1,2}|g[1-3]|listed|group|graded?", re.IGNORECASE | re.ASCII)
+_IN_A_LINE = re.compile(
+    r"(?P<sort>class |group |grade |g)?(?P<first>[0-9]{1,2})"
+    r"(?:(?: ?- ?| to | through )(?:(?P=sort))?(?P<last>[0-9]{1,2}))?|listed|group|graded?",
+    re.IGNORECASE | re.ASCII,
+)
+_G = re.compile(r"\bgr?p?\.? ?(?=[0-9])", re.IGNORECASE)
+"""As in "Gr 1"."""
 
 
 class RaceClassCondition(NarrowingCondition):
@@ -42,7 +50,8 @@ class RaceClassCondition(NarrowingCondition):
     is_published = True
     typed_as = f"{CLASS}:"
     plural = "race classes"
-    begins = frozenset({CLASS, "group", "grade", "graded", "listed", "g1", "g2", "g3"})
+    before: tuple[str, ...] = ("classes",)
+    begins = frozenset({CLASS, "group", "grade", "graded", "listed", "g", "gr", "grp"})
     label = "Only these race classes"
     hint = "With commas between, for example: 1, 2, Group 1. Races without a published class come too."
     text_max = 3_000
@@ -73,14 +82,22 @@ class RaceClassCondition(NarrowingCondition):
             raise ValueError(f"{shown} is no race class: write 1, or the words of a card such as Group 1")
         return f"Class {folded}" if folded.isdecimal() else text
 
-    def value_of(self, typed: str, before: str = "") -> str | None:
-        """In "group 1 and 2" the 2 is "group 2"."""
-        text = f"{before.rstrip(digits)}{typed}" if typed.isdecimal() else typed
-        return self.stored(text) if _IN_A_LINE.fullmatch(text) else None
+    def values_of(self, typed: str, before: str = "") -> Sequence[str]:
+        """In "group 1 and 2" the 2 is "group 2". Of "class 1-3" three classes, of "1/2" two."""
+        found: list[str] = []
+        for part in _G.sub("G", in_figures(typed)).split("/"):
+            sort = (found[-1] if found else before).rstrip(digits) if part[:1].isdecimal() else ""
+            said = _IN_A_LINE.fullmatch(f"{sort}{part}")
+            if said is None:
+                return []
+            ends = sorted(map(int, filter(None, said.group("first", "last"))))
+            each = [f"{said['sort'] or ''}{one}" for one in range(ends[0], ends[-1] + 1)] if ends else [part]
+            found += map(self.stored, each)
+        return found
 
-    def meant_by(self, typed: str) -> str | None:
+    def meant_by(self, typed: str) -> Sequence[str]:
         """A figure alone is no class."""
-        return None if typed.isdecimal() else self.value_of(typed)
+        return [] if in_figures(typed)[:1].isdecimal() else self.values_of(typed)
 
     def typed(self, chosen: FilterFields) -> list[str]:
         return [f"{self.typed_as}{_short(one)}".rstrip(":") for one in self.of(chosen)]
@@ -102,11 +119,17 @@ def _short(race_class: str) -> str:
 
 FLAT, JUMPS, ALL_WEATHER = "flat", "jumps", "aw"
 
-_PARTS_OF_JUMPS = tuple(
-    f"{kind}{obstacle}"
-    for kind in ("", "novice ", "novices ", "handicap ", "maiden ", "juvenile ")
-    for obstacle in ("over hurdles", "over fences", "hurdle", "hurdles", "chase", "chases", "steeplechases", "bumpers")
+_SORTS = ("amateur", "apprentice", "beginner", "conditional", "handicap", "hunter", "juvenile", "maiden", "mare")
+SORTS_OF_RACES = frozenset(
+    {f"{sort}{s}" for sort in (*_SORTS, "novice", "seller", "veteran") for s in ("", "s", "'s")}
+    | {"fillies", "filly", "nurseries", "nursery"}
 )
+"""Words for races that no filter chooses by themselves."""
+
+_OBSTACLES = frozenset(
+    f"{one}{s}" for one in ("bumper", "chase", "hurdle", "over fence", "steeplechase") for s in ("", "s")
+)
+_PARTS_OF_JUMPS = _OBSTACLES | {"over hurdles", "hurdling", "chasing", "national hunt flat", "cross country chases"}
 
 _OVER_JUMPS = re.compile(r"\b(?:hurdles?|(?:steeple)?chases?|jumps?|bumper|n\.?h\.?f?|inh|national hunt)\b")
 _ON_THE_FLAT = re.compile(r"\bflat\b")
@@ -124,10 +147,10 @@ class RaceCodeCondition(NarrowingCondition):
     example = JUMPS
     called: Mapping[str, str] = {
         **{word: word for word in (FLAT, JUMPS, ALL_WEATHER)},
-        **dict.fromkeys(("jump", "national hunt", "nh", "over jumps", *_PARTS_OF_JUMPS), JUMPS),
+        **dict.fromkeys(("jump", "jumping", "national hunt", "nh", "over jumps", *_PARTS_OF_JUMPS), JUMPS),
         **dict.fromkeys(("all weather", "all-weather"), ALL_WEATHER),
     }
-    parts = _PARTS_OF_JUMPS
+    begins = SORTS_OF_RACES
     plural = "codes of racing"
     label = "Only this racing"
     hint = "Races without this information come too. Flat is on turf and all-weather alike."
@@ -136,9 +159,18 @@ class RaceCodeCondition(NarrowingCondition):
     def takes_race(self, keys: Collection[str], race: Race, event: RacingEvent) -> bool:  # noqa: ARG002
         return any(_is_of(race, code) is not False for code in keys)
 
+    def meant_by(self, typed: str) -> Sequence[str]:
+        return [JUMPS] if self.is_part(typed) else super().meant_by(typed)
+
+    def is_part(self, typed: str) -> bool:
+        """As "mares' novice hurdles"."""
+        words = typed.casefold().split()
+        sorts = takewhile(lambda word: word.strip("'") in SORTS_OF_RACES, words)
+        return " ".join(words[len(list(sorts)) :]) in _PARTS_OF_JUMPS
+
     def stored(self, typed: str) -> str:
         if code := self.meant_by(typed.strip()):
-            return code
+            return code[0]
         raise ValueError(f"{typed[:40]} is no code of racing: write {FLAT}, {JUMPS} or {ALL_WEATHER}")
 
     def of_file(self, values: Sequence[Any]) -> tuple[str, ...]:

@@ -199,10 +199,10 @@ async def _plan_courses(desk: Desk, invocation: Invocation) -> tuple[list[KnownC
     known = await desk.reference.courses(LIST_S)
     if not known:
         raise desk.reference.why_none("courses")
-    # "courses in Ireland": without joining words, countries as region codes.
+    # "courses in Ireland": without joining words, countries as region codes. "UK" is also in a name.
     phrases = PhraseReader(await desk.reference.lexicon(LIST_S)).read(words_of(typed))
-    english = " ".join(one.value for one in phrases if one.kind in THINGS)
-    for words in (typed, english):
+    english = " ".join(one.value if one.kind is Kind.REGION else one.typed for one in phrases if one.kind in THINGS)
+    for words in (english, typed):
         if (words or not typed) and (found := [one for one in known if has_words(one, words)]):
             return found, words, page
     # Near misses take as long as many deliveries.

@@ -54,6 +54,9 @@ async def _plan(desk: Desk, invocation: Invocation) -> Meeting:
     if asked.course is None:
         told = "Name the course whose results and racecards are not to come here: /racing mute York."
         raise CommandError(f"{told} Abandonments still come.", lines={"What is muted": "list"})
+    if asked.off:
+        told = "A mute is of all results and racecards of a meeting, and not of one race."
+        raise CommandError(told, lines={"The meeting": asked.wanted.but(times=()).line("mute")})
     return Meeting(course=asked.course, race_date=asked.day.isoformat(), region=asked.region)
 
 

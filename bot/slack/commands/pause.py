@@ -10,7 +10,7 @@ from sqlmodel import Session
 from bot.channels import ack_request, subscriptions, watches
 from bot.errors import CommandError
 from bot.events.days import UTC_NAME, WEEKDAYS, likely_day, zone_of
-from bot.events.typed_times import read_clock, read_length
+from bot.events.typed_times import in_figures, read_clock, read_length
 from bot.operations.status_figures import FIGURES_COVER
 from bot.outbox import acknowledgements, backlog, held_queues
 from bot.outbox.channel_closing import pause_channel
@@ -48,13 +48,14 @@ _WORDS = {
 }
 _MOMENTS = Grammar(_WORDS, has_days=True)
 _ENDS = {
-    **dict.fromkeys(("today", "tonight", "day", "evening"), "24:00"),
+    **dict.fromkeys(("today", "tonight", "day", "evening", "rest of the day"), "24:00"),
     **dict.fromkeys(("night", "overnight"), "overnight"),
     **dict.fromkeys(("weekend", "week"), "monday"),
 }
 """The ends of "pause tonight", "pause for the weekend" and the like."""
 _MOMENT = ([Kind.DAY], [Kind.TIME], [Kind.DAY, Kind.TIME], [Kind.TIME, Kind.DAY])
-_HOUR = re.compile(r"(?:at )?(1[0-2]|[1-9])(?: o'?clock)?", re.ASCII | re.IGNORECASE)
+_HOUR = re.compile(r"(?:^|\bat )(1[0-2]|[1-9])(?: o'?clock)?$", re.ASCII | re.IGNORECASE)
+_ENDLESS = ("until further notice", "forever", "indefinitely")
 _EXAMPLES = "Write until 18:00, until tomorrow, until Sunday, until 22 Nov or until tomorrow 09:00."
 
 
@@ -108,6 +109,7 @@ async def _answer_resume(desk: Desk, _invocation: Invocation, committed: Resumed
 async def _plan(desk: Desk, invocation: Invocation) -> Paused:
     """The end of the pause: by a length of time, or by day and time in the person's zone, else UTC."""
     now, text = desk.clock(), " ".join(word for word in invocation.text.split() if word.lower() not in SAYING_NOTHING)
+    text = "" if text.lower() in _ENDLESS else text
     word, _, rest = text.partition(" ")
     if word.lower() not in _UNTIL:
         text = rest if word.lower() == "for" else text
@@ -146,10 +148,10 @@ def read_until(text: str, now: datetime) -> datetime:
     A past time alone means tomorrow. Raises CommandError for other words, for a past moment, beyond LONGEST_PAUSE, and
     for a time such as 2.30 without "am" or "pm".
     """
-    hour = _HOUR.fullmatch(text.strip())
     night_ends = "morning" if now.hour < _NIGHT_ENDS_H else "tomorrow morning"
-    said = {"next week": "monday", "overnight": night_ends}
-    text = f"{hour[1]}:00" if hour else said.get(text.lower(), text)
+    said = {"next week": "monday", "overnight": night_ends, "end of day": "24:00", "end of the day": "24:00"}
+    text = in_figures(text)
+    text = said.get(text.lower().removeprefix("the "), _HOUR.sub(r"\1:00", text))
     phrases = [one for one in _phrases(text, now.date()) if one.kind is not Kind.FILLER]
     times, days = ([one for one in phrases if one.kind is kind] for kind in (Kind.TIME, Kind.DAY))
     _check_moment(text, phrases)

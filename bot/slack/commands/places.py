@@ -190,7 +190,7 @@ def _unknown(wanted: LineRequest, lexicon: Lexicon, grammar: Grammar) -> Command
     words, regions = wanted.of(UNKNOWN_WORDS), wanted.of(REGIONS_FIELD)
     if error := no_region(lexicon, words):
         return error
-    if any(one.value_of(word) for word in words for one in OF_RACES):
+    if any(one.meant_by(word) for word in words for one in OF_RACES):
         narrowed = "A subscription can be to race classes, flat, jumps or aw alone."
         return CommandError(f"A day is shown with all its races. {narrowed}")
     if NOT_CHOSEN.intersection(map(str.casefold, words)):

@@ -172,6 +172,7 @@ def _said(session: Session, desk: Desk, invocation: Invocation, committed: Subsc
         is_paused=pauses.until(session, channel_id, now) is not None,
         bot_name=desk.identity.name,
         is_direct=invocation.is_direct,
+        has_others=len(there) > len(saved),
         suspended=next((row.state_reason for row in rows if row.state == SubscriptionState.SUSPENDED), None),
         waiting=message_store.waiting_in(session, channel_id) if any(one.has_hours for one in saved) else (),
     )

@@ -5,7 +5,7 @@ A new command: a line here, a file beside this file, a line in manifest.yml and 
 
 import re
 
-from bot.channels.conditions.table import VALUED
+from bot.channels.conditions.table import CHOICES, VALUED
 from bot.errors import CommandError
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely
@@ -36,34 +36,61 @@ HELP = "help"
 
 _PASTED = re.compile(r"(?:/racing(?:\s+|$))+", re.IGNORECASE)
 
+_WHAT_IS = ("what's", "whats", "what is")
+_ALSO = ("", " also", " still")
+_TOLD = ("tell", "alert", "warn", "notify", "let")
+
 _SAID = {
     **{said: f"subscribe {said}" for said in ("daily", *NOT_CHOSEN)},
-    **dict.fromkeys(("abandonments", "abandonment", "abandoned", "is"), "results abandonments"),
-    **dict.fromkeys(("any", "result", "who won"), "results"),
-    **dict.fromkeys(("card", "racecards", "declarations", "runners", "going", *NON_RUNNERS), "racecard"),
-    **dict.fromkeys(
-        ("meetings", "today's meetings", "todays meetings", "whats on", "what's on", "what is on"), "racecard"
-    ),
-    **dict.fromkeys(("what's next", "whats next", "what is next", "when is the next", "whats the next"), "next"),
-    **dict.fromkeys(("subscriptions", "my subscriptions", "our subscriptions"), "list"),
-    **dict.fromkeys(("what do we get", "what am i subscribed to", "what comes here"), "list"),
-    **dict.fromkeys(("hello", "hello there", "hi", "hi there", "help me", "thanks", "thank you"), "help"),
     **{said: f"subscribe {said}" for one in VALUED for said in (one.name, *one.called, *one.before, *one.begins)},
-    **dict.fromkeys(("quota", "how much quota is left", "how much quota"), "usage"),
-    **dict.fromkeys(("follow", "following"), "watch"),
-    **dict.fromkeys(("hold", "snooze"), "pause"),
-    **{f"{said} {until}": f"pause {until}" for said in ("stop", "mute") for until in ("for", "until")},
-    "start again": "resume",
-    **dict.fromkeys(("add", "send", "send me", "send us"), "subscribe"),
-    "silence": "mute",
-    "remove": "unsubscribe",
-    "unfollow": "unwatch",
-    "cards": "racecard",
-    "list courses": "courses",
-    "stop watching": "unwatch",
-    "unpause": "resume",
-    "watches": "watching",
-    "who was told": "trace",
+    **{
+        said.replace("NAME", name): f"unsubscribe {name}"
+        for one in CHOICES
+        for name in (one.name, *one.before[:1])
+        for said in ("NAME off", "no NAME", "turn off NAME", "stop NAME")
+    },
+    **{
+        f"{told} {whom}{know} {when}": "subscribe"
+        for told in _TOLD
+        for whom in ("me", "us")
+        for know in ("", " know")
+        for when in ("if", "when", "about")
+    },
+    **{
+        said: command
+        for command, sayings in {
+            "results abandonments": (
+                *("abandonments", "abandonment", "abandoned", "cancelled", "is", "was", "has", "anything abandoned"),
+                *(f"{what} {said}" for what in _WHAT_IS for said in ("abandoned", "off")),
+            ),
+            "results": ("any", "latest", "result", "who won", "winner"),
+            "racecard": (
+                *("card", "cards", "racecards", "declarations", "entries", "runners", "going", *NON_RUNNERS),
+                *("meetings", "today's meetings", "todays meetings", "races", "racing", "is there", "any racing"),
+                *(f"{what} on" for what in _WHAT_IS),
+            ),
+            "next": ("when is the next", "when's the next", "whats the next", *(f"{what} next" for what in _WHAT_IS)),
+            "list": (
+                *("subscriptions", "my subscriptions", "our subscriptions", "list subscriptions", "show subscriptions"),
+                *("what do we get", "what am i subscribed to", "what comes here"),
+            ),
+            "help": ("hello", "hello there", "hi", "hi there", "help me", "thanks", "thank you", "commands"),
+            "usage": ("quota", "how much quota is left", "how much quota"),
+            "watch": ("follow", "following", "track"),
+            "watching": ("watches", "my watches", "list watches", "watch list", "watchlist"),
+            "unwatch": ("unfollow", "stop watching"),
+            "pause": ("hold", "snooze"),
+            "pause for": ("stop for", "mute for"),
+            "pause until": ("stop until", "mute until"),
+            "resume": ("start again", "unpause", "continue", "end pause", "end the pause", "end a pause"),
+            "subscribe": ("add", "send", "send me", "send us", *(f"this channel{also} receives" for also in _ALSO)),
+            "unsubscribe": ("remove", "delete", "end", "unsub", "turn off", "stop sending", "stop sending us"),
+            "mute": ("silence",),
+            "courses": ("list courses",),
+            "trace": ("who was told",),
+        }.items()
+        for said in sayings
+    },
 }
 """What people say in place of a command, in the words of a command."""
 
@@ -116,7 +143,7 @@ def find_command(line: str) -> tuple[Command | None, str]:
     "pause help" is the help on pause. A pasted line may begin with /racing again, or with another slash command.
     """
     pasted = _PASTED.match(line)
-    line = (line[pasted.end() :] if pasted else line).rstrip("?! ")
+    line = (line[pasted.end() :] if pasted else line).rstrip("?!., ")
     word, text = (*_in_words_of_commands(line).split(maxsplit=1), "", "")[:2]
     name = word.lower().removeprefix("/") or HELP
     command = RACING_COMMANDS.get(name) or _TYPED_TOO.get(name)

@@ -140,7 +140,7 @@ def _ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channe
 
 def _parts(wanted: LineRequest) -> list[Phrase]:
     """The typed parts of a value, such as "hurdles" of jumps."""
-    return [one for one in wanted.phrases if one.of_field and one.typed.casefold() in BY_FIELD[one.of_field].parts]
+    return [one for one in wanted.phrases if one.of_field and BY_FIELD[one.of_field].is_part(one.typed)]
 
 
 def _lexicon(session: Session, channel_id: str) -> Lexicon:

@@ -18,7 +18,7 @@ INSTEAD_OF = ("instead", "of")
 NAMES_MAX = 10
 
 _GRAMMAR = Grammar(
-    {ME: (Kind.FLAG, ME), **dict.fromkeys(("my", "a"), (Kind.FILLER, ""))},
+    {ME: (Kind.FLAG, ME), **dict.fromkeys(("my", "our", "a"), (Kind.FILLER, ""))},
     names={word: kind for kind in WatchKind for word in (kind.value, f"{kind}s")},
 )
 
@@ -110,7 +110,7 @@ def _names(phrases: Sequence[Phrase]) -> list[tuple[WatchKind | None, str]]:
     for place, one in enumerate(phrases):
         last = typed[-1] if typed else None
         is_whole = last is None or bool(last.words and (last.is_quoted or last.is_joined))
-        is_joint = one.kind is Kind.AND and (is_whole or any(after.is_named for after in phrases[place + 1 :][:1]))
+        is_joint = one.kind is Kind.AND and (is_whole or _begins_name(phrases[place + 1 :]))
         if last and last.words and (is_joint or (one.kind is Kind.AND and last.are_several)):
             last.is_joined = True
             continue
@@ -126,6 +126,11 @@ def _names(phrases: Sequence[Phrase]) -> list[tuple[WatchKind | None, str]]:
             last.is_quoted = one.is_quoted
         typed[-1].is_joined = one.has_comma
     return [(one.kind, " ".join(one.words)) for one in typed]
+
+
+def _begins_name(phrases: Sequence[Phrase]) -> bool:
+    """As `jockey:"R Moore"` and `jockey R Moore`. A name may end in "and Jockey"."""
+    return any(one.kind is Kind.NAME and (one.is_named or phrases[1:]) for one in phrases[:1])
 
 
 def _parted(phrases: Sequence[Phrase]) -> tuple[Sequence[Phrase], Sequence[Phrase]]:

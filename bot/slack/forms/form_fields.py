@@ -67,7 +67,7 @@ def fields_of(one: Condition, chosen: FilterFields, known: PublishedChoices) -> 
     if one.menus:
         kinds = zip((_people, _groups, _channels), one.menus.items(), strict=False)
         return [made(field, label, most, one.of(chosen)) for made, (field, (label, most)) in kinds]
-    shown = ", ".join(word.removeprefix(one.typed_as) for word in one.typed(chosen))
+    shown = ", ".join(one.of(chosen))
     text = _filled({"type": "plain_text_input", "max_length": one.text_max}, "initial_value", shown)
     return [_field(one.field, one.label, text, hint=one.hint)] if len(shown) <= one.text_max else []
 
@@ -88,8 +88,10 @@ def read_field(one: Condition, form: FilledForm) -> Any:
         return one.of_file([one.stored(value) for value in form.chosen(one.field) if value in one.labels])
     if one.menus:
         return tuple(dict.fromkeys(value for field in one.menus for value in form.chosen(field)))
-    words = filter(None, map(str.strip, re.split("[,;\n]", form.text(one.field))))
-    return one.of_file([_as_stored(one, word) for word in words])
+    found: list[str] = []
+    for word in filter(None, map(str.strip, re.split("[,;\n]", form.text(one.field)))):
+        found += one.values_of(word, found[-1] if found else "") or [_as_stored(one, word)]
+    return one.of_file(found)
 
 
 def problem(one: Condition, submitted: Submitted) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from bot.channels.conditions.choices import ZONE, ChoiceCondition, DigestCondition, HourCondition
 from bot.channels.conditions.condition import EVERY_VALUE, Condition
+from bot.channels.conditions.race_conditions import SORTS_OF_RACES
 from bot.channels.conditions.table import TYPED_AS, VALUED
 from bot.channels.conditions.zones import zone_called
 from bot.events.days import is_day, parse_day
@@ -61,7 +62,10 @@ JOINING: Mapping[str, Kind] = (
     | {"only": Kind.ONLY, "just": Kind.ONLY}
     | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "please"), Kind.FILLER)
     | dict.fromkeys(("course", "region", "horse", "racing", "race", "races", "meeting", "meetings"), Kind.FILLER)
-    | dict.fromkeys(("royal", "glorious", "festival"), Kind.FILLER)
+    | dict.fromkeys(
+        ("royal", "glorious", "festival", "is", "are", "been", "about", "here", "now", "night"), Kind.FILLER
+    )
+    | dict.fromkeys(("alert", "alerts", "news", "notifications", "updates", "latest", "full"), Kind.FILLER)
 )
 
 TOPIC_WORDS: Mapping[str, Topic] = (
@@ -87,13 +91,23 @@ SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
 
 THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.TOPIC, Kind.ALL, Kind.DAY, Kind.TIME, Kind.UNKNOWN})
 
-NON_RUNNERS = ("non-runners", "nonrunners", "scratchings", "scratches", "withdrawals")
+NON_RUNNERS = ("non-runners", "non runners", "nonrunners", "scratchings", "scratches", "withdrawals")
 """Told by racecards and watches."""
 
 NOT_CHOSEN = frozenset(
     {
-        *("handicap", "handicaps", "novice", "novices", "novice races", "maiden", "maidens", "nurseries", "sellers"),
-        *("evening", "evening racing", "evening meetings", "night racing", *NON_RUNNERS),
+        *SORTS_OF_RACES,
+        *(
+            "evening",
+            "evening racing",
+            "evening meetings",
+            "night racing",
+            "going",
+            "odds",
+            "prices",
+            "tips",
+            *NON_RUNNERS,
+        ),
     }
 )
 """Words of racing by which no filter chooses."""
@@ -104,15 +118,17 @@ _CHOSEN: Mapping[str, Condition] = {said: one for one in VALUED for said in (one
 _SAID: Mapping[str, tuple[Kind, str]] = {
     "all regions": (Kind.ALL, ALL),
     **dict.fromkeys(("results in its thread", "as they come", "as it happens"), (Kind.FILLER, "")),
-    "called off": (Kind.TOPIC, Topic.ABANDONMENTS),
+    **dict.fromkeys(("called off", "is off", "are off"), (Kind.TOPIC, Topic.ABANDONMENTS)),
     "finishing order": (Kind.TOPIC, Topic.RESULTS),
 }
 _ALL_SAID = (*_CHOSEN, *_SAID, *NOT_CHOSEN, *(said for one in VALUED for said in (*one.called, *one.begins)))
-_BEGIN_SAID = frozenset(said.partition(" ")[0] for said in (*_ALL_SAID, "at"))
-_SAID_MAX = max(len(said.split()) for said in _ALL_SAID)
+_END_OF_WORD = re.compile("[ /'0-9-]")
+_BEGIN_SAID = frozenset(_END_OF_WORD.split(said)[0] for said in (*_ALL_SAID, "at"))
 
-_BEFORE_A_VALUE = frozenset(["at", "from", "after", "within", "between", "daily", "to", "in"])
-_SPAN = re.compile(r" ?(?:\b(?:to|until|till|and)\b|-) ?")
+_BEFORE_A_VALUE = frozenset(["at", "from", "after", "before", "within", "between", "daily", "to", "in"])
+_AFTER_A_COURSE = frozenset(["park", "racecourse", "downs"])
+_MARKS = re.compile(r"[/;:.=!?*_~|()\[\]<>{}]+")
+_EMOJI = re.compile(r":[\w+-]+:|[^\w]+")
 _SOME_DAY = date(2000, 1, 1)
 _IN_BRACKETS = re.compile(r"\((.+)\)")
 
@@ -181,23 +197,39 @@ class PhraseReader:
         if self.grammar.names and (named := self._kind_of_name(word)):
             return [named], start + 1
         name, rest = parted(word.text)
-        if self.grammar.has_choices and word.text.startswith("-") and word.text != "-" and not name:
-            bare = word._replace(text=word.text.removeprefix("-"))
-            (first, *others), end = self._at([bare, *words[start + 1 :]], 0, before)
-            kind = Kind.COURSE if first.kind is Kind.UNKNOWN else first.kind
-            return [replace(first, kind=kind, is_out=True), *others], start + end
         if name:
             return self._called(name.lower(), rest.strip(SINGLE_QUOTE + " ") or rest, words, start, before)
+        if self.grammar.has_choices and word.text.startswith("-") and word.text != "-":
+            bare = word._replace(text=word.text.removeprefix("-"))
+            found, end = self._at([bare, *words[start + 1 :]], 0, before)
+            return [_left_out(one) for one in found], start + end
         run = _plain_run(words, start)
-        if self.grammar.has_choices and not word.is_quoted and (found := self._said(words, start, run, before)):
-            return found
+        return self._said(words, start, run, before) or self._as_name(words, start, run, before)
+
+    def _as_name(self, words: Sequence[Word], start: int, run: int, before: Sequence[Phrase]) -> PhrasesFound:
+        """The longest name or day, else a single word."""
+        word = words[start]
         looks = [(self._exactly, run), (self._nearly, run)] if self.lexicon.has_name_from(word.text) else []
         days = [(self._moment, min(run, WORDS_OF_A_DAY))] if self.grammar.has_days else []
         for look, longest in [*looks[:1], *days, *looks[1:]]:
             for size in range(longest, 1, -1):
                 if known := look(_text(words[start : start + size])):
                     return self._one(known, words, start, start + size)
-        return self._one(self._single(word), words, start, start + 1)
+        known = self._single(word)
+        if known[0] is Kind.UNKNOWN and not word.is_quoted:
+            if before and before[-1].kind is Kind.COURSE and word.text.casefold() in _AFTER_A_COURSE:
+                known = Kind.FILLER, word.text
+            elif parts := self._parts(word):
+                return parts, start + 1
+        return self._one(known, words, start, start + 1)
+
+    def _parts(self, word: Word) -> list[Phrase]:
+        """The phrases of known words with marks between or around: "GB/IRE", "results:GB", "*York*"."""
+        texts = list(filter(None, _MARKS.split(word.text)))
+        if texts in ([], [word.text]):
+            return []
+        found = self.read([Word(one, has_comma=True) for one in texts[:-1]] + [word._replace(text=texts[-1])])
+        return [] if any(one.kind is Kind.UNKNOWN for one in found) else found
 
     def _kind_of_name(self, word: Word) -> Phrase | None:
         before, colon, first = word.text.partition(":")
@@ -241,14 +273,16 @@ class PhraseReader:
 
     def _said(self, words: Sequence[Word], start: int, run: int, before: Sequence[Phrase]) -> PhrasesFound | None:
         """A choice with its values, or words of the bot's own answers."""
+        if words[start].is_quoted or not self.grammar.has_choices:
+            return None
         first = words[start].text.casefold()
-        if first not in _BEGIN_SAID or self.lexicon.is_region(words[start].text):
+        if _END_OF_WORD.split(first)[0] not in _BEGIN_SAID or self.lexicon.is_region(words[start].text):
             return None
         if first == "at" and (hour := _of_topics(before)):
             found, end = self._values(hour, words, start, before)
             if found[0].value:
                 return found, end
-        for end in range(start + min(run, _SAID_MAX), start, -1):
+        for end in range(start + run, start, -1):
             said = _text(words[start:end]).casefold()
             if said in _SAID:
                 return _one(_SAID[said], words, start, end)
@@ -260,8 +294,9 @@ class PhraseReader:
                 return self._values(kind, words, start, before)
             if kind := _CHOSEN.get(said):
                 found, after = self._values(kind, words, end, before)
-                # "cards" alone are racecards.
-                return (found, after) if found[0].value or found[0].wrong or said not in self.grammar.own else None
+                # "cards" alone are racecards, and "no results" leaves results out.
+                is_own = said.rpartition(" ")[2] in self.grammar.own
+                return (found, after) if found[0].value or found[0].wrong or not is_own else None
         return None
 
     def _values(
@@ -280,8 +315,8 @@ class PhraseReader:
         found: list[Phrase] = []
         at, end = _past(words, start, _BEFORE_A_VALUE), start
         while at < len(words) and (value := _longest(kind, words, at, found[-1].value if found else "")):
-            right, end = value
-            found += _one((Kind.VALUE, right, kind.field), words, at, end)[0]
+            values, end = value
+            found += [one for right in values for one in _one((Kind.VALUE, right, kind.field), words, at, end)[0]]
             joint = _past(words, end, {"and", "or", "&"})
             if joint == end and not words[end - 1].has_comma:
                 break
@@ -369,7 +404,8 @@ class PhraseReader:
             return Kind.COURSE, text
         if code := self.lexicon.region_named(text):
             return Kind.REGION, code
-        return self._moment(text) or self._in_any_case(text) or (Kind.UNKNOWN, text)
+        is_said = word.is_quoted or not _EMOJI.fullmatch(text)
+        return self._moment(text) or self._in_any_case(text) or (Kind.UNKNOWN if is_said else Kind.FILLER, text)
 
     def _in_any_case(self, text: str) -> tuple[Kind, str] | None:
         if code := self.lexicon.region_in_any_case(text):
@@ -385,22 +421,23 @@ def _one(known: tuple[Any, ...], words: Sequence[Word], start: int, end: int) ->
     return [Phrase(kind, _text(words[start:end]), value, field, False, last.has_comma, is_quoted=last.is_quoted)], end
 
 
+def _left_out(one: Phrase) -> Phrase:
+    kind = Kind.COURSE if one.kind is Kind.UNKNOWN else one.kind
+    return replace(one, kind=kind, is_out=kind not in JOINING.values())
+
+
 def _of_topics(before: Sequence[Phrase]) -> Condition | None:
     """The choice of an hour after the topics: "results at 6pm"."""
     topics = {one.value for one in before if one.kind is Kind.TOPIC}
     return next((one for one in VALUED if isinstance(one, DigestCondition) and one.topic in topics), None)
 
 
-def _longest(kind: Condition, words: Sequence[Word], at: int, before: str) -> tuple[Any, int] | None:
-    """The longest value of a choice from `at`, after the value `before`, and the place after its words."""
+def _longest(kind: Condition, words: Sequence[Word], at: int, before: str) -> tuple[Sequence[Any], int] | None:
+    """The values of a choice from `at`, after the value `before`, in the longest words, and the place after."""
     for end in range(min(len(words), at + WORDS_OF_A_NAME), at, -1):
-        if any(word.has_comma for word in words[at : end - 1]):
-            continue
-        typed = _text(words[at:end])
-        apart = _SPAN.sub("-", typed.casefold())
-        for one in (typed, apart, apart.replace(" ", "")):
-            if (value := kind.value_of(one, before)) is not None:
-                return value, end
+        commas = any(word.has_comma for word in words[at : end - 1])
+        if not commas and (values := kind.values_of(_text(words[at:end]), before)):
+            return values, end
     return None
 
 

@@ -364,6 +364,7 @@ def test_meeting_of_any_code_is_told_abandoned_and_a_card_comes_for_one_race():
     ("filled", "stored", "wrong"),
     [
         ({"classes": "1, group 1; Class 1"}, {"classes": ("Class 1", "group 1")}, {"classes": "--"}),
+        ({"classes": "Group 1, 2, 4-5"}, {"classes": ("Group 1", "Group 2", "Group 4", "Group 5")}, {"classes": "--"}),
         (
             {"quiet": "22-7, 12:00-13:00"},
             {"quiet": ("22:00-07:00", "12:00-13:00"), "zone": ("Europe/Paris",)},

@@ -91,7 +91,7 @@ class Said(Subscribed):
 
     `suspended` is the reason of a suspension. `uncovered` events are not delivered to us. `overridden` parts arrive
     though left out. `lacking` are filters without abandonments in the channel. `minutes_alone`: the time to acknowledge
-    where nobody else is told. `waiting`: until when each event waits that came before.
+    where nobody else is told. `waiting`: until when each event waits that came before. `has_others`: subscriptions.
     """
 
     uncovered: Sequence[str]
@@ -104,6 +104,7 @@ class Said(Subscribed):
     lacking: Sequence[ChannelFilter] = ()
     minutes_alone: int | None = None
     waiting: Sequence[datetime] = ()
+    has_others: bool = False
 
 
 def subscribed(said: Said) -> Message:
@@ -120,11 +121,11 @@ def subscribed(said: Said) -> Message:
 
 def _first(said: Said) -> list[str]:
     what = in_markup(*said.filters)
-    receives = f"This channel receives {what}." if said.is_news else f"Nothing changed: this channel receives {what}."
+    # Overridden parts name the other subscriptions.
+    takes = f"channel {'also ' if said.has_others and not said.overridden else ''}receives {what}."
+    receives = f"This {takes}" if said.is_news else f"Nothing changed: this channel receives {what}."
     if said.is_member is False:
-        receives = (
-            f"Saved, but I am not in this channel yet: type {_invite(said)} here. Then this channel receives {what}."
-        )
+        receives = f"Saved, but I am not in this channel yet: type {_invite(said)} here. Then this {takes}"
     arriving, regions_told = [], {one.region for one in said.filters}
     for found in said.overridden:
         arriving.append(still_arrives(found, is_told=found.by.region in regions_told))
