@@ -25,7 +25,7 @@ from bot.events import event_store
 from bot.outbox import acknowledgements
 from bot.outbox.message_store import ALWAYS
 from bot.outbox.revisions import Bump, Bumps
-from bot.outbox.states import Happened, move
+from bot.outbox.states import Happened, in_order, move
 
 
 def move_channel(session: Session, old_id: str, new_id: str) -> int:
@@ -85,9 +85,12 @@ def move_person(session: Session, person_id: str, channel_id: str) -> None:
 def _rename_told(session: Session, old_id: str, new_id: str) -> None:
     """Escalations of other channels go on to the new id."""
     before, after = json.dumps(old_id), json.dumps(new_id)
-    for table, column in ((ChannelSubscriptionRow, "filter"), (Acknowledgement, "asked")):
+    for table, number, column in (
+        (ChannelSubscriptionRow, ChannelSubscriptionRow.id, "filter"),
+        (Acknowledgement, Acknowledgement.message_id, "asked"),
+    ):
         told = table_of(table).c[column]
-        named = update(table).where(told.contains(before, autoescape=True))
+        named = update(table).where(in_order(told.contains(before, autoescape=True), number=col(number)))
         session.execute(named.values({column: func.replace(told, before, after)}))
 
 
@@ -103,7 +106,8 @@ def _move_messages(session: Session, old_id: str, new_id: str) -> None:
     event_store.rename_watching(session, old_id, new_id)
     _drop_repeated_escalations(session, old_id, new_id)
     _fold_repeats(session, old_id, new_id)
-    session.execute(update(OutboxMessage).where(col(OutboxMessage.channel_id) == old_id).values(channel_id=new_id))
+    moved = update(OutboxMessage).where(in_order(col(OutboxMessage.channel_id) == old_id))
+    session.execute(moved.values(channel_id=new_id).execution_options(synchronize_session=False))
 
 
 def _fold_repeats(session: Session, old_id: str, new_id: str) -> None:

@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import ColumnElement, Table, Update, and_, bindparam, literal_column, or_, select, update
+from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col
 
 from bot.db.engine import affected, table_of
@@ -118,6 +119,9 @@ QUEUE_TRANSITIONS: Mapping[QueueEvent, Transition] = {
 }
 
 
+_NUMBER = col(OutboxMessage.id)
+
+
 def move(session: Session, happened: Happened | QueueEvent, *where: ColumnElement[bool], **written: Any) -> int:
     """Move messages or queues from a state of origin. Returns how many.
 
@@ -130,9 +134,8 @@ def move(session: Session, happened: Happened | QueueEvent, *where: ColumnElemen
     return affected(session, statement.values(state=transition.to.value, **written))
 
 
-def in_order(*where: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Messages, to be locked in the order of their numbers: two transactions never wait for each other."""
-    number = col(OutboxMessage.id)
+def in_order(*where: ColumnElement[bool], number: Mapped[Any] = _NUMBER) -> ColumnElement[bool]:
+    """Rows, to be locked in the order of their numbers: two transactions never wait for each other."""
     return number.in_(select(number).where(*where).order_by(number).with_for_update().correlate(None))
 
 

@@ -14,7 +14,7 @@ from bot.db.database_clock import database_now
 from bot.db.tables import Acknowledgement, ChannelQueue, OutboxMessage, Reason
 from bot.events.event import RacingEvent
 from bot.events.races import Race
-from bot.outbox import backlog, channel_queues, escalations, message_store
+from bot.outbox import backlog, channel_move, channel_queues, escalations, message_store
 from bot.outbox.claim_outcomes import GivenUp
 from bot.outbox.message_store import ALWAYS
 from bot.outbox.revisions import Bumps
@@ -243,29 +243,39 @@ async def test_step_of_an_escalation_makes_queues_before_it_holds_an_acknowledge
         assert escalating.result(timeout=10) == 1
 
 
+def fan_out(session, pipeline, read):
+    """An abandonment asks no longer beside an edited abandonment."""
+    pipeline.fanout.transactions.together(session, read)
+
+
+def move(session, *_):
+    channel_move.move_channel(session, "CALL", "CNEW")
+
+
+@pytest.mark.parametrize("work", [fan_out, move])
 @on_postgresql
-async def test_fanout_locks_acknowledgements_in_the_order_of_their_numbers(pipeline, engine):
-    """Also for an abandonment that asks no longer beside an edited abandonment: in the order of a press on both."""
-    await tell(await ask(pipeline), abandonment("rc_1", course="York"), abandonment("rc_2"))
+async def test_acknowledgements_are_locked_in_the_order_of_their_numbers(pipeline, engine, work):
+    """In the order of a press on both."""
+    await tell(await ask(pipeline, "CALL"), abandonment("rc_1", course="York"), abandonment("rc_2"))
     await pipeline.deliver(abandonment("rc_1", course="York", reason="fog"))
     await pipeline.deliver(meeting("rc_2"))
     read = await pipeline.database.read(lambda session: pipeline.fanout.reader.waiting(session, pipeline.clock()))
     of_number = select(Acknowledgement).order_by(col(Acknowledgement.message_id))
     with Session(engine) as press, ThreadPoolExecutor(1) as pool:
         first, second = (row.message_id for row in press.execute(of_number).scalars())
+        # A changed row moves behind the other.
+        same = col(Acknowledgement.asked) + " "
+        press.execute(update(Acknowledgement).where(col(Acknowledgement.message_id) == first).values(asked=same))
+        press.commit()
         press.execute(_acknowledgement(first).with_for_update())
-        fanning_out = pool.submit(fan_out, engine, pipeline, read)
+        working = pool.submit(_work, engine, lambda session: work(session, pipeline, read))
         try:
             await asyncio.to_thread(_wait_for_a_lock, engine)
             assert press.execute(_acknowledgement(second).with_for_update(nowait=True)).all()
         finally:
             press.rollback()
-        fanning_out.result(timeout=10)
+        working.result(timeout=10)
 
 
 def _acknowledgement(number):
     return select(Acknowledgement).where(col(Acknowledgement.message_id) == number)
-
-
-def fan_out(engine, pipeline, read):
-    _work(engine, lambda session: pipeline.fanout.transactions.together(session, read))
