@@ -8,7 +8,7 @@ from functools import cache
 from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, bindparam, exists, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Integer, Select, bindparam, exists, func, literal_column, or_, select, update
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
@@ -72,6 +72,18 @@ _EACH_REGION = _FIRST.union_all(select(_NEXT.scalar_subquery()).where(_FIRST.c.r
 _OLDEST = select(func.min(_INBOX.c.received_at)).where(_IS_NEW, _IS_DUE, _INBOX.c.region == _EACH_REGION.c.region)
 _REGIONS = select(_EACH_REGION.c.region, _OLDEST.scalar_subquery()).where(_EACH_REGION.c.region.is_not(None))
 """The regions of due deliveries, each with its first receipt: by the index, a seek for each region."""
+
+_DUE = (
+    select(_INBOX.c.received_at, _INBOX.c.id, _INBOX.c.event_key)
+    .where(_IS_NEW, _IS_DUE)
+    .order_by(_INBOX.c.received_at, _INBOX.c.id)
+    .limit(bindparam("most", type_=Integer()))
+)
+"""By receipt. Numbers do not tell the order of receipt: a commit inserts in the order of keys."""
+
+_URGENT_DUE = _DUE.where(_IS_URGENT)
+_DUE_OF_REGION = _DUE.where(_INBOX.c.region == bindparam("region"))
+_DUE_OF_EVENTS = _DUE.where(_INBOX.c.event_key.in_(bindparam("keys", expanding=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +191,7 @@ def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]
 
     A race's earlier deliveries come before its later deliveries.
     """
-    chosen = _with_earlier(session, now, limit, _due(session, now, limit, _IS_URGENT))
+    chosen = _with_earlier(session, now, limit, _due(session, now, limit, _URGENT_DUE))
     if len(chosen) < limit:
         others = _due(session, now, limit)
         if len(others) == limit:
@@ -195,7 +207,7 @@ def _with_earlier(session: Session, now: datetime, limit: int, chosen: Sequence[
         return []
     of_race: dict[str, set[_Due]] = {}
     # Each race may have as many earlier deliveries as are taken.
-    for each in [*_due(session, now, limit**2, _INBOX.c.event_key.in_(sorted(keys))), *chosen]:
+    for each in [*_due(session, now, limit**2, _DUE_OF_EVENTS, keys=sorted(keys)), *chosen]:
         of_race.setdefault(each.race, set()).add(each)
     return list(dict.fromkeys(each for one in chosen for each in sorted(of_race[one.race]) if each <= one))
 
@@ -204,13 +216,13 @@ def _in_turn(session: Session, now: datetime, limit: int) -> list[_Due]:
     """Each region in turn, so that a flooded region delays no other; a region's deliveries by receipt."""
     first = session.connection().execute(_REGIONS, _moments(now)).all()
     regions = [region for region, _ in sorted(first, key=lambda one: one[1])[:limit]]
-    queues = [_due(session, now, limit, _INBOX.c.region == region) for region in regions]
+    queues = [_due(session, now, limit, _DUE_OF_REGION, region=region) for region in regions]
     return [one for turn in zip_longest(*queues) for one in turn if one is not None][:limit]
 
 
 def results_waiting(session: Session, now: datetime, race_ids: Sequence[str], limit: int) -> list[StoredDelivery]:
     keys = sorted({f"{EventKind.RESULT_RECEIVED}:{race_id}" for race_id in race_ids})
-    return _read(session, _due(session, now, limit, _INBOX.c.event_key.in_(keys))) if keys else []
+    return _read(session, _due(session, now, limit, _DUE_OF_EVENTS, keys=keys)) if keys else []
 
 
 def receipt(delivery: StoredDelivery) -> tuple[datetime, int]:
@@ -269,16 +281,9 @@ def put_back(session: Session, inbox_ids: Sequence[int]) -> None:
     session.execute(update(InboxDelivery).where(of_these).values(state=InboxState.NEW, done_at=None))
 
 
-def _due(session: Session, now: datetime, limit: int, which: ColumnElement[bool] | None = None) -> list[_Due]:
-    """By receipt. Numbers do not tell the order of receipt: a commit inserts in the order of keys."""
-    row = _INBOX.c
-    statement = (
-        select(row.received_at, row.id, row.event_key)
-        .where(_IS_NEW, _IS_DUE, *([] if which is None else [which]))
-        .order_by(row.received_at, row.id)
-        .limit(limit)
-    )
-    return [_Due(*found) for found in session.connection().execute(statement, _moments(now))]
+def _due(session: Session, now: datetime, limit: int, which: Select[Any] = _DUE, **named: Any) -> list[_Due]:
+    values = {**_moments(now), "most": limit, **named}
+    return [_Due(*found) for found in session.connection().execute(which, values)]
 
 
 def _read(session: Session, chosen: Sequence[_Due]) -> list[StoredDelivery]:

@@ -14,10 +14,8 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
-    false,
     func,
     insert,
-    literal,
     or_,
     select,
     union,
@@ -107,17 +105,39 @@ def outcomes_near(
     session: Session, race_ids: Collection[str], meeting_ids: Collection[str], places: Collection[DayAndCourse]
 ) -> list[RacingEvent]:
     """Results and abandonments, in their latest versions. The caller compares the courses of places."""
-    row = EventVersion
-    ways = [
-        *([col(row.race_id).in_(sorted(race_ids))] if race_ids else []),
-        *(col(row.meeting_id) == meeting_id for meeting_id in padded(sorted(meeting_ids))),
-        *(is_at(session, row, place) for place in padded(sorted(places, key=str))),
-    ]
-    if not ways:
+    meetings, at_places, named = near(meeting_ids, places)
+    if not (race_ids or meetings or at_places):
         return []
-    outcomes = [_newest(select(col(row.event_key)).where(col(row.kind).in_(OUTCOMES), way)) for way in ways[:WAYS_MAX]]
-    found = [rows[-1] for rows in _by_key(session.execute(_versions_in(outcomes)).scalars()).values()]
-    return list(event_bounds.first_of((known(row)[0] for row in newest_first(found)), OUTCOMES_RACES_MAX))
+    statement = _outcomes_near(dialect_of(session), meetings, at_places, by_race=bool(race_ids))
+    rows = session.execute(statement, {"races": sorted(race_ids), **named}).scalars()
+    found = newest_first(versions[-1] for versions in _by_key(rows).values())
+    return list(event_bounds.first_of((known(row)[0] for row in found), OUTCOMES_RACES_MAX))
+
+
+@lru_cache(maxsize=256)
+def _outcomes_near(dialect: str, meetings: int, places: int, *, by_race: bool) -> Select[EventVersion]:
+    row = EventVersion
+    of_races = [col(row.race_id).in_(_many("races"))] if by_race else []
+    ways = [*of_races, *ways_near(dialect, row, meetings, places)]
+    outcomes = select(col(row.event_key)).where(col(row.kind).in_(OUTCOMES))
+    return _versions_in([_newest(outcomes.where(way)) for way in ways[:WAYS_MAX]])
+
+
+def near(meeting_ids: Iterable[str], places: Iterable[DayAndCourse]) -> tuple[int, int, dict[str, object]]:
+    """The numbers of meetings and of places for `ways_near`, and the values."""
+    meetings, words = padded(sorted(meeting_ids)), _words_of(places)
+    named = {f"meeting_{number}": meeting_id for number, meeting_id in enumerate(meetings)}
+    return len(meetings), len(words), {**named, **_named("place", words)}
+
+
+def ways_near(
+    dialect: str, row: type[EventVersion] | type[BookRace], meetings: int, places: int
+) -> list[ColumnElement[bool]]:
+    """For rows of each meeting and each place. The caller compares the courses of places."""
+    return [
+        *(col(row.meeting_id) == bindparam(f"meeting_{number}", type_=Text()) for number in range(meetings)),
+        *(_is_at(dialect, row, place) for place in _parameters("place", places)),
+    ]
 
 
 class By(StrEnum):
@@ -175,12 +195,6 @@ def padded(values: list[T]) -> list[T]:
     return values + values[-1:] * (wanted - len(values))
 
 
-def is_at(session: Session, row: type[EventVersion] | type[BookRace], place: DayAndCourse) -> ColumnElement[bool]:
-    """SQL for rows of a day that name a course of the day. The caller compares the courses."""
-    words = _words_of([place])
-    return _is_at(dialect_of(session), row, [literal(word, Text()) for word in words[0]]) if words else false()
-
-
 def _words_of(places: Iterable[DayAndCourse]) -> list[tuple[str, str, str]]:
     """The day, and two words of the course; of a course with a single word, that word twice."""
     named = ((on_day, sorted({word for word in (course.course_id, course.name) if word})) for on_day, course in places)
@@ -199,6 +213,7 @@ def _parameters(prefix: str, count: int) -> list[list[BindParameter[str]]]:
 def _is_at(
     dialect: str, row: type[EventVersion] | type[BookRace], place: Sequence[ColumnElement[str]]
 ) -> ColumnElement[bool]:
+    """For rows of a day that name a course of the day."""
     found = func.instr if dialect == "sqlite" else func.strpos
     on_day, *words = place
     return and_(col(row.race_date) == on_day, or_(*(found(col(row.data), word) > 0 for word in words)))

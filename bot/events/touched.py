@@ -5,10 +5,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, delete, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, bindparam, delete, or_, select, tuple_, update
 from sqlmodel import Session, col
 
-from bot.db.engine import insert_here
+from bot.db.engine import insert_here, table_of
 from bot.db.tables import Touched
 
 AT_ONCE = 100
@@ -46,14 +46,20 @@ def note(session: Session, what: What, names: Iterable[str]) -> None:
         session.execute(again, rows)
 
 
+_ROW = table_of(Touched).c
+_NOW, _FAR = (bindparam(name, type_=_ROW.not_before.type) for name in ("now", "far"))
+_FIRST = (
+    select(_ROW.what, _ROW.name, _ROW.attempts)
+    .where(or_(_ROW.not_before.is_(None), _ROW.not_before <= _NOW, _ROW.not_before > _FAR))
+    .order_by(_ROW.what, _ROW.name)
+    .limit(AT_ONCE)
+)
+
+
 def first(session: Session, now: datetime, far: datetime) -> list[Name]:
     """The due names. A moment beyond `far` is ignored: a clock was set back."""
-    not_before = col(Touched.not_before)
-    of_first = select(col(Touched.what), col(Touched.name), col(Touched.attempts)).order_by(
-        col(Touched.what), col(Touched.name)
-    )
-    of_first = of_first.where(or_(not_before.is_(None), not_before <= now, not_before > far)).limit(AT_ONCE)
-    return [Name(What(what), name, attempts) for what, name, attempts in session.execute(of_first)]
+    found = session.connection().execute(_FIRST, {"now": now, "far": far})
+    return [Name(What(what), name, attempts) for what, name, attempts in found]
 
 
 def take(session: Session, names: Sequence[Name]) -> list[Name]:

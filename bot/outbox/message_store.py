@@ -281,19 +281,21 @@ _IS_HELD = and_(
 )
 
 
+_SHOWN_STATE = case((_IS_HELD, literal_column(f"'{HELD_STATE}'")), else_=_WAITING_STATE).label("shown_state")
+_DUE_AT = func.coalesce(col(OutboxMessage.due_at), col(OutboxMessage.received_at))
+_UNSENT_DEPTHS = (
+    select(_SHOWN_STATE, func.count(), func.min(case((_IS_EDIT, col(OutboxMessage.wanted_at)), else_=_DUE_AT)))
+    .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
+    .where(_WAITS)
+    .group_by(_SHOWN_STATE)
+)
+_GIVEN_UP_DEPTH = select(func.count(), func.min(col(OutboxMessage.given_up_at))).where(
+    col(OutboxMessage.state) == literal_column("'dead_letter'"), col(OutboxMessage.reason) != Reason.UNSUBSCRIBED
+)
+
+
 def depths(session: Session) -> dict[str, Depth]:
     """Without dead letters that nobody wanted. The age of a message that waited for an hour counts from the hour."""
-    state = case((_IS_HELD, literal_column(f"'{HELD_STATE}'")), else_=_WAITING_STATE).label("shown_state")
-    due_at = func.coalesce(col(OutboxMessage.due_at), col(OutboxMessage.received_at))
-    unsent = (
-        select(state, func.count(), func.min(case((_IS_EDIT, col(OutboxMessage.wanted_at)), else_=due_at)))
-        .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-        .where(_WAITS)
-        .group_by(state)
-    )
-    given_up = select(func.count(), func.min(col(OutboxMessage.given_up_at))).where(
-        col(OutboxMessage.state) == literal_column("'dead_letter'"), col(OutboxMessage.reason) != Reason.UNSUBSCRIBED
-    )
-    found = {name: Depth(count, oldest_at) for name, count, oldest_at in session.connection().execute(unsent)}
-    count, oldest_at = session.connection().execute(given_up).one()
+    found = {name: Depth(count, oldest_at) for name, count, oldest_at in session.connection().execute(_UNSENT_DEPTHS)}
+    count, oldest_at = session.connection().execute(_GIVEN_UP_DEPTH).one()
     return found | {MessageState.DEAD_LETTER.value: Depth(count, oldest_at)}

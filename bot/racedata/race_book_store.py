@@ -4,9 +4,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
@@ -126,21 +126,11 @@ def find(
     places: Collection[event_store.DayAndCourse] = (),
 ) -> dict[str, Race]:
     """By id. A meeting or a place with more than PLACE_RACES_MAX races gives no race."""
-    row = BookRace
-    by_id = [col(row.race_id).in_(sorted(race_ids))] if race_ids else []
-    bounded = [
-        *(col(row.meeting_id) == meeting_id for meeting_id in event_store.padded(sorted(meeting_ids))),
-        # The caller compares the courses themselves.
-        *(event_store.is_at(session, row, place) for place in event_store.padded(sorted(places, key=str))),
-    ]
-    ways = [
-        *(_found_by(way) for way in by_id),
-        *(_found_by(way, number) for number, way in enumerate(bounded[: event_store.WAYS_MAX])),
-    ]
-    if not ways:
+    meetings, at_places, named = event_store.near(meeting_ids, places)
+    if not (race_ids or meetings or at_places):
         return {}
-    found = union_all(*ways).subquery()
-    rows = session.execute(select(row, found.c.way).join(found, found.c.race_id == col(row.race_id))).all()
+    statement = _finding(dialect_of(session), meetings, at_places, by_id=bool(race_ids))
+    rows = session.execute(statement, {"races": sorted(race_ids), **named}).all()
     counts = Counter(way for _, way in rows if way != _BY_ID)
     crowded = {way for way, count in counts.items() if count > PLACE_RACES_MAX}
     if crowded:
@@ -150,6 +140,15 @@ def find(
 
 
 _BY_ID = -1
+
+
+@lru_cache(maxsize=256)
+def _finding(dialect: str, meetings: int, places: int, *, by_id: bool) -> Select[Any]:
+    row = BookRace
+    of_races = [_found_by(col(row.race_id).in_(bindparam("races", expanding=True)))] if by_id else []
+    bounded = event_store.ways_near(dialect, row, meetings, places)[: event_store.WAYS_MAX]
+    found = union_all(*of_races, *(_found_by(way, number) for number, way in enumerate(bounded))).subquery()
+    return select(row, found.c.way).join(found, found.c.race_id == col(row.race_id))
 
 
 def _found_by(condition: ColumnElement[bool], way: int = _BY_ID) -> Select[str, int]:
