@@ -3,6 +3,7 @@
 import re
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -24,10 +25,18 @@ _UNFINISHED = re.compile(
     "^(?:pu?|f|ur?|bd?|ro|su?|ref|rr?|rtr|co|lft|dnf|dns)$"
     "|中止|^(?:落馬|pulledup|fell|fallen|unseated|broughtdown|ranout|slippedup|refused|carriedout|left|didnot|failedto|stopped|lame|hampered|rider)"
 )
-_DISQUALIFIED = re.compile("disq|dsq|^dq|dq$|^dis$|^distanc|失格")
+_DISQUALIFIED = re.compile("disq|dsq|^dq|dq$|^dis$|^distanced|失格")
 
-_WORDS = "first|second|third|fourth|fifth|sixth|runner[ -]?up|won|winner|walk(?:ed)? ?over|w[./]?o[.]?"
-_SHARED = r"=|tied|ties?|t|joint|dead[ -]?heat(?:ed)?|d\.?h\.?t?"
+_NUMERALS = (
+    ("first", "one"),
+    ("second", "two"),
+    ("third", "three"),
+    ("fourth", "four"),
+    ("fifth", "five"),
+    ("sixth", "six"),
+)
+_WORDS = "|".join(chain(*_NUMERALS, ("runner[ -]?up|won|winner|walk(?:ed)? ?over|w[./]?o[.]?",)))
+_SHARED = r"=|tied|ties?|t(?![a-z])|joint|dead[ -]?heat(?:ed)?|d\.?h\.?t?"
 _PLACE = re.compile(
     rf"(?P<before>(?:{_SHARED})[ .:-]*(?:for )?)?"
     rf"(?:(?P<place>[0-9]{{1,6}})(?:\.0+|\.|st|nd|rd|th|er|ère|e|着|º|°)?|(?P<word>{_WORDS}))"
@@ -39,7 +48,7 @@ _PLACE = re.compile(
 """A place, shared or not: "2", "=2", "T2", "dh 2", "2nd", "2nd (dead heat)", "2 of 9". Any further word is no place."""
 
 _PLACE_WORDS = {
-    **{word: place for place, word in enumerate(("first", "second", "third", "fourth", "fifth", "sixth"), 1)},
+    **{word: place for place, words in enumerate(_NUMERALS, 1) for word in words},
     "runnerup": 2,
     **dict.fromkeys(("won", "winner", "walkover", "walkedover", "wo"), 1),
 }

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from bot.events.event import EventKind
-from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fields_of, fold
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, Standing, fields_of, fold
 from bot.events.reading.off_times import read_clock
 
 MOST_PARTS, DEEPEST = 32, 5
@@ -52,6 +52,12 @@ STANDING_OF = {
 }
 NAMING_HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
 _NOT_PLACED = frozenset({"lists.non_runners", "lists.reserves"})
+
+_ORDERS = frozenset(fact for fact in NAMING_HORSES if fact.startswith("order."))
+_TELLS_ORDER = frozenset(BY_NAME).union(
+    STANDING_OF, *map(NAMES_OF.__getitem__, {*NAMING_HORSES, "state.objects", "state.result", "marks.objects"})
+)
+"""Within the object of a race, an object of another name may hold an opinion on the winner."""
 
 _NOT_THE_RACE = re.compile(
     "market|betting|odds|poll|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|history|sectional"
@@ -153,6 +159,8 @@ def _children(part: Part) -> Iterator[Part]:
     for name, value in part.fields.items():
         if isinstance(value, dict) and _may_be_about_the_race(name) and not races_by_key(value):
             fields = fields_of(value)
+            if part.is_racing and name not in _TELLS_ORDER and not _ORDERS.isdisjoint(fields.facts):
+                fields = Fields(fields, Facts({fact: fields.facts[fact] for fact in fields.facts.keys() - _ORDERS}))
             fields.standing = STANDING_OF.get(name, part.fields.standing)
             found.append(Part(_about(name, fields, part), name, part.depth + 1, fields))
     is_official = any(one.fields.standing is Standing.OFFICIAL and one.names_horses for one in found)

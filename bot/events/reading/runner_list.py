@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from bot.events.race_state import LOST_OR_VOID, RaceState, letters, state_in
@@ -56,6 +56,8 @@ _MAY_SAY_OUT = ("number", "draw", "jockey", "starting_price", "position_reason")
 _MARKS = frozenset(fact for fact in NAMES_OF if fact.startswith("marks."))
 _PLACE_NAMES = frozenset(name for fact in _PLACES for name in NAMES_OF[fact])
 _ORDER_NAMES = frozenset(name for fact in _ORDERS for name in NAMES_OF[fact])
+_MAY_BE_PLACED_ALONE = frozenset({*NAMES_OF["lists.results"], *NAMES_OF["lists.placed"]})
+_CALLED = frozenset({"horse", "number"})
 _BEGINS_ORDER = frozenset(name[:end] for name in _ORDER_NAMES for end in range(1, len(name)))
 _OF_BETS = frozenset({*NAMES_OF["marks.status"], *NAMES_OF["marks.non_runner"]})
 _OF_OBJECTS = _PLACE_NAMES.union(*map(NAMES_OF.__getitem__, _MARKS))
@@ -83,6 +85,16 @@ _SAYS_NOTHING = _PLAIN_STATUS | _NO_NAME
 
 _PLACED_ANEW = re.compile("promoted|demoted|placed", re.IGNORECASE)
 """Words beside a place after an inquiry."""
+
+_NO_HORSE = re.compile(
+    r"\b(?:tbc|tba|tbd|await(?:ing|ed)|pending|photo[ -]?finish|(?:in|en)quiry|objection|dead[ -]?heat"
+    r"|no (?:official )?(?:winner|result)|not (?:yet )?(?:known|available|official|declared|announced))\b",
+    re.IGNORECASE,
+)
+"""Words in the place of a winner."""
+
+_TOGETHER = re.compile(" ?[/&,] ?| and ")
+_DEAD_HEAT = re.compile(r" *\(?dead[ -]?heat\)?", re.IGNORECASE)
 
 _HAS_PRICE = re.compile("[1-9]|^ev", re.IGNORECASE)
 """Not "SP", "-" or "0"."""
@@ -166,25 +178,18 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
         [one for one in map(_with_inner_orders, objects) if not NAMING_HORSES.isdisjoint(one.facts)],
         _Horses(),
     )
+    field = list[_Horse]()
     for name, value, standing in _said(objects, "lists.runners"):
         for entries in _lists(value):
             is_order = any(isinstance(one, list) for one in entries) or (
                 name in NAMES_OF["lists.results"] and not any(isinstance(one, dict) for one in entries)
             )
-            horses.add(_in_groups(entries) if is_order else _read(entries), standing=standing)
+            read = _in_groups(entries) if is_order else _read(entries)
+            horses.add(read, standing=standing)
+            if name not in _MAY_BE_PLACED_ALONE:
+                field += filter(None, read)
     unread = list(_orders(objects, horses))
-    numbered = any(count(one) is not None for _, one in values_of(objects, "order.winner"))
-    for place, fact, of_name in _LEADERS:
-        for _, value, standing in _said(objects, fact, of_name):
-            refs = [
-                one
-                for one in (value if isinstance(value, list) else [value])
-                if _names_a_leader(one, fact, numbered=numbered)
-            ]
-            # "ABANDONED" in the place of the winner is a horse only if a listed horse has the name.
-            only_known = isinstance(value, str) and state_in(value) is not None
-            if not horses.add(_placed(_read(refs), place), standing=standing, only_known=only_known):
-                unread.append(value)
+    unread += _leaders(objects, horses, field if len(field) > 1 and not horses.are_placed else ())
     for fact, out in (("lists.non_runners", OUT), ("lists.reserves", RESERVED)):
         for _, value in values_of(objects, fact):
             horses.add(_read(_named_in(value)), out=out)
@@ -231,11 +236,29 @@ def _orders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
                 yield said
 
 
-def _names_a_leader(ref: Any, fact: str, *, numbered: bool) -> bool:
-    """A flag names nobody. A number under `second` may be a time, unless the winner is `numbered` too."""
+def _leaders(objects: Sequence[Fields], horses: "_Horses", field: Iterable[_Horse]) -> Iterator[Any]:
+    """Adds the horses of given places. Gives back each value that is not read.
+
+    `field`: where these horses have names, another name is no horse. So are numbers.
+    """
+    called = _CALLED.intersection(chain.from_iterable(one.said for one in field))
+    by_number = any(count(one) is not None for _, one in values_of(objects, "order.winner"))
+    for place, fact, of_name in _LEADERS:
+        for _, value, standing in _said(objects, fact, of_name):
+            refs = value if isinstance(value, list) else horses.known_in(value) or [value]
+            read = _read(one for one in refs if _names_a_leader(one, fact, by_number=by_number))
+            # "ABANDONED" in the place of the winner is a horse only if a listed horse has the name.
+            is_words = isinstance(value, str) and bool(state_in(value) or _NO_HORSE.search(value))
+            only_known = is_words or any(one and not called.isdisjoint(one.said) for one in read)
+            if not horses.add(_placed(read, place), standing=standing, only_known=only_known):
+                yield f"winner {value}" if place == "1" and isinstance(value, str) and not state_in(value) else value
+
+
+def _names_a_leader(ref: Any, fact: str, *, by_number: bool) -> bool:
+    """A flag names nobody. A number under `second` may be a time, unless the winner is told `by_number`."""
     if isinstance(ref, bool) or not isinstance(ref, str | int | dict):
         return False
-    return numbered or fact.startswith("order.winner") or isinstance(ref, dict) or not str(ref).isdecimal()
+    return by_number or fact.startswith("order.winner") or isinstance(ref, dict) or not str(ref).isdecimal()
 
 
 def _named_in(value: Any) -> list[Any]:
@@ -271,6 +294,15 @@ class _Horses:
         self._sources += 1
         found = [one is not None and self._add(one, standing, out, only_known=only_known) for one in read]
         return any(found) and (all(found) or not only_known)
+
+    @property
+    def are_placed(self) -> bool:
+        return any(horse.places for horse in self._horses)
+
+    def known_in(self, value: Any) -> list[str]:
+        """The horses of "Horse A / Horse B (dead heat)"; empty unless all are known."""
+        said = _TOGETHER.split(_DEAD_HEAT.sub("", value)) if isinstance(value, str) else []
+        return said if len(said) > 1 and all(_name_label(one) in self._by_label for one in said) else []
 
     def add_places(self, places: Sequence[Any]) -> bool:
         """False unless each horse has a place: the list beside the list of horses."""

@@ -92,9 +92,9 @@ def places(place, *positions):
 @pytest.mark.parametrize(
     ("position", "place"),
     [
-        *places(1, "1", "1.0"),
+        *places(1, "1", "1.0", "one"),
         *places(2, " 2= ", "2nd", "dh 2", "DH2", "Dead heat 2"),
-        *places(2, "2着", "Runner-up", "2º", "2 (disq. & placed 2nd)", "2nd (DHT)", "2(降)"),
+        *places(2, "2着", "Runner-up", "2º", "2 (disq. & placed 2nd)", "2nd (DHT)", "2(降)", "two"),
         *places(3, "=3", "= 3", "3=", "T3", "t-3"),
         *(("12", 12), ("0", 0)),
         *places(None, "3 (DSQ)", "DQ1", "1 or 2", None, "", "PU", "F", "=", "T", "TO 3", "-1", "DNF", "NR", "BD2", "٣"),

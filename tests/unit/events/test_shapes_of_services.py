@@ -11,7 +11,7 @@ DAY = "2026-11-20"
 AT = {"course": "York", "region": "GB", "date": DAY, "off": "13:00"}
 ROWS = [{"number": 1, "name": "A", "position": 1}, {"number": 2, "name": "B", "position": 2}]
 BARE = [{"number": 1, "name": "A"}, {"number": 2, "name": "B"}, {"number": 3, "name": "C"}]
-YORK = "York 13:00: A 1, B 2"
+YORK, ONE_B = "York 13:00: A 1, B 2", "York 13:00: B 1"
 
 
 def said(payload: object) -> list[str]:
@@ -21,7 +21,9 @@ def said(payload: object) -> list[str]:
         race = event.race
         named = f"{race.course.name} {race.off.text or race.race_date}"
         placed = [f"{one.horse} {one.position}" for one in race.runners if one.position]
-        lines.append(event.unreadable_because or f"{named}: {', '.join(placed)}".removesuffix(": "))
+        doubt = " in dispute" if race.disputed else ""
+        unread = f" could not be read: {race.unread_order}" if race.unread_order else ""
+        lines.append(event.unreadable_because or f"{named}: {', '.join(placed)}".removesuffix(": ") + doubt + unread)
     return lines
 
 
@@ -87,9 +89,28 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
     ),
     "races under a name for rows": (shape("race.abandoned", events=[{"race_id": "rc_1", **AT}]), ["York 13:00"]),
     "numbers of the placed": (shape(**AT, winner=2, second=3, third="1", runners=BARE), ["York 13:00: A 3, B 1, C 2"]),
-    "a time of the second": (shape(**AT, first="B", second=3, runners=BARE), ["York 13:00: B 1"]),
-    "number of the winner": (shape(**AT, result={"winningSaddleCloth": 2}, runners=BARE), ["York 13:00: B 1"]),
+    "a time of the second": (shape(**AT, first="B", second=3, runners=BARE), [ONE_B]),
+    "number of the winner": (shape(**AT, result={"winningSaddleCloth": 2}, runners=BARE), [ONE_B]),
     "placed horses": (shape(**AT, placedHorses=ROWS), [YORK]),
+    "winner beside no runner of the name": (
+        shape(**AT, winner="Awaiting the judge", runners=BARE),
+        ["York 13:00 could not be read: winner Awaiting the judge"],
+    ),
+    "winner of an unlisted number": (shape(**AT, winner=9, runners=BARE), ["York 13:00"]),
+    "winner of another name than the first": (
+        shape(**AT, winner="Z", runners=ROWS),
+        ["York 13:00: A 1?, B 2, Z 1? in dispute"],
+    ),
+    "winners in a text": (shape(**AT, winner="A & C (dead heat)", runners=BARE), ["York 13:00: A 1=, C 1="]),
+    "words for no winner": (
+        shape(**AT, winner="TBC - stewards enquiry"),
+        ["York 13:00 could not be read: winner TBC - stewards enquiry"],
+    ),
+    "margins beside the winner": (shape(**AT, result={"winner": "B", "distances": "1, nk"}, runners=BARE), [ONE_B]),
+    "opinions on the winner": (
+        shape(**AT, analysis={"winner": "A"}, preview={"first": "A"}, runners=BARE),
+        ["York 13:00"],
+    ),
     "course in English": (shape(**AT | {"course": None, "racecourse_en": "York"}, runners=ROWS), [YORK]),
     "Swedish": (
         shape(
