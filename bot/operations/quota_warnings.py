@@ -19,7 +19,7 @@ from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import quota_book
 from bot.racedata.client.service_errors import CircuitOpen, Unauthorized, UpgradeRequired
-from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE, Forecast, Jump, days_of
+from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE, Forecast
 from bot.racedata.month_quota import (
     PLANS,
     QuotaReading,
@@ -28,7 +28,7 @@ from bot.racedata.month_quota import (
     month_before,
     thresholds_reached,
 )
-from bot.racedata.quota_book import QuotaBook, expected_by, samples
+from bot.racedata.quota_book import Jump, QuotaBook, days_of, expected_by, samples
 from bot.settings import Settings
 
 log = get_logger(__name__)

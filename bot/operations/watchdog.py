@@ -30,6 +30,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import OUTCOMES
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Race
+from bot.events.sentences import counted
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
 from bot.operations.overdue import LONG_PAST, is_long_past, surely_began_after
@@ -327,8 +328,9 @@ def _is_day(key: str) -> bool:
 def _missing(news: ByKey, *, is_asked: bool) -> Iterator[str]:
     for key, races in news.items():
         if _is_day(key):
+            due = counted(len(races), "race")
             yield (
-                f"No result and no abandonment was delivered of {missing_name(key)}, although {_races(races)} should "
+                f"No result and no abandonment was delivered of {missing_name(key)}, although {due} should "
                 f"have been over for {HOURS} hours or more. The data service keeps a record of failed deliveries for "
                 "30 days. Check that strangers reach /webhooks/racing at PUBLIC_URL, and that the log refuses no "
                 "signature. If nothing comes on the next racing day either, the data service may have ended the "
@@ -339,8 +341,8 @@ def _missing(news: ByKey, *, is_asked: bool) -> Iterator[str]:
         of_all = list(chain.from_iterable(meetings.values()))
         named = _named(f"{missing_name(key)} {_offs(races)}" for key, races in meetings.items())
         yield (
-            f"{_races(of_all)} should have been over for {HOURS} hours or more, and neither a result nor an "
-            f"abandonment was delivered: {named}."
+            f"{counted(len(of_all), 'race')} should have been over for {HOURS} hours or more, and neither a result nor "
+            f"an abandonment was delivered: {named}."
         )
         if listed := sum(map(is_listed, of_all)):
             yield f"The data service lists an outcome for {listed} of these races, but delivered none: see /results."
@@ -350,10 +352,6 @@ def _missing(news: ByKey, *, is_asked: bool) -> Iterator[str]:
                 if is_asked
                 else "I could not ask the data service about all these races: the quota is low, or the service fails."
             )
-
-
-def _races(races: Sequence[Race]) -> str:
-    return "1 race" if len(races) == 1 else f"{len(races)} races"
 
 
 def _offs(races: Sequence[Race]) -> str:

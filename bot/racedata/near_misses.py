@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bot.channels.conditions.course_condition import COURSE_PREFIX
 from bot.errors import CommandError
+from bot.events.sentences import listed
 from bot.events.typed_text import folded
 from bot.racedata.client.records import KnownCourse
 
@@ -98,19 +99,18 @@ def likely_courses(typed: str, courses: Sequence[KnownCourse]) -> list[str]:
 
 
 def question(meant: Iterable[str]) -> str:
-    listed = " or ".join(meant)
-    return f" Did you mean {listed}?" if listed else ""
+    either = " or ".join(meant)
+    return f" Did you mean {either}?" if either else ""
 
 
 def quoted(typed: str) -> str:
     return f'"{typed}"' if len(typed) <= TYPED_MAX else f'"{typed[:TYPED_MAX]}…"'
 
 
-def named(words: Iterable[str], joint: str = "or") -> str:
+def named(words: Iterable[str]) -> str:
     each = list(dict.fromkeys(words))
     more = [f"{len(each) - NEAR_NAMES_MAX} more"] if len(each) > NEAR_NAMES_MAX else []
-    shown = [*map(quoted, each[:NEAR_NAMES_MAX]), *more]
-    return f" {joint} ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+    return listed([*map(quoted, each[:NEAR_NAMES_MAX]), *more], "or")
 
 
 def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) -> CommandError:

@@ -24,6 +24,7 @@ from bot.errors import ServiceError
 from bot.events.days import begins_at, day_before, is_outside, utc_today, widens
 from bot.events.races import Course, Race
 from bot.events.reading.race_record import read_race
+from bot.events.sentences import counted
 from bot.logs import get_logger
 from bot.racedata import quota_book, race_book_store
 from bot.racedata.client.cursor_walk import Step
@@ -186,7 +187,7 @@ class RaceBook:
     async def progress(self, region: str | None) -> str:
         walk, here = await self._walk_of(region), self._regions[region]
         read = here.pages if here.readers else 0
-        pages = f"{read} page{'' if read == 1 else 's'} so far" if read else "waiting for the data service"
+        pages = f"{counted(read, 'page')} so far" if read else "waiting for the data service"
         reached = walk.reached()
         so_far = f", and it has come to {reached}" if reached else ""
         return f"Reading the data service's list of {region or 'all regions'}: {pages}{so_far}"

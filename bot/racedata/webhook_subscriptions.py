@@ -45,9 +45,7 @@ def uncovered(session: Session, region: str | None, events: Iterable[str]) -> li
     Empty without any known subscription: the subscription may exist elsewhere, with its secret in the settings.
     """
     rows = live(session)
-    here = [row for row in rows if row.region is None or row.region == region]
-    delivered = {event for row in here for event in row.events.split(",")}
-    return [event for event in events if event not in delivered] if rows else []
+    return [event for event in events if rows and delivers_since(rows, region, event) is None]
 
 
 def delivers_since(rows: Iterable[WebhookSubscriptionRow], region: str | None, event: str) -> datetime | None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from bot.racedata.client.headers import WINDOW_S
 from bot.racedata.client.service_errors import RateLimited, ServerFault, ServiceFailure, ServiceUnreachable
 
+FAULT_BACKOFF_S, FAULT_BACKOFF_MAX_S = 0.5, 8.0
+
 
 @dataclass(frozen=True)
 class Patience:
@@ -20,8 +22,6 @@ class Patience:
     deadline_s: float
     fault_tries: int = 4
     rate_tries: int = 10
-    backoff_s: float = 0.5
-    longest_backoff_s: float = 8.0
     background: bool = True
 
 
@@ -45,7 +45,7 @@ def wait_before_next_s(
     if isinstance(error, RateLimited):
         tries, wait_s = patience.rate_tries, rate_wait_s(error)
     elif isinstance(error, ServerFault | ServiceUnreachable):
-        tries, wait_s = patience.fault_tries, max(error.retry_after_s or 0.0, _backoff_s(patience, attempt, chance))
+        tries, wait_s = patience.fault_tries, max(error.retry_after_s or 0.0, _backoff_s(attempt, chance))
     else:
         return None
     is_due = repeatable and attempt < tries and elapsed_s + wait_s <= patience.deadline_s
@@ -57,7 +57,7 @@ def rate_wait_s(error: ServiceFailure) -> float:
     return WINDOW_S if error.retry_after_s is None else max(1.0, error.retry_after_s)
 
 
-def _backoff_s(patience: Patience, attempt: int, chance: float) -> float:
+def _backoff_s(attempt: int, chance: float) -> float:
     """Half fixed and half random, so that replicas spread."""
-    whole_s = min(patience.longest_backoff_s, patience.backoff_s * 2.0 ** (attempt - 1))
+    whole_s = min(FAULT_BACKOFF_MAX_S, FAULT_BACKOFF_S * 2.0 ** (attempt - 1))
     return whole_s * (1 + chance) / 2

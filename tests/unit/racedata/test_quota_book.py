@@ -23,9 +23,8 @@ from bot.racedata.client.service_errors import (
     Unauthorized,
     UpgradeRequired,
 )
-from bot.racedata.forecast import days_of
 from bot.racedata.month_quota import Purpose, QuotaSource
-from bot.racedata.quota_book import QuotaBook
+from bot.racedata.quota_book import QuotaBook, days_of
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING, level_of

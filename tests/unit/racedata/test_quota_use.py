@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.db.tables import QuotaSample
-from bot.racedata.forecast import days_of
 from bot.racedata.month_quota import (
     TIERS,
     Counted,
@@ -26,6 +25,7 @@ from bot.racedata.month_quota import (
     thresholds_reached,
     tier_of,
 )
+from bot.racedata.quota_book import days_of
 
 moments = st.datetimes(min_value=datetime(2000, 1, 1), max_value=datetime(2090, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 
