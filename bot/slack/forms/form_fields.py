@@ -127,9 +127,10 @@ def not_shown(courses: Sequence[Course]) -> tuple[Course, ...]:
 
 
 def _typed_regions(chosen: Sequence[str]) -> Block:
-    element = {"type": "plain_text_input", "max_length": TYPED_REGIONS_MAX}
-    shown = _filled(element, "initial_value", " ".join(map(region_words, chosen)))
-    return _field(REGIONS_FIELD, "Regions", shown, hint="Codes such as GB IRE, or the word all", optional=False)
+    shown = " ".join(map(region_words, chosen))
+    element = {"type": "plain_text_input", "max_length": max(TYPED_REGIONS_MAX, len(shown))}
+    text = _filled(element, "initial_value", shown)
+    return _field(REGIONS_FIELD, "Regions", text, hint="Codes such as GB IRE, or the word all", optional=False)
 
 
 def _listed_regions(regions: Sequence[str], chosen: Sequence[str]) -> Block:

@@ -1,5 +1,6 @@
 """What messages are made of: blocks, text, times and names, whatever a stranger wrote."""
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -7,16 +8,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.events.races import OffTime
+from bot.channels.filters import ChannelFilter
+from bot.db.tables import WatchRow
+from bot.events.event import EventKind, RacingEvent, Topic
+from bot.events.races import Course, OffTime, Race
+from bot.outbox.acknowledgements import PersonsAbandonment
+from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.notices import Urgency
 from bot.slack.commands.list_commands import read_target
+from bot.slack.forms.form_fields import PublishedChoices
+from bot.slack.forms.home_view import (
+    ABANDONMENTS_MAX,
+    CHANNELS_MAX,
+    DEAD_LETTERS_MAX,
+    HomeChannel,
+    HomePage,
+    home_view,
+)
+from bot.slack.forms.subscribe_form import FormOf, saved, subscribe_form
 from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.messages.kit.blocks import actions, command_button, context, fields, header, section, weight
-from bot.slack.messages.kit.layout import lines, message, sentence
+from bot.slack.messages.kit.layout import lines, listing, message, sentence
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, code, escape, flatten, is_as_it_is, named, plain, safe, size
 from bot.slack.messages.kit.times import in_readers_zone, off_for_readers, off_text, utc_clock
-from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
+from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems, view_problems
+from tests.clock import START
 from tests.notice_levels import BEGINNINGS
 
 
@@ -246,3 +263,54 @@ def test_notice_begins_with_its_level_and_mentions_nobody_whatever_the_words(lev
 @pytest.mark.parametrize(("typed", "words"), [("<#C1|gb>", "in <#C1>"), ("U1", "by <@U1>"), ("all", "anywhere")])
 def test_audit_says_whose_it_is_by_name(typed, words):
     assert read_target(typed)[2] == words
+
+
+# Views of the longest values: https://docs.slack.dev/reference/views
+
+LONG = ["&" * 10_000, "🐎" * 10_000, "Very Long Course Name"]
+PEOPLE = tuple(f"U{number}" for number in range(40))
+LONG_FILTER = ChannelFilter(
+    region="GB",
+    topics=frozenset(Topic),
+    courses=tuple(Course(course_id=f"cr_{number}", name=LONG[number % 3]) for number in range(150)),
+    not_courses=(Course(name=LONG[0]),) * 30,
+    mentions=(*PEOPLE, "here", "S7"),
+    escalate=(*PEOPLE, "C1", "S7"),
+)
+LOST = RacingEvent(
+    key="k", kind=EventKind.RACE_ABANDONED, race=Race(course=Course(name=LONG[0]), title=LONG[1]), reason=LONG[1]
+)
+OF_REGIONS = [LONG_FILTER.model_copy(update={"region": f"R{number}"}) for number in range(9)]
+CODES = tuple(f"R{number}" for number in range(900))
+MANY = {
+    "home": home_view(
+        HomePage(
+            [HomeChannel(f"C{n}", OF_REGIONS, LONG[0], n % 2 == 1, START, 9, 9) for n in range(CHANNELS_MAX)],
+            10**9,
+            is_admin=True,
+            watches=[
+                WatchRow(id=n, channel_id="D1", kind="horse", name=LONG[n % 3], created_by="U1", created_at=START)
+                for n in range(50)
+            ],
+            abandonments=[PersonsAbandonment(LOST, "C1", None)] * ABANDONMENTS_MAX,
+            status=listing(LONG[0], LONG * 40),
+            dead_letters=[DeadLetter(n, "C1", LOST, LONG[1], START) for n in range(DEAD_LETTERS_MAX)],
+            said=LONG[1],
+            at=START,
+        )
+    ),
+    "form": subscribe_form(FormOf(channel_id="C1", editing="GB"), LONG_FILTER, PublishedChoices(CODES, courses=True)),
+    "typed form": subscribe_form(FormOf(channel_id="D1"), LONG_FILTER, PublishedChoices(None, False, CODES[:120])),
+    "saved form": saved(message("text", [header("Head"), lines([LONG[0]] * 99)]).blocks),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_view_of_the_longest_values_holds_every_limit(name):
+    view = MANY[name]
+    assert view_problems(view, view["type"]) == []
+    assert len(json.dumps(view)) < 250_000
+    for element in (block.get("element", {}) for block in view["blocks"]):
+        assert len(element.get("initial_value", "")) <= element.get("max_length", 3_000)
+        chosen = [name for name in element if name.startswith("initial_")]
+        assert all(len(element[one]) <= element.get("max_selected_items", 3_000) for one in chosen)

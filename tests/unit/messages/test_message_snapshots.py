@@ -19,7 +19,7 @@ import bot.slack.messages
 from bot.slack.commands.error_answers import explain
 from bot.slack.messages import render
 from docs.pictures.draw import FOLDER, PAGE, WIDTHS, names
-from sandbox.slack.block_rules import MESSAGE_BLOCKS, VIEW_BLOCKS, block_problems
+from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems, view_problems
 from tests.unit.messages.kept_answers import ANSWERS, VIEWS, messages_of
 from tests.unit.messages.kept_events import EVENTS
 
@@ -58,7 +58,7 @@ def test_message_is_as_kept(name):
 @pytest.mark.parametrize("name", VIEWS)
 def test_form_is_as_kept(name):
     view = VIEWS[name]()
-    assert block_problems(view["blocks"], most=VIEW_BLOCKS) == []
+    assert view_problems(view, view["type"]) == []
     check(name, {"view": view})
 
 

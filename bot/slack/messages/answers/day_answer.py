@@ -15,7 +15,7 @@ from bot.racedata.client.records import KnownCountry
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, order_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
 from bot.slack.messages.answers.outcome_words import RaceView, marked_lost
-from bot.slack.messages.kit.blocks import command_button, context, fits, section
+from bot.slack.messages.kit.blocks import command_button, context, section
 from bot.slack.messages.kit.layout import PAGE_LINE_MAX, Either, line_units, paged, unit
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, day_line, lost_part, lost_reason, race_name, reason
@@ -218,10 +218,10 @@ class MeetingView:
         return joined([self.name, joined([lost, because], ", ")])
 
     def button(self, label: str, name: str, off: str | None = None) -> Block | None:
-        """None without a course, or if the name is too long for a button. `off`: of a single race."""
+        """None without a course. `off`: of a single race."""
         region, course = self.meeting.region or self.card.region, self.meeting.course
-        button = command_button(label, day_line(name, region, self.card.day.isoformat(), course, off))
-        return button if fits(button) and course.as_typed else None
+        line = day_line(name, region, self.card.day.isoformat(), course, off)
+        return command_button(label, line) if course.as_typed else None
 
     @property
     def in_a_line(self) -> Either:

@@ -95,9 +95,9 @@ def racecard(card: Card, question: DayQuestion) -> Message:
         card,
         question,
         title=joined([card_title("Racecard", card, question.today), abandoned], ", "),
-        in_short=_summary(card, with_lost=False),
+        in_short=_summary(card),
         said=said,
-        lines=[*said, None if _is_alone(card) else _summary(card, with_lost=True)],
+        lines=[*said, None if _is_alone(card) else _summary(card)],
         units=units,
         command=command_line("racecard", card),
     )
@@ -112,8 +112,8 @@ def shows_readers_clock(card: Card) -> bool:
     )
 
 
-def _summary(card: Card, *, with_lost: bool) -> str | None:
-    """The title beside the notification text has the abandonments already."""
+def _summary(card: Card) -> str | None:
+    """The title has the abandonments already."""
     races, outcomes = [race for race, _ in card.outcomes.in_order()], list(card.outcomes.of.values())
     if card.outcomes.count(RaceOutcome.ABANDONED) == len(races):
         return None
@@ -121,8 +121,7 @@ def _summary(card: Card, *, with_lost: bool) -> str | None:
     counts = [None if is_of_one else counted(len(card.meetings), "meeting"), counted(len(races), "race")]
     if _is_alone(card):
         counts = [race_line_after_off(races[0]) if card.off else race_line(races[0])]
-    figures = in_figures(outcomes, *([] if with_lost else [RaceOutcome.ABANDONED]))
-    return joined([*counts, *figures], ", ") or None
+    return joined([*counts, *in_figures(outcomes, RaceOutcome.ABANDONED)], ", ") or None
 
 
 def _is_alone(card: Card) -> bool:

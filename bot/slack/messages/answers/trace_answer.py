@@ -94,7 +94,8 @@ def trace_answer(
     said += [*_untold(found, here), *(_delivery(one, view) for one in found.deliveries)]
     title = _named(race) or next(filter(None, map(_race_named, found.versions)), None) or name
     times = f"{title} was reported {_times(len(found.versions))}." if found.versions else f"{name}:"
-    text = sentences([without_marks(became or ""), capital(times), _in_short(found, view, limited=bool(only_channel))])
+    short = f"{capital(times)} {_in_short(found, view, limited=bool(only_channel))}"
+    text = sentences([without_marks(became or ""), short])
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
     keys = dict.fromkeys(code(one.event_key, SHOWN_KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
     small = context(limited, more, view.ids(joined(list(keys), ", ")))

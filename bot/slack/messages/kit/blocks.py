@@ -64,9 +64,9 @@ def header(text: str) -> Block:
 
 
 def section(text: str | None, button: Block | None = None) -> Block | None:
-    """None for an empty text: Slack refuses empty sections. `button`: beside the text."""
+    """None for an empty text: Slack refuses empty sections. `button`: beside the text, if its value is not too long."""
     block = {"type": "section", "text": mrkdwn(text)} if text else None
-    return block | {"accessory": button} if block and button else block
+    return block | {"accessory": button} if block and button and fits(button) else block
 
 
 def fields(named: Sequence[tuple[str, str | None]]) -> Block | None:

@@ -97,7 +97,7 @@ def fold(title: str, parts: Sequence[MessagePart]) -> Filling:
 def section_of(words: Sequence[str], button: Block | None = None) -> Block:
     """One section with the first line, and with as many further lines as fit."""
     (block,) = _line_sections(words, len(words), SECTION_MAX + 2 * TEXT_OBJECT)
-    return block | ({"accessory": button} if button else {})
+    return section(block["text"]["text"], button) or block
 
 
 def all_fit(words: Sequence[str], *beside: Block | None) -> bool:
