@@ -1,13 +1,36 @@
-"""A loop that skips the time in which nothing would happen, for tests without threads and sockets."""
+"""Loops whose time is not the machine's: no limit of seconds is met because other processes are busy."""
 
 import asyncio
 import selectors
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any, TypeVar, TypeVarTuple
 
 Done = TypeVar("Done")
 Given = TypeVarTuple("Given")
+
+
+class _Waits(selectors.DefaultSelector):
+    waited_s = 0.0
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        began_s = time.monotonic()
+        found = super().select(timeout)
+        passed_s = time.monotonic() - began_s
+        self.waited_s += passed_s if timeout is None else min(passed_s, max(0.0, timeout))
+        return found
+
+
+class PatientLoop(asyncio.SelectorEventLoop):
+    """Goes by the time of its own work and waits: not by that in which another process has the processor."""
+
+    def __init__(self) -> None:
+        self._waits = _Waits()
+        super().__init__(self._waits)
+
+    def time(self) -> float:
+        return time.thread_time() + self._waits.waited_s
 
 
 class _Selector(selectors.DefaultSelector):
@@ -24,7 +47,7 @@ class _Selector(selectors.DefaultSelector):
 
 
 class SkippingLoop(asyncio.SelectorEventLoop):
-    """Goes by the real time until `skips` is set."""
+    """Skips the time in which nothing would happen, once `skips` is set. For tests without threads and sockets."""
 
     def __init__(self) -> None:
         self._chosen = _Selector()

@@ -79,6 +79,8 @@ async def run_world(
 ) -> AsyncIterator[World]:
     """The bot between its stand-ins."""
     async with stand_ins(folder, switches, **settings) as around:
+        # Slack's three seconds are tested in `tests/integration/walk`, by a time that is not the machine's.
+        around.slack.ack_timeout_s = READY_S
         bot = Bot(own_port(), folder, around.settings)
         try:
             if start:
