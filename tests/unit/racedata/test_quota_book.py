@@ -160,12 +160,6 @@ async def test_own_count_is_the_lower_bound_where_nothing_can_be_read(book, clie
     assert (await book.read()).is_readable
 
 
-async def test_failure_of_the_service_is_raised(book, client):
-    client.answers["usage by day"] = ServerFault("account/usage", code="server_error", status=500)
-    with pytest.raises(ServerFault):
-        await book.read()
-
-
 async def test_commands_have_their_share_of_what_is_left(book, client, database, clock):
     by_day(client, ("2026-11-01", 14_000))
     await book.read()
@@ -373,18 +367,3 @@ async def test_failure_is_left_to_the_scheduler_to_tell(database, client, settin
         await QuotaCheck(QuotaBook(database, client, settings, clock), notices, database, settings, clock).run()
     job, _ = refresh_lists(ReferenceBook(database, client, clock), database, notices, clock, asyncio.Event())
     await job.run()
-
-
-async def test_countries_are_read_once_a_day_without_anybody_asking(database, client, clock):
-    client.answers = {
-        "courses": [{"course_id": "cr_1", "name": "Ascot", "region": "GB"}],
-        "reference": {"regions": ["GB"]},
-        "countries": [{"country_code": "ITY", "full_result_order": False}],
-    }
-    book, notices = ReferenceBook(database, client, clock), Notices(None, admin_notice, clock=clock)
-    job, _ = refresh_lists(book, database, notices, clock, asyncio.Event())
-    for _ in range(3):
-        await job.run()
-        clock.pass_(hours=1)
-    assert client.asked.count("countries") == 1
-    assert [one.country_code for one in await book.known_countries()] == ["ITY"]

@@ -118,13 +118,8 @@ async def test_words_are_taken_as_typed_where_no_list_comes(book, client):
     assert await book.check_course("Ascot", timeout_s=1) == Course(name="Ascot")
 
 
-async def test_callers_share_one_refresh(book, client):
-    await asyncio.gather(*(book.regions() for _ in range(5)), book.courses(), book.courses())
-    assert sorted(client.asked) == ["courses", "reference"]
-
-
-async def test_job_and_people_share_the_lists(book, client):
-    await asyncio.gather(book.keep_fresh(), book.regions(), book.countries())
+async def test_job_and_people_share_one_refresh_of_each_list(book, client):
+    await asyncio.gather(book.keep_fresh(), *(book.regions() for _ in range(5)), book.courses(), book.countries())
     assert sorted(client.asked) == ["countries", "courses", "reference"]
 
 
