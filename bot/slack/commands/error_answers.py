@@ -1,14 +1,26 @@
-"""Exceptions in words, for the person who typed the command."""
+"""Exceptions in words, for the person who typed the command, and offers after a refusal.
 
-from dataclasses import replace
+Each offered command line has passed the same check as a typed line.
+"""
 
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from bot.channels import subscriptions
 from bot.channels.conditions.event_conditions import region_named
-from bot.errors import CommandError, ServiceError, SlackError, StorageError
+from bot.channels.filters import ChannelFilter
+from bot.errors import WITHOUT_LABEL, WITHOUT_THAT, CommandError, ServiceError, SlackError, StorageError
+from bot.events.sentences import listed
 from bot.logs import get_logger
 from bot.outbox.message import Message
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.table import find_command
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words
+from bot.slack.messages.answers.filter_words import describe
 from bot.slack.messages.answers.subscription_answers import edit_button, form_button
-from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, actions, command_button
+from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, ENDING, actions, command_button
 from bot.slack.messages.kit.layout import sentence
 
 log = get_logger(__name__)
@@ -63,3 +75,90 @@ def _with_offers(error: CommandError) -> Message:
 def offered_lines(error: CommandError) -> dict[str, str]:
     """The lines that fit a button."""
     return {label: one for label, one in error.lines.items() if len(one) <= BUTTON_VALUE_MAX}
+
+
+MENDED_MAX = 2
+"""Rounds in which refused offers are replaced by the offers of the second refusal."""
+
+OFFERED_MAX = 10
+
+
+async def with_working_offers(
+    error: CommandError, desk: Desk, invocation: Invocation, line: str, within_s: float | None = None
+) -> CommandError:
+    """The refusal of a line, with only the offers whose lines pass the check and change something.
+
+    After `within_s` no further offers are tried. The refusal names offers that would leave the channel as it is.
+    """
+    trying = _Trying(desk, invocation, line, all(label == one for label, one in error.lines.items()))
+    try:
+        async with asyncio.timeout(within_s):
+            await trying.work(offered_lines(error), MENDED_MAX)
+    except TimeoutError:
+        log.warning("offers_not_all_checked", reference=invocation.reference, within_s=within_s)
+    told = error.offering(trying.found)
+    if error.asks_meaning and not (trying.found or trying.idle):
+        told.told = "I can't make sense of that, so nothing was changed. Name one thing at a time."
+    if trying.idle:
+        lines = listed([f"/racing {line}" for line in dict.fromkeys(trying.idle.values())])
+        has = f"has {listed(list(trying.idle))} already" if trying.found else f"has that already: {lines}"
+        there = await desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
+        typed = {word for line in trying.idle.values() for word in line.split()}
+        if trying.found and (narrowed := [describe(one) for one in there if one.not_courses and one.region in typed]):
+            # The region alone would hide the courses that are left out.
+            has = f"already has {listed(narrowed)}"
+        told.after = f"This channel {has}. {error.after}".strip()
+        if error.asks_meaning and not trying.found:
+            told.told = _nothing_to_change(there)
+    return told
+
+
+def _nothing_to_change(there: Iterable[ChannelFilter]) -> str:
+    whole = [region_named(one.region) for one in there if not (one.courses or one.not_courses)]
+    takes = f": this channel takes {listed(whole)} with all courses" if whole else ""
+    return f"Nothing to change{takes}."
+
+
+@dataclass(frozen=True)
+class _Trying:
+    desk: Desk
+    invocation: Invocation
+    refused: str
+    shows_lines: bool
+    found: dict[str, str] = field(default_factory=dict)
+    idle: dict[str, str] = field(default_factory=dict)
+
+    async def work(self, lines: Mapping[str, str], tries: int, before: str = "") -> None:
+        for label, line in list(lines.items())[:OFFERED_MAX]:
+            if before and label == WITHOUT_THAT and not self.shows_lines:
+                continue
+            shown = line if self.shows_lines else _label(before, label) if before else label
+            error, changes = await self._try(line)
+            if error is None and not changes:
+                self.idle[shown] = line
+            elif error is None and line not in self.found.values():
+                self.found.setdefault(shown, line)
+            elif error is not None and tries and not self._would_turn(line):
+                await self.work(offered_lines(error), tries - 1, shown)
+
+    async def _try(self, line: str) -> tuple[CommandError | None, bool]:
+        """The refusal of a line, and whether the line changes something."""
+        command, text = find_command(line)
+        if command is None:
+            return CommandError("That is no command."), True
+        try:
+            return None, await command.would_change(self.desk, replace(self.invocation, text=text))
+        except CommandError as error:
+            return error, True
+        except (ServiceError, TimeoutError):
+            # A list that can't be read now says nothing against the words.
+            return None, True
+
+    def _would_turn(self, line: str) -> bool:
+        """Whether an offer subscribes where an end was asked for. A mended line might bring another region."""
+        return self.refused.startswith(ENDING) and not line.startswith(ENDING)
+
+
+def _label(label: str, more: str) -> str:
+    is_whole = more.startswith((label, "Leave out ")) or label.startswith((WITHOUT_LABEL, "until "))
+    return more if is_whole else f"{label} {more}"

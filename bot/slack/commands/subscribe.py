@@ -19,6 +19,7 @@ from bot.deliveries import inbox
 from bot.errors import WITHOUT_THAT, CommandError, FieldsWrong
 from bot.events.days import UTC_NAME
 from bot.events.event import TOPIC_OF, Topic
+from bot.events.races import Course
 from bot.events.sentences import listed
 from bot.outbox import message_store
 from bot.outbox.channel_move import move_person
@@ -26,13 +27,15 @@ from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.racedata.day_views import recent
 from bot.slack.channel_membership import is_member
-from bot.slack.commands.channel_checks import check_escalation
+from bot.slack.commands.channel_checks import NOT_THERE, check_escalation, has_left
 from bot.slack.commands.filter_choice import FilterChoice, added_to
 from bot.slack.commands.filter_view import as_shown, overridden_in
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change
 from bot.slack.commands.places import USUAL_REGIONS
 from bot.slack.commands.subscription_changes import audited
+from bot.slack.forms.form_fields import course_value, not_shown, problem
+from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.language.grammar import ALL, NO_LISTS
 from bot.slack.language.refusals import Refusal, value_wanted
 from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
@@ -324,4 +327,53 @@ SUBSCRIBE_COMMAND = Command(
         "York`, is that course alone. Abandonments come unless you name other topics: `subscribe GB results` has none."
     ),
     group=HelpGroup.CHANNEL,
+)
+
+
+async def _plan_form(desk: Desk, invocation: Invocation) -> SubscribePlan:
+    if invocation.form is None:
+        raise CommandError("There is no form to save: /racing subscribe opens the form.")
+    form, submitted = invocation.form
+    if form.from_home and await has_left(desk, form.channel_id, invocation):
+        raise FieldsWrong({REGIONS_FIELD: NOT_THERE})
+    before = await desk.database.read(partial(_opened_with, form=form))
+    check = FilterChoice(desk)
+    named = check.instead_of_all(submitted["region"])
+    regions = named if ALL_REGIONS in named else await check.regions(named)
+    kept = before or ChannelFilter(region="", topics=frozenset())
+    values = {one.field: one.of(kept) if submitted[one.field] is None else submitted[one.field] for one in CONDITIONS}
+    for name in (COURSES_FIELD, NOT_COURSES_FIELD):
+        if submitted[name] is not None:
+            values[name] = await _chosen_courses(check, name, submitted[name], before, regions)
+    await check.arriving(values[COURSES_FIELD], values[NOT_COURSES_FIELD], regions)
+    await check.listed(values, before)
+    errors = {name: told for one in CONDITIONS for name, told in problem(one, submitted).items()}
+    errors |= {name: str(some[0]) for name, some in check.errors.items()}
+    if errors:
+        raise FieldsWrong(errors)
+    chosen = ChannelFilter.model_validate(values | {"region": ""})
+    return SubscribePlan(None, check.filters(regions, chosen), check, before)
+
+
+def _opened_with(session: Session, form: FormOf) -> ChannelFilter | None:
+    if form.editing is None:
+        return None
+    for row in subscriptions.of_channel(session, form.channel_id):
+        chosen = subscriptions.read_filter(row)
+        if row.region == form.editing and chosen.fingerprint() == form.was:
+            return chosen
+    raise FieldsWrong({REGIONS_FIELD: CHANGED})
+
+
+async def _chosen_courses(
+    check: FilterChoice, name: str, submitted: Sequence[str], before: ChannelFilter | None, regions: Sequence[str]
+) -> tuple[Course, ...]:
+    there: tuple[Course, ...] = getattr(before, name) if before else ()
+    stored = {course_value(course): course for course in there}
+    kept = tuple(stored[value] for value in submitted if value in stored)
+    return (*not_shown(there), *kept, *await check.courses(name, [v for v in submitted if v not in stored], regions))
+
+
+FORM_SUBMITTED = Command(
+    "submit", "", "A submitted form", said_of, _plan_form, apply=ask_slack, rights=may_change, store=store
 )

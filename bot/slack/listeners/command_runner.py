@@ -9,9 +9,8 @@ from slack_bolt.async_app import AsyncAck
 from bot.errors import CommandError
 from bot.logs import get_logger
 from bot.outbox.message import Message
-from bot.slack.commands.error_answers import explain, hand_on
+from bot.slack.commands.error_answers import explain, hand_on, with_working_offers
 from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation, begun, reader_of
-from bot.slack.commands.refusal_buttons import with_working_offers
 from bot.slack.commands.table import unknown_command
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
 from bot.slack.messages.kit.layout import sentence

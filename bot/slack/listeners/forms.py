@@ -12,9 +12,9 @@ from bot.channels.conditions.event_conditions import GROUPS_FIELD, REGIONS_FIELD
 from bot.errors import CommandError, FieldsWrong, SlackError
 from bot.logs import get_logger
 from bot.slack.commands.error_answers import explain
-from bot.slack.commands.form_submission import FORM_SUBMITTED
+from bot.slack.commands.form_button import course_options, group_options
 from bot.slack.commands.invocation import Invocation, team_of
-from bot.slack.commands.menu_options import course_options, group_options
+from bot.slack.commands.subscribe import FORM_SUBMITTED
 from bot.slack.forms.subscribe_form import SUBSCRIBE_FORM, channel_words, outdated, read_form, saved
 from bot.slack.listeners.command_runner import CommandRunner, Committed, not_in_time
 from bot.slack.messages.answers.filter_words import in_markup

@@ -42,11 +42,10 @@ from bot.racedata import lexicon
 from bot.racedata.client.records import KnownCourse
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.commands import subscribe
-from bot.slack.commands.form_submission import FORM_SUBMITTED
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.mute import MUTE_BUTTON
 from bot.slack.commands.pause import PAUSE_COMMAND
-from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
+from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND
 from bot.slack.commands.subscription_pages import REMOVE_BUTTON
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.forms.subscribe_form import FormOf

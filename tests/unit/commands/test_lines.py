@@ -14,7 +14,7 @@ import pytest
 
 from bot.errors import CommandError, StorageUnavailable
 from bot.slack.commands.table import find_command
-from bot.slack.commands.watch_words import read_watch_words
+from bot.slack.commands.watch import read_watch_words
 from tests.unit.commands.town import REGIONS, Town, make_desk, no_meetings, refusal, typed
 
 FILE = Path(__file__).parent / "lines.txt"

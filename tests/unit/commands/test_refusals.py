@@ -15,12 +15,11 @@ from bot.events.typed_text import typed_line
 from bot.racedata.client.records import KnownCourse
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX
-from bot.slack.commands import menu_options
 from bot.slack.commands.day_commands import RACECARD_COMMAND
-from bot.slack.commands.error_answers import explain
+from bot.slack.commands.error_answers import explain, with_working_offers
+from bot.slack.commands.form_button import course_options
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.list_commands import COURSES_COMMAND, USAGE_COMMAND
-from bot.slack.commands.refusal_buttons import with_working_offers
 from bot.slack.commands.table import RACING_COMMANDS, find_command
 from bot.slack.language.request import read
 from bot.slack.language.tokens import split
@@ -306,7 +305,7 @@ async def test_near_course_is_searched_for_beside_the_event_loop(channel, beside
         await channel.types("GB course:Goodwod")
     with pytest.raises(CommandError, match="Did you mean Goodwood"):
         await COURSES_COMMAND.say(channel.desk, typed("Goodwod"))
-    (option,) = await menu_options.course_options(channel.desk, "Goodwod")
+    (option,) = await course_options(channel.desk, "Goodwod")
     assert option["text"]["text"] == "Goodwood (GB)"
     assert len(beside.ran) == 3
 

@@ -15,10 +15,9 @@ from bot.racedata import lexicon as rows
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.reference_book import ReferenceBook
-from bot.slack.commands.form_submission import FORM_SUBMITTED
+from bot.slack.commands.error_answers import with_working_offers
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.refusal_buttons import with_working_offers
-from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
+from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND
 from bot.slack.commands.table import find_command
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.forms.form_fields import PublishedChoices
