@@ -95,9 +95,8 @@ class Choices:
 
 @dataclass(frozen=True)
 class Post:
-    """A new message. `replaces`: earlier messages, superseded and without a request once the new message is sent."""
+    """A new message."""
 
-    replaces: tuple[int, ...] = ()
     until: datetime | None = None
     in_thread: bool = False
     asked: AckRequest | None = None
@@ -154,9 +153,8 @@ def decide(
         return [*steps, *without_message]
     until = None if hurries else _until(choices, told)
     in_thread = _belongs_in_thread(news, choices, told, until)
-    replaced = told.replaced(choices)
-    post = Post(tuple(one.id for one in replaced), until, in_thread, choices.asked)
-    return [*steps, post, *(Show(one.id, asks_no_longer=choices.asked is not None) for one in replaced)]
+    shown = [Show(one.id, asks_no_longer=choices.asked is not None) for one in told.replaced(choices)]
+    return [*steps, Post(until, in_thread, choices.asked), *shown]
 
 
 class _Told:

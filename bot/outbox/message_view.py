@@ -4,7 +4,7 @@ Posts and edits are rendered from the same view, so every edit says all that is 
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
@@ -28,7 +28,7 @@ from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
 from bot.events.meeting_parts import is_part_of
-from bot.events.races import Race
+from bot.events.races import Race, Value
 from bot.events.watched import WatchedRunner
 from bot.logs import get_logger
 from bot.outbox import message_store, telling_store
@@ -42,70 +42,6 @@ from bot.racedata.lexicon import COUNTRIES, kept
 log = get_logger(__name__)
 
 StoredPost = tuple[OutboxMessage, EventVersion]
-
-
-@dataclass
-class MessageView:
-    """What the message of `post` shows.
-
-    `own`: the version the message was made for. `newest`: the newest version shown. `later`: all versions after `own`.
-    `event`: of `newest`, completed; None if unreadable.
-
-    Of an abandoned meeting: `lost` has the abandonments of its races, `settled` the ids of its races with a result, and
-    `disputed` those of races with a result and an abandonment of their own. `partly_run`: a race was run;
-    None if not looked up.
-    Of an abandoned race: `others`, the meeting's races without result and abandonment.
-    Of a race of an abandoned meeting: `in_meeting`, and `meeting_ts` once the meeting's message is sent.
-
-    `rev`: the revision shown. `is_longer`: other events are shown for the first time. `waits_for`: the message that the
-    next revision links. `mentions`: by the channel's filters. `watched`: by the channel.
-    `country`: of a result, if the country publishes no full finishing order. `previous_ts`: the earlier message that
-    this message corrects or contradicts. `superseded`: by the later message. `asked`: an abandonment that is to be
-    acknowledged.
-    """
-
-    post: OutboxMessage
-    own: EventVersion
-    newest: EventVersion
-    event: RacingEvent | None = None
-    lost: tuple[RacingEvent, ...] = ()
-    settled: frozenset[str] = frozenset()
-    partly_run: bool | None = False
-    others: tuple[Race, ...] = ()
-    disputed: frozenset[str] = frozenset()
-    in_meeting: bool = False
-    meeting_ts: str | None = None
-    rev: int = 0
-    is_longer: bool = False
-    waits_for: int | None = None
-    mentions: tuple[str, ...] = ()
-    watched: tuple[WatchedRunner, ...] = ()
-    country: KnownCountry | None = None
-    previous_ts: str | None = None
-    superseded: "Superseded | None" = None
-    later: tuple[EventVersion, ...] = ()
-    asked: "AskedInView | None" = None
-
-    @property
-    def has_overrun(self) -> bool:
-        """The event is in its plain form, and nothing is looked up."""
-        return message_store.has_overrun(self.post)
-
-    @property
-    def same(self) -> tuple[object, ...]:
-        """Equal for two messages with the same words. `meeting_ts` differs by channel."""
-        versions = (self.own.id, *(version.id for version in self.later), self.event, self.lost)
-        post = (
-            self.post.received_at,
-            self.post.due_at,
-            self.post.may_be_repeat,
-            self.in_meeting,
-            self.mentions,
-            self.watched,
-            self.superseded,
-            self.asked,
-        )
-        return (versions, post, self.settled, self.disputed, self.partly_run, self.others, self.country)
 
 
 @dataclass(frozen=True)
@@ -129,6 +65,72 @@ class Superseded:
     by: EventKind | None = None
     disagrees: bool = False
     is_posted: bool = True
+
+
+class Beside(Value):
+    """What a message says beside its event.
+
+    Of an abandoned meeting: `lost` has the abandonments of its races, `settled` the ids of its races with a result, and
+    `disputed` those of races with a result and an abandonment of their own. `partly_run`: a race was run;
+    None if not looked up.
+    Of an abandoned race: `others`, the meeting's races without result and abandonment.
+    Of a race of an abandoned meeting: `in_meeting`.
+
+    `mentions`: rung by an abandonment (bot.channels.filters). `watched`: the runners that the channel watches.
+    `country`: of a result, if the country publishes no full finishing order. `superseded`: by a later message.
+    `asked`: an abandonment that is to be acknowledged.
+    """
+
+    lost: tuple[RacingEvent, ...] = ()
+    settled: frozenset[str] = frozenset()
+    partly_run: bool | None = False
+    others: tuple[Race, ...] = ()
+    disputed: frozenset[str] = frozenset()
+    in_meeting: bool = False
+    mentions: tuple[str, ...] = ()
+    watched: tuple[WatchedRunner, ...] = ()
+    country: KnownCountry | None = None
+    superseded: Superseded | None = None
+    asked: AskedInView | None = None
+
+
+@dataclass
+class MessageView:
+    """What the message of `post` shows.
+
+    `own`: the version the message was made for. `newest`: the newest version shown. `later`: all versions after `own`.
+    `event`: of `newest`, completed; None if unreadable.
+
+    `rev`: the revision shown. `is_longer`: other events are shown for the first time. `waits_for`: the message that the
+    next revision links. `previous_ts`: the earlier message that this message corrects or contradicts. `meeting_ts`: the
+    message of the abandoned meeting, once sent.
+    """
+
+    post: OutboxMessage
+    own: EventVersion
+    newest: EventVersion
+    event: RacingEvent | None = None
+    beside: Beside = field(default_factory=Beside)
+    meeting_ts: str | None = None
+    rev: int = 0
+    is_longer: bool = False
+    waits_for: int | None = None
+    previous_ts: str | None = None
+    later: tuple[EventVersion, ...] = ()
+
+    @property
+    def has_overrun(self) -> bool:
+        """The event is in its plain form, and nothing is looked up."""
+        return message_store.has_overrun(self.post)
+
+    @property
+    def same(self) -> tuple[object, ...]:
+        """Equal for two messages with the same words. `meeting_ts` differs by channel."""
+        versions = (self.own.id, *(version.id for version in self.later), self.event)
+        return versions, self.post.received_at, self.post.due_at, self.post.may_be_repeat, self.beside
+
+    def say(self, **beside: object) -> None:
+        self.beside = self.beside.model_copy(update=beside)
 
 
 @dataclass(frozen=True)
@@ -271,14 +273,16 @@ def _view(message: OutboxMessage, own: EventVersion, shown: Sequence[ShownBeside
         own,
         max(versions, key=lambda version: version.version),
         later=tuple(after.values()),
-        partly_run=None if message_store.has_overrun(message) else False,
-        watched=event_store.watched_in(message.channel_id, [own, *after.values()]),
-        in_meeting=in_meeting,
+        beside=Beside(
+            partly_run=None if message_store.has_overrun(message) else False,
+            watched=event_store.watched_in(message.channel_id, [own, *after.values()]),
+            in_meeting=in_meeting,
+            superseded=superseded,
+        ),
         meeting_ts=meeting_ts,
         rev=rev,
         is_longer=any(message.sent_rev < one.said.rev <= rev for one in shown),
         waits_for=waits_for,
-        superseded=superseded,
         previous_ts=_previous_ts(message, own, told),
     )
 
@@ -332,8 +336,7 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
         others = day_views.open_races(session, whole(EventKind.RACE_ABANDONED), around, careful=new is None)
     for view in views:
         view.event = stored.get(view.newest.id)
-        view.lost = lost.get(view.newest.event_key, ())
-        view.others = others.get(view.newest.event_key, ())
+        view.say(lost=lost.get(view.newest.event_key, ()), others=others.get(view.newest.event_key, ()))
 
 
 def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]:
@@ -350,15 +353,18 @@ def _take_out_races_with_result(session: Session, views: Iterable[MessageView], 
         for view in views
         if view.event and view.event.kind is EventKind.MEETING_ABANDONED and not view.has_overrun
     ]
-    lost = [event for view, _ in meetings for event in view.lost]
+    lost = [event for view, _ in meetings for event in view.beside.lost]
     ids = [event.race.race_id for event in lost if event.race.race_id]
     partly_run, with_result = day_views.run_races(session, [event for _, event in meetings], ids, careful=careful)
     without_id = _results_without_id(session, lost)
     for view, event in meetings:
-        view.settled = with_result
-        view.partly_run = event.key in partly_run
-        view.disputed = with_result.intersection(race_id for one in view.lost if (race_id := one.race.race_id))
-        view.lost = tuple(one for one in view.lost if one.key not in without_id)
+        of_view = view.beside.lost
+        view.say(
+            settled=with_result,
+            partly_run=event.key in partly_run,
+            disputed=with_result.intersection(race_id for one in of_view if (race_id := one.race.race_id)),
+            lost=tuple(one for one in of_view if one.key not in without_id),
+        )
 
 
 def _results_without_id(session: Session, lost: Iterable[RacingEvent]) -> set[str]:
@@ -379,7 +385,7 @@ def _add_mentions(session: Session, views: Iterable[MessageView], new: Tells | N
     filters = new.known.mentioning if new else subscriptions.mentioning(session, channels)
     for view in abandoned:
         if view.event and view.post.channel_id in filters:
-            view.mentions = mentions(filters[view.post.channel_id], view.event)
+            view.say(mentions=mentions(filters[view.post.channel_id], view.event))
 
 
 def _add_acknowledgements(session: Session, views: Iterable[MessageView], new: Tells | None) -> None:
@@ -392,7 +398,7 @@ def _add_acknowledgements(session: Session, views: Iterable[MessageView], new: T
     )
     for row in session.execute(statement).scalars():
         view = asking[row.message_id]
-        view.asked = AskedInView(view.post.idempotency_key, row.taken_by, row.taken_at)
+        view.say(asked=AskedInView(view.post.idempotency_key, row.taken_by, row.taken_at))
 
 
 def _may_ask(post: OutboxMessage, new: Tells | None) -> bool:
@@ -405,7 +411,7 @@ def _add_countries(session: Session, views: Iterable[MessageView], new: Tells | 
     countries = (new.known.lists.countries if new else COUNTRIES.items(session)) if results else ()
     partly = {one.country_code: one for one in countries if one.full_result_order is False}
     for view in results:
-        view.country = partly.get(view.event.race.region if view.event else None)
+        view.say(country=partly.get(view.event.race.region if view.event else None))
 
 
 def _newest_event(one: MessageView, told: Mapping[int, RacingEvent]) -> RacingEvent | None:

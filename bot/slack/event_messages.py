@@ -1,6 +1,6 @@
 """The message of a post: built from an event's versions, or the notice stored with the post."""
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 
@@ -23,8 +23,6 @@ log = get_logger(__name__)
 
 MESSAGES_CACHED = 64
 """An event goes to many channels within a second."""
-
-_SHOWN_AS_THEY_ARE = MessageContext.model_fields.keys() & {one.name for one in fields(MessageView)}
 
 
 class PostRenderer:
@@ -59,7 +57,8 @@ class PostRenderer:
     def _telling(self, channel_id: str, shown: MessageView, now: datetime) -> "_Telling":
         # An edit keeps the lateness of the first post.
         made_at = max(shown.post.sent_at or now, shown.post.received_at).replace(microsecond=0)
-        later = shown.superseded.message_ts if shown.superseded else None
+        superseded = shown.beside.superseded
+        later = superseded.message_ts if superseded else None
         earlier, meeting, later = (self._link(channel_id, ts) for ts in (shown.previous_ts, shown.meeting_ts, later))
         links = earlier, meeting, later
         return _Telling(shown.own.id, shown.same, made_at, self._late_after_s, links, shown)
@@ -67,7 +66,8 @@ class PostRenderer:
     def _escalation(self, told: Escalation, now: datetime) -> Message:
         """The abandonment by present values, without the mentions, watches and button of the alert."""
         alert, channel_id = told.alert, told.alert.post.channel_id
-        message = _message(self._telling(channel_id, replace(alert, mentions=(), watched=(), asked=None), now))
+        beside = alert.beside.model_copy(update={"mentions": (), "watched": (), "asked": None})
+        message = _message(self._telling(channel_id, replace(alert, beside=beside), now))
         return escalation(told, message.text, self._link(channel_id, alert.post.message_ts))
 
     def _link(self, channel_id: str, message_ts: str | None) -> str | None:
@@ -105,12 +105,12 @@ def _message(telling: _Telling) -> Message:
         contradicts=remarks.contradicts,
         previous_link=previous_link,
         later_link=later_link,
-        card_lost=shown.in_meeting and event.kind is EventKind.RACECARD_PUBLISHED,
+        card_lost=shown.beside.in_meeting and event.kind is EventKind.RACECARD_PUBLISHED,
         meeting_link=meeting_link,
         data_as_of=event.data_as_of,
         may_be_repeat=post.may_be_repeat,
         reference=inbox.reference(shown.own.inbox_id),
-        **{name: getattr(shown, name) for name in _SHOWN_AS_THEY_ARE},
+        **dict(shown.beside),
     )
     return render(event, context)
 

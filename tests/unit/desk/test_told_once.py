@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.desk.absorb import Known, Report, SilentRepeat, absorb
-from bot.desk.decide import Choices, Live, Post, Release, Telling, Withhold, decide
+from bot.desk.decide import Choices, Live, Post, Release, Show, Telling, Withhold, decide
 from bot.desk.news import News
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
@@ -83,10 +83,10 @@ def test_channel_that_was_told_is_told_nothing_by_a_second_look(versions, desks,
 
 
 @given(VERSIONS, st.tuples(DESKS, DESKS, DESKS), st.sampled_from([None, *EventKind]))
-def test_message_replaces_messages_that_stand(versions, desks, contradicts):
+def test_message_that_is_shown_anew_stands(versions, desks, contradicts):
     for _, _, before, steps, _ in chains(versions, desks, contradicts):
         standing = {one.id for one in before if one.stands}
-        assert all(set(step.replaces) <= standing for step in steps if isinstance(step, Post))
+        assert {step.telling for step in steps if isinstance(step, Show)} <= standing
 
 
 @given(VERSIONS, st.tuples(DESKS, DESKS, DESKS))

@@ -32,7 +32,7 @@ from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.held_queues import Held
 from bot.outbox.ledger import LedgerLine, Trace, TracedDelivery, TracedVersion
 from bot.outbox.ledger import LedgerOutcome as Became
-from bot.outbox.message_view import AskedInView, MessageView
+from bot.outbox.message_view import AskedInView, Beside, MessageView
 from bot.outbox.resume import Backlog
 from bot.outbox.traffic import Sent, WaitingChannel
 from bot.racedata.client.records import KnownCountry
@@ -356,7 +356,7 @@ def escalated(channel_id: str = "C2", asked: AskedInView | None = None, *, is_re
         for where in (channel_id, "C1")
     )
     own = EventVersion(event_key="race.abandoned:rc_1", version=1, data="{}", inbox_id=1, received_at=NOON)
-    return Escalation(post, MessageView(alert, own, own, asked=asked), ("U1", "S1"), 10, is_replaced)
+    return Escalation(post, MessageView(alert, own, own, beside=Beside(asked=asked)), ("U1", "S1"), 10, is_replaced)
 
 
 ALERT = "ABANDONED: Kempton 14:30 (GB), frozen track"

@@ -47,7 +47,7 @@ def untaken_named(untaken: Untaken) -> str:
 
 def escalation(told: Escalation, alert: str, link: str | None) -> Message:
     """`alert`: the text of the abandonment's message. `link`: to the alert in its channel, if any."""
-    asked, channel_id = told.alert.asked, told.alert.post.channel_id
+    asked, channel_id = told.alert.beside.asked, told.alert.post.channel_id
     first, channel = clip(alert, ALERT_MAX), named(channel_id)
     see = f"<{link.replace('&', '&amp;')}|See the alert>" if link else f"The alert is for {channel}"
     where = see if link is None or told.post.channel_id == channel_id else f"{see} in {channel}"

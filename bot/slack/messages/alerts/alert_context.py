@@ -6,12 +6,10 @@ from pydantic import AwareDatetime
 
 from bot.db.tables import EventVersion
 from bot.events import event_store
-from bot.events.event import EventKind, RacingEvent
+from bot.events.event import EventKind
 from bot.events.facts import Changes, changes_between
-from bot.events.races import Race, Value
-from bot.events.watched import WatchedRunner
-from bot.outbox.message_view import AskedInView, Superseded
-from bot.racedata.client.records import KnownCountry
+from bot.events.races import Value
+from bot.outbox.message_view import Beside
 
 
 class Corrected(Value):
@@ -25,7 +23,7 @@ class Corrected(Value):
     order_unknown: bool = False
 
 
-class MessageContext(Value):
+class MessageContext(Beside):
     """The circumstances of a post.
 
     `received_at`: receipt of this version. `had_at`: when the data service had this version, if published. `due_at`:
@@ -33,18 +31,10 @@ class MessageContext(Value):
     later says how late the alert is. `changes`: values that differ from the posted version (bot.events.facts).
     `previous_link`: https address of the posted version. `order_unknown`: nothing tells the newer version.
     `may_be_repeat`: Slack may have this post already. `contradicts`: the contradicted event's kind.
-    `reference`: finds the delivery for admins. `mentions`: rung by an abandonment (bot.channels.filters).
-    `watched`: the runners that the channel watches.
+    `reference`: finds the delivery for admins.
 
-    For edits: `corrected` by a later version; `repeated`: an earlier version came again; `superseded` by a later
-    message; `in_meeting`: the race belongs to an abandoned meeting; `card_lost`: the racecard's meeting was abandoned.
-    For an abandoned meeting: `lost`, abandonments of single races, and `settled`, ids of races with a result;
-    `disputed`: ids of races with a result and an abandonment of their own. `partly_run`: a race of the meeting was run;
-    None if not looked up.
-    For an abandoned race: `others`, the meeting's races without result and abandonment.
-
-    `country`: set for a result from a country without a full finishing order. `asked`: an abandonment that is to be
-    acknowledged.
+    For edits: `corrected` by a later version; `repeated`: an earlier version came again; `card_lost`: the racecard's
+    meeting was abandoned.
     """
 
     received_at: AwareDatetime
@@ -59,22 +49,11 @@ class MessageContext(Value):
     contradicts: EventKind | None = None
     data_as_of: str | None = None
     reference: str | None = None
-    mentions: tuple[str, ...] = ()
-    watched: tuple[WatchedRunner, ...] = ()
     corrected: Corrected | None = None
     repeated: Corrected | None = None
-    superseded: Superseded | None = None
     later_link: str | None = None
-    in_meeting: bool = False
     card_lost: bool = False
     meeting_link: str | None = None
-    lost: tuple[RacingEvent, ...] = ()
-    settled: frozenset[str] = frozenset()
-    partly_run: bool | None = False
-    others: tuple[Race, ...] = ()
-    disputed: frozenset[str] = frozenset()
-    country: KnownCountry | None = None
-    asked: AskedInView | None = None
 
 
 def minutes_late(context: MessageContext) -> int | None:
