@@ -143,7 +143,7 @@ EVENTS_IN_CONTEXT: dict[str, tuple[RacingEvent, MessageContext]] = {
     ),
     "result_with_places_marked_abandoned": (
         RESULT.model_copy(update={"race": RACE.model_copy(update={"abandoned": True})}),
-        ON_TIME,
+        ON_TIME.model_copy(update={"asked": ASKED, "mentions": ("U7",)}),
     ),
     "result_of_another_day": (
         RESULT.model_copy(update={"race": RACE.model_copy(update={"race_date": "2026-11-19"})}),

@@ -42,6 +42,7 @@ from bot.slack.messages.kit.result_line import CHECK_PLACES
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 from tests.unit.kept_text import as_read, check
+from tests.unit.messages.kept_events import ON_TIME
 from tests.unit.messages.kept_values import all_well
 
 KEPT = Path(__file__).parent / "words.txt"
@@ -276,7 +277,7 @@ RESULT = RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED,
     ],
 )
 def test_event_has_the_buttons_that_can_carry_it(changes, labels):
-    buttons = alert_buttons(RESULT.model_copy(update=changes))
+    buttons = alert_buttons(RESULT.model_copy(update=changes), ON_TIME)
     assert buttons
     assert [one["text"]["text"] for one in buttons["elements"]] == labels
 

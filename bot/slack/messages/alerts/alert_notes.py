@@ -10,7 +10,7 @@ from bot.events.kinds import DECLARATIONS
 from bot.events.races import Race
 from bot.events.sentences import listed
 from bot.outbox.message import Block, Message
-from bot.outbox.message_view import AskedInView, Superseded
+from bot.outbox.message_view import Superseded
 from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, taken_words
 from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
@@ -69,9 +69,9 @@ def alert(
     notes += asides(context, event.race, conflict_said=conflict_said)
     text = [first, *watched, *in_text, *said, *corrected, *asides(context, event.race, in_text=True)]
     small = small_print(event, context, details_filled_in=details_filled_in)
-    parts = [lines(listed), small, alert_buttons(event, asked=context.asked)]
+    parts = [lines(listed), small, alert_buttons(event, context)]
     sections = ["\n".join(watched), *facts, joined(notes, "\n")]
-    return framed(context, title, text, sections, parts, mentions=context.mentions)
+    return framed(context, title, text, sections, parts)
 
 
 def framed(
@@ -80,16 +80,15 @@ def framed(
     text: Sequence[str | None],
     said: Sequence[str | None],
     parts: Sequence[MessagePart],
-    *,
-    mentions: Sequence[str] = (),
 ) -> Message:
     """The frame of every event's message. `text`: the notification's sentences. `said`: sections before `parts`."""
-    head = [header(title) if title else None, section(mentions_in_markup(mentions)), *map(section, said)]
-    return message(with_mentions(joined(text, ". ") + late_mark(context), mentions), [*head, *parts])
+    head = [header(title) if title else None, section(mentions_in_markup(context.mentions)), *map(section, said)]
+    return message(with_mentions(joined(text, ". ") + _late_mark(context), context.mentions), [*head, *parts])
 
 
-def alert_buttons(event: RacingEvent, *more: Block, asked: AskedInView | None = None) -> Block | None:
+def alert_buttons(event: RacingEvent, context: MessageContext, *more: Block) -> Block | None:
     """`more`: of one kind of event."""
+    asked = context.asked
     is_quieted = event.topic in QUIETED and meeting_of(event.race).is_known
     return actions(
         [
@@ -101,7 +100,7 @@ def alert_buttons(event: RacingEvent, *more: Block, asked: AskedInView | None = 
     )
 
 
-def late_mark(context: MessageContext) -> str:
+def _late_mark(context: MessageContext) -> str:
     minutes = minutes_late(context)
     return f" (alert {minutes} min late)" if minutes else ""
 

@@ -6,7 +6,7 @@ from bot.events.event import RacingEvent
 from bot.outbox.message import Message
 from bot.outbox.notices import Urgency
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, late_mark, small_print
+from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, framed, small_print
 from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.blocks import header, section
 from bot.slack.messages.kit.layout import message
@@ -48,7 +48,6 @@ def unreadable(event: RacingEvent, context: MessageContext) -> Message:
     name, because = code(event.name, EVENT_NAME_MAX), safe(event.unreadable_because)
     known_as = joined(["Admins were told. Reference", safe(context.reference), given("(event {})", name)], " ")
     line = f"A delivery could not be read. It may be an abandonment: check your other source. {known_as}"
-    text = ". ".join([line, *asides(context, in_text=True)]) + late_mark(context)
-    reason = [f"Because: {because}"] if because else []
-    said = "\n".join([f"Check your other source. {known_as}", *reason, *asides(context)])
-    return message(text, [header(HEADLINE), section(said), small_print(event, context), alert_buttons(event)])
+    said = joined([f"Check your other source. {known_as}", given("Because: {}", because), *asides(context)], "\n")
+    parts = [small_print(event, context), alert_buttons(event, context)]
+    return framed(context, HEADLINE, [line, *asides(context, in_text=True)], [said], parts)

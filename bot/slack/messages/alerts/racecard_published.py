@@ -66,17 +66,17 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         joined([*notes, *asides(context)], "\n"),
     ]
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
-    buttons = alert_buttons(event, asked=context.asked)
+    buttons = alert_buttons(event, context)
     parts: list[MessagePart] = [*races, small, buttons]
     is_beside = context.watched or (changed and not (loss or card.lost))
     if (is_beside or card.is_lost) and (button := _card_button(event)):
         # Where the card is not the news, the card is collapsed, else behind the button.
-        pressed = alert_buttons(event, button, asked=context.asked)
+        pressed = alert_buttons(event, context, button)
         parts = [Either([fold(CARD_LABEL, races)], []), small, Either([buttons], [pressed])]
         if card.is_lost:
             times = [] if context.card_lost else lost_times(event.races, event)
             parts = [lines(times), small, pressed]
-    return framed(context, None if leads else title, [*text, lost, *beside], said, parts, mentions=context.mentions)
+    return framed(context, None if leads else title, [*text, lost, *beside], said, parts)
 
 
 def _card_button(event: RacingEvent) -> Block | None:

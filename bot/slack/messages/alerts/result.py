@@ -8,7 +8,7 @@ from bot.events.event import RacingEvent
 from bot.events.facts import Change, only
 from bot.events.race_state import NOT_HELD, RaceState, state_in
 from bot.events.races import Race, is_settled_status
-from bot.outbox.message import Block, Message
+from bot.outbox.message import Message
 from bot.racedata.client.records import KnownCountry
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
 from bot.slack.messages.alerts.alert_notes import (
@@ -77,17 +77,20 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     text = [*([*watched, first] if kind == RESULT else [first, *watched]), status, abandoned_too, *beside]
     loud = f"{CORRECTED if kind == CORRECTION else CONFLICTING} {title}" if is_news else None
     said = ["\n".join(watched), joined(shown, "\n")]
-    return framed(context, loud, text, said, _runners(event, small_print(event, context)))
+    return framed(context, loud, text, said, _runners(event, context))
 
 
-def _runners(event: RacingEvent, small: Block | None) -> list[MessagePart]:
-    """Every runner and the buttons in a collapsed container; else the details, and *Full result* as a button."""
-    race, details = event.race, section(race_details(event.race))
-    pressed = alert_buttons(event, action_button(FULL_RESULT, FULL_RESULT_WORD, event.key))
+def _runners(event: RacingEvent, context: MessageContext) -> list[MessagePart]:
+    """Every runner and the buttons in a collapsed container; else the details, and *Full result* as a button.
+
+    *I have it* stands open.
+    """
+    race, details, small = event.race, section(race_details(event.race)), small_print(event, context)
+    pressed = alert_buttons(event, context, action_button(FULL_RESULT, FULL_RESULT_WORD, event.key))
     runners = in_order(race)
-    if not runners:
+    if not runners or context.asked:
         return [details, small, pressed]
-    whole = fold(FULL_RESULT, [details, lines(runner_lines(runners, race)), alert_buttons(event)])
+    whole = fold(FULL_RESULT, [details, lines(runner_lines(runners, race)), alert_buttons(event, context)])
     return [Either([whole], [details]), small, Either([], [pressed])]
 
 
