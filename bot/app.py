@@ -410,7 +410,7 @@ class Service:
         settings, database, clock, wake, ports = self.settings, self.database, self.clock, self.queued, self.ports
         repair = Repair(
             database,
-            self.racing.for_upkeep(),
+            self.racing.for_upkeep().in_one_try(),
             quota_book=self.quota,
             races=self.races,
             fanout=self.fanout,

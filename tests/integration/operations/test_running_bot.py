@@ -208,3 +208,22 @@ async def test_outcome_that_never_came_is_told_once_and_taken_back_when_the_resu
         await after(600)
         _, back = await told(bot, 2)
         assert back.startswith(f"{ALL_CLEAR}The outcomes have come after all")
+
+
+# Requests of the data service
+
+
+LISTS = ("/courses", "/reference", "/countries")
+
+
+@pytest.mark.parametrize(("job", "endpoints"), [("repair", ["/webhooks/deliveries"]), ("refresh_reference", LISTS)])
+async def test_job_asks_a_service_that_fails_once_a_run(tmp_path, job, endpoints):
+    async with run_bot(tmp_path) as bot:
+        await bot.well()
+        for endpoint in endpoints:
+            bot.racing.fail_next(endpoint, "server_error", 100)
+        bot.clock.forward(48 * 3_600)
+        before = len(bot.racing.requests)
+        await bot.service.jobs.run(next(one for one in bot.service.jobs.table if one.id == job))
+        asked = Counter(request.endpoint for request in bot.racing.requests[before:])
+        assert {endpoint: asked[endpoint] for endpoint in endpoints} == dict.fromkeys(endpoints, 1)
