@@ -25,6 +25,7 @@ from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.merge import in_common
+from bot.events.race_state import RaceState, state_in
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading.aliases import read_number, string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
@@ -333,7 +334,7 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
         name=found.named.name,
         race=race if is_explained else race.model_copy(update={"reason": None}),
         races=races,
-        reason=race.reason,
+        reason=_reason(found, race),
         races_run=_races_run(found, races) if found.named.subject is Subject.MEETING else None,
         occurred_at=_occurred_at(found),
         updated_at=_last_update(found) or as_of,
@@ -342,6 +343,13 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
         data_as_of=first_of(every, "event.data_as_of", text),
         unreadable_because=TOO_MANY if found.stands_for_many else _why_unread(found.named, race, races),
     )
+
+
+def _reason(found: _Found, race: Race) -> str | None:
+    """With the status of an abandonment that says neither that the race is lost nor when: "Reinstated"."""
+    is_other = found.named.kind in ABANDONMENTS and state_in(race.status) in {None, RaceState.VOID}
+    status = race.status if is_other and by_card_status(race.status) else None
+    return ", ".join(filter(None, (status, race.reason))) or None
 
 
 def _last_update(found: _Found) -> datetime | None:

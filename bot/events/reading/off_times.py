@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from bot.events.races import OffTime
-from bot.events.reading.fields import fields_of
+from bot.events.reading.fields import fields_of, find
 from bot.events.reading.json_values import text
 
 FIRST_YEAR, LAST_YEAR = 1900, 2100
@@ -153,8 +153,8 @@ def spread_off(value: Any) -> Iterator[Any]:
         return
     fields = fields_of(value)
     yield from fields.of("off.parts")
-    if "hour" in fields:
-        yield ":".join(str(fields.get(name, 0)).zfill(2) for name in ("hour", "minute"))
+    if "hour" in fields or "hours" in fields:
+        yield ":".join((find([fields], (name, f"{name}s"), text) or "0").zfill(2) for name in ("hour", "minute"))
 
 
 def _together(clocks: Iterable[str]) -> str | None:

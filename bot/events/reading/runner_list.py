@@ -188,8 +188,9 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
             horses.add(read, standing=standing)
             if name not in _MAY_BE_PLACED_ALONE:
                 field += filter(None, read)
-    unread = list(_orders(objects, horses))
-    unread += _leaders(objects, horses, field if len(field) > 1 and not horses.are_placed else ())
+    if len(field) > 1 and not horses.are_placed:
+        horses.called = _CALLED.intersection(chain.from_iterable(one.said for one in field))
+    unread = [*_orders(objects, horses), *_leaders(objects, horses)]
     for fact, out in (("lists.non_runners", OUT), ("lists.reserves", RESERVED)):
         for _, value in values_of(objects, fact):
             horses.add(_read(_named_in(value)), out=out)
@@ -236,12 +237,9 @@ def _orders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
                 yield said
 
 
-def _leaders(objects: Sequence[Fields], horses: "_Horses", field: Iterable[_Horse]) -> Iterator[Any]:
-    """Adds the horses of given places. Gives back each value that is not read.
-
-    `field`: where these horses have names, another name is no horse. So are numbers.
-    """
-    called = _CALLED.intersection(chain.from_iterable(one.said for one in field))
+def _leaders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
+    """Adds the horses of given places. Gives back each value that is not read."""
+    called = frozenset[str]() if horses.are_placed else horses.called
     by_number = any(count(one) is not None for _, one in values_of(objects, "order.winner"))
     for place, fact, of_name in _LEADERS:
         for _, value, standing in _said(objects, fact, of_name):
@@ -277,9 +275,14 @@ def _without_reason(said: str) -> Any:
 
 
 class _Horses:
-    """The horses of a race, collected source by source."""
+    """The horses of a race, collected source by source.
+
+    `called`: "horse" or "number", or both, where a whole field is listed so, without places. An unlisted number is then
+    no horse, and an unlisted name no winner.
+    """
 
     def __init__(self) -> None:
+        self.called = frozenset[str]()
         self._horses: list[_Horse] = []
         self._by_label: dict[str, _Horse] = {}
         self._sources = 0
@@ -318,7 +321,8 @@ class _Horses:
         same = (one for label in new.labels if (one := self._by_label.get(label)) and _may_be_same(one, new, label))
         known = next(same, None)
         if known is None:
-            if only_known or not ("horse" in new.said or "number" in new.said):
+            is_unlisted = "horse" not in new.said and "number" in self.called and not out
+            if only_known or is_unlisted or not ("horse" in new.said or "number" in new.said):
                 return False
             known = _Horse([], new.said)
             self._horses.append(known)
@@ -462,7 +466,11 @@ def _order(value: Any, *, is_order: bool) -> _Read:
         return _in_groups(value) if is_order else []
     if not isinstance(value, dict):
         return []
-    if _is_by_place(value):
+    is_by_number = _is_by_number(value)
+    if is_by_number and {*map(count, value.values())} == {*map(count, value)}:
+        # Of {"1": 3, "2": 1, "3": 2} either number may be the place.
+        return []
+    if not is_by_number and _is_by_place(value):
         of_places = ((_position_in(_key_of_place(key)), refs) for key, refs in islice(value.items(), MOST_RUNNERS))
         found = [_placed(_read(refs if isinstance(refs, list) else [refs]), place) for place, refs in of_places]
         return [one for horses in found for one in horses][:MOST_RUNNERS]
@@ -473,12 +481,29 @@ def _order(value: Any, *, is_order: bool) -> _Read:
 
 
 def _is_by_place(value: Mapping[str, Any]) -> bool:
-    """Also with horses under "PU". Not of numbers of horses with their places: {"5": 1, "2": 2, "1": 0}."""
+    """Also with horses under "PU"."""
     keys = [_key_of_place(key) for key in value]
-    places = [place for key in keys if (place := finishing_position(key))]
-    held = sorted(count(one) or 0 for one in value.values())
-    is_by_number = sorted(places) != [*range(1, len(value) + 1)] == held or "0" in map(text, value.values())
-    return bool(places) and not is_by_number and all(finishing_position(key) or _is_no_finish(key) for key in keys)
+    return any(map(finishing_position, keys)) and all(finishing_position(key) or _is_no_finish(key) for key in keys)
+
+
+def _is_by_number(value: Mapping[str, Any]) -> bool:
+    """Of numbers of horses with their places, {"5": 1, "2": 2, "1": 0}. Of {"1": 2, "2": 1} both ways are the same."""
+    said = [text(one) or "0" for one in value.values() if not isinstance(one, dict | list)]
+    places = [place for one in said if (place := finishing_position(one))]
+    others = [one for one in said if not finishing_position(one)]
+    is_number = len(said) == len(value) and None not in map(count, value)
+    is_place = _is_ranking(places) and all(one.strip("0") == "" or _is_no_finish(one) for one in others)
+    return (
+        is_number
+        and is_place
+        and any(count(value.get(one)) != count(key) for key, one in zip(value, said, strict=True))
+    )
+
+
+def _is_ranking(places: Iterable[int]) -> bool:
+    """Of 1, 2, 2, 4."""
+    ranked = sorted(places)
+    return bool(ranked) and all(place == ranked.index(place) + 1 for place in ranked)
 
 
 def _is_by_horse(value: Mapping[str, Any]) -> bool:

@@ -39,10 +39,7 @@ def key_of(payload):
         (b"event=result.received", "The body is not JSON."),
         (b'{"event": "result.received"', "The body is not JSON."),
         (b'{"race_id": ' + b"9" * 5000 + b"}", "The body is not JSON."),
-        (b"3", "The JSON is not one object."),
-        (b"NaN", "The JSON is not one object."),
-        (b"null", "The JSON is not one object."),
-        (b"[]", "The JSON is not one object."),
+        *((other, "The JSON is not one object.") for other in (b"3", b"NaN", b"null", b"[]")),
         (b'[{"event":"result.received"},3]', "The JSON is not one object."),
         (b"[" + b",".join([b'{"event":"result.received"}'] * 31) + b"]", "The body has more than 30 events."),
         (b"[" * 10_000 + b"]" * 10_000, "The JSON is nested too deeply."),
@@ -376,7 +373,9 @@ def test_abandoned_meeting_says_how_many_races_were_run(says, races_run):
         ({"reasons": ["Frost", "Fog"]}, "Frost, Fog"),
         ({"reason": {"code": "FROST", "description": "Frozen ground"}}, "Frozen ground"),
         ({"reason_code": "WATERLOGGED"}, "WATERLOGGED"),
-        ({"reason_code": "X4", "reason": "Fog"}, "Fog"),
+        ({"reason_code": "X4", "reason": "Fog", "status": "Abandoned"}, "Fog"),
+        *(({"reason": "Fog", "status": words}, f"{words}, Fog") for words in ("Reinstated", "VOID", "Moved to York")),
+        *(({"status": words}, None) for words in ("Cancelled", "Postponed", "Confirmed", "Declared")),
     ],
 )
 def test_reason_is_told_as_published(says, reason):

@@ -111,6 +111,27 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape(**AT, analysis={"winner": "A"}, preview={"first": "A"}, runners=BARE),
         ["York 13:00"],
     ),
+    "places by number": (
+        shape(**AT, positions={"3": 1, "1": 2, "2": "PU"}, runners=BARE),
+        ["York 13:00: A 2, B PU, C 1"],
+    ),
+    "places by number, two in one": (
+        shape(**AT, positions={"3": 1, "1": 1, "2": 3}, runners=BARE),
+        ["York 13:00: A 1=, B 3, C 1="],
+    ),
+    "numbers by place or places by number": (
+        shape(**AT, placings={"1": 3, "2": 1, "3": 2}, runners=BARE),
+        ["York 13:00 could not be read: 1: 3, 2: 1, 3: 2"],
+    ),
+    "the same places both ways": (shape(**AT, placings={"1": "2", "2": "1"}, runners=BARE), ["York 13:00: A 2, B 1"]),
+    "a key beyond numbers": (shape(**AT, placings={"9" * 5000: 1}), [f"York 13:00 could not be read: {'9' * 80}"]),
+    "order of unlisted numbers": (shape(**AT, result="7-8-9", runners=BARE), ["York 13:00 could not be read: 7-8-9"]),
+    "first three": (shape(**AT, first_three=[3, 1, 2], runners=BARE), ["York 13:00: A 2, B 3, C 1"]),
+    "course by an object of names": (
+        shape(**AT | {"course": {"id": 7, "names": {"en": "York"}}, "off": {"hours": 13, "minutes": 0}}, runners=ROWS),
+        [YORK],
+    ),
+    "course by a slug": (shape(**AT | {"course": {"id": 7, "slug": "York"}}, runners=ROWS), [YORK]),
     "course in English": (shape(**AT | {"course": None, "racecourse_en": "York"}, runners=ROWS), [YORK]),
     "Swedish": (
         shape(
