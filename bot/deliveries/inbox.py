@@ -1,7 +1,7 @@
 """The inbox: deliveries as received, each stored once for ever."""
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -17,7 +17,7 @@ from bot.db import generation
 from bot.db.engine import affected, dialect_of, insert_into, table_of
 from bot.db.tables import InboxDelivery, InboxState
 from bot.events import drill_mark
-from bot.events.event import EventKind, RacingEvent
+from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS
 
 FIRST_BACKOFF_S, LONGEST_BACKOFF_S, DOUBLINGS_MAX = 5.0, 600.0, 10
@@ -93,7 +93,6 @@ class Arrival:
     body_sha256: str
     body: bytes
     received_at: datetime
-    read: Callable[[], tuple[RacingEvent, ...]] | None = None
     region: str = ""
     request: str | None = None
     """The reference of the request that brought the delivery."""
@@ -101,15 +100,12 @@ class Arrival:
 
 @dataclass(frozen=True)
 class StoredDelivery:
-    """`read` gives the events of a body that is parsed already."""
-
     inbox_id: int
     event_key: str
     event_name: str | None
     body: bytes
     received_at: datetime
     attempts: int
-    read: Callable[[], tuple[RacingEvent, ...]] | None = None
 
 
 class _Due(NamedTuple):
@@ -146,13 +142,7 @@ def reference(inbox_id: int) -> str:
 
 def stored(arrival: Arrival, inbox_id: int) -> StoredDelivery:
     return StoredDelivery(
-        inbox_id,
-        arrival.event_key,
-        arrival.event_name,
-        arrival.body,
-        arrival.received_at,
-        attempts=0,
-        read=arrival.read,
+        inbox_id, arrival.event_key, arrival.event_name, arrival.body, arrival.received_at, attempts=0
     )
 
 

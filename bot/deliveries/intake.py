@@ -13,7 +13,7 @@ from bot.db.named_values import Mark
 from bot.deliveries import inbox
 from bot.deliveries.inbox import Arrival, StoredDelivery
 from bot.deliveries.journal import BYTES_AT_ONCE, Journal, JournalPlace, Letter
-from bot.deliveries.payload import Payload, unreadable_key
+from bot.deliveries.payload import payload_of, unreadable_key
 from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.wakeup import rest
@@ -27,7 +27,7 @@ LETTERS_PER_COMMIT = 50
 """Fan-out waits for the transaction."""
 
 LONG_BODY_BYTES = 32_768
-"""From here on a thread reads the body, and what was read is not kept for fan-out."""
+"""From here on a thread reads the body."""
 
 LETTERS_GAP_S = 0.015
 """After a commit, so that close deliveries share the next commit. A lone delivery does not wait."""
@@ -131,12 +131,11 @@ def place_in(session: Session) -> JournalPlace | None:
 
 
 def _arrival(letter: Letter) -> Arrival:
-    payload = Payload(letter.body)
+    payload = payload_of(letter.body)
     try:
         (key, name), region = payload.identity, payload.region
     except Exception:
         # A bug of ours: fan-out tries again, and tells the event in plain form at last.
         log.exception("delivery_not_read", request=letter.reference)
         key, name, region = unreadable_key(letter.body), None, ""
-    events = None if len(letter.body) > LONG_BODY_BYTES else lambda: payload.events
-    return Arrival(key, name, letter.sha256, letter.body, letter.received_at, events, region, letter.reference)
+    return Arrival(key, name, letter.sha256, letter.body, letter.received_at, region, letter.reference)

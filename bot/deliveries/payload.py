@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import chain
 from typing import Any, NamedTuple
@@ -90,6 +90,9 @@ NOWHERE = Race()
 _NAMING = ("race_id", "meeting_id", "course", "off", "title", "number", "race_date", "runners")
 
 LARGEST_SEQUENCE = 2**63 - 1
+
+KEPT_PAYLOADS, KEPT_MAX_BYTES = 50, 16_384
+"""Of the payloads that were read last. In memory a payload takes 15 times its bytes."""
 
 
 class EventIdentity(NamedTuple):
@@ -180,8 +183,9 @@ class Payload:
         Of an unreadable payload `kind` is None, and `unreadable_because` gives the reason.
         """
         if self._drill_id is not None:
-            key = self.identity.key
-            return (RacingEvent(key=key, name=drill_mark.DRILL_EVENT, drill=Drill(drill_id=self._drill_id)),)
+            # Not by `identity`, which asks for `events`: Python 3.11 locks a cached property for all payloads.
+            key, drill = drill_mark.key_of(self._drill_id), Drill(drill_id=self._drill_id)
+            return (RacingEvent(key=key, name=drill_mark.DRILL_EVENT, drill=drill),)
         found = self._found
         if isinstance(found, NotAnObject):
             return (RacingEvent(key=unreadable_key(self._body), unreadable_because=str(found)),)
@@ -206,8 +210,16 @@ class Payload:
         return found if len(found) == 1 else [replace(one, number=number) for number, one in enumerate(found)]
 
 
+_kept_payload = lru_cache(KEPT_PAYLOADS)(Payload)
+
+
+def payload_of(body: bytes) -> Payload:
+    """The intake asks for the key, and fan-out soon for the events: a short body is read once."""
+    return _kept_payload(body) if len(body) <= KEPT_MAX_BYTES else Payload(body)
+
+
 def read_events(body: bytes) -> tuple[RacingEvent, ...]:
-    return Payload(body).events
+    return payload_of(body).events
 
 
 def read_payload(body: bytes) -> RacingEvent:

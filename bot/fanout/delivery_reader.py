@@ -64,7 +64,7 @@ class DeliveryReader:
     def read(self, delivery: StoredDelivery) -> list[ReadDelivery]:
         """Each event of the delivery."""
         try:
-            events = delivery.read() if delivery.read else self._read_events(delivery.body)
+            events = self._read_events(delivery.body)
         except Exception as error:
             if delivery.attempts < READ_ATTEMPTS:
                 return [(delivery, error)]
