@@ -71,6 +71,11 @@ def flag(value: Any) -> bool | None:
     return _flag_word(value) not in _NO_FLAG
 
 
+def is_yes(value: Any) -> bool:
+    """True for a flag that says yes, False for a winner's name or a moment."""
+    return _flag_word(value) in _YES
+
+
 def is_no(value: Any) -> bool:
     """True for a flag that says no, False for an unknown flag."""
     return _flag_word(value) in _NO
@@ -80,6 +85,7 @@ def _flag_word(value: Any) -> str:
     return str(value).strip()[:LONGEST_NAME].casefold()
 
 
+_YES = frozenset({"true", "yes", "y", "1", "1.0"})
 _NO = frozenset({"false", "no", "n", "0", "0.0", "not"})
 _NO_FLAG = _NO | {"none", "null", "nil", "na", "n/a", "-", "unknown", ""}
 

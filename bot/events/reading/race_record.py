@@ -15,7 +15,7 @@ from bot.events.races import PROVISIONAL, Course, OffTime, Race
 from bot.events.reading import aliases
 from bot.events.reading.aliases import Field
 from bot.events.reading.fields import Fields, fields_of, find, first_of, values_of
-from bot.events.reading.json_values import flag, identifier, text
+from bot.events.reading.json_values import flag, identifier, is_no, is_yes, text
 from bot.events.reading.off_times import (
     off_by_standing,
     published_date,
@@ -198,6 +198,10 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     flags = {state: [_flag(value) for _, value in values_of(own, f"state.{state}")] for state in _FLAGS}
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
+    early = (is_yes(value) for _, value in values_of(own, "state.provisional"))
+    if placings.has_places and (any(early) or any(is_no(value) for _, value in values_of(own, "state.official"))):
+        told |= {RaceState.PROVISIONAL}
+        states.setdefault(RaceState.PROVISIONAL, PROVISIONAL)
     for state in (RaceState.VOID, RaceState.POSTPONED):
         if state in told:
             is_lost = True if state in NOT_RUN else None
@@ -234,8 +238,7 @@ def _is_lost_by_more(sources: Sources) -> bool:
 
 
 def _says_lost(value: Any) -> bool:
-    is_flag = not isinstance(value, str) or value.strip().casefold() in {"true", "yes", "y", "1"}
-    return flag(value) is True if is_flag else state_in(value) in NOT_RUN
+    return flag(value) is True if not isinstance(value, str) or is_yes(value) else state_in(value) in NOT_RUN
 
 
 def _spread(values: Iterable[Any]) -> Iterator[Any]:

@@ -29,7 +29,7 @@ from bot.events.races import (
 )
 from bot.events.reading.aliases import string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, Standing, fields_of, find, fold, values_of
-from bot.events.reading.json_values import LONGEST_READ, count, flag, identifier, is_no, note_text, text
+from bot.events.reading.json_values import LONGEST_READ, count, flag, identifier, is_no, is_yes, note_text, text
 from bot.events.reading.record_objects import NAMING_HORSES, entries_of, is_by_key, is_id
 
 _PLACES = ("place.official", "place.plain", "place.past_the_post", "place.provisional")
@@ -738,7 +738,7 @@ def _outcome_of(said: Fields, plan: _Plan, away: Sequence[str] = ()) -> _Outcome
         return _Outcome(places)
     statuses, others = said.of("marks.status"), said.of("marks.no_finish", "state.result")
     folded = frozenset(fold((text(value) or "")[:LONGEST_NAME]) for value in (*statuses, *others))
-    if not folded.isdisjoint({"winner", "won"}) or any(map(_is_true, said.of("marks.winner"))):
+    if not folded.isdisjoint({"winner", "won"}) or any(map(is_yes, said.of("marks.winner"))):
         places.append(_Place(_PLAIN, "1"))
     if any(value is True for value in said.of("marks.win")):
         places.append(_Place(_PLAIN, "1"))
@@ -760,7 +760,7 @@ def _outcome_of(said: Fields, plan: _Plan, away: Sequence[str] = ()) -> _Outcome
 
 
 def _says_that_it_runs(said: Fields, statuses: frozenset[str]) -> bool:
-    is_in = any(_is_true(one) or fold(str(one)[:LONGEST_NAME]) == "in" for one in said.of("marks.running"))
+    is_in = any(is_yes(one) or fold(str(one)[:LONGEST_NAME]) == "in" for one in said.of("marks.running"))
     is_not_out = any(map(is_no, said.of("marks.non_runner", "marks.nr")))
     return is_in or is_not_out or not statuses.isdisjoint(_RUNS)
 
@@ -791,11 +791,6 @@ def _is_nr(value: Any) -> bool:
 
 def _is_not_running(value: Any) -> bool:
     return is_no(value) or str(value).casefold() == "out"
-
-
-def _is_true(value: Any) -> bool:
-    """Of a flag only: a winner's name is no flag."""
-    return value is True or fold(str(value)[:LONGEST_NAME]) in {"true", "yes", "y", "1"}
 
 
 def _is_out_of_its_place(status: str) -> bool:
