@@ -232,7 +232,7 @@ class RaceBook:
         start = errand.next_start(walk)
         if start is None:
             return True
-        if start.cursor != reading.resume_at:
+        if start.cursor is None or start.cursor != reading.resume_at:
             reading.seen.clear()
         client = self._client_for(reading.budget.purpose, is_waiting=is_waiting)
         asked_at = self._clock()
