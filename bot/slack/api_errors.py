@@ -35,13 +35,7 @@ THREAD_CLOSED = frozenset({"restricted_action_thread_locked", "restricted_action
 
 CREDENTIALS_DEAD = frozenset({"account_inactive", "token_revoked", "token_expired", "invalid_auth", "not_authed"})
 
-WORKSPACE_CLOSED = frozenset(
-    {
-        "org_login_required",
-        "accesslimited",
-        "two_factor_setup_required",
-    }
-)
+WORKSPACE_CLOSED = frozenset({"org_login_required", "accesslimited", "two_factor_setup_required"})
 """No channel and no message is to blame."""
 
 NOT_GRANTED = frozenset(

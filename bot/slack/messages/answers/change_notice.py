@@ -13,35 +13,34 @@ from bot.events.event import Topic
 from bot.events.sentences import listed
 from bot.outbox.message import Message
 from bot.slack.messages.answers.filter_words import FILTER_WORDS_MAX, described, in_plain_words
-from bot.slack.messages.answers.pause_and_mute import IS_PAUSED, abandonments_words, meeting_words
+from bot.slack.messages.answers.pause_and_mute import ABANDONMENTS, IS_PAUSED, meeting_words
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.kit.layout import sentence, told
-from bot.slack.messages.kit.text import SECTION_MAX, clip, joined, named, safe
+from bot.slack.messages.kit.text import joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 
 def paused_by(user_id: str, filters: Sequence[ChannelFilter], until: datetime) -> Message:
     topics = listed(topics_in_order(frozenset[Topic]().union(*(chosen.topics for chosen in filters))))
     ends = moment_for_readers(until) if until < UNTIL_RESUMED else "somebody types `/racing resume`"
-    return _line(f"{named(user_id)} paused {topics or 'what is watched'} here until {ends}.")
+    return told(f"{named(user_id)} paused {topics or 'what is watched'} here until {ends}.")
 
 
 def resumed_by(user_id: str) -> Message:
-    return _line(f"{named(user_id)} ended the pause here. Messages that waited are posted now.")
+    return told(f"{named(user_id)} ended the pause here. Messages that waited are posted now.")
 
 
 def muted_by(user_id: str, meeting: Meeting, abandonments: Abandonments) -> Message:
-    still = abandonments_words(abandonments)
     words = f"{named(user_id)} muted {meeting_words(meeting)} here: its results and racecards are not posted."
-    return _line(f"{words} {still}".strip())
+    return told(f"{words} {ABANDONMENTS[abandonments]}")
 
 
 def unmuted_by(user_id: str, meeting: Meeting) -> Message:
-    return _line(f"{named(user_id)} unmuted {meeting_words(meeting)}: its results and racecards are posted here again.")
+    return told(f"{named(user_id)} unmuted {meeting_words(meeting)}: its results and racecards are posted here again.")
 
 
 def unwatched_by(user_id: str, name: WatchedName) -> Message:
-    return _line(f"{named(user_id)} ended the watch on {name.kind} {safe(name.name)} here.")
+    return told(f"{named(user_id)} ended the watch on {name.kind} {safe(name.name)} here.")
 
 
 def ended_by(
@@ -52,7 +51,7 @@ def ended_by(
         rest = f"This channel still receives {described(left)}."
     else:
         rest = races_still_coming(watched) or "This channel receives nothing now."
-    return _line(f"{named(user_id)} ended {described(ended)} here. {rest}")
+    return told(f"{named(user_id)} ended {described(ended)} here. {rest}")
 
 
 def narrowed_by(user_id: str, before: Sequence[ChannelFilter], after: Sequence[ChannelFilter]) -> Message:
@@ -62,14 +61,11 @@ def narrowed_by(user_id: str, before: Sequence[ChannelFilter], after: Sequence[C
         for loss in _losses(was, left.get(was.region)):
             regions.setdefault(loss, []).append(region_named(was.region))
     if not regions:
-        return _line(f"{named(user_id)} changed who is mentioned for abandonments here. `/racing list` shows who.")
+        return told(f"{named(user_id)} changed who is mentioned for abandonments here. `/racing list` shows who.")
     lost = listed([loss.of(listed(where)) for loss, where in regions.items()])
-    still = (
-        f" Still coming: {_still(before, left)}."
-        if any(_topics_lost(was, left.get(was.region)) for was in before)
-        else ""
-    )
-    return _line(f"{named(user_id)} {safe(lost, FILTER_WORDS_MAX)}.{still}")
+    has_lost_topics = any(_topics_lost(was, left.get(was.region)) for was in before)
+    still = f" Still coming: {_still(before, left)}." if has_lost_topics else ""
+    return told(f"{named(user_id)} {safe(lost, FILTER_WORDS_MAX)}.{still}")
 
 
 def _losses(was: ChannelFilter, now: ChannelFilter | None) -> Iterator[Loss]:
@@ -88,10 +84,6 @@ def _still(before: Sequence[ChannelFilter], left: Mapping[str, ChannelFilter]) -
     topics = {chosen.topics for chosen in left.values()}
     is_short = len(topics) == 1 and all(was.region in left for was in before)
     return ", ".join(topics_in_order(topics.pop())) if is_short else described(left.values())
-
-
-def _line(words: str) -> Message:
-    return told(clip(words, SECTION_MAX))
 
 
 def welcome(filters: Sequence[ChannelFilter], *, is_paused: bool) -> Message:

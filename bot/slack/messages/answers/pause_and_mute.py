@@ -23,7 +23,7 @@ IS_PAUSED = "This channel is paused: messages wait until the pause ends or someb
 
 UNMUTE = "unmute_meeting"
 
-_ABANDONMENTS = {
+ABANDONMENTS = {
     Abandonments.POSTED: "The meeting's abandonments still come.",
     Abandonments.AFTER_THE_PAUSE: "The meeting's abandonments are kept until the pause of this channel ends.",
     Abandonments.ONCE_OPEN: "The meeting's abandonments wait until I can post in this channel again.",
@@ -110,10 +110,6 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def abandonments_words(abandonments: Abandonments) -> str:
-    return _ABANDONMENTS[abandonments]
-
-
 def meeting_words(meeting: Meeting) -> str:
     name = joined([safe(meeting.course.name or meeting.course.course_id), published_day(meeting.race_date)], ", ")
     return name or f"meeting {safe(meeting.meeting_id)}"
@@ -122,7 +118,7 @@ def meeting_words(meeting: Meeting) -> str:
 def muted(meeting: Meeting, number: int, abandonments: Abandonments) -> Message:
     text = (
         f"Muted: results and racecards of {meeting_words(meeting)} are no longer posted in this channel. "
-        f"{abandonments_words(abandonments)} A result posted here before is still corrected. "
+        f"{ABANDONMENTS[abandonments]} A result posted here before is still corrected. "
         "`/racing list` shows the muted meetings."
     )
     return told(text, undo_button(number))

@@ -24,13 +24,7 @@ from bot.slack.messages.answers.filter_words import (
     in_markup,
     still_arrives,
 )
-from bot.slack.messages.answers.pause_and_mute import (
-    IS_PAUSED,
-    abandonments_words,
-    meeting_words,
-    resume_button,
-    undo_button,
-)
+from bot.slack.messages.answers.pause_and_mute import ABANDONMENTS, IS_PAUSED, meeting_words, resume_button, undo_button
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context, section
 from bot.slack.messages.kit.layout import message, page_mark, told, turns
@@ -368,7 +362,7 @@ def _buttons(one: Listed) -> Block | None:
 
 def _muted(row: MutedMeetingRow, meeting: Meeting, abandonments: Abandonments) -> str:
     what = f"results and racecards of {meeting_words(meeting)} are not posted"
-    return f"Muted here by <@{safe(row.muted_by)}>: {what}. {abandonments_words(abandonments)}"
+    return f"Muted here by <@{safe(row.muted_by)}>: {what}. {ABANDONMENTS[abandonments]}"
 
 
 def _small(page: ListPage) -> list[str]:
