@@ -4,13 +4,12 @@ Each offered command line has passed the same check as a typed line.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.channels import subscriptions
 from bot.channels.conditions.event_conditions import region_named
-from bot.channels.filters import ChannelFilter
 from bot.errors import WITHOUT_LABEL, WITHOUT_THAT, CommandError, ServiceError, SlackError, StorageError
 from bot.events.sentences import listed
 from bot.logs import get_logger
@@ -18,7 +17,7 @@ from bot.outbox.message import Message
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.table import find_command
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words
-from bot.slack.messages.answers.filter_words import describe
+from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.subscription_answers import edit_button, form_button
 from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, ENDING, actions, command_button
 from bot.slack.messages.kit.layout import sentence
@@ -100,23 +99,14 @@ async def with_working_offers(
     if error.asks_meaning and not (trying.found or trying.idle):
         told.told = "I can't make sense of that, so nothing was changed. Name one thing at a time."
     if trying.idle:
-        lines = listed([f"/racing {line}" for line in dict.fromkeys(trying.idle.values())])
-        has = f"has {listed(list(trying.idle))} already" if trying.found else f"has that already: {lines}"
         there = await desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
-        typed = {word for line in trying.idle.values() for word in line.split()}
-        if trying.found and (narrowed := [describe(one) for one in there if one.not_courses and one.region in typed]):
-            # The region alone would hide the courses that are left out.
-            has = f"already has {listed(narrowed)}"
-        told.after = f"This channel {has}. {error.after}".strip()
+        is_of_filters = any(one.startswith("subscribe ") for one in trying.idle.values())
+        takes = f": {in_plain_words(there)}" if is_of_filters and there else ""
+        has = listed(list(trying.idle)) if trying.found else "that"
+        told.after = f"This channel has {has} already{takes}. {error.after}".strip()
         if error.asks_meaning and not trying.found:
-            told.told = _nothing_to_change(there)
+            told.told = "Nothing to change."
     return told
-
-
-def _nothing_to_change(there: Iterable[ChannelFilter]) -> str:
-    whole = [region_named(one.region) for one in there if not (one.courses or one.not_courses)]
-    takes = f": this channel takes {listed(whole)} with all courses" if whole else ""
-    return f"Nothing to change{takes}."
 
 
 @dataclass(frozen=True)
