@@ -81,7 +81,7 @@ class DigestCondition(HourCondition):
         return f"{found:%H:%M}"
 
     def said(self, chosen: FilterFields) -> str:
-        return f"results together at {listed(chosen.digest)} {by_the_clock(chosen)}"
+        return f"{self.before[0]} at {listed(self.of(chosen))} {by_the_clock(chosen)}"
 
 
 class EveCondition(DigestCondition):
@@ -96,9 +96,6 @@ class EveCondition(DigestCondition):
     label = "Racecards together, on the day before at"
     help = "racecards come in one message on the eve of the racing, at that time"
     hint = f"For example: {example}. Choose Racecards above too. A later card comes at once."
-
-    def said(self, chosen: FilterFields) -> str:
-        return f"racecards together on the eve at {listed(chosen.cards)} {by_the_clock(chosen)}"
 
 
 def told_at(chosen: FilterFields, event: RacingEvent, now: datetime) -> datetime:

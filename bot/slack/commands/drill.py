@@ -10,11 +10,15 @@ from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, admins_only
+from bot.slack.language.grammar import Grammar, Kind, PhraseReader
+from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.help_answer import HelpGroup
 
 NAME = "drill"
-DRILL_HERE, DRILL_CHANNEL = "here", "this channel"
+DRILL_HERE = "here"
+
+_WORDS = Grammar({**dict.fromkeys((DRILL_HERE, "channel"), (Kind.FLAG, DRILL_HERE)), "this": (Kind.FILLER, "")})
 
 DRILL_ANSWER_S = 60.0
 """A drill ends earlier (bot.fanout.drill_records.DRILL_LASTS)."""
@@ -24,14 +28,14 @@ _PATH = "/webhooks/racing"
 
 async def _plan(_desk: Desk, invocation: Invocation) -> str | None:
     """The only channel of the drill; None for every channel."""
-    word = invocation.text.strip().lower()
-    if word not in {"", DRILL_HERE, f"in {DRILL_CHANNEL}", DRILL_CHANNEL}:
+    kinds = {one.kind for one in PhraseReader(grammar=_WORDS).read(words_of(invocation.text))} - {Kind.FILLER}
+    if not kinds <= {Kind.FLAG}:
         raise CommandError(
             "It is /racing drill for every channel that takes abandonments, or /racing drill here for this channel "
             "alone.",
             lines={"Here alone": f"{NAME} {DRILL_HERE}"},
         )
-    return invocation.channel_id if word else None
+    return invocation.channel_id if kinds else None
 
 
 async def _ask(desk: Desk, invocation: Invocation, only_channel: str | None) -> Drill:

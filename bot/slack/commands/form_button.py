@@ -70,26 +70,18 @@ async def open_form(
         )
     except SlackError as error:
         log.warning("form_not_opened", reference=invocation.reference, reason=str(error))
-        raise CommandError(f"{_why(error)} {_instead(error, chosen)}".strip()) from None
+        raise CommandError(_why(error, is_new=chosen is None)) from None
 
 
-def _why(error: SlackError) -> str:
-    match error:
-        case SlackScopeMissing():
-            return f"I lack a scope for opening forms ({error.details or error.code}): an admin has to grant it."
-        case SlackDoubtful():
-            return "Slack did not say in time whether a form has opened. If there is none,"
-        case _:
-            return "Slack did not let me open the form:"
-
-
-def _instead(error: SlackError, chosen: ChannelFilter | None) -> str:
-    """The alternative. Typed words would add to a subscription, and not edit."""
-    lacks_scope = isinstance(error, SlackScopeMissing)
-    if chosen is not None:
-        return "" if lacks_scope else "click the button again."
-    say = "Meanwhile" if lacks_scope else "try again, or"
-    return f"{say} {_SAY}"
+def _why(error: SlackError, *, is_new: bool) -> str:
+    """With the alternative. Typed words would add to an edited subscription, and not edit."""
+    if isinstance(error, SlackScopeMissing):
+        told = f"I lack a scope for opening forms ({error.details or error.code}): an admin has to grant it."
+        return f"{told} Meanwhile {_SAY}" if is_new else told
+    told = "Slack did not let me open the form:"
+    if isinstance(error, SlackDoubtful):
+        told = "Slack did not say in time whether a form has opened. If there is none,"
+    return f"{told} try again, or {_SAY}" if is_new else f"{told} click the button again."
 
 
 def _known(session: Session) -> PublishedChoices:

@@ -1,6 +1,6 @@
 """Buttons that mute and unmute a meeting in a channel. Abandonments are never muted."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlmodel import Session
 
@@ -28,11 +28,8 @@ NOT_MUTED = "That meeting is not muted here, or no longer. /racing list shows wh
 _read = day_plan("mute", day_grammar(), set(Topic))
 
 
-@dataclass(frozen=True)
-class Muted:
-    meeting: Meeting
-    number: int
-    abandonments: Abandonments
+Muted = tuple[Meeting, int, Abandonments]
+"""The meeting, the mute's number, and what becomes of the meeting's abandonments."""
 
 
 async def _plan_by_key(desk: Desk, invocation: Invocation) -> Meeting:
@@ -72,11 +69,11 @@ def _mute(session: Session, desk: Desk, invocation: Invocation, meeting: Meeting
         backlog.withdraw_muted(session, invocation.channel_id, meeting, now)
         note(session, desk, invocation, "mute", before=meeting_words(meeting), after=_words(meeting))
         announce(session, desk, invocation, muted_by(invocation.user_id, meeting, abandonments))
-    return Muted(meeting, number, abandonments)
+    return meeting, number, abandonments
 
 
 async def _answer_mute(_desk: Desk, _invocation: Invocation, committed: Muted) -> Message:
-    return muted(committed.meeting, committed.number, committed.abandonments)
+    return muted(*committed)
 
 
 async def _plan_by_number(_desk: Desk, invocation: Invocation) -> int:

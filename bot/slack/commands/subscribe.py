@@ -38,7 +38,7 @@ from bot.slack.forms.form_fields import course_value, not_shown, problem
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.language.grammar import ALL, NO_LISTS
 from bot.slack.language.refusals import Refusal, value_wanted
-from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
+from bot.slack.language.request import DAYS_FIELD, TIMES_FIELD, UNKNOWN_WORDS, LineRequest, read, typed_values
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Said, Subscribed, subscribed
 
@@ -217,7 +217,7 @@ async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineReque
         return wanted, [] if wanted.is_bare else await _filters(check, wanted, invocation)
     except CommandError as error:
         error.lines |= {label: wanted.mended(NAME, right) for label, right in error.offers.items()}
-        error.form = wanted.lasting.but(unknown=()).line()
+        error.form = wanted.without(DAYS_FIELD, TIMES_FIELD, UNKNOWN_WORDS).line()
         raise
 
 
@@ -281,13 +281,11 @@ async def _others(check: FilterChoice, wanted: LineRequest) -> CommandError:
     regions = await check.desk.reference.regions(check.left_s()) or ()
     others = [region for region in regions if region not in wanted.out(REGIONS_FIELD)]
     named = listed(wanted.out(REGIONS_FIELD))
-    each = replace(wanted, left_out={name: some for name, some in wanted.left_out.items() if name != REGIONS_FIELD})
+    line = wanted.without(ALL, REGIONS_FIELD).but(regions=others).line(NAME)
     return CommandError(
         f"All regions but {named} can't be one subscription: that to all takes in regions that are yet to come. The "
         f"regions without {named} can be named one by one.",
-        lines={f"All {len(others)} regions but {named}": each.but(all=(), regions=others).line(NAME)}
-        if others
-        else None,
+        lines={f"All {len(others)} regions but {named}": line} if others else {},
     )
 
 

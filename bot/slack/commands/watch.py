@@ -195,12 +195,6 @@ class Watched:
     ended: WatchedName | None = None
 
 
-@dataclass(frozen=True)
-class Unwatched:
-    name: WatchedName
-    is_own: bool
-
-
 async def _may_watch(desk: Desk, invocation: Invocation) -> None:
     """Everybody may be told alone."""
     if not (ends_with_me(invocation.text) or invocation.is_direct):
@@ -321,15 +315,15 @@ def _label(row: WatchRow) -> str:
     return f"{row.name} ({row.kind}{', for you' if row.person_id else ''})"
 
 
-def _unwatch(session: Session, desk: Desk, invocation: Invocation, planned: WatchRow) -> Unwatched:
+def _unwatch(session: Session, desk: Desk, invocation: Invocation, planned: WatchRow) -> WatchWords:
     """End the watch. Raises CommandError for a watch that has ended before."""
-    ended = Unwatched(WatchedName(WatchKind(planned.kind), planned.name), planned.person_id is not None)
+    name, is_own = WatchedName(WatchKind(planned.kind), planned.name), planned.person_id is not None
     if not watches.end(session, planned):
         raise CommandError(GONE, lines={"What is watched": "watching"})
-    if not ended.is_own:
-        note(session, desk, invocation, "unwatch", before=ended.name.words, after=None)
-        announce(session, desk, invocation, unwatched_by(invocation.user_id, ended.name))
-    return ended
+    if not is_own:
+        note(session, desk, invocation, "unwatch", before=name.words, after=None)
+        announce(session, desk, invocation, unwatched_by(invocation.user_id, name))
+    return WatchWords((name,), is_own)
 
 
 async def _may_end(desk: Desk, invocation: Invocation, planned: WatchRow) -> WatchRow:
@@ -339,9 +333,8 @@ async def _may_end(desk: Desk, invocation: Invocation, planned: WatchRow) -> Wat
     return planned
 
 
-async def _answer_unwatch(_desk: Desk, _invocation: Invocation, committed: Unwatched) -> Message:
-    again = WatchWords((committed.name,), committed.is_own).line
-    return unwatched(committed.name, again, is_own=committed.is_own)
+async def _answer_unwatch(_desk: Desk, _invocation: Invocation, committed: WatchWords) -> Message:
+    return unwatched(committed.names[0], committed.line, is_own=committed.is_own)
 
 
 def _is_named(row: WatchRow, name: WatchedName | None) -> bool:

@@ -129,11 +129,10 @@ class LineRequest:
         taken = {name: tuple(some) for name, some in (dict(self.taken) | named).items() if some}
         return replace(self, taken=taken)
 
-    @property
-    def lasting(self) -> "LineRequest":
-        """The request without days and times."""
-        out = {name: some for name, some in self.left_out.items() if name not in {DAYS_FIELD, TIMES_FIELD}}
-        return replace(self.but(days=(), times=()), left_out=out)
+    def without(self, *names: str) -> "LineRequest":
+        """The request without these fields, taken or left out."""
+        taken, out = ({name: some[name] for name in some if name not in names} for some in (self.taken, self.left_out))
+        return replace(self, taken=taken, left_out=out)
 
     def filled(self, lexicon: Lexicon) -> ChannelFilter:
         """The filter that fills in the form."""
@@ -210,7 +209,7 @@ def _of_a_moment(wanted: LineRequest) -> Refusal | None:
     for name, what in ((TIMES_FIELD, "time"), (DAYS_FIELD, "day")):
         if named := (*wanted.of(name), *wanted.out(name)):
             told = f"A subscription has no {what} such as {named[0]}: it lasts until it is ended. Nothing was changed."
-            lasting = wanted.lasting
+            lasting = wanted.without(DAYS_FIELD, TIMES_FIELD)
             return Refusal(told, {f"{WITHOUT_LABEL}{what}": lasting} if lasting.line() else {})
     return None
 

@@ -12,11 +12,9 @@ _TOKEN = re.compile(
     r"""(?P<name>[^\s"':]*:)?'(?P<single>[^"]{1,100}?)'(?=\s|$)"""
     r"""|[^\s"]*"[^"]*"?|[^\s"]+"""
 )
-NAMES = frozenset({*TYPED_AS, "date:"})
-
 NOT_COURSE = "-course:"
 
-_NAMED = re.compile(f"{NOT_COURSE}|{'|'.join(map(re.escape, sorted(NAMES)))}", re.IGNORECASE)
+_NAMED = re.compile("|".join(map(re.escape, (*TYPED_AS, "date:"))), re.IGNORECASE)
 _PAGE_APART = re.compile(r"\b(page) ([0-9]{1,3})\b", re.IGNORECASE | re.ASCII)
 _PAGE = re.compile("page:([0-9]{1,3})", re.IGNORECASE | re.ASCII)
 

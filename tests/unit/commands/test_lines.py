@@ -46,10 +46,10 @@ async def meaning(town, here, line):
     if name == "pause":
         return f"until {done.until and f'{done.until:%a %Y-%m-%d %H:%M}'} UTC, typed in {done.zone}", ()
     if name in {"mute", "unmute"}:
-        meeting = done.meeting if name == "mute" else done
+        meeting = done[0] if name == "mute" else done
         return f"{meeting.course.name} {meeting.race_date}", ()
     if name == "unwatch":
-        return done.name.words, ()
+        return done.names[0].words, ()
     return "; ".join(await town.receives(here)) or "nothing", getattr(done, "notes", ())
 
 
