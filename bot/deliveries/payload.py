@@ -366,7 +366,7 @@ def _reason(found: _Found, race: Race) -> str | None:
 
 def _last_update(found: _Found) -> datetime | None:
     fields = [part.fields for part in found.carried if part.about is not About.OTHER]
-    updates = filter(None, (read_instant(value) for _, value in values_of(fields, "event.updated_at")))
+    updates = filter(None, map(read_instant, values_of(fields, "event.updated_at")))
     return max(updates, default=None)
 
 
@@ -382,7 +382,7 @@ def _races_run(found: _Found, races: Sequence[Race]) -> int | None:
     run = run or _last_run(fields) or (first_lost - 1 if first_lost and first_lost > 1 else None)
     if run or (lost and in_all and lost < in_all):
         return run or (in_all or 0) - (lost or 0)
-    scopes = (text(value) or "" for _, value in values_of(fields, "state.scope"))
+    scopes = (text(value) or "" for value in values_of(fields, "state.scope"))
     is_part = first_of(fields, "state.partly", flag) or any(map(_REST.search, scopes))
     begins_later = min((count(race.number) or 1 for race in races), default=1) > 1
     return 0 if is_part or begins_later else None
@@ -400,7 +400,7 @@ def _named(parts: list[Part]) -> _Named:
     """The shallowest known event, else the first value that is surely an event's name."""
     shallow = [part for part in parts if part.depth <= DEEPEST_EVENT_NAME]
     for part in shallow:
-        for _, value in values_of([part.fields], "event.name"):
+        for value in values_of([part.fields], "event.name"):
             if kind := kind_of(value):
                 return _Named(kind, kind.value, part)
     for part in shallow:
@@ -506,7 +506,7 @@ def _first_clock(value: Any) -> str | None:
 
 def _last_run(fields: Sequence[Fields]) -> int | None:
     """The number of the last race before the abandonment, of "Abandoned after race 3" and "from race 4" too."""
-    scopes = (text(value) or "" for _, value in values_of(fields, "state.scope"))
+    scopes = (text(value) or "" for value in values_of(fields, "state.scope"))
     after = next(filter(None, map(_AFTER_RACE.search, scopes)), None)
     return int(after["last"] or int(after["first"]) - 1) if after else first_of(fields, "state.last_run", _number)
 

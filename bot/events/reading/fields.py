@@ -159,8 +159,6 @@ def first_of(objects: Iterable[Fields], fact: str, read: Callable[[Any], T | Non
     return None
 
 
-def values_of(objects: Iterable[Fields], fact: str) -> Iterator[tuple[str, Any]]:
-    """Each value of a fact, with the name of the field."""
-    for fields in objects:
-        for name in fields.facts.get(fact, ()):
-            yield name, fields[name]
+def values_of(objects: Iterable[Fields], fact: str) -> Iterator[Any]:
+    """Each value of a fact, object by object."""
+    return (value for fields in objects for value in fields.of(fact))

@@ -38,7 +38,7 @@ def read_races(objects: Iterable[Fields], parent: Race) -> tuple[Race, ...]:
     """The first MOST_RACES races of the first list with races, completed with the parent's place."""
     objects = tuple(objects)
     listed = (races for fields in objects for races in _lists(fields, parent))
-    of_meetings = (_read_meetings(value, parent) for _, value in values_of(objects, MEETING_LISTS))
+    of_meetings = (_read_meetings(value, parent) for value in values_of(objects, MEETING_LISTS))
     return next(filter(None, listed), ()) or next(filter(None, of_meetings), ())
 
 

@@ -63,7 +63,7 @@ class Sources:
     def values(self, fact: str) -> list[Any]:
         """Every value of a fact: of the race's own objects by own names too, then of the event's other objects."""
         searched = ((self.own, fact), (self.own, f"{fact}.own"), (self.data, fact))
-        return [fields[name] for objects, of in searched for fields in objects for name in fields.facts.get(of, ())]
+        return [value for objects, of in searched for value in values_of(objects, of)]
 
     @cached_property
     def off_values(self) -> list[list[Any]]:
@@ -185,21 +185,21 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     the message tells both. Of a race without any sign of a run, the status of the meeting counts too.
     """
     statuses = [*filter(None, map(text, _spread(sources.values("state.status"))))]
-    inner = [fields_of(value) for _, value in values_of(sources.own, "state.objects") if isinstance(value, dict)]
-    inner += [fields_of(value) for _, value in values_of(inner, "text.spoken") if isinstance(value, dict)]
-    histories = (value for _, value in values_of(sources.own, "state.history") if isinstance(value, list))
+    inner = [fields_of(value) for value in values_of(sources.own, "state.objects") if isinstance(value, dict)]
+    inner += [fields_of(value) for value in values_of(inner, "text.spoken") if isinstance(value, dict)]
+    histories = (value for value in values_of(sources.own, "state.history") if isinstance(value, list))
     inner += [fields_of(value[-1]) for value in histories if value and isinstance(value[-1], dict)]
-    words = _spread(chain((value for _, value in values_of(sources.own, "state.result")), *sources.off_values))
+    words = _spread(chain(values_of(sources.own, "state.result"), *sources.off_values))
     said_in = (aliases.string(one) for one in chain(words, *map(Fields.values, inner)))
     longest = LONGEST_BESIDE_PLACES if placings.has_places else LONGEST_OUTCOME
     said = [*statuses, *(one for one in said_in if one and len(one) <= longest and state_in(one))]
     states = {state: status for status in reversed(said) if (state := state_in(status))}
     own = [*sources.own, *inner]
-    flags = {state: [_flag(value) for _, value in values_of(own, f"state.{state}")] for state in _FLAGS}
+    flags = {state: [*map(_flag, values_of(own, f"state.{state}"))] for state in _FLAGS}
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
-    early = (is_yes(value) for _, value in values_of(own, "state.provisional"))
-    if placings.has_places and (any(early) or any(is_no(value) for _, value in values_of(own, "state.official"))):
+    is_provisional = any(map(is_yes, values_of(own, "state.provisional")))
+    if placings.has_places and (is_provisional or any(map(is_no, values_of(own, "state.official")))):
         told |= {RaceState.PROVISIONAL}
         states.setdefault(RaceState.PROVISIONAL, PROVISIONAL)
     for state in (RaceState.VOID, RaceState.POSTPONED):
@@ -234,7 +234,7 @@ def _is_lost_by_more(sources: Sources) -> bool:
         values_of(sources.meetings, "state.status.own"),
         values_of(sources.meetings, "state.abandoned"),
     )
-    return any(flag(value) for _, value in reasons) or any(_says_lost(value) for _, value in said)
+    return any(map(flag, reasons)) or any(map(_says_lost, said))
 
 
 def _says_lost(value: Any) -> bool:

@@ -192,7 +192,7 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
         horses.called = _CALLED.intersection(chain.from_iterable(one.said for one in field))
     unread = [*_orders(objects, horses), *_leaders(objects, horses)]
     for fact, out in (("lists.non_runners", OUT), ("lists.reserves", RESERVED)):
-        for _, value in values_of(objects, fact):
+        for value in values_of(objects, fact):
             horses.add(_read(_named_in(value)), out=out)
     return horses.placings(unread)
 
@@ -240,7 +240,7 @@ def _orders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
 def _leaders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
     """Adds the horses of given places. Gives back each value that is not read."""
     called = frozenset[str]() if horses.are_placed else horses.called
-    by_number = any(count(one) is not None for _, one in values_of(objects, "order.winner"))
+    by_number = any(count(one) is not None for one in values_of(objects, "order.winner"))
     for place, fact, of_name in _LEADERS:
         for _, value, standing in _said(objects, fact, of_name):
             refs = value if isinstance(value, list) else horses.known_in(value) or [value]
@@ -436,7 +436,7 @@ def _lists(value: Any) -> list[list[Any]]:
             return [[{"number": key, "name": name} for key, name in value.items()]]
         if not is_by_key(value):
             wrapped = values_of([fields_of(value)], "lists.wrapped")
-            found = [entries for _, one in wrapped if (entries := entries_of(one, _said_by_key) or _single(one))]
+            found = [entries for one in wrapped if (entries := entries_of(one, _said_by_key) or _single(one))]
             if not found and (single := _single(value)):
                 found = [single]
             return found
