@@ -142,9 +142,6 @@ class KnownMeetings:
         self.read(about)
         return list(self._events.values())
 
-    def row_of(self, event: RacingEvent) -> EventVersion:
-        return self._versions[event.key][-1]
-
     def of(self, event: RacingEvent) -> list[RacingEvent]:
         """The abandoned meetings of a race or card. Meetings that name the race come first.
 
@@ -187,7 +184,7 @@ class KnownMeetings:
     def also_losing(self, race: Race, but: str) -> list[str]:
         """The other events that report the loss of the race, but not before a report that the race is run after all."""
         said = [
-            (event.key, self.row_of(event).received_at, lost)
+            (event.key, self.versions_of(event.key)[-1].received_at, lost)
             for event, named in _as_named(race.race_id, self._events.values())
             if event.key != but and event.unreadable_because is None
             if (lost := _says_lost(event, named, race)) is not None

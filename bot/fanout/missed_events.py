@@ -52,8 +52,6 @@ def post(session: Session, found: Sequence[Missed], now: datetime) -> None:
     for missed in found:
         meetings.read(missed.events.values())
         for key, event in sorted(missed.events.items(), key=lambda one: missed.first[one[0]].id or 0):
-            if event.reports_loss:
-                plan.bumps.hurry(event)
             for news in _told(missed.first[key], missed.newest[key], event):
                 news.version.posts += 1
                 plan.add(news, Heard([missed.channel_id], only=missed.channel_id))

@@ -14,7 +14,6 @@ from bot.desk.decide import (
     AlreadySaid,
     Choices,
     Decision,
-    Live,
     Post,
     Release,
     Telling,
@@ -59,7 +58,6 @@ class Plan:
         self._now = now
         self._drafts = Drafts(session, self.live, now)
         self._chains = self._drafts.chains
-        self.bumps = self._drafts.bumps
         self._linked: set[str] = set()
         self.posts = 0
 
@@ -74,6 +72,8 @@ class Plan:
             self.live.refresh(event.race, news.received_at)
         elif event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self.session, event.key, (race.race_id for race in event.races))
+        if event.reports_loss and not news.is_late and (not news.is_first or self.meetings.has_other_of_race(event)):
+            self._drafts.bumps.hurry(event)
         meetings = self._related(news)
         steps = self._decided(news, heard, meetings)
         own = self._carry(news, steps)
@@ -98,7 +98,7 @@ class Plan:
             for channel, chain in self._chains.of({part.key}).items():
                 own = standing(here.get(channel, ()))
                 if show := linked(own, chain, asks=channel in self.known.with_asking):
-                    self._drafts.link(self.meetings.row_of(meeting), show, own.id if own else None)
+                    self._drafts.link(self.meetings.versions_of(meeting.key)[-1], show, own.id if own else None)
 
     def write(self, claiming: Claiming) -> Added:
         """Ends the transaction."""
@@ -140,11 +140,21 @@ class Plan:
         live = self.live.of(news, channels, received_at) if self.live else {}
         loss_told = self._loss_told(news) if news.may_repeat_loss else {}
         noted, muted = event_store.noted_in([news.version]), self._muted(news)
+        asking = self.known.with_asking if news.event.reports_loss else {}
         steps = {}
         for channel in sorted(channels):
-            shown, told_by = live.get(channel), loss_told.get(channel)
-            choices = self._choices(news, heard, channel, live=shown, loss_told=told_by)
-            choices = replace(choices, noted=channel in noted, muted=channel in muted)
+            choices = Choices(
+                takes=channel in heard.takes,
+                listens=channel in self.known.listeners,
+                watches=channel in heard.watches,
+                noted=channel in noted,
+                rung=channel in heard.rung,
+                muted=channel in muted,
+                loss_told=loss_told.get(channel),
+                until=self._until(channel, news.event, received_at),
+                live=live.get(channel),
+                asked=request_of(asking.get(channel, ()), news.event),
+            )
             of_meetings = [(meeting, one) for meeting, here in told if (one := _last(here.get(channel, ())))]
             steps[channel] = decide(news, choices, chain.get(channel, ()), of_meetings)
         making = [
@@ -173,21 +183,6 @@ class Plan:
         return {
             channel: max(one[channel] for one in told) for channel in told[0] if all(channel in one for one in told)
         }
-
-    def _choices(
-        self, news: VersionNews, heard: Heard, channel: str, *, live: Live | None, loss_told: int | None
-    ) -> Choices:
-        asking = self.known.with_asking.get(channel)
-        return Choices(
-            takes=channel in heard.takes,
-            listens=channel in self.known.listeners,
-            watches=channel in heard.watches,
-            rung=channel in heard.rung,
-            until=self._until(channel, news.event, news.version.received_at),
-            live=live,
-            loss_told=loss_told,
-            asked=request_of(asking, news.event) if asking and news.event.reports_loss else None,
-        )
 
     def _muted(self, news: VersionNews) -> Mapping[str, str]:
         """Channel → who muted the event's meeting there."""

@@ -185,8 +185,6 @@ class _Transaction:
         rung = out_or_back(noted, renewed, have) if is_card else ()
         channels = self._plan.add(news, Heard(self._matching(news), watched, rung))
         news.version.posts = len(channels)
-        if event.reports_loss and (not news.is_first or self._meetings.has_other_of_race(event)):
-            self._plan.bumps.hurry(event)
         if event.drill is not None:
             drill_fanout.tell_unknown(self._session, self._notices, event, reference, self._now)
         elif event.kind is None:
