@@ -1,6 +1,5 @@
 """Sends one claim, and decides the outcome by the class of Slack's answer (bot.errors)."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -37,8 +36,9 @@ from bot.outbox.claim_outcomes import (
     Posted,
 )
 from bot.outbox.message import Message, NativeBlocks
-from bot.outbox.messenger import HISTORY_IN_WORDS, Sender
+from bot.outbox.messenger import Sender
 from bot.outbox.poison_messages import UnansweredCalls
+from bot.outbox.resolve import find
 
 log = get_logger(__name__)
 
@@ -169,34 +169,18 @@ class ClaimSender:
         post = claim.post
         if post.message_ts is None or claim.calls < 2:
             return _not_edited(claim, refusal)
+        posted_at, second = datetime.fromtimestamp(float(post.message_ts), UTC), timedelta(seconds=1)
         try:
-            rev = await self._rev_shown(claim, post.message_ts)
+            shown = await find(self.sender, claim, posted_at - second, posted_at + second, within_s=EDIT_LOOK_S)
         except (SlackScopeMissing, SlackChannelClosed) as error:
             return _not_edited(claim, refusal, f", and I can't look at the message ({error})")
         except SlackError as error:
             if not self.unanswered.look_failed(claim):
                 return _not_edited(claim, refusal)
             return CallHeld(claim, str(error), error.code, _backoff_s(claim))
-        if rev < claim.rev:
+        if shown.rev < claim.rev:
             return _not_edited(claim, refusal)
         return Found(claim, post.message_ts, claim.rev)
-
-    async def _rev_shown(self, claim: Claim, message_ts: str) -> int:
-        """The revision in the message's metadata. Raises SlackError."""
-        at, second = datetime.fromtimestamp(float(message_ts), UTC), timedelta(seconds=1)
-        try:
-            async with asyncio.timeout(EDIT_LOOK_S):
-                page = await self.sender.find(
-                    claim.channel_id,
-                    claim.post.idempotency_key,
-                    since=at - second,
-                    until=at + second,
-                    cursor=None,
-                    thread_ts=claim.thread_ts,
-                )
-        except TimeoutError:
-            raise SlackUnreached(HISTORY_IN_WORDS, f"not read within {EDIT_LOOK_S:g} s") from None
-        return page.rev
 
 
 def _not_edited(claim: Claim, refusal: SlackError, more: str = "") -> ClaimOutcome:

@@ -111,27 +111,15 @@ class Resolver:
         return place if place and place.look == look else _Place(look)
 
     async def _read(self, claim: Claim, place: _Place) -> HistoryPage:
-        key = claim.post.idempotency_key
-        since, until = _window(claim)
         if place.pages >= PAGES_PER_LOOK:
             raise SlackDoubtful(HISTORY_IN_WORDS, f"more than {PAGES_PER_LOOK} pages")
         try:
-            async with asyncio.timeout(HISTORY_PAGE_S):
-                return await self.sender.find(
-                    claim.channel_id,
-                    key,
-                    since=since,
-                    until=until,
-                    cursor=place.cursor,
-                    thread_ts=claim.thread_ts,
-                )
-        except TimeoutError:
-            raise SlackUnreached(HISTORY_IN_WORDS, f"not read within {HISTORY_PAGE_S:g} s") from None
+            return await find(self.sender, claim, *_window(claim), within_s=HISTORY_PAGE_S, cursor=place.cursor)
         except SlackError:
             raise
         except Exception as error:
             # A bug of ours, or an answer of another shape.
-            log.exception("history_not_read", post=key)
+            log.exception("history_not_read", post=claim.post.idempotency_key)
             raise SlackDoubtful(HISTORY_IN_WORDS, type(error).__name__) from error
 
     def _cannot_look(self, claim: Claim, error: SlackError, seen: Unanswered) -> ClaimOutcome:
@@ -158,6 +146,20 @@ class Resolver:
     @staticmethod
     def _look_again(claim: Claim, reason: str, after: timedelta, *, looked: int = 0, failed: int = 0) -> LookAgain:
         return LookAgain(claim, reason, claim.post.looks + looked, claim.post.failed_looks + failed, after=after)
+
+
+async def find(
+    sender: Sender, claim: Claim, since: datetime, until: datetime, *, within_s: float, cursor: str | None = None
+) -> HistoryPage:
+    """Raises SlackError."""
+    key, thread_ts = claim.post.idempotency_key, claim.thread_ts
+    try:
+        async with asyncio.timeout(within_s):
+            return await sender.find(
+                claim.channel_id, key, since=since, until=until, cursor=cursor, thread_ts=thread_ts
+            )
+    except TimeoutError:
+        raise SlackUnreached(HISTORY_IN_WORDS, f"not read within {within_s:g} s") from None
 
 
 def _repeat(claim: Claim, reason: str, seen: Unanswered, *, may_be_repeat: bool) -> ClaimOutcome:
