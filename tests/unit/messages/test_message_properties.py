@@ -10,11 +10,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block
 
+from bot.channels.watches import WatchedName
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change
 from bot.events.kinds import DECLARATIONS
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race, Runner
+from bot.events.watched import WatchedRunner
 from bot.outbox.message_view import Superseded
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.month_quota import UsageRow
@@ -306,8 +308,8 @@ def test_message_of_the_longest_fields_holds_every_limit(kind, listed):
 # Every kept message again, with a stranger's words in the place of all data: the words do nothing
 
 
-OF_STRANGERS = (Race, Runner, Course, OffTime, UsageRow, KnownCourse, KnownCountry, RacingEvent)
-"""Values made of the data service's words. An event's key is of our own making."""
+OF_STRANGERS = (Race, Runner, Course, OffTime, UsageRow, KnownCourse, KnownCountry, RacingEvent, WatchedRunner)
+"""Values made of the data service's words. An event's key is of our own making. People type names to watch."""
 
 OURS = {"key"}
 
@@ -330,6 +332,8 @@ def with_words(value, words):
     if isinstance(value, OF_STRANGERS):
         said = {name: getattr(value, name) for name in type(value).model_fields if name not in OURS}
         return value.model_copy(update={name: _said(one, words) for name, one in said.items()})
+    if isinstance(value, WatchedName):
+        return replace(value, name=words)
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{one.name: with_words(getattr(value, one.name), words) for one in fields(value)})
     if isinstance(value, tuple | list):
