@@ -86,7 +86,7 @@ class SelfNotices:
         until = f"{turns.day} {turns:%B}"
         return f"/racecard and /results can read nothing new before {until}. If the allowance was raised,"
 
-    async def account(self, _before: AccountState, now: AccountState) -> bool:
+    async def account(self, now: AccountState) -> bool:
         """True if the present plan and window were noted.
 
         Admins hear of a change once, across restarts. A failed note is tried again with the next answer.

@@ -54,12 +54,12 @@ def count_nothing(_path: str, _failure: ServiceFailure | None) -> None:
 class Hooks:
     """What the bot does about calls.
 
-    `on_meta` is called with the state before and now when plan or window change; an exception fails the call, and after
-    False the hook is called again. `on_circuit_open` gets the refusal that opened a circuit breaker; an exception takes
-    the refusal's place. `on_answer` is called for each request sent, with the path and any failure.
+    `on_meta` is called when plan or window change; an exception fails the call, and after False the hook is called
+    again. `on_circuit_open` gets the refusal that opened a circuit breaker; an exception takes the refusal's place.
+    `on_answer` is called for each request sent, with the path and any failure.
     """
 
-    on_meta: Callable[[AccountState, AccountState], Awaitable[bool | None]] = tell_nobody
+    on_meta: Callable[[AccountState], Awaitable[bool | None]] = tell_nobody
     on_circuit_open: Callable[[ServiceFailure], Awaitable[None]] = tell_nobody
     may_spend: Callable[[Purpose], Awaitable[bool]] = spend_freely
     on_answer: Callable[[str, ServiceFailure | None], None] = count_nothing
@@ -177,9 +177,8 @@ class Calls:
 
     async def _remember(self, meta: Meta, request: Request, answer: Answer) -> None:
         await self.breakers.answered(meta.plan, request.endpoint, _rate(answer, meta.plan))
-        old = self.state
-        self.state = AccountState(meta.plan or old.plan, meta.window or old.window)
-        if self.state != self._told and await self._hooks.on_meta(old, self.state) is not False:
+        self.state = AccountState(meta.plan or self.state.plan, meta.window or self.state.window)
+        if self.state != self._told and await self._hooks.on_meta(self.state) is not False:
             self._told = self.state
 
 

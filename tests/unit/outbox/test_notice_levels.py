@@ -171,7 +171,7 @@ async def test_notices_about_the_service_itself(database, notices, told):
     for error in (QuotaExceeded("races", code="quota_exceeded"), Unauthorized("races", code="unauthorized")):
         await telling.circuit_open(error)
     for plan in ("free", "live"):
-        await telling.account(AccountState(), AccountState(plan=plan, window="2026"))
+        await telling.account(AccountState(plan=plan, window="2026"))
     assert await told() == [URGENT, NOTE, WARNING, URGENT, URGENT, URGENT, NOTE]
     posts = await database.read(lambda session: session.exec(select(OutboxMessage)).all())
     assert Message.from_json(posts[0].content) == ANSWERS["notice"](), "the kept example is a real notice"

@@ -344,8 +344,8 @@ async def test_usage_record_grouping_that_was_refused_is_not_asked_for_again(ser
 async def test_changed_plan_or_window_is_told_until_it_could_be_told(service, open_racing):
     told, could_be_told = [], iter([True, False, True])
 
-    async def on_meta(old, new):
-        told.append((old.plan, new.plan, new.window))
+    async def on_meta(new):
+        told.append((new.plan, new.window))
         return next(could_be_told)
 
     client = open_racing(on_meta=on_meta)
@@ -354,6 +354,6 @@ async def test_changed_plan_or_window_is_told_until_it_could_be_told(service, op
     service.data([], plan="complete", window="2017 → upcoming")
     for _ in range(4):
         await client.countries()
-    first, later = (None, "free", FREE), ("complete", "2017 → upcoming")
-    assert told == [first, ("free", *later), ("complete", *later)]
+    later = "complete", "2017 → upcoming"
+    assert told == [("free", FREE), later, later]
     assert (client.state.plan, client.state.window) == later
