@@ -292,13 +292,14 @@ def _entries(parts: Iterable[Part], about: About) -> list[list[Part]]:
     """The objects of each race or meeting of the first list that has any; of races in meetings, the meeting's too."""
     parts = list(parts)
     lists = (RACE_LISTS, CARD_LISTS) if about is About.RACE else (MEETING_LISTS, CARD_LISTS)
-    for entries in (race_entries(part.fields, *lists) for part in parts):
+    for entries in (race_entries(part.fields, *lists)[: MOST_EVENTS + 1] for part in parts):
         if found := [_below(one, about) for one in entries if about is About.RACE or _is_meeting(one)]:
             return found
     if about is About.MEETING:
         return []
-    meetings = [_below(one, About.MEETING) for part in parts for one in race_entries(part.fields, MEETING_LISTS)]
-    return [[*meeting, *race] for meeting in meetings for race in _entries(meeting, about)]
+    meetings = [one for part in parts for one in race_entries(part.fields, MEETING_LISTS)][: MOST_EVENTS + 1]
+    within_each = (_below(one, About.MEETING) for one in meetings)
+    return [[*meeting, *race] for meeting in within_each for race in _entries(meeting, about)]
 
 
 def _is_meeting(entry: Mapping[str, Any]) -> bool:

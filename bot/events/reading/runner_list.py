@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple
 
 from bot.events.race_state import LOST_OR_VOID, RaceState, letters, state_in
@@ -488,22 +488,19 @@ def _is_by_place(value: Mapping[str, Any]) -> bool:
 
 def _is_by_number(value: Mapping[str, Any]) -> bool:
     """Of numbers of horses with their places, {"5": 1, "2": 2, "1": 0}. Of {"1": 2, "2": 1} both ways are the same."""
-    said = [text(one) or "0" for one in value.values() if not isinstance(one, dict | list)]
-    places = [place for one in said if (place := finishing_position(one))]
-    others = [one for one in said if not finishing_position(one)]
-    is_number = len(said) == len(value) and None not in map(count, value)
-    is_place = _is_ranking(places) and all(one.strip("0") == "" or _is_no_finish(one) for one in others)
-    return (
-        is_number
-        and is_place
-        and any(count(value.get(one)) != count(key) for key, one in zip(value, said, strict=True))
-    )
+    if None in map(count, value) or any(isinstance(one, dict | list) for one in value.values()):
+        return False
+    said = {key: text(one) or "0" for key, one in value.items()}
+    places = [place for one in said.values() if (place := finishing_position(one))]
+    is_place = (finishing_position(one) or one.strip("0") == "" or _is_no_finish(one) for one in said.values())
+    is_same_way = all(count(said.get(place)) == count(key) for key, place in said.items())
+    return bool(places) and _is_ranking(places) and all(is_place) and not is_same_way
 
 
 def _is_ranking(places: Iterable[int]) -> bool:
     """Of 1, 2, 2, 4."""
-    ranked = sorted(places)
-    return bool(ranked) and all(place == ranked.index(place) + 1 for place in ranked)
+    ranked = pairwise([0, *sorted(places)])
+    return all(place in {at, before} for at, (before, place) in enumerate(ranked, 1))
 
 
 def _is_by_horse(value: Mapping[str, Any]) -> bool:
