@@ -125,6 +125,8 @@ SOON = START + timedelta(minutes=1)
         ([PROVISIONAL, OFFICIAL, of_status("Stewards inquiry"), OFFICIAL], [False, False, True, True]),
         *(([OFFICIAL, of_status(doubt), OFFICIAL], [False, True, True]) for doubt in ("To be amended", "Uncorrected")),
         ([of_status("Void"), AMENDED], [False, True]),
+        ([AMENDED, PROVISIONAL, OFFICIAL], [False, True, True]),
+        ([OFFICIAL, of_status("Stewards inquiry"), of_status("Official", winner="B")], [False, True, False]),
         ([of_status("Photo", updated_at=START), of_status("Inquiry", updated_at=SOON)], [False, False]),
         ([of_status("Photo", updated_at=SOON), of_status("Inquiry", updated_at=START)], [False, None]),
         ([of_status("Official", sequence=2), of_status("Provisional", sequence=1)], [False, None]),
