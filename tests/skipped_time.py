@@ -2,6 +2,7 @@
 
 import asyncio
 import selectors
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -27,10 +28,14 @@ class PatientLoop(asyncio.SelectorEventLoop):
 
     def __init__(self) -> None:
         self._waits = _Waits()
+        self._thread, self._seen_s = threading.get_ident(), 0.0
         super().__init__(self._waits)
 
     def time(self) -> float:
-        return time.thread_time() + self._waits.waited_s
+        """Another thread, whose work is no work of the loop's, gets the time that the loop has seen last."""
+        if threading.get_ident() == self._thread:
+            self._seen_s = time.thread_time() + self._waits.waited_s
+        return self._seen_s
 
 
 class _Selector(selectors.DefaultSelector):

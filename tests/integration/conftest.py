@@ -6,7 +6,7 @@ import json
 import secrets
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -45,8 +45,15 @@ from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import move_clock, now
 from tests.databases import current, empty
 from tests.postgres import new_postgres_database
+from tests.skipped_time import PatientLoop
 
 TOKEN = "xoxb-test-integration"
+PATIENT = {"walk", "slack", "deliveries"}
+"""The folders whose tests have limits of seconds for answers and bodies."""
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    return {"patient": PatientLoop} if item.path.parent.name in PATIENT else {"usual": asyncio.new_event_loop}
 
 
 @pytest.fixture(autouse=True)

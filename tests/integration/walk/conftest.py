@@ -20,12 +20,7 @@ from sandbox.racing_service.switches import Switches
 from sandbox.slack.workspace import SlackWorkspace
 from tests.front import receiver_of
 from tests.sim.ports import Inline
-from tests.skipped_time import PatientLoop
 from tests.world import Address, World, own_port, stand_ins
-
-
-def pytest_asyncio_loop_factories() -> dict[str, type[PatientLoop]]:
-    return {"patient": PatientLoop}
 
 
 @asynccontextmanager
