@@ -75,7 +75,7 @@ async def _run(screen: Screen, folder: Path, demo: Demo) -> None:
                 screen.plain(f"The same in a browser: {address}")
                 await _play(page, demo, address)
                 if demo.headless:
-                    _summarise(stage)
+                    print(summary(stage))
         except asyncio.CancelledError:
             # Only our own signal handler cancels this task.
             screen.title("Stopped.")
@@ -103,7 +103,7 @@ async def _play(page: Page, demo: Demo, address: str) -> None:
         raise
 
 
-def _summarise(stage: Stage) -> None:
+def summary(stage: Stage) -> str:
     """The day as one JSON object. Raises DemoFailed where a message was lost or doubled."""
     counts = count(stage.service.deliveries, stage.slack, stage.expectations)
     problems = counts.lost + counts.doubled + counts.out_of_order
@@ -111,7 +111,7 @@ def _summarise(stage: Stage) -> None:
         raise DemoFailed("; ".join(counts.problems) or "messages stand out of order")
     channels = {name: len(stage.slack.messages(channel_id)) for channel_id, name in CHANNELS.items()}
     deliveries = sum(len(delivery.attempts) for delivery in stage.service.deliveries)
-    print(json.dumps({"ok": True, "deliveries": deliveries, "messages": channels, "counts": asdict(counts)}))
+    return json.dumps({"ok": True, "deliveries": deliveries, "messages": channels, "counts": asdict(counts)})
 
 
 def _introduce(stage: Stage) -> None:

@@ -13,6 +13,8 @@ import httpx
 import pytest
 from starlette.routing import Route
 
+from sandbox.demo import summary
+from sandbox.demo_bot import DemoFailed
 from sandbox.demo_screen import Screen, make_console
 from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
 from sandbox.loopback_server import LOOPBACK, serve
@@ -169,6 +171,7 @@ class Watched:
         self.says(f"CORRECTION: {self.place} (GB)", ts)
 
     def corrected_first(self):
+        self.arrived(self.stage.service.correct(self.race.race_id))
         self.correction("1.0")
         self.result("2.0")
 
@@ -271,6 +274,26 @@ async def test_counts_are_of_what_stands_in_the_channel(stage, name):
         field: getattr(Counts(), field) for field in asked
     } | expected
     assert sum(problem.startswith("lost: result.received, ") for problem in counts.problems) == counts.lost
+
+
+@pytest.mark.parametrize(
+    ("tell", "failed"),
+    [
+        (lambda it: it.result(), None),
+        (lambda _: None, "lost: result.received, "),
+        (lambda it: [it.result(ts) for ts in ("1.0", "2.0")], "doubled: result.received, "),
+        (Watched.corrected_first, "out of order"),
+    ],
+    ids=["a message", "none", "two messages", "a correction first"],
+)
+async def test_summary_of_a_headless_day_is_of_what_went_wrong(stage, tell, failed):
+    tell(watch(stage, "GB"))
+    if failed is None:
+        said = json.loads(summary(stage))
+        assert (said["ok"], said["messages"]["gb-racing"], said["counts"]["told"]) == (True, 1, 1)
+        return
+    with pytest.raises(DemoFailed, match=failed):
+        summary(stage)
 
 
 @pytest.mark.parametrize("path", sorted(KEPT.glob("waited*.json")), ids=lambda path: path.stem)
