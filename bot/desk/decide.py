@@ -104,9 +104,13 @@ class Post:
 
 @dataclass(frozen=True)
 class Show:
-    """The message of a telling shows the present values. `asks_no_longer`: a newer message is to be acknowledged."""
+    """The message of a telling shows the present values; without `edits`, the message has said all of the news.
+
+    `asks_no_longer`: a newer message is to be acknowledged.
+    """
 
     telling: int
+    edits: bool = True
     asks_no_longer: bool = False
 
 
@@ -125,14 +129,7 @@ class Release:
     telling: int
 
 
-@dataclass(frozen=True)
-class AlreadySaid:
-    """The channel has been told all of the news: by this telling."""
-
-    telling: int
-
-
-Decision = Post | Show | Withhold | Release | AlreadySaid
+Decision = Post | Show | Withhold | Release
 
 
 def decide(
@@ -205,16 +202,16 @@ def _without_message(news: News, choices: Choices, told: _Told) -> list[Decision
     is_muted = choices.muted and not news.remarks.contradicts and not is_owed
     loss_told = None if choices.rung else choices.loss_told
     if loss_told and (told.last is None or told.last.id < loss_told):
-        return [Show(told.last.id) if told.last else AlreadySaid(loss_told)]
+        return [Show(told.last.id) if told.last else Show(loss_told, edits=False)]
     if told.last and (is_muted or not (news.rings or choices.rung)):
-        return [Show(told.last.id) if news.shows else AlreadySaid(told.last.id)]
+        return [Show(told.last.id, edits=news.shows)]
     if news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts and not is_changed and told.meeting:
         meeting, telling = told.meeting
-        shown = [] if says_all_of(meeting, news.event) else [Show(telling.id)]
-        return [Withhold(Because.MEETING, telling.id), *shown]
+        edits = not says_all_of(meeting, news.event)
+        return [Withhold(Because.MEETING, telling.id), Show(telling.id, edits=edits)]
     # A channel that watches a runner is told of the change.
     if told.own and ((news.only_adds and not choices.rung) or (news.is_small and not choices.noted)):
-        return [AlreadySaid(told.own[-1].id)]
+        return [Show(told.own[-1].id, edits=False)]
     return [Withhold(Because.MUTED)] if is_muted else None
 
 

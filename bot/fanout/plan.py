@@ -11,7 +11,6 @@ from bot.channels.ack_request import request_of
 from bot.channels.hours import kept_until
 from bot.db.tables import MessageKind
 from bot.desk.decide import (
-    AlreadySaid,
     Choices,
     Decision,
     Post,
@@ -216,13 +215,10 @@ class Plan:
                         )
                     else:
                         self._drafts.tell(news, channel, Telling(by, event.kind, withheld=step.because, by=by))
-                        self._drafts.show(Shown(by, row))
-                elif isinstance(step, AlreadySaid):
-                    self._drafts.show(Shown(step.telling, row))
                 elif isinstance(step, Release):
                     self._drafts.release(step)
                 else:
-                    at = news.received_at if by else news.at
+                    at = (news.received_at if by else news.at) if step.edits else None
                     after, is_late = own.get(channel), news.is_late and by is None
                     ends = step.asks_no_longer
                     self._drafts.show(Shown(step.telling, row, at, after, is_late=is_late, asks_no_longer=ends))

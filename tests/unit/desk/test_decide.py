@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bot.channels.ack_request import AckRequest
-from bot.desk.decide import AlreadySaid, Because, Choices, Live, Post, Release, Show, Telling, Withhold, decide
+from bot.desk.decide import Because, Choices, Live, Post, Release, Show, Telling, Withhold, decide
 from bot.desk.news import News
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, VersionRemarks
@@ -117,12 +117,12 @@ ROWS = {
         [Post(), Show(1), Show(2)],
     ),
     "another difference": (later(RESULT, GOING), Choices(), [told(1, RESULT)], [Show(1)]),
-    "another place of the race": (later(RESULT), Choices(), [told(1, RESULT)], [AlreadySaid(1)]),
+    "another place of the race": (later(RESULT), Choices(), [told(1, RESULT)], [Show(1, edits=False)]),
     "another difference, where two summaries told the result": (
         later(RESULT, GOING),
         Choices(),
         [SUMMED, SUMMED_TOO],
-        [AlreadySaid(2)],
+        [Show(2, edits=False)],
     ),
     "another difference, in a channel without the message": (later(RESULT, GOING), Choices(), [], [Post()]),
     "another difference, in a channel that listens no more": (later(RESULT, GOING), ONCE_HERE, [told(1, RESULT)], []),
@@ -130,7 +130,7 @@ ROWS = {
         later(RESULT, GOING),
         Choices(),
         [SUMMED],
-        [AlreadySaid(1)],
+        [Show(1, edits=False)],
     ),
     "another difference with a watched runner, where a summary told the result": (
         later(RESULT, GOING),
@@ -142,7 +142,7 @@ ROWS = {
         later(CARD, PRICE),
         Choices(),
         [told(1, CARD, withheld=Because.SUMMARY, by=9)],
-        [AlreadySaid(1)],
+        [Show(1, edits=False)],
     ),
     "addition, and a watched runner is out, where a summary told the card": (
         later(CARD, PRICE),
@@ -351,7 +351,12 @@ def test_channel_is_told(news, desk, chain, steps):
 
 
 OF_MEETINGS = {
-    "race of an abandoned meeting": (first(LOST, reason="Frost"), [], OF_MEETING, [Withhold(Because.MEETING, 7)]),
+    "race of an abandoned meeting": (
+        first(LOST, reason="Frost"),
+        [],
+        OF_MEETING,
+        [Withhold(Because.MEETING, 7), Show(7, edits=False)],
+    ),
     "race with a reason of its own": (
         first(LOST, reason="Fog"),
         [],
@@ -364,7 +369,7 @@ OF_MEETINGS = {
         later(LOST, GOING),
         [LOST_IN_SUMMARY],
         OF_MEETING,
-        [Withhold(Because.MEETING, 7)],
+        [Withhold(Because.MEETING, 7), Show(7, edits=False)],
     ),
     "result of a race that was run": (first(RESULT), [], OF_MEETING, [Post()]),
     "card": (first(CARD), [], OF_MEETING, [Post()]),
