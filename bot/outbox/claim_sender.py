@@ -38,7 +38,7 @@ from bot.outbox.claim_outcomes import (
 from bot.outbox.message import Message, NativeBlocks
 from bot.outbox.messenger import Sender
 from bot.outbox.poison_messages import UnansweredCalls
-from bot.outbox.resolve import find
+from bot.outbox.resolve import look_for
 
 log = get_logger(__name__)
 
@@ -171,7 +171,7 @@ class ClaimSender:
             return _not_edited(claim, refusal)
         posted_at, second = datetime.fromtimestamp(float(post.message_ts), UTC), timedelta(seconds=1)
         try:
-            shown = await find(self.sender, claim, posted_at - second, posted_at + second, within_s=EDIT_LOOK_S)
+            shown = await look_for(self.sender, claim, posted_at - second, posted_at + second, within_s=EDIT_LOOK_S)
         except (SlackScopeMissing, SlackChannelClosed) as error:
             return _not_edited(claim, refusal, f", and I can't look at the message ({error})")
         except SlackError as error:

@@ -114,7 +114,7 @@ class Resolver:
         if place.pages >= PAGES_PER_LOOK:
             raise SlackDoubtful(HISTORY_IN_WORDS, f"more than {PAGES_PER_LOOK} pages")
         try:
-            return await find(self.sender, claim, *_window(claim), within_s=HISTORY_PAGE_S, cursor=place.cursor)
+            return await look_for(self.sender, claim, *_window(claim), within_s=HISTORY_PAGE_S, cursor=place.cursor)
         except SlackError:
             raise
         except Exception as error:
@@ -148,7 +148,7 @@ class Resolver:
         return LookAgain(claim, reason, claim.post.looks + looked, claim.post.failed_looks + failed, after=after)
 
 
-async def find(
+async def look_for(
     sender: Sender, claim: Claim, since: datetime, until: datetime, *, within_s: float, cursor: str | None = None
 ) -> HistoryPage:
     """Raises SlackError."""
