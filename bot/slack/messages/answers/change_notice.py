@@ -13,7 +13,7 @@ from bot.events.event import Topic
 from bot.events.sentences import listed
 from bot.outbox.message import Message
 from bot.slack.messages.answers.filter_words import FILTER_WORDS_MAX, described, in_plain_words
-from bot.slack.messages.answers.pause_and_mute import ABANDONMENTS, IS_PAUSED, meeting_words
+from bot.slack.messages.answers.pause_and_mute import IS_PAUSED, WHERE_ABANDONMENTS_ARE, meeting_words
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.kit.layout import sentence, told
 from bot.slack.messages.kit.text import joined, named, safe
@@ -32,7 +32,7 @@ def resumed_by(user_id: str) -> Message:
 
 def muted_by(user_id: str, meeting: Meeting, abandonments: Abandonments) -> Message:
     words = f"{named(user_id)} muted {meeting_words(meeting)} here: its results and racecards are not posted."
-    return told(f"{words} {ABANDONMENTS[abandonments]}")
+    return told(f"{words} {WHERE_ABANDONMENTS_ARE[abandonments]}")
 
 
 def unmuted_by(user_id: str, meeting: Meeting) -> Message:

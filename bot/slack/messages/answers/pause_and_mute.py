@@ -23,7 +23,7 @@ IS_PAUSED = "This channel is paused: messages wait until the pause ends or someb
 
 UNMUTE = "unmute_meeting"
 
-ABANDONMENTS = {
+WHERE_ABANDONMENTS_ARE = {
     Abandonments.POSTED: "The meeting's abandonments still come.",
     Abandonments.AFTER_THE_PAUSE: "The meeting's abandonments are kept until the pause of this channel ends.",
     Abandonments.ONCE_OPEN: "The meeting's abandonments wait until I can post in this channel again.",
@@ -118,7 +118,7 @@ def meeting_words(meeting: Meeting) -> str:
 def muted(meeting: Meeting, number: int, abandonments: Abandonments) -> Message:
     text = (
         f"Muted: results and racecards of {meeting_words(meeting)} are no longer posted in this channel. "
-        f"{ABANDONMENTS[abandonments]} A result posted here before is still corrected. "
+        f"{WHERE_ABANDONMENTS_ARE[abandonments]} A result posted here before is still corrected. "
         "`/racing list` shows the muted meetings."
     )
     return told(text, undo_button(number))

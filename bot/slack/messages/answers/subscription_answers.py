@@ -24,7 +24,13 @@ from bot.slack.messages.answers.filter_words import (
     in_markup,
     still_arrives,
 )
-from bot.slack.messages.answers.pause_and_mute import ABANDONMENTS, IS_PAUSED, meeting_words, resume_button, undo_button
+from bot.slack.messages.answers.pause_and_mute import (
+    IS_PAUSED,
+    WHERE_ABANDONMENTS_ARE,
+    meeting_words,
+    resume_button,
+    undo_button,
+)
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context, section
 from bot.slack.messages.kit.layout import message, page_mark, told, turns
@@ -183,7 +189,7 @@ def _listed_today(title: str, marked: str, events: Sequence[RacingEvent], most: 
 
 
 def _lost_today(said: Said) -> list[tuple[str, str]]:
-    if not any(Topic.ABANDONMENTS in chosen.topics for chosen in said.filters):
+    if not any(Topic.WHERE_ABANDONMENTS_ARE in chosen.topics for chosen in said.filters):
         return []
     lost, disputed = said.recent.abandoned, said.recent.disputed
     conflict = f"{MARKED_CONFLICT}: {IN_CONFLICT}"
@@ -220,7 +226,10 @@ def unsubscribed(done: Unsubscribed) -> Message:
 
 
 def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
-    figures = {Topic.RESULTS: (recent.results, "result"), Topic.ABANDONMENTS: (recent.abandonments, "abandonment")}
+    figures = {
+        Topic.RESULTS: (recent.results, "result"),
+        Topic.WHERE_ABANDONMENTS_ARE: (recent.abandonments, "abandonment"),
+    }
     shown = [figure for topic, figure in figures.items() if topic in topics]
     if not shown or not recent.is_whole:
         return []
@@ -362,7 +371,7 @@ def _buttons(one: Listed) -> Block | None:
 
 def _muted(row: MutedMeetingRow, meeting: Meeting, abandonments: Abandonments) -> str:
     what = f"results and racecards of {meeting_words(meeting)} are not posted"
-    return f"Muted here by <@{safe(row.muted_by)}>: {what}. {ABANDONMENTS[abandonments]}"
+    return f"Muted here by <@{safe(row.muted_by)}>: {what}. {WHERE_ABANDONMENTS_ARE[abandonments]}"
 
 
 def _small(page: ListPage) -> list[str]:
@@ -414,4 +423,4 @@ def remove_button(region: str) -> Block:
 def _same_with_abandonments(chosen: ChannelFilter) -> list[str]:
     """The words for abandonments of the same races. Excluded courses stay excluded."""
     races = [word for one in NARROWING for word in one.typed(chosen)]
-    return [region_words(chosen.region), Topic.ABANDONMENTS, *races]
+    return [region_words(chosen.region), Topic.WHERE_ABANDONMENTS_ARE, *races]
