@@ -12,7 +12,7 @@ from typing import Any
 from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIELD
 from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD, topics_in_order
-from bot.channels.conditions.table import BY_FIELD, CHOICES, VALUED
+from bot.channels.conditions.table import BY_FIELD, CHOICES, OF_RACES, VALUED
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.errors import WITHOUT_LABEL
 from bot.events.event import DEFAULT_TOPICS, Topic
@@ -337,7 +337,7 @@ def _doubt(phrases: Sequence[Phrase], taken: Sequence[Phrase], whole: LineReques
         return NOT_ONLY
     if plain and plain[-1].kind is Kind.NOT:
         return nothing_after(plain[-1].typed)
-    found = _clauses(plain[:no], taken, whole) or _without_each(plain, taken, whole)
+    found = _clauses(plain[:no], taken, whole) or _without_each(plain, taken, whole) or _of_two_kinds(plain, whole)
     more = whole.but(topics=_in_order(TOPICS_FIELD, [*whole.of(TOPICS_FIELD), *DEFAULT_TOPICS]))
     if not found and more != whole and any(starmap(_is_crossing, _joined(plain[:no]))):
         found = [whole, more]
@@ -350,6 +350,15 @@ def _doubt(phrases: Sequence[Phrase], taken: Sequence[Phrase], whole: LineReques
         every = tuple(Topic) if EVERYTHING in whole.of(ALL) and not whole.of(TOPICS_FIELD) else whole.of(TOPICS_FIELD)
         found = [whole.but(all=(), topics=every), whole.but(regions=(), courses=())]
     return unclear(found) if found else None
+
+
+def _of_two_kinds(plain: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
+    """The readings of "jumps and class 1": jumps, class 1, or class 1 over jumps. A comma joins choices of one race."""
+    fields = {one.field for one in OF_RACES}
+    for is_and, one, other in _joined(plain):
+        if is_and and {one.of_field, other.of_field} <= fields and one.of_field != other.of_field:
+            return [whole.but(**{other.of_field: ()}), whole.but(**{one.of_field: ()}), whole]
+    return []
 
 
 def _clauses(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
