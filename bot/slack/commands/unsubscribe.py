@@ -8,7 +8,7 @@ from sqlmodel import Session
 
 from bot.channels import subscriptions, watches
 from bot.channels.conditions.condition import EVERY_VALUE, Condition
-from bot.channels.conditions.course_condition import COURSES_FIELD, NOT_COURSES_FIELD
+from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIELD, NOT_COURSES_FIELD
 from bot.channels.conditions.event_conditions import (
     REGIONS_FIELD,
     TOPICS_FIELD,
@@ -33,7 +33,6 @@ from bot.slack.commands.subscription_changes import audited
 from bot.slack.language.grammar import ALL, SUBSCRIBING, Phrase
 from bot.slack.language.refusals import Refusal, value_wanted
 from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
-from bot.slack.language.tokens import NOT_COURSE
 from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, unsubscribed
@@ -210,7 +209,7 @@ def _not_there(filters: Sequence[ChannelFilter], absent: tuple[str, Sequence[str
         f"{told}, so nothing was changed. It receives {in_plain_words(filters)}.",
         lines={
             f"Leave out {what}{f' of {region_named(region)}' if len(whole) > 1 else ''}": typed_line(
-                ["subscribe", region_words(region), *(f"{NOT_COURSE}{one}" for one in words)]
+                ["subscribe", region_words(region), *(f"-{COURSE_PREFIX}{one}" for one in words)]
             )
             for region in whole
         },

@@ -12,8 +12,6 @@ _TOKEN = re.compile(
     r"""(?P<name>[^\s"':]*:)?'(?P<single>[^"]{1,100}?)'(?=\s|$)"""
     r"""|[^\s"]*"[^"]*"?|[^\s"]+"""
 )
-NOT_COURSE = "-course:"
-
 _NAMED = re.compile("|".join(map(re.escape, (*TYPED_AS, "date:"))), re.IGNORECASE)
 _PAGE_APART = re.compile(r"\b(page) ([0-9]{1,3})\b", re.IGNORECASE | re.ASCII)
 _PAGE = re.compile("page:([0-9]{1,3})", re.IGNORECASE | re.ASCII)
@@ -25,18 +23,15 @@ class Word(NamedTuple):
     has_comma: bool = False
 
 
-def split(text: str) -> list[str]:
-    """The words of a text, without quotes: `GB course:"Ascot Heath"` is `GB` and `course:Ascot Heath`."""
-    return [text for text, _ in _tokens(text)]
-
-
 def words_of(text: str) -> list[Word]:
     """The words of a text; a comma parts them: `GB,IRE` is two words, and `course:York,Bath` two courses."""
     found: list[Word] = []
-    for typed, is_quoted in _tokens(text):
-        if is_quoted:
-            whole = typed.rstrip(",")
-            found.append(Word(whole or typed, is_quoted, whole != typed))
+    for token in _TOKEN.finditer(text):
+        single = token["single"]
+        typed = " ".join((f"{token['name'] or ''}{single}" if single else token[0].replace('"', "")).split())
+        if single or '"' in token[0]:
+            whole = typed.rstrip(", ")
+            found += [Word(whole or typed, is_quoted=True, has_comma=whole != typed)] if typed else []
             continue
         name, value = parted(typed)
         parts = value.split(",")
@@ -61,19 +56,6 @@ def read_page(word: str) -> int | None:
 
 def read_list_words(text: str) -> tuple[str, int]:
     """The words of a command that lists something, and the page."""
-    words = split(_PAGE_APART.sub(r"\1:\2", text))
+    words = [one.text for one in words_of(_PAGE_APART.sub(r"\1:\2", text))]
     pages = [page for word in words if (page := read_page(word))]
     return " ".join(word for word in words if read_page(word) is None), pages[-1] if pages else 1
-
-
-def _tokens(text: str) -> list[tuple[str, bool]]:
-    found = ((_unquoted(token), _is_quoted(token)) for token in _TOKEN.finditer(text))
-    return [(" ".join(word.split()), is_quoted) for word, is_quoted in found if word.strip()]
-
-
-def _is_quoted(token: "re.Match[str]") -> bool:
-    return bool(token["single"]) or '"' in token[0]
-
-
-def _unquoted(token: "re.Match[str]") -> str:
-    return (token["name"] or "") + token["single"] if token["single"] else token[0].replace('"', "")

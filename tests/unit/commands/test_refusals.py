@@ -22,7 +22,7 @@ from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.list_commands import COURSES_COMMAND, USAGE_COMMAND
 from bot.slack.commands.table import RACING_COMMANDS, find_command
 from bot.slack.language.request import read
-from bot.slack.language.tokens import split
+from bot.slack.language.tokens import words_of
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import read_invocation
 from tests.unit.commands.town import COURSES, NOW, REGIONS, no_meetings, refusal, typed
@@ -103,8 +103,8 @@ def test_refusal_without_a_likely_word_or_with_too_long_a_line_has_no_button():
 
 @given(st.text(max_size=60) | st.text(alphabet="a'\"“\u2018: ", max_size=30))
 def test_words_that_were_split_are_joined_to_a_text_of_the_same_words(text):
-    words = split(text)
-    assert split(typed_line(words)) == words
+    words = [one.text for one in words_of(text)]
+    assert [one.text for one in words_of(typed_line(words))] == words
 
 
 # An unknown word after /racing: the right command, as a button where the word is near
