@@ -189,7 +189,7 @@ def _listed_today(title: str, marked: str, events: Sequence[RacingEvent], most: 
 
 
 def _lost_today(said: Said) -> list[tuple[str, str]]:
-    if not any(Topic.WHERE_ABANDONMENTS_ARE in chosen.topics for chosen in said.filters):
+    if not any(Topic.ABANDONMENTS in chosen.topics for chosen in said.filters):
         return []
     lost, disputed = said.recent.abandoned, said.recent.disputed
     conflict = f"{MARKED_CONFLICT}: {IN_CONFLICT}"
@@ -228,7 +228,7 @@ def unsubscribed(done: Unsubscribed) -> Message:
 def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
     figures = {
         Topic.RESULTS: (recent.results, "result"),
-        Topic.WHERE_ABANDONMENTS_ARE: (recent.abandonments, "abandonment"),
+        Topic.ABANDONMENTS: (recent.abandonments, "abandonment"),
     }
     shown = [figure for topic, figure in figures.items() if topic in topics]
     if not shown or not recent.is_whole:
@@ -423,4 +423,4 @@ def remove_button(region: str) -> Block:
 def _same_with_abandonments(chosen: ChannelFilter) -> list[str]:
     """The words for abandonments of the same races. Excluded courses stay excluded."""
     races = [word for one in NARROWING for word in one.typed(chosen)]
-    return [region_words(chosen.region), Topic.WHERE_ABANDONMENTS_ARE, *races]
+    return [region_words(chosen.region), Topic.ABANDONMENTS, *races]
