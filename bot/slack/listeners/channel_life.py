@@ -161,8 +161,8 @@ class InstallationListener:
             return
         log.error("slack_token_revoked", slack_event=event.get("type"))
         words = (
-            "Slack says that I was uninstalled from the workspace, or my token revoked. Nothing is posted until I am "
-            "installed again and SLACK_BOT_TOKEN is the new token; what comes meanwhile is kept."
+            "Slack says that I was uninstalled, or that my token was revoked. Nothing is posted until I am installed "
+            "again and SLACK_BOT_TOKEN has the new token. Messages are kept meanwhile."
         )
         # Slack sends an event again under the same id.
         key = f"revoked:{body.get('event_id') or event.get('event_ts')}"

@@ -142,7 +142,7 @@ def completeness(card: Card, question: DayQuestion) -> str | None:
         Coverage.UNREAD: f"Not read yet: {reading}",
         Coverage.OUTSIDE_WINDOW: f"{day} is outside your plan's window{window}.",
         Coverage.QUOTA: f"{incomplete}. {failure or spent}",
-        Coverage.FAILED: f"{incomplete}. {failure or 'The data service did not do what was asked.'}",
+        Coverage.FAILED: f"{incomplete}. {failure or 'The data service could not answer.'}",
     }[card.coverage]
 
 

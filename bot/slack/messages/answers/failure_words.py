@@ -53,7 +53,7 @@ def shown_to(words: str, reader: AnswerReader) -> str:
 def _month_spent(reader: AnswerReader, unlatch: str | None) -> str:
     turns = f"on {day_in_words(month_after(f'{reader.today:%Y-%m}'))}" if reader.today else "next month"
     words = f"This month's requests to the data service are used up. The service answers again {turns}. Alerts go on."
-    sooner = "If there are requests again, and I have not noticed, type in a shell:"
+    sooner = "If there are requests again and I have not noticed, type in a shell:"
     return f"{words} {sooner} {unlatch}." if reader.is_admin and unlatch else words
 
 
@@ -62,5 +62,5 @@ def _key_refused(reader: AnswerReader, unlatch: str | None) -> str:
     if not reader.is_admin:
         return f"{words} Tell {reader.whom_to_tell}: the right key has to be set. Alerts go on."
     right = "Set the right key in RACING_API_KEY and start the bot again."
-    mistaken = f" If the key is right, and was refused by mistake, type in a shell: {unlatch}." if unlatch else ""
+    mistaken = f" If the key is right and was refused by mistake, type in a shell: {unlatch}." if unlatch else ""
     return f"{words} {right}{mistaken}"
