@@ -131,14 +131,18 @@ class _Found:
         return sources_of(self.parts, About.MEETING if self.named.subject is Subject.MEETING else About.RACE)
 
     @cached_property
+    def said(self) -> Race:
+        """The race, as its own fields say."""
+        return within(race_from(self.sources, race_id=self.race_id, meeting_id=self.meeting_id), self.shared)
+
+    @property
     def race(self) -> Race:
-        race = within(race_from(self.sources, race_id=self.race_id, meeting_id=self.meeting_id), self.shared)
-        return race.model_copy(update={"abandoned": True}) if self.named.kind in ABANDONMENTS else race
+        return self.said.model_copy(update={"abandoned": True}) if self.named.kind in ABANDONMENTS else self.said
 
     @property
     def is_to_come(self) -> bool:
-        """No sign of an outcome: as a race beside the results of its meeting."""
-        race = self.race
+        """Without any sign of an outcome."""
+        race = self.said
         is_told = race.is_settled or race.abandoned is not None or race.unread_order or race.disputed
         return not is_told and by_card_status(race.status) == by_card_status(None)
 
@@ -276,9 +280,17 @@ def _subjects(parts: list[Part]) -> list[_Found]:
     each = [_Found(named, [*parts, *more], *_ids(named, [*parts, *more])) for more in _entries(found.carried, about)]
     if not each or len(each) > MOST_EVENTS:
         return [replace(found, stands_for_many=bool(each))]
-    if named.kind is EventKind.RESULT_RECEIVED:
-        return [one for one in each if not one.is_to_come] or each
-    return each
+    return _meant(each)
+
+
+def _meant(races: list[_Found]) -> list[_Found]:
+    """The races that the event is about: a list may have all races of a card."""
+    kind = races[0].named.kind
+    if kind is EventKind.RESULT_RECEIVED:
+        return [one for one in races if not one.is_to_come] or races
+    others = [one for one in races if kind is EventKind.RACE_ABANDONED and one.said.says_run]
+    lost = [one for one in races if one.said.abandoned or one.said.is_void] if others else []
+    return lost or [one for one in races if one not in others] or races
 
 
 def _names_subject(found: _Found) -> bool:

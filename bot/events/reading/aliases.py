@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from bot.events.reading.fields import NAMES_OF, fields_of, first_of, fold
-from bot.events.reading.json_values import count, identifier, note_text, text
+from bot.events.reading.json_values import MOST_NOTES, count, identifier, text
 from bot.events.reading.off_times import read_date
 from bot.events.reading.record_objects import kind_of
 
@@ -82,7 +82,9 @@ def read_short_number(value: Any) -> str | None:
 
 
 def read_reason(value: Any) -> str | None:
-    return text(value) or (note_text(value) if isinstance(value, list) else None)
+    return text(value) or (
+        ", ".join(filter(None, map(text, value[:MOST_NOTES]))) or None if isinstance(value, list) else None
+    )
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {

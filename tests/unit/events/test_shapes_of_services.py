@@ -83,6 +83,26 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         ),
         [YORK, "York 14:30"],
     ),
+    "lost races among the races of a card": (
+        shape(
+            "race.abandoned",
+            races=[
+                {"race_id": "rc_1", **AT, "abandoned": False},
+                {"race_id": "rc_2", **AT, "off": "13:30", "abandoned": True},
+                {"race_id": "rc_3", **AT, "off": "14:00"},
+                {"race_id": "rc_4", **AT, "off": "14:30", "status": "Abandoned"},
+            ],
+        ),
+        ["York 13:30", "York 14:30"],
+    ),
+    "a race that was run among lost races": (
+        shape("race.abandoned", races=[{"race_id": "rc_1", **AT, "status": "Result"}, {"race_id": "rc_2", **AT}]),
+        ["York 13:00"],
+    ),
+    "lost races without and with the word": (
+        shape("race.abandoned", races=[{"race_id": "rc_1", **AT}, {"race_id": "rc_2", **AT, "abandoned": True}]),
+        ["York 13:00", "York 13:00"],
+    ),
     "results without placings": (
         shape(races=[{"race_id": "rc_1", **AT}, {"race_id": "rc_2", **AT, "off": "13:30"}]),
         ["York 13:00", "York 13:30"],
@@ -132,6 +152,12 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         [YORK],
     ),
     "course by a slug": (shape(**AT | {"course": {"id": 7, "slug": "York"}}, runners=ROWS), [YORK]),
+    "horses that do not run": (
+        shape(
+            **AT, runners=[{"horse": "A", "np": True}, {"horse": "B", "取消": True}, {"horse": "C", "also_eligible": 1}]
+        ),
+        ["York 13:00: A NR, B NR, C Reserve"],
+    ),
     "course in English": (shape(**AT | {"course": None, "racecourse_en": "York"}, runners=ROWS), [YORK]),
     "Swedish": (
         shape(
