@@ -75,7 +75,7 @@ async def _run(screen: Screen, folder: Path, demo: Demo) -> None:
                 screen.plain(f"The same in a browser: {address}")
                 await _play(page, demo, address)
                 if demo.headless:
-                    print(summary(stage))
+                    print(headless_summary(stage))
         except asyncio.CancelledError:
             # Only our own signal handler cancels this task.
             screen.title("Stopped.")
@@ -103,7 +103,7 @@ async def _play(page: Page, demo: Demo, address: str) -> None:
         raise
 
 
-def summary(stage: Stage) -> str:
+def headless_summary(stage: Stage) -> str:
     """The day as one JSON object. Raises DemoFailed where a message was lost or doubled."""
     counts = count(stage.service.deliveries, stage.slack, stage.expectations)
     problems = counts.lost + counts.doubled + counts.out_of_order

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from starlette.routing import Route
 
-from sandbox.demo import summary
+from sandbox.demo import headless_summary
 from sandbox.demo_bot import DemoFailed
 from sandbox.demo_screen import Screen, make_console
 from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
@@ -289,11 +289,11 @@ async def test_counts_are_of_what_stands_in_the_channel(stage, name):
 async def test_summary_of_a_headless_day_is_of_what_went_wrong(stage, tell, failed):
     tell(watch(stage, "GB"))
     if failed is None:
-        said = json.loads(summary(stage))
+        said = json.loads(headless_summary(stage))
         assert (said["ok"], said["messages"]["gb-racing"], said["counts"]["told"]) == (True, 1, 1)
         return
     with pytest.raises(DemoFailed, match=failed):
-        summary(stage)
+        headless_summary(stage)
 
 
 @pytest.mark.parametrize("path", sorted(KEPT.glob("waited*.json")), ids=lambda path: path.stem)
