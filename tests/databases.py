@@ -1,12 +1,16 @@
 """Databases shared by the tests of one worker."""
 
 import asyncio
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import event
+from sqlalchemy.engine import make_url
 from sqlmodel import SQLModel
 
 from bot.db import migrate
@@ -70,3 +74,26 @@ BEGIN
 END $$
 """
 """A TRUNCATE of every table takes 70 times as long: each file is made anew, of empty tables too."""
+
+
+# A database as commit b7b2c51 left it: the oldest that is taken over
+
+NEWEST = migrate.head()
+"""The revision that this version of the bot migrates to."""
+
+OLDEST = "0018"
+
+_OLDEST_SCHEMAS = Path(__file__).parent / "integration" / "db" / "b7b2c51"
+
+
+def make_older_database(url: str, revision: str = OLDEST) -> None:
+    """Make the tables of an empty database as they were, in the name of a revision."""
+    where = make_url(url)
+    stored = f"INSERT INTO alembic_version VALUES ('{revision}');"
+    if where.get_backend_name() == "sqlite":
+        connection = sqlite3.connect(where.database or "")
+        connection.executescript((_OLDEST_SCHEMAS / "sqlite.sql").read_text() + stored)
+        connection.close()
+        return
+    with psycopg.connect(where.set(drivername="postgresql").render_as_string(hide_password=False)) as server:
+        server.execute((_OLDEST_SCHEMAS / "postgresql.sql").read_text().encode() + stored.encode())

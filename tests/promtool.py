@@ -1,7 +1,9 @@
-"""Prometheus' promtool tests alerting rules."""
+"""Prometheus' promtool tests alerting rules. Where it is, and other programs: the machine's, else Debian's."""
 
 import json
 import math
+import os
+import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,10 +15,16 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 
-from tests.programs import program
-
 ROOT = Path(__file__).parents[1]
 RULES = ROOT / "docs" / "operations" / "alerts.yml"
+
+
+def program(name: str) -> str | None:
+    """Debian's are unpacked by `.ci/programs`."""
+    unpacked = ROOT / ".tool/programs/usr/bin"
+    return shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", os.defpath), str(unpacked))))
+
+
 PROMTOOL = program("promtool")
 
 needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="promtool is absent: `.ci/programs` unpacks Debian's")

@@ -24,7 +24,7 @@ from sandbox.racing_service.switches import Switches
 from sandbox.slack import failures
 from tests.acceptance.forked import run_command
 from tests.clock import START, now
-from tests.older_database import NEWEST, OLDEST, make_older_database
+from tests.databases import NEWEST, OLDEST, make_older_database
 from tests.payloads import abandoned
 from tests.world import API_KEY, until
 

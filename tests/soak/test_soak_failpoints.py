@@ -10,11 +10,10 @@ import pytest
 from bot.outbox.pace import Pace
 from tests.clock import move_clock
 from tests.postgres import new_postgres_database
-from tests.soak.figures import failpoints_of, figures_of
 from tests.soak.life import Times
 from tests.soak.oracle import Verdict
 from tests.soak.weather import BRINGS
-from tests.soak.world import World, run_world
+from tests.soak.world import World, failpoints_of, figures_of, run_world
 
 PACE = Pace(channel_s=0.1, workspace_per_minute=None)
 PATIENCE_S = (0.5, 2.0)

@@ -8,9 +8,8 @@ import pytest
 
 from bot.outbox.pace import Pace
 from sandbox.slack.limits import SlackLimits
-from tests.soak.figures import figures_of
 from tests.soak.racing import BOTH, Delivery, Races, SoakChannel
-from tests.soak.world import World, run_world
+from tests.soak.world import World, figures_of, run_world
 
 WORKSPACE_PER_MINUTE = 300
 

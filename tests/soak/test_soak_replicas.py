@@ -8,10 +8,9 @@ import pytest
 from bot.outbox.pace import Pace
 from tests.clock import move_clock
 from tests.postgres import OwnPostgres, new_postgres_database
-from tests.soak.figures import figures_of
 from tests.soak.life import Times
 from tests.soak.racing import BOTH, REGIONS, SoakChannel
-from tests.soak.world import World, run_world
+from tests.soak.world import World, figures_of, run_world
 
 PACE = Pace(channel_s=0.2, workspace_per_minute=None)
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest_asyncio
 
 from bot.db.engine import Database
-from tests.older_database import make_older_database
+from tests.databases import make_older_database
 from tests.postgres import new_postgres_database
 
 

@@ -16,7 +16,7 @@ from bot.db.engine import Database
 from bot.db.schema import Schema
 from bot.db.tables import JobRun
 from bot.errors import SchemaUnknown, StorageUnavailable
-from tests.older_database import NEWEST, OLDEST, make_older_database
+from tests.databases import NEWEST, OLDEST, make_older_database
 
 AT = "2026-11-20 12:00:00.000000"
 

@@ -33,7 +33,7 @@ from bot.outbox.acknowledgements import Escalated, StoredRequest
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
 from tests.clock import DAY, START
-from tests.older_database import OLDEST
+from tests.databases import OLDEST
 
 RESULT = "result.received"
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)

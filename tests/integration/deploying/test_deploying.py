@@ -13,7 +13,7 @@ import pytest
 import yaml
 from docker.utils.build import exclude_paths
 
-from tests.programs import program
+from tests.promtool import program
 
 ROOT = Path(__file__).parents[3]
 FILE = ROOT / "compose.yaml"

@@ -1,14 +1,18 @@
-"""What the client makes of answers that are none of Slack's, and what of them it repeats."""
+"""What the client makes of Slack's answers, and of answers that are none of Slack's."""
 
 import json
 from datetime import timedelta
 from typing import Any
 
-from bot.errors import SlackDoubtful, SlackRefused
+import pytest
+
+from bot.errors import SlackChannelClosed, SlackDoubtful, SlackRefused
 from bot.outbox.message import Message
+from bot.slack.channel_membership import creator, is_member
 from bot.slack.web_client import WORDS_MAX
 from sandbox.slack import failures
 from sandbox.slack.failures import Failure
+from sandbox.slack.values import Channel
 from tests.clock import now
 from tests.integration.conftest import TOKEN
 
@@ -84,3 +88,41 @@ async def test_metadata_has_the_revision_of_the_last_call(pipeline):
     around = {"since": moment - timedelta(minutes=1), "until": moment + timedelta(minutes=1)}
     page = await pipeline.sender.find("CGB", "k", cursor=None, **around)
     assert page.rev == 7
+
+
+# Whether the bot is in a channel
+
+
+async def test_channel_is_one_of_ours_while_we_are_in_it(pipeline, slack):
+    assert await is_member(pipeline.sender, "CGB") is True
+    await slack.archive("CGB")
+    assert await is_member(pipeline.sender, "CGB") is False
+    await slack.remove_bot("CIRE")
+    assert await is_member(pipeline.sender, "CIRE") is False
+    assert await is_member(pipeline.sender, "CNOWHERE") is False
+    slack.script("conversations.info", [failures.slack_error("internal_error")])
+    assert await is_member(pipeline.sender, "CALL") is None
+
+
+async def test_direct_message_is_ours_where_it_is_with_us(pipeline, slack):
+    ours = slack.direct_message("UALICE").id
+    slack.add_user("UBOB", "bob")
+    slack.channels["DTHEIRS"] = Channel(
+        id="DTHEIRS",
+        name="directmessage",
+        created_at=slack.clock(),
+        is_private=True,
+        dm_user="UBOB",
+        members={"UALICE"},
+    )
+    assert await is_member(pipeline.sender, ours) is None
+    slack.scopes.add("im:history")
+    assert await is_member(pipeline.sender, ours) is True
+    assert await is_member(pipeline.sender, "DTHEIRS") is False
+
+
+async def test_creator_of_a_channel_is_asked_of_slack(pipeline, slack):
+    slack.channels["CGB"].creator = "UALICE"
+    assert await creator(pipeline.sender, "CGB", 5.0) == "UALICE"
+    with pytest.raises(SlackChannelClosed):
+        await creator(pipeline.sender, "CNOWHERE", 5.0)
