@@ -82,9 +82,8 @@ def read_short_number(value: Any) -> str | None:
 
 
 def read_reason(value: Any) -> str | None:
-    return text(value) or (
-        ", ".join(filter(None, map(text, value[:MOST_NOTES]))) or None if isinstance(value, list) else None
-    )
+    several = map(text, value[:MOST_NOTES]) if isinstance(value, list) else ()
+    return text(value) or ", ".join(filter(None, several)) or None
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {

@@ -153,9 +153,7 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
     ),
     "course by a slug": (shape(**AT | {"course": {"id": 7, "slug": "York"}}, runners=ROWS), [YORK]),
     "horses that do not run": (
-        shape(
-            **AT, runners=[{"horse": "A", "np": True}, {"horse": "B", "取消": True}, {"horse": "C", "also_eligible": 1}]
-        ),
+        shape(**AT, runners=[{"name": "A", "np": True}, {"name": "B", "取消": 1}, {"name": "C", "also_eligible": 1}]),
         ["York 13:00: A NR, B NR, C Reserve"],
     ),
     "course in English": (shape(**AT | {"course": None, "racecourse_en": "York"}, runners=ROWS), [YORK]),
