@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from bot.channels.ack_request import AckRequest
 from bot.desk.news import News
@@ -25,8 +26,7 @@ class Because(StrEnum):
     SUMMARY = "summary"
 
 
-@dataclass(frozen=True)
-class Telling:
+class Telling(NamedTuple):
     """An event as told to a channel. `id`: of the message. `kind`: of the event. `waits`: until when, if unsent.
 
     `by`: the message that says the event instead. A race in a meeting's message has the meeting's `id` in both fields.

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 
 from sqlmodel import Session
 
@@ -77,7 +76,7 @@ class Chains:
         channels = set[str]()
         for found in self._by_key.values():
             if (one := found.get(number)) is not None:
-                found[number] = one._replace(telling=replace(one.telling, waits=None))
+                found[number] = one._replace(telling=one.telling._replace(waits=None))
                 channels.add(one.channel_id)
         return channels
 
@@ -110,4 +109,4 @@ class Chains:
 def _renumbered(told: Told, numbers: Mapping[int, int]) -> Told:
     one = told.telling
     number = numbers.get(one.id, one.id)
-    return told._replace(telling=replace(one, id=number, by=number if one.by == one.id else one.by))
+    return told._replace(telling=one._replace(id=number, by=number if one.by == one.id else one.by))

@@ -34,7 +34,7 @@ class _New(NamedTuple):
     @property
     def stored_as(self) -> NewPost:
         """The post with the id of its event. The version has to be stored before."""
-        return replace(self.post, event_id=self.version.id)
+        return self.post._replace(event_id=self.version.id)
 
 
 class Shown(NamedTuple):
@@ -107,11 +107,20 @@ class Drafts:
 
     def tell(self, news: VersionNews, channel: str, telling: Telling) -> None:
         row, race_id = news.version, news.event.race.race_id
-        told = Told(channel, row.event_key, race_id, row.version, row.received_at, row.remarks, telling)
+        told = Told(
+            channel,
+            row.event_key,
+            race_id,
+            row.version,
+            row.received_at,
+            row.remarks,
+            telling,
+            is_unsent=telling.stands,
+        )
         if telling.withheld is Because.MEETING:
             self.chains.fold(told)
         else:
-            self.chains.add(told._replace(is_unsent=telling.stands))
+            self.chains.add(told)
 
     def link(self, version: EventVersion, show: Show, after: int | None) -> None:
         asks_no_longer = show.asks_no_longer

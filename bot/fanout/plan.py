@@ -1,8 +1,9 @@
 """Carries out how each channel is told of a version: by a new message, by an edit, or by an existing message."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cache, partial
 
 from sqlmodel import Session
 
@@ -131,7 +132,7 @@ class Plan:
         return (event.race.race_id, other) if event.race.race_id and other else None
 
     def _decided(self, news: VersionNews, heard: Heard, meetings: Sequence[RacingEvent]) -> dict[str, list[Decision]]:
-        chain, received_at = self._chain(news), news.version.received_at
+        event, chain, received_at = news.event, self._chain(news), news.version.received_at
         told = [(meeting, self._chains.of({meeting.key})) for meeting in meetings]
         channels = {*heard.takes, *heard.watches, *chain, *(channel for _, here in told for channel in here)}
         if heard.only is not None:
@@ -139,8 +140,9 @@ class Plan:
         live = self.live.of(news, channels, received_at) if self.live else {}
         loss_told = self._loss_told(news) if news.may_repeat_loss else {}
         noted, muted = event_store.noted_in([news.version]), self._muted(news)
-        asking = self.known.with_asking if news.event.reports_loss else {}
-        steps = {}
+        asking = self.known.with_asking if event.reports_loss else {}
+        # Most channels were told of nothing, and many choose alike.
+        at_first, steps = cache(partial(decide, news, chain=())), {}
         for channel in sorted(channels):
             choices = Choices(
                 takes=channel in heard.takes,
@@ -150,12 +152,13 @@ class Plan:
                 rung=channel in heard.rung,
                 muted=channel in muted,
                 loss_told=loss_told.get(channel),
-                until=self._until(channel, news.event, received_at),
+                until=self._until(channel, event, received_at),
                 live=live.get(channel),
-                asked=request_of(asking.get(channel, ()), news.event),
+                asked=request_of(asking.get(channel, ()), event),
             )
             of_meetings = [(meeting, one) for meeting, here in told if (one := _last(here.get(channel, ())))]
-            steps[channel] = decide(news, choices, chain.get(channel, ()), of_meetings)
+            own = chain.get(channel, ())
+            steps[channel] = decide(news, choices, own, of_meetings) if own or of_meetings else at_first(choices)
         making = [
             channel
             for channel, one in live.items()
@@ -164,7 +167,7 @@ class Plan:
             and any(isinstance(step, Post) and not step.until for step in steps[channel])
         ]
         if making:
-            self.live.make(news.event, making, received_at)
+            self.live.make(event, making, received_at)
         return steps
 
     def _loss_told(self, news: VersionNews) -> dict[str, int]:
@@ -205,14 +208,13 @@ class Plan:
             for step in found:
                 if isinstance(step, Post):
                     thread_of = threads.get(channel) if step.in_thread else None
-                    post = replace(post, not_before=step.until, thread_of=thread_of, asked=step.asked)
+                    post = post._replace(not_before=step.until, thread_of=thread_of, asked=step.asked)
                     own[channel] = self._drafts.make(news, post, waits=step.until, in_thread=step.in_thread)
                 elif isinstance(step, Withhold):
                     by = step.by
                     if by is None:
-                        self._drafts.make(
-                            news, replace(post, muted_by=self._muted(news)[channel]), withheld=step.because
-                        )
+                        muted = post._replace(muted_by=self._muted(news)[channel])
+                        self._drafts.make(news, muted, withheld=step.because)
                     else:
                         self._drafts.tell(news, channel, Telling(by, event.kind, withheld=step.because, by=by))
                 elif isinstance(step, Release):

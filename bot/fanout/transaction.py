@@ -208,10 +208,10 @@ class _Transaction:
             touched.note(self._session, What.EVENT, [event.key])
 
     def _matching(self, news: VersionNews) -> set[str]:
-        listening = self._known.listening
         if news.event.drill is not None:
-            return drill_fanout.channels(news.event, listening)
-        return {channel_id for channel_id, chosen in listening if chosen.matches(news.event)}
+            return drill_fanout.channels(news.event, self._known.listening)
+        filters = self._known.filters.items()
+        return {channel_id for chosen, channels in filters if chosen.matches(news.event) for channel_id in channels}
 
 
 def log_lines(lines: Iterable[LogLine]) -> None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import Boolean, and_, bindparam, exists, or_, select, update
@@ -97,7 +97,7 @@ def add(session: Session, new: Sequence[NewPost], tells: Tells, claiming: Claimi
     message_store.make_queues(session, channels - tells.known.queues)
     first = _first(new, but)
     leased = _lease(session, Call.POST, list(first), claiming)
-    begun = {channel: replace(first[channel], sending_at=now, deadline_at=deadline_of(now)) for channel in leased}
+    begun = {channel: first[channel]._replace(sending_at=now, deadline_at=deadline_of(now)) for channel in leased}
     new = [begun.get(post.channel_id, post) if post.is_unsent else post for post in new]
     made = message_store.insert(session, new)
     claims = [

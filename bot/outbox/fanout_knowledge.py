@@ -1,6 +1,6 @@
 """Values for every event, kept in memory until the generation moves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -29,8 +29,12 @@ class FanoutKnowledge:
         return [row for row in self._mutes if row.muted_at > now - mutes.KEPT_FOR]
 
     @cached_property
-    def filters(self) -> Sequence[ChannelFilter]:
-        return [chosen for _, chosen in self.listening]
+    def filters(self) -> Mapping[ChannelFilter, Sequence[str]]:
+        """Each filter's channels: many channels choose alike."""
+        found: dict[ChannelFilter, list[str]] = {}
+        for channel_id, chosen in self.listening:
+            found.setdefault(chosen, []).append(channel_id)
+        return found
 
     @cached_property
     def listeners(self) -> frozenset[str]:

@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_, select, update
 from sqlalchemy.sql.dml import ReturningInsert
@@ -72,8 +71,7 @@ class Priority(IntEnum):
     OTHER = 2
 
 
-@dataclass(frozen=True)
-class NewPost:
+class NewPost(NamedTuple):
     """A message to be made, unless its `idempotency_key` exists.
 
     `muted_by`: who muted the meeting. `not_before`: the message waits. `due_at`: a message that waited was due then.

@@ -4,7 +4,7 @@ Fan-out fills in before filters are asked, and after news; the renderer once mor
 fields, which are no facts of the delivery.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property, reduce
 from typing import NamedTuple
@@ -68,7 +68,7 @@ class KnownElsewhere:
         self,
         session: Session,
         lists: Lexicon,
-        subscribed: Sequence[ChannelFilter] | None = None,
+        subscribed: Collection[ChannelFilter] | None = None,
         *,
         careful: bool = True,
     ) -> None:
@@ -294,7 +294,7 @@ class KnownElsewhere:
         return {codes_of(region) for region in {one.region for one in self._subscribed} if region != ALL_REGIONS}
 
     @cached_property
-    def _subscribed(self) -> Sequence[ChannelFilter]:
+    def _subscribed(self) -> Collection[ChannelFilter]:
         if self._passed is not None:
             return self._passed
         return [chosen for _, chosen in subscriptions.listening(self._session)]

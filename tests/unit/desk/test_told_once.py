@@ -47,7 +47,7 @@ def reported(versions, *, contradicts=None):
 
 
 def after(chain, steps, kind):
-    chain = [replace(one, waits=None) if Release(one.id) in steps else one for one in chain]
+    chain = [one._replace(waits=None) if Release(one.id) in steps else one for one in chain]
     for step in steps:
         number = len(chain) + 1
         if isinstance(step, Post):
