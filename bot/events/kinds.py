@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bot.events.races import is_settled_status
 from bot.events.spellings import (
     ComparedBy,
     as_published,
@@ -18,7 +19,6 @@ from bot.events.spellings import (
     by_not_run,
     by_place,
     by_price,
-    by_run_status,
     by_status,
 )
 
@@ -259,7 +259,7 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
             **_CARD,
             "event.races_run": ToldField("races run"),
             "card.off": ToldField("off time"),
-            "card.status": ToldField("status", by=by_run_status),
+            "card.status": ToldField("status", by=is_settled_status),
             "card.abandoned": ToldField("abandoned", by=by_not_run),
         },
     ),

@@ -57,11 +57,6 @@ def by_card_status(status: str | None) -> Hashable:
     return "" if said in _TO_COME or is_settled_status(status) else by_lost_status(status)
 
 
-def by_run_status(status: str | None) -> Hashable:
-    """Of a race of an abandoned meeting: whether the race was run."""
-    return is_settled_status(status)
-
-
 def by_not_run(flag: str | None) -> Hashable:
     """Of a race of an abandoned meeting: only "no" says something."""
     return flag == NO
