@@ -3,14 +3,14 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
 from bot.slack.forms.form_fields import PublishedChoices
-from bot.slack.forms.subscribe_form import FormOf, read_form, saved, subscribe_form
+from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
 from sandbox.slack import modals
 from sandbox.slack.block_rules import view_problems
 
@@ -36,18 +36,29 @@ def submitted(view, values):
     return read_form({**view, "state": {"values": modals.filled_in(view, values)}})
 
 
-@given(st.none() | FILTERS, REGIONS, st.booleans())
-def test_form_is_one_that_slack_takes_whatever_it_shows(chosen, regions, courses):
-    form = FormOf(channel_id="C1", editing=chosen.region if chosen else None)
-    view = subscribe_form(form, chosen, PublishedChoices(regions, courses=courses))
-    assert view_problems(view, "modal") == []
-    assert len(json.dumps(view)) < 250_000
+CODES = tuple(f"R{number}" for number in range(1_500))
+PEOPLE = tuple(f"U{number}" for number in range(40))
+LONG_FILTER = ChannelFilter(
+    region="GB",
+    topics=frozenset(Topic),
+    courses=tuple(Course(course_id=f"cr_{number}", name="&" * 10_000) for number in range(150)),
+    mentions=(*PEOPLE, HERE, "S7"),
+    escalate=(*PEOPLE, "C1", "S7"),
+)
 
 
-def test_form_of_thousands_of_regions_holds_slacks_limits():
-    view = subscribe_form(NEW, None, PublishedChoices([f"R{number}" for number in range(1_500)], courses=True))
+@given(st.none() | FILTERS, st.builds(PublishedChoices, REGIONS, courses=st.booleans()))
+@example(None, PublishedChoices(CODES, courses=True))
+@example(LONG_FILTER, PublishedChoices(CODES, courses=True))
+@example(LONG_FILTER, PublishedChoices(None, courses=False, chosen=CODES[:120]))
+def test_form_is_one_that_slack_takes_whatever_it_shows(chosen, known):
+    view = subscribe_form(FormOf(channel_id="C1", editing=chosen.region if chosen else None), chosen, known)
     assert view_problems(view, "modal") == []
     assert len(json.dumps(view)) < 250_000
+    for element in (block.get("element", {}) for block in view["blocks"]):
+        assert len(element.get("initial_value", "")) <= element.get("max_length", 3_000)
+        initial = [element[name] for name in element if name.startswith("initial_") and name != "initial_value"]
+        assert all(len(chosen) <= element.get("max_selected_items", 100) for chosen in initial)
 
 
 def test_form_is_read_as_it_was_filled_in():
@@ -86,7 +97,3 @@ def test_form_with_nothing_filled_in_is_read_as_nothing(values):
     view = {"private_metadata": NEW.model_dump_json(), "state": {"values": {"regions": {"regions": values}}}}
     _, found = read_form(view)
     assert not found["topics"]
-
-
-def test_saved_form_is_one_that_slack_takes():
-    assert view_problems(saved([{"type": "section", "text": {"type": "mrkdwn", "text": "Saved"}}]), "modal") == []
