@@ -36,63 +36,54 @@ HELP = "help"
 
 _PASTED = re.compile(r"(?:/racing(?:\s+|$))+", re.IGNORECASE)
 
-_WHAT_IS = ("what's", "whats", "what is")
-_ALSO = ("", " also", " still")
-_TOLD = ("tell", "alert", "warn", "notify", "let")
+_SAYINGS = {
+    "results abandonments": "abandonments, abandonment, abandoned, cancelled, is, was, has, anything abandoned, "
+    "what is abandoned, what is off",
+    "results": "any, latest, result, who won, winner",
+    "racecard": "card, cards, racecards, declarations, entries, runners, going, meetings, races, racing, "
+    "today's meetings, todays meetings, is there, any racing, what is on, " + ", ".join(NON_RUNNERS),
+    "next": "what is next, what is the next, when is the next",
+    "list": "subscriptions, my subscriptions, our subscriptions, list subscriptions, show subscriptions, "
+    "what do we get, what am i subscribed to, what comes here",
+    "help": "hello, hello there, hi, hi there, help me, thanks, thank you, commands",
+    "usage": "quota, how much quota is left, how much quota",
+    "watch": "follow, following, track",
+    "watching": "watches, my watches, list watches, watch list, watchlist",
+    "unwatch": "unfollow, stop watching",
+    "pause": "hold, snooze",
+    "pause for": "stop for, mute for",
+    "pause until": "stop until, mute until",
+    "resume": "start again, unpause, continue, end pause, end the pause, end a pause",
+    "subscribe": "add, send, send me, send us, this channel receives, this channel also receives, "
+    "this channel still receives",
+    "unsubscribe": "remove, delete, end, unsub, turn off, stop sending, stop sending us",
+    "mute": "silence",
+    "courses": "list courses",
+    "trace": "who was told",
+}
 
 _SAID = {
     **{said: f"subscribe {said}" for said in ("daily", *NOT_CHOSEN)},
     **{said: f"subscribe {said}" for one in VALUED for said in (one.name, *one.called, *one.before, *one.begins)},
     **{
-        said.replace("NAME", name): f"unsubscribe {name}"
+        f"{off}{name}{after}": f"unsubscribe {name}"
         for one in CHOICES
         for name in (one.name, *one.before[:1])
-        for said in ("NAME off", "no NAME", "turn off NAME", "stop NAME")
+        for off, after in (("", " off"), ("no ", ""), ("turn off ", ""), ("stop ", ""))
     },
     **{
-        f"{told} {whom}{know} {when}": "subscribe"
-        for told in _TOLD
+        f"{told} {whom} {when}": "subscribe"
+        for told in ("tell", "alert", "warn", "notify")
         for whom in ("me", "us")
-        for know in ("", " know")
         for when in ("if", "when", "about")
     },
-    **{
-        said: command
-        for command, sayings in {
-            "results abandonments": (
-                *("abandonments", "abandonment", "abandoned", "cancelled", "is", "was", "has", "anything abandoned"),
-                *(f"{what} {said}" for what in _WHAT_IS for said in ("abandoned", "off")),
-            ),
-            "results": ("any", "latest", "result", "who won", "winner"),
-            "racecard": (
-                *("card", "cards", "racecards", "declarations", "entries", "runners", "going", *NON_RUNNERS),
-                *("meetings", "today's meetings", "todays meetings", "races", "racing", "is there", "any racing"),
-                *(f"{what} on" for what in _WHAT_IS),
-            ),
-            "next": ("when is the next", "when's the next", "whats the next", *(f"{what} next" for what in _WHAT_IS)),
-            "list": (
-                *("subscriptions", "my subscriptions", "our subscriptions", "list subscriptions", "show subscriptions"),
-                *("what do we get", "what am i subscribed to", "what comes here"),
-            ),
-            "help": ("hello", "hello there", "hi", "hi there", "help me", "thanks", "thank you", "commands"),
-            "usage": ("quota", "how much quota is left", "how much quota"),
-            "watch": ("follow", "following", "track"),
-            "watching": ("watches", "my watches", "list watches", "watch list", "watchlist"),
-            "unwatch": ("unfollow", "stop watching"),
-            "pause": ("hold", "snooze"),
-            "pause for": ("stop for", "mute for"),
-            "pause until": ("stop until", "mute until"),
-            "resume": ("start again", "unpause", "continue", "end pause", "end the pause", "end a pause"),
-            "subscribe": ("add", "send", "send me", "send us", *(f"this channel{also} receives" for also in _ALSO)),
-            "unsubscribe": ("remove", "delete", "end", "unsub", "turn off", "stop sending", "stop sending us"),
-            "mute": ("silence",),
-            "courses": ("list courses",),
-            "trace": ("who was told",),
-        }.items()
-        for said in sayings
-    },
+    **{f"let {whom} know {when}": "subscribe" for whom in ("me", "us") for when in ("if", "when", "about")},
+    **{said: command for command, sayings in _SAYINGS.items() for said in sayings.split(", ")},
 }
 """What people say in place of a command, in the words of a command."""
+
+_IS = re.compile(r"^(wh\w+)'?s(?= )", re.IGNORECASE)
+"""As in "what's on"."""
 
 _MOST_SAID = max(len(said.split()) for said in _SAID)
 
@@ -153,7 +144,8 @@ def find_command(line: str) -> tuple[Command | None, str]:
 
 
 def _in_words_of_commands(line: str) -> str:
-    words = line.replace(":", " ", 1).split() if line.partition(":")[0].lower() in _SAID else line.split()
+    line = _IS.sub(r"\1 is", line)
+    words = (line.replace(":", " ", 1) if line.partition(":")[0].lower() in _SAID else line).split()
     for size in range(min(_MOST_SAID, len(words)), 0, -1):
         if said := _SAID.get(" ".join(words[:size]).lower()):
             return " ".join([said, *words[size:]])

@@ -176,7 +176,6 @@ def no_such_race(place: Place, now: datetime) -> CommandError | None:
         typed = [one.key] if one.key else [one.race.course.name or course, one.race.off.text or ""]
         named = joined([race_name(one.race), race_day(one.race)], ", ")
         lines.setdefault(named, typed_line(["trace", *typed]))
-    lines = dict(islice(lines.items(), RACES_OFFERED_MAX))
     for row, event in place.events:
         if not _is_of_race(row, event):
             lines.setdefault(f"{card_name(event.race)}, the meeting", typed_line(["trace", row.event_key]))
