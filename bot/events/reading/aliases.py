@@ -111,7 +111,6 @@ COURSE_FIELDS: Mapping[str, tuple[Field[str], ...]] = {
         Field(read_course_name, "course.track"),
         Field(read_meetings_name, "course.meeting"),
     ),
-    "country": (Field(text, "course.country"),),
 }
 """Each field's searches, in order. A track comes after a course, because some say "turf"."""
 

@@ -71,6 +71,14 @@ def flag(value: Any) -> bool | None:
     return _flag_word(value) not in _NO_FLAG
 
 
+def flag_in(value: Any) -> bool | None:
+    """Also of an object with the particulars: {"cancellation": {"reason": …}}."""
+    if not isinstance(value, dict):
+        return flag(value)
+    told = [flag(one) for one in value.values() if one is not None and not isinstance(one, dict | list)]
+    return False if False in told else True if True in told else None
+
+
 def is_yes(value: Any) -> bool:
     """True for a flag that says yes, False for a winner's name or a moment."""
     return _flag_word(value) in _YES

@@ -15,7 +15,7 @@ from bot.events.races import PROVISIONAL, Course, OffTime, Race
 from bot.events.reading import aliases
 from bot.events.reading.aliases import Field
 from bot.events.reading.fields import Fields, fields_of, find, first_of, values_of
-from bot.events.reading.json_values import flag, identifier, is_no, is_yes, text
+from bot.events.reading.json_values import flag, flag_in, identifier, is_no, is_yes, text
 from bot.events.reading.off_times import (
     off_by_standing,
     published_date,
@@ -148,15 +148,8 @@ def course_of(sources: Sources) -> Course:
     course_id = read["course_id"]
     if name and course_id and not aliases.COURSE_ID_SHAPE.fullmatch(course_id):
         course_id = None
-    (country,) = aliases.COURSE_FIELDS["country"]
-    return Course(
-        **{
-            **read,
-            "course_id": course_id,
-            "name": name,
-            "country": first_of(sources.courses, country.fact, text) or read["country"],
-        }
-    )
+    country = first_of(sources.courses, "course.country", text) or sources.look(Field(text, "course.country"))
+    return Course(course_id=course_id, name=name, country=country)
 
 
 def race_date_of(sources: Sources) -> str | None:
@@ -195,7 +188,7 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     said = [*statuses, *(one for one in said_in if one and len(one) <= longest and state_in(one))]
     states = {state: status for status in reversed(said) if (state := state_in(status))}
     own = [*sources.own, *inner]
-    flags = {state: [*map(_flag, values_of(own, f"state.{state}"))] for state in _FLAGS}
+    flags = {state: [*map(flag_in, values_of(own, f"state.{state}"))] for state in _FLAGS}
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
     is_provisional = any(map(is_yes, values_of(own, "state.provisional")))
@@ -244,14 +237,6 @@ def _says_lost(value: Any) -> bool:
 def _spread(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
         yield from value[:MOST_ENTRIES] if isinstance(value, list) else [value]
-
-
-def _flag(value: Any) -> bool | None:
-    """True also of an object with the particulars: {"cancellation": {"reason": …}}."""
-    if not isinstance(value, dict):
-        return flag(value)
-    told = [flag(one) for one in value.values() if one is not None and not isinstance(one, dict | list)]
-    return False if False in told else True if True in told else None
 
 
 def _of(parts: Sequence[Part], about: About) -> list[Fields]:

@@ -29,7 +29,17 @@ from bot.events.races import (
 )
 from bot.events.reading.aliases import string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, Standing, fields_of, find, fold, values_of
-from bot.events.reading.json_values import LONGEST_READ, count, flag, identifier, is_no, is_yes, note_text, text
+from bot.events.reading.json_values import (
+    LONGEST_READ,
+    count,
+    flag,
+    flag_in,
+    identifier,
+    is_no,
+    is_yes,
+    note_text,
+    text,
+)
 from bot.events.reading.record_objects import NAMING_HORSES, entries_of, is_by_key, is_id
 
 _PLACES = ("place.official", "place.plain", "place.past_the_post", "place.provisional")
@@ -777,8 +787,7 @@ def _out_of(said: Fields, words: Sequence[str]) -> tuple[str | None, str | None]
 
 def _is_marked(said: Fields, mark: str) -> bool:
     """By a flag, by the moment or the reason in its place, or by an object with any of these."""
-    marks = said.of(f"marks.{mark}")
-    return any(any(map(flag, one.values())) if isinstance(one, dict) else flag(one) for one in marks)
+    return any(map(flag_in, said.of(f"marks.{mark}")))
 
 
 def _is_nr(value: Any) -> bool:

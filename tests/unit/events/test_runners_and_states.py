@@ -150,6 +150,7 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ({"runners": ["A", "B"], "non_runners": "b (IRE) (lame, vet), C (FR)"}, [("A", None), *B_C_OUT]),
         ({"runners": [{"horse": "A", "withdrawal": {"reason": None, "time": ""}}]}, [("A", None)]),
         ({"runners": [{"horse": "A", "withdrawal": {"reason": "Lame"}}]}, [("A", "NR")]),
+        ({"runners": [{"horse": "A", "withdrawal": {"is_final": False, "reason": "Lame"}}]}, [("A", None)]),
         ({"runners": ["A", "B"], "results": [["1", "B"], ["NR", "A"]]}, [("A", "NR"), ("B", "1")]),
         ({"runners": [{"horse": "A (NR)"}, {"horse": "B (IRE)"}]}, [("A", "NR"), ("B (IRE)", None)]),
         *(
