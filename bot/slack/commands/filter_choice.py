@@ -103,22 +103,17 @@ class FilterChoice:
         return [ALL_REGIONS] if len(others) < len(regions) else others
 
     def filters(self, regions: Sequence[str], chosen: ChannelFilter) -> list[ChannelFilter]:
-        filters = [
-            chosen.model_copy(
-                update={
-                    "region": region,
-                    "courses": self._within(region, chosen.courses),
-                    "not_courses": self._within(region, chosen.not_courses),
-                }
-            )
-            for region in regions
-        ]
-        now = self.desk.clock()
-        return [one.model_copy(update={"unchecked_since": now}) if self._is_unchecked(one) else one for one in filters]
+        return [self._of_region(region, chosen) for region in regions]
 
-    def _is_unchecked(self, chosen: ChannelFilter) -> bool:
-        courses = {course.name for course in (*chosen.courses, *chosen.not_courses) if course.course_id is None}
-        return not courses.union({chosen.region}).isdisjoint(self.unchecked)
+    def _of_region(self, region: str, chosen: ChannelFilter) -> ChannelFilter:
+        courses, not_courses = (
+            tuple(one for one in some if self.places.get(one) in {None, region})
+            for some in (chosen.courses, chosen.not_courses)
+        )
+        words = {region, *(one.name for one in (*courses, *not_courses) if one.course_id is None)}
+        since = None if words.isdisjoint(self.unchecked) else self.desk.clock()
+        named = {"region": region, "courses": courses, "not_courses": not_courses, "unchecked_since": since}
+        return chosen.model_copy(update=named)
 
     def raise_for_all(self) -> None:
         errors = [error for some in self.errors.values() for error in some]
@@ -134,9 +129,6 @@ class FilterChoice:
 
     def left_s(self) -> float:
         return max(0.01, self.until_s - asyncio.get_running_loop().time())
-
-    def _within(self, region: str, courses: Sequence[Course]) -> tuple[Course, ...]:
-        return tuple(one for one in courses if self.places.get(one) in {None, region})
 
     def _elsewhere(self, word: str, courses: Sequence[Course], regions: Sequence[str]) -> CommandError | None:
         for course in courses:
