@@ -83,16 +83,12 @@ class Claim:
     """By the clock of leases."""
     begun_at_s: float = 0.0
     """A moment before `claimed_at`, by the monotonic clock."""
-    view: MessageView | None = None
-    """None for a message without an event."""
+    shown: MessageView | LiveMeeting | Escalation | None = None
+    """None for a message that is stored as Slack gets the message."""
     trial_since: datetime | None = None
     """The start of the channel's closing, if the queue is on trial."""
     slack_ahead: timedelta | None = None
     """For a message in doubt: how far Slack's clock is ahead of the clock of leases. None if unknown."""
-    live: LiveMeeting | None = None
-    """Of a live message."""
-    escalation: Escalation | None = None
-    """Of an escalation."""
     thread_ts: str | None = None
     """The thread of the message. None in the channel."""
 
@@ -106,7 +102,7 @@ class Claim:
     @property
     def rev(self) -> int:
         """The revision that the call sends."""
-        return self.view.rev if self.view else self.post.wanted_rev
+        return self.shown.rev if isinstance(self.shown, MessageView) else self.post.wanted_rev
 
     @property
     def calls(self) -> int:
@@ -204,17 +200,9 @@ def with_views(
     if later:
         session.connection().execute(_WAITS_FOR, later)
     threads = live_meetings.threads(session, [claim.post.id or 0 for claim in claims if claim.post.thread_of])
-    return [
-        replace(
-            claim,
-            view=views.get(number),
-            live=live.get(number),
-            escalation=escalated.get(number),
-            thread_ts=threads.get(number),
-        )
-        for claim in claims
-        for number in [claim.post.id or 0]
-    ]
+    shows: dict[int, MessageView | LiveMeeting | Escalation] = {**views, **live, **escalated}
+    numbered = [(claim, claim.post.id or 0) for claim in claims]
+    return [replace(claim, shown=shows.get(number), thread_ts=threads.get(number)) for claim, number in numbered]
 
 
 def _begin(session: Session, begun: Sequence[Claim]) -> None:

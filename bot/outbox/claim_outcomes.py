@@ -17,6 +17,7 @@ from bot.outbox import acknowledgements, call_holds
 from bot.outbox.channel_closing import close_channel, end_closing
 from bot.outbox.channel_queues import Claim
 from bot.outbox.message_store import OVERRAN, has_overrun, unfold
+from bot.outbox.message_view import MessageView
 from bot.outbox.notices import Notices
 from bot.outbox.revisions import mark_said
 from bot.outbox.said_apart import say_apart
@@ -285,7 +286,8 @@ def record_posted(at: Recording, sent: Sequence[Posted]) -> dict[str, timedelta 
 
 def _write_posted(at: Recording, posted: Sequence[Posted]) -> None:
     for one in posted:
-        if not one.is_simple or (one.claim.view is not None and one.claim.view.is_longer):
+        shown = one.claim.shown
+        if not one.is_simple or (isinstance(shown, MessageView) and shown.is_longer):
             mark_said(at.session, one.claim.post.id, one.rev, at.now)
     posts = [one for one in posted if not one.claim.is_edit]
     sent = {"sent_at": at.now, "detail": None}

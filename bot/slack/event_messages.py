@@ -10,6 +10,7 @@ from bot.events.event import EventKind
 from bot.logs import get_logger
 from bot.outbox.acknowledgements import Escalation
 from bot.outbox.channel_queues import Claim
+from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.message import Message
 from bot.outbox.message_view import MessageView
 from bot.slack.bot_identity import BotIdentity
@@ -44,15 +45,15 @@ class PostRenderer:
             return sentence(f"{kind}an event came that I could not show: {about}. The log of the bot has more.")
 
     def _render(self, claim: Claim, now: datetime) -> Message:
-        if claim.live is not None:
-            # By the clock of `live_meetings.read`, which notes when the words will be out of date.
-            return live_meeting(claim.live, claim.claimed_at)
-        if claim.escalation is not None:
-            return self._escalation(claim.escalation, now)
-        shown = claim.view
-        if shown is None:
-            return Message.from_json(claim.post.content or "")
-        return self._message(self._telling(claim.channel_id, shown, now))
+        match claim.shown:
+            case LiveMeeting() as live:
+                # By the clock of `live_meetings.read`, which notes when the words will be out of date.
+                return live_meeting(live, claim.claimed_at)
+            case Escalation() as escalated:
+                return self._escalation(escalated, now)
+            case MessageView() as shown:
+                return self._message(self._telling(claim.channel_id, shown, now))
+        return Message.from_json(claim.post.content or "")
 
     def _telling(self, channel_id: str, shown: MessageView, now: datetime) -> "_Telling":
         # An edit keeps the lateness of the first post.

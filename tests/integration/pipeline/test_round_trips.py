@@ -13,6 +13,7 @@ from bot.events.event_store import PLACE_EVENTS_MAX, By
 from bot.events.races import Course, Race
 from bot.outbox.channel_queues import POST_CALL_S
 from bot.outbox.message_store import OVERRAN
+from bot.outbox.message_view import MessageView
 from bot.outbox.pace import Pace
 from bot.racedata import race_book_store
 from bot.racedata.race_book_store import PLACE_RACES_MAX
@@ -254,7 +255,7 @@ class SlowRendering:
             part.monotonic, part.worked = lambda: self.passed_s, lambda: self.worked_s
 
     def __call__(self, claim, now):
-        if claim.view is not None and "Ascot" in claim.event.data and not claim.view.has_overrun:
+        if isinstance(claim.shown, MessageView) and "Ascot" in claim.event.data and not claim.shown.has_overrun:
             self.times += 1
             if not self.sleeps or self.times == 1:
                 self.passed_s += POST_CALL_S + 1

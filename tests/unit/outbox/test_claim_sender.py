@@ -124,7 +124,7 @@ def edit(number=2, *, channel_id="CGB", event=EVENT, thread_ts=None, calls=1, **
         claimed_at=NOON,
         begun_at_s=NOW_S,
         thread_ts=thread_ts,
-        view=view,
+        shown=view,
     )
 
 
