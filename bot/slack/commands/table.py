@@ -28,7 +28,7 @@ from bot.slack.commands.subscription_pages import EDIT_BUTTON, LIST_COMMAND, REM
 from bot.slack.commands.trace import TRACE_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
-from bot.slack.language.grammar import NON_RUNNERS, NOT_CHOSEN
+from bot.slack.language.grammar import NON_RUNNERS, NOT_CHOSEN, TOPIC_WORDS
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.kit.blocks import ENDING
 
@@ -56,15 +56,24 @@ _SAYINGS = {
     "resume": "start again, unpause, continue, end pause, end the pause, end a pause",
     "subscribe": "add, send, send me, send us, this channel receives, this channel also receives, "
     "this channel still receives",
-    "unsubscribe": "remove, delete, end, unsub, turn off, stop sending, stop sending us",
+    "unsubscribe": "remove, delete, unsub, turn off, stop sending, stop sending us",
     "mute": "silence",
     "courses": "list courses",
     "trace": "who was told",
 }
 
+_WHEN = ("after", "before", "between")
+
 _SAID = {
     **{said: f"subscribe {said}" for said in ("daily", *NOT_CHOSEN)},
-    **{said: f"subscribe {said}" for one in VALUED for said in (one.name, *one.called, *one.before, *one.begins)},
+    **{
+        said: f"subscribe {said}"
+        for one in VALUED
+        for said in (one.name, *one.called, *one.before, *one.begins)
+        # "no results from GB" is no wish to subscribe.
+        if said.rpartition(" ")[2] not in TOPIC_WORDS
+    },
+    **{f"no {topic} {when}": f"subscribe no {topic} {when}" for topic in TOPIC_WORDS for when in _WHEN},
     **{
         f"{off}{name}{after}": f"unsubscribe {name}"
         for one in CHOICES
@@ -87,7 +96,7 @@ _IS = re.compile(r"^(wh\w+)'?s(?= )", re.IGNORECASE)
 
 _MOST_SAID = max(len(said.split()) for said in _SAID)
 
-_STOP = frozenset({"stop", "cancel"})
+_STOP = frozenset({"stop", "cancel", "end", "no"})
 
 
 async def _plan(_desk: Desk, invocation: Invocation) -> Command | None:
