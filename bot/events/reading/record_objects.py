@@ -53,8 +53,9 @@ STANDING_OF = {
 NAMING_HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
 _NOT_PLACED = frozenset({"lists.non_runners", "lists.reserves"})
 
-_ORDERS = frozenset(fact for fact in NAMING_HORSES if fact.startswith("order."))
-_TELLS_ORDER = frozenset(BY_NAME).union(
+_OF_LEADERS = tuple(f"order.{place}" for place in ("winner", "first", "second", "third", "fourth"))
+_LEADERS = frozenset(fact for fact in NAMING_HORSES if fact.startswith(_OF_LEADERS))
+_TELLS_WINNER = frozenset(BY_NAME).union(
     STANDING_OF, *map(NAMES_OF.__getitem__, {*NAMING_HORSES, "state.objects", "state.result", "marks.objects"})
 )
 """Within the object of a race, an object of another name may hold an opinion on the winner."""
@@ -159,8 +160,8 @@ def _children(part: Part) -> Iterator[Part]:
     for name, value in part.fields.items():
         if isinstance(value, dict) and _may_be_about_the_race(name) and not races_by_key(value):
             fields = fields_of(value)
-            if part.is_racing and name not in _TELLS_ORDER and not _ORDERS.isdisjoint(fields.facts):
-                fields = Fields(fields, Facts({fact: fields.facts[fact] for fact in fields.facts.keys() - _ORDERS}))
+            if part.is_racing and not _may_tell_winner(name) and not _LEADERS.isdisjoint(fields.facts):
+                fields = Fields(fields, Facts({fact: fields.facts[fact] for fact in fields.facts.keys() - _LEADERS}))
             fields.standing = STANDING_OF.get(name, part.fields.standing)
             found.append(Part(_about(name, fields, part), name, part.depth + 1, fields))
     is_official = any(one.fields.standing is Standing.OFFICIAL and one.names_horses for one in found)
@@ -172,6 +173,11 @@ def _children(part: Part) -> Iterator[Part]:
 @lru_cache(maxsize=512)
 def _may_be_about_the_race(name: str) -> bool:
     return name not in OPAQUE_NAMES and not (_ANOTHER_RACE.match(name) or _NOT_THE_RACE.search(name))
+
+
+@lru_cache(maxsize=512)
+def _may_tell_winner(name: str) -> bool:
+    return name in _TELLS_WINNER or re.search("result|outcome|finish|settle", name) is not None
 
 
 def _about(name: str, fields: Fields, parent: Part) -> About:

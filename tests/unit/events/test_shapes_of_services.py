@@ -156,6 +156,8 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape(**AT, runners=[{"name": "A", "np": True}, {"name": "B", "取消": 1}, {"name": "C", "also_eligible": 1}]),
         ["York 13:00: A NR, B NR, C Reserve"],
     ),
+    "order in an object of any name": (shape(**AT, summary={"podium": ["B", "A"]}), ["York 13:00: B 1, A 2"]),
+    "winner in details of the outcome": (shape(**AT, raceOutcomeDetails={"winner": "B"}, runners=BARE), [ONE_B]),
     "course in English": (shape(**AT | {"course": None, "racecourse_en": "York"}, runners=ROWS), [YORK]),
     "Swedish": (
         shape(
