@@ -83,8 +83,7 @@ async def test_answer_before_the_end_of_the_body_is_passed_on_at_once():
     async with relayed() as client:
         reader, writer = await asyncio.open_connection(LOOPBACK, client.base_url.port)
         writer.write(b"POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n123")
-        async with asyncio.timeout(20):
-            assert (await reader.readline()).startswith(b"HTTP/1.1 413 ")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 413 ")
         writer.close()
 
 

@@ -203,7 +203,7 @@ async def test_answer_that_does_not_end_is_unreachable(chunks, for_ever, message
 
 async def test_subscription_that_is_answered_too_late_is_asked_for_once(stand_in):
     stand_in.fail_next("/webhooks/subscribe", "slow", 100)
-    async with serve(stand_in.app) as address, asyncio.timeout(5):
+    async with serve(stand_in.app) as address:
         transport = Transport(f"{address}/v1", SecretStr(KEY), whole_answer_s=0.1)
         with pytest.raises(ServiceUnreachable):
             await transport.send(Request("POST", "webhooks/subscribe", body={"url": HOOK[0]}))
