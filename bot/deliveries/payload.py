@@ -277,7 +277,9 @@ def _subjects(parts: list[Part]) -> list[_Found]:
     if named.subject is None or _names_subject(found):
         return [found]
     about = About.RACE if named.subject is Subject.RACE else About.MEETING
-    each = [_Found(named, [*parts, *more], *_ids(named, [*parts, *more])) for more in _entries(found.carried, about)]
+    above = [part._replace(fields=part.fields.without((MEETING_LISTS, CARD_LISTS))) for part in parts]
+    within_each = ([*above, *more] for more in _entries(found.carried, about))
+    each = [_Found(named, more, *_ids(named, more)) for more in within_each]
     if not each or len(each) > MOST_EVENTS:
         return [replace(found, stands_for_many=bool(each))]
     return _meant(each)

@@ -92,6 +92,11 @@ class Fields(dict[str, Any]):
         self.standing = standing
         self.facts = facts_of(fields) if facts is None else facts
 
+    def without(self, facts: Collection[str]) -> "Fields":
+        """As if no name meant the facts."""
+        left = {fact: names for fact, names in self.facts.items() if fact not in facts}
+        return Fields(self, Facts(left), self.standing)
+
     def of(self, *facts: str) -> list[Any]:
         """The values of the facts."""
         return [self[name] for fact in facts if fact in self.facts for name in self.facts[fact]]

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from bot.events.event import EventKind
-from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, Standing, fields_of, fold
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fields_of, fold
 from bot.events.reading.off_times import read_clock
 
 MOST_PARTS, DEEPEST = 32, 5
@@ -161,7 +161,7 @@ def _children(part: Part) -> Iterator[Part]:
         if isinstance(value, dict) and _may_be_about_the_race(name) and not races_by_key(value):
             fields = fields_of(value)
             if part.is_racing and not _may_tell_winner(name) and not _LEADERS.isdisjoint(fields.facts):
-                fields = Fields(fields, Facts({fact: fields.facts[fact] for fact in fields.facts.keys() - _LEADERS}))
+                fields = fields.without(_LEADERS)
             fields.standing = STANDING_OF.get(name, part.fields.standing)
             found.append(Part(_about(name, fields, part), name, part.depth + 1, fields))
     is_official = any(one.fields.standing is Standing.OFFICIAL and one.names_horses for one in found)

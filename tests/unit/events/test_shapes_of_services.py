@@ -8,7 +8,7 @@ import pytest
 from bot.deliveries.payload import read_events
 
 DAY = "2026-11-20"
-AT = {"course": "York", "region": "GB", "date": DAY, "off": "13:00"}
+AT: dict[str, Any] = {"course": "York", "region": "GB", "date": DAY, "off": "13:00"}
 ROWS = [{"number": 1, "name": "A", "position": 1}, {"number": 2, "name": "B", "position": 2}]
 BARE = [{"number": 1, "name": "A"}, {"number": 2, "name": "B"}, {"number": 3, "name": "C"}]
 YORK, ONE_B = "York 13:00: A 1, B 2", "York 13:00: B 1"
@@ -19,7 +19,8 @@ def said(payload: object) -> list[str]:
     lines = []
     for event in read_events(json.dumps(payload).encode()):
         race = event.race
-        named = f"{race.course.name} {race.off.text or race.race_date}"
+        count = f", {len(event.races)} races" if event.races else ""
+        named = f"{race.course.name} {race.off.text or race.race_date}{count}"
         placed = [f"{one.horse} {one.position}" for one in race.runners if one.position]
         doubt = " in dispute" if race.disputed else ""
         unread = f" could not be read: {race.unread_order}" if race.unread_order else ""
@@ -71,6 +72,13 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
     "meetings without races": (
         shape("meeting.abandoned", meetings=[{"id": "m_1", **MEETING}, {"id": "m_2", **MEETING, "name": "Bath"}]),
         [f"York {DAY}", f"Bath {DAY}"],
+    ),
+    "meetings in a list of data": (
+        {
+            "event": "meeting.abandoned",
+            "data": [{**MEETING, "id": "m_1"}, {**MEETING, "id": "m_2", "name": "Bath", "races": ["13:00", "13:30"]}],
+        },
+        [f"York {DAY}", f"Bath {DAY}, 2 races"],
     ),
     "races to come beside a result": (
         shape(
