@@ -109,7 +109,8 @@ def entries_of(value: Any, context_of: Callable[[str], dict[str, Any]], deepest:
     if not is_by_key(value) or not deepest:
         return []
     found: list[Any] = []
-    for key, inner in islice(value.items(), MOST_ENTRIES):
+    # Sorted: the order of an object's fields says nothing.
+    for key, inner in sorted(value.items())[:MOST_ENTRIES]:
         entries = entries_of(inner, context_of, deepest - 1) or [inner]
         found += [{**context_of(str(key)), **entry} if isinstance(entry, dict) else entry for entry in entries]
     return found[:MOST_ENTRIES]

@@ -190,9 +190,10 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
     )
     field = list[_Horse]()
     for name, value, standing in _said(objects, "lists.runners"):
-        for entries in _lists(value):
-            is_order = any(isinstance(one, list) for one in entries) or (
-                name in NAMES_OF["lists.results"] and not any(isinstance(one, dict) for one in entries)
+        for entries, in_order in _lists(value):
+            is_order = in_order and (
+                any(isinstance(one, list) for one in entries)
+                or (name in NAMES_OF["lists.results"] and not any(isinstance(one, dict) for one in entries))
             )
             read = _in_groups(entries) if is_order else _read(entries)
             horses.add(read, standing=standing)
@@ -275,7 +276,7 @@ def _named_in(value: Any) -> list[Any]:
         return [_without_reason(one) for one in _BETWEEN_NON_RUNNERS.split(value[:LONGEST_READ].strip())]
     if isinstance(value, dict) and not any(isinstance(one, dict | list) for one in value.values()):
         return list(value)
-    listed = (one for entries in _lists(value) for one in entries)
+    listed = (one for entries, _ in _lists(value) for one in entries)
     return [_without_reason(one) if isinstance(one, str) else one for one in listed]
 
 
@@ -437,27 +438,40 @@ def _as_published(value: Any) -> str | None:
     return words[:UNREAD_MAX] if words and re.search("[ ,;>|]|[0-9].*[0-9]", words) else None
 
 
-def _lists(value: Any) -> list[list[Any]]:
+class _Listed(NamedTuple):
+    entries: list[Any]
+    in_order: bool = True
+
+
+def _lists(value: Any) -> list[_Listed]:
     """The list; the lists in {"count": 2, "items": […]}; the entries of {"1": {…}, "2": {…}}; a single entry."""
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and _horse_of(value[0]) is None:
         value = value[0]
     if isinstance(value, dict):
         if all(isinstance(name, str) and _NUMBER_ON_CLOTH.fullmatch(key) for key, name in value.items()):
-            return [[{"number": key, "name": name} for key, name in value.items()]]
+            return [_Listed([{"number": key, "name": name} for key, name in value.items()])]
         if not is_by_key(value):
             wrapped = values_of([fields_of(value)], "lists.wrapped")
-            found = [entries for one in wrapped if (entries := entries_of(one, _said_by_key) or _single(one))]
-            if not found and (single := _single(value)):
-                found = [single]
-            return found
+            return [found for one in wrapped for found in _entries(one) or _single(one)] or _single(value)
+    return _entries(value)
+
+
+def _entries(value: Any) -> list[_Listed]:
     entries = entries_of(value, _said_by_key)
-    return [entries] if entries else []
+    return [_Listed(entries, _is_in_order(value))] if entries else []
 
 
-def _single(value: Any) -> list[Any]:
+def _is_in_order(value: Any) -> bool:
+    """False for several keys that are data: the order of an object's fields says nothing."""
+    if is_by_key(value) and len(value) == 1:
+        return _is_in_order(*value.values())
+    return not is_by_key(value)
+
+
+def _single(value: Any) -> list[_Listed]:
     """A horse in the place of a list, as converters of XML write a list with one entry."""
     horse = _horse_of(value) if isinstance(value, dict) and is_runner(fields_of(value)) else None
-    return [value] if horse and (horse.places or horse.out or "jockey" in horse.said) else []
+    return [_Listed([value])] if horse and (horse.places or horse.out or "jockey" in horse.said) else []
 
 
 def _said_by_key(key: str) -> dict[str, Any]:
@@ -487,7 +501,9 @@ def _order(value: Any, *, is_order: bool) -> _Read:
     if is_order and _is_by_horse(value):
         by_horse = zip(value, map(_read_position, value.values()), strict=True)
         return [_placed([_horse_of(key)], place)[0] for key, place in islice(by_horse, MOST_RUNNERS)]
-    return [one for entries in _lists(value) for one in _in_groups(entries)] if is_order else []
+    if not is_order:
+        return []
+    return [one for entries, in_order in _lists(value) for one in (_in_groups if in_order else _read)(entries)]
 
 
 def _is_by_place(value: Mapping[str, Any]) -> bool:
@@ -562,7 +578,7 @@ def _group(entry: Any) -> tuple[list[Any], str | None]:
     if isinstance(entry, dict) and (lists := _lists(entry)):
         fields = fields_of(entry)
         places = _outcome_of(fields, _plan(fields.facts)).places
-        return [one for entries in lists for one in entries], places[0].position if places else None
+        return [one for entries, _ in lists for one in entries], places[0].position if places else None
     return [entry], None
 
 

@@ -165,6 +165,14 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         ["York 13:00: A NR, B NR, C Reserve"],
     ),
     "order in an object of any name": (shape(**AT, summary={"podium": ["B", "A"]}), ["York 13:00: B 1, A 2"]),
+    "horses under keys have no order": (
+        shape(**AT, finishing_order={"b7": {"name": "B"}, "a3": {"name": "A"}}),
+        ["York 13:00"],
+    ),
+    "horses under keys with jockeys have no order": (
+        shape(**AT, result={"B": {"jockey": "J"}, "A": {"jockey": "K"}}),
+        ["York 13:00"],
+    ),
     "winner in details of the outcome": (shape(**AT, raceOutcomeDetails={"winner": "B"}, runners=BARE), [ONE_B]),
     "course in English": (shape(**AT | {"course": None, "racecourse_en": "York"}, runners=ROWS), [YORK]),
     "Swedish": (
