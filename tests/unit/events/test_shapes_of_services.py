@@ -171,7 +171,7 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
     ),
     "horses under keys with jockeys have no order": (
         shape(**AT, result={"B": {"jockey": "J"}, "A": {"jockey": "K"}}),
-        ["York 13:00"],
+        ["York 13:00 could not be read: A: jockey: K, B: jockey: J"],
     ),
     "winner in details of the outcome": (shape(**AT, raceOutcomeDetails={"winner": "B"}, runners=BARE), [ONE_B]),
     "course in English": (shape(**AT | {"course": None, "racecourse_en": "York"}, runners=ROWS), [YORK]),
