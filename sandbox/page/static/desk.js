@@ -150,8 +150,8 @@ const STEPS = [
       tour.wasKilled ||= isOn();
       if (!tour.wasKilled) return ["Kill the bot while 50 races settle.", "The channels asked for the results of some races, which the bot then holds. Watch the counts at the top."];
       if (isOn()) return ["The bot is dead.", "The data service gets no answer, and will send again. Bring the bot back:"];
-      const { told, lost, doubled, on_the_way } = documents.get("counts") ?? {};
-      const still = documents.get("meta")?.waiting || on_the_way;
+      const { told, lost, doubled, on_the_way, waiting } = documents.get("counts") ?? {};
+      const still = (documents.get("meta")?.waiting || waiting) + on_the_way;
       return still ? [`${still} still on the way.`, "The results come now, each once, a message a second in each channel."] : ["Nothing was lost.", `${told} told, ${lost} lost, ${doubled} doubled. More failures are under Trouble.`];
     },
     acts: () => {
