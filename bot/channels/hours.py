@@ -12,7 +12,7 @@ from bot.events.event import RacingEvent
 def kept_until(
     filters: Iterable[ChannelFilter], event: RacingEvent, received_at: datetime, now: datetime
 ) -> datetime | None:
-    """The earliest moment of the filters that take the event; None for an event that is told at once.
+    """The earliest moment of the filters that take the event; None for an event told at once.
 
     The moment follows from the receipt. A moment before `now` came while the delivery waited for fan-out.
     """
@@ -23,7 +23,7 @@ def kept_until(
 
 
 def chosen_by(filters: Iterable[ChannelFilter], event: RacingEvent, received_at: datetime) -> ChannelFilter | None:
-    """The filter whose moment is the earliest; None if no filter takes the event."""
+    """The filter with the earliest moment; None if no filter takes the event."""
     first = _first(filters, event, received_at, received_at)
     return first[1] if first else None
 
@@ -36,7 +36,7 @@ def _first(
 
 
 def _told_at(chosen: ChannelFilter, event: RacingEvent, received_at: datetime, now: datetime) -> datetime:
-    """A moment within quiet hours waits for the end. A moment that has come waits too during quiet hours."""
+    """A moment within quiet hours waits for their end, and so does a past moment if `now` is within quiet hours."""
     at = told_at(chosen, event, received_at)
     at = quiet_until(chosen, at) or at
     return at if at > now else quiet_until(chosen, now) or at

@@ -92,7 +92,7 @@ _NAMING = ("race_id", "meeting_id", "course", "off", "title", "number", "race_da
 LARGEST_SEQUENCE = 2**63 - 1
 
 KEPT_PAYLOADS, KEPT_MAX_BYTES = 50, 16_384
-"""Of the payloads that were read last. In memory a payload takes 15 times its bytes."""
+"""Number and size of the payloads kept after reading. In memory a payload takes 15 times its bytes."""
 
 
 class EventIdentity(NamedTuple):
@@ -218,7 +218,7 @@ _kept_payload = lru_cache(KEPT_PAYLOADS)(Payload)
 
 
 def payload_of(body: bytes) -> Payload:
-    """The intake asks for the key, and fan-out soon for the events: a short body is read once."""
+    """The payload of a body. A short body is read once, for the key in intake and the events in fan-out."""
     return _kept_payload(body) if len(body) <= KEPT_MAX_BYTES else Payload(body)
 
 

@@ -88,7 +88,7 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
     contradicts_now = contradicts is not None and last.remarks.contradicts is None
     rings = contradicts_now or any(change.rings for change in changes) or brings_placings(told, delivered)
     if rings and ordered is None and (repeated := _repeated(delivered, known.reports, received_at)):
-        # A provisional result is never the later one. An amended result may be taken back.
+        # A provisional result again is a late retry. An official result again may take an amended result back.
         is_late = state_in(delivered.race.status) is RaceState.PROVISIONAL and stored.race.outranks(delivered.race)
         if is_late or repeated in _told_again(known.reports):
             return SilentRepeat(event, again=True)

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 ARCHIVE_STARTS = 2017
-"""Interface, What the service does."""
+"""The earliest year of the data. Interface, What the service does."""
 
 EASTERNMOST = timedelta(hours=14)
 
@@ -88,7 +88,7 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
         which = which.removeprefix("this")
         return _weekday(weekday, which or ("last" if looks_back else "next"), today, or_today=not which)
     if weekday == "weekend" and which in {"", "last", "next"}:
-        # On a Sunday too the weekend is the present one.
+        # On a Sunday too the weekend is the present weekend.
         begun = today if looks_back else today - timedelta(days=1)
         saturday = _weekday("saturday", which or ("last" if looks_back else "next"), begun, or_today=not which)
         raise DayUnclearError("a weekend has two days", [saturday, saturday + timedelta(days=1)])

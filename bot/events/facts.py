@@ -88,7 +88,7 @@ class VersionRemarks(Value):
 def changes_between(old: RacingEvent, new: RacingEvent, *, received_at: datetime) -> tuple[Change, ...]:
     """The differences that messages show.
 
-    A value that the new version lacks is unchanged, but for a place with a new holder, and for a race or runner left
+    A value missing in the new version is unchanged. Exceptions: a place with a new holder, and a race or runner left
     out of a whole list.
     """
     if new.kind is None:

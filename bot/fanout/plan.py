@@ -35,7 +35,7 @@ from bot.outbox.message_store import NewPost, Priority
 
 @dataclass(frozen=True)
 class Heard:
-    """Who hears of a version. `takes`: channels with a filter that takes the event. `watches`: for one of its runners.
+    """Who hears of a version. `takes`: channels with a filter that takes the event. `watches`: channels with a watch.
 
     `rung`: a watched runner is out. `only`: no other channel is told or asked.
     """

@@ -332,7 +332,7 @@ def _missing(news: ByKey, *, is_asked: bool) -> Iterator[str]:
             yield (
                 f"No result and no abandonment was delivered of {missing_name(key)}, although {due} should "
                 f"have been over for {HOURS} hours or more. The data service keeps a record of failed deliveries for "
-                "30 days. Check that strangers reach /webhooks/racing at PUBLIC_URL, and that the log refuses no "
+                "30 days. Check that strangers reach /webhooks/racing at PUBLIC_URL, and that the log has no refused "
                 "signature. If nothing comes on the next racing day either, the data service may have ended the "
                 "subscription: racing-bot subscribe --again."
             )

@@ -84,7 +84,7 @@ class Claim:
     begun_at_s: float = 0.0
     """A moment before `claimed_at`, by the monotonic clock."""
     shown: MessageView | LiveMeeting | Escalation | None = None
-    """None for a message that is stored as Slack gets the message."""
+    """None for a message stored in the form that Slack gets."""
     trial_since: datetime | None = None
     """The start of the channel's closing, if the queue is on trial."""
     slack_ahead: timedelta | None = None

@@ -1,7 +1,7 @@
 """Live messages of meetings, kept up to date, with the meeting's results in the thread.
 
-Live messages and their edits have no event, so that no channel counts as told by a live message. A live message is
-rendered when sent, so that a waiting edit has all later news.
+Live messages and their edits have no event: no channel counts as told by a live message. A live message is rendered
+when sent: a waiting edit has all later news.
 """
 
 import hashlib
@@ -199,7 +199,7 @@ def threads(session: Session, replies: Collection[int]) -> dict[int, str]:
 
 
 def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dict[int, LiveMeeting]:
-    """By message, for live messages that are to be sent or edited.
+    """By message, for live messages to be sent or edited.
 
     Notes when the words will be out of date. A row that fan-out holds is passed over, because fan-out adds an edit.
     """
@@ -273,7 +273,7 @@ def _out_of_date(now: datetime) -> Select[LiveMeetingRow, str]:
 
 
 def edit_what_is_out_of_date(session: Session, channels: Callable[[], Collection[str]], now: datetime) -> int:
-    """Queue an edit of each live message whose time has come, in these channels. Returns how many rows were looked at.
+    """Queue an edit of each live message whose time has come, in the channels. Returns the number of rows looked at.
 
     `channels`: the channels with live messages, asked for only if the time of a message has come.
     """

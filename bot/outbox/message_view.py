@@ -1,6 +1,6 @@
-"""What a message shows when sent: its event in the newest version, and the events beside it.
+"""The contents of a message when sent: its event in the newest version, and the events beside.
 
-Posts and edits are rendered from the same view, so every edit says all that is known.
+Posts and edits are rendered from the same view: every edit has all known news.
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
@@ -68,17 +68,16 @@ class Superseded:
 
 
 class Beside(Value):
-    """What a message says beside its event.
+    """The contents of a message beside its event.
 
-    Of an abandoned meeting: `lost` has the abandonments of its races, `settled` the ids of its races with a result, and
-    `disputed` those of races with a result and an abandonment of their own. `partly_run`: a race was run;
-    None if not looked up.
+    Of an abandoned meeting: `lost` has the abandonments of races, `settled` the ids of races with a result, and
+    `disputed` the ids of races with both. `partly_run`: a race was run; None if not looked up.
     Of an abandoned race: `others`, the meeting's races without result and abandonment.
     Of a race of an abandoned meeting: `in_meeting`.
 
     `mentions`: rung by an abandonment (bot.channels.filters). `watched`: the runners that the channel watches.
     `country`: of a result, if the country publishes no full finishing order. `superseded`: by a later message.
-    `asked`: an abandonment that is to be acknowledged.
+    `asked`: an abandonment to be acknowledged.
     """
 
     lost: tuple[RacingEvent, ...] = ()
@@ -96,7 +95,7 @@ class Beside(Value):
 
 @dataclass
 class MessageView:
-    """What the message of `post` shows.
+    """The contents of the message of `post`.
 
     `own`: the version the message was made for. `newest`: the newest version shown. `later`: all versions after `own`.
     `event`: of `newest`, completed; None if unreadable.
@@ -201,7 +200,7 @@ def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[Sh
 def _told(
     session: Session, heads: Sequence[StoredPost], shown: Mapping[int, Sequence[ShownBeside]], new: Tells | None
 ) -> Mapping[str, Sequence[Told]]:
-    """By channel: what a message corrects, contradicts or links, and what supersedes the message."""
+    """By channel: the messages that a message corrects, contradicts or links, and the superseding message."""
     keys, race_ids, lost_races = set[str](), set[str | None](), set[str | None]()
     for post, own in heads:
         beside = (one.event for one in shown.get(post.id or 0, ()))
@@ -389,7 +388,7 @@ def _add_mentions(session: Session, views: Iterable[MessageView], new: Tells | N
 
 
 def _add_acknowledgements(session: Session, views: Iterable[MessageView], new: Tells | None) -> None:
-    """An abandonment that a newer message tells of has no button any more."""
+    """An abandonment told again by a newer message has no button any more."""
     asking = {view.post.id or 0: view for view in views if _reports_loss(view) and _may_ask(view.post, new)}
     if not asking:
         return

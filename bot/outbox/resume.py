@@ -1,8 +1,8 @@
 """A held queue goes on: old messages become one summary, young messages are sent by themselves.
 
-What waited for an hour that the channel chose becomes one summary too.
+Messages that waited for the channel's hour become one summary too.
 
-One transaction: a crash leaves the queue either held with all its messages, or going on with all of them.
+All in one transaction: after a crash the queue is held with all its messages, or goes on with all its messages.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ SUMMARY_AFTER = timedelta(hours=3)
 """Within an afternoon's racing a message still helps. Older messages would bury the news."""
 
 RESULTS_PER_SUMMARY = 80
-"""More do not fit into one message."""
+"""More entries do not fit into one message."""
 
 KEPT_PER_SUMMARY = 40
 """Events that the channel chose to hear of later are all named, with room for long names."""
@@ -53,7 +53,7 @@ EventWithRemarks = tuple[RacingEvent, VersionRemarks]
 
 @dataclass(frozen=True)
 class Backlog:
-    """What a summary says.
+    """The contents of a summary.
 
     `results` has the newest only. `counts` has all events by kind; an unknown kind counts under its own name, and a
     delivery without a name under None. `given_up`: messages that waited too long, in addition. `cards` are named
@@ -75,7 +75,7 @@ class Backlog:
 
 
 Summarise = Callable[[Backlog], Sequence[tuple[Message, int]]]
-"""At least one message, each with how many abandonments it names, in order."""
+"""At least one message, each with the number of named abandonments, in order."""
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ class Reopening:
     def summarise_late(self, session: Session, event_ids: Sequence[int], since: datetime, now: datetime) -> None:
         """Say several late versions, queued in this transaction, in one message a channel.
 
-        `since`: when the data service had the first version. A single event is sent by itself, and so is an
-        abandonment that is to be acknowledged.
+        `since`: when the data service had the first version. A single event, and an abandonment to be acknowledged, are
+        sent singly.
         """
         held = Held(UNDELIVERED, since)
         for channel_id, found in backlog.of_versions(session, event_ids).items():
@@ -132,7 +132,7 @@ class Reopening:
                 self._summarise(session, channel_id, late, held=held, now=now, name=name, priority=priority)
 
     def tell_due(self, session: Session, clock: Clock) -> int:
-        """Tell what waited for a moment that has come, several events of a channel together. Returns how many channels.
+        """Tell the events whose moment has come, several events of a channel together. Returns the number of channels.
 
         Raises LockTaken while another replica fans out: new edits would miss their message.
         """
@@ -176,7 +176,7 @@ class Reopening:
         if held is None:
             return False
         backlog.lock(session, channel_id)
-        # What was due since is told by the job `tell_due`.
+        # The job `tell_due` tells the events that came due since.
         backlog.release(session, channel_id, now - SUMMARY_AFTER)
         waiting = backlog.of_queue(session, channel_id, now - SUMMARY_AFTER)
         given_up = backlog.count_given_up(session, channel_id, held)

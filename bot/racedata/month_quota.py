@@ -1,4 +1,4 @@
-"""The month's quota: what plans allow, the published use, and what may be spent. Months are in UTC (Spec gap G13)."""
+"""The month's quota: plans' allowances, published use, requests that may be spent. Months are in UTC (Spec gap G13)."""
 
 import re
 from collections import Counter
@@ -85,7 +85,7 @@ class QuotaReading(Value):
     is_readable: bool = True
 
     def goes_on_in(self, counted: Counted | None) -> bool:
-        """Whether both readings sum up the same days, so that a lower sum is lower use."""
+        """Whether both readings sum up the same days: then a lower sum is a lower use."""
         return self.certain and bool(counted and self.counted and counted.since == self.counted.since)
 
     @property
@@ -192,7 +192,7 @@ def tier_of(left: int | None, limit: int | None) -> Tier:
 def commands_left(reading: QuotaReading, *, spent: int, share: int) -> int | None:
     """Requests that commands may still make; None without a known limit.
 
-    `share` percent of what the month would have left without commands, less the commands' own `spent`.
+    `share` percent of the requests that the month would have left without commands, less the commands' own `spent`.
     """
     if reading.limit is None:
         return None

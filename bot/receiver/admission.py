@@ -9,7 +9,7 @@ from bot.errors import QueueFull
 ADMITTED_AT_ONCE = 128
 """Deliveries between last byte and answer.
 
-A delivery takes 0.25 ms of processor time beside the fan-out of earlier deliveries, so a full queue is answered within
+A delivery takes 0.25 ms of processor time beside the fan-out of earlier deliveries. A full queue is answered within
 a quarter of a second. At 1,000 deliveries a second the queue holds the deliveries of a pause of 0.1 s.
 """
 

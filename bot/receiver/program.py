@@ -1,7 +1,7 @@
 """`racing-bot serve`: the receiver, and the bot as its child.
 
-The receiver is the parent, so that a service manager or a container, which knows the first process alone, keeps the
-receiver when the bot dies.
+The receiver is the parent: a service manager or a container knows the first process alone, and keeps the receiver when
+the bot dies.
 """
 
 import asyncio

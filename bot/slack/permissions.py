@@ -23,7 +23,7 @@ LOOKUP_CACHED_S = 300.0
 """A missing scope is an answer too."""
 
 FAILURE_CACHED_S = 3.0
-"""About the time in which a person tries again."""
+"""Roughly the time before a person tries again."""
 
 LOOKUP_TIMEOUT_S = 0.8
 """Before the ack, which Slack wants within three seconds."""
@@ -47,7 +47,7 @@ class Caller(Protocol):
 class Person:
     """`zone` is a name such as Europe/London.
 
-    `is_stranger` is Slack's flag, which people of another workspace lack in a channel that they share with the bot:
+    `is_stranger` is Slack's flag. People of another workspace in a channel shared with the bot lack the flag:
     docs.slack.dev/reference/objects/user-object.
     """
 

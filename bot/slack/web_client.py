@@ -29,7 +29,7 @@ WEB_API_TIMEOUT_S = 10.0
 METADATA_EVENT = "racing_bot_post"
 
 HISTORY_PAGE = 100
-"""Slack may give fewer: 15 for an app sold outside its Marketplace (docs.slack.dev/changelog, 2025-05-29)."""
+"""Slack may give fewer: 15 for an app sold outside the Marketplace (docs.slack.dev/changelog, 2025-05-29)."""
 
 WORDS_MAX = 300
 """Of a refusal."""
@@ -63,7 +63,7 @@ _NO_ANSWER = (
     json.JSONDecodeError,
     UnicodeDecodeError,
     OSError,
-    # slack_sdk asks any JSON for its "ok".
+    # slack_sdk asks any JSON for the key "ok".
     AttributeError,
 )
 NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError, aiohttp.ConnectionTimeoutError)
@@ -71,7 +71,7 @@ NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError, aiohtt
 
 
 def make_web_client(token: str, base_url: str, session: aiohttp.ClientSession | None = None) -> AsyncWebClient:
-    """A session needs a running loop, so that callers may set the session later."""
+    """A session needs a running loop: callers may set the session later."""
     # Without a level slack_sdk's logger formats each call for a line that is dropped: a quarter of a call's work
     # (bot.logs.QUIET_LOGGERS).
     logger = logging.getLogger("slack_sdk")
@@ -82,7 +82,7 @@ def make_web_client(token: str, base_url: str, session: aiohttp.ClientSession | 
 
 
 def make_session() -> aiohttp.ClientSession:
-    """Each call sets a timeout of its own below this timeout."""
+    """Each call sets a shorter timeout."""
     # Otherwise a call that never left would look like a call that left.
     timeout = aiohttp.ClientTimeout(total=30, sock_connect=2.5)
     return aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(limit=100))

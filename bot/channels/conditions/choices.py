@@ -146,7 +146,7 @@ class QuietCondition(HourCondition):
         return "-".join(f"{one:%H:%M}" for one in each if one is not None)
 
     def guesses(self, typed: str) -> tuple[str, ...]:
-        """As `no messages after 10pm` means 10 pm until morning, and `before 8am` the night until then."""
+        """`no messages after 10pm` means from 10 pm until morning, and `before 8am` the night until 8 am."""
         said, (begin, ends) = time_of_day(typed), self.example.split("-")
         if said:
             begin, ends = (f"{said:%H:%M}", ends) if said >= _NOON else (begin, f"{said:%H:%M}")

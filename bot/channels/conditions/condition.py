@@ -24,9 +24,9 @@ class FilterFields(Value):
 
     The other kinds' fields stand beside the table (bot.channels.conditions.table).
 
-    `mentions` are ids of people and user groups, or HERE. `digest` and `cards` are times of day as "18:00", and `quiet`
-    are hours as "22:00-07:00", by the clock of `zone`, of which there is one at most. `ack` is a time as "10m", and
-    `escalate` ids of people, user groups and channels, or HERE.
+    `mentions` are ids of people and user groups, or HERE. `digest` and `cards` are times of day as "18:00", `quiet`
+    hours as "22:00-07:00", all by the clock of `zone` (a single zone at most). `ack` is a time as "10m". `escalate` are
+    ids of people, user groups and channels, or HERE.
     `unchecked_since` is set while typed words wait for a list to be checked by (bot.fanout.unchecked_filters).
     `typed_region` is the typed region, where the region was mended and the channel has not been told.
     """

@@ -16,7 +16,7 @@ class NotAnObject(RacingBotError):
 
 
 def read_objects(body: bytes) -> list[dict[str, Any]]:
-    """The object, or the objects of a list of objects alone. Raises NotAnObject alone."""
+    """The object, or the objects of a list with objects alone. Raises nothing but NotAnObject."""
     value = decode(body)
     objects = value if isinstance(value, list) else [value]
     if not objects or not all(isinstance(one, dict) for one in objects):
@@ -35,7 +35,7 @@ def read_object(body: bytes) -> dict[str, Any]:
 def decode(body: bytes) -> Any:
     """Any JSON. Bytes beyond UTF-8 become lone surrogates: a bad letter in a name hides no abandonment.
 
-    Raises NotAnObject alone.
+    Raises nothing but NotAnObject.
     """
     if not body.strip():
         raise NotAnObject("The body is empty.")

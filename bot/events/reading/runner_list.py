@@ -249,7 +249,7 @@ def _orders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
 
 
 def _leaders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
-    """Adds the horses of given places. Gives back each value that is not read."""
+    """Adds the horses of given places. Yields each unread value."""
     called = frozenset[str]() if horses.are_placed else horses.called
     by_number = any(count(one) is not None for one in values_of(objects, "order.winner"))
     for place, fact, of_name in _LEADERS:
@@ -507,13 +507,13 @@ def _order(value: Any, *, is_order: bool) -> _Read:
 
 
 def _is_by_place(value: Mapping[str, Any]) -> bool:
-    """Also with horses under "PU"."""
+    """True for keys that are places, {"1": …, "2": …}, also with "PU" among the keys."""
     keys = [_key_of_place(key) for key in value]
     return any(map(finishing_position, keys)) and all(finishing_position(key) or _is_no_finish(key) for key in keys)
 
 
 def _is_by_number(value: Mapping[str, Any]) -> bool:
-    """Of numbers of horses with their places, {"5": 1, "2": 2, "1": 0}. Of {"1": 2, "2": 1} both ways are the same."""
+    """True for {number: place}, {"5": 1, "2": 2, "1": 0}. False for {"1": 2, "2": 1}: {place: number} says the same."""
     if None in map(count, value) or any(isinstance(one, dict | list) for one in value.values()):
         return False
     said = {key: text(one) or "0" for key, one in value.items()}
@@ -524,7 +524,7 @@ def _is_by_number(value: Mapping[str, Any]) -> bool:
 
 
 def _is_ranking(places: Iterable[int]) -> bool:
-    """Of 1, 2, 2, 4."""
+    """True for 1, 2, 2, 4."""
     ranked = pairwise([0, *sorted(places)])
     return all(place in {at, before} for at, (before, place) in enumerate(ranked, 1))
 

@@ -52,7 +52,7 @@ def count_nothing(_path: str, _failure: ServiceFailure | None) -> None:
 
 @dataclass(frozen=True)
 class Hooks:
-    """What the bot does about calls.
+    """The bot's hooks around calls.
 
     `on_meta` is called when plan or window change; an exception fails the call, and after False the hook is called
     again. `on_circuit_open` gets the refusal that opened a circuit breaker; an exception takes the refusal's place.

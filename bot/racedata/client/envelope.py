@@ -127,7 +127,7 @@ def request_id_of(body: Any, answer: Answer, mask: Mask) -> str | None:
 
 
 def read_json(body: bytes) -> Any:
-    """None for no JSON. A letter that is no Unicode becomes a question mark, and spoils no page."""
+    """The parsed JSON; None for another text. A letter beyond Unicode becomes a question mark, and spoils no page."""
     try:
         return from_json(body)
     except ValueError:

@@ -68,7 +68,7 @@ def whole_number(value: str | None) -> int | None:
 
 def http_date(value: str | None) -> datetime | None:
     try:
-        # A leap second, which an HTTP date may have and Python's datetime not.
+        # An HTTP date may have a leap second; Python's datetime has none.
         moment = parsedate_to_datetime((value or "").replace(":60 ", ":59 "))
     except (ValueError, TypeError, OverflowError, IndexError):
         return None

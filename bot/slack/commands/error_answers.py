@@ -77,7 +77,7 @@ def offered_lines(error: CommandError) -> dict[str, str]:
 
 
 MENDED_MAX = 2
-"""Rounds in which refused offers are replaced by the offers of the second refusal."""
+"""Rounds of replacing a refused offer by the offers of the offer's own refusal."""
 
 OFFERED_MAX = 10
 

@@ -1,4 +1,4 @@
-"""A channel's filters as people read filters: courses of one name are told apart, and overridden parts are named."""
+"""A channel's filters in words for people: courses of the same name are told apart, and overridden parts are named."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -11,7 +11,7 @@ from bot.racedata.lexicon import kept, told_apart
 
 
 def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[ChannelFilter, ...]:
-    """The filters for a message alone: a course's name says which of several courses is meant."""
+    """The filters for a message alone: an ambiguous course's name is completed by the region, the country or the id."""
     return tuple(
         one.model_copy(
             update={

@@ -99,7 +99,7 @@ ASK_S = 1.5
 
 async def course_options(desk: Desk, typed: str) -> list[Block]:
     courses = await desk.database.read(COURSES.items)
-    # To look for what is alike takes as long as many deliveries do.
+    # A search for similar names takes as long as many deliveries do.
     found = await asyncio.to_thread(_found, courses, typed[:TYPED_MAX].strip())
     return options(_named(found))
 

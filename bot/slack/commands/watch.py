@@ -87,7 +87,7 @@ def read_watch_words(text: str) -> WatchWords:
 
 
 def ends_with_me(text: str) -> bool:
-    """Whether a line asks that its author alone is told."""
+    """Whether a line asks to tell its author alone."""
     return _without_me(_read(text))[1]
 
 

@@ -187,7 +187,7 @@ def read(text: str, lexicon: Lexicon = NO_LISTS, *, in_direct: bool = False) -> 
 
 
 def request_of(phrases: Sequence[Phrase]) -> LineRequest:
-    """What the phrases name, or why one of their values is wrong."""
+    """The named values of the phrases, or the reason why a value is wrong."""
     wanted = replace(
         _request(*_split(phrases)),
         is_negated=any(one.kind is Kind.NOT for one in phrases),
@@ -205,7 +205,7 @@ def request_of(phrases: Sequence[Phrase]) -> LineRequest:
 
 
 def _of_a_moment(wanted: LineRequest) -> Refusal | None:
-    """The refusal of a day or time: a subscription has none."""
+    """The refusal of a day or time: a subscription has neither."""
     for name, what in ((TIMES_FIELD, "time"), (DAYS_FIELD, "day")):
         if named := (*wanted.of(name), *wanted.out(name)):
             told = f"A subscription has no {what} such as {named[0]}: it lasts until it is ended. Nothing was changed."

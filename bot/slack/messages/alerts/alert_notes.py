@@ -115,8 +115,8 @@ def asides(
     """Sentences on corrections and on related messages.
 
     `race`: of a result, for the horses of a dead heat. `in_text`: for a notification, with times in UTC and without
-    marks. `conflict_said`: CONFLICT stands before. In the blocks the small print links the earlier message, but of a
-    conflict.
+    marks. `conflict_said`: CONFLICT stands before. In the blocks the small print links the earlier message, except in
+    a conflict.
     """
     edited, clock = ("", utc_clock) if in_text else (f"{CORRECTED} ", in_readers_zone)
     said = list[str]()

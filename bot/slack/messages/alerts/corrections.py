@@ -132,7 +132,7 @@ class _Differences:
         came = [one for one in self._moved if one.now == place]
         there = [self._field.horse(runner) for runner in self._field.race.runners if runner.finishing_position == place]
         left = [one.horse for one in self._moved if one.was == place]
-        # Whoever shared the place before, and has it still.
+        # Also horses that shared the place before, and have the place still.
         before = [*left, *(horse for horse in there if horse not in {one.horse for one in came})] if left else []
         now_there = _listed(there or [one.horse for one in came])
         if len(there) > 1:

@@ -21,7 +21,7 @@ class HelpGroup(StrEnum):
 
 @dataclass(frozen=True)
 class Helped:
-    """What the help says of a command.
+    """The help's words on a command.
 
     `examples`: lines after /racing. `details`: a line on each of the harder words. `mistakes`: frequent mistakes.
     `group`: None for buttons, left out by the help.
