@@ -1,4 +1,4 @@
-"""Loops whose time is not the machine's: no limit of seconds is met because other processes are busy."""
+"""Loops with a time apart from the machine's: busy other processes make no test meet a limit of seconds."""
 
 import asyncio
 import selectors
@@ -24,7 +24,7 @@ class _Waits(selectors.DefaultSelector):
 
 
 class PatientLoop(asyncio.SelectorEventLoop):
-    """Goes by the time of its own work and waits: not by that in which another process has the processor."""
+    """Counts the time of its own work and waits, without the time in which another process has the processor."""
 
     def __init__(self) -> None:
         self._waits = _Waits()
@@ -32,7 +32,7 @@ class PatientLoop(asyncio.SelectorEventLoop):
         super().__init__(self._waits)
 
     def time(self) -> float:
-        """Another thread, whose work is no work of the loop's, gets the time that the loop has seen last."""
+        """Another thread gets the time that the loop has seen last: the thread's work is not the loop's."""
         if threading.get_ident() == self._thread:
             self._seen_s = time.thread_time() + self._waits.waited_s
         return self._seen_s
@@ -42,7 +42,7 @@ class _Selector(selectors.DefaultSelector):
     skips = False
     skipped_s = 0.0
     threads = 0
-    """Threads at work for the loop: their time is no time in which nothing happens."""
+    """Threads at work for the loop. While a thread works, no time is skipped."""
 
     def select(self, timeout: float | None = None) -> list[Any]:
         if not self.skips or timeout is None or self.threads:
@@ -52,7 +52,7 @@ class _Selector(selectors.DefaultSelector):
 
 
 class SkippingLoop(asyncio.SelectorEventLoop):
-    """Skips the time in which nothing would happen, once `skips` is set. For tests without threads and sockets."""
+    """Skips idle time, once `skips` is set. For tests without threads and sockets."""
 
     def __init__(self) -> None:
         self._chosen = _Selector()

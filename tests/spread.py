@@ -10,11 +10,11 @@ Item = TypeVar("Item")
 def spread(
     items: list[Item], workers: int, *, is_long: Callable[[Item], bool], bot_of: Callable[[Item], str | None]
 ) -> list[Item]:
-    """The items in a new order, which xdist cuts into pieces of one length, a piece for each worker.
+    """The items in a new order. xdist cuts the order into pieces of the same length, a piece for each worker.
 
     A piece has long tests at its beginning, then tests that run bots, then all other tests. `bot_of` names the file of
-    a test that runs a bot. The tests of a file stay together, because they may share a bot. Half of the workers have
-    such files: each worker that has any loads once more what bots are forked from.
+    a test that runs a bot. The tests of a file stay together, because they may share a bot. Only half of the workers
+    run bots: each further worker would load the bots' modules once more.
     """
     hands: list[list[Item]] = [[] for _ in range(workers)]
     for number, item in enumerate(item for item in items if is_long(item)):

@@ -1,4 +1,4 @@
-"""What is around a bot: people in Slack, a data service, signed deliveries, and what all of them are shown.
+"""The world around a bot: people in Slack, a data service, signed deliveries, and everything shown to people.
 
 In `tests/acceptance` the bot is a process; in `tests/integration/walk` a part of the test's process.
 """
@@ -32,12 +32,12 @@ BOT_TOKEN = "xoxb-test-token-acceptance"
 APP_TOKEN = "xapp-test-token-acceptance"
 API_KEY = "acceptance-racing-key"
 NOT_IN_TIME = "That took too long. Nothing was changed"
-"""The beginning of the answer on a machine that is too busy. The answer asks people to try again in a moment."""
+"""The beginning of the answer on a busy machine. The answer asks people to try again in a moment."""
 FORM = "subscribe_form"
 
 
 def own_port() -> int:
-    """A port that no other process is given: this process holds the port to its end, and does not listen."""
+    """A port that no other process gets: our process holds the port to its end, and does not listen."""
     holder = socket.socket()
     holder.bind((LOOPBACK, 0))
     # From here on a bot can bind the port too.
@@ -64,7 +64,7 @@ class Address:
         return answer.status_code, answer.json()
 
     async def wait_degraded(self, part: str, words: str = "") -> None:
-        """Wait until /readyz says these words of the part. A degraded bot is ready."""
+        """Wait until /readyz says `words` of the part. A degraded bot is ready."""
         async with asyncio.timeout(60):
             while True:
                 status, body = await self.readiness()
@@ -84,21 +84,21 @@ class Address:
             return await client.post(f"{self.url}/webhooks/racing", content=body, headers=headers)
 
     async def accept(self, payload: object) -> None:
-        """Have the delivery taken, as the service does: a busy bot may ask for it again."""
+        """Deliver until taken, as the service does: a busy bot may ask for a repeat."""
         while (answer := await self.deliver(payload)).status_code == 503:  # noqa: ASYNC110  another process is busy
             await asyncio.sleep(0.1)
         assert answer.status_code == 200, answer.text
 
 
 async def until(holds: Callable[[], bool], *, timeout_s: float = 60.0) -> None:
-    """Wait for what nothing tells of: it is looked at again and again."""
+    """Wait by looking again and again: no event tells of the change."""
     async with asyncio.timeout(timeout_s):
-        while not holds():  # noqa: ASYNC110  another process does it
+        while not holds():  # noqa: ASYNC110  another process makes the change
             await asyncio.sleep(0.01)
 
 
 async def settled(answer: Answer, *, timeout_s: float = 60.0) -> SentResponse:
-    """What a command or click is answered with in the end: a slow machine is told of the progress first."""
+    """The last answer to a command or click: on a slow machine words on the progress come first."""
     assert (answer.status, answer.error) == (200, None), answer
     number = 0
     while True:
@@ -108,7 +108,7 @@ async def settled(answer: Answer, *, timeout_s: float = 60.0) -> SentResponse:
 
 
 def shown(message: Any) -> str:
-    """All that a message, an answer or a view shows."""
+    """All words of a message, an answer or a view."""
     if isinstance(message, dict):
         return json.dumps(message["blocks"], ensure_ascii=False)
     return json.dumps([message.text, message.blocks], ensure_ascii=False)
@@ -124,7 +124,7 @@ class World:
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def channel(self, *people: str, bot_is_member: bool = True) -> str:
-        """A new channel, with Alice and these people."""
+        """A new channel, with Alice and `people`."""
         name = f"CTEST{next(self.numbers)}"
         self.slack.add_channel(name, name.lower(), bot_is_member=bot_is_member)
         self.slack.channels[name].members.update({"UALICE", *people})
@@ -138,7 +138,7 @@ class World:
         return f"rc_{number}", f"{letters.title()} Park"
 
     async def say(self, command: str, text: str, *, channel: str, user: str = "UALICE") -> str:
-        """The answer to a command, text and blocks. It is typed again where the bot was too busy, and says so."""
+        """The answer to a command, text and blocks. After the answer of a busy bot the command is typed again."""
         async with asyncio.timeout(60):
             while True:
                 response = await settled(await self.person(user).types(f"{command} {text}", channel=channel))
@@ -160,14 +160,14 @@ class World:
         return await self.person().opened(FORM)
 
     async def submitted(self, view_id: str, values: dict[str, Any], user: str = "UALICE") -> dict[str, Any]:
-        """The answer to a form that is submitted."""
+        """The answer to a submitted form."""
         answer = await self.person(user).submits(view_id, values)
         assert answer.error is None, answer
         said: dict[str, Any] = json.loads(answer.body)
         return said
 
     async def home(self, words: str, user: str = "UALICE") -> str:
-        """What a person's App Home shows. It is opened again until it shows these words."""
+        """The words of a person's App Home, opened again until `words` are shown."""
         async with asyncio.timeout(60):
             while True:
                 assert (await self.slack.open_home(user, self.bot.url)).status == 200
@@ -208,7 +208,7 @@ class World:
 
 @dataclass
 class StandIns:
-    """Slack and the data service, and the settings of a bot that knows them."""
+    """Slack and the data service, with the settings of a bot for both."""
 
     slack: SlackWorkspace
     service: RacingService

@@ -1,4 +1,4 @@
-"""Imported by the process that the bots are forked from, and by nothing else: all that a start loads."""
+"""Every module that a start loads. Imported by the bots' parent process, and by nothing else."""
 
 import gc
 import inspect
@@ -7,13 +7,13 @@ import warnings
 
 from tests.clock import now
 
-# Uvicorn's `Date` goes by this clock. That of the bot was set by the import.
-time.time = lambda: now().timestamp()  # noqa: TID251  it is set
+# Uvicorn's `Date` goes by `time.time`. The import has set the bot's own clock.
+time.time = lambda: now().timestamp()  # noqa: TID251  an assignment, no call
 
 # At an import too, as everywhere in a bot under test.
 warnings.simplefilter("error")
 
-import anyio._backends._asyncio  # noqa: E402  what httpx loads with its first request
+import anyio._backends._asyncio  # noqa: E402  httpx loads the module with the first request
 import httpcore  # noqa: E402
 import sqlalchemy.dialects.sqlite  # noqa: E402
 import uvloop  # noqa: E402
@@ -28,7 +28,7 @@ LOADED = (anyio, httpcore, sqlalchemy, uvloop, bot)
 
 configure_mappers()
 
-# Bolt asks for the stack when it is built, and the first time that costs a look at every module.
+# A new Bolt app asks for the stack, and the first call looks at every module.
 inspect.stack()
 gc.collect()
 gc.freeze()

@@ -46,7 +46,7 @@ async def test_axe_finds_nothing_serious(desk, viewport):
     await page.wait_for_selector(".is-alarm")
     await page.add_script_tag(path=AXE)
     found = []
-    # What only a narrow screen hides is looked at once shown.
+    # Parts hidden by a narrow screen alone are looked at once shown.
     opener = page.locator("#open-desk")
     if await opener.is_visible():
         await opener.click()
@@ -118,7 +118,7 @@ async def test_whole_page_works_by_keyboard_alone(desk):
 
 
 async def reach(page, holds):
-    """Press Tab until it holds."""
+    """Press Tab until `holds` is true in the page."""
     for _ in range(400):
         await page.keyboard.press("Tab")
         if await page.evaluate(f"() => Boolean({holds})"):

@@ -1,4 +1,4 @@
-"""Days that may be: what happens to the bot, to Slack and among people, and the judgement at the end."""
+"""Possible days: happenings to the bot, to Slack and among people, and the judgement at the end."""
 
 import asyncio
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ FAILURES = st.sampled_from(
         failures.drop_before(),
         failures.drop_after(),
         failures.delay_after(15.0),
-        # Accepted when the bot waits no longer: what a look that comes too early would not find.
+        # Accepted when the bot waits no longer: an early look would miss the message.
         failures.delay_before(7.0),
         failures.rate_limited(3),
         failures.rate_limited(40),
@@ -69,12 +69,12 @@ ALWAYS = (
 
 
 AWAY = happening("bot_is_away", st.just(0.2))
-"""Longer than the interval of the job that looks at closed channels. Not for digests: their minutes would be over."""
+"""Longer than the interval of the job `check_channels`. Not for digests: their minutes would be over."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """The channels of a day, the share of them that may be closed, and what may happen beside ALWAYS."""
+    """The channels of a day, the share of channels that may be closed, and possible happenings beside ALWAYS."""
 
     channels: tuple[SoakChannel, ...]
     happenings: tuple[st.SearchStrategy[Any], ...]
@@ -113,7 +113,7 @@ KINDS = {
 
 @dataclass
 class Day:
-    """What happens, a method each; `refusing` are the channels that refuse every message for good."""
+    """The happenings, a method each. `refusing`: channels where Slack refuses every message for good."""
 
     world: World
     races: Races = field(default_factory=lambda: Races(Random(1), now=START, regions=REGIONS, races_a_meeting=3))
@@ -190,7 +190,7 @@ class Day:
         self.world.slack.script(method, met)
 
     async def message_is_in_doubt(self, met: Failure, looking: Failure) -> None:
-        """One failed look: after six a message would be repeated blindly."""
+        """A failed look, and no more: after six a message would be repeated blindly."""
         self.world.slack.script(POST, [met])
         self.world.slack.script(LOOK, [looking])
 
@@ -208,7 +208,7 @@ class Day:
         await self.world.invite_bot(channel_id)
 
     async def people_choose(self, what: str) -> None:
-        """Types a command, and notes what the channel is to be told from now on."""
+        """Types a command, and notes the events due in the channel from now on."""
         before, asked_at = self.people.now, self.world.clock()
         verb, _, region = what.partition(" ")
         regions, is_paused = before.regions, before.is_paused

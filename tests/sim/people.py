@@ -1,4 +1,4 @@
-"""A channel whose people change their minds: what they chose when, and whether the channel was told accordingly."""
+"""A channel whose people change their minds: the choices by time, and whether the channel was told accordingly."""
 
 import json
 from collections import Counter
@@ -15,15 +15,15 @@ from tests.soak.oracle import key_of, of_event, shows
 from tests.soak.racing import BOTH, Delivery, SoakChannel
 
 FANNED_OUT = timedelta(seconds=10)
-"""After its answer, at the latest, the bot goes by what people have chosen."""
+"""The bot goes by a choice from its answer on, at the latest."""
 
 UNDER_WAY = timedelta(seconds=20)
-"""So long after a pause Slack may still take a message that was sent before."""
+"""The time after a pause in which Slack may still take an earlier message."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Between the two moments the bot may go by this choice or by the one before."""
+    """Between the two moments the bot may go by the choice or by the earlier choice."""
 
     asked_at: datetime
     answered_at: datetime
@@ -33,7 +33,7 @@ class Choice:
 
 @dataclass
 class PeoplesChannel:
-    """`dropped` are deliveries that were not told yet when people ended what brought them."""
+    """`dropped`: deliveries not told yet when people ended their subscription."""
 
     channel_id: str
     choices: list[Choice]
@@ -44,11 +44,11 @@ class PeoplesChannel:
         return self.choices[-1]
 
     def ended(self, delivered: Sequence[Delivery], here: Sequence[PostedMessage]) -> None:
-        """People end a subscription: nobody wants what is not told yet."""
+        """People end a subscription: nobody wants the untold deliveries."""
         self.dropped |= {one.name for one in delivered if not any(tells(message, one) for message in here)}
 
     def is_wanted(self, delivery: Delivery) -> bool | None:
-        """None where either is right."""
+        """None where telling and not telling are both right."""
         assert delivery.sent_at
         assert delivery.answered_at
         until = delivery.answered_at + FANNED_OUT
@@ -63,7 +63,7 @@ class PeoplesChannel:
         return None if True in possible else False
 
     def problems(self, delivered: Sequence[Delivery], here: Sequence[PostedMessage]) -> Iterator[str]:
-        """What is wrong at the end, in sentences."""
+        """The faults at the end, in sentences."""
         counts = Counter(key_of(message) for message in here)
         yield from (f"{key} stands {count} times" for key, count in counts.items() if key and count > 1)
         wanted = {one.name: self.is_wanted(one) for one in delivered}
@@ -110,12 +110,12 @@ def tells(message: PostedMessage, delivery: Delivery) -> bool:
 
 
 def _event_of(message: PostedMessage) -> str:
-    """The event whose own message it is; "" of a summary, a welcome or a line about a change."""
+    """The event of an event's own message; "" of a summary, a welcome or a line about a change."""
     key = of_event(key_of(message))
     return key.partition("#")[0] if "#" in key else ""
 
 
-# Channels that chose live meetings, acknowledgements and digests
+# Channels with live meetings, acknowledgements and digests
 
 
 LIVE, ACK, DIGEST, SECOND = "CLIVE", "CACK", "CDIGEST", "CSECOND"
@@ -123,7 +123,7 @@ DIGESTS = 15
 
 
 def choosing_channels(now: datetime) -> tuple[SoakChannel, ...]:
-    """A digest each minute: what comes after the last would wait for the next day."""
+    """A digest each minute: an event after the last digest would wait for the next day."""
     minutes = tuple(f"{now + timedelta(minutes=minute):%H:%M}" for minute in range(1, DIGESTS))
     return (
         SoakChannel(LIVE, ("*",), BOTH, {"show": ("meetings",)}),

@@ -1,7 +1,7 @@
-"""What has to be true at the end: each delivery stands in each of its channels once, in order, and nothing else.
+"""The judgement at the end: each of its channels has each delivery once, in order, and nothing else.
 
-What Slack refuses for good is given up instead, and admins are told of each. Of each closing of a channel admins and
-the subscriber are told once, and once that the channel is open again.
+A message refused for good by Slack is given up, and admins are told of the message. Admins and the subscriber are told
+once of each closing of a channel, and once of the opening.
 """
 
 import re
@@ -29,15 +29,15 @@ _CLOSED = re.compile(r"Slack no longer lets me post in channel <#(?P<channel>\w+
 _OPEN = re.compile(r"Slack lets me post in channel <#(?P<channel>\w+)> again\. ")
 
 _LOOK_ALIKES = str.maketrans({"\N{ONE DOT LEADER}": ".", "\N{TILDE OPERATOR}": "~"})
-"""What stands in a notice for signs by which Slack would link or format a key."""
+"""The signs of a notice in the place of signs by which Slack would link or format a key."""
 
 CLOCK_S = 0.02
-"""Between the moment that the stand-in notes and the one by which a lane is measured."""
+"""Between the moment noted by the stand-in and the moment by which a channel's pace is measured."""
 
 
 @dataclass
 class Verdict:
-    """What is wrong, in sentences that name message and channel."""
+    """The faults, in sentences with message and channel."""
 
     lost: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
@@ -55,10 +55,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Oracle:
-    """Knows what was delivered and who had asked. `precedes(one, other)`: it was certainly received first.
+    """Knows the deliveries and the subscriptions. `precedes(one, other)`: `one` was certainly received first.
 
-    `refused` are the keys of messages that Slack has refused for good; `closed` are channels where Slack took no post
-    at some time; `welcomes` are keys of the bot's thanks for its invitations. Others judge the channels `elsewhere`.
+    `refused`: keys of messages refused for good. `closed`: channels where Slack took no post at some time. `welcomes`:
+    keys of the bot's thanks for invitations. Others judge the channels `elsewhere`.
     """
 
     delivered: Sequence[Delivery]
@@ -71,7 +71,7 @@ class Oracle:
     elsewhere: Collection[str] = ()
 
     def judge(self, messages: Mapping[str, Sequence[PostedMessage]]) -> Verdict:
-        """What is wrong with the channels as they stand."""
+        """The faults of the channels as they stand."""
         told = Counter(given_up(messages.get(ADMINS, ())))
         verdict = Verdict(given_up=len(told))
         verdict.noise += [f"{key} was given up {count} times" for key, count in told.items() if count > 1]
@@ -116,17 +116,17 @@ class Oracle:
         ]
 
     def _given_up_after(self, delivery: Delivery, channel: SoakChannel, told: Collection[str]) -> Sequence[Delivery]:
-        """Later versions whose own messages were given up: this version's message is edited to show them."""
+        """Later versions whose own messages were given up: the earlier version's message is edited to show the news."""
         later = (one for one in self.delivered if one.key == delivery.key and one.version > delivery.version)
         return [one for one in later if self._key(one, channel) in told]
 
     def _read_notices(self, channel_id: str, here: Sequence[PostedMessage], verdict: Verdict) -> None:
-        """To admins, or to the subscriber: each notice stands there once, and each closing with its end."""
+        """Admins, or the subscriber, have each notice once, and each closing with its end."""
         if channel_id == ADMINS:
             keys = Counter(map(key_of, here))
             verdict.doubled += [f"{key} in {channel_id}" for key, count in keys.items() if count > 1]
         else:
-            # The bot may not read direct messages with people: a doubtful one is repeated, as the operator chose.
+            # The bot may not read direct messages with people: a doubtful message is repeated, as the operator chose.
             here = list({key_of(message): message for message in here}.values())
         closed: Counter[str] = Counter()
         for message in here:
@@ -138,7 +138,7 @@ class Oracle:
                 closed[found["channel"]] -= 1
             elif channel_id != ADMINS or not _GIVEN_UP.match(words):
                 verdict.noise.append(f"{channel_id}: {message.text}")
-        # A closing goes on until a post is taken. The last may find none left to be tried with.
+        # A closing goes on until a post is taken. The last closing may have no message left to try.
         verdict.noise += [
             f"{channel_id}: {one} was closed {count} times more than opened"
             for one, count in closed.items()
@@ -160,14 +160,14 @@ class Oracle:
 
     @staticmethod
     def _should_be_first(one: Delivery, other: Delivery, hurried: set[str]) -> bool:
-        """Whether `one`, received before `other`, has to stand before it."""
+        """Whether `one`, received before `other`, has to stand before `other`."""
         if one.race == other.race:
             return True
         if one.edits or other.edits:
-            # An edit that Slack refuses becomes a message as late as it is refused, and other channels' edits wait.
+            # A refused edit becomes a message as late as the refusal, and other channels' edits wait.
             return False
         if one.is_abandonment == other.is_abandonment:
-            # What waits of a meeting is hurried along when an abandonment of it comes, and so overtakes others.
+            # An abandonment hurries the meeting's waiting messages along, past other messages.
             return one.is_abandonment or other.course not in hurried
         return one.is_abandonment
 
@@ -183,12 +183,12 @@ class Oracle:
 
 
 def key_of(message: PostedMessage) -> str:
-    """The post's key in a message's metadata; "" where it has none."""
+    """The post's key in a message's metadata; "" without metadata."""
     return str(((message.metadata or {}).get("event_payload") or {}).get("post") or "")
 
 
 def given_up(admins: Iterable[PostedMessage]) -> list[str]:
-    """The keys of messages that admins were told were given up."""
+    """The keys of given-up messages, as admins were told."""
     return [found["key"] for message in admins if (found := _GIVEN_UP.match(_plain(message.text)))]
 
 
@@ -198,9 +198,9 @@ def _plain(text: str) -> str:
 
 
 def of_event(key: str) -> str:
-    """The key of an event's message in a channel, from that of an edit of another message about the event.
+    """The key of an event's message in a channel, from the key of an edit of another message about the event.
 
-    Such an edit, when Slack refuses it, becomes a message where the event's own message was given up.
+    The edit, when refused, becomes a message where the event's own message was given up.
     """
     return key.partition("~")[0]
 
@@ -210,7 +210,7 @@ def _is_of(key: str, channel: SoakChannel, wanted: Collection[str]) -> bool:
 
 
 def shows(message: PostedMessage, delivery: Delivery) -> bool:
-    """Whether people would take this for the delivery's message. An edit is part of another, or one of its own."""
+    """Whether people would take `message` for the delivery's. An edit is part of another message, or a new message."""
     if delivery.edits:
         return delivery.says in message.text
     return as_posted(message.text).startswith(delivery.begins) and delivery.says in message.text
@@ -219,8 +219,8 @@ def shows(message: PostedMessage, delivery: Delivery) -> bool:
 def received_in_order(receipts: Mapping[tuple[str, str], Receipt], *, one_process: bool) -> Callable[..., bool]:
     """Whether a delivery was received before another, by the inbox.
 
-    Where several processes receive at once, "before" is only what the sender saw too: the one was answered before the
-    other was sent.
+    Where several processes receive at once, "before" counts only if the sender saw the same: the first delivery was
+    answered before the second was sent.
     """
 
     def precedes(one: Delivery, other: Delivery) -> bool:
@@ -232,5 +232,5 @@ def received_in_order(receipts: Mapping[tuple[str, str], Receipt], *, one_proces
 
 
 def missing(receipts: Mapping[tuple[str, str], Receipt], delivered: Iterable[Delivery]) -> list[str]:
-    """Deliveries that were answered 2xx and that the inbox does not have."""
+    """Deliveries answered 2xx and missing in the inbox."""
     return [f"{one.name} is not in the inbox" for one in delivered if (one.key, one.sha256) not in receipts]

@@ -1,4 +1,4 @@
-"""Under Slack's own limits and with the bot's real pace: nothing is refused, and what matters is not late."""
+"""Under Slack's own limits and with the bot's real pace: no call is refused, and no urgent message is late."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ WORKSPACE_PER_MINUTE = 300
 
 @dataclass(frozen=True)
 class Size:
-    """`burst`: events at once in one channel. `waiting`: results that wait in each of `channels`."""
+    """`burst`: events at once in one channel. `waiting`: waiting results in each of `channels`."""
 
     burst: int
     channels: int
@@ -88,7 +88,7 @@ async def test_soak_abandonment_passes_all_that_waits_in_every_channel(size, tmp
 
 
 def told(world: World, channels: list[SoakChannel], delivery: Delivery) -> list[datetime | None]:
-    """When each channel was told, where it was."""
+    """The time at which each channel was told; None for an untold channel."""
     return [
         next(
             (one.received_at for one in world.slack.messages(here.channel_id) if one.text.startswith(delivery.begins)),

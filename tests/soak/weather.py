@@ -1,4 +1,4 @@
-"""What Slack's side of a soak is like: a share of all calls meets one of the failures there are.
+"""Slack's side of a soak: a share of all calls meets a failure of some kind.
 
 Some messages are refused for good, some can't be edited, and some channels are archived for a while.
 """
@@ -15,20 +15,20 @@ from sandbox.slack.workspace import SlackWorkspace
 from tests.soak.life import Times
 
 METHODS = {"chat.postMessage": 0.4, "chat.update": 0.6, "conversations.history": 0.15, "auth.test": 0.15}
-"""The share of a method's calls that meet a failure; blocks are refused only where there are some.
+"""The share of a method's calls with a failure. Only messages with blocks can have blocks refused.
 
-Of six looks that fail, one post would be repeated blindly.
+After six failed looks a post would be repeated blindly.
 """
 
 BRINGS = frozenset({"not_edited", "parked", "channel_closed"})
-"""Outcomes of a call that would never be without this weather: a soak has to have seen each."""
+"""Outcomes of calls in bad weather alone: a soak has to see each."""
 
 NEVER_EDITED = 0.7
 NEVER_POSTED = 0.12
-"""The shares of messages that Slack refuses to edit, and to post, whenever it is asked."""
+"""The shares of messages that Slack never edits, and never posts."""
 
 ARCHIVED = 8
-"""Channels that are archived at the same time."""
+"""Channels archived at the same time."""
 
 CALLS = 20_000
 LAG_S = 0.4
@@ -38,7 +38,7 @@ LAG_S = 0.4
 class Weather:
     """The weather over the channels `over`. `seed` settles which messages are refused.
 
-    `refused` are the keys of messages that Slack has refused for good; `was_archived` are channels that were archived.
+    `refused`: keys of messages refused for good. `was_archived`: channels archived at some time.
     """
 
     slack: SlackWorkspace
@@ -49,14 +49,14 @@ class Weather:
     was_archived: set[str] = field(default_factory=set)
 
     def begin(self, times: Times) -> None:
-        """Have calls fail, by a script that is long enough for the whole soak."""
+        """Have calls fail, by a script for the whole soak."""
         self.slack.history_lag_s = LAG_S
         self.slack.failure_of = self._failure_of
         for method, share in METHODS.items():
             self.slack.script(method, [*_calls(self.random, times, share)])
 
     def change(self) -> None:
-        """Archive other channels. Those that were archived are open again, and nobody tells the bot."""
+        """Archive other channels. Earlier archived channels are open again, and nobody tells the bot."""
         self._open_all()
         for channel_id in self.random.sample(self.over, min(ARCHIVED, len(self.over) // 2)):
             self.slack.channels[channel_id].is_archived = True
@@ -93,7 +93,7 @@ class Weather:
 
 
 def key_of_call(args: Arguments) -> str:
-    """The post's key in the message's metadata; "" where it has none."""
+    """The post's key in the message's metadata; "" without metadata."""
     metadata = args.structure("metadata", "invalid_metadata_format") or {}
     return str((metadata.get("event_payload") or {}).get("post") or "")
 
@@ -109,7 +109,7 @@ def _kinds(times: Times) -> list[Failure]:
         failures.drop_before(),
         failures.drop_after(),
         failures.delay_after(times.call_s + 0.2),
-        # Accepted when we have given up: what a look that comes too early would not find.
+        # Accepted after the bot's deadline: an early look would miss the message.
         failures.delay_before(times.call_s + 0.2),
         *[failures.rate_limited(1)] * 8,
         failures.http_error(503),
@@ -118,6 +118,6 @@ def _kinds(times: Times) -> list[Failure]:
         failures.html(200).accepted(),
         failures.truncated(),
         failures.slack_error("internal_error").accepted(),
-        # Often, because of a native table it takes two in a row: the bot answers the first at once, in sections.
+        # Often: a native table needs two refusals in a row, because the bot answers the first at once, in sections.
         *[failures.blocks_refused()] * 10,
     ]

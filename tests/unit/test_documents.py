@@ -1,4 +1,4 @@
-"""Documents say what is there: gaps, jobs, decisions, paths, figures, and the trees of errors."""
+"""Documents agree with the code: gaps, jobs, decisions, paths, figures, and the trees of errors."""
 
 import re
 from inspect import getmembers, isclass
@@ -74,7 +74,7 @@ PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.
 def test_paths_named_in_documents_exist(path):
     named = re.findall(r"`((?:bot|docs|tests|bench|\.ci)/[\w./-]*)`", text(path))
     linked = [str(Path(path).parent / link) for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text(path))]
-    # The recipes make up names of files that are yet to be written.
+    # The recipes make up names of future files.
     invented = {"bot/slack/messages/alerts/race_delayed.py", "bot/slack/commands/jockeys.py"} | {
         "bot/channels/conditions/going_condition.py",
         "bot/db/migrations/versions/NNNN_what_it_does.py",
@@ -117,7 +117,7 @@ def test_plans_are_those_of_the_interface():
 
 
 def tree(module):
-    """Class name → name of the class it stands below, as the module's docstring draws it."""
+    """Class name → name of the parent class, as the module's docstring draws the tree."""
     drawn: dict[str, str | None] = {}
     path: list[str] = []
     for line in module.__doc__.splitlines():

@@ -1,4 +1,4 @@
-"""The log: one format for all lines, and no secret in any of them."""
+"""The log: all lines in the same format, and none with a secret."""
 
 import io
 import json
@@ -19,7 +19,7 @@ SECRET = "whsec-5ecret-of-a-test"
 
 @pytest.fixture
 def log_to(monkeypatch):
-    """Configures the log and gives what is written; puts everything back afterwards."""
+    """Configures the log and gives the written lines; puts everything back afterwards."""
     root = logging.getLogger()
     before = root.handlers[:], root.level, {name: logging.getLogger(name).level for name in QUIET_LOGGERS}
     written = io.StringIO()
@@ -83,7 +83,7 @@ async def test_log_leaves_out_what_is_below_its_level_and_what_libraries_show_of
         logging.getLogger(name).info("HTTP Request: GET https://api.example.com/v1?key=…")
     assert len(lines(written)) == 1
     async with make_session() as session:
-        # slack_sdk looks at the logger's own level, and never at that of a logger above.
+        # slack_sdk looks at the logger's own level, and never at the level of a logger above.
         assert make_web_client("xoxb-1", "https://slack.example/api/", session).logger.level > logging.DEBUG
 
 

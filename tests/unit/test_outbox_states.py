@@ -1,6 +1,6 @@
-"""The tables of the outbox's states: each write of a state goes through them, and no state is a dead end or unreached.
+"""The tables of the outbox's states: each write of a state goes by the tables; every state is reached and left.
 
-The diagrams of docs/architecture.md are compared with the tables, so that either is wrong only with the other.
+The diagrams of docs/architecture.md are compared with the tables.
 """
 
 import ast
@@ -21,7 +21,7 @@ INSERTED = {
     ("bot/outbox/message_store.py", "row_of"),
     ("bot/outbox/message_store.py", "make_queues"),
 }
-"""The functions that make new rows, each with a state that a row begins with."""
+"""The functions that make new rows, each with a first state."""
 
 MACHINES = [
     pytest.param(MESSAGE_TRANSITIONS, MessageState, INITIAL, FINAL, id="message"),
@@ -56,12 +56,12 @@ def functions(tree):
 
 
 def names(node):
-    """The names that an expression is made of."""
+    """The names in an expression."""
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def resolved(function, node):
-    """The names of an expression, those assigned in the function replaced by the names that they were made of."""
+    """The names in an expression. A name assigned in the function counts as the names in the assigned expression."""
     made_of = {
         target.id: names(assignment.value)
         for assignment in ast.walk(function)
@@ -90,7 +90,7 @@ def written_keys(call):
 
 
 def state_writes(tree):
-    """Each way in which a module may write the state of a message or a queue: function, line, and by what."""
+    """Each place of a module that may write the state of a message or a queue: function, line, and the call."""
     for name, function in functions(tree):
         for node in ast.walk(function):
             match node:
@@ -123,7 +123,7 @@ def test_every_write_of_a_state_goes_through_the_table():
     allowed = {
         ("bot/outbox/channel_queues.py", "_begin", "set_committed_value"),
         ("bot/outbox/channel_queues.py", "_begin", "dict"),
-        # A value beside the row that `posts.insert` has made.
+        # A value beside the new row of `posts.insert`.
         ("bot/outbox/claim_at_fanout.py", "add", "row"),
         *((path, name, way) for path, name in INSERTED for way in ("dict", "values")),
     }

@@ -1,4 +1,4 @@
-"""The lock of a channel and the turn of fan-out, which one replica has at a time. PostgreSQL's alone."""
+"""The lock of a channel and the turn of fan-out, for a single replica at a time. PostgreSQL's alone."""
 
 import asyncio
 from contextlib import contextmanager
@@ -38,7 +38,7 @@ def database(postgresql_database):
 
 @pytest.fixture
 async def other(database):
-    """The database as another replica has it."""
+    """The database of another replica."""
     made = engine.Database(database.url.render_as_string(hide_password=False))
     yield made
     await made.close()
@@ -50,7 +50,7 @@ def save(session, channel_id="C1"):
 
 @contextmanager
 def another_replica(database, *channel_ids):
-    """Another replica has the locks of these channels."""
+    """Another replica has the locks of the channels."""
     with Session(database._reader) as session:
         channel_lock.take(session, *channel_ids)
         yield
@@ -134,7 +134,7 @@ async def test_channels_that_share_a_transaction_are_locked_in_any_order(databas
     assert [len(one) for one in rows] == [1] * 10
 
 
-# The turn of fan-out, and what a statement that takes the turn reads
+# The turn of fan-out, and the rows read by the statement that takes the turn
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The database on both engines: transactions that are shared, failures that are not; and SQLite's file."""
+"""The database on both engines: shared transactions, separate failures; and SQLite's file."""
 
 import asyncio
 import os
@@ -110,7 +110,7 @@ def test_every_connection_to_sqlite_needs_no_temporary_file(tmp_path):
     database = Database(f"sqlite:///{tmp_path / 'bot.db'}")
     wanted = {"temp_store": 2, "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
     for engine, count in ((database.writer, 1), (database._reader, READERS + 1)):
-        # All at once, so that each is another one.
+        # All at once: the pool would give a returned connection again.
         with ExitStack() as stack:
             for _ in range(count):
                 connection = stack.enter_context(engine.connect())
@@ -195,7 +195,7 @@ async def test_unreachable_postgresql_is_unavailable_and_its_password_is_not_sho
 
 @on_both
 async def test_events_3_body_is_stored_once_whatever_key_another_version_read(database):
-    """As after an upgrade to a version that reads the race's id from another field."""
+    """As after an upgrade: the new version reads the race's id from another field."""
     first, *others = [inbox.Arrival(key, "result.received", "0" * 64, b"{}", NOW) for key in ("a", "b", "c")]
     assert (await database.write(lambda session: inbox.store(session, [first])))[first] is not None
     assert await database.write(lambda session: inbox.store(session, others)) == dict.fromkeys(others)
@@ -251,7 +251,7 @@ async def test_uncovered_events_are_those_that_no_subscription_delivers(database
     assert await database.read(partial(uncovered, region=None, events=asked)) == asked
 
 
-# SQLite's file: for one user alone, and storage is unavailable without the file that was opened
+# SQLite's file: for one user alone, and storage is unavailable without the opened file
 
 
 NOBODY = 65_534

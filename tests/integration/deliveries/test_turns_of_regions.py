@@ -1,4 +1,4 @@
-"""Which deliveries of a backlog fan-out takes next: no flooded region delays another."""
+"""The next deliveries that fan-out takes of a backlog: a flooded region delays no other region."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -18,7 +18,7 @@ FLOOD = 3 * LIMIT
 
 
 def arrivals(*named):
-    """Of (key, region), one a second."""
+    """Deliveries of (key, region), a second apart."""
     return [
         inbox.Arrival(key, key.partition(":")[0], f"{key:0>64}", b"{}", NOW + timedelta(seconds=number), region=region)
         for number, (key, region) in enumerate(named)
@@ -51,7 +51,7 @@ async def test_flooded_region_delays_no_other(next_keys, region):
 
 
 async def test_deliveries_of_a_region_go_by_receipt(next_keys):
-    """A channel of one region reads them in that order, also in a backlog."""
+    """A channel of a single region reads the messages in the order of receipt, also in a backlog."""
     region = [(f"result.received:gb_{number}", "GB") for number in range(LIMIT)]
     keys = await next_keys(*flood(), *region)
     assert [key for key in keys if "gb_" in key] == [f"result.received:gb_{number}" for number in range(LIMIT // 2)]
@@ -89,7 +89,7 @@ async def test_earlier_deliveries_of_a_race_go_first_whatever_region_they_say(ne
 
 
 async def test_abandonment_is_not_before_an_earlier_delivery_that_is_beyond_a_turn(next_keys):
-    """Of thirteen lost races, one more earlier delivery than are taken at a time. The last race is the first lost."""
+    """Thirteen lost races have more earlier deliveries than a turn takes. The last race is the first lost."""
     kinds = ("racecard.published", "result.received")
     earlier = [(f"{kind}:rc_{number}", "GB") for kind in kinds for number in range(LIMIT // 2 + 1)]
     lost = [(f"race.abandoned:rc_{number}", "GB") for number in reversed(range(LIMIT // 2 + 1))]

@@ -1,4 +1,4 @@
-"""The data service in an outage: what it gives up, the repair of that, and how often each event is then told."""
+"""The data service in an outage: the given-up deliveries, their repair, and how often each event is then told."""
 
 import asyncio
 import json
@@ -39,7 +39,7 @@ SETTINGS: Any = SimpleNamespace(monthly_quota=None, command_quota_share=25)
 
 
 class Killed(BaseException):
-    """What ends a process in the middle of a run: nothing after it is carried out."""
+    """Ends a process in the middle of a run: nothing later is carried out."""
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Outage:
     client: Any = None
     quota: Any = None
     change_list: Callable[[Any, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None
-    """Changes a page of records; given with the cursor that was asked for."""
+    """Changes a page of records; gets the page and the cursor of the request."""
 
     def refuse(self, request: httpx.Request) -> httpx.Response:
         status = self.answers[0]
@@ -65,14 +65,14 @@ class Outage:
         return httpx.Response(status, text=OUR_ANSWER)
 
     async def lose(self, *happened: list[Delivery]) -> list[Delivery]:
-        """These happen, are tried once, and are given up."""
+        """The events happen, are tried once, and are given up."""
         deliveries = [delivery for some in happened for delivery in some]
         await self.service.deliver_due(self.now)
         assert {one.status for one in deliveries} == {"failed"}
         return deliveries
 
     async def lose_stranger(self, race_id: str = "rc_nobody1") -> Delivery:
-        """The service gives up the abandonment of a race that nobody knows, and its record has no payload."""
+        """The service gives up the abandonment of an unknown race, and the record has no payload."""
         happening = Happening("race.abandoned", "GB", race_id, "mt_nobody", {"race": {"race_id": race_id}})
         (delivery,) = await self.lose(self.service.delivery_queue.add(happening, self.now))
         delivery.shape = "bare"
@@ -120,7 +120,7 @@ class Outage:
         )
 
     async def app(self, scope, receive, send) -> None:
-        """The service, with a path of one race beside those that are specified (Spec gap G9)."""
+        """The service, with a path of one race beside the specified paths (Spec gap G9)."""
         service, path = self.service, scope["path"]
         if path == "/v1/webhooks/deliveries" and self.change_list is not None:
             request = Request(scope)
@@ -171,7 +171,7 @@ async def outage_at(now: datetime) -> AsyncIterator[Outage]:
 
 
 class Dying:
-    """The database of a process that dies once so many versions of events are stored."""
+    """The database of a process that dies after a number of stored versions."""
 
     def __init__(self, database, versions: int) -> None:
         self.database, self.versions, self.read = database, versions, database.read
@@ -198,7 +198,7 @@ def shown(pipeline, channel_id: str) -> list[str]:
 
 
 def summary_has_each_once(pipeline, outage: Outage, channel_id: str, deliveries: list[Delivery]) -> None:
-    """One summary in the channel, which says each of these once, the abandonments first."""
+    """The channel has a single summary, with each event once, the abandonments first."""
     (summary,) = shown(pipeline, channel_id)
     text, _, blocks = summary.partition("\n")
     taken = [one for one in deliveries if takes(channel_id, one)]

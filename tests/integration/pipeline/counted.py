@@ -1,4 +1,4 @@
-"""How many statements and commits a database is asked for.
+"""Counts of a database's statements and commits.
 
 BEGIN and SAVEPOINT count as statements, as they do for the database; COMMIT is counted by itself.
 """
@@ -13,7 +13,7 @@ from sqlalchemy import event
 
 @dataclass
 class Counted:
-    """What a database was asked."""
+    """The statements of a database."""
 
     statements: list[str] = field(default_factory=list)
     commits: int = 0
@@ -26,7 +26,7 @@ class Counted:
 
 @contextmanager
 def counting(database) -> Iterator[Counted]:
-    """Count what is handed to the driver; a statement for many rows is one."""
+    """Count the driver's statements. A statement for many rows counts once."""
     counted = Counted()
 
     def executed(_connection, _cursor, statement, _values, _context, _many):

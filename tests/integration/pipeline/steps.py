@@ -1,4 +1,4 @@
-"""Steps of a pipeline's tests: time that passes, channels that pause and close, names that are watched."""
+"""Steps of a pipeline's tests: passing time, pauses and closings of channels, watched names."""
 
 import re
 from collections import defaultdict
@@ -18,13 +18,13 @@ from bot.outbox.channel_closing import close_channel, pause_channel
 from tests.clock import DAY, now, set_ahead
 
 CALLS = {"post": "chat.postMessage", "edit": "chat.update", "look": "conversations.history"}
-"""What Slack is asked, in a word."""
+"""Kinds of calls of Slack, each in a word."""
 
 WORDS = {method: word for word, method in CALLS.items()} | {"conversations.replies": "thread"}
 
 
 async def wait(pipeline, seconds):
-    """So much time passes, by the clock of the database too, and nothing is done."""
+    """Time passes, by the clock of the database too, and no loop has a turn."""
     clock = pipeline.clock
     if not pipeline.database.is_sqlite:
         # The server's clock goes on by itself.
@@ -34,7 +34,7 @@ async def wait(pipeline, seconds):
 
 
 async def turns(pipeline, seconds):
-    """So much time passes, and the poster has a turn whenever something is due: second → what Slack was asked then."""
+    """Time passes, with a turn of the poster whenever work is due. Second → the calls of Slack."""
     begun, calls = pipeline.clock.now, pipeline.slack.calls
     end = begun + timedelta(seconds=seconds)
     asked: dict[float, str] = defaultdict(str)
@@ -52,7 +52,7 @@ async def turns(pipeline, seconds):
 
 
 def fail(pipeline, **scripts):
-    """What Slack answers to the next calls of each kind; a single failure stands for all."""
+    """Slack's answers to the next calls of each kind; a single failure counts for all calls."""
     for word, script in scripts.items():
         always = None if isinstance(script, list) else script
         pipeline.slack.script(CALLS[word], script if always is None else [], then_always=always)
@@ -64,7 +64,7 @@ def count(pipeline, word):
 
 
 async def write(pipeline, work, *what, **how):
-    """Carry `work` out in a transaction of its own."""
+    """Carry `work` out in a separate transaction."""
     return await pipeline.database.write(lambda session: work(session, *what, **how))
 
 
@@ -88,7 +88,7 @@ async def reopen(pipeline, channel_id="CGB"):
 
 
 async def run_job(job, database):
-    """How much the job changes. Where its look finds nothing, a run would change nothing."""
+    """The number of changes. Where the job's look finds nothing, the run must change nothing."""
     finds = await database.read(job.look)
     changed = await job.run()
     assert finds or not changed
@@ -96,7 +96,7 @@ async def run_job(job, database):
 
 
 async def tell_due(pipeline):
-    """The job that ends waits for an hour; how many channels it told."""
+    """Runs the job `tell_due`. The number of told channels."""
     job = outbox_jobs.tell_due(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
     told = await run_job(job, pipeline.database)
     await pipeline.post_all()
@@ -118,7 +118,7 @@ async def traced(pipeline, wanted="rc_1", channel_id=None):
 
 
 async def posts(pipeline, channel_id="CGB"):
-    """All rows of a channel's messages, in the order in which they were made."""
+    """All rows of a channel's messages, by the order of making."""
 
     def read(session):
         return list(session.execute(select(OutboxMessage).order_by("id")).scalars())
@@ -131,7 +131,7 @@ async def states(pipeline, channel_id="CGB"):
 
 
 def kinds(pipeline, channel_id="CGB"):
-    """The word with which each message begins after the lines of a watch: Result, ABANDONED, Racecard."""
+    """The first word of each message after the lines of a watch: Result, ABANDONED, Racecard."""
     return [re.sub("^⭐ .*?[.] (?=Result|Racecard)", "", text).split(":")[0] for text in pipeline.texts(channel_id)]
 
 
@@ -141,27 +141,27 @@ async def show_meetings(pipeline, channel_id="CGB"):
 
 
 def flat_and_threads(pipeline, channel_id="CGB"):
-    """The texts in the channel, and those in threads."""
+    """The texts in the channel, and the texts in threads."""
     messages = pipeline.slack.messages(channel_id)
     return [one.text for one in messages if not one.thread_ts], [one.text for one in messages if one.thread_ts]
 
 
 LEFT = timedelta(hours=2)
-"""Until the hour that a channel chose: the end of its quiet hours, its digest, its eve."""
+"""Until the channel's hour: the end of quiet hours, a digest, an eve."""
 
 
 def quiet_now(pipeline):
-    """Quiet hours around this moment, by UTC."""
+    """Quiet hours around the present moment, by UTC."""
     return (f"{pipeline.clock() - timedelta(hours=1):%H:%M}-{pipeline.clock() + LEFT:%H:%M}",)
 
 
 def hour(pipeline):
-    """The time of day at which the wait is over, by UTC."""
+    """The time of day (UTC) when the wait is over."""
     return f"{pipeline.clock() + LEFT:%H:%M}"
 
 
 async def at_the_hour(pipeline):
-    """The job at the hour that the channel chose; how many channels it told."""
+    """Runs the job at the channel's hour. The number of told channels."""
     await wait(pipeline, LEFT.total_seconds())
     return await tell_due(pipeline)
 

@@ -39,7 +39,7 @@ def day(later):
 
 
 async def correct(pipeline, refusal, reason="waterlogged"):
-    """A correction that Slack refuses to edit in: it becomes a message of its own."""
+    """Slack refuses the edit of a correction: the correction becomes a new message."""
     fail(pipeline, edit=[refusal])
     await tell(pipeline, abandonment(reason=reason))
 
@@ -104,7 +104,7 @@ async def test_escalation_goes_on_from_its_step_after_a_message_took_the_place_o
     _, reminder, again = desk.slack.messages("CGB")
     assert key_in(reminder) == key_in(again) == key_in(called)
     assert [key_in(one) for one in called_before] == [alert] * len(called_before)
-    # Every button counts, also those that were there before.
+    # Every button counts, earlier buttons too.
     taken = await press(desk, alert)
     assert (taken.by, taken.is_news) == ("UALICE", True)
     assert is_taken(desk.slack.messages("CGB")[-1])
@@ -124,7 +124,7 @@ async def in_doubt(desk):
 
 
 async def summarised(desk):
-    """Two abandonments that waited in a pause are folded into a summary."""
+    """Two abandonments wait in a pause, and are folded into a summary."""
     await pause(desk)
     await tell(desk, abandonment("rc_1"), abandonment("rc_2", off_time="15:00"))
     await wait(desk, 4 * 3_600)

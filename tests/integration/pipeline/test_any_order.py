@@ -74,7 +74,7 @@ DELIVERIES = st.tuples(
 
 
 class Channel:
-    """One channel of a bot without sockets: what is claimed is rendered, and taken for posted."""
+    """A channel of a bot without sockets: a claimed message is rendered, and taken for posted."""
 
     def __init__(self, database: Database) -> None:
         self.now = START
@@ -164,17 +164,17 @@ BY_ORDER = re.compile(
     r"|(\. |\n)?(Part of the abandoned meeting|CONFLICT: reported as run too"
     r"|(CONFLICT: )?[Cc]heck before you act: [a-z ]*)"
 )
-"""What a message says of when it came, and of what came before it."""
+"""Words on the time of a message, and on earlier messages."""
 
 
 CONFLICT = re.compile("(?:\N{WARNING SIGN}\N{VARIATION SELECTOR-16} )?CONFLICT: (.*) reported abandoned and run")
-"""The header, and the text, of a result that came after an abandonment."""
+"""The header, and the text, of a result after an abandonment."""
 
 NO_TEXT = {"type", "action_id", "value", "style"}
 
 
 def plainly(message):
-    """All that a message shows, whenever it came."""
+    """The words of a message, without words on its time."""
     # A conflict has the race in a header, a result in bold before the order.
     parts = [text.replace("*\N{EM SPACE}", "\n") for text in [message.text, *texts(list(message.blocks))]]
     lines = [line.strip("*") for text in parts for line in text.split("\n")]
@@ -216,7 +216,7 @@ def last_states(channel, deliveries, pauses):
 
 def test_reason_that_no_line_shows_is_not_said_to_be_from_the_race_book_in_any_order(channel_of):
     whole = {"event": "meeting.abandoned", "reason": "Frost", **SHARED, "races": RACES}
-    # A result edits the meeting's message, and an abandonment that says nothing new does not.
+    # A result edits the meeting's message; an abandonment without news edits nothing.
     others = [lost(0, reason="frost"), {"event": "result.received", "race_id": IDS[2], **PLACED}]
     name = f"meeting.abandoned:meeting=mt_1#1@{CHANNEL}"
     first, other = (last_states(channel_of(), [whole, *order], [True] * 3)[name] for order in (others, others[::-1]))

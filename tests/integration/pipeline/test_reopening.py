@@ -1,4 +1,4 @@
-"""Channels that close, pause and come back: who is told, which messages wait, and the summary afterwards."""
+"""Channels close, pause and come back: the told people, the waiting messages, and the summary afterwards."""
 
 import pytest
 from sqlalchemy import update
@@ -223,7 +223,7 @@ async def test_meeting_and_its_races_are_one_message_after_a_refused_summary(gb)
 
 async def test_summary_counts_what_this_version_does_not_know(pipeline):
     await pipeline.subscribe("CGB", ALL_REGIONS)
-    # One event whose name is unknown here, and one that another replica, of a newer version, has stored.
+    # An event of an unknown name, and an event stored by a replica of a newer version.
     sighted = {"event": BALLOON_SIGHTED, "race": {"race_id": "rc_2", "region": "GB"}}
     await wait_long(pipeline, sighted, result("rc_3"), result("rc_4"))
     newer = update(EventVersion).where(col(EventVersion.race_id) == "rc_3").values(kind=BALLOON_LANDED)

@@ -1,4 +1,4 @@
-"""Messages that are sent in the transaction of their fan-out: which are, and which wait."""
+"""Messages claimed in the transaction of their fan-out, and messages that wait."""
 
 import time
 from datetime import timedelta
@@ -27,7 +27,7 @@ from tests.integration.pipeline.steps import close, fail, hour, kinds, pause, wa
 
 @pytest_asyncio.fixture
 async def running(pipeline):
-    """The poster's loop runs, and begins nothing by itself: what is sent was claimed by fan-out."""
+    """The poster's loop runs, and begins nothing by itself: fan-out claimed every sent message."""
     pipeline.poster._is_running = True
     return pipeline
 

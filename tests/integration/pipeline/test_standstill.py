@@ -1,4 +1,4 @@
-"""Accepted deliveries that are told nobody: whatever the cause, `problem` says so, and an admin hears so once."""
+"""Accepted deliveries told to nobody: whatever the cause, `problem` has the reason, and admins are told once."""
 
 import asyncio
 
@@ -44,7 +44,7 @@ def own_fault(*_args, **_values):
 
 
 async def turn(pipeline, standstill):
-    """A turn of each loop and a look, as they come in the running service."""
+    """A turn of each loop and a look, in the order of the running service."""
     await pipeline.fanout.turn()
     await pipeline.poster.start_due()
     await pipeline.poster.finish()
@@ -104,7 +104,7 @@ async def never_answer(_work):
 
 @pytest.fixture
 def stand_still(pipeline, standstill, monkeypatch):
-    """Makes a minute in which fan-out gets nothing done, and the database queues nothing."""
+    """A minute passes: fan-out gets nothing done, and the database queues nothing."""
 
     async def make(refuse=refuse_at_once, *, looks=1):
         with monkeypatch.context() as patched:
@@ -189,7 +189,7 @@ async def test_database_that_can_not_be_read_is_told_directly(pipeline, stand_st
     )
 
 
-# Rows that can't be read hold up one channel or one delivery at most, loudly
+# An unreadable row holds up a single channel or delivery at most, loudly
 
 
 def refusing(reason, kind=OperationalError):

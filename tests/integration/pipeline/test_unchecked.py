@@ -1,4 +1,4 @@
-"""Filters that were stored unchecked: what they take until the check, and what their channels get by it, once."""
+"""Unchecked stored filters: the events taken until the check, and the channels' messages by the check, once."""
 
 import asyncio
 
@@ -63,7 +63,7 @@ async def filters_of(pipeline, channel_id="CGB"):
 
 
 def racing(pipeline, channel_id="CGB"):
-    """The word with which each message on races begins, in the order of letters."""
+    """The first word of each message on races, in the order of letters."""
     return sorted(text.split(":")[0] for text in pipeline.texts(channel_id) if not text.startswith(BEGINNINGS))
 
 
@@ -78,7 +78,7 @@ OF_ALL = [abandonment("rc_1"), result("rc_2"), result("rc_3"), result("rc_4", re
 OF_MEETING = [meeting("rc_1", "rc_2"), abandonment("rc_1"), abandonment("rc_3", course="Bath")]
 
 TYPED = {
-    # As typed, deliveries, and what is told: until the check, in the end, and by the notice.
+    # The typed line, deliveries, and the told events: until the check, in the end, and by the notice.
     "letter case": ("gb", [], OF_ALL, [A], [A, R, R], "the subscription is to GB now"),
     "right": ("GB", [], [result()], [R], [R], ""),
     "meeting and its races": ("gb", [], OF_MEETING, [A, A], [A, A], "the subscription is to GB now"),
@@ -121,7 +121,7 @@ async def test_typed_words_are_mended_and_what_was_missed_follows_once(  # noqa:
 @pytest.mark.parametrize("words", ["Great Britain", "gb", "GBR"])
 @pytest.mark.parametrize("typed", ["GB", "gb", "Great Britain"])
 async def test_region_of_an_event_in_other_words_is_read_anew_once_the_list_is_there(pipeline, words, typed):
-    """Of a region that nobody can read yet the abandonment is posted at once, the result by the check."""
+    """The abandonment of an unreadable region is posted at once, the result by the check."""
     await subscribe(pipeline, "CGB", typed)
     await subscribe(pipeline, "CIRE", "IRE")
     await tell(pipeline, abandonment("rc_1", region=words), result("rc_2", region=words))

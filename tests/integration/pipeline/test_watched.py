@@ -1,4 +1,4 @@
-"""Watched names: who is told of which race, in one message, and at what cost."""
+"""Watched names: who is told of a race, in a single message, and at what cost."""
 
 import json
 
@@ -37,7 +37,7 @@ def meeting_card(*runners, **race):
 
 
 def twice(first, second, sequence, **race):
-    """A horse is often declared for two races, and runs in one."""
+    """A horse is often declared for two races, and runs in a single race."""
     card = meeting_card(first, **race)
     card["meeting"]["races"].append({"race_id": "rc_2", "off_time": "15:00", "runners": [second]})
     return card | {"sequence": sequence}
@@ -222,12 +222,12 @@ STORIES = {
         CHERE=["", "^ABANDONED | ⭐ Golden Mélody (IRE), race abandoned: 14:30"],
         CRUN=["Racecard: ", "^⭐ Red Sky WON"],
     ),
-    # What the watch has brought is followed, and the watch brings nothing more.
+    # Events that the watch has brought are followed, and the watch brings no further event.
     "ended": Story(
         *(HERE, abandonment(runners=RUN), ends("CHERE"), card("rc_2"), result(placings=("Golden Melody",))),
         CHERE=["Contradicted"],
     ),
-    # A watch takes what is received after the watch was made.
+    # A watch takes events received after the watch was made.
     "declared after": Story(
         *(HERE, abandonment(), UNTOLD, watches("CLATE", "Golden Melody"), card()),
         CHERE=["^ABANDONED", "Racecard: "],

@@ -1,4 +1,4 @@
-"""The client over a real socket: the stand-in keeps to the interface, and what goes wrong below HTTP."""
+"""The client over a real socket: the stand-in keeps to the interface; failures below HTTP."""
 
 import asyncio
 import gc
@@ -162,7 +162,7 @@ async def test_altered_cursor_is_refused_and_a_stored_one_starts_again(stand_in,
 
 @asynccontextmanager
 async def raw_server(*chunks, for_ever):
-    """The address of a server that answers with these bytes, then drops the connection or trickles for ever."""
+    """The address of a server that answers with the bytes, then drops the connection or trickles for ever."""
     done = asyncio.Event()
 
     async def serve(reader, writer):
@@ -208,8 +208,8 @@ async def test_subscription_that_is_answered_too_late_is_asked_for_once(stand_in
         with pytest.raises(ServiceUnreachable):
             await transport.send(Request("POST", "webhooks/subscribe", body={"url": HOOK[0]}))
         await transport.aclose()
-        # The stand-in counts a request when it has answered, which is later than we waited.
-        while not stand_in.requests:  # noqa: ASYNC110  it has no event to wait for
+        # The stand-in counts a request after the answer: later than the client waited.
+        while not stand_in.requests:  # noqa: ASYNC110  the stand-in has no event to wait for
             await asyncio.sleep(0.05)
     assert len(stand_in.requests) == 1
 
@@ -252,7 +252,7 @@ MIB = 1024 * 1024
 
 
 def page_of_races(request):
-    """RECORDS_PER_PAGE races; the cursor is the number of the page, which the client can't know."""
+    """RECORDS_PER_PAGE races. The cursor is the number of the page: opaque to the client."""
     number = int(request.url.params.get("cursor", "0"))
     runners = [{"number": each, "horse": f"Horse {each}", "jockey": "A. Rider"} for each in range(4)]
     races = [

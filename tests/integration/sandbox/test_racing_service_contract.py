@@ -1,7 +1,7 @@
-"""What the stand-in of the data service refuses, limits and promises, as the interface says.
+"""Refusals, limits and promises of the stand-in of the data service, by the interface.
 
-A stand-in that took more than the service would let the bot's tests pass for nothing. What the stand-in gives is tested
-by the bot's tests, which read it.
+A stand-in more lenient than the service would let the bot's tests pass for nothing. The bot's tests read the stand-in's
+data.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ HOOK = {"url": "https://bot.test/", "events": ["race.abandoned"]}
 
 
 def refused_with(response, status, code):
-    """The error object, once the answer is known to be this refusal in its full form."""
+    """The error object. Fails unless the answer is the refusal in its full form."""
     body = response.json()
     assert (response.status_code, body["error"]["code"]) == (status, code)
     assert body["error"]["message"]

@@ -1,7 +1,7 @@
-"""What the stand-in of Slack refuses and limits, as Slack does, by Slack's own client over a real socket.
+"""Refusals and limits of the stand-in of Slack, as of Slack, by Slack's own client over a real socket.
 
-A stand-in that took more than Slack would let the bot's tests pass for nothing. What people do and see there is tested
-by the bot's tests, which do it.
+A stand-in more lenient than Slack would let the bot's tests pass for nothing. The bot's tests try the actions and views
+of people.
 """
 
 import asyncio
@@ -180,7 +180,7 @@ async def test_trigger_opens_one_modal_within_three_seconds_and_a_view_changes_b
     assert (await refusal(client.views_open(trigger_id=late, view=MODAL)))["error"] == "expired_trigger_id"
 
 
-# Slack's calls of the bot, and the answers to them
+# Slack's calls of the bot, and the bot's answers
 
 
 async def respond(url, body):

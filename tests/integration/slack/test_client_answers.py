@@ -1,4 +1,4 @@
-"""What the client makes of Slack's answers, and of answers that are none of Slack's."""
+"""The client's readings of Slack's answers, and of answers by others, such as proxies."""
 
 import json
 from datetime import timedelta
@@ -32,7 +32,7 @@ async def refusals(pipeline, answers):
         pipeline.slack.script("chat.postMessage", [failure])
         try:
             await post(pipeline)
-        except Exception as error:  # noqa: BLE001  the class is what is asked for
+        except Exception as error:  # noqa: BLE001  the test asks for the class
             found[name] = error
     return found
 

@@ -1,4 +1,4 @@
-"""App Home beside the walk: people who have left a channel, own watches, what admins see. One bot for all of it,
+"""App Home beside the walk: people who have left a channel, own watches, the Home of admins. All with one bot,
 on PostgreSQL: the statements of App Home differ by database.
 """
 
@@ -62,7 +62,7 @@ async def test_channel_with_watches_alone_is_shown_to_its_people_and_resumed(wor
 async def test_admin_posts_after_all_what_slack_refused_and_only_once(world):
     channel = world.channel()
     world.slack.add_user("UOWNER", "owner", is_admin=True)
-    # No other channel of this bot takes the region, so that the refusals are of this channel's post.
+    # No other channel of the bot takes the region: every refusal is of the test channel's post.
     await world.subscribe(channel, "FR")
     for admin in ("UADMIN", "UOWNER"):
         race_id, course = world.race()
@@ -77,11 +77,11 @@ async def test_admin_posts_after_all_what_slack_refused_and_only_once(world):
     assert "Quota" in await world.home("Quota", "UADMIN")
 
 
-# A warning reaches an admin, in their channel or directly; and settings that admins choose
+# A warning reaches an admin, in the admins' channel or directly; and settings chosen by admins
 
 
 def direct(world, user):
-    """What the bot told a person by direct messages."""
+    """The bot's direct messages to a person."""
     return world.texts(world.slack.direct_message(user).id)
 
 
@@ -89,7 +89,7 @@ async def test_warnings_go_to_admins_directly_while_their_channel_takes_none(mak
     def archive(slack):
         slack.channels["CADMIN"].is_archived = True
 
-    # Slack's event that says so is lost.
+    # Slack's event of the change is lost.
     async with make_world(before=archive, ADMIN_USERS="UADMIN,UNOBODY", QUOTA_CHECK_S="1") as world:
         await world.bot.wait_degraded("admins", "is_archived")
         world.service.set_used(14_850)

@@ -1,4 +1,4 @@
-"""The main job with a service that fills the gaps of its specification in every way: one bot, each pair of ways."""
+"""The main job with every way of filling the specification's gaps: one bot, and each pair of ways."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def weekday_and_day(day: date) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """Racing that something happens to. A region has a channel of its own."""
+    """Racing with a happening. Each region has a separate channel."""
 
     region: str
     ran: Meeting
@@ -41,7 +41,7 @@ class Place:
         return f"C{self.region}"
 
     def expected(self) -> list[str]:
-        """How the messages begin: the result twice, since it is corrected."""
+        """The beginnings of the messages: of the result twice, because the result is corrected."""
         lost_on, *coming_on = [weekday_and_day(one.race_date) for one in (self.lost, *self.coming)]
         is_today = self.ran.race_date == START.date()
         day = "" if is_today else f", {weekday_and_day(self.ran.race_date)}"
@@ -61,7 +61,7 @@ class Place:
 
 
 def places(racing) -> Iterator[Place]:
-    """Places, two in a region, of meetings that no other place has."""
+    """Places, two in a region, each with separate meetings."""
     for region in REGION_CODES:
         near = [meeting for days in range(1, -8, -1) for meeting in _meetings(racing, days, region)]
         coming = sorted(filter(None, (_meetings(racing, days, region) for days in (2, 3, 4))), key=len)
@@ -71,13 +71,13 @@ def places(racing) -> Iterator[Place]:
 
 
 def _meetings(racing, days, region) -> list[Meeting]:
-    """The meetings so many days from today."""
+    """The meetings a number of days from today."""
     found: list[Meeting] = racing.meetings(racing.today + timedelta(days=days), region)
     return found
 
 
 async def happen(service, place):
-    """All that can happen, delivered: what comes second goes out after the first was taken."""
+    """Delivers every happening: a second event goes out after the first was taken."""
     race, other = place.ran.races[:2]
     service.settle(race.race_id)
     service.abandon_race(other.race_id, "Frozen track")
@@ -97,10 +97,10 @@ async def deliver_all(service):
 
 
 def said(text: str) -> str:
-    """The text in the form that every combination of switches shares.
+    """The text in the form shared by every combination of switches.
 
-    The service's times are whole seconds: within one nothing tells which version is the newer. Not every delivery says
-    which races of a lost meeting were run.
+    The service's times are whole seconds: within a second nothing tells the newer version. Not every delivery names the
+    races of a lost meeting that were run.
     """
     same = {"Two versions disagree: ": "CORRECTION: ", "rest of the meeting": "whole meeting"}
     return reduce(lambda words, pair: words.replace(*pair), same.items(), as_posted(text))
@@ -128,7 +128,7 @@ async def all_combinations(world):
         await happen(service, place)
     assert {delivery.status for delivery in service.deliveries} == {"delivered"}
     assert sum(len(delivery.attempts) for delivery in service.deliveries) > len(service.deliveries)
-    # What comes last is told last: whatever would be told twice has been told by then.
+    # The last event is told last: by then every repeated message would have been told.
     last = abandoned("rc_last", place.region, course="Last Park")
     assert (await world.bot.deliver(last)).status_code == 200
     for channel, beginnings in expected.items():

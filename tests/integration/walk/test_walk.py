@@ -1,4 +1,4 @@
-"""All that people do in Slack. One bot for all of it by HTTP, and by Socket Mode one of each kind of envelope.
+"""Everything that people do in Slack: all by HTTP with one bot, and an envelope of each kind by Socket Mode.
 
 A new command is a line in COMMANDS. The words of each command are tested in `tests/unit/commands`.
 """
@@ -42,7 +42,7 @@ COMMANDS = {
     "/results GB": "Results: GB",
     "/usage": "1,000,000",
 }
-"""A command as it is typed, and what its answer says."""
+"""A command as typed, and words of the answer."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=["http"])

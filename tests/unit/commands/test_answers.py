@@ -1,6 +1,6 @@
-"""What commands answer, each with its words in answers.txt, and which changes a channel is told of.
+"""Commands' answers, with the words in answers.txt, and the changes that a channel is told of.
 
-After a change that is meant, write the words anew and read the diff:
+After a wanted change, write the words anew and read the diff:
 UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_answers.py
 """
 
@@ -319,7 +319,7 @@ NOT_LESS: list[tuple[list[ChannelFilter], list[ChannelFilter]]] = [
 
 
 async def told(database, before, after, channel_id="C1", *, announce=True, state=SubscriptionState.LIVE):
-    """What the channel is told where these filters take the place of those; nothing but that is posted."""
+    """The channel's only post when new filters take the place of the old."""
     desk: Any = SimpleNamespace(clock=lambda: NOW, settings=SimpleNamespace(announce_changes=announce))
 
     def change(session):

@@ -1,4 +1,4 @@
-"""Any line is taken as meant, or refused with buttons that work; any text is read, or refused."""
+"""Any line is taken as meant, or refused with working buttons; any text is read, or refused."""
 
 from datetime import timedelta
 from typing import Any
@@ -26,11 +26,11 @@ from tests.unit.commands.town import COUNTRIES, COURSES, NOW, REGIONS, refusal
 LISTS = Lexicon(REGIONS, COURSES, COUNTRIES)
 
 LINES_TRIED = 100
-"""Lines of the second reader's patterns, from all of them at equal steps."""
+"""Lines of the second reader's patterns, at equal steps through all patterns."""
 
 
 def cells_of(filters):
-    """The events that filters take, by the second reader's count."""
+    """The events taken by filters, as the second reader counts."""
     kinds = {topic: kind for kind, topic in TOPIC_OF.items()}
     return frozenset(
         cell
@@ -42,7 +42,7 @@ def cells_of(filters):
 
 
 async def check_no_meaning_is_lost(town, line):
-    """A taken line has one meaning, and brings exactly the meant events. Any other line is refused with buttons."""
+    """A taken line has a single meaning, and brings exactly the meant events. Other lines are refused with buttons."""
     here = await town.here()
     error = await town.refused(here, f"subscribe {line}")
     if error is not None:
@@ -152,7 +152,7 @@ READERS: dict[str, tuple[Any, Any, Any]] = {
     "pause until": (lambda text: read_until(text, NOW), st.text() | MOMENTS, lambda until: NOW < until <= NOW + YEAR),
     "pause": (read_duration, st.text(), lambda length: length is None or timedelta(0) < length <= YEAR),
 }
-"""What reads the words, what is typed, and what holds of words that are understood."""
+"""The reader of the words, the typed words, and the check of understood words."""
 
 
 @pytest.mark.parametrize("name", READERS)

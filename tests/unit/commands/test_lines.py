@@ -1,8 +1,8 @@
-"""Typed lines of every command that reads words: each line of lines.txt with the outcome, to the letter.
+"""Typed lines of every command with words: each line of lines.txt with the outcome, to the letter.
 
-Before a `|` are lines that the channel typed before; a heading has such lines of all its rows. A line has what it means
-(`=`) and what is told beside (`~`), or the refusal (`!`) with its buttons, and the words of its form. After a change
-that is meant, write the file anew and read the diff: UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_lines.py
+Before a `|` stand the lines that the channel typed before; a heading has such lines for all its rows. A line has its
+meaning (`=`) and the further words (`~`), or the refusal (`!`) with its buttons, and the words of its form. After a
+wanted change, write the file anew and read the diff: UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_lines.py
 """
 
 import os
@@ -54,7 +54,7 @@ async def meaning(town, here, line):
 
 
 async def check_buttons(town, before, here, line, lines):
-    """Each button's line is understood, and changes what the channel receives; the refused line changed nothing."""
+    """Each button's line is understood, and changes the channel's subscriptions; the refused line changed nothing."""
     received = await town.receives(here)
     with pytest.raises(CommandError):
         await meaning(town, here, line)

@@ -1,6 +1,6 @@
-"""What `/racing next` answers.
+"""The answers of `/racing next`.
 
-After a change that is meant, write the words anew and read the diff:
+After a wanted change, write the words anew and read the diff:
 UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_next_off.py
 """
 
@@ -31,7 +31,7 @@ FROST = {"abandoned": True, "reason": "Frost"}
 
 
 def at(clock, course="Ascot", **fields):
-    """A race with the moment of its off, on the day of NOW, which is noon."""
+    """A race with the moment of its off, on the day of NOW (noon)."""
     hour, minute = map(int, clock.split(":"))
     return timed(make_race(clock, course, **fields), hour, minute)
 

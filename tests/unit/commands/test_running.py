@@ -1,4 +1,4 @@
-"""How commands are carried out: progress while they take long, and never more uses of a response_url than there are."""
+"""Commands are carried out: progress while a command takes long, and a response_url used within Slack's limit."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ from tests.unit.commands.town import NOW, typed
 
 
 class Webhook:
-    """The session by which slack_sdk posts: notes what was sent, and answers or raises what it was told."""
+    """The session by which slack_sdk posts: notes the bodies, and answers or raises by script."""
 
     closed = False
 
@@ -160,14 +160,14 @@ NAMES_NO_BLOCKS = [(400, "invalid_payload"), (403, "action_prohibited"), (200, '
         (0, [400, 400, 200], [TABLE, SECTIONS, WORDS], (True, True)),
         (2, [400, 400, 200], [TABLE, SECTIONS, WORDS], (True, True)),
         (3, [400, 200], [TABLE, WORDS], (True, True)),
-        # What may have arrived is sent once more, and no more than once.
+        # An answer in doubt is sent once more, and no more than once.
         *((0, [doubt, 200], [TABLE] * 2, (True, True)) for doubt in DOUBTS),
         *((0, [doubt, doubt, 200], [TABLE] * 2, (False, True)) for doubt in DOUBTS),
         (4, [DROPPED], [TABLE], (False, True)),
-        # What Slack surely did not take is sent again as it is.
+        # An answer that surely did not arrive is sent again unchanged.
         *((0, [*busy, 200], [TABLE] * (len(busy) + 1), (True, True)) for busy in ([429], [429] * 4, [UNCONNECTED] * 4)),
         (0, [429, UNCONNECTED, 500, 200], [TABLE] * 4, (True, True)),
-        # A refusal that names no blocks says nothing of the workspace.
+        # A refusal without the word "blocks" says nothing of the workspace.
         *((0, [refusal, 200], [TABLE, SECTIONS], (True, True)) for refusal in NAMES_NO_BLOCKS),
         (0, [(404, "used_url")], [TABLE], (False, True)),
         (5, [200], [], (False, True)),

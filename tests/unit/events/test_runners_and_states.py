@@ -1,4 +1,4 @@
-"""Runners, their places, and what became of a race, read from shapes that the service might send."""
+"""Runners, their places, and the state of a race, read from possible shapes of the service."""
 
 import unicodedata
 from typing import Any
@@ -248,7 +248,7 @@ def test_runners_of_several_lists_are_put_together():
     assert [(runner.horse, runner.jockey, runner.position) for runner in runners] == [("A", "J", "2"), ("B", None, "1")]
 
 
-# Words for what became of a race, and words that people type
+# Words for the state of a race, and typed words
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_published_name_and_typed_name_are_the_same_whatever_their_signs():
     assert folded("Fontwell\u2019s\u00a0End \u2013 Park") == folded("fontwell's end - park")
 
 
-# What an event is
+# Events
 
 
 def test_every_kind_has_a_topic_and_an_unread_payload_none():

@@ -1,4 +1,4 @@
-"""Whole deliveries in the shapes of public services: which events they are, and the place, time and order of each."""
+"""Whole deliveries in the shapes of public services: the events, each with place, time and order."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ YORK, ONE_B = "York 13:00: A 1, B 2", "York 13:00: B 1"
 
 
 def said(payload: object) -> list[str]:
-    """Such as "York 13:00: A 1, B 2" of each event; of a meeting the day, and of an unread payload the reason."""
+    """For example "York 13:00: A 1, B 2" of each event; of a meeting the day, of an unread payload the reason."""
     lines = []
     for event in read_events(json.dumps(payload).encode()):
         race = event.race

@@ -1,4 +1,4 @@
-"""What tests of two versions of an event share: an event with every field, and any events of three versions."""
+"""Shared by tests of two versions of an event: an event with every field, and any events of three versions."""
 
 import json
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ NO_VALUE = {
     "races_from_book",
     "in_parts",
 } | {"drill"}
-"""Fields that name the event, or that are compared part by part."""
+"""Fields that name the event, or are compared part by part."""
 
 DECLARATIONS = {kind: declared.fields for kind, declared in kinds.DECLARATIONS.items()}
 
@@ -76,7 +76,7 @@ def between(old, new):
 
 
 def values_of(level, changed, hidden):
-    """A value for each plain field of a level's model; another one for the field `changed`, and none for `hidden`."""
+    """A value for each plain field of a level's model: another value for `changed`, no value for `hidden`."""
     values: dict[str, object] = {}
     for name, field in MODELS[level].model_fields.items():
         first, second = next(
@@ -93,7 +93,7 @@ def values_of(level, changed, hidden):
 
 
 def event_with(kind, path, *, changed=False):
-    """An event of which one level has all its values, but for the one that hides the field of this path."""
+    """An event with all values of the path's level, but for the value that hides the path's field."""
     level, _, field = path.partition(".")
     entry = DECLARATIONS[kind][path]
     # Horses of two names are two runners: the earlier version knows the runner by the number alone.
@@ -114,7 +114,7 @@ HORSES, POSITIONS = (None, "A", "a", "A (IRE)", "B", "C"), (None, "1", "1=", "1s
 
 
 def some(random, make, names_of):
-    """Up to four values, no two of which share a name."""
+    """Up to four values of different names."""
     made, taken = [], set[object]()
     for _ in range(random.randint(0, 4)):
         one = make(random)
@@ -157,7 +157,7 @@ def race(random):
 
 
 def names_of_race(one):
-    """Races without a name are not the same for that."""
+    """Races without a name are not therefore the same race."""
     yield "race", id(one)
     yield from ((name, getattr(one, name)) for name in ("race_id", "number", "title") if getattr(one, name))
     yield from [("off", one.off.text)] if one.off.text else ()

@@ -1,4 +1,4 @@
-"""What becomes of a message or an edit by Slack's answer to its call, and by how often the call had none."""
+"""The fate of a message or an edit, by Slack's answer to the call, and by the number of unanswered calls."""
 
 import asyncio
 from collections import Counter
@@ -52,7 +52,7 @@ NO_EDIT, NO_SCOPE = SlackEditRefused("m", "msg_blocked"), SlackScopeMissing("m",
 
 
 class Slack:
-    """Gives these answers, one a call: an error is raised. Notes what was said, and which history was read."""
+    """Gives each call the next answer; an error is raised. Notes the words said and the histories read."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -110,7 +110,7 @@ def message(number=1, *, channel_id="CGB", thread_ts=None, **more):
 
 
 def edit(number=2, *, channel_id="CGB", event=EVENT, thread_ts=None, calls=1, **more):
-    """`event`: None stands for the edit of a live message."""
+    """`event`: None for the edit of a live message."""
     kind = MessageKind.LIVE if event is None else MessageKind.EVENT
     sent = {"state": MessageState.SENT, "message_ts": "1.1", "wanted_rev": 2, "edit_attempts": calls}
     post = row(number, kind=kind, **sent | more)
@@ -160,7 +160,7 @@ ANSWERS = [
     ("edit", edit, HERE, [NO_EDIT], NotEdited),
     ("edit of a live message", edit, LIVE, [GONE], NotEdited),
     ("edit of a live message", edit, LIVE, [NO_EDIT], GivenUp),
-    # Refused when made again: the first call may have made the edit, which the message's metadata tells.
+    # Refused when made again: the first call may have made the edit, as the message's metadata tells.
     ("edit again, there", edit, AGAIN, [NO_EDIT, HistoryPage("1.1", None, 2)], Found),
     ("edit again, later there", edit, AGAIN, [NO_EDIT, HistoryPage("1.1", None, 3)], Found),
     ("edit again, earlier there", edit, AGAIN, [NO_EDIT, HistoryPage("1.1", None, 1)], NotEdited),
@@ -197,7 +197,7 @@ async def test_answer_has_its_outcome(made, more, answers, outcome):
 
 
 async def many(claims, slack, *steps):
-    """The outcomes of claims and of the answers that they get."""
+    """The outcomes of claims, by Slack's answers."""
     slack.answers = [answer for _, answer in steps]
     return [await claims.send(claim) for claim, _ in steps]
 

@@ -1,4 +1,4 @@
-"""The level of each notice: a notice without a level fails type checking, and every place that tells is tried here."""
+"""The level of each notice. A notice without a level fails type checking; each telling place has a case here."""
 
 import ast
 import asyncio
@@ -39,7 +39,7 @@ TELLING = {
     for notices in ("notices", "self.notices", "self._notices", "context.notices")
     for tell in ("tell", "tell_channel")
 }
-"""As code names the methods that tell, outside of their class."""
+"""The telling methods, as code outside of their class names them."""
 
 HELD = Held("is_archived", NOW)
 DRILL = RacingEvent(key="drill:1", drill=Drill(drill_id="1"))
@@ -124,7 +124,7 @@ CASES = [
     ("outage.tell", WARNING, lambda n, s: outage.tell(s, n, LOST_RESULTS, NOW)),
     ("outage.tell_unread", URGENT, lambda n, s: outage.tell_unread(s, n, ["dl_1"], NOW)),
 ]
-"""Place, level, and what tells."""
+"""Place, level, and the telling function."""
 
 ELSEWHERE = {
     "channel_open": "test_subscriber_hears_the_end_of_a_closing_as_all_clear",
@@ -139,7 +139,7 @@ ELSEWHERE = {
     "repair_run._tell_refused": "tests/integration/operations/test_repair.py",
     "unchecked_filters._check": "tests/unit/racedata/test_typed_names.py",
 }
-"""Places that tell, with the test of the level."""
+"""Telling places, each with the test of the level."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{place}-{level}" for place, level, _ in CASES])
@@ -243,21 +243,21 @@ def test_every_place_that_tells_is_tried():
 
 
 def test_no_place_tells_by_partial():
-    """`mypy` does not see an argument that `partial` lacks."""
+    """`mypy` does not see a missing argument of `partial`."""
     for path, tree in _trees().items():
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         assert all(id(node) in called for node in _read(tree, TELLING)), path
 
 
 def _trees():
-    """The bot's modules that tell."""
+    """The telling modules of the bot."""
     texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "bot").rglob("*.py")}
     telling = re.compile(r"notices\s*\.\s*tell|self\._render")
     return {path.relative_to(ROOT).as_posix(): ast.parse(text) for path, text in texts.items() if telling.search(text)}
 
 
 def _read(tree, names):
-    """The places that read one of these attributes."""
+    """The places that read an attribute of `names`."""
     last = {name.rpartition(".")[2] for name in names}
     read = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in last]
     return [node for node in read if ast.unparse(node) in names]

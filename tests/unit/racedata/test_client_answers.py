@@ -1,4 +1,4 @@
-"""From every answer to its class, to the words for a person, and to whether the request is repeated."""
+"""From every answer to the class, the words for a person, and the repeats of the request."""
 
 import json
 import logging
@@ -42,7 +42,7 @@ SECRET_QUERY = "cursor_recognisable"
 
 
 def coded(status, code, retry_after=None, **fields):
-    """A refusal that quotes the key wherever it can."""
+    """A refusal with the key in every text."""
     headers = {"retry_after": retry_after} if retry_after else {}
     told = {"message": f"Said so, {KEY}.", "doc_url": f"https://x/?key={KEY}", **fields}
     return scripted(status, code, headers=headers, **told)
@@ -65,7 +65,7 @@ OUTSIDE = "2019-01-01 is outside your plan's window: 2023 → upcoming."
 UNREADABLE: list[Any] = [
     *(b"", KEY.encode(), [], {"data": []}, {"meta": {}}, {"meta": {}, "data": {KEY: KEY}}, b'{"meta":{},"data":[}'),
 ]
-# The answer, its class, the seconds waited before each further request, and what a person is told.
+# The answer, its class, the seconds waited before each further request, and the words for a person.
 ANSWERS: dict[str, tuple[Any, type[service_errors.ServiceFailure], list[float], str]] = {
     "unauthorized": (coded(401, "unauthorized"), Unauthorized, [], "the bot's key. An admin must set the right one"),
     "upgrade_required": (
@@ -120,7 +120,7 @@ async def failure(asking) -> service_errors.ServiceFailure:
 
 
 def shown(error):
-    """Everything that a log, a debugger or an error tracker might print of it, chained errors and locals included."""
+    """Everything that a log, a debugger or an error tracker might print of an error, with chained errors and locals."""
     parts = [str(error), repr(error), error.told, str(vars(error)), str(dict(error.extras))]
     for chained in (error, error.__context__, error.__cause__):
         if chained is not None:

@@ -1,4 +1,4 @@
-"""The book of the quota: how much of the month is used, how sure that is, and who may spend what is left."""
+"""The quota book: how much of the month is used, how certain the figure is, and who may spend the rest."""
 
 import asyncio
 from datetime import UTC, date, datetime, timedelta
@@ -43,13 +43,13 @@ def rows(*counts, since=1):
     return [{"date": f"2026-11-{since + number:02}", "requests": count} for number, count in enumerate(counts)]
 
 
-# What usage said before and says now, the allowance before and now, and whether there is room again.
+# The usage before and now, the allowance before and now, and whether requests are left again.
 READINGS = [
     (rows(100, 900), rows(100, 899), (1_000, 1_000), True),
     (rows(100, 900), rows(100, 900, 3), (1_010, 1_010), False),
     (rows(100, 900), rows(100, 900), (1_010, 1_010), False),
     (rows(100, 900), rows(100, 850), (900, 900), False),
-    # The first published day has fallen away, so the sums can't be compared.
+    # The first published day has fallen away: the sums can't be compared.
     (rows(100, 900), rows(3, since=2), (900, 900), False),
     (rows(100, 900), rows(100, 901), (1_000, 2_000), True),
     (rows(100, 900), rows(100, 901), (1_000, 1_001), False),
@@ -80,7 +80,7 @@ NOT_BY_DAY: dict[str, Any] = {
 TWO_DAYS, FIRST_GONE = rows(100) + rows(50, since=20), rows(60, since=20)
 NOVEMBER, DECEMBER = datetime(2026, 11, 20, 12, tzinfo=UTC), datetime(2026, 12, 1, tzinfo=UTC)
 A_DAY = timedelta(days=1)
-# Moments, what usage says by then, and the month's figure: used, whether it is certain, and its source.
+# Moments, the usage by then, and the month's figure: used requests, certainty and source.
 FIGURES: dict[str, list[tuple[datetime, Any, tuple[int, bool, QuotaSource]]]] = {
     "days of this month": [
         (NOVEMBER, [{"date": "2026-10-31", "requests": 500}, *TWO_DAYS], (150, True, QuotaSource.ROWS))

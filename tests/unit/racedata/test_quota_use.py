@@ -1,4 +1,4 @@
-"""The month's use: as the service shows it, by day, and what may be spent."""
+"""The month's use: by the service's figures, by day, and the requests that may be spent."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import pairwise
@@ -265,7 +265,7 @@ WEEK = [10, 12, 9, 11, 10, 8, 10]
     [
         ([*WEEK, 60], True),
         *(([*WEEK, today], False) for today in (0, 10, 20)),
-        # Few are no jump, however seldom they were; nor are busy days of a business that has some.
+        # A few errors are no jump, however rare errors were. A busy day is no jump for a key with busy days.
         *(([0] * 9 + [20], False), ([10, 200, 10, 220, 15, 190, 12, 230], False)),
         # A week is needed to compare with.
         *(([1] * 6 + [10_000], False), ([1] * 7 + [10_000], True)),

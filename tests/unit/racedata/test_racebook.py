@@ -1,4 +1,4 @@
-"""Cards of the race book: what a day's card shows, how far it was read, and who reads when several ask."""
+"""Cards of the race book: the races of a day's card, the proven part of the day, and shared readings."""
 
 import asyncio
 from datetime import date
@@ -185,7 +185,7 @@ async def test_walk_starts_again_when_a_plan_shows_more(book, client, clock):
     assert (card.coverage, len(titles(card))) == (Coverage.COMPLETE, 1)
 
 
-# What stops a walk
+# Stops of a walk
 
 
 @pytest.mark.parametrize("kind", [QuotaExceeded, CircuitOpen])
@@ -247,7 +247,7 @@ async def test_reading_that_waits_for_its_minute_is_no_failure_once_it_has_begun
         assert (second.coverage, second.failure) == (Coverage.FAILED, client.trouble)
 
 
-# Walks that go on, and walks that are shared
+# Walks that go on, and shared walks
 
 
 async def test_walk_goes_on_in_another_process(make_book, client):

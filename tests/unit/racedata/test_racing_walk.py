@@ -1,4 +1,4 @@
-"""The walk from cursor to cursor: where it goes on, where it starts again, and where it breaks."""
+"""The walk from cursor to cursor: going on, starting again, breaking."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -31,7 +31,7 @@ def more(data, cursor):
 
 
 class Pages:
-    """Answers by cursor, or refuses; remembers what was asked."""
+    """Answers by cursor, or refuses; remembers the requests."""
 
     def __init__(self, by_cursor):
         self.by_cursor = by_cursor
@@ -48,7 +48,7 @@ class Pages:
 LAST = page([3], has_more=False)
 THREE = {None: more([1, 2], "a"), "a": more([], "b"), "b": LAST}
 OUTSIDE = OutsideWindow("races/search", code="outside_window", status=403)
-# The pages by cursor, the stored cursor, the cursors asked with, the data of each page, and what breaks the walk.
+# The pages by cursor, the stored cursor, the cursors of requests, the data of each page, and the break of the walk.
 WALKS: dict[str, tuple[Any, str | None, list[str | None], list[list[int]], type[ServiceFailure] | None]] = {
     "over an empty page": (THREE, None, [None, "a", "b"], [[1, 2], [], [3]], None),
     "from a stored cursor": (THREE, "b", ["b"], [[3]], None),
@@ -155,7 +155,7 @@ def iso(offset):
 
 
 class List:
-    """A service's list, and a reader that follows the bookkeeping as bot.racedata.race_walk does."""
+    """A service's list, and a reader with the bookkeeping of bot.racedata.race_walk."""
 
     def __init__(self, races, page_size, *, newest_first):
         self.races = set(races)
@@ -175,7 +175,7 @@ class List:
         return page, None if is_last else "/".join(page[-1]), is_last
 
     def read(self, day, pages):
-        """Whether the day is proven after at most so many pages."""
+        """Whether the day is proven after at most `pages` pages."""
         yesterday = (self.now.date() - timedelta(days=1)).isoformat()
         fresh_since = self.now - FRESH_FOR
         while pages and (start := next_start(self.walk, day, fresh_since)):
@@ -189,7 +189,7 @@ class List:
 
 offsets = st.integers(-5, 5)
 ALL_RACES = [(iso(offset), race) for offset in range(-5, 6) for race in "abc"]
-# Drawn as one number, a bit for each race: drawing the races one by one takes longer than the walks.
+# Drawn as a number, a bit for each race: separate draws of races take longer than the walks.
 races = st.integers(0, 2 ** len(ALL_RACES) - 1).map(
     lambda bits: {race for number, race in enumerate(ALL_RACES) if bits >> number & 1}
 )
@@ -204,7 +204,7 @@ def test_walk_never_claims_a_day_whose_races_it_does_not_know(races, page_size, 
     for offset, pages, wait_min, declared in visits:
         served.now += timedelta(minutes=wait_min)
         if wait_min >= 15:
-            # Races come for every day that isn't settled, also before days that were read already.
+            # New races may be on any unsettled day, also before days read already.
             yesterday = (served.now.date() - timedelta(days=1)).isoformat()
             served.races |= {one for one in declared if one[0] >= yesterday}
         day = iso(offset)
@@ -235,7 +235,7 @@ def proven(walk, first=-9, last=9):
 NEW = Walk(limit=9)
 OLDER = Settled(after=iso(-9), before=iso(-4), cursor="older")
 NEWER = Settled(after=iso(-3), before=iso(-1), cursor="newer")
-# The pages after a walk, the days from today that they prove, and where an errand of today goes on.
+# The pages after a walk, the proven days from today, and the cursor of an errand of today.
 PAGES: dict[str, tuple[Walk, list[PageSeen], list[int], Start | None]] = {
     "nothing yet": (NEW, [], [], Start(None)),
     "an empty page": (NEW, [read(None, "c")], [], Start("c")),
