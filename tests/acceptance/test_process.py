@@ -279,7 +279,7 @@ async def test_abandonment_is_told_where_no_temporary_file_can_be_made(make_worl
 # PostgreSQL
 
 
-async def test_starts_before_its_schema_and_takes_deliveries_once_it_is_there(make_world, postgres_server):
+async def test_bot_starts_before_the_schema_and_deliveries_are_taken_meanwhile(make_world, postgres_server):
     url = new_postgres_database(postgres_server)
     move_clock(url)
     async with make_world(start=False, DATABASE_URL=url) as world:

@@ -186,7 +186,7 @@ def test_every_command_is_documented_as_in_the_table():
     assert documented == {f"{name} {one.usage}".strip(): one.summary for name, one in spelled.items()}
 
 
-def test_every_command_reads_its_words_has_two_examples_of_its_own_and_what_people_get_wrong():
+def test_every_command_reads_its_words_and_has_two_examples_and_a_mistake():
     for name, command in RACING_COMMANDS.items():
         assert command.plan is not as_typed, f"the words of {name} can't be checked before a line is offered"
         named = [line for line in command.examples if name in line.split()]

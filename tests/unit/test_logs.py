@@ -73,7 +73,7 @@ def test_log_masks_secrets_in_our_lines_in_libraries_and_in_tracebacks(log_to, l
     assert "boom" in told
 
 
-async def test_log_leaves_out_what_is_below_its_level_and_what_libraries_show_of_keys_or_addresses(log_to):
+async def test_log_leaves_out_lines_below_its_level_and_libraries_keys_and_addresses(log_to):
     written = log_to(level="warning")
     get_logger("bot.test").info("quiet")
     get_logger("bot.test").warning("loud")

@@ -51,7 +51,7 @@ LONG_FILTER = ChannelFilter(
 @example(None, PublishedChoices(CODES, courses=True))
 @example(LONG_FILTER, PublishedChoices(CODES, courses=True))
 @example(LONG_FILTER, PublishedChoices(None, courses=False, chosen=CODES[:120]))
-def test_form_is_one_that_slack_takes_whatever_it_shows(chosen, known):
+def test_slack_takes_the_form_with_any_contents(chosen, known):
     view = subscribe_form(FormOf(channel_id="C1", editing=chosen.region if chosen else None), chosen, known)
     assert view_problems(view, "modal") == []
     assert len(json.dumps(view)) < 250_000
@@ -73,7 +73,7 @@ def test_form_is_read_as_it_was_filled_in():
 
 
 @given(st.sampled_from(["GB", "IRE", ALL_REGIONS, "GONE"]), st.frozensets(st.sampled_from(Topic), min_size=1), MENTIONS)
-def test_edited_subscription_that_is_left_as_it_is_stays_as_it_is(region, topics, mentions):
+def test_edited_subscription_without_a_change_stays(region, topics, mentions):
     ascot = Course(course_id="cr_1", name="Ascot")
     chosen = ChannelFilter(region=region, topics=topics, courses=(ascot,), mentions=mentions)
     form, found = submitted(subscribe_form(FormOf(channel_id="C1", editing=region), chosen, KNOWN), {})

@@ -182,7 +182,7 @@ def chose(at_s, regions=("R0",), *, is_paused=False):
     ],
     ids=["right", "lost", "doubled", "unwanted", "ended", "just before the end", "told before the end", "paused"],
 )
-def test_people_are_told_what_they_chose_when_it_came_after_a_minute(races, choices, stand, found):
+def test_channel_is_judged_by_its_choices_at_the_time(races, choices, stand, found):
     (result,) = races.result()
     result.sent_at = result.answered_at = NOW + timedelta(seconds=60)
     (told,) = posted([result])

@@ -91,7 +91,7 @@ async def test_repeat_of_a_forgotten_letter_is_no_news_except_for_an_older_datab
 
 
 @on_both
-async def test_journal_proves_that_it_can_store_and_the_bot_starts_again_at_its_place(database, journal):
+async def test_journal_proves_storing_and_the_bot_starts_again_at_its_place(database, journal):
     journal.prove()
     journal.prove()
     journal.append([letter(number) for number in range(LETTERS_PER_COMMIT + 3)])

@@ -96,7 +96,7 @@ def test_metrics_are_scraped_where_the_bot_serves_them():
     assert set(SERVICES["bot"]["networks"]) == {"inside", "outside"}
 
 
-def test_volumes_that_are_used_are_those_that_are_declared():
+def test_used_volumes_are_the_declared_volumes():
     used = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", ())}
     assert {name for name in used if not name.startswith("./")} == set(READ["volumes"])
     assert all((ROOT / name).is_file() for name in used if name.startswith("./"))

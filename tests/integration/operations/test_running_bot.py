@@ -217,7 +217,7 @@ LISTS = ("/courses", "/reference", "/countries")
 
 
 @pytest.mark.parametrize(("job", "endpoints"), [("repair", ["/webhooks/deliveries"]), ("refresh_reference", LISTS)])
-async def test_job_asks_a_service_that_fails_once_a_run(tmp_path, job, endpoints):
+async def test_job_asks_a_failing_service_once_a_run(tmp_path, job, endpoints):
     async with run_bot(tmp_path) as bot:
         await bot.well()
         for endpoint in endpoints:

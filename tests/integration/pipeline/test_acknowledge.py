@@ -126,7 +126,7 @@ async def test_status_names_the_first_abandonments_that_nobody_has_taken_here_an
     assert "Not taken" not in await said(here="CGB")
 
 
-async def test_escalation_that_waits_in_its_queue_shows_who_has_taken_it_meanwhile(desk):
+async def test_waiting_escalation_shows_who_has_taken_the_abandonment(desk):
     await tell(desk, abandonment())
     fail(desk, post=[failures.rate_limited(1)])
     await after(desk, 11)

@@ -55,7 +55,7 @@ async def test_invitation_says_what_to_type_and_again_only_for_another_invitatio
     assert ["/racing subscribe GB" in text for text in pipeline.texts("CGB")] == [True, True]
 
 
-async def test_invitation_says_what_the_channel_receives_and_that_it_is_paused(pipeline, channels):
+async def test_invitation_names_the_subscriptions_and_the_pause(pipeline, channels):
     await pipeline.subscribe("CGB", "GB")
     await pause(pipeline, until=pipeline.clock() + timedelta(hours=1))
     await invite(pipeline, channels)

@@ -208,7 +208,7 @@ async def lost_beside_a_refused_meeting(pipeline, later):
 
 
 @on_both
-async def test_lost_race_of_a_meeting_that_was_given_up_says_that_a_result_contradicts_it(pipeline):
+async def test_lost_race_of_a_given_up_meeting_says_that_a_result_contradicts(pipeline):
     await lost_beside_a_refused_meeting(pipeline, result("rc_1"))
     lost = next(one for one in pipeline.slack.messages("CGB") if "a loose horse" in one.text)
     assert lost.text.startswith("Contradicted")

@@ -237,7 +237,7 @@ async def test_storage_that_fails_is_no_reason_to_give_up_reading(pipeline, monk
     await so_far(CGB=[""], CIRE=[])(pipeline)
 
 
-async def test_payload_that_our_code_fails_on_still_reaches_those_it_is_for(pipeline, monkeypatch):
+async def test_payload_on_which_our_code_fails_still_reaches_its_channels(pipeline, monkeypatch):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CIRE", "IRE")
     await pipeline.deliver(abandonment())

@@ -263,7 +263,7 @@ async def test_off_time_gone_by_is_an_edit_without_an_event(live):
 
 
 @on_both
-async def test_off_time_is_one_edit_over_replicas_and_none_for_a_channel_that_unsubscribed(make_pipeline):
+async def test_off_time_is_an_edit_over_replicas_and_no_edit_in_an_unsubscribed_channel(make_pipeline):
     clock = Moment()
     one, other = make_pipeline(clock=clock), make_pipeline(clock=clock)
     await LIVE(one)

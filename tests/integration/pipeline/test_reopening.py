@@ -117,7 +117,7 @@ async def test_event_of_slacks_holds_the_queue_and_its_coming_back_frees_it(gb):
 
 
 @on_both
-async def test_old_ones_are_summarised_in_one_message_and_young_ones_posted_after_it(gb):
+async def test_old_messages_are_summarised_and_young_messages_posted_afterwards(gb):
     winners = [result(f"rc_{number}", placings=(f"Horse {number}",)) for number in range(4)]
     await wait_long(gb, abandonment("rc_8", reason="Fog"), abandonment("rc_9", course="Bath"), *winners)
     await tell(gb, abandonment("rc_young", course="York"))

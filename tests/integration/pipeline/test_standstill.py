@@ -245,7 +245,7 @@ async def test_row_that_cant_be_read_stops_nobody(pipeline, name):
 
 
 @pytest.mark.parametrize("next_one", [meeting("rc_2", reason="flood"), abandonment("rc_2"), abandonment("rc_1")])
-async def test_stored_event_that_cant_be_read_keeps_none_that_comes_after_it(pipeline, next_one):
+async def test_unreadable_stored_event_holds_up_no_later_event(pipeline, next_one):
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, meeting("rc_1"))
     await pipeline.database.write(lambda session: session.execute(update(EventVersion).values(data="{")))

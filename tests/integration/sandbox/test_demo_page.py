@@ -286,7 +286,7 @@ async def test_counts_are_of_what_stands_in_the_channel(stage, name):
     ],
     ids=["a message", "none", "two messages", "a correction first"],
 )
-async def test_summary_of_a_headless_day_is_of_what_went_wrong(stage, tell, failed):
+async def test_summary_of_a_headless_day_names_the_failure(stage, tell, failed):
     tell(watch(stage, "GB"))
     if failed is None:
         said = json.loads(headless_summary(stage))

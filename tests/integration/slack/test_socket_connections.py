@@ -143,7 +143,7 @@ async def test_stop_acks_what_it_has_begun_and_closes(make_rig, workspace):
     late.cancel()
 
 
-async def test_connection_that_is_replaced_acks_what_came_over_it(make_rig, workspace):
+async def test_replaced_connection_acks_its_envelopes(make_rig, workspace):
     rig = make_rig()
     await rig.connected()
     asked = rig.types("/slow")

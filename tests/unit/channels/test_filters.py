@@ -336,7 +336,7 @@ def test_joint_filter_is_unchecked_since_the_earlier_moment_and_mentions_all(sin
 
 
 @given(st.builds(ChannelFilter, region=st.sampled_from([GB, ALL]), topics=st.frozensets(st.sampled_from(Topic))))
-def test_filter_covers_itself_and_none_that_takes_what_it_does_not(chosen):
+def test_filter_covers_itself_and_no_filter_of_further_events(chosen):
     assert chosen.covers(chosen)
     for kind in EventKind:
         one = event(kind)

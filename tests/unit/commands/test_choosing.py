@@ -104,7 +104,7 @@ async def test_form_keeps_the_courses_that_its_menu_can_not_hold(channel):
     assert set((await channel.receives())["GB"].not_courses) == set(chosen.not_courses)
 
 
-async def test_form_that_clears_its_courses_clears_them(channel):
+async def test_form_with_cleared_courses_clears_the_stored_courses(channel):
     await channel.types("GB course:Bath")
     await channel.saves(await channel.opens("GB"), {"courses": []})
     assert (await channel.receives())["GB"].courses == ()

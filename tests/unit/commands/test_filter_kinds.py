@@ -373,7 +373,7 @@ def test_meeting_of_any_code_is_told_abandoned_and_a_card_comes_for_one_race():
         ({"zone": "london"}, {"zone": ("Europe/London",)}, {"zone": "Londn"}),
     ],
 )
-async def test_form_takes_typed_values_says_what_is_none_and_clears_them(channel, filled, stored, wrong):
+async def test_form_takes_refuses_and_clears_typed_values(channel, filled, stored, wrong):
     await channel.saves(await channel.opens(), {"regions": ["GB"], **filled})
     assert await channel.receives() == {"GB": BASE.model_copy(update=stored)}
     with pytest.raises(CommandError, match=r"is no time zone|are no quiet hours|is no race class"):

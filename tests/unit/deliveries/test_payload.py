@@ -256,7 +256,7 @@ def test_cards_in_a_list_are_no_more_events_than_a_delivery_may_have():
         ),
     ],
 )
-def test_card_event_is_known_by_its_race_its_meeting_or_its_course_and_date(payload, key):
+def test_card_event_is_known_by_race_or_meeting_or_course_and_date(payload, key):
     assert key_of(payload) == key
 
 
@@ -266,7 +266,7 @@ def test_key_shows_no_id_that_is_long_or_unprintable(race_id):
     assert key == f"race.abandoned:{sha256(race_id.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def test_meeting_names_its_races_with_what_they_share():
+def test_meeting_names_its_races_with_their_common_values():
     event = read(
         {
             "event": "meeting.abandoned",

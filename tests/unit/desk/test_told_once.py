@@ -83,7 +83,7 @@ def test_channel_that_was_told_is_told_nothing_by_a_second_look(versions, desks,
 
 
 @given(VERSIONS, st.tuples(DESKS, DESKS, DESKS), st.sampled_from([None, *EventKind]))
-def test_message_that_is_shown_anew_stands(versions, desks, contradicts):
+def test_edited_message_stands(versions, desks, contradicts):
     for _, _, before, steps, _ in chains(versions, desks, contradicts):
         standing = {one.id for one in before if one.stands}
         assert {step.telling for step in steps if isinstance(step, Show) and step.edits} <= standing

@@ -177,7 +177,7 @@ def told(*events):
     return said
 
 
-def test_race_that_drifts_rings_once_it_is_far_from_what_was_told():
+def test_drifting_race_rings_once_far_from_the_told_time():
     cards = [published(*at(f"1 11:{minute}", "2 16:00")) for minute in (30, 35, 40, 45, 50)]
     assert [changes[0][-1] for changes in told(*cards)] == [False, True, False, True]
 

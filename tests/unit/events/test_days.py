@@ -71,7 +71,7 @@ def test_day_without_a_year_is_the_nearest(word, day):
         *(("26-13-11", []), ("31/11/2026", []), ("29/2/2026", [])),
     ],
 )
-def test_day_in_figures_that_is_none_or_two_is_refused_with_what_it_may_be(word, meant):
+def test_impossible_or_ambiguous_day_in_figures_is_refused_with_the_possible_days(word, meant):
     with pytest.raises(DayUnclearError) as caught:
         parse_day(word, TODAY)
     assert [day.isoformat() for day in caught.value.meant] == meant

@@ -180,7 +180,7 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
         ({"headline": "Race abandoned after a fall", "placings": ["A"]}, True),
     ],
 )
-def test_race_is_abandoned_where_its_record_says_so_and_nothing_that_it_was_run(record, abandoned):
+def test_race_is_abandoned_by_its_record_without_a_sign_of_a_run(record, abandoned):
     assert read_race(record).abandoned is abandoned
 
 

@@ -253,7 +253,7 @@ def test_race_is_part_of_a_meeting_by_the_best_that_was_sent(race, card, is_part
     assert is_part_of(race, card) is is_part
 
 
-def test_meeting_says_all_of_a_race_that_it_names_and_that_has_no_reason_of_its_own():
+def test_meeting_says_all_of_a_named_race_without_a_reason():
     assert says_all_of(meeting(NAMED, reason="Frost"), lost(race_id="rc_1", reason="frost "))
     assert says_all_of(meeting(NAMED, reason="Frost"), lost(race_id="rc_1"))
     assert not says_all_of(meeting(NAMED, reason="Frost"), lost(race_id="rc_1", reason="fog"))
@@ -344,7 +344,7 @@ def test_race_takes_from_its_meeting_what_all_races_have_in_common_but_not_the_m
     assert filled_in_from_meeting(Race(), races, is_meeting=True).meeting_id == "mt_1"
 
 
-def test_racecard_is_part_of_the_meeting_that_names_one_of_its_races():
+def test_racecard_is_part_of_a_meeting_with_a_race_of_the_card():
     card = RacingEvent(key="c", kind=EventKind.RACECARD_PUBLISHED, races=(Race(race_id="rc_2"), NAMED))
     assert is_part_of(card, meeting(NAMED))
     assert not is_part_of(card, meeting(Race(race_id="rc_3")))

@@ -73,7 +73,7 @@ def test_chart_adds_up_the_days_and_always_has_the_last(number, first, drawn):
     assert {point["value"] for point in limit["data"]} == {15_000}
 
 
-def test_chart_without_a_limit_has_one_line_and_without_two_days_of_the_month_there_is_none():
+def test_chart_has_a_line_without_a_limit_and_needs_two_days_of_the_month():
     made = chart(usage(reading(days(3)), None))
     assert [one["name"] for one in made["series"]] == ["Used"]
     assert chart(usage(reading(days(1)), None)) is None

@@ -173,7 +173,7 @@ def test_subscription_gives_its_secret_and_shows_it_nowhere(data):
         *({"secret": "whsec_1", "old": {"secret": "whsec_0"}}, {"secret": "whsec_1", "signing_secret": "whsec_0"}),
     ],
 )
-def test_subscription_without_a_secret_or_with_several_that_may_be_the_one_has_none(data):
+def test_subscription_without_a_secret_or_with_several_candidates_has_no_secret(data):
     assert SubscriptionRecord.model_validate(data).secret is None
 
 

@@ -233,7 +233,7 @@ async def test_list_that_is_only_long_is_not_the_services_failure(book, client):
 
 
 @pytest.mark.parametrize("pages", [0, 2])
-async def test_reading_that_waits_for_its_minute_is_no_failure_once_it_has_begun(book, client, pages):
+async def test_begun_reading_that_waits_for_the_next_minute_is_no_failure(book, client, pages):
     client.races = make_days(-60, 5)
     client.trouble = RateLimited("races/search", code="rate_limited", retry_after_s=40)
     client.hold(after=pages)
@@ -282,7 +282,7 @@ async def test_limits_8_reading_of_a_circle_or_of_refused_cursors_ends(*, book, 
     assert (card.coverage, len(asked)) == (Coverage.FAILED, requests)
 
 
-async def test_cards_that_are_asked_for_at_once_share_one_walk_and_another_day_waits_for_its_end(book, client):
+async def test_cards_asked_for_at_once_share_a_walk_and_another_day_waits_for_the_end(book, client):
     client.newest_first, client.races = True, make_days(-60, 5)
     *near, far = await asyncio.gather(*(book.card("GB", TODAY) for _ in range(4)), book.card("GB", from_today(-50)))
     assert {(card.coverage, *titles(card)) for card in near} == {(Coverage.COMPLETE, "r05000-0")}

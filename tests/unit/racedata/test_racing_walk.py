@@ -284,7 +284,7 @@ PAGES: dict[str, tuple[Walk, list[PageSeen], list[int], Start | None]] = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_walk_proves_what_its_pages_passed_and_goes_on_behind_them(name):
+def test_walk_proves_the_passed_days_and_goes_on_behind_the_pages(name):
     before, pages, days, start = PAGES[name]
     walk = after(before, *pages)
     assert (proven(walk), next_start(walk, iso(0), NOW - FRESH_FOR)) == (days, start)

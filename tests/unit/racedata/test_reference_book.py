@@ -222,14 +222,14 @@ async def test_course_is_found_by_id_name_or_shortcode_and_without_its_bracket(b
 
 
 @pytest.mark.parametrize(("typed", "told", "offered"), REFUSED, ids=[typed[:9] for typed, *_ in REFUSED])
-async def test_course_that_is_none_or_several_is_refused_with_what_is_near(*, book, client, typed, told, offered):
+async def test_unknown_or_ambiguous_course_is_refused_with_near_courses(*, book, client, typed, told, offered):
     client.answers["courses"] = NAMED
     with pytest.raises(CommandError, match=told) as caught:
         await book.check_course(typed)
     assert list(caught.value.offers) == offered
 
 
-async def test_course_that_is_offered_by_its_shortcode_is_called_by_its_name(book, client):
+async def test_course_offered_by_shortcode_is_called_by_name(book, client):
     client.answers["courses"] = NAMED
     with pytest.raises(CommandError) as caught:
         await book.check_course("Curs")
