@@ -61,7 +61,8 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     name = f"{race_name(race)}{other_day(event, context)}{region_mark(event)}"
     title = joined([f"{kind}: {name}", conflict], " ")
     abandoned_too = "Check before you act: the result says both" if race.abandoned and not context.contradicts else None
-    watched, line = watch_lines(event, context), result_line(race, first="Result in")
+    watched, line = watch_lines(event, context, race_named=True), result_line(race, first="Result in")
+    watched_in_text = watch_lines(event, context)
     in_text = result_line(race, in_text=True)
     now = "The later delivery says" if context.order_unknown else "Now"
     first = f"{title}: {changed}. {now} {in_text}" if changed else f"{title}: {in_text}"
@@ -74,7 +75,8 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         *asides(context, race, conflict_said=True),
     ]
     beside = asides(context, race, in_text=True, conflict_said=True)
-    text = [*([*watched, first] if kind == RESULT else [first, *watched]), status, abandoned_too, *beside]
+    leads = [*watched_in_text, first] if kind == RESULT else [first, *watched_in_text]
+    text = [*leads, status, abandoned_too, *beside]
     loud = f"{CORRECTED if kind == CORRECTION else CONFLICTING} {title}" if is_news else None
     said = ["\n".join(watched), joined(shown, "\n")]
     return framed(context, loud, text, said, _runners(event, context))

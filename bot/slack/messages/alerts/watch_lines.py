@@ -24,15 +24,17 @@ from bot.slack.messages.kit.times import off_text
 RUNNERS_NAMED = 8
 
 
-def watch_lines(event: RacingEvent, context: MessageContext) -> list[str]:
-    """A line for each of the first watched runners, and the number of the others."""
-    said = (what_happened(one, event, context, again=number > 0) for number, one in enumerate(context.watched))
+def watch_lines(event: RacingEvent, context: MessageContext, *, race_named: bool = False) -> list[str]:
+    """A line for each of the first watched runners, and the number of the others. `race_named`: beside the lines."""
+    said = (
+        what_happened(one, event, context, again=race_named or number > 0) for number, one in enumerate(context.watched)
+    )
     lines = [f"{WATCHED} {words}" for words in said]
     return first_of(lines, RUNNERS_NAMED, f"{WATCHED} and {{}} more")
 
 
 def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContext, *, again: bool = False) -> str:
-    """The horse, then what happened to it, then the race. `again`: a line before has named the race of the result."""
+    """The horse, then what happened to it, then the race. `again`: the race of the result is named already."""
     race, runner = _found(one, event)
     field = RaceField(race)
     horse = field.named(one.horse) if one.horse else "horse not named"
