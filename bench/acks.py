@@ -1,4 +1,4 @@
-"""Acks of commands that only read: how long Slack waits, idle and while deliveries arrive."""
+"""Acks of reading commands: how long Slack waits, idle and while deliveries arrive."""
 
 import asyncio
 import hashlib
@@ -18,7 +18,7 @@ from bot.clock import utc_now
 
 COMMANDS = (("/racecard", "GB"), ("/usage", ""), ("/racing", "help"))
 APART_S = 0.05
-"""Between two commands, so that the answer after an ack does not delay the next ack."""
+"""Between two commands: the answer after an ack must not delay the next ack."""
 
 WEBHOOKS_PER_S = 300
 
@@ -58,7 +58,7 @@ def commands(outside_url: str) -> Iterator[bytes]:
 
 
 async def acked(port: int, requests: Iterator[bytes], count: int) -> Load:
-    """So many commands, one after another over one connection."""
+    """Commands one after another, over the same connection."""
     load = Load()
     async with connected(port) as (connection,):
         for request in itertools.islice(requests, count):

@@ -1,4 +1,4 @@
-"""What every tier shares."""
+"""Shared by every tier."""
 
 import gc
 import os
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.util import LRUCache
 
-import tests.clock  # noqa: F401  before the bot, whose clock is set there
+import tests.clock  # noqa: F401  before the bot: the import sets the bot's clock
 from tests.postgres import OwnPostgres, own_postgres, shared_postgres
 from tests.spread import spread
 from tests.statements import Ledger
@@ -24,16 +24,16 @@ BOTS = ("tests/acceptance/", "tests/integration/walk/")
 
 
 def pytest_configure(config):
-    """Begin the list of statements, and set the examples that a property is tried with.
+    """Begin the list of statements, and set the examples of properties.
 
-    They are the same in each run, or with `--hypothesis-profile=long` ever new. Neither has a deadline: the machine may
-    be busy, so how long an example took says nothing.
+    The examples are the same in each run, or with `--hypothesis-profile=long` ever new. No example has a deadline: on a
+    busy machine the time of an example says nothing.
     """
     settings.register_profile("suite", max_examples=25, deadline=None, derandomize=True)
     settings.register_profile("long", max_examples=1_000, deadline=None)
     settings.load_profile("suite")
     config.pluginmanager.register(Ledger())
-    # Else each worker and each bot that a test starts compiles every module anew.
+    # Else each worker and each started bot compiles every module anew.
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -74,7 +74,7 @@ def pytest_sessionfinish(session):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Print what soaks have counted; the workers that run them have no terminal."""
+    """Print the counts of soaks: the workers of soaks have no terminal."""
     for outcome in ("passed", "failed"):
         for report in terminalreporter.getreports(outcome):
             for figures in (text for name, text in report.user_properties if name == "soak"):
@@ -84,7 +84,7 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(scope="session", autouse=True)
 def one_authority(tmp_path_factory) -> Iterator[None]:
-    """HTTP clients know one certificate authority: to load all takes longer than most tests, and none speaks TLS."""
+    """HTTP clients know a single certificate authority: loading all takes longer than most tests; no test uses TLS."""
     file: Path = tmp_path_factory.mktemp("tls") / "authority.pem"
     first, end, _ = certifi.contents().partition("-----END CERTIFICATE-----\n")
     file.write_text(first + end)
@@ -95,7 +95,7 @@ def one_authority(tmp_path_factory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def statements_compiled_once() -> Iterator[None]:
-    """A bot has engines of its own, and would compile each statement anew: half of the time of a short life."""
+    """Engines share compiled statements. Else each bot compiles each statement anew: half of a short life's time."""
     compiled: LRUCache[Any, Any] = LRUCache(4_000)
 
     def share(connection: Connection) -> None:
@@ -111,14 +111,14 @@ def statements_compiled_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def own_server() -> Iterator[OwnPostgres]:
-    """A PostgreSQL that a test may restart; skipped where there is none for this system."""
-    # Not in pytest's folder, which another run of pytest closes to the server's user.
+    """A PostgreSQL that a test may restart; skipped on a system without PostgreSQL."""
+    # Not in pytest's folder: another run of pytest closes the folder to the server's user.
     with tempfile.TemporaryDirectory(prefix="racing-bot-postgres-") as folder, own_postgres(Path(folder)) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def postgres_server(testrun_uid: str) -> Iterator[str]:
-    """The address of a real PostgreSQL, which all workers share; skipped where there is none for this system."""
+    """The address of a real PostgreSQL, shared by all workers; skipped on a system without PostgreSQL."""
     with shared_postgres(testrun_uid) as address:
         yield address

@@ -1,4 +1,4 @@
-"""Databases shared by the tests of one worker."""
+"""Databases shared by the tests of a worker."""
 
 import asyncio
 import sqlite3
@@ -18,10 +18,10 @@ from bot.db.engine import Database
 from bot.db.threads import WorkRunner
 
 on_both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
-"""For a statement that no other test runs on PostgreSQL, and for locks, clocks and rows that differ by database."""
+"""For a statement run on PostgreSQL by no other test, and for locks, clocks and rows that differ by database."""
 
 on_postgresql = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-"""For behaviour that SQLite lacks."""
+"""For behaviour of PostgreSQL alone."""
 
 
 def first_on_both(values: Sequence[Any]) -> list[tuple[str, Any]]:
@@ -31,7 +31,7 @@ def first_on_both(values: Sequence[Any]) -> list[tuple[str, Any]]:
 
 @contextmanager
 def current(url: str, runner: WorkRunner | None = None) -> Iterator[Database]:
-    """A database with the current schema, for this worker's tests one after another.
+    """A database with the current schema, for a worker's tests one after another.
 
     Made once: to empty a database takes a tenth of the time, and a new database compiles each statement anew.
     """
@@ -46,7 +46,7 @@ def current(url: str, runner: WorkRunner | None = None) -> Iterator[Database]:
 
 
 def empty(database: Database) -> None:
-    """Forget what the test before has stored; numbers begin at one again."""
+    """Forget the rows of the test before; numbers begin at 1 again."""
     tables = [table.name for table in reversed(SQLModel.metadata.sorted_tables)]
     with database.writer.begin() as connection:
         if not database.is_sqlite:
@@ -79,7 +79,7 @@ END $$
 # A database as commit b7b2c51 left it: the oldest that is taken over
 
 NEWEST = migrate.head()
-"""The revision that this version of the bot migrates to."""
+"""The newest revision."""
 
 OLDEST = "0018"
 
@@ -87,7 +87,7 @@ _OLDEST_SCHEMAS = Path(__file__).parent / "integration" / "db" / "b7b2c51"
 
 
 def make_older_database(url: str, revision: str = OLDEST) -> None:
-    """Make the tables of an empty database as they were, in the name of a revision."""
+    """Make the oldest tables in an empty database, in the name of a revision."""
     where = make_url(url)
     stored = f"INSERT INTO alembic_version VALUES ('{revision}');"
     if where.get_backend_name() == "sqlite":

@@ -22,7 +22,7 @@ from bot.settings import Settings
 from tests.clock import now
 
 PATIENT_S = 60.0
-"""What a test is about is not how busy the machine is."""
+"""A generous limit of time: a busy machine fails no test."""
 
 
 class Receiver:
@@ -70,19 +70,19 @@ class ToBot:
 
 
 def receiver_of(service: Service) -> Receiver:
-    """A receiver that lives as long as the bot."""
+    """A receiver with the bot's lifetime."""
     receiver = Receiver(service.settings, service.ports, service.app, service.journal)
     receiver.report.connect(ToBot(service))
     return receiver
 
 
 async def has_unread(service: Service) -> bool:
-    """Whether the journal has a letter that the bot has not read."""
+    """Whether the journal has an unread letter."""
     return bool(service.journal.after(await service.database.read(place_in), 1)[1])
 
 
 def intake_on(database: Database) -> Intake:
-    """For a fan-out that gets its deliveries by the inbox."""
+    """For a fan-out with deliveries from the inbox."""
     return Intake(database, Journal(database.address, lambda: 0.0), now)
 
 

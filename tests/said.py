@@ -1,4 +1,4 @@
-"""What a message says before the mark that an edit put at its beginning."""
+"""The words of a message without the mark of an edit at the beginning."""
 
 import re
 

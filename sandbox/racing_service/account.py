@@ -13,7 +13,7 @@ By = Literal["endpoint", "day"]
 
 @dataclass(slots=True)
 class Tally:
-    """`requests` are the requests that the quota paid for."""
+    """`requests`: the requests paid by the quota."""
 
     requests: int = 0
     errors: int = 0
@@ -35,7 +35,7 @@ class UsageBook:
         return self.tallies.setdefault((day, endpoint), Tally())
 
     def set_month_total(self, day: date, total: int) -> None:
-        """Sets the month's requests, all of them on that day."""
+        """Sets the month's requests, all on `day`."""
         for (counted_on, _), tally in self.tallies.items():
             if (counted_on.year, counted_on.month) == (day.year, day.month):
                 tally.requests = 0

@@ -24,7 +24,7 @@ NOWHERE = "http://127.0.0.1:9"
 
 @dataclass
 class Bot(Address):
-    """The bot as a process of its own."""
+    """The bot as a separate process."""
 
     folder: Path
     env: dict[str, str]
@@ -43,7 +43,7 @@ class Bot(Address):
             await self.wait_for_answer(200)
 
     async def wait_for_answer(self, status: int, words: str = "") -> dict[str, Any]:
-        """What /readyz answers, once it answers with this status and these words."""
+        """The answer of /readyz, once the answer has the status and the words."""
         async with asyncio.timeout(READY_S):
             while True:
                 assert self.process is not None
@@ -68,7 +68,7 @@ class Bot(Address):
         return await self.ended()
 
     async def ended(self) -> int:
-        """The exit code of a process that ends by itself."""
+        """The exit code, after the process has ended by itself."""
         assert self.process is not None
         return await asyncio.to_thread(self.process.wait, 40)
 
@@ -79,7 +79,7 @@ async def run_world(
 ) -> AsyncIterator[World]:
     """The bot between its stand-ins."""
     async with stand_ins(folder, switches, **settings) as around:
-        # Slack's three seconds are tested in `tests/integration/walk`, by a time that is not the machine's.
+        # `tests/integration/walk` tests Slack's three seconds, by a time apart from the machine's.
         around.slack.ack_timeout_s = READY_S
         bot = Bot(own_port(), folder, around.settings)
         try:

@@ -1,4 +1,4 @@
-"""The commands of the shell as scripts and containers meet them: exit codes, stdout, and the bot that runs beside them.
+"""The commands of the shell as scripts and containers use them: exit codes, stdout, and a bot running beside.
 
 The words of the command line are tested in `tests/unit/test_command_line.py`.
 """
@@ -135,10 +135,10 @@ async def test_restored_is_refused_while_a_bot_runs_and_says_what_waited(make_wo
 
 
 async def deliver_one(world) -> None:
-    """Settle a race, and deliver its result by the newest subscription, as often as it takes."""
+    """Settle a race, and deliver its result by the newest subscription, until accepted."""
     race = next(race for race in world.service.racing.races() if world.service.racing.state(race).status == "declared")
     *_, delivery = world.service.settle(race.race_id)
-    # The bot looks for new secrets every few seconds at most; what it refuses meanwhile is sent again.
+    # The bot looks for new secrets every few seconds at most; a delivery refused meanwhile is sent again.
     for hours in count():
         await world.service.deliver_due(now() + timedelta(hours=hours))
         if delivery.status == "delivered":
@@ -221,7 +221,7 @@ async def test_breaker_of_a_used_up_quota_outlives_a_kill_holds_up_no_alert_and_
         await world.subscribe("CGB", "GB")
         await world.bot.deliver(abandoned())
         await world.wait_for_posts("CGB", 1)
-        # The month is as it was, but somebody has bought more requests: the running bot takes the word.
+        # The month is the same, but somebody has bought more requests: the running bot believes the command.
         world.service.set_used(0)
         ran = await run_command(world.bot, "unlatch", "quota")
         assert (ran.code, ran.said.split(",")[0]) == (0, "quota: closed again")
@@ -276,7 +276,7 @@ def _die(*, is_committed: bool) -> None:
         if queued:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    DefaultDialect.do_commit = do_commit  # type: ignore[method-assign]  # in a process that is to die
+    DefaultDialect.do_commit = do_commit  # type: ignore[method-assign]  # in a dying process
 
 
 async def test_repair_shows_and_makes_good_what_failed_once_whatever_kills_it(make_world):

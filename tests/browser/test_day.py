@@ -1,4 +1,4 @@
-"""What each press of the day brings into the channel, and a bot that is killed amid fifty deliveries."""
+"""The messages by each press of the day, and a bot killed amid fifty deliveries."""
 
 import pytest
 
@@ -14,7 +14,7 @@ async def press(desk, page, region, label):
 
 
 async def said(page, *words):
-    """The newest messages with these words."""
+    """The newest messages with the words."""
     found = page.locator("#messages > .message:not(.is-ephemeral)")
     for word in words:
         found = found.filter(has_text=word)

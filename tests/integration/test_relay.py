@@ -191,7 +191,7 @@ OF_A_LENGTH = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n"
 
 @asynccontextmanager
 async def relayed_from(said):
-    """A client of the receiver, with a bot that ends after its words."""
+    """A client of the receiver, with a bot that ends after the words."""
 
     async def end(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
@@ -230,7 +230,7 @@ async def test_bot_that_ends_while_a_body_arrives_is_a_503():
 
 
 class Up:
-    """A bot that has been up, as far as its process tells."""
+    """A bot that has been up, by the word of its process."""
 
     is_up = was_up = True
 

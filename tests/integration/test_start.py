@@ -1,6 +1,6 @@
-"""A start that fails stops whatever was started before: no task, thread, connection or file is left.
+"""A failed start stops every started part: no task, thread, connection or file is left.
 
-And the addresses of the service, which need no start.
+Also the addresses of the service, without a start.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ def service(tmp_path):
 
 @pytest.fixture
 def opened(service, monkeypatch):
-    """The HTTP clients that a start opens."""
+    """The HTTP clients opened by a start."""
     made = []
 
     def noting(open_client):

@@ -1,4 +1,4 @@
-"""The whole service and the world around the service, in one process, by a clock that is a number."""
+"""The whole service and its world in one process, by a virtual clock."""
 
 import asyncio
 import contextlib
@@ -44,12 +44,12 @@ JOURNAL = "commit of the journal"
 ANSWER_S = 2.0
 AGAIN_TYPED_S = 2.0
 WELL_S = 240.0
-"""So long after Slack is well everything is told: of what waits for a moment, too."""
+"""The time after Slack is well in which everything is told, also messages that waited for a moment."""
 
 PACE = Pace(channel_s=1.0)
 
 _LIFE: ContextVar["Life | None"] = ContextVar("life", default=None)
-"""The life whose task this is; None in the world's own tasks."""
+"""The life of the running task; None in the world's own tasks."""
 
 
 def make_template(file: Path, channels: Sequence[SoakChannel]) -> Path:
@@ -103,11 +103,11 @@ class Life:
         return self.failpoints.died.is_set()
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Work of this life."""
+        """Starts a task in the life."""
         return asyncio.get_running_loop().create_task(work, context=self._context)
 
     async def bury(self) -> None:
-        """Drop what the dead process had in memory."""
+        """Drop the dead process's memory."""
         self.failpoints.die()
         self.service.jobs.stop()
         left = {task for task in self.tasks if not task.done()}
@@ -140,7 +140,7 @@ class _ToReceiver(httpx.AsyncBaseTransport):
 
 
 class _ToBot(httpx.AsyncBaseTransport):
-    """To whatever life there is. The bot's death is a broken connection; the bot goes on when nobody waits any more."""
+    """Sends requests to the present life. A death breaks the connection; a living bot goes on after the client left."""
 
     def __init__(self, world: "World") -> None:
         self._world = world
@@ -192,7 +192,7 @@ class World:
         self.delivered: list[Delivery] = []
         self.wrong: list[str] = []
         self.refused: set[str] = set()
-        """Keys of messages that Slack has refused for good."""
+        """Keys of messages refused for good by Slack."""
         self.elsewhere: Collection[str] = ()
         """Channels that others judge."""
         self.closed: set[str] = set()
@@ -208,7 +208,7 @@ class World:
         return f"{self.random.getrandbits(8 * size):0{2 * size}x}"
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Work of the world's, which outlives the bot."""
+        """Starts a task of the world: the task outlives the bot."""
         context = copy_context()
         context.run(_LIFE.set, None)
         task = self.loop.create_task(work, context=context)
@@ -247,7 +247,7 @@ class World:
         """The present receiver, or a new one."""
         if self._receiver is None:
             journal = Journal(self.settings.database_url.get_secret_value(), self.loop.time)
-            journal.append = partial(self._append, journal.append)  # type: ignore[method-assign]  # to die at it
+            journal.append = partial(self._append, journal.append)  # type: ignore[method-assign]  # a death at the append
             ports = Ports(clock=self.clock, monotonic=self.loop.time, token=self.token)
             self._receiver = receiver = Receiver(self.settings, ports, _nobody, journal)
             if self._life is not None and not self._life.is_over:
@@ -310,7 +310,7 @@ class World:
             await self.passes(AGAIN_TYPED_S)
 
     async def deliver(self, delivery: Delivery) -> None:
-        """Send it until it is answered 2xx, as the data service does."""
+        """Send the delivery until a 2xx, as the data service does."""
         delivery.sent_at = self.clock()
         while (status := await self.send(delivery)) is None:
             await self.passes(AGAIN_S)
@@ -346,7 +346,7 @@ class World:
                     await life.failpoints.died.wait()
 
     async def finish(self) -> Verdict:
-        """Let the bot do what is left undone, and judge."""
+        """Let the bot finish, and judge."""
         until_s = self.loop.time() + WELL_S
         while left := await self._unfinished():
             if self.loop.time() > until_s:

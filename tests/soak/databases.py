@@ -20,7 +20,7 @@ from tests.soak.oracle import Receipt
 from tests.soak.racing import SoakChannel
 
 SUBSCRIBER = "USOAK"
-"""Who has subscribed the channels, and is told when one is closed."""
+"""The subscriber of the channels, who is told when a channel is closed."""
 
 
 async def prepare(database: Database, channels: Sequence[SoakChannel]) -> None:
@@ -37,7 +37,7 @@ async def prepare(database: Database, channels: Sequence[SoakChannel]) -> None:
 
 
 def unfinished(session: Session) -> int:
-    """Deliveries that wait for their posts, posts that wait for Slack, and abandonments that wait for somebody."""
+    """Waiting deliveries, posts and acknowledgements."""
     waiting = message_store.depths(session)
     open_rows = select(func.count()).where(col(Acknowledgement.state).in_(acknowledgements.OPEN))
     asking: int = session.execute(open_rows).scalar_one()
@@ -49,7 +49,7 @@ def unfinished(session: Session) -> int:
 
 
 def unread(journal: Journal, place: JournalPlace | None) -> int:
-    """1 while the journal has a letter that the bot has not read."""
+    """1 while the journal has an unread letter."""
     return len(journal.after(place, 1)[1])
 
 

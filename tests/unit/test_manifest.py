@@ -1,4 +1,4 @@
-"""The app manifest, in the project and as printed: what Slack would say of it."""
+"""The app manifest, in the project and as printed, by Slack's rules."""
 
 import json
 import re
@@ -33,10 +33,10 @@ SCOPES_OF_EVENTS = {
     "app_uninstalled": set(),
     "tokens_revoked": set(),
 }
-"""docs.slack.dev/reference/events: an event is only sent to an app that has its scope."""
+"""docs.slack.dev/reference/events: an event is sent only to an app with the event's scope."""
 
 OPTIONAL = {"message.im": {"im:history"}}
-"""Events that the bot can do without."""
+"""Optional events."""
 
 
 @pytest.fixture(params=FORMS)

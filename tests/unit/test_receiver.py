@@ -1,4 +1,4 @@
-"""The receiver, its settings, its queue, and its child: each of the two ends with the other."""
+"""The receiver, its settings, its queue, and its child: parent and child end together."""
 
 import asyncio
 import socket

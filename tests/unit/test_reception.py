@@ -1,4 +1,4 @@
-"""What Slack sends on its way to Bolt, and work that goes on after it was answered: no bug is lost on either."""
+"""Slack's requests on the way to Bolt, and work after the answer: a bug in either is logged."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -64,7 +64,7 @@ async def test_typed_text_is_cleaned_where_it_comes_in(typed, plain):
         taken.append(request.body)
         return BoltResponse(status=200)
 
-    await receive(SimpleNamespace(async_dispatch=dispatch), typed)  # type: ignore[arg-type]  # all that is used of Bolt
+    await receive(SimpleNamespace(async_dispatch=dispatch), typed)  # type: ignore[arg-type]  # nothing else of Bolt is used
     assert taken == [plain]
 
 

@@ -1,4 +1,4 @@
-"""Settings: every problem at once, in words that say what to do, and never a secret."""
+"""Settings: every problem at once, with the remedy, and never a secret."""
 
 import pickle
 import re
@@ -22,7 +22,7 @@ FERNET = Fernet.generate_key().decode()
 
 @pytest.fixture
 def load(monkeypatch):
-    """Settings of exactly these environment variables, on top of good ones."""
+    """Settings of exactly the given environment variables, on top of good values."""
 
     def load_with(env_file=None, **changes):
         for name in Settings.model_fields:

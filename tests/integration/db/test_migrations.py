@@ -1,4 +1,4 @@
-"""A new database is made at once, an older one migrated: both come to the same tables."""
+"""A new database is made at once, an older database migrated: both get the same tables."""
 
 import re
 import sqlite3
@@ -22,12 +22,12 @@ AT = "2026-11-20 12:00:00.000000"
 
 
 def plain(expression):
-    """Without types and brackets, which PostgreSQL moves about when a schema is written down and read again."""
+    """The text without types and brackets: PostgreSQL moves both about in a schema written down and read again."""
     return re.sub(r"::[a-z ]+(\[\])?|[()]", "", expression)
 
 
 def shape(connection):
-    """Every table's columns, constraints and indexes, and the triggers, in one order."""
+    """Every table's columns, constraints and indexes, and the triggers, sorted."""
     found = inspect(connection)
     tables = {
         table: (
@@ -73,7 +73,7 @@ def test_older_database_comes_to_the_tables_of_a_new_database(old_database):
 
 
 async def test_sqlite_has_the_index_of_due_edits_as_the_newest(tmp_path):
-    """Else each look for messages reads all that were ever sent."""
+    """Else each look for messages reads all sent messages."""
     old, new = (Database(f"sqlite:///{tmp_path / name}") for name in ("old.db", "new.db"))
     make_older_database(str(old.url))
     for database in (old, new):

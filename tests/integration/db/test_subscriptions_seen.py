@@ -1,4 +1,4 @@
-"""What is stored of subscriptions, changes, watches and the race book, as people see that. On both engines."""
+"""Stored subscriptions, changes, watches and races, as people see the rows. On both engines."""
 
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -176,7 +176,7 @@ async def test_field_of_a_newer_version_outlasts_a_save_by_an_older_replica(data
     assert is_unchecked
 
 
-# The names that are watched, and what the race book says of a name
+# The watched names, and the race book's words on a name
 
 
 GOLDEN = WatchedName(WatchKind.HORSE, "Golden Melody")

@@ -1,4 +1,4 @@
-"""What no story tells: a healthy deployment on both engines, silence, answers of other programs, and costs."""
+"""Beside the stories: a healthy deployment on both engines, silence, answers of other programs, and costs."""
 
 import json
 import sqlite3
@@ -49,7 +49,7 @@ async def test_every_check_of_a_healthy_deployment_is_ok_or_has_nothing_to_look_
     await clinic.post("CGB")
     await clinic.start_bot(until=set())
     found = await clinic.examine()
-    # How much room this machine has is not the test's to say.
+    # The machine's free space is not the test's.
     not_ok = {name: outcome for name, outcome in outcomes(found, "free space").items() if outcome != "ok"}
     assert not_ok == {"socket mode": "skipped"}
     assert "in step with" in found["clock"].told
@@ -94,7 +94,7 @@ async def test_reasons_are_read_where_the_bot_tells_them(clinic):
 
 @pytest.fixture
 async def postgresql(clinic, postgres_server):
-    """A statement against the clinic's database, which is now PostgreSQL's."""
+    """A statement against the clinic's database, now PostgreSQL's."""
     clinic.settings["database_url"] = url = new_postgres_database(postgres_server)
     move_clock(url)
     database = clinic.database()
@@ -214,7 +214,7 @@ CHECKS_OF_METHODS = (
     },
     {"users.info": {"admins"}, "conversations.replies": {"replies"}},
 )
-"""Those that fail at once have no check in common."""
+"""The failures of a row happen at once: no two have a check in common."""
 
 
 @pytest.mark.parametrize(("code", "failure"), SLACKS_FAULTS, ids=lambda value: getattr(value, "name", value))

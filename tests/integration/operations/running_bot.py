@@ -35,7 +35,7 @@ PATIENCE_S = 60.0
 
 @dataclass
 class Moved:
-    """The real time plus `ahead`. The bot and both stand-ins go by this clock."""
+    """The real time plus `ahead`: the clock of the bot and both stand-ins."""
 
     ahead: timedelta = timedelta(0)
     monotonic_ahead_s: float = 0.0
@@ -65,7 +65,7 @@ class RunningBot(Address):
         return (await self.deliver(payload, secret=secret)).status_code
 
     async def scrape(self) -> Scrape:
-        """What a scrape would show, after the bot has looked at its own state; nothing where nobody listens."""
+        """A scrape, after the bot has looked at its own state; empty where nobody listens."""
         async with httpx.AsyncClient() as http:
             try:
                 await http.get(f"{self.url}/healthz")
@@ -75,9 +75,9 @@ class RunningBot(Address):
         return Scrape.of(self.service.metrics.registry, self.clock().timestamp())
 
     async def until(self, holds: Callable[[Scrape], bool]) -> Scrape:
-        """The first scrape with this property."""
+        """The first scrape for which `holds` is true."""
         async with asyncio.timeout(PATIENCE_S):
-            while not holds(scrape := await self.scrape()):  # noqa: ASYNC110  nothing tells of what is counted
+            while not holds(scrape := await self.scrape()):  # noqa: ASYNC110  no event tells of counts
                 await asyncio.sleep(0.05)
         return scrape
 
@@ -100,12 +100,12 @@ class RunningBot(Address):
         return await self.until(self._is_well)
 
     async def settled(self) -> None:
-        """Until all that is written is fanned out, all that is fanned out is posted, and no loop looks stuck.
+        """Wait until every letter is fanned out, every message is posted, and no loop looks stuck.
 
-        A loop that rests looks stuck after the clock was moved, until its next turn.
+        A resting loop looks stuck after a move of the clock, until the loop's next turn.
         """
         async with asyncio.timeout(PATIENCE_S):
-            while await has_unread(self.service):  # noqa: ASYNC110  its own loop does that
+            while await has_unread(self.service):  # noqa: ASYNC110  the bot's own loop reads
                 await asyncio.sleep(0.01)
         await self.service.database.write(lambda _session: None)
         await self.until(_is_settled)

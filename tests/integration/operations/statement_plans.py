@@ -1,4 +1,4 @@
-"""Which statements a part of the bot runs on SQLite, and by which indexes."""
+"""The statements of a part of the bot on SQLite, and the indexes used."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ Noted = tuple[str, Any]
 
 @contextmanager
 def noted(database: Database) -> Iterator[list[Noted]]:
-    """The statements that are read within the block, with their values; BEGIN stands before each transaction."""
+    """The reading statements of the block, with their values; BEGIN stands before each transaction."""
     statements: list[Noted] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, values: Any, _context: Any, _many: bool) -> None:

@@ -1,6 +1,6 @@
-"""Months of quota by a clock of the test's own: two replicas that restart and die, and the data service's stand-in.
+"""Months of quota by the test's clock: two replicas that restart and die, and the data service's stand-in.
 
-What admins read in Slack is compared as a whole: each warning once, in order, and nothing more.
+The admins' channel is compared as a whole: each warning once, in order, and nothing more.
 """
 
 import asyncio
@@ -48,11 +48,11 @@ SATURDAY = 5
 
 
 class Killed(BaseException):
-    """What ends a process in the middle of a run."""
+    """Ends a process in the middle of a run."""
 
 
 class DyingBook(QuotaBook):
-    """The quota book of a process that is killed between the reading and the warning."""
+    """The quota book of a process killed between the reading and the warning."""
 
     async def by_endpoint(self):
         raise Killed
@@ -60,7 +60,7 @@ class DyingBook(QuotaBook):
 
 @dataclass
 class Replica:
-    """One process of the bot as far as the quota goes."""
+    """A process of the bot, with the quota's parts alone."""
 
     client: RacingClient
     book: QuotaBook
@@ -68,13 +68,13 @@ class Replica:
     jobs: Jobs
 
     async def run(self) -> bool:
-        """Whether the slot was this one's."""
+        """Whether the replica got the slot."""
         return await self.jobs.run(Job("check_quota", "Quota read", EVERY_S, self.check.run))
 
 
 @dataclass
 class World:
-    """The stand-in, two replicas on one database, and the admins' channel, at a moment that the test sets."""
+    """The stand-in, two replicas on one database, and the admins' channel, at the test's moment."""
 
     pipeline: Any
     service: RacingService
@@ -142,7 +142,7 @@ class World:
             await self.day(requests * (2 if self.now.weekday() >= SATURDAY else 1), dies=self.now.day % 3 == 0)
 
     async def said(self) -> list[str]:
-        """What stands in the admins' channel."""
+        """The messages of the admins' channel."""
         self.pipeline.clock.catch_up()
         await self.pipeline.post_all()
         return list(self.pipeline.texts("CADMIN"))
@@ -170,7 +170,7 @@ def at(year: int, month: int, day: int) -> datetime:
 
 
 def gist(text: str) -> str:
-    """The level, the first words, and the month and percentage where there are some."""
+    """The level, the first words, and the month and percentage, if any."""
     level, words = level_and_words(text)
     lead = re.match(r"([^.]+?)[.:;]", words)
     figures = re.search(r"\((\d+)%\)", text)

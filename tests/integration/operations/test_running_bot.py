@@ -1,4 +1,4 @@
-"""The whole service in this process, between the stand-ins, by a clock that is moved: the wiring of its parts."""
+"""The whole service in the test's process, between the stand-ins, by a moved clock: the wiring of the parts."""
 
 import asyncio
 import json
@@ -76,7 +76,7 @@ async def test_fan_out_that_was_rolled_back_is_told_by_its_failure_alone(tmp_pat
     assert "fanned_out" not in {line["event"] for line in lines}
 
 
-# Whether a delivery could be stored, and what the heartbeat says
+# Whether a delivery could be stored, and the heartbeat's calls
 
 
 async def test_ready_writes_a_row_only_where_no_row_proves_that_rows_can_be_written(tmp_path):
@@ -124,7 +124,7 @@ async def test_bot_whose_file_was_removed_tells_admins_and_the_monitor(tmp_path)
 
 @pytest.fixture
 def database_url(request, tmp_path):
-    """Of a SQLite file that is made by the service, or of the shared PostgreSQL."""
+    """On a SQLite file made by the service, or on the shared PostgreSQL."""
     if getattr(request, "param", "sqlite") == "sqlite":
         return f"sqlite:///{tmp_path / 'bot.db'}"
     database = request.getfixturevalue("postgresql_database")
@@ -134,7 +134,7 @@ def database_url(request, tmp_path):
 
 @pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)
 async def test_bot_stands_still_for_the_monitor_while_slack_refuses_and_after_the_last_look(tmp_path, database_url):
-    """A data service that is away is no reason: the bot stores and posts."""
+    """An absent data service is no reason: the bot stores and posts."""
     async with run_bot(tmp_path, database_url=database_url) as bot:
         await bot.until(lambda _scrape: bot.service.identity.problem is None)
         (look,) = [task for task in asyncio.all_tasks() if task.get_name() == "look"]

@@ -1,4 +1,4 @@
-"""What has not come is told to admins once, by all replicas together, and taken back when it comes."""
+"""Missing outcomes are told to admins once, by all replicas together, and taken back when delivered."""
 
 import asyncio
 import re
@@ -31,7 +31,7 @@ SETTINGS: Any = SimpleNamespace(monthly_quota=None, command_quota_share=25)
 
 
 class Watched:
-    """A pipeline that is watched, at a time of the test's own. Posting goes by the real time."""
+    """A watched pipeline, at the test's time. Posting goes by the real time."""
 
     def __init__(self, pipeline, client):
         self.pipeline, self.client = pipeline, client
@@ -45,7 +45,7 @@ class Watched:
         return DeliveryWatch(database, self.pipeline.notices, races, book, self.clock, asyncio.Event())
 
     async def run(self, forward=timedelta()):
-        """What admins read because of one run."""
+        """The admins' notices by a single run."""
         self.clock.now += forward
         before = len(self.pipeline.texts("CADMIN"))
         await self.watch().run()
@@ -63,7 +63,7 @@ class Watched:
         await self.pipeline.database.write(lambda session: webhook_subscriptions.retire(session, 1, NOW))
 
     async def use(self, used):
-        """Requests of this month."""
+        """Requests of the present month."""
         reading = QuotaReading(
             taken_at=NOW, month="2026-11", used=used, certain=True, source=QuotaSource.TOTAL, limit=15_000
         )
@@ -75,7 +75,7 @@ class Watched:
         await self.pipeline.post_all()
 
     async def both_replicas(self):
-        """Who told something, of two that look in the same instant; and how much admins have read."""
+        """Whether each of two looks in the same instant told admins, and the number of the admins' notices."""
         told = await asyncio.gather(self.watch().run(), self.watch().run())
         await self.pipeline.post_all()
         return sorted(told), len(self.pipeline.texts("CADMIN"))
@@ -291,7 +291,7 @@ async def test_race_that_the_service_could_not_be_asked_for_is_told_with_a_word_
 
 @pytest.mark.parametrize(("left", "asks"), [(2_000, True), (1_999, False), (REQUESTS_LEFT_TO_PEOPLE, False)])
 async def test_service_is_asked_while_five_hundred_requests_are_left_to_people(watched, left, asks):
-    """A quarter of what is left is for people."""
+    """A quarter of the requests left is for people."""
     await watched.book(race(1))
     await watched.use(15_000 - left)
     (told,) = await watched.run()
@@ -336,6 +336,6 @@ async def test_look_goes_by_indexes_that_do_not_grow_with_the_history(watched, p
     scans = [plan for plan in plans if plan.startswith(("SCAN event", "SCAN book_race", "SCAN inbox"))]
     assert scans == ["SCAN inbox"], "the first row by number"
     assert any("ix_event_without_race_id" in plan for plan in plans)
-    # A look for every race without an id would read all of them, however old.
+    # A look for every race without an id would read all such races, however old.
     by_no_id = [plan for plan in plans if "ix_event_race_id (race_id=?)" in plan]
     assert len(by_no_id) == 1, "the look for the race of a row"

@@ -1,7 +1,7 @@
-"""The bot as the data service and people meet it: signed bytes in, and what channels and answers show out.
+"""The bot between the data service and people: signed bytes in, messages and answers out.
 
-One bot for many cases, within the process of the tests: its endpoints on a real address, between the stand-in of Slack
-and a data service that lists what the cases want listed.
+One bot for many cases, within the process of the tests. The bot's endpoints are on a real address, between the stand-in
+of Slack and a data service with the cases' lists.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Lists:
-    """What the data service lists: races by region, and courses as region and name."""
+    """The data service's lists: races by region, and courses as region and name."""
 
     races: Mapping[str, Sequence[Json]]
     courses: Sequence[tuple[str, str]]
@@ -107,7 +107,7 @@ class Door:
     url: str
 
     async def deliver(self, payload: object) -> None:
-        """Post a signed delivery, and wait until all that follows has been shown."""
+        """Post a signed delivery, and wait for every message that follows."""
         body = json.dumps(payload, ensure_ascii=False).encode()
         signature = hmac.new(WEBHOOK_SECRET.encode(), body, hashlib.sha256).hexdigest()
         answer = await self.http.post("/webhooks/racing", content=body, headers={"X-SVC-Signature": signature})
@@ -181,7 +181,7 @@ async def open_door(folder: Path, lists: Lists, clock: Clock) -> AsyncIterator[D
             transport = httpx.ASGITransport(app)
             async with serve(app) as url, httpx.AsyncClient(transport=transport, base_url="http://bot") as http:
                 door = Door(service, slack, http, url)
-                # The lists are read before the first delivery, as they are in all but the first seconds of a bot.
+                # The lists are read before the first delivery, as in all but the first seconds of a bot.
                 await door.ask("/racing courses")
                 yield door
         finally:
@@ -212,7 +212,7 @@ def filled(value: Any, now: datetime) -> Any:
     return value
 
 
-# The judge of what a message shows
+# The judge of a message
 
 
 RULES = frozenset({"begins", "contains", "never", "order", "placed", "unplaced", "runners", "non_runners"})
@@ -249,7 +249,7 @@ def faults_of(rules: dict[str, Any], shown: Sequence[Any]) -> list[str]:
 
 
 def words_of(shown: Sequence[Any]) -> str:
-    """All that is shown, for a report."""
+    """All shown words, for a report."""
     return "\n".join(
         "\n    ".join(dict.fromkeys((_plain(message.text), *_texts(message.blocks, rows_whole=True))))
         for message in shown
@@ -315,7 +315,7 @@ def _places(placed: Sequence[str | list[str]], unplaced: Sequence[str], text: st
 
 
 def _place_of(name: str, text: str) -> tuple[int, int | None] | None:
-    """Where a name stands in a text, and the place said before the name; None for a name that is not there."""
+    """The position of a name in a text, and the place said before the name; None for a missing name."""
     found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
     if not found:
         return None

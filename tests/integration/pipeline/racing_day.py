@@ -1,4 +1,4 @@
-"""Payloads of one day at one course, and what a test asks of the pipeline: shared by the tests of edits."""
+"""Payloads of a day at a course, and a test's questions to the pipeline: shared by the tests of edits."""
 
 from tests.clock import DAY
 

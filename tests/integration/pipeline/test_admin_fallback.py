@@ -58,7 +58,7 @@ async def warn(pipeline, *keys, post=True):
 
 
 def warned(pipeline, place):
-    """The warnings of the test that a channel or a person has, without their level."""
+    """The test's warnings in a channel or to a person, without their level."""
     channel_id = pipeline.slack.direct_message(place).id if place.startswith("U") else place
     return "".join(words for words in map(words_of, pipeline.texts(channel_id)) if len(words) == 1)
 
@@ -188,7 +188,7 @@ async def test_people_who_are_gone_are_a_problem_until_they_are_back(pipeline):
 
 @pytest.mark.parametrize("code", ["msg_too_long", "invalid_blocks", "as_user_not_supported"])
 async def test_message_that_is_refused_makes_nobody_unreachable(only_admin, code):
-    # Once as it was made, and once in plain words.
+    # Once in the first form, and once in plain words.
     fail(only_admin, post=[slack_error(code)] * 2)
     await warn(only_admin, "a")
     assert await problem(only_admin) == ""
@@ -231,7 +231,7 @@ async def test_admin_who_refused_a_warning_is_tried_beside_those_who_take_warnin
     assert sorted(warned_directly(admins)) == ["ab", "b"]
 
 
-# A channel that lets nobody post is tried again and again: one closing, told once, until a post is taken
+# A channel where nobody may post is tried again and again: one closing, told once, until a post is taken
 
 
 HOURS_KEPT = 72
@@ -300,7 +300,7 @@ async def test_closing_and_its_end_are_told_once_though_trials_find_nothing_to_p
     for number in range(3):
         await restricted.told(result(f"rc_{number}"))
         assert await restricted.given_up() == 1
-        # The first trials post the summary of what was given up; with nothing at all to post the subscriptions start.
+        # The first trials post the summary of given-up messages; without anything to post the subscriptions start.
         await restricted.tried(3)
     admins, creator = restricted.heard
     assert [text for text in admins if "no longer lets" in text] == admins[:1]
@@ -356,7 +356,7 @@ async def test_channel_that_closes_once_more_after_a_post_is_told_anew(restricte
 
 
 async def test_summary_of_a_later_trial_says_what_came_since_the_one_before(restricted):
-    """One closing, two trials, each with a summary: nothing that waits goes into a summary that was taken back."""
+    """One closing, two trials, each with a summary: no waiting message goes into a summary that was taken back."""
     for race_id in ("first", "second"):
         await restricted.told(abandonment(race_id, course=f"Course of {race_id}"))
         await wait(restricted.pipeline, 4 * 3_600)

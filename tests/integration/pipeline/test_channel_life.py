@@ -1,4 +1,4 @@
-"""Invitations, new ids and direct messages: what becomes of subscriptions and of what waits."""
+"""Invitations, new ids and direct messages: the subscriptions and the waiting messages afterwards."""
 
 import asyncio
 from dataclasses import dataclass
@@ -163,7 +163,7 @@ async def test_text_in_a_direct_message_is_a_command_line_and_answered_once(pipe
 @on_both
 @pytest.mark.parametrize(("ends", "again"), [("answered", 200), ("under way", 503), ("died", 503)])
 async def test_direct_message_that_slack_sends_again_runs_its_command_once(pipeline, ends, again):
-    """`again`: the status of the event sent again at once. A command that died runs again, half a minute later."""
+    """`again`: the status of the event sent again at once. A dead command runs again, half a minute later."""
     began, direct = [], pipeline.slack.direct_message("UALICE").id
     has_begun, go_on = asyncio.Event(), asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""How deliveries go through fan-out: which first, which again after a failure, and what our own faults cost nobody."""
+"""Deliveries in fan-out: the order, repeats after a failure, and faults of our own that cost no channel a message."""
 
 import asyncio
 import random
@@ -78,7 +78,7 @@ STORIES = {
         clock_is_right_again,
         CGB=["1 Blue Moon", "1 Red Sky | Two versions disagree"],
     ),
-    # Of two attempts that cross, the newer may have come first: to say nothing could be to say the wrong winner.
+    # Of two crossing attempts the newer may have come first: silence could leave the wrong winner.
     "received before, read after": Story(
         waits_unread(result()), NEWER, an_hour_passes, CGB=["1 Red Sky", "1 Blue Moon | Two versions disagree"]
     ),
@@ -198,7 +198,7 @@ async def test_delivery_that_failed_waits_for_no_clock_that_was_set_back(pipelin
 
 
 async def test_delivery_that_failed_for_weeks_may_fail_again(pipeline):
-    """A failure that raises would roll back the other deliveries of the transaction."""
+    """A raised failure would roll back the other deliveries of the transaction."""
     await pipeline.deliver(abandonment("rc_0"))
     (failed,) = await pipeline.database.read(lambda session: inbox.waiting(session, pipeline.clock(), 1))
     for_weeks = replace(failed, attempts=5_000)
@@ -220,7 +220,7 @@ async def test_delivery_that_failed_is_tried_again_while_others_keep_coming(pipe
 
 
 async def test_storage_that_fails_is_no_reason_to_give_up_reading(pipeline, monkeypatch):
-    """However often the database fails, an abandonment that can be read goes to the channels of its region."""
+    """However often the database fails, a readable abandonment goes to the channels of its region."""
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CIRE", "IRE")
     await pipeline.deliver(abandonment())
@@ -305,9 +305,9 @@ async def test_many_channels_are_posted_to_in_transactions_of_a_bounded_size(pip
 
 @pytest.fixture
 async def refused_races(database):
-    """Races that the database really refuses to note down together: more values, or a longer one, than it takes."""
+    """Races that the database really refuses in a single statement: too many values, or a value too long."""
     if not database.is_sqlite:
-        # A row of an index takes 2,704 bytes, and nothing of this can be compressed.
+        # A row of an index takes 2,704 bytes, and the text can't be compressed.
         yield (Race(race_id=random.Random(1).randbytes(20_000).hex()),)
         return
 

@@ -1,4 +1,4 @@
-"""An abandoned meeting is "rest of the meeting" everywhere once one of its races was run; and a loss told twice."""
+"""An abandoned meeting is "rest of the meeting" everywhere once a race was run; and a loss told twice."""
 
 import json
 from datetime import date, timedelta
@@ -48,7 +48,7 @@ CARD_OF_NEWCASTLE = {
 
 
 async def parts_said(pipeline):
-    """The part that is lost, by the alert, `/results`, subscribe, the untaken alerts, a press, and App Home."""
+    """The lost part, by the alert, `/results`, subscribe, the untaken alerts, a press, and App Home."""
     alert = next(message for message in pipeline.slack.messages("CGB") if " meeting, " in message.text)
     key, now = alert.metadata["event_payload"]["post"], pipeline.clock()
     day, long_ago = date.fromisoformat(DAY), now - timedelta(days=1)
@@ -112,7 +112,7 @@ async def test_part_by_the_last_message(pipeline, steps, part):
     assert _parts(pipeline.texts("CGB")[-1]) == [part]
 
 
-# A loss that is told twice rings once. An abandonment and another fact ring
+# A loss told twice rings once. An abandonment and another fact ring
 
 
 ALL = subscribes("CGB", "GB", *Topic)

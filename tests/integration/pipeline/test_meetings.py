@@ -1,5 +1,5 @@
-"""Meeting over race: each lost race is told once, none that has a result is called lost, and whoever was told of a loss
-hears that the loss is contradicted.
+"""Meeting over race: each lost race is told once, no race with a result is called lost, and whoever was told of a loss
+is told of the contradiction.
 """
 
 import random
@@ -297,7 +297,7 @@ async def test_lost_race(pipeline, story):
 
 @on_postgresql
 async def test_replicas_fan_out_meeting_and_race_one_after_another(pipeline):
-    """Neither would see what the other has not committed."""
+    """Neither transaction would see the other's uncommitted rows."""
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result("rc_0"))
     await pipeline.deliver(meeting("rc_1"))
@@ -323,7 +323,7 @@ MANY_ROUNDS = pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(600)
 
 @pytest.mark.parametrize("rounds", [4, MANY_ROUNDS])
 async def test_whatever_the_order_each_lost_race_is_shown_and_no_race_with_a_result_is(pipeline, rounds):
-    """Deliveries of a meeting, its races and results, in any order, some again, some before anything is posted."""
+    """Deliveries of a meeting, its races and results, in any order, with repeats, some before the first post."""
     await pipeline.subscribe("CGB", "GB")
     chance = random.Random(20_261_120)
     for number in range(rounds):
@@ -331,7 +331,7 @@ async def test_whatever_the_order_each_lost_race_is_shown_and_no_race_with_a_res
 
 
 async def one_round(pipeline, chance, number):
-    """One meeting, with ids, course and date of its own."""
+    """A meeting with separate ids, course and date."""
     place = {"course": f"Course {number}", "date": f"2026-12-{number % 28 + 1:02}"}
     ids = [f"rc_{number}_{race}" for race in range(3)]
     names = chance.random() < 0.7

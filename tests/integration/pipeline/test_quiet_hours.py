@@ -1,4 +1,4 @@
-"""Quiet hours and digests: what waits for the hour, what does not, and what comes at the hour."""
+"""Quiet hours and digests: waiting events, events told at once, and the message of the hour."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -79,7 +79,7 @@ STORIES = {
         *(so_far(CGB=["^ABANDONED: Bath"]), tell_due, so_far(CGB=["^ABANDONED: Bath"])),
         *(at_the_hour, at_the_hour, result("rc_4")),
         CGB=["", f"{SUMMARY} | +York 14:30 | +1 Blue Moon | +2 Red Sky | +declarations available", "^Result: "],
-        # Other channels hear of everything as it comes.
+        # Other channels hear of everything at once.
         CALL=["^Result", "^ABANDONED", "^Result", "^Result"],
     ),
     "edit": Story(QUIET, ONE, result("rc_1", going="Soft"), NOTHING, at_the_hour, CGB=["^Result: | +Soft"]),
@@ -124,7 +124,7 @@ STORIES = {
     "digest": Story(
         *(DIGEST, ONE, abandonment("rc_2", course="Bath"), YORK, card(), so_far(CGB=["^ABANDONED", "^Racecard"])),
         *(tell_due, so_far(CGB=["", ""]), at_the_hour),
-        # A result after the hour is in the next day's digest; a day without a result has none.
+        # A result after the hour is in the next day's digest; a day without a result has no digest.
         *(result("rc_4", course="Wells"), tell_due, passes(DAY_S), tell_due, tell_due, passes(DAY_S), tell_due),
         CGB=["", "", "^Results digest. 2 results. Ascot 14:30 | +York 14:30", "1 result. Wells 14:30"],
     ),
@@ -252,7 +252,7 @@ async def test_single_result_at_its_hour_is_not_late_but_a_result_after_its_hour
     assert [int(seconds // 60) for seconds in took_s] == [0, 30]
     sent = await quiet.database.read(lambda s: traffic.sent_since(s, quiet.clock() - timedelta(days=1)))
     assert sent.p50_s <= 60
-    # An edit keeps what the message said.
+    # An edit keeps the message's earlier words.
     await tell(quiet, result("rc_1", going="Soft"))
     (message, _) = quiet.slack.messages("CGB")
     assert "Soft" in shown(message)

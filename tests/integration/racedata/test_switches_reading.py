@@ -1,4 +1,4 @@
-"""`/racecard` is right however the service fills the gaps of its specification: every two choices meet."""
+"""`/racecard` is right with every way of filling the specification's gaps: every two choices meet."""
 
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -37,7 +37,7 @@ def service():
 
 @asynccontextmanager
 async def books(service, database):
-    """The books of a bot that has read nothing yet, with a key of its own: limits are a key's."""
+    """The books of a bot before its first reading, with a new key: limits belong to a key."""
     time, key = SleepClock(), service.rotate_key()
     settings = Settings(
         _env_file=None,

@@ -1,4 +1,4 @@
-"""The demo with bots of its own: a second replica at its switch, and how `racing-bot demo` ends."""
+"""The demo with its own bots: a second replica at a switch, and the ends of `racing-bot demo`."""
 
 import asyncio
 import io
@@ -72,7 +72,7 @@ class DeadlyDay(Day):
 
 @pytest.fixture
 def demo_ends(tmp_path, monkeypatch):
-    """Runs the command in this process, with a day; gives the exit code. Its folder is within `tmp_path`."""
+    """Runs the command in the test's process, with a day; gives the exit code. The demo's folder is in `tmp_path`."""
 
     def run(day, *options):
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

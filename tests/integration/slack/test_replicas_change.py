@@ -61,7 +61,7 @@ from tests.integration.pipeline.racing_day import result
 PATIENCE_S = 60.0
 _TABLES = "(channel_subscription|muted_meeting)"
 CHANGES = re.compile(rf"(INSERT INTO|DELETE FROM) {_TABLES}\b|UPDATE {_TABLES} SET (?!state)")
-"""A statement that changes a channel's subscriptions. The bot's presence in the channel is written before."""
+"""A statement that changes a channel's subscriptions. The bot's presence in the channel is written earlier."""
 
 
 @dataclass
@@ -130,9 +130,9 @@ async def replicas(postgresql_database, slack, monkeypatch):
 
 @contextmanager
 def held_at_commit(replica, other):
-    """The replica does not commit until the other begins to write, or finds that it has to wait.
+    """The replica commits only when the other replica begins to write, or finds a lock taken.
 
-    Gives the event that is set once the replica is about to commit.
+    Gives an event, set when the replica is about to commit.
     """
     at_commit, goes_on = threading.Event(), threading.Event()
 
@@ -164,7 +164,7 @@ def held_at_commit(replica, other):
 
 
 async def cross(one, first, other, second):
-    """The outcomes of `first` in a replica, and of `second` in the other, which reads before the first commit."""
+    """The outcomes of `first` and `second`, each in a replica. `second` reads before the commit of `first`."""
     with held_at_commit(one, other) as at_commit:
         earlier = asyncio.create_task(first)
         assert await asyncio.to_thread(at_commit.wait, PATIENCE_S)
@@ -172,7 +172,7 @@ async def cross(one, first, other, second):
 
 
 async def subscribed(replica, region="GB", **chosen):
-    """The form for one of the channel's subscriptions."""
+    """The form for a subscription of the channel."""
     before = ChannelFilter(region=region, **{"topics": DEFAULT_TOPICS} | chosen)
     await replica.database.write(
         lambda session: subscriptions.save(session, "CGB", before, user_id="UALICE", now=now())

@@ -1,4 +1,4 @@
-"""`/racing list` flags what lost something: its creator, its region or its course; as far as it is told."""
+"""`/racing list` flags a subscription without its creator, its region or its course, as far as the bot knows."""
 
 import json
 from types import SimpleNamespace
@@ -28,7 +28,7 @@ ASCOT, YORK = Course(course_id="cr_1", name="Ascot"), Course(course_id="cr_2", n
 
 @pytest_asyncio.fixture
 async def listed(database, slack):
-    """What the list of a channel says, as a function."""
+    """The words of a channel's list, as a function."""
     slack.channels["CGB"].members.add("UALICE")
     session = make_session()
     client = SlackClient(make_web_client(TOKEN, slack.api_url, session))

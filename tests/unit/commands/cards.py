@@ -28,7 +28,7 @@ def lost_meeting(course="Ascot", reason="Flood", region="GB", **fields):
 
 
 def timed(race, hour, minute=0):
-    """The race with its moment, by which readers' clocks are told."""
+    """The race with the moment of its off, for readers' own clocks."""
     return race.model_copy(update={"off": OffTime(text=race.off.text, off_at=NOW.replace(hour=hour, minute=minute))})
 
 

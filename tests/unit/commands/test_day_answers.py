@@ -1,4 +1,4 @@
-"""What `/racecard` and `/results` answer, each with its words in answers.txt; and pages, which lose nothing."""
+"""The answers of `/racecard` and `/results`, with the words in answers.txt; and pages, which lose nothing."""
 
 import re
 from dataclasses import replace

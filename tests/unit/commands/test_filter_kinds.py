@@ -34,7 +34,7 @@ class Sample:
 
 
 OPTIONAL = {condition.field for condition in CONDITIONS if not condition.is_needed} - {"mentions"}
-"""Blocks that an older version's form may lack."""
+"""Blocks missing in an older version's form."""
 
 YORK = Course(course_id="cr_york", name="York")
 

@@ -1,4 +1,4 @@
-"""Events and their keys, read from payloads that the service might send."""
+"""Events and their keys, read from possible payloads of the service."""
 
 import json
 from datetime import UTC, datetime
@@ -203,7 +203,7 @@ def test_unknown_event_of_a_batch_hides_no_abandonment():
 
 
 def test_body_is_known_by_the_first_abandonment_of_its_events():
-    """A result's delivery waits for a turn, and an abandonment for none."""
+    """A result's delivery waits for a turn; an abandonment waits for no turn."""
     lost = {"event": "race.abandoned", "race_id": "rc_2", "region": "GB", "course": "York"}
     payload = Payload(as_body([{"event": "result.received", "race_id": "rc_1", "course": "Ascot"}, lost]))
     assert (payload.identity, payload.region) == (("race.abandoned:rc_2", "race.abandoned"), "GB")

@@ -1,4 +1,4 @@
-"""What holds of every payload: nothing raises, keys agree, and shape, order and attempt make no difference."""
+"""Laws of every payload: nothing raises, keys agree, and shape, order and attempt make no difference."""
 
 import json
 from datetime import UTC, datetime
@@ -73,7 +73,7 @@ def as_body(payload):
 
 
 def told(event):
-    """What readers are told of a result, and what it is told apart by."""
+    """The told facts of a result, and the facts that tell results apart."""
     race = event.race
     placings = [(runner.horse, runner.finishing_position) for runner in race.placed()]
     return event.key, race.region, race.course.name, race.off.text, placings

@@ -36,7 +36,7 @@ def as_stored(event, _stored):
 
 
 def reported(versions, *, contradicts=None):
-    """The news of deliveries, each of which comes once."""
+    """The news of deliveries without repeats."""
     reports: list[Report] = []
     for event in versions:
         other = Report(1, RacingEvent(key="other", kind=contradicts), VersionRemarks()) if contradicts else None
@@ -58,7 +58,7 @@ def after(chain, steps, kind):
 
 
 def chains(versions, desks, contradicts=None):
-    """What a channel was told, news by news: the choices, the news, the chain before, the steps and the chain after."""
+    """A channel's history, news by news: the choices, the news, the chain before, the steps and the chain after."""
     chain = [Telling(1, contradicts)] if contradicts else []
     for (_, news, _), desk in zip(reported(versions, contradicts=contradicts), desks, strict=True):
         if isinstance(news, News):

@@ -1,4 +1,4 @@
-"""What two versions of a card differ in, what rings, and what stays known of the version before."""
+"""Two versions of a card: the differences, the ringing changes, and the values kept from the earlier version."""
 
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -168,7 +168,7 @@ def test_race_that_is_gone_from_the_card_of_another_day_does_not_ring():
 
 
 def told(*events):
-    """The changes of each event against all that was told before."""
+    """The changes of each event against everything told before."""
     known, *later = events
     said = []
     for event in later:

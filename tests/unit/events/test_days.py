@@ -21,7 +21,7 @@ from bot.events.typed_times import read_clock, read_length
 TODAY = date(2026, 3, 1)
 """A Sunday."""
 
-# The coming day, the last day, and words that mean these two.
+# The coming day, the last day, and words for both.
 DAYS = """
 2026-03-01 2026-03-01: today, Sunday, this sun, 1st march
 2026-03-02 2026-03-02: Tomorrow

@@ -151,7 +151,7 @@ def test_change_is_stored_and_read_back():
     assert Change.model_validate_json(change.model_dump_json(exclude_defaults=True)) == change
 
 
-# What holds of every record that is read
+# Laws of every read record
 
 
 NAMES_OF = {
@@ -209,7 +209,7 @@ def unknown(random):
 
 
 def published(facts, random, *, times=1):
-    """A race with names chosen for its facts; each fact under so many names."""
+    """A race with chosen names for its facts, each fact under several names."""
 
     def said(fact, value):
         return dict.fromkeys(random.sample(NAMES_OF[fact], times), value)

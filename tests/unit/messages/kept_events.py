@@ -1,4 +1,4 @@
-"""The messages of events as they are kept in snapshots/: each is its builder with what it is given."""
+"""The messages of events in snapshots/: each a builder with its arguments."""
 
 from datetime import UTC, datetime, timedelta
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the answers, notices, summaries and forms of kept_answers.py are made of."""
+"""The values of the answers, notices, summaries and forms of kept_answers.py."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -134,7 +134,7 @@ JERSEY = ChannelFilter(region="JER", topics=frozenset({Topic.RESULTS}))
 
 
 def row_of(number: int, chosen: ChannelFilter) -> ChannelSubscriptionRow:
-    """In a channel with two pages of subscriptions, of which the first is to all regions."""
+    """In a channel with two pages of subscriptions, the first to all regions."""
     return ChannelSubscriptionRow(
         id=number, channel_id="C1", region=chosen.region, filter="{}", created_by="U1", created_at=NOON, updated_at=NOON
     )
@@ -185,7 +185,7 @@ SAID = Said(
 
 
 def all_well(*filters: ChannelFilter, recent: Recent = RECENT) -> Said:
-    """Of a channel that has the bot, and nothing to warn of."""
+    """Of a channel with the bot, and without warnings."""
     return replace(
         SAID,
         filters=filters,

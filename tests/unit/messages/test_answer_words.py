@@ -1,6 +1,6 @@
-"""What people are shown of their subscriptions, each with its words in words.txt; within Slack's limits.
+"""Answers on subscriptions, with the words in words.txt; within Slack's limits.
 
-After a change that is meant, write the words anew and read the diff:
+After a wanted change, write the words anew and read the diff:
 UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/messages/test_answer_words.py
 """
 
@@ -178,7 +178,7 @@ def test_longest_answers_hold_every_limit():
     within_limits(unsubscribed(Unsubscribed(3, 0, [LONGEST] * 12)))
 
 
-# The list, and who changed what
+# The list, and the audit
 
 
 def row(number=1, chosen=GB, **changes):

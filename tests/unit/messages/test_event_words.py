@@ -1,6 +1,6 @@
-"""What messages of events say, each with its words in words.txt.
+"""Messages of events, with the words in words.txt.
 
-After a change that is meant, write the words anew and read the diff:
+After a wanted change, write the words anew and read the diff:
 UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/messages/test_event_words.py
 """
 
@@ -50,7 +50,7 @@ def context(**changes):
 
 
 def words(message):
-    """But for small print and buttons, which are the same under every message."""
+    """The words of a message without small print and buttons: both are the same in every message."""
     return as_read(message, {"context", "actions"})
 
 
@@ -226,7 +226,7 @@ def test_link_that_is_no_https_address_is_left_out(link):
     assert "earlier message" not in render(result("1"), context(previous_link=link)).text
 
 
-# Abandonments, cards, and what can't be read
+# Abandonments, cards, and unreadable deliveries
 
 AT_ASCOT = Race(region="GB", course=Course(name="Ascot"), race_date="2026-11-21")
 MARKED = (

@@ -112,7 +112,7 @@ MARK_OF = {"ABANDONED": ABANDONED, "CONFLICT": CONFLICTING, "VOID": VOIDED}
 
 
 def texts(block):
-    """What people read. The value of a button is for the bot alone."""
+    """The words for people. The value of a button is for the bot alone."""
     if isinstance(block, dict):
         return [one for key, inner in block.items() if key not in {"value", "type"} for one in texts(inner)]
     if isinstance(block, list | tuple):
@@ -145,7 +145,7 @@ def test_only_the_marks_of_our_own_words_are_taken_off():
     assert without_marks(said) == f"15:00  ABANDONED, {ABANDONED} frost · 1 CONFLICT"
 
 
-# What a channel reads, as far as words count: no id, no technical name, no double negative, no long sentence
+# The words in a channel: no id, no technical name, no double negative, no long sentence
 
 ABOUT_THE_BOT = re.compile(
     "^(audit|coverage|courses|drill|error|form|help|home|notice|status|trace|usage|answer|subscri|paused|resumed|welcome|watching)"

@@ -1,6 +1,6 @@
 """Messages and forms compared, to the letter, with the files in snapshots/, which `.ci/check-blocks` gives to `tsc`.
 
-After a change that is meant, write them anew and read the diff:
+After a wanted change, write the files anew and read the diff:
 UPDATE_SNAPSHOTS=1 pytest tests/unit/messages/test_message_snapshots.py
 """
 
@@ -27,7 +27,7 @@ FILES = Path(__file__).parent / "snapshots"
 MESSAGES = EVENTS | ANSWERS
 
 PARTS = {"alert", "day_answer", "framed", "message", "paged", "told", "with_native", "listing", "render", "superseded"}
-"""What builders are made with: no message by themselves."""
+"""Helpers of builders: no message by themselves."""
 
 
 def as_kept(message):
@@ -67,7 +67,7 @@ def test_snapshots_are_all_still_compared():
 
 
 def builders(package, gives):
-    """The public functions of the package, at any depth, that return such a value."""
+    """The public functions of the package, at any depth, with a given return type."""
     modules = [import_module(found.name) for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     for module in modules:
         for name, function in inspect.getmembers(module, inspect.isfunction):

@@ -1,6 +1,6 @@
-"""What people read of a trace and of a failure, each with its words in words.txt.
+"""Answers on traces and failures, with the words in words.txt.
 
-After a change that is meant, write the words anew and read the diff:
+After a wanted change, write the words anew and read the diff:
 UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/messages/test_trace_words.py
 """
 

@@ -1,4 +1,4 @@
-"""The summary of what waited, with its words in words.txt; and that no abandonment is cut."""
+"""The summary of waiting messages, with the words in words.txt; no abandonment is cut."""
 
 import re
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What happened to a watched runner, case by case in words.txt: the name first, then what happened, then the race."""
+"""Lines of a watched runner, case by case in words.txt: the name, then the news, then the race."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ GHOST = WatchedRunner(horse="Misty Ghost")
 
 
 def field(position, *others, **fields):
-    """A race in which Misty Ghost has this position."""
+    """A race with Misty Ghost in `position`."""
     names = ("Bold Warrior", "Quiet Cavalier", "Plum Heron")
     others_there = [Runner(horse=horse, position=at) for horse, at in zip(names, others, strict=False)]
     return {"runners": (Runner(horse="Misty Ghost (GB)", position=position, **fields), *others_there)}

@@ -1,4 +1,4 @@
-"""A stand-in for the client of the data service: its own lists, the real walk, and a record of what was asked."""
+"""A stand-in for the client of the data service: its own lists, the real walk, and a record of the requests."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ TODAY = START.date()
 
 
 class FakeTime:
-    """A clock that is set by hand."""
+    """A clock set by hand."""
 
     def __init__(self):
         self.now = START
@@ -35,7 +35,7 @@ class FakeTime:
 
 
 class FakeBreakers:
-    """Notes what was reset."""
+    """Notes the resets."""
 
     def __init__(self):
         self.reset_codes = []
@@ -46,7 +46,7 @@ class FakeBreakers:
 
 @dataclass
 class FakeClient:
-    """Lists races in order of date and id, some a page, and answers or raises what it was told."""
+    """Lists races in order of date and id, by pages, and answers or raises by script."""
 
     races: list[Any] = field(default_factory=list)
     newest_first: bool = False
@@ -73,7 +73,7 @@ class FakeClient:
         return self.trouble
 
     def hold(self, after=0):
-        """Let further pages than so many come only after `go_on`."""
+        """Let pages beyond `after` come only after `go_on`."""
         self.held_after = after
 
     async def races_page(self, region=None, limit=200, cursor=None):
@@ -145,7 +145,7 @@ def _place(race):
 
 
 def make_race(race_id, day, region="GB", course="Ascot", **fields):
-    """A race record as the service might show it."""
+    """A race record in a possible shape of the service."""
     return {"race_id": race_id, "date": day, "region": region, "course": course, **fields}
 
 

@@ -170,7 +170,7 @@ async def test_many_races_go_into_the_book_at_once(database):
 
 
 async def plan_of(database, read):
-    """How SQLite finds what `read` asks for: a line for each table that it goes to."""
+    """SQLite's plan for `read`: a line for each table."""
     asked = []
 
     def note(_connection, _cursor, statement, parameters, *_):
