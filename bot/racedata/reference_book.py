@@ -103,7 +103,7 @@ class ReferenceBook:
         """For upkeep: read each stale list anew. Raises no ServiceError: a kept list stays."""
         client = self._client.for_upkeep().in_one_try()
         for one in self._lists:
-            await self._read(one, client, pause=REFRESH_PAUSE * min(one.failed, UPKEEP_PAUSES_MAX))
+            await self._read(one, client, pauses_max=UPKEEP_PAUSES_MAX)
 
     async def known_countries(self) -> tuple[KnownCountry, ...]:
         """Makes no request."""
@@ -186,14 +186,16 @@ class ReferenceBook:
         return (await self._database.read(kept)).region_of_course(course)
 
     async def _read(
-        self, one: _List[T], client: RacingClient, timeout_s: float | None = None, *, pause: timedelta = REFRESH_PAUSE
+        self, one: _List[T], client: RacingClient, timeout_s: float | None = None, *, pauses_max: int = 1
     ) -> tuple[T, ...] | None:
         kept = await self._database.read(one.stored.kept)
+        pause = REFRESH_PAUSE * min(max(one.failed, 1), pauses_max)
         is_due = one.tried_at is None or self._clock() - one.tried_at >= pause
         if is_due and not self._is_fresh(kept):
             try:
                 async with asyncio.timeout(timeout_s):
-                    await self._readings.finished(self._read_anew(one, client, one.tried_at), f"read {one.name}")
+                    reading = self._read_anew(one, client, one.tried_at, pauses_max)
+                    await self._readings.finished(reading, f"read {one.name}")
             except TimeoutError:
                 log.info("list_not_in_time", name=one.name, timeout_s=timeout_s)
             except StorageError as error:
@@ -201,7 +203,7 @@ class ReferenceBook:
             kept = await self._database.read(one.stored.kept)
         return kept[0] if kept else None
 
-    async def _read_anew(self, one: _List[T], client: RacingClient, tried_at: datetime | None) -> None:
+    async def _read_anew(self, one: _List[T], client: RacingClient, tried_at: datetime | None, pauses_max: int) -> None:
         async with one.turn:
             kept = await self._database.read(one.stored.kept)
             # A refresh serves all who waited for its end.
@@ -213,7 +215,7 @@ class ReferenceBook:
                     found = await self._ask(one, client)
                 # A kept list survives a failed request. Without a kept list the courses name the regions.
                 if one.name == self._regions.name and not found and (kept is None or _is_left_to_courses(one.failure)):
-                    found = await self._regions_of_courses(client)
+                    found = await self._regions_of_courses(client, pauses_max)
                 now = self._clock()
                 if found:
                     await self._database.write(lambda session: one.stored.put(session, found, now))
@@ -246,8 +248,8 @@ class ReferenceBook:
             await self._database.write(lambda session: CLASSES.put(session, classes, now))
         return regions
 
-    async def _regions_of_courses(self, client: RacingClient) -> list[str]:
-        await self._read(self._courses, client)
+    async def _regions_of_courses(self, client: RacingClient, pauses_max: int) -> list[str]:
+        await self._read(self._courses, client, pauses_max=pauses_max)
         kept = await self._database.read(COURSES.kept)
         return sorted({one.region for one in kept[0] if one.region}) if kept and self._is_fresh(kept) else []
 
