@@ -4,7 +4,7 @@ Refusals of key, plan, window and quota are not transient (Interface, Authentica
 retried.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.racedata.client.headers import WINDOW_S
 from bot.racedata.client.service_errors import RateLimited, ServerFault, ServiceFailure, ServiceUnreachable
@@ -23,6 +23,9 @@ class Patience:
     fault_tries: int = 4
     rate_tries: int = 10
     background: bool = True
+
+    def for_later_pages(self) -> "Patience":
+        return replace(self, fault_tries=Patience.fault_tries, rate_tries=Patience.rate_tries)
 
 
 FOR_COMMANDS = Patience(deadline_s=75, background=False)

@@ -60,7 +60,7 @@ class RacingClient:
         return replace(self.in_background(), _purpose=Purpose.UPKEEP)
 
     def in_one_try(self) -> "RacingClient":
-        """For work that is repeated anyway: no retries."""
+        """For work that is repeated anyway: no retries for a first page."""
         return replace(self, _patience=ONE_TRY)
 
     def held_up(self) -> ServiceFailure:
@@ -105,7 +105,8 @@ class RacingClient:
         body: dict[str, JsonValue] = {"url": url, "events": [*events]}
         if region is not None:
             body["region"] = region
-        return await self._ask(Request("POST", "webhooks/subscribe", body=body, bare=True), SubscriptionPage)
+        request = Request("POST", "webhooks/subscribe", body=body, bare=True)
+        return await self._ask(request, SubscriptionPage, self._patience)
 
     def walk_deliveries(self, status: str | None = None) -> AsyncGenerator[Step[DeliveryRecord]]:
         """Only `status="failed"` is specified. Records are kept for 30 days."""
@@ -145,13 +146,16 @@ class RacingClient:
         seen: set[str | None] | None = None,
     ) -> AsyncGenerator[Step[T]]:
         async def fetch(cursor: str | None) -> ServicePage[list[T]]:
-            return await self._ask(Request("GET", path, params + _given(cursor=cursor), template=template), page)
+            # After a broken walk the caller asks for the pages before again, and each page costs quota.
+            patience = self._patience if cursor is None else self._patience.for_later_pages()
+            request = Request("GET", path, params + _given(cursor=cursor), template=template)
+            return await self._ask(request, page, patience)
 
         return walk(path, fetch, cursor, seen)
 
-    async def _ask(self, request: Request, page: type[ServicePage[T]]) -> ServicePage[T]:
+    async def _ask(self, request: Request, page: type[ServicePage[T]], patience: Patience) -> ServicePage[T]:
         await self._calls.check_spending(request.path, self._purpose)
-        return await self._calls.ask(request, page, self._patience)
+        return await self._calls.ask(request, page, patience)
 
 
 def fill_path(template: str, **values: str) -> tuple[str, Params]:

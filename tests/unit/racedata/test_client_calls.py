@@ -197,6 +197,16 @@ async def test_single_try_repeats_nothing(service, racing, sleep_clock, code, st
     assert (len(service.seen), sleep_clock.slept) == (1, [])
 
 
+@pytest.mark.parametrize(("code", "status"), [("rate_limited", 429), ("server_error", 500)])
+async def test_single_try_that_has_brought_a_page_asks_for_no_page_again(service, racing, code, status):
+    service.data([{"country_code": "GB"}], has_more=True, next_cursor="2")
+    service.refuse(status, code)
+    service.data([{"country_code": "IRE"}])
+    page = await racing.in_one_try().countries()
+    assert [one.country_code for one in page.data] == ["GB", "IRE"]
+    assert [one.query.get("cursor") for one in service.seen] == [None, "2", "2"]
+
+
 class ThenSilent(Scripted):
     """Gives the answer once."""
 
