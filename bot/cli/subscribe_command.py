@@ -82,8 +82,8 @@ class Subscribing:
         except StorageError as error:
             # The service shows the secret once: without storage the operator must see it.
             raise SubscribingFailed(
-                f"The subscription was made, but could not be stored ({error}). Put its signing secret into "
-                f"RACING_WEBHOOK_SECRETS yourself; this is all there is of it:\n{shown}"
+                f"The subscription was made, but could not be stored ({error}). Put the signing secret into "
+                f"RACING_WEBHOOK_SECRETS yourself. The service shows the secret once:\n{shown}"
             ) from error
         if not is_recognised:
             return (

@@ -23,7 +23,7 @@ from bot.slack.messages.answers.pause_and_mute import UNMUTE, meeting_words, mut
 
 MUTED = "results and racecards muted"
 
-NOT_MUTED = "That meeting is not muted here, or no longer. /racing list shows what is."
+NOT_MUTED = "The meeting is not muted here, or no longer. /racing list shows the muted meetings."
 
 _read = day_plan("mute", day_grammar(), set(Topic))
 

@@ -143,7 +143,7 @@ def _refused(wanted: LineRequest, command: str, shows: Collection[Topic]) -> Ref
             (name, one) for name in (REGIONS_FIELD, COURSES_FIELD) for one in (*wanted.of(name), *wanted.out(name))
         ]
         plain = replace(wanted.but(regions=(), courses=(), topics=(), flags=(), all=()), left_out={})
-        told = f"I can leave nothing out here. /{command} shows a region, a course, or all there is."
+        told = f"I can leave nothing out here. /{command} shows a region, a course, or everything."
         return Refusal(told, {one: plain.but(**{name: (one,)}) for name, one in places})
     for name, noun in _ONE_OF_EACH.items():
         if len(several := wanted.of(name)) > 1:

@@ -272,9 +272,7 @@ def _refused(wanted: LineRequest) -> Refusal | None:
         known = wanted.but(unknown=())
         offers = {f"{nameless.typed_as}{one}": known.but(**{nameless.field: (one,)}) for one in nameless.guesses("")}
         return replace(value_wanted(nameless), offers=offers)
-    return (
-        None if wanted.all_topics else Refusal("Nothing would be left of that. Name what this channel is to receive.")
-    )
+    return None if wanted.all_topics else Refusal("Nothing would be left. Name what this channel is to receive.")
 
 
 async def _others(check: FilterChoice, wanted: LineRequest) -> CommandError:

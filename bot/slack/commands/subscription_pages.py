@@ -67,7 +67,7 @@ def _row(session: Session, invocation: Invocation) -> ChannelSubscriptionRow:
     for row in subscriptions.of_channel(session, invocation.channel_id):
         if row.region == invocation.text:
             return row
-    raise CommandError("That subscription is not there any more. /racing list shows what is.")
+    raise CommandError("The subscription is not there any more. /racing list shows the subscriptions.")
 
 
 def _page(session: Session, desk: Desk, channel_id: str, number: int) -> ListPage:

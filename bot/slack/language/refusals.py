@@ -53,7 +53,7 @@ def no_day(typed: str, today: date) -> str:
 
 
 def unclear(readings: Sequence[Offered]) -> Refusal:
-    told = "That has several meanings, so nothing was changed. Press the one you mean."
+    told = "Your line has several meanings, so nothing was changed. Press the meaning you want."
     return Refusal(told, {one.label: one for one in readings}, is_of_meaning=True)
 
 
