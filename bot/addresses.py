@@ -112,7 +112,7 @@ def proxy_of(url: str) -> str | None:
 
 
 def proxy_problems(urls: Iterable[str]) -> list[str]:
-    """Problems with the proxies by which the addresses are reached. A proxy without use has no problem."""
+    """Problems with the proxies by which the addresses are reached. An unused proxy is no problem."""
     proxies = getproxies_environment()
     schemes = {urlsplit(url).scheme for url in urls if (proxy := proxy_of(url)) and not _is_http(proxy)}
     names = sorted({(scheme if proxies.get(scheme) else "all").upper() for scheme in schemes})

@@ -105,7 +105,7 @@ class Heartbeat:
     async def _find_problem_safely(self) -> str | None:
         try:
             return await self._find_problem()
-        except Exception as error:  # noqa: BLE001  a state that can't be told is no good state
+        except Exception as error:  # noqa: BLE001  an unknown state counts as bad
             log.warning("heartbeat_state_unknown", reason=type(error).__name__)
             return f"the bot can't tell its own state ({type(error).__name__})"
 

@@ -9,7 +9,7 @@ from bot.receiver.front import HttpMessage, Receive, Send, answer, arriving
 from bot.receiver.log import log
 
 BOT_CONNECT_S = 2.0
-"""The bot's server takes a connection in no time, unless the bot hangs."""
+"""The bot's server takes a connection at once, unless the bot hangs."""
 
 ANSWER_S = 10.0
 """For the whole answer, the sender's body included."""

@@ -135,7 +135,7 @@ class ChannelListener:
         self.wake.set()
 
     def _is_used(self, session: Session, channel_id: str) -> bool:
-        """A channel that nothing is told in has nothing to hold."""
+        """Whether messages can be due in the channel: otherwise nothing has to be held."""
         return is_used(session, channel_id) or channel_id == self.notices.admin_channel
 
     def _ourselves(self, body: dict[str, Any]) -> set[str]:

@@ -157,7 +157,7 @@ def race(random):
 
 
 def names_of_race(one):
-    """Races without a name are not therefore the same race."""
+    """Two races without a name may be different races."""
     yield "race", id(one)
     yield from ((name, getattr(one, name)) for name in ("race_id", "number", "title") if getattr(one, name))
     yield from [("off", one.off.text)] if one.off.text else ()

@@ -152,7 +152,7 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     foot = section(joined([None if are_all_lost else RESULTS_ARE[live.results_in], more], " "))
     told = _lines([RaceView(race, outcome, now) for race, outcome in races])
     if not all_fit([first, *(line for line, _ in told)], foot):
-        # By off time, but no race with a mark is cut for a race without a mark.
+        # By off time. Races without a mark are cut before races with a mark.
         told.sort(key=lambda one: one[1] not in MARKED)
     return message(text, [lines([first, *(line for line, _ in told)]), foot])
 
