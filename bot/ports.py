@@ -1,4 +1,4 @@
-"""What a service takes from outside: time, chance, threads, connections. Real unless a test passes others."""
+"""Everything that a service takes from outside: time, chance, threads, connections. Tests may pass other ports."""
 
 import asyncio
 import random

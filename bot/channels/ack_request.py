@@ -1,4 +1,4 @@
-"""Which abandonments a channel wants acknowledged, and who is told otherwise."""
+"""The abandonments that a channel wants acknowledged, and the people and channels told otherwise."""
 
 from collections.abc import Iterable
 
@@ -21,7 +21,7 @@ def asks(chosen: ChannelFilter) -> bool:
 
 
 def request_of(filters: Iterable[ChannelFilter], event: RacingEvent) -> AckRequest | None:
-    """Of all filters that take the abandonment: the fewest minutes, and everybody named."""
+    """The fewest minutes, and everybody named, of all filters that take the abandonment."""
     taking = [chosen for chosen in filters if chosen.matches(event)]
     minutes = [found for chosen in taking if (found := minutes_of(chosen)) is not None]
     if not (event.reports_loss and minutes):

@@ -52,7 +52,7 @@ def until(session: Session, channel_id: str, now: datetime) -> datetime | None:
 
 
 def is_paused(channel_id: Mapped[str], now: datetime) -> ColumnElement[bool]:
-    """Of the row with this channel's id."""
+    """For statements: whether the channel of a row, by the column `channel_id`, is paused."""
     return or_(
         *(
             select(table).where(col(table.channel_id) == channel_id, col(table.paused_until) > now).exists()

@@ -250,7 +250,7 @@ def last_posts(session: Session, channel_id: str, filters: Sequence[ChannelFilte
 
 
 def last_post_at(session: Session, channel_id: str) -> datetime | None:
-    """Of an event or a summary, without edits."""
+    """When an event or a summary was last posted, without edits."""
     newest = _sent(select(col(OutboxMessage.sent_at)), channel_id)
     moment: datetime | None = session.execute(newest.limit(1)).scalar_one_or_none()
     return moment

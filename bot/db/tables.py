@@ -187,7 +187,7 @@ class WatchRow(SQLModel, table=True):
     channel_id: str
     """A person's: the direct message with the bot, or the person's id where the direct message is not known."""
     person_id: str | None = None
-    """Of a watch for oneself."""
+    """For a watch for oneself."""
     kind: str
     name: str = Field(sa_column=_text())
     """As typed."""
@@ -374,7 +374,7 @@ class OutboxMessage(SQLModel, table=True):
     wanted_rev: int = Field(default=0, sa_column=_count())
     """Counts what the message is to show since it was made. An edit is due while `sent_rev` is smaller."""
     sent_rev: int = Field(default=0, sa_column=_count())
-    """What Slack shows."""
+    """The revision that Slack shows."""
     wanted_at: datetime | None = None
     """Since when the first due edit waits. Old values stay."""
     after_id: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
@@ -388,7 +388,7 @@ class OutboxMessage(SQLModel, table=True):
     gone_since: datetime | None = None
     """Slack said that a message without an event is gone, or is edited no more: the start of the refused call."""
     follows_id: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
-    """Of an escalation: the message that asks."""
+    """For an escalation: the message that asks."""
 
 
 class SaidRow(SQLModel, table=True):
@@ -417,7 +417,7 @@ class AckState(StrEnum):
 
 
 class Acknowledgement(SQLModel, table=True):
-    """Of an abandonment's message with a button."""
+    """The acknowledgement of an abandonment's message with a button."""
 
     __tablename__ = "acknowledgement"
     __table_args__ = (
@@ -490,7 +490,7 @@ class MethodPace(SQLModel, table=True):
 
 
 class Notice(SQLModel, table=True):
-    """What was told; the key prevents a repeat. See bot.outbox.told_once."""
+    """Told notices: the key prevents a repeat. See bot.outbox.told_once."""
 
     __tablename__ = "notice"
 

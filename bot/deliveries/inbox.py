@@ -379,7 +379,7 @@ def depths(session: Session) -> dict[str, Depth]:
 
 
 def received_before(session: Session, before: datetime, *, after_id: int, limit: int) -> list[int]:
-    """Of the next `limit` by number."""
+    """Numbers of deliveries received before a moment, among the next `limit` by number."""
     statement = (
         select(col(InboxDelivery.id), col(InboxDelivery.received_at))
         .where(col(InboxDelivery.id) > after_id)

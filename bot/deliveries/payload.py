@@ -57,7 +57,7 @@ from bot.events.reading.record_objects import About, Part, entries_of, kind_of, 
 from bot.events.spellings import by_card_status
 
 MOST_EVENTS = 30
-"""Of one delivery. More events are told as one event in its plain form."""
+"""Events of a delivery. More are told as a single event in its plain form."""
 
 TOO_MANY = f"it has more than {MOST_EVENTS} events"
 

@@ -1,4 +1,4 @@
-"""What a channel is told: pure decisions over news, a channel's choices, and what the channel was told before.
+"""Pure decisions on the messages of a channel, by the news, the channel's choices and the earlier messages.
 
 No module here reads or writes. `bot.fanout` loads and stores.
 """

@@ -33,7 +33,7 @@ class SilentRepeat(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What the bot knew before. `reports`: of the event, the oldest first. `silent`: the event after a repeat.
+    """The bot's earlier knowledge. `reports`: of the event, the oldest first. `silent`: the event after a repeat.
 
     `other`: the newest version of the event that contradicts this kind. `lost_by`: the kind of an event of a
     meeting or a card that names the race as lost.

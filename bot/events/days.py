@@ -133,7 +133,7 @@ def _written_out(folded: str) -> tuple[int, int, int | None] | None:
 
 
 def _in_figures(found: "re.Match[str]", today: date, *, looks_back: bool) -> date:
-    """Of "22/11/2026", "22.11.26" or "22/11". Raises DayUnclearError for no day or for two days."""
+    """The day of "22/11/2026", "22.11.26" or "22/11". Raises DayUnclearError for no day or for two days."""
     first, between, second, year = int(found[1]), found[2], int(found[3] or found[5]), found[4]
     whole = (_CENTURY + int(year) if len(year) == len("26") else int(year)) if year else None
     if between == "-" and year and len(year) == len("26"):

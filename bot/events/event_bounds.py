@@ -9,7 +9,7 @@ EVENT_RACES_MAX = 60
 """Four times a meeting."""
 
 EVENT_RUNNERS_MAX = 2_500
-"""Of all races together."""
+"""Runners of all races together."""
 
 EVENT_JSON_MAX = 131_072
 """As stored, in bytes: four times a whole card with its runners."""

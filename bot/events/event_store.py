@@ -92,7 +92,7 @@ def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, 
 
 
 def kinds_of_meetings(session: Session, meeting_ids: Iterable[str]) -> set[tuple[str, EventKind]]:
-    """Of events of a whole meeting, under any key."""
+    """The meeting ids and kinds of whole meetings' events, under any key."""
     ids, row = sorted(meeting_ids), EventVersion
     if not ids:
         return set()

@@ -293,7 +293,7 @@ def _together(runners: Sequence[Runner | None]) -> str:
 
 
 def race_label(race: Race) -> str:
-    """Such as "11:30 Novices' Hurdle", else the number or the id."""
+    """For example "11:30 Novices' Hurdle"; else the number or the id."""
     said = " ".join(part for part in (_shown(race.off), race.title) if part)
     name = race.number or race.race_id
     return said or (f"race {name}" if name else "a race not named")

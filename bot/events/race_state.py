@@ -1,4 +1,4 @@
-"""What a status, a stage or a result text says of a race: run, a walkover, abandoned, void or postponed.
+"""The state of a race by a status, a stage or a result text: run, a walkover, abandoned, void or postponed.
 
 One classifier for all words of the kind. The word may stand anywhere: "MEETING ABANDONED", "Race void", "abandonné".
 """

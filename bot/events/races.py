@@ -100,7 +100,7 @@ class OffTime(Value):
 
     @property
     def minute_of_day(self) -> int | None:
-        """Of "2:30", a clock of twelve hours, the minute of the afternoon. "02:30" is the night."""
+        """The minute of the day. "2:30" (a clock of twelve hours) is in the afternoon, "02:30" in the night."""
         clock = _clock(self.text)
         return clock.minute if clock else None
 
@@ -133,7 +133,7 @@ class OffTime(Value):
         return not self._minutes_by_text(other) and self.minutes_from(other) == 0
 
     def with_(self, earlier: "OffTime") -> "OffTime":
-        """Of two readings of one time: the later, completed. A clock of 24 hours says more than one of twelve."""
+        """The later of two readings of a time, completed. A clock of 24 hours says more than a clock of twelve."""
         clock, before = _clock(self.text), _clock(earlier.text)
         says_less = clock is not None and before is not None and clock.is_of_half_day > before.is_of_half_day
         text = earlier.text if says_less or not self.text else self.text
@@ -243,7 +243,7 @@ class Race(Value):
 
     @property
     def says_run(self) -> bool:
-        """Of a race that an abandoned meeting names: true if the meeting's delivery says that the race was run."""
+        """For a race named by an abandoned meeting: True if the meeting's delivery says that the race was run."""
         return self.abandoned is False or self.as_delivered().is_settled
 
     @property
@@ -303,13 +303,13 @@ def is_shared(position: str | None) -> bool:
 
 @lru_cache(maxsize=1024)
 def is_non_runner(words: str | None) -> bool:
-    """Of a position or a runner's status: "NR", "Late scratched", "Reserve"."""
+    """True for a position or a runner's status such as "NR", "Late scratched" or "Reserve"."""
     return _OUT.search(letters(words)) is not None
 
 
 @lru_cache(maxsize=1024)
 def did_not_finish(position: str | None) -> bool:
-    """Of "PU", "fell" and "unseated rider"."""
+    """True for "PU", "fell" and "unseated rider"."""
     return _UNFINISHED.search(letters(position)) is not None
 
 

@@ -58,7 +58,7 @@ def by_card_status(status: str | None) -> Hashable:
 
 
 def by_not_run(flag: str | None) -> Hashable:
-    """Of a race of an abandoned meeting: only "no" says something."""
+    """For a race of an abandoned meeting: only "no" says something."""
     return flag == NO
 
 

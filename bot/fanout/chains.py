@@ -1,4 +1,4 @@
-"""What channels were told, as stored and as a transaction has decided since."""
+"""The chains of channels, as stored and as a transaction has decided since."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -97,7 +97,7 @@ class Chains:
         return sorted((one for one in found if one.channel_id in channels), key=lambda one: one.telling.id)
 
     def waiting(self, event_keys: Iterable[str], race_id: str | None) -> list[Telling]:
-        """Of these events, and of all events of the race."""
+        """Waiting tellings of the events, and of all events of the race."""
         keys = self._keys(event_keys, [race_id] if race_id else ())
         told = [one.telling for key in keys for one in self._by_key.get(key, {}).values()]
         return [one for one in told if one.waits]

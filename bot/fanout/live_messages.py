@@ -30,7 +30,7 @@ class _Touched:
 
 
 class LiveMessages:
-    """Of a transaction. `filters`: all filters of the channels with live messages. False without such a channel."""
+    """A transaction's live messages. `filters`: of the channels with live messages. False without such a channel."""
 
     def __init__(self, session: Session, filters: Mapping[str, Sequence[ChannelFilter]], now: datetime) -> None:
         self._session = session

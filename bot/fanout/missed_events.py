@@ -20,7 +20,7 @@ from bot.racedata.event_completion import KnownElsewhere, lacks
 
 
 class Missed(NamedTuple):
-    """Of a channel, by event key: the first missed version, the newest version, and the event, filled in anew."""
+    """A channel's missed events, by key: the first missed version, the newest version, and the event filled in anew."""
 
     channel_id: str
     first: Mapping[str, EventVersion]

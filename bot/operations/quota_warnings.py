@@ -210,7 +210,7 @@ def _ask_for_limit(reading: QuotaReading) -> str:
 
 
 def _notice_key(month: str, what: str | int) -> str:
-    """Such as "quota:2026-11:80"."""
+    """For example "quota:2026-11:80"."""
     return f"quota:{month}:{what}"
 
 

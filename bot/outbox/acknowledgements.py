@@ -353,6 +353,6 @@ def is_any(states: Collection[AckState]) -> ColumnElement[bool]:
 
 
 def move(session: Session, message_id: int, origins: Collection[AckState], **written: Any) -> bool:
-    """Of two writers at the same time one finds the row in another state."""
+    """True if the row was in a state of `origins`. The second of two writers at the same time gets False."""
     moved = update(Acknowledgement).where(col(Acknowledgement.message_id) == message_id, is_any(origins))
     return affected(session, moved.values(**written).execution_options(synchronize_session=False)) > 0

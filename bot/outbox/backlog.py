@@ -51,7 +51,7 @@ class Waiting(NamedTuple):
 
 @dataclass(frozen=True)
 class Lost:
-    """What a held queue gave up. `has_abandonment`: among the `count` messages."""
+    """The messages given up by a held queue. `has_abandonment`: among the `count` messages."""
 
     held: Held
     count: int

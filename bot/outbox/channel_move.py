@@ -111,7 +111,7 @@ def _move_messages(session: Session, old_id: str, new_id: str) -> None:
 
 
 def _fold_repeats(session: Session, old_id: str, new_id: str) -> None:
-    """Of two messages of a version a waiting message is folded into the other, unless it alone asks."""
+    """Where a version has two messages, fold a waiting message into the other, unless the former alone asks."""
     one, other = aliased(OutboxMessage), aliased(OutboxMessage)
     without_message = (MessageState.DEAD_LETTER, MessageState.MUTED, MessageState.FOLDED)
     stand = [col(each.kind) == MessageKind.EVENT for each in (one, other)]
@@ -139,7 +139,7 @@ def _fold_repeats(session: Session, old_id: str, new_id: str) -> None:
 
 
 def _show_instead(session: Session, folded: OutboxMessage, bearer: OutboxMessage) -> None:
-    """What the folded message was to show beside its event."""
+    """Moves the events that the folded message was to show beside its own."""
     number, bump = bearer.id or 0, Bump(folded.wanted_at or folded.received_at)
     bumps = Bumps(session)
     if folded.wanted_rev:
@@ -153,7 +153,7 @@ def _show_instead(session: Session, folded: OutboxMessage, bearer: OutboxMessage
 
 
 def _drop_repeated_escalations(session: Session, old_id: str, new_id: str) -> None:
-    """Of two escalations of an abandonment a waiting escalation is dropped."""
+    """Where an abandonment has two escalations, drop a waiting escalation."""
     one, other = aliased(OutboxMessage), aliased(OutboxMessage)
     pairs = session.execute(
         select(one, other)

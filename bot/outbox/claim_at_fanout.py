@@ -26,7 +26,7 @@ _FAR = bindparam("far", type_=_QUEUE.c.next_free_at.type)
 
 
 def _leasing(call: Call) -> ReturningUpdate[str]:
-    """Of these channels, with a free queue and nothing else to send."""
+    """Leases the channels with a free queue and nothing else to send."""
     to_send = or_(and_(IS_UNSENT, IS_DUE), IS_TO_EDIT) if call is Call.EDIT else and_(IS_UNSENT, IS_DUE)
     free = (
         select(col(ChannelQueue.channel_id))

@@ -30,7 +30,7 @@ CREDENTIALS_HOLD = timedelta(seconds=60)
 OVERRAN_WAIT = timedelta(seconds=1)
 
 IN_DOUBT_WAIT = timedelta(seconds=5)
-"""Of a queue after an unanswered call. The first look comes later still."""
+"""A queue's wait after an unanswered call. The first look comes later still."""
 
 
 class Recording(NamedTuple):
@@ -130,7 +130,7 @@ class Overran(ClaimOutcome):
 
 @dataclass(frozen=True)
 class NotEdited(ClaimOutcome):
-    """What the edit says becomes a message of its own, unless another message of the channel says the same.
+    """The edit's news becomes a new message, unless another message of the channel says the same.
 
     `is_gone`: a message without an event is edited no more.
     """

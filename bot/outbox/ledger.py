@@ -59,7 +59,7 @@ class LedgerAcknowledgement:
 
 @dataclass(frozen=True)
 class LedgerLine:
-    """What became of an event in one channel.
+    """The fate of an event in a channel.
 
     `muted_by`: who muted the meeting. `by_edit`: an earlier message was edited. `within`: another message says the
     event, and has the outcome. `is_held`: the channel is paused or closed. `person_id`: of direct messages, if known.
@@ -236,7 +236,7 @@ def _acknowledgements(
 
 
 class _Lines:
-    """Of a trace with these messages."""
+    """The lines of a trace, by its messages."""
 
     def __init__(self, session: Session, posts: Sequence[OutboxMessage], now: datetime) -> None:
         self._now = now
@@ -245,7 +245,7 @@ class _Lines:
         self._targets = _targets(session, posts)
 
     def of(self, post: OutboxMessage, queue: ChannelQueue | None, said: SaidRow | None = None) -> LedgerLine:
-        """Of the message's event, or of an event shown beside. A folded message has its target's outcome."""
+        """The line of the message's event, or of an event shown beside. A folded message has the target's outcome."""
         bearer = post
         while bearer.state == MessageState.FOLDED and bearer.folded_into in self._targets:
             bearer = self._targets[bearer.folded_into]

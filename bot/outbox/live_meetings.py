@@ -78,7 +78,7 @@ def key_of(meeting: Meeting) -> str | None:
 
 
 def is_of_day_before(moment: datetime) -> ColumnElement[bool]:
-    """Of a live message: the meeting's day."""
+    """True for a live message whose meeting's day is before the moment's."""
     before = select(col(LiveMeetingRow.message_id)).where(col(LiveMeetingRow.race_date) < str(moment.date()))
     return col(OutboxMessage.id).in_(before)
 

@@ -1,4 +1,4 @@
-"""What all replicas together tell once: each notice by a key, until the notice is withdrawn.
+"""Notices told once by all replicas together: each by a key, until the notice is withdrawn.
 
 | Key | Withdrawn when |
 |---|---|

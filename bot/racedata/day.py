@@ -1,4 +1,4 @@
-"""What is known of a day: the race book's races and the told events. A card, a meeting and races by id are views.
+"""All known races of a day: the race book's races and the told events. A card, a meeting and races by id are views.
 
 Rows are parsed once a view asks for them: a claim reads live messages while the database's writer waits.
 """

@@ -286,7 +286,7 @@ class _KnownRaces:
         return one
 
     def _same(self, told: Race) -> _Known | None:
-        """Of hundreds of races of one name, only some are compared."""
+        """The known race. Of hundreds of races of the same name, only some are compared."""
         named = chain.from_iterable(self._by_name.get(name, ())[:SAME_MAX] for name in _names_at_course(told))
         return next(
             (one for one in named if _may_be_at_one_place(told, one.race) and is_same_race(told, one.race)), None

@@ -106,7 +106,7 @@ class QuotaReading(Value):
 
 
 def read_month(value: object) -> str | None:
-    """Of a text such as "2026-11"."""
+    """A month such as "2026-11"; None for another value."""
     return value if isinstance(value, str) and _MONTH.fullmatch(value) else None
 
 

@@ -140,7 +140,7 @@ class RaceBook:
         return await self._database.read(partial(_card, standing=standing, course=course))
 
     async def known(self, region: str | None, day: date, course: Course | None = None) -> Card:
-        """What the book and the deliveries have of a day. Makes no request."""
+        """A day's races by the book and the deliveries. Makes no request."""
         outcomes = await self._database.read(lambda session: known_day(session, day, region).outcomes(course))
         return Card(day, region, course, outcomes, _so_far(outcomes))
 

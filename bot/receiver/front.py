@@ -1,4 +1,4 @@
-"""What arrives at the public address: deliveries for the door, everything else for the bot. An ASGI application."""
+"""The public address: deliveries go to the door, everything else to the bot. An ASGI application."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any

@@ -42,7 +42,7 @@ BOT_READY_S = JOURNAL_READY_S = 1.0
 """`/readyz` answers within two seconds, also while the bot hangs (Dockerfile)."""
 
 PROOF_HOLDS_S = 1.0
-"""So long a look at the journal holds: the same thread appends letters."""
+"""The time for which a look at the journal holds: the same thread appends letters."""
 
 OPEN_FILES = 2_048
 """For connections, the journal and the bot. Many systems begin with 1,024 files and allow more."""

@@ -10,7 +10,7 @@ from bot.slack.web_client import WEB_API_TIMEOUT_S, SlackClient
 MEMBERS_LOOKUP_S = 5.0
 
 MEMBER_PAGES_MAX = 5
-"""Of a thousand members each."""
+"""Pages of a thousand members each."""
 
 DIRECT_MESSAGE = "D"
 """The first letter of a direct message's id. People can type commands in a direct message between two of them too."""

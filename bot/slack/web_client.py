@@ -32,7 +32,7 @@ HISTORY_PAGE = 100
 """Slack may give fewer: 15 for an app sold outside the Marketplace (docs.slack.dev/changelog, 2025-05-29)."""
 
 WORDS_MAX = 300
-"""Of a refusal."""
+"""Characters of a refusal."""
 
 NO_THREAD = "thread_not_found"
 

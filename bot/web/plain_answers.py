@@ -1,4 +1,4 @@
-"""What both programs answer, free of any library."""
+"""Answers of both programs, free of any library."""
 
 WEBHOOK_PATH = "/webhooks/racing"
 

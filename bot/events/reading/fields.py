@@ -15,7 +15,7 @@ LONGEST_NAME = 64
 """Longer keys and event names are passed over: strangers' keys fill no cache."""
 
 MOST_FIELDS = 300
-"""Of an object. The others are passed over."""
+"""Fields read of an object. Further fields are passed over."""
 
 _ATTRIBUTES = ("attributes", "")
 """Of JSON:API, and "@attributes" and "$" of converters of XML."""
@@ -62,7 +62,7 @@ for _fact, _names in NAMES_OF.items():
 
 
 class Standing(IntEnum):
-    """Of a place, by the name of its field or object. The highest comes first."""
+    """The standing of a place, by the name of its field or object. The highest comes first."""
 
     OFFICIAL = 0
     PLAIN = 1
@@ -108,7 +108,7 @@ def _remembered(read: "_lru_cache_wrapper[T]", shape: tuple[str, ...]) -> T:
 
 
 def facts_of(names: Iterable[str]) -> Facts:
-    """Of different names. Unknown names make no difference."""
+    """The facts of different names. Unknown names make no difference."""
     return _remembered(_facts, tuple(name for name in names if name in _FACTS_OF))
 
 

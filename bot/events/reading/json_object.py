@@ -25,7 +25,7 @@ def read_objects(body: bytes) -> list[dict[str, Any]]:
 
 
 def read_object(body: bytes) -> dict[str, Any]:
-    """Of one object, or a list with one object. Raises NotAnObject alone."""
+    """The object, or the object of a list with one object. Raises nothing but NotAnObject."""
     objects = read_objects(body)
     if len(objects) > 1:
         raise NotAnObject("The JSON is not one object.")

@@ -240,7 +240,7 @@ def _from_iso(value: str) -> datetime | None:
 
 
 def _from_spoken(said: str) -> datetime | None:
-    """Of a date in another order, or an offset in words: "25/11/2026 13:12 GMT"."""
+    """The moment in a text with the date in another order, or an offset in words: "25/11/2026 13:12 GMT"."""
     found = _dated(said)
     after = _AFTER_DATE.match(said, found.end()) if found else None
     offset = _OFFSET.fullmatch(said, after.end()) if after else None

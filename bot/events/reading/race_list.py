@@ -31,7 +31,7 @@ _PLACE_NAME = re.compile(r"(?!.*[a-z][A-Z])[^\W\d_a-z][^\d_]{2,}")
 RACE_LISTS, CARD_LISTS, MEETING_LISTS = "lists.races", "lists.cards", "lists.meetings"
 
 MOST_RUNNERS_A_CARD = 2_500
-"""Of all races. No further race is read."""
+"""Runners of all races. No further race is read."""
 
 
 def read_races(objects: Iterable[Fields], parent: Race) -> tuple[Race, ...]:

@@ -53,7 +53,7 @@ class Sources:
     others: list[Fields]
 
     def look(self, field: Field[T]) -> T | None:
-        """Of the race's own objects by any name, else of the others."""
+        """The fact of the race's own objects by any name, else of the other objects."""
         for objects, fact in ((self.own, field.fact), (self.own, f"{field.fact}.own"), (self.others, field.fact)):
             for fields in objects:
                 if fact in fields.facts and (value := first_of((fields,), fact, field.read)) is not None:

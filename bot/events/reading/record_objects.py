@@ -144,7 +144,7 @@ def races_by_key(value: Any, deepest: int = 4) -> bool:
 
 
 def is_id(said: str) -> bool:
-    """Of a text that may be an id or a name."""
+    """Whether a text has the shape of an id, rather than of a name."""
     return ("_" in said or "-" in said) and _ID_SHAPE.fullmatch(said) is not None
 
 

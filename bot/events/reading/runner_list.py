@@ -530,19 +530,19 @@ def _is_ranking(places: Iterable[int]) -> bool:
 
 
 def _is_by_horse(value: Mapping[str, Any]) -> bool:
-    """Of {"Horse A": 1, "Horse B": 2, "Horse C": "PU"}, not of {"winner": "Horse A", "margin": 2}."""
+    """True for {"Horse A": 1, "Horse B": 2, "Horse C": "PU"}, False for {"winner": "Horse A", "margin": 2}."""
     places = ["-" if isinstance(place, dict | list) else text(place) or "0" for place in value.values()]
     is_place = (finishing_position(one) or _is_no_finish(one) or one == "0" for one in places)
     return 1 in map(finishing_position, places) and all(is_place) and not fields_of(value).facts
 
 
 def _key_of_place(key: Any) -> str:
-    """Of "1", "place_1" and "pos1", "1"."""
+    """For example "1" for each of "1", "place_1" and "pos1"."""
     return re.sub("^(?:place|pos|position|p)[ _-]?(?=[0-9])", "", str(key).strip(), flags=re.IGNORECASE)
 
 
 def _in_text(value: str) -> _Read:
-    """Of "4-7-2-1" and "4-7=2-1" the numbers, of "A, B, C" the words."""
+    """The numbers of "4-7-2-1" and "4-7=2-1", the words of "A, B, C"."""
     said = value[:LONGEST_READ].strip()
     if _ORDER_TEXT.fullmatch(said):
         # A slash between all numbers separates places, as a dash does.
@@ -614,7 +614,7 @@ def _horse_of(ref: Any) -> _Horse | None:
 
 
 class _Plan(NamedTuple):
-    """What the names of a runner's fields say, worked out once for all runners with these names."""
+    """The meaning of the names of a runner's fields, worked out once for all runners with the same names."""
 
     is_race: bool
     texts: tuple[tuple[str, str], ...]
@@ -839,7 +839,7 @@ def _read_position(value: Any) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _position_in(position: str) -> str | None:
-    """Of "1.0" and "First", "1". 0 stands for no position: the horse would come before the winner."""
+    """For example "1" for "1.0" and "First". 0 is no position: the horse would come before the winner."""
     if position.isdecimal():
         return position if position.strip("0") else None
     position = _WHOLE.sub(r"\1", position)

@@ -1,4 +1,4 @@
-"""What a job is. `bot/app.py` has the table of all jobs."""
+"""The interface of a job. `bot/app.py` has the table of all jobs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -191,7 +191,7 @@ def _http_status(value: Any) -> int | None:
 
 
 def _words(value: Any) -> str | None:
-    """Of our own answers the words alone."""
+    """The words of an answer; of our own answers without the JSON."""
     words = text(value) if isinstance(value, str) else None
     ours = _payload(value) if words else None
     words = text(ours.fields["error"]) if ours and isinstance(ours.fields.get("error"), str) else words

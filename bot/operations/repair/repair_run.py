@@ -167,7 +167,7 @@ class Repair:
         return found
 
     async def preview(self) -> Repaired:
-        """What a `run` would make good, without changes and without a look-up of races."""
+        """The deliveries that a `run` would make good, without changes and without a look-up of races."""
         found = await self._find()
         return replace(found, made=[*found.missing], events=list(dict.fromkeys(one.event.key for one in found.missing)))
 

@@ -1,4 +1,4 @@
-"""What keeps requests back: circuit breakers for refusals that a repeated request would meet again, and the pace.
+"""Keeps requests back: circuit breakers for refusals that a repeated request would meet again, and the pace.
 
 | Refusal | Not asked | Closes at a new key, at an admin's reset, and |
 |---|---|---|

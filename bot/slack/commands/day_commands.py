@@ -29,7 +29,7 @@ _RACECARD, _RESULTS, _NEXT = "racecard", "results", "next"
 
 _read_racecard = day_plan(_RACECARD, day_grammar([_NEXT]), {Topic.RACECARDS})
 _NUMBERS = dict.fromkeys(map(str, range(1, 31)), (Kind.FILLER, ""))
-"""Of "next 5 races": the answer has a fixed number."""
+"""The 5 of "next 5 races" is passed over: the answer has a fixed number."""
 
 _read_next = day_plan(_NEXT, replace(day_grammar(), own={**day_grammar().own, **_NUMBERS}), {Topic.RACECARDS})
 

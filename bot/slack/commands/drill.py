@@ -85,7 +85,7 @@ def _too_soon(latest: KeptDrill | None) -> str:
 
 
 def _without_address(session: Session) -> str:
-    """What to set as PUBLIC_URL. A live subscription with the data service names the address."""
+    """The advice on PUBLIC_URL. A live subscription with the data service names the address."""
     known = [row.url.removesuffix(_PATH) for row in webhook_subscriptions.live(session) if row.url.endswith(_PATH)]
     address = known[-1] if known else "https://bot.example.com"
     why = "my subscription with the data service delivers there" if known else "with your own address"

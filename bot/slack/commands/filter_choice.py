@@ -203,7 +203,7 @@ class Addition:
 def added_to(
     there: Sequence[ChannelFilter], filters: Sequence[ChannelFilter], wanted: LineRequest | None
 ) -> list[Addition]:
-    """What becomes of new filters beside a channel's filters. `wanted`: the typed line, None of a form.
+    """An addition for each new filter, beside the channel's filters. `wanted`: the typed line, None of a form.
 
     Raises CommandError where nothing, or other races than typed, would be received.
     """

@@ -33,7 +33,7 @@ Muted = tuple[Meeting, int, Abandonments]
 
 
 async def _plan_by_key(desk: Desk, invocation: Invocation) -> Meeting:
-    """Of the button, which carries the event's key."""
+    """The meeting of the button's event: the button's value is the event's key."""
 
     def find(session: Session) -> Meeting:
         found = event_store.latest(session, [invocation.text]).get(invocation.text)
@@ -46,7 +46,7 @@ async def _plan_by_key(desk: Desk, invocation: Invocation) -> Meeting:
 
 
 async def _plan(desk: Desk, invocation: Invocation) -> Meeting:
-    """Of typed words: a course, and a day."""
+    """The meeting of the typed course and day."""
     asked: DayPlan = await _read(desk, invocation)
     if asked.course is None:
         told = "Name the course whose results and racecards are not to come here: /racing mute York."

@@ -89,7 +89,7 @@ _SAID = {
     **{f"let {whom} know {when}": "subscribe" for whom in ("me", "us") for when in ("if", "when", "about")},
     **{said: command for command, sayings in _SAYINGS.items() for said in sayings.split(", ")},
 }
-"""What people say in place of a command, in the words of a command."""
+"""People's words in place of a command → the words of the command."""
 
 _IS = re.compile(r"^(wh\w+)'?s(?= )", re.IGNORECASE)
 """As in "what's on"."""

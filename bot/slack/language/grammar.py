@@ -113,7 +113,7 @@ NOT_CHOSEN = frozenset(
 """Words of racing by which no filter chooses."""
 
 _CHOSEN: Mapping[str, Condition] = {said: one for one in VALUED for said in (one.name, *one.before)}
-"""What stands before a value: the name of the choice, or the words of the bot's own answers."""
+"""The words before a value: the name of the choice, or the words of the bot's own answers."""
 
 _SAID: Mapping[str, tuple[Kind, str]] = {
     "all regions": (Kind.ALL, ALL),
@@ -162,7 +162,7 @@ PhrasesFound = tuple[list[Phrase], int]
 
 @dataclass(frozen=True)
 class Grammar:
-    """What the words of a command may be, beside places.
+    """The possible words of a command, beside places.
 
     `own` are the command's own words in small letters, each with its kind and value. `has_days`: days and off times;
     a weekday is the coming day, or the last where the command `looks_back`. `has_choices`: the values of choices too,

@@ -58,7 +58,7 @@ _ONE_CLAUSE, _TWO_CLAUSES = 2, 4
 """Turns of topics and places: "GB results", and "GB results and IRE racecards"."""
 
 NamedThings = Mapping[str, tuple[Any, ...]]
-"""What was named, by `regions`, `courses`, `topics`, `all`, `days`, `times`, `flags`, `unknown` and choices' fields."""
+"""Named values, by `regions`, `courses`, `topics`, `all`, `days`, `times`, `flags`, `unknown` and choices' fields."""
 
 
 @dataclass(frozen=True)

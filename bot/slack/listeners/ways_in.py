@@ -72,14 +72,14 @@ class CommandListener:
 
 
 def read_invocation(body: dict[str, Any], reference: str) -> tuple[Command | None, Invocation]:
-    """Of a slash command. The command is None for an unknown word after /racing."""
+    """The command and invocation of a slash command's body. The command is None for an unknown word after /racing."""
     text, alone = unescaped(str(body.get("text") or "")), SLASH_COMMANDS.get(str(body.get("command")))
     command, text = find_command(f"{alone.name} {text}" if alone else text)
     return command, invocation_of(body, text, reference)
 
 
 def invocation_of(body: dict[str, Any], text: str, reference: str) -> Invocation:
-    """Of a slash command or a click."""
+    """The invocation by a slash command or a click."""
     channel, container, user = (body.get(part) or {} for part in ("channel", "container", "user"))
     return Invocation(
         text=text,

@@ -128,7 +128,7 @@ class _Card:
         return f"{mark or f'{CORRECTED} '}CORRECTION: {self.title}"
 
     def said(self) -> str:
-        """Of lost races, and of an unusual status."""
+        """The words on lost races, and on an unusual status."""
         by_card = "The racecard says so" if self.loss and not self.context.card_lost else None
         said = joined([by_card, _status(self.event.race), None if self.loss else reason(self.event)])
         if self.loss:

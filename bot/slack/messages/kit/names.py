@@ -65,7 +65,7 @@ def abandonment_name(event: RacingEvent, partly_run: Collection[str]) -> str:
 
 
 def lost_part(*, partly_run: bool) -> str:
-    """Of an abandoned meeting. `partly_run`: see bot.racedata.day_views."""
+    """The lost part of an abandoned meeting. `partly_run`: see bot.racedata.day_views."""
     return "rest of the meeting" if partly_run else "whole meeting"
 
 
@@ -90,7 +90,7 @@ def region_in_words(event: RacingEvent) -> str | None:
 
 
 def not_held(race: Race) -> str:
-    """Of a race without a result. A postponed race may be run on another day."""
+    """The word for a race without a result. A postponed race may be run on another day."""
     return "void" if race.is_void else "postponed" if race.is_postponed else "abandoned"
 
 
