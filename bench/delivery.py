@@ -65,7 +65,7 @@ class Deliveries:
         self.requests, self._number = self.results.requests(), itertools.count()
 
     async def alone(self, count: int, turns: Turns) -> None:
-        """So many, one after another."""
+        """`count` deliveries, one after another."""
         before_s = self.server.cpu_s
         async with connected(self.server.port) as (connection,):
             for _ in range(count):

@@ -60,7 +60,7 @@ _WORDS = {
         "DAY": "to_char(CAST(:last_day AS date) - (:rows - n) / CAST(:a_day AS int), 'YYYY-MM-DD')",
     },
 }
-"""Of a number: twelve digits in no order; a random hash; the receipt; the day of the races."""
+"""SQL on a number: twelve digits in no order; a random hash; the receipt; the day of the races."""
 
 _NUMBERS = r"""
     WITH RECURSIVE counted (n) AS (SELECT CAST(:first AS int) UNION ALL SELECT n + 1 FROM counted WHERE n < :last),

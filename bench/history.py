@@ -31,7 +31,7 @@ TIMES = 1.3
 
 ROUNDS = 3
 ROUND_S = 0.3
-"""Of a closed loop: the fan-out of the loop's deliveries takes several times as long."""
+"""The length of a closed loop. The fan-out of the loop's deliveries takes several times as long."""
 
 
 @dataclass

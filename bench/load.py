@@ -36,11 +36,11 @@ class Load:
     answers: Counter[int] = field(default_factory=Counter)
     """The number of each status; 0 stands for a broken connection."""
     accepted: list[int] = field(default_factory=list)
-    """Of a fixed rate: the numbers of the requests answered 200."""
+    """At a fixed rate: the numbers of the requests answered 200."""
     due: list[float] = field(default_factory=list)
     """The planned moments (time.perf_counter), in the order of the requests."""
     held_back: int = 0
-    """Of a fixed rate: requests held back, because too many were under way."""
+    """At a fixed rate: requests held back, because too many were under way."""
     lateness: list[float] = field(default_factory=list)
     """By how much the generator itself was late."""
 
@@ -56,7 +56,7 @@ class Load:
 
     @property
     def offered_per_s(self) -> float:
-        """Of a fixed rate: requests a second by the moments of the sending, with requests held back."""
+        """At a fixed rate: requests a second by the moments of the sending, with requests held back."""
         span_s = self.due[-1] + self.lateness[-1] - self.due[0] - self.lateness[0]
         return (len(self.due) - 1 + self.held_back) / span_s
 
@@ -114,7 +114,7 @@ async def connect(port: int) -> Connection:
 
 @asynccontextmanager
 async def connected(port: int, connections: int = 1) -> AsyncIterator[list[Connection]]:
-    """So many open connections. Connections added to the list meanwhile are closed too."""
+    """`connections` open connections. Connections added to the list meanwhile are closed too."""
     opened = [await connect(port) for _ in range(connections)]
     try:
         yield opened

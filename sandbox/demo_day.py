@@ -147,7 +147,7 @@ class Day:
 
 
 def _about(delivery: Delivery) -> str:
-    """Such as "race.abandoned, Ascot 13:35 (GB)"."""
+    """For example "race.abandoned, Ascot 13:35 (GB)"."""
     happening = delivery.happening
     subject = happening.subject
     when = subject.get("off_time") or subject["date"]
@@ -159,7 +159,7 @@ def _place(race: Race) -> str:
 
 
 def _said(attempt: Attempt) -> str:
-    """Such as "200 duplicate"."""
+    """For example "200 duplicate"."""
     try:
         word = json.loads(attempt.answer)["status"]
     except (ValueError, KeyError, TypeError):

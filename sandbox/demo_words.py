@@ -48,7 +48,7 @@ class Wanted:
         return self.is_paused or event in self.held
 
     def after(self, line: str) -> "Wanted":
-        """What is wanted after a line, typed or of a button."""
+        """The wanted events after a line, typed or of a button."""
         words = line.replace(",", " ").split()
         verb, *named = words[1:] if words[:1] == ["/racing"] else words
         if verb.startswith("/") or verb in CHANGE_NOTHING or (verb in CHANGE and not named):

@@ -68,7 +68,7 @@ class Meeting:
 
 @lru_cache(maxsize=1024)
 def meetings_on(seed: int, today: date, ahead: int) -> tuple[Meeting, ...]:
-    """Of the day so many days after today. Only ids, dates and summer time depend on `today`."""
+    """The meetings of the day `ahead` days after today. Only ids, dates and summer time depend on `today`."""
     day = today + timedelta(days=ahead)
     rng = Random(f"{seed}:{ahead}")
     horses = iter(horse_names(rng))
@@ -200,7 +200,7 @@ def horse_names(rng: Random) -> list[str]:
 
 
 def person_name(rng: Random) -> str:
-    """Such as "P J O'Dowd"."""
+    """For example "P J O'Dowd"."""
     return f"{' '.join(rng.sample(_INITIALS, rng.randint(1, 2)))} {rng.choice(_DRAWN['surnames'])}"
 
 

@@ -30,10 +30,10 @@ PROMTOOL = program("promtool")
 needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="promtool is absent: `.ci/programs` unpacks Debian's")
 
 WELL_MIN = 32
-"""So many minutes the bot is well: longer than any range of the rules."""
+"""Minutes in which the bot is well: longer than any range of the rules."""
 
 BROKEN_MIN = 45
-"""So many minutes the bot is broken: longer than any rule waits."""
+"""Minutes in which the bot is broken: longer than any rule waits."""
 
 Labels = tuple[tuple[str, str], ...]
 

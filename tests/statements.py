@@ -32,7 +32,7 @@ SAME = (
     (r"\(?(instr\(\S+ \?\) > \?)(?: OR \1)*\)?", r"\1"),
     (r"(\S+ = \? AND instr\(\S+ \?\) > \?)(?: OR \1)+", r"\1"),
 )
-"""What is written in different words, and is the same statement: pattern and common words."""
+"""Different words of the same statement: pattern and common words."""
 
 
 class _BothCompiler(PGCompiler):
@@ -91,7 +91,7 @@ class Ledger:
             self.ran[key[0]].setdefault(shape, test)
 
     def missing(self) -> dict[str, str]:
-        """What SQLite alone has run."""
+        """The statements run by SQLite alone."""
         ran = self.ran["sqlite"].items()
         return {shape: test for shape, test in ran if shape not in self.ran["postgresql"] and not TWINS.search(shape)}
 

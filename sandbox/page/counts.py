@@ -232,7 +232,7 @@ def _arrived(delivery: Delivery) -> datetime:
 
 
 def _day(written: str) -> str:
-    """Such as "Sat 21 Nov"."""
+    """For example "Sat 21 Nov"."""
     day = date.fromisoformat(written)
     return f"{day:%a} {day.day} {day:%b}"
 

@@ -1,4 +1,4 @@
-"""What can happen at the races at a press: settle, correct, abandon, publish, forge, and a burst of results."""
+"""Happenings of the day at a press: settle, correct, abandon, publish, forge, and a burst of results."""
 
 import asyncio
 from collections import defaultdict
@@ -37,7 +37,7 @@ async def abandon_race(stage: Stage, race_id: str) -> str:
 
 
 async def abandon_meeting(stage: Stage, meeting_id: str) -> str:
-    """What is left of a meeting is called off."""
+    """The rest of a meeting is called off."""
     stage.service.abandon_meeting(meeting_id, REASON)
     return "The abandonment of the meeting goes out."
 

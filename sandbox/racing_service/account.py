@@ -81,7 +81,7 @@ def seconds_until(reset: int, now: datetime) -> int:
 
 
 def month_of(now: datetime) -> str:
-    """Such as "2025-11". Spec gap G13: months turn in UTC."""
+    """For example "2025-11". Spec gap G13: months turn in UTC."""
     return now.astimezone(UTC).strftime("%Y-%m")
 
 

@@ -37,7 +37,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One POST. `status` is None without an answer; then `error` says why."""
+    """A POST. `status` is None without an answer; then `error` has the reason."""
 
     at: datetime
     body: bytes

@@ -1,4 +1,4 @@
-"""What a person does in Slack, by HTTP or Socket Mode."""
+"""A person's actions in Slack, by HTTP or Socket Mode."""
 
 import json
 from dataclasses import dataclass

@@ -81,7 +81,7 @@ class PeoplesChannel:
         yield from self._told_in_a_pause(here)
 
     def _out_of_order(self, delivered: Sequence[Delivery], here: Sequence[PostedMessage]) -> Iterator[str]:
-        """Of one race."""
+        """Deliveries of a race out of order, in sentences."""
         place = {f"{one.name}@{self.channel_id}": number for number, one in enumerate(delivered)}
         race = {f"{one.name}@{self.channel_id}": one.race for one in delivered}
         posted = [key for message in here if (key := key_of(message)) in place]

@@ -99,7 +99,7 @@ class Wire:
 
 
 class SlackSession:
-    """What slack_sdk uses of aiohttp's session."""
+    """The part of aiohttp's session that slack_sdk uses."""
 
     closed = False
 

@@ -1,4 +1,4 @@
-"""Whatever happens, each event is told once in each channel that asked, in order, and soon after all is well."""
+"""Whatever happens, each subscribed channel is told of each event once, in order, and soon after all is well."""
 
 from itertools import count
 from random import Random

@@ -54,7 +54,7 @@ class Delivery:
 
     @property
     def winner(self) -> str:
-        """Of a result with a message of its own."""
+        """The winner of a result with an own message."""
         return self.first_says.split(" ")[1].removesuffix(",")
 
     @property

@@ -1,4 +1,4 @@
-"""What the parts' tests share."""
+"""Shared by the parts' tests."""
 
 import pytest
 

@@ -32,7 +32,7 @@ FILTERS = st.builds(
 
 
 def submitted(view, values):
-    """What is read of a view in which somebody filled in values."""
+    """The read values of a view filled in by a person."""
     return read_form({**view, "state": {"values": modals.filled_in(view, values)}})
 
 

@@ -192,7 +192,7 @@ def old_rows(events: dict[tuple[str, int], int], ts_of: dict[str, str]) -> Itera
 
 
 def store_events(connection) -> dict[tuple[str, int], int]:
-    """Of each race and version a result. The winner's name has both."""
+    """Stores a result of each race and version. The winner's name has both."""
     known = {}
     inbox = Table("inbox", MetaData(), autoload_with=connection)
     delivery = {"event_key": "", "received_at": START, "state": "done", "attempts": 0}

@@ -36,7 +36,7 @@ def monotonic():
 
 @pytest.fixture
 def journal(database: Database, tmp_path, monotonic):
-    """Of this test alone: on PostgreSQL the table is dropped at the end."""
+    """A journal of the test alone: on PostgreSQL the table is dropped at the end."""
     address = f"sqlite:///{tmp_path / 'bot.db'}" if database.is_sqlite else database.address
     opened = Journal(address, monotonic)
     opened.durable = False

@@ -28,7 +28,7 @@ def sign(body: bytes, secret: str = SECRETS[0]) -> str:
 
 
 class Seen:
-    """What the door told whom, by way of the lines to the bot."""
+    """The door's news for the bot and the log."""
 
     def __init__(self) -> None:
         self.notes: list[int] = []

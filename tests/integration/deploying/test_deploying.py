@@ -154,7 +154,7 @@ FOLDERS = (".", "bot", "bot/slack", "bot/db/migrations/versions", "deploy", "doc
 
 @pytest.fixture
 def context(tmp_path):
-    """What Docker is sent of a folder with these files."""
+    """The files that Docker is sent of a folder."""
 
     def sent(names):
         for name in names:

@@ -1,4 +1,4 @@
-"""What the image is made of is pinned and hashed, audited against a stand-in of OSV, and listed (SBOM)."""
+"""The image's packages are pinned and hashed, audited against a stand-in of OSV, and listed (SBOM)."""
 
 import asyncio
 import json

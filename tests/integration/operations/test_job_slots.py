@@ -31,7 +31,7 @@ class Killed(BaseException):
 
 
 class Replica:
-    """One replica's jobs at a time of the test's own, with one job that notes who ran it."""
+    """A replica's jobs at the test's time, with a job that notes the replica of each run."""
 
     def __init__(self, database: Any, name: str, runs: list[str]) -> None:
         self.now = START

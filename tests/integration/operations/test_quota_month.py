@@ -115,7 +115,7 @@ class World:
         return Replica(client, book, check, jobs)
 
     async def tick(self, *, dies: bool = False) -> None:
-        """One slot: the first replica may die in the middle; the second then has the next slot."""
+        """A slot. The first replica may die in the middle; then the second has the next slot."""
         first, second = self.replicas
         await set_ahead(self.pipeline.database, self.now - now())
         if dies:

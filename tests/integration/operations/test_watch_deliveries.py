@@ -196,7 +196,7 @@ async def test_race_that_is_moved_to_another_day_is_taken_back(watched):
 
 
 async def test_only_races_whose_delivery_can_be_expected_are_missed(watched, pipeline):
-    """Of another region than ours, before we subscribed, and without all outcomes subscribed: nothing is missed."""
+    """Nothing is missed of another region, before the subscription, or without all outcomes subscribed."""
     await watched.retire()
     await watched.subscribed(region="IRE")
     await watched.subscribed(region="FR", events="result.received")

@@ -31,7 +31,7 @@ from tests.integration.pipeline.steps import resume, wait
 from tests.said import as_posted
 
 REGIONS = {"CGB": "GB", "CIRE": "IRE", "CALL": "*"}
-"""What each channel subscribes to, unless a step subscribes the channel."""
+"""Each channel's subscription, unless a step subscribes the channel."""
 
 Step = Any
 Do = Callable[[Any], Awaitable[Any]]
@@ -143,7 +143,7 @@ async def unsubscribes(pipeline: Any) -> None:
 
 
 async def resumes(pipeline: Any) -> None:
-    """So late that a summary says what waited."""
+    """Resumes late: a summary has the waiting messages."""
     await wait(pipeline, 4 * 3_600)
     await resume(pipeline)
 

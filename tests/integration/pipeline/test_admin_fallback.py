@@ -34,7 +34,7 @@ def admins(pipeline):
 
 @pytest.fixture
 def only_admin(pipeline):
-    """One admin, and no channel for warnings."""
+    """A single admin, and no channel for warnings."""
     pipeline.slack.add_user("UONE", "one")
     pipeline.notices.admin_channel, pipeline.notices.admin_users = None, ("UONE",)
     return pipeline

@@ -1,4 +1,4 @@
-"""What is known elsewhere: filled in, edited once it is known, and never taken for a fact of a delivery."""
+"""Values known elsewhere: filled in, edited once known, and never taken for a fact of a delivery."""
 
 from datetime import date
 

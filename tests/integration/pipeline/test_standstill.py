@@ -200,7 +200,7 @@ def refusing(reason, kind=OperationalError):
 
 
 def spoils_filter(stored):
-    """Of CGB."""
+    """Spoils the filter of CGB."""
 
     async def do(pipeline):
         of_cgb = col(ChannelSubscriptionRow.channel_id) == "CGB"

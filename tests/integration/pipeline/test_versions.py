@@ -1,4 +1,4 @@
-"""What a later version of an event does to the message that stands: an edit, a new message, a mark, or nothing."""
+"""Effects of a later version of an event on the standing message: an edit, a new message, a mark, or nothing."""
 
 from bot.channels import subscriptions
 from bot.events.event import Topic

@@ -1,4 +1,4 @@
-"""What tests of the client beside a real database or service share."""
+"""Shared by tests of the client beside a real database or service."""
 
 import pytest
 

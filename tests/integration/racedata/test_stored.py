@@ -1,4 +1,4 @@
-"""What the database keeps of the data service: circuit breakers, signing secrets, and the count of replicas."""
+"""Rows on the data service: circuit breakers, signing secrets, and the count of replicas."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

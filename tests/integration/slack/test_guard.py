@@ -102,7 +102,7 @@ def built():
 
 @pytest.fixture
 def guard(built):
-    """One endpoint for all tests: a request takes less time than building."""
+    """The endpoint of all tests: a request takes less time than building."""
     built.heard.clear()
     built.retries.clear()
     return built

@@ -249,7 +249,7 @@ def runner():
 
 @pytest.fixture(scope="module")
 def endpoint(runner, tmp_path_factory):
-    """One endpoint for all examples: a request takes less time than building."""
+    """The endpoint of all examples: a request takes less time than building."""
     database = Database(f"sqlite:///{tmp_path_factory.mktemp('shapes') / 'bot.db'}")
     upgrade(database)
 

@@ -20,7 +20,7 @@ COMBINATIONS = [
     {"payload": payload, "attempt_in_body": in_body, "repeat_every": int(in_body == (payload == "renamed"))}
     for payload, in_body in product(("nested", "renamed"), (False, True))
 ]
-"""Of every two switches each pair of values."""
+"""Each pair of values of every two switches."""
 
 
 def weekday_and_day(day: date) -> str:

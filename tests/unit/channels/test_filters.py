@@ -1,4 +1,4 @@
-"""Which events a channel's filter takes: an unread field never hides an abandonment."""
+"""The events taken by a channel's filter: an unread field never hides an abandonment."""
 
 from datetime import UTC, datetime, timedelta
 

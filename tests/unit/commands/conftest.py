@@ -1,4 +1,4 @@
-"""What tests of typed lines share."""
+"""Shared by tests of typed lines."""
 
 import pytest
 

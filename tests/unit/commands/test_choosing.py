@@ -1,4 +1,4 @@
-"""What a channel receives after several people subscribed it, typed and by the form."""
+"""A channel's events after several people subscribed the channel, by typed lines and by the form."""
 
 import pytest
 

@@ -162,7 +162,7 @@ TOPICS = ["results", "winners", "abandonments", "cancelled", "cards", "declarati
 
 @given(st.lists(st.sampled_from([*PLACES, *TOPICS, "and", "please", "all", "-", "tomorrow", "2.30"])).map(" ".join))
 def test_the_same_words_mean_the_same_in_every_command(line):
-    """Of a subscription, of its end, and of a day."""
+    """In commands of a subscription, of its end, and of a day."""
     of_a_day = request_of(PhraseReader(LISTS, day_grammar(), NOW.date()).read(words_of(line)))
     of_the_channel = request_of(PhraseReader(LISTS, Grammar(SUBSCRIBING, has_days=True)).read(words_of(line)))
     for name in ("regions", "courses", "topics", "unknown"):

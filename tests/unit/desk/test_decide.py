@@ -1,4 +1,4 @@
-"""What a channel is told: a row for each behaviour of docs/design/event.md, News, edit or new message."""
+"""A channel's messages: a row for each behaviour of docs/design/event.md, News, edit or new message."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Which messages of other subjects show something else after news."""
+"""Messages of other subjects that change by news."""
 
 from datetime import timedelta
 

@@ -185,7 +185,7 @@ SAID = Said(
 
 
 def all_well(*filters: ChannelFilter, recent: Recent = RECENT) -> Said:
-    """Of a channel with the bot, and without warnings."""
+    """The parts of an answer in a channel with the bot, and without warnings."""
     return replace(
         SAID,
         filters=filters,
@@ -344,7 +344,7 @@ LIVE = OutboxMessage(channel_id="C1", idempotency_key="live", kind=MessageKind.L
 
 
 def escalated(channel_id: str = "C2", asked: AskedInView | None = None, *, is_replaced: bool = False) -> Escalation:
-    """Of an alert in C1, told in a channel."""
+    """The escalation of an alert in C1, told in a channel."""
     post, alert = (
         OutboxMessage(
             channel_id=where,

@@ -1,4 +1,4 @@
-"""What messages are made of: blocks, text, times and names, whatever a stranger wrote."""
+"""The parts of messages: blocks, text, times and names, with any letters of strangers."""
 
 import json
 from datetime import UTC, datetime, timedelta, timezone

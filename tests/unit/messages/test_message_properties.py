@@ -246,7 +246,7 @@ def check_block(block):
 
 
 def check_table(block):
-    """Its cells are raw: they show what came, as far as it can be seen, and Slack reads nothing into them."""
+    """The cells of a table are raw: each shows the visible letters that came, and Slack reads no markup in a cell."""
     assert block_problems([block]) == []
     for cell in (cell for row in block["rows"] for cell in row):
         assert cell["type"] == "raw_text"
@@ -346,7 +346,7 @@ def _said(value, words):
 
 
 def shown_words(blocks):
-    """What the blocks show but for raw cells, in which Slack reads nothing, and for values that only we read."""
+    """The words of the blocks, without raw cells, where Slack reads no markup, and without the bot's own values."""
     texts, waiting = [], [blocks]
     while waiting:
         value = waiting.pop()

@@ -26,7 +26,7 @@ from tests.unit.messages.kept_events import EVENTS_IN_CONTEXT, LOST
 NOW = datetime(2026, 11, 20, 14, 32, tzinfo=UTC)
 CONTEXT = MessageContext(received_at=NOW, now=NOW, late_after_s=600)
 PARTS_TRIED = 2
-"""Of the runners, and of the races of a card."""
+"""The number of runners tried, and of races of a card."""
 
 SHOWN_ALTHOUGH_NOISE = {
     "event.key": "names the event: another value is another event",

@@ -84,7 +84,7 @@ def test_summary_reads_as_kept(name):
 
 
 def test_summary_names_results_by_meeting_and_off_time():
-    """Whatever the order of receipt. Ten o'clock comes after nine."""
+    """The order of receipt makes no difference. Ten o'clock comes after nine."""
     raced = [("York", "13:30"), ("Ascot", "10:05"), ("York", "12:55"), ("Ascot", "9:30"), ("York", "14:05")]
     results = [
         (

@@ -1,4 +1,4 @@
-"""Whatever time zone a race's date and time are of, no race counts as long past before it is."""
+"""In every time zone of a race's date and time, no race counts as long past too early."""
 
 from datetime import UTC, date, datetime, time, timedelta, timezone
 

@@ -1,4 +1,4 @@
-"""What the bot hears of the receiver: any number of counts at once, and a failure stops no later news."""
+"""The receiver's news in the bot: any number of counts at once, and a failure stops no later news."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What each of Slack's error codes means for a method."""
+"""The meaning of each of Slack's error codes for a method."""
 
 import pytest
 

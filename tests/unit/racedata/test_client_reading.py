@@ -1,4 +1,4 @@
-"""What the data service says, read: paths, headers, records and values."""
+"""The data service's answers are read: paths, headers, records and values."""
 
 import json
 from datetime import UTC, datetime

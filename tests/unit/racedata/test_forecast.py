@@ -159,7 +159,7 @@ def test_range_held_on_recorded_months(shape, first_known, forecasts, held):
 
 @pytest.mark.parametrize("shape", ["even", "weekly"])
 def test_range_holds_as_often_as_it_says(shape):
-    """Of forecasts at ten moments of twenty months each, at least eight of ten hold, and not by being endless."""
+    """Of forecasts at ten moments of twenty months each, at least eight of ten hold, with ranges of a bounded width."""
     held, widths = [], []
     for seed in range(20):
         days = recorded(shape, seed)

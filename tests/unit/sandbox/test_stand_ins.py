@@ -1,4 +1,4 @@
-"""What the stand-ins promise: Slack's limits at their edge and one over, signatures, cursors, and plausible racing."""
+"""Promises of the stand-ins: Slack's limits, at the edge and beyond, signatures, cursors, and plausible racing."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
