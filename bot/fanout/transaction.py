@@ -191,8 +191,19 @@ class _Transaction:
             self._notices.unreadable(self._session, event, reference, len(channels))
         elif event.unreadable_because:
             self._notices.told_plainly(self._session, event.unreadable_because, event.key, reference)
+        elif not channels and self._is_nowhere(news.event):
+            self._notices.of_no_region(self._session, news.event, reference)
         fields = {"reference": reference, "event_key": event.key, "channels": len(channels)}
         self._lines.append(("fanned_out", fields))
+
+    def _is_nowhere(self, event: RacingEvent) -> bool:
+        """Whether the unknown region alone keeps the event from every channel."""
+        of_regions = (
+            (chosen, event.race.model_copy(update={"region": chosen.region})) for chosen in self._known.filters
+        )
+        return event.race.region is None and any(
+            chosen.matches(event.model_copy(update={"race": race})) for chosen, race in of_regions
+        )
 
     def _repeated_alone(self, elsewhere: KnownElsewhere, event: RacingEvent, delivery: StoredDelivery) -> None:
         """In a savepoint for the delivery alone. After a failure fan-out looks at the event again later."""

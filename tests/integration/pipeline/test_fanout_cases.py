@@ -65,6 +65,17 @@ STORIES = {
     "unreadable, and no channel takes all regions": Story(
         b"not json", CGB=[], CADMIN=[f"^{URGENT}A signed delivery could not be read | no channel is told"]
     ),
+    **{
+        f"result of the region {region}": Story(
+            *(result(number, region=region, course="Nowhere") for number in ("rc_1", "rc_2")),
+            CGB=[],
+            CADMIN=[f"A delivery (results) of {said} went to no channel"],
+        )
+        for region, said in ((None, "an unknown region"), ("Narnia", 'the unlisted region "Narnia"'))
+    },
+    "result of an unknown region where all are taken": Story(
+        result(region=None, course="Nowhere"), CGB=[], CALL=["^Result"], CADMIN=[]
+    ),
     "events of an unknown name": Story(
         *({"event": BALLOON, "race_id": f"rc_{number}"} for number in range(3)),
         CGB=[],

@@ -103,6 +103,7 @@ CASES = [
     ("stands_still", URGENT, lambda n, s: n.stands_still(s, "Deliveries are taken and none is posted")),
     ("unread_filters", WARNING, lambda n, s: n.unread_filters(s, ["C1"])),
     ("told_plainly", WARNING, lambda n, s: n.told_plainly(s, "it is too long", "result.received:rc_1", "inbox-1")),
+    ("of_no_region", WARNING, lambda n, s: n.of_no_region(s, RacingEvent(key="k", name="result.received"), "inbox-1")),
     ("unreadable_acknowledgement", WARNING, lambda n, s: n.unreadable_acknowledgement(s, "C1", "k@C1")),
     ("not_escalated", WARNING, lambda n, s: n.not_escalated(s, "k@C1", ["C1", "C2"])),
     ("channel_closed", WARNING, lambda n, s: n.channel_closed(s, "C1", HELD, ["U1"], ["C2"])),
