@@ -12,10 +12,10 @@ Receivers deduplicate on the race's identifier (Interface, Events, Delivery rule
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from itertools import chain
 from typing import Any, NamedTuple
@@ -26,11 +26,11 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.merge import in_common
 from bot.events.race_state import RaceState, state_in
-from bot.events.races import Course, OffTime, Race
+from bot.events.races import Course, OffTime, Race, may_be_same_course
 from bot.events.reading.aliases import read_number, string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
-from bot.events.reading.json_values import count, flag, identifier, text
+from bot.events.reading.json_values import count, flag, flag_in, identifier, text
 from bot.events.reading.off_times import read_clock, read_instant, read_plain_date
 from bot.events.reading.race_list import (
     CARD_LISTS,
@@ -87,6 +87,8 @@ SURE_NAMES = frozenset(NAMES_OF["event.sure_name"])
 
 NOWHERE = Race()
 
+NOT_ABANDONED = "also marked as not abandoned"
+
 _NAMING = ("race_id", "meeting_id", "course", "off", "title", "number", "race_date", "runners")
 
 LARGEST_SEQUENCE = 2**63 - 1
@@ -112,18 +114,14 @@ class _Named(NamedTuple):
 
 @dataclass(frozen=True)
 class _Found:
-    """One event of a delivery. `number`: among the events of the delivery; None for the only one.
-
-    `shared`: the place and day that a batch says beside its events.
-    """
+    """One event of a delivery. `shared` gives the place and day that a batch says beside its events."""
 
     named: _Named
     parts: list[Part]
     race_id: str | None
     meeting_id: str | None
-    number: int | None = None
+    shared: Callable[[], Race] = Race
     stands_for_many: bool = False
-    shared: Race = NOWHERE
 
     @cached_property
     def sources(self) -> Sources:
@@ -132,8 +130,11 @@ class _Found:
 
     @cached_property
     def said(self) -> Race:
-        """The race, as its own fields say."""
-        return within(race_from(self.sources, race_id=self.race_id, meeting_id=self.meeting_id), self.shared)
+        """The race, as its own fields say, and those beside the batch unless the race names another place."""
+        race, shared = race_from(self.sources, race_id=self.race_id, meeting_id=self.meeting_id), self.shared()
+        is_elsewhere = race.meeting_id and shared.meeting_id and race.meeting_id != shared.meeting_id
+        is_there = may_be_same_course(race.course, shared.course) and not is_elsewhere
+        return within(race, shared if is_there else Race(race_date=shared.race_date))
 
     @property
     def race(self) -> Race:
@@ -142,9 +143,14 @@ class _Found:
     @property
     def is_to_come(self) -> bool:
         """Without any sign of an outcome."""
-        race = self.said
-        is_told = race.is_settled or race.abandoned is not None or race.unread_order or race.disputed
+        race, is_run = self.said, any(map(flag_in, values_of(self.sources.own, "state.run")))
+        is_told = race.is_settled or race.abandoned or is_run or race.unread_order or race.disputed
         return not is_told and by_card_status(race.status) == by_card_status(None)
+
+    @property
+    def is_event(self) -> bool:
+        """Of an entry of a batch: a list of the names of events has no event."""
+        return self.named.kind is not None and (self.lists_races or _is_named(self.said))
 
     @property
     def carried(self) -> Iterator[Part]:
@@ -169,7 +175,7 @@ class Payload:
         first = _first(self._found)
         name = first.named.name
         if first.race_id:
-            return EventIdentity(_key(first, self._body, Race()), name)
+            return EventIdentity(_key(first, None, self._body, NOWHERE), name)
         return EventIdentity(next(event.key for event in self.events if event.name == name), name)
 
     @property
@@ -178,7 +184,7 @@ class Payload:
         if self._drill_id is not None or isinstance(self._found, NotAnObject):
             return ""
         first = _first(self._found)
-        return _bounded(region_of(first.sources) or first.shared.region or "")
+        return _bounded(region_of(first.sources) or first.shared().region or "")
 
     @cached_property
     def events(self) -> tuple[RacingEvent, ...]:
@@ -193,7 +199,9 @@ class Payload:
         found = self._found
         if isinstance(found, NotAnObject):
             return (RacingEvent(key=unreadable_key(self._body), unreadable_because=str(found)),)
-        return tuple(event for one in found for event in _events(one, self._body, MOST_EVENTS // len(found)))
+        most = MOST_EVENTS // len(found)
+        numbered = enumerate(found) if len(found) > 1 else [(None, found[0])]
+        return tuple(event for number, one in numbered for event in _events(one, number, self._body, most))
 
     @cached_property
     def _drill_id(self) -> str | None:
@@ -211,7 +219,7 @@ class Payload:
             if first.named.kind not in ABANDONMENTS:
                 return NotAnObject(f"The body has more than {MOST_EVENTS} events.")
             return [_Found(first.named, [], None, None, stands_for_many=True)]
-        return found if len(found) == 1 else [replace(one, number=number) for number, one in enumerate(found)]
+        return found
 
 
 _kept_payload = lru_cache(KEPT_PAYLOADS)(Payload)
@@ -231,15 +239,15 @@ def read_payload(body: bytes) -> RacingEvent:
     return Payload(body).events[0]
 
 
-def _found_in(record: dict[str, Any], above: Race = NOWHERE, deepest: int = DEEPEST_BATCH) -> list[_Found]:
+def _found_in(record: dict[str, Any], above: Callable[[], Race] = Race, deepest: int = DEEPEST_BATCH) -> list[_Found]:
     """The event of a record; of a batch, its events with the unknown events beside them."""
     parts = parts_of(record)
-    found = [replace(one, shared=above) for one in _subjects(parts)]
+    found = _subjects(parts, above)
     if found[0].named.kind or not deepest:
         return found
-    shared = within(_shared(parts), above)
+    shared = cache(lambda: within(_shared(parts), above()))
     of_lists = ([_found_in(one, shared, deepest - 1) for one in entries] for entries in _batches(parts))
-    batch = (of_entry for of_list in of_lists if any(one[0].named.kind for one in of_list) for of_entry in of_list)
+    batch = (of_entry for of_list in of_lists if any(one[0].is_event for one in of_list) for of_entry in of_list)
     return [*chain.from_iterable(batch)] or found
 
 
@@ -270,16 +278,16 @@ def _first(found: list[_Found]) -> _Found:
     return next((one for one in found if one.named.kind in ABANDONMENTS), found[0])
 
 
-def _subjects(parts: list[Part]) -> list[_Found]:
+def _subjects(parts: list[Part], shared: Callable[[], Race]) -> list[_Found]:
     """The event, or an event for each entry of a list in the place of the race or meeting."""
     named = _named(parts)
-    found = _Found(named, parts, *_ids(named, parts))
+    found = _Found(named, parts, *_ids(named, parts), shared)
     if named.subject is None or _names_subject(found):
         return [found]
     about = About.RACE if named.subject is Subject.RACE else About.MEETING
     above = [part._replace(fields=part.fields.without((MEETING_LISTS, CARD_LISTS))) for part in parts]
     within_each = ([*above, *more] for more in _entries(found.carried, about))
-    each = [_Found(named, more, *_ids(named, more)) for more in within_each]
+    each = [_Found(named, more, *_ids(named, more), shared) for more in within_each]
     if not each or len(each) > MOST_EVENTS:
         return [replace(found, stands_for_many=bool(each))]
     return _meant(each)
@@ -325,19 +333,22 @@ def _below(entry: Mapping[str, Any], about: About) -> list[Part]:
     return [part._replace(depth=part.depth + 1) for part in parts_of(entry, about)]
 
 
-def _events(found: _Found, body: bytes, most: int) -> Iterator[RacingEvent]:
-    """A single event. For a card or meeting without a place, an event for each meeting among the races."""
+def _events(found: _Found, number: int | None, body: bytes, most: int) -> Iterator[RacingEvent]:
+    """A single event. For a card or meeting without a place, an event for each meeting among the races.
+
+    `number`: of an event among several.
+    """
     race = found.race
     races = _races(found, race)
     if found.named.subject is Subject.RACE or race.course != Course() or not races:
-        yield _event(found, race, races, body)
+        yield _event(found, number, race, races, body)
         return
     meetings = _by_meeting(races)
     if len(meetings) > most:
         found, meetings = replace(found, stands_for_many=True), [races]
-    for number, of_meeting in enumerate(meetings):
-        one = replace(found, number=number) if len(meetings) > 1 else found
-        yield _event(one, within(race, in_common(of_meeting)), of_meeting, body)
+    for place, of_meeting in enumerate(meetings):
+        one = place if len(meetings) > 1 else number
+        yield _event(found, one, within(race, in_common(of_meeting)), of_meeting, body)
 
 
 def _by_meeting(races: tuple[Race, ...]) -> list[tuple[Race, ...]]:
@@ -348,7 +359,7 @@ def _by_meeting(races: tuple[Race, ...]) -> list[tuple[Race, ...]]:
     return list(meetings.values())
 
 
-def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> RacingEvent:
+def _event(found: _Found, number: int | None, race: Race, races: tuple[Race, ...], body: bytes) -> RacingEvent:
     # Only a lost race takes the reason: the reason of another event explains no loss.
     is_explained = race.reason is None or race.abandoned or race.is_void
     every = [part.fields for part in found.parts]
@@ -356,7 +367,7 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
     # A retry may have the data of the first attempt, with a later `data_as_of`.
     as_of = None if first_attempt_at else first_of(every, "event.data_as_of", read_instant)
     return RacingEvent(
-        key=_key(found, body, race),
+        key=_key(found, number, body, race),
         kind=found.named.kind,
         name=found.named.name,
         race=race if is_explained else race.model_copy(update={"reason": None}),
@@ -376,7 +387,9 @@ def _reason(found: _Found, race: Race) -> str | None:
     """With the status of an abandonment that says neither that the race is lost nor when: "Reinstated"."""
     is_other = found.named.kind in ABANDONMENTS and state_in(race.status) in {None, RaceState.VOID}
     status = race.status if is_other and by_card_status(race.status) else None
-    return ", ".join(filter(None, (status, race.reason))) or None
+    is_race = found.named.kind is EventKind.RACE_ABANDONED
+    is_denied = is_race and first_of(found.sources.own, "state.abandoned", flag_in) is False
+    return ", ".join(filter(None, (status, NOT_ABANDONED if is_denied else None, race.reason))) or None
 
 
 def _last_update(found: _Found) -> datetime | None:
@@ -441,15 +454,14 @@ def _ids(named: _Named, parts: list[Part]) -> tuple[str | None, str | None]:
     return race_id or (plain_id if of_one_race else None), meeting_id or (None if of_one_race else plain_id)
 
 
-def _key(found: _Found, body: bytes, race: Race) -> str:
+def _key(found: _Found, number: int | None, body: bytes, race: Race) -> str:
     kind = found.named.kind
     if not kind:
         return unreadable_key(body)
     if found.race_id:
         return f"{kind}:{_bounded(found.race_id)}"
-    number = "" if found.number is None else f"|{found.number}"
     loose = _loose(found) or f"sha256:{sha256(body).hexdigest()}"
-    return f"{kind}:{_natural(found, race) or f'{loose}{number}'}"
+    return f"{kind}:{_natural(found, race) or loose + ('' if number is None else f'|{number}')}"
 
 
 def _natural(found: _Found, race: Race) -> str | None:
@@ -551,8 +563,11 @@ def _read_sequence(value: Any) -> int | None:
     return int(digits) if is_whole and int(digits) <= LARGEST_SEQUENCE else None
 
 
+def _is_named(race: Race) -> bool:
+    return any(getattr(race, name) != getattr(NOWHERE, name) for name in _NAMING)
+
+
 def _why_unread(named: _Named, race: Race, races: Sequence[Race]) -> str | None:
     if named.kind:
-        is_named = races or any(getattr(race, name) != getattr(NOWHERE, name) for name in _NAMING)
-        return None if is_named else "the payload names no race"
+        return None if races or _is_named(race) else "the payload names no race"
     return f"The event {named.name} is unknown." if named.name else "The payload names no event."

@@ -37,15 +37,19 @@ _NUMERALS = (
 )
 _WORDS = "|".join(chain(*_NUMERALS, ("runner[ -]?up|won|winner|walk(?:ed)? ?over|w[./]?o[.]?",)))
 _SHARED = r"=|tied|ties?|t(?![a-z])|joint|dead[ -]?heat(?:ed)?|d\.?h\.?t?"
+_MARGIN = (
+    r" ?\(?(?:by|btn|beaten)(?: by)?(?: a)? (?:[0-9.,/ ½¼¾]+ ?(?:l|len|lengths?)?"
+    r"|(?:short |sh )?(?:neck|nk|head|hd|nose|nse|distance|dist))\)?"
+)
 _PLACE = re.compile(
     rf"(?P<before>(?:{_SHARED})[ .:-]*(?:for )?)?"
     rf"(?:(?P<place>[0-9]{{1,6}})(?:\.0+|\.|st|nd|rd|th|er|ère|e|着|º|°)?|(?P<word>{_WORDS}))"
     r"(?: place| past the post)?(?: of [0-9]{1,3}|/[0-9]{1,3})?"
-    rf"(?P<after>[ -]?\(?(?:{_SHARED})\)?)?"
+    rf"(?P<after>[ -]?\(?(?:{_SHARED})\)?)?(?:{_MARGIN})?"
     r"(?: ?\((?:promoted|placed|demoted|disq(?:ualified)?[.]? (?:and|&) placed|降)[^)]*\))?",
     re.IGNORECASE,
 )
-"""A place, shared or not: "2", "=2", "T2", "dh 2", "2nd", "2nd (dead heat)", "2 of 9". Any further word is no place."""
+"""A place, shared or not: "2", "=2", "T2", "dh 2", "2nd", "2 of 9", "1st (by 3L)". Any further word is no place."""
 
 _PLACE_WORDS = {
     **{word: place for place, words in enumerate(_NUMERALS, 1) for word in words},

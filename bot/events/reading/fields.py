@@ -136,13 +136,18 @@ def _shape(keys: tuple[str, ...]) -> tuple[list[tuple[int, str]], Facts]:
 
 def fields_of(record: Mapping[str, Any]) -> Fields:
     """The non-empty fields, whatever the record's order, with the fields in an object of attributes."""
-    names, facts = _remembered(_shape, tuple(islice(record, MOST_FIELDS)))
-    values = [*record.values()]
-    fields = {name: value for place, name in names if (value := values[place]) is not None and value != ""}
+    fields = _own_fields(record)
     for name in _ATTRIBUTES:
         if isinstance(inner := fields.get(name), dict):
             del fields[name]
-            return Fields({**fields_of(inner), **fields})
+            return Fields({**_own_fields(inner), **fields})
+    return fields
+
+
+def _own_fields(record: Mapping[str, Any]) -> Fields:
+    names, facts = _remembered(_shape, tuple(islice(record, MOST_FIELDS)))
+    values = [*record.values()]
+    fields = {name: value for place, name in names if (value := values[place]) is not None and value != ""}
     return Fields(fields, facts if len(fields) == len(names) else None)
 
 

@@ -18,10 +18,13 @@ class NotAnObject(RacingBotError):
 def read_objects(body: bytes) -> list[dict[str, Any]]:
     """The object, or the objects of a list with objects alone. Raises nothing but NotAnObject."""
     value = decode(body)
+    if b'"{' in body or b'"[' in body:
+        unpacked = _unpacked(value)
+        value = value if _is_too_deep(unpacked) else unpacked
     objects = value if isinstance(value, list) else [value]
     if not objects or not all(isinstance(one, dict) for one in objects):
         raise NotAnObject("The JSON is not one object.")
-    return [{name: _unpacked(inner) for name, inner in one.items()} for one in objects]
+    return objects
 
 
 def read_object(body: bytes) -> dict[str, Any]:
@@ -51,11 +54,15 @@ def decode(body: bytes) -> Any:
 
 
 def _unpacked(value: Any) -> Any:
-    """The object in a text of JSON, as queues carry a message; any other value as it is."""
+    """With the objects and lists in texts of JSON, as queues carry messages: each text of a text is half as long."""
+    if isinstance(value, dict):
+        return {name: _unpacked(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [*map(_unpacked, value)]
     if not isinstance(value, str) or value[:1] not in {"{", "["}:
         return value
     try:
-        inner = _DECODER.decode(value)
+        inner = _unpacked(_DECODER.decode(value))
     except (RecursionError, ValueError):
         return value
     return value if _is_too_deep(inner) else inner

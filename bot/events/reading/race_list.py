@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bot.events.race_state import state_in
-from bot.events.races import Course, Race, may_be_same_course
+from bot.events.races import Course, Race
 from bot.events.reading.fields import Fields, fields_of, values_of
 from bot.events.reading.json_values import identifier, text
 from bot.events.reading.off_times import read_clock, read_date
@@ -135,18 +135,12 @@ def _read_bare(entry: Any) -> dict[str, Any] | None:
 
 
 def within(race: Race, parent: Race) -> Race:
-    """The race, with the day and the place of the parent where the race has none, and names no other place."""
-    is_there = may_be_same_course(race.course, parent.course) and _is_either(race.meeting_id, parent.meeting_id)
-    place = parent if is_there else Race()
+    """The race, with the day and the place of the parent where the race has none."""
     return race.model_copy(
         update={
-            "region": race.region or place.region,
-            "meeting_id": race.meeting_id or place.meeting_id,
+            "region": race.region or parent.region,
+            "meeting_id": race.meeting_id or parent.meeting_id,
             "race_date": race.race_date or parent.race_date,
-            "course": place.course if race.course == Course() else race.course,
+            "course": parent.course if race.course == Course() else race.course,
         }
     )
-
-
-def _is_either(one: str | None, other: str | None) -> bool:
-    return None in {one, other} or one == other

@@ -135,7 +135,7 @@ def races_by_key(value: Any, deepest: int = 4) -> bool:
         return False
     key = min(value)
     inner = value[key]
-    if isinstance(inner, list):
+    if isinstance(inner, list) and inner:
         inner = inner[0]
     if not isinstance(inner, dict):
         return False

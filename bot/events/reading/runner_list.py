@@ -69,7 +69,9 @@ _ORDER_NAMES = frozenset(name for fact in _ORDERS for name in NAMES_OF[fact])
 _MAY_BE_PLACED_ALONE = frozenset({*NAMES_OF["lists.results"], *NAMES_OF["lists.placed"]})
 _CALLED = frozenset({"horse", "number"})
 _BEGINS_ORDER = frozenset(name[:end] for name in _ORDER_NAMES for end in range(1, len(name)))
-_OF_BETS = frozenset({*NAMES_OF["marks.status"], *NAMES_OF["marks.non_runner"]})
+_OF_BETS = frozenset(
+    name for fact in ("marks.status", "marks.non_runner", "runner.starting_price") for name in NAMES_OF[fact]
+)
 _OF_OBJECTS = _PLACE_NAMES.union(*map(NAMES_OF.__getitem__, _MARKS))
 """Fields of a runner that may stand in an object of the runner: its result, its betting."""
 
@@ -104,7 +106,7 @@ _NO_HORSE = re.compile(
 """Words in the place of a winner."""
 
 _TOGETHER = re.compile(" ?[/&,] ?| and ")
-_DEAD_HEAT = re.compile(r" *\(?dead[ -]?heat\)?", re.IGNORECASE)
+_DEAD_HEAT = re.compile(r" ?\(?dead[ -]?heat\)?", re.IGNORECASE)
 
 _HAS_PRICE = re.compile("[1-9]|^ev", re.IGNORECASE)
 """Not "SP", "-" or "0"."""
@@ -128,7 +130,7 @@ _NUMBER_ON_CLOTH = re.compile(
 )
 """As an order names a horse: "4", "#4", "No. 4", "4. Horse A", "1st Horse A"."""
 
-_ORDER_TEXT = re.compile(r"[0-9]{1,2}[A-Za-z]?(?: ?(?:[-,/>=;.]| ) ?[0-9]{1,2}[A-Za-z]?)+")
+_ORDER_TEXT = re.compile(r"[0-9]{1,2}[A-Za-z]?(?:(?: ?[-,/>=;.] ?| {1,3})[0-9]{1,2}[A-Za-z]?)+")
 
 
 class Placings(NamedTuple):
@@ -315,7 +317,7 @@ class _Horses:
 
     def known_in(self, value: Any) -> list[str]:
         """The horses of "Horse A / Horse B (dead heat)"; empty unless all are known."""
-        said = _TOGETHER.split(_DEAD_HEAT.sub("", value)) if isinstance(value, str) else []
+        said = _TOGETHER.split(_DEAD_HEAT.sub("", text(value) or "")) if isinstance(value, str) else []
         return said if len(said) > 1 and all(_name_label(one) in self._by_label for one in said) else []
 
     def add_places(self, places: Sequence[Any]) -> bool:

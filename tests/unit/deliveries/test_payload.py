@@ -377,6 +377,8 @@ def test_abandoned_meeting_says_how_many_races_were_run(says, races_run):
         ({"reason_code": "X4", "reason": "Fog", "status": "Abandoned"}, "Fog"),
         *(({"reason": "Fog", "status": words}, f"{words}, Fog") for words in ("Reinstated", "VOID", "Moved to York")),
         *(({"status": words}, None) for words in ("Cancelled", "Postponed", "Confirmed", "Declared")),
+        ({"is_abandoned": False, "reason": "Fog"}, "also marked as not abandoned, Fog"),
+        ({"abandoned": True, "has_result": False, "settled_at": NOON.isoformat()}, None),
     ],
 )
 def test_reason_is_told_as_published(says, reason):

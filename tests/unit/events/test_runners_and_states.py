@@ -52,6 +52,9 @@ def test_runner_is_read_from_objects_numbers_and_other_names():
         ({"sp": {"numerator": 5, "denominator": 2}}, "5/2"),
         ({"sp_dec": 3.5, "sp_frac": "5/2"}, "5/2"),
         ({"starting_odds": "5/2"}, "5/2"),
+        ({"odds": {"sp": {"fractional": "5/2"}, "place": 2, "current": "3"}}, "5/2"),
+        ({"prices": {"starting_price": "5/2"}, "position": 4}, "5/2"),
+        ({"odds": {"current": "3"}}, None),
         ({"sp": "5/2", "favourite": True}, "5/2F"),
         ({"sp": "5/2", "favouriteStatus": "JF"}, "5/2JF"),
         ({"sp": "5/2F", "is_favourite": "Y"}, "5/2F"),
@@ -96,8 +99,10 @@ def places(place, *positions):
         *places(2, " 2= ", "2nd", "dh 2", "DH2", "Dead heat 2"),
         *places(2, "2着", "Runner-up", "2º", "2 (disq. & placed 2nd)", "2nd (DHT)", "2(降)", "two"),
         *places(3, "=3", "= 3", "3=", "T3", "t-3"),
+        *places(1, "1st (by 3L)", "Won by a short head", "1 by 3/4 lengths", "1st (btn 0)"),
         *(("12", 12), ("0", 0)),
-        *places(None, "3 (DSQ)", "DQ1", "1 or 2", None, "", "PU", "F", "=", "T", "TO 3", "-1", "DNF", "NR", "BD2", "٣"),
+        *places(None, "3 (DSQ)", "DQ1", "1 or 2", "1st by stewards", "٣"),
+        *places(None, None, "", "PU", "F", "=", "T", "TO 3", "-1", "DNF", "NR", "BD2"),
     ],
 )
 def test_place_is_read_however_a_dead_heat_is_written(position, place):

@@ -58,6 +58,19 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         [YORK],
     ),
     "JSON in a text": ({"Type": "Notification", "Message": json.dumps(shape(**AT, runners=ROWS))}, [YORK]),
+    "JSON in texts of a list": (
+        {"Records": [{"body": json.dumps({"Message": json.dumps(shape(**AT, runners=json.dumps(ROWS)))})}]},
+        [YORK],
+    ),
+    "text in brackets": (shape(**AT, title="[Class 2]", runners=ROWS), [YORK]),
+    "names of events": (
+        {"event": "webhook.test", "subscription": {"events": [{"name": "race.abandoned"}]}},
+        ["The event webhook.test is unknown."],
+    ),
+    "an empty list under the first of many keys": (
+        shape(**AT, pages={**{f"b{number}": [1] for number in range(1_001)}, "a": []}, runners=ROWS),
+        [YORK],
+    ),
     "race in a list of meetings": (shape(raceMeetings=[{**MEETING, "races": [{**AT, "runners": ROWS}]}]), [YORK]),
     "races in lists of meetings": (
         shape(
@@ -84,7 +97,7 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape(
             races=[
                 {"race_id": "rc_1", **AT, "runners": ROWS},
-                {"race_id": "rc_2", **AT, "off": "13:30", "status": "Declared", "runners": BARE},
+                {"race_id": "rc_2", **AT, "off": "13:30", "abandoned": False, "status": "Declared", "runners": BARE},
                 {"race_id": "rc_3", **AT, "off": "14:00", "runners": BARE},
                 {"race_id": "rc_4", **AT, "off": "14:30", "status": "Void", "runners": BARE},
             ]
@@ -130,6 +143,9 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         ["York 13:00: A 1?, B 2, Z 1? in dispute"],
     ),
     "winners in a text": (shape(**AT, winner="A & C (dead heat)", runners=BARE), ["York 13:00: A 1=, C 1="]),
+    "winner behind far too many spaces": (shape(**AT, winner=" " * 500_000 + "Z", runners=BARE), ["York 13:00"]),
+    "order with two spaces": (shape(**AT, result="1  " * 60 + "Z", runners=ROWS), [YORK]),
+    "names in an opinion": (shape(**AT, top_three=["B", "A"], runners=ROWS), [YORK]),
     "words for no winner": (
         shape(**AT, winner="TBC - stewards enquiry"),
         ["York 13:00 could not be read: winner TBC - stewards enquiry"],
