@@ -194,7 +194,6 @@ def words(number):
         ("design/event.md", f"reads the inbox: {delivery_reader.DELIVERIES_PER_COMMIT} at a time"),
         ("design/event.md", f"at least {fanout.COMMIT_GAP_S * 1000:.0f} ms apart"),
         ("design/event.md", f"some {transaction.MESSAGES_PER_COMMIT:,} messages"),
-        ("design/event.md", f"tried again after {fanout.OTHER_TURN_S * 1000:.0f} ms"),
         ("architecture.md", f"After {words(delivery_reader.READ_ATTEMPTS)} tries the event is told"),
         ("design/event.md", f"fewer than {poster.CALLS_AT_ONCE} calls"),
         ("design/event.md", f"{poster.OUTCOMES_APART_S * 1000:.0f} ms apart at least"),
