@@ -130,7 +130,7 @@ class _Found:
 
     @cached_property
     def said(self) -> Race:
-        """The race, as its own fields say, and those beside the batch unless the race names another place."""
+        """The race by its own fields, and by the fields beside the batch unless the race names another place."""
         race, shared = race_from(self.sources, race_id=self.race_id, meeting_id=self.meeting_id), self.shared()
         is_elsewhere = race.meeting_id and shared.meeting_id and race.meeting_id != shared.meeting_id
         is_there = may_be_same_course(race.course, shared.course) and not is_elsewhere
@@ -149,7 +149,7 @@ class _Found:
 
     @property
     def is_event(self) -> bool:
-        """Of an entry of a batch: a list of the names of events has no event."""
+        """Whether an entry of a batch is an event: an entry of a list of events' names is none."""
         return self.named.kind is not None and (self.lists_races or _is_named(self.said))
 
     @property
@@ -336,7 +336,7 @@ def _below(entry: Mapping[str, Any], about: About) -> list[Part]:
 def _events(found: _Found, number: int | None, body: bytes, most: int) -> Iterator[RacingEvent]:
     """A single event. For a card or meeting without a place, an event for each meeting among the races.
 
-    `number`: of an event among several.
+    `number`: the event's, among several.
     """
     race = found.race
     races = _races(found, race)

@@ -178,16 +178,16 @@ class Notices:
         )
 
     def of_no_region(self, session: Session, event: RacingEvent, reference: str) -> None:
-        """Once a day and region as said."""
+        """Told once a day for each region, as published."""
         said = event.race.said_region
         named = f'the unlisted region "{said[:LONGEST_ABOUT]}"' if said else "an unknown region"
         self.tell(
             session,
             f"no-region:{said or ''}:{self._clock():%Y-%m-%d}",
-            f"A delivery ({event.topic}) of {named} went to no channel so far: channels of single regions take such "
-            "abandonments alone. A channel that takes all regions gets such results and racecards too. The delivery is "
-            f"kept whole as {reference} ({event.key[:LONGEST_ABOUT]}). Further such deliveries of today stand in the "
-            "log alone.",
+            f"A delivery ({event.topic}) of {named} went to no channel so far. Of an unknown region, channels of "
+            "single regions get abandonments alone. Channels of all regions get results and racecards too. The delivery is "
+            f"kept whole as {reference} ({event.key[:LONGEST_ABOUT]}). Further deliveries of the region stand in the "
+            "log alone today.",
             urgency=Urgency.WARNING,
         )
 

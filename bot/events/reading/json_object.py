@@ -54,7 +54,10 @@ def decode(body: bytes) -> Any:
 
 
 def _unpacked(value: Any) -> Any:
-    """With the objects and lists in texts of JSON, as queues carry messages: each text of a text is half as long."""
+    """The value, with texts of JSON as the objects and lists in the texts: queues carry messages as texts.
+
+    The recursion ends: a text within a text is shorter.
+    """
     if isinstance(value, dict):
         return {name: _unpacked(inner) for name, inner in value.items()}
     if isinstance(value, list):
