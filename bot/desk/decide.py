@@ -27,19 +27,41 @@ class Because(StrEnum):
 
 
 class Telling(NamedTuple):
-    """An event as told to a channel. `id`: of the message. `kind`: of the event. `waits`: until when, if unsent.
+    """An event as told to a channel. `id`: of the message. `kind` to `remarks`: of the event.
 
     `by`: the message that says the event instead. A race in a meeting's message has the meeting's `id` in both fields.
-    `in_thread`: of a live message.
+    `waits`: until when, if unsent. `in_thread`: of a live message. `message_ts`: of the message, or of its summary;
+    `is_unsent`: neither is sent yet. `is_asked`: to be acknowledged.
+    `is_link`: the message of another event shows the event, without telling the channel of the event.
     """
 
     id: int
+    channel_id: str
     kind: EventKind | None
+    event_key: str
+    race_id: str | None
+    version: int
+    received_at: datetime
+    remarks: str | None
     is_dead: bool = False
     withheld: Because | None = None
     by: int | None = None
     waits: datetime | None = None
     in_thread: bool = False
+    message_ts: str | None = None
+    is_unsent: bool = False
+    is_asked: bool = False
+    is_link: bool = False
+
+    @property
+    def is_own(self) -> bool:
+        """True for the event's own message, and for a summary."""
+        return not self.is_link and self.withheld is not Because.MEETING
+
+    @property
+    def unsent(self) -> int | None:
+        """The unsent message."""
+        return (self.by or self.id) if self.is_unsent else None
 
     @property
     def tells(self) -> bool:

@@ -7,7 +7,6 @@ from sqlmodel import Session
 
 from bot.desk.decide import Because, Telling
 from bot.outbox import telling_store
-from bot.outbox.telling_store import Told
 
 Chain = Mapping[str, list[Telling]]
 """Because channel, the oldest telling first."""
@@ -25,7 +24,7 @@ class Chains:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._by_key = defaultdict[str, dict[int, Told]](dict)
+        self._by_key = defaultdict[str, dict[int, Telling]](dict)
         self._of_race = defaultdict[str | None, set[str]](set)
         self._read_keys = set[str]()
         self._read_races = set[str]()
@@ -40,27 +39,27 @@ class Chains:
         self._read_keys |= keys
         self._read_races |= races
         for one in telling_store.told(self._session, keys, races):
-            number = one.telling.id
+            number = one.id
             if one.is_link:
                 self.links.add((number, one.event_key))
             elif number not in self._by_key[one.event_key]:
                 self.add(one)
             if one.is_asked:
                 self.asked.add(number)
-            if one.message_ts and one.telling.withheld is not Because.SUMMARY:
+            if one.message_ts and one.withheld is not Because.SUMMARY:
                 self.sent[number] = one.channel_id
 
     def begin(self, event_key: str) -> None:
         """No channel was told of the event."""
         self._read_keys.add(event_key)
 
-    def add(self, one: Told) -> None:
-        self._by_key[one.event_key][one.telling.id] = one
+    def add(self, one: Telling) -> None:
+        self._by_key[one.event_key][one.id] = one
         self._of_race[one.race_id].add(one.event_key)
 
-    def fold(self, one: Told) -> None:
+    def fold(self, one: Telling) -> None:
         """The message of a meeting says the event too."""
-        number = one.telling.id
+        number = one.id
         main = next(found[number] for found in self._by_key.values() if number in found)
         self.add(one._replace(message_ts=main.message_ts, is_unsent=main.is_unsent))
 
@@ -69,14 +68,14 @@ class Chains:
         for key, found in self._by_key.items():
             if not numbers.keys().isdisjoint(found):
                 told = [_renumbered(one, numbers) for one in found.values()]
-                self._by_key[key] = {one.telling.id: one for one in told}
+                self._by_key[key] = {one.id: one for one in told}
 
     def wait_no_longer(self, number: int) -> set[str]:
         """Returns the telling's channel, if the telling is known."""
         channels = set[str]()
         for found in self._by_key.values():
             if (one := found.get(number)) is not None:
-                found[number] = one._replace(telling=one.telling._replace(waits=None))
+                found[number] = one._replace(waits=None)
                 channels.add(one.channel_id)
         return channels
 
@@ -85,28 +84,26 @@ class Chains:
         own = set(event_keys)
         told = [one for key in self._keys(own, race[:1] if race else ()) for one in self._by_key.get(key, {}).values()]
         found = defaultdict[str, list[Telling]](list)
-        for one in sorted(told, key=lambda one: one.telling.id):
-            if one.event_key in own or (race and one.telling.kind == race[1]):
-                found[one.channel_id].append(one.telling)
+        for one in sorted(told, key=lambda one: one.id):
+            if one.event_key in own or (race and one.kind == race[1]):
+                found[one.channel_id].append(one)
         return found
 
-    def told(self, event_keys: Collection[str], race_ids: Collection[str], channels: Collection[str]) -> list[Told]:
+    def told(self, event_keys: Collection[str], race_ids: Collection[str], channels: Collection[str]) -> list[Telling]:
         """As `telling_store.told`, without links."""
         self.read(event_keys, race_ids)
         found = [one for key in self._keys(event_keys, race_ids) for one in self._by_key.get(key, {}).values()]
-        return sorted((one for one in found if one.channel_id in channels), key=lambda one: one.telling.id)
+        return sorted((one for one in found if one.channel_id in channels), key=lambda one: one.id)
 
     def waiting(self, event_keys: Iterable[str], race_id: str | None) -> list[Telling]:
         """Waiting tellings of the events, and of all events of the race."""
         keys = self._keys(event_keys, [race_id] if race_id else ())
-        told = [one.telling for key in keys for one in self._by_key.get(key, {}).values()]
-        return [one for one in told if one.waits]
+        return [one for key in keys for one in self._by_key.get(key, {}).values() if one.waits]
 
     def _keys(self, event_keys: Iterable[str], race_ids: Iterable[str]) -> set[str]:
         return {*event_keys, *(key for race_id in race_ids for key in self._of_race[race_id])}
 
 
-def _renumbered(told: Told, numbers: Mapping[int, int]) -> Told:
-    one = told.telling
+def _renumbered(one: Telling, numbers: Mapping[int, int]) -> Telling:
     number = numbers.get(one.id, one.id)
-    return told._replace(telling=one._replace(id=number, by=number if one.by == one.id else one.by))
+    return one._replace(id=number, by=number if one.by == one.id else one.by)

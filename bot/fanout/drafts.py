@@ -21,7 +21,6 @@ from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import NewPost
 from bot.outbox.message_view import Tells
 from bot.outbox.revisions import Bump, Bumps
-from bot.outbox.telling_store import Told
 
 
 class _New(NamedTuple):
@@ -90,37 +89,16 @@ class Drafts:
             if news.is_first:
                 self.chains.begin(row.event_key)
 
-    def make(
-        self,
-        news: VersionNews,
-        post: NewPost,
-        *,
-        withheld: Because | None = None,
-        waits: datetime | None = None,
-        in_thread: bool = False,
-    ) -> int:
-        number = next(self._numbers)
-        telling = Telling(number, news.event.kind, withheld=withheld, waits=waits, in_thread=in_thread)
-        self.tell(news, post.channel_id, telling)
+    def make(self, news: VersionNews, post: NewPost) -> int:
+        number, withheld = next(self._numbers), Because.MUTED if post.muted_by else None
+        told = _telling(news, post.channel_id, number)._replace(withheld=withheld, is_unsent=withheld is None)
+        self.chains.add(told._replace(waits=post.not_before, in_thread=post.thread_of is not None))
         self._new.append(_New(post, news.version, number))
         return number
 
-    def tell(self, news: VersionNews, channel: str, telling: Telling) -> None:
-        row, race_id = news.version, news.event.race.race_id
-        told = Told(
-            channel,
-            row.event_key,
-            race_id,
-            row.version,
-            row.received_at,
-            row.remarks,
-            telling,
-            is_unsent=telling.stands,
-        )
-        if telling.withheld is Because.MEETING:
-            self.chains.fold(told)
-        else:
-            self.chains.add(told)
+    def fold(self, news: VersionNews, channel: str, number: int) -> None:
+        """The message of a meeting says the event too."""
+        self.chains.fold(_telling(news, channel, number)._replace(withheld=Because.MEETING, by=number))
 
     def link(self, version: EventVersion, show: Show, after: int | None) -> None:
         asks_no_longer = show.asks_no_longer
@@ -220,3 +198,10 @@ class Drafts:
 def _renumbered(one: Shown, numbers: Mapping[int, int]) -> Shown:
     after = numbers.get(one.after, one.after) if one.after is not None else None
     return one._replace(telling=numbers.get(one.telling, one.telling), after=after)
+
+
+def _telling(news: VersionNews, channel: str, number: int) -> Telling:
+    event, row = news.event, news.version
+    return Telling(
+        number, channel, event.kind, row.event_key, event.race.race_id, row.version, row.received_at, row.remarks
+    )

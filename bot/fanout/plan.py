@@ -209,14 +209,13 @@ class Plan:
                 if isinstance(step, Post):
                     thread_of = threads.get(channel) if step.in_thread else None
                     post = post._replace(not_before=step.until, thread_of=thread_of, asked=step.asked)
-                    own[channel] = self._drafts.make(news, post, waits=step.until, in_thread=step.in_thread)
+                    own[channel] = self._drafts.make(news, post)
                 elif isinstance(step, Withhold):
                     by = step.by
                     if by is None:
-                        muted = post._replace(muted_by=self._muted(news)[channel])
-                        self._drafts.make(news, muted, withheld=step.because)
+                        self._drafts.make(news, post._replace(muted_by=self._muted(news)[channel]))
                     else:
-                        self._drafts.tell(news, channel, Telling(by, event.kind, withheld=step.because, by=by))
+                        self._drafts.fold(news, channel, by)
                 elif isinstance(step, Release):
                     self._drafts.release(step)
                 else:

@@ -115,9 +115,9 @@ def _is_said_by_meeting(session: Session, post: OutboxMessage, version: EventVer
     meetings = event_store.latest(session, named_races.naming(session, [version.race_id]))
     told = telling_store.told(session, meetings, channels=[post.channel_id])
     return any(
-        one.telling.id > (post.id or 0) or (meetings[one.event_key].id or 0) > (version.id or 0)
+        one.id > (post.id or 0) or (meetings[one.event_key].id or 0) > (version.id or 0)
         for one in told
-        if one.is_own and one.telling.tells
+        if one.is_own and one.tells
     )
 
 

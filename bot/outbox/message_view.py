@@ -22,7 +22,7 @@ from bot.db.tables import (
     OutboxMessage,
     SaidRow,
 )
-from bot.desk.decide import Because
+from bot.desk.decide import Because, Telling
 from bot.events import event_bounds, event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
@@ -33,7 +33,6 @@ from bot.events.watched import WatchedRunner
 from bot.logs import get_logger
 from bot.outbox import message_store, telling_store
 from bot.outbox.fanout_knowledge import FanoutKnowledge
-from bot.outbox.telling_store import Told
 from bot.racedata import day_views, event_completion
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.event_completion import KnownElsewhere
@@ -144,7 +143,7 @@ class Tells:
     events: Mapping[int, RacingEvent]
     around: Callable[[Sequence[RacingEvent]], Sequence[RacingEvent]]
     known: FanoutKnowledge
-    told: Callable[[Collection[str], Collection[str], Collection[str]], Sequence[Told]]
+    told: Callable[[Collection[str], Collection[str], Collection[str]], Sequence[Telling]]
     asked: Container[int]
 
 
@@ -199,7 +198,7 @@ def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[Sh
 
 def _told(
     session: Session, heads: Sequence[StoredPost], shown: Mapping[int, Sequence[ShownBeside]], new: Tells | None
-) -> Mapping[str, Sequence[Told]]:
+) -> Mapping[str, Sequence[Telling]]:
     """By channel: the messages that a message corrects, contradicts or links, and the superseding message."""
     keys, race_ids, lost_races = set[str](), set[str | None](), set[str | None]()
     for post, own in heads:
@@ -215,7 +214,7 @@ def _told(
             race_ids.add(own.race_id)
     if lost_races:
         keys |= named_races.naming(session, lost_races)
-    found: dict[str, list[Told]] = {}
+    found: dict[str, list[Telling]] = {}
     if keys:
         read = new.told if new else partial(telling_store.told, session)
         for one in read(keys, {race_id for race_id in race_ids if race_id}, {post.channel_id for post, _ in heads}):
@@ -227,9 +226,9 @@ def _is_later(event: EventVersion, own: EventVersion) -> bool:
     return event.event_key == own.event_key or _contradicts(event, own)
 
 
-def _later(own: EventVersion, event: EventVersion, told: Iterable[Told]) -> Told | None:
+def _later(own: EventVersion, event: EventVersion, told: Iterable[Telling]) -> Telling | None:
     """The channel's message about the event, if later than the message of `own`."""
-    messages = [one for one in told if one.event_key == event.event_key and one.is_own and one.telling.tells]
+    messages = [one for one in told if one.event_key == event.event_key and one.is_own and one.tells]
     first = own.version + 1 if event.event_key == own.event_key else event.version
     later = [one for one in messages if first <= one.version <= event.version]
     return min(later, key=lambda one: one.version, default=None)
@@ -240,13 +239,15 @@ def _contradicts(version: EventVersion, other: EventVersion) -> bool:
     return kind is not None and kind in CONTRADICTIONS and CONTRADICTIONS[kind] == version.kind
 
 
-def _view(message: OutboxMessage, own: EventVersion, shown: Sequence[ShownBeside], told: Sequence[Told]) -> MessageView:
+def _view(
+    message: OutboxMessage, own: EventVersion, shown: Sequence[ShownBeside], told: Sequence[Telling]
+) -> MessageView:
     versions = [own]
     in_meeting, meeting_ts = False, None
     superseded: Superseded | None = None
     rev, waits_for = message.wanted_rev, None
     for said, _, _, event in shown:
-        linked: Told | None = None
+        linked: Telling | None = None
         is_other = event.event_key != own.event_key
         by = _later(own, event, told)
         if is_other and _contradicts(event, own) and event_store.contradicted_by(event) == own.kind:
@@ -264,8 +265,8 @@ def _view(message: OutboxMessage, own: EventVersion, shown: Sequence[ShownBeside
             linked = posted[-1] if posted else None
             in_meeting, meeting_ts = True, linked.message_ts if linked else None
         # The other message is sent first.
-        if linked and linked.waiting and said.rev > message.sent_rev:
-            rev, waits_for = min(rev, said.rev - 1), linked.waiting
+        if linked and linked.unsent and said.rev > message.sent_rev:
+            rev, waits_for = min(rev, said.rev - 1), linked.unsent
     after = {version.version: version for version in versions if version.version > own.version}
     return MessageView(
         message,
@@ -286,20 +287,20 @@ def _view(message: OutboxMessage, own: EventVersion, shown: Sequence[ShownBeside
     )
 
 
-def _disagrees(later: Told | None) -> bool:
+def _disagrees(later: Telling | None) -> bool:
     return later is not None and VersionRemarks.model_validate_json(later.remarks or "{}").order_unknown
 
 
-def _previous_ts(message: OutboxMessage, own: EventVersion, told: Sequence[Told]) -> str | None:
+def _previous_ts(message: OutboxMessage, own: EventVersion, told: Sequence[Telling]) -> str | None:
     """The channel's message of an earlier version, or of the contradicted event."""
     contradicts = event_store.contradicted_by(own)
     posted = [one for one in told if one.message_ts and not one.is_link]
     earlier = [one for one in posted if one.event_key == own.event_key and one.version < own.version and one.is_own]
     if contradicts is not None:
-        earlier += [one for one in posted if one.telling.kind is contradicts and one.telling.id < (message.id or 0)]
+        earlier += [one for one in posted if one.kind is contradicts and one.id < (message.id or 0)]
     # A message, else a summary, else the message of a meeting.
     order = (None, Because.SUMMARY, Because.MEETING)
-    best = min(earlier, key=lambda one: (order.index(one.telling.withheld), -one.telling.id), default=None)
+    best = min(earlier, key=lambda one: (order.index(one.withheld), -one.id), default=None)
     return best.message_ts if best else None
 
 

@@ -80,9 +80,7 @@ def _of_race(session: Session, post: OutboxMessage, lost: EventVersion) -> list[
 def _is_told(session: Session, post: OutboxMessage, event: EventVersion, *, since: int) -> bool:
     """By another message of the channel, or by a summary, from version `since` on."""
     told = telling_store.told(session, [event.event_key], channels=[post.channel_id])
-    others = [
-        one for one in told if one.is_own and one.telling.tells and post.id not in {one.telling.id, one.telling.by}
-    ]
+    others = [one for one in told if one.is_own and one.tells and post.id not in {one.id, one.by}]
     return any(one.version >= since for one in others)
 
 

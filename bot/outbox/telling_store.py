@@ -1,9 +1,9 @@
 """Reads the tellings: which events each channel was told of."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from functools import cache
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any
 
 from sqlalchemy import ColumnElement, CompoundSelect, bindparam, exists, null, or_, select, union_all
 from sqlalchemy.orm import aliased
@@ -15,47 +15,17 @@ from bot.events.event import EventKind
 from bot.outbox.states import UNSENT
 
 
-class Told(NamedTuple):
-    """An event in a message of a channel. `version`, `received_at`, `remarks` and `race_id`: of the event.
-
-    `message_ts`: of the message, or of its summary; `is_unsent`: neither is sent yet. `is_asked`: to be acknowledged.
-    `is_link`: the message of another event shows the event, without telling the channel of the event.
-    """
-
-    channel_id: str
-    event_key: str
-    race_id: str | None
-    version: int
-    received_at: datetime
-    remarks: str | None
-    telling: Telling
-    message_ts: str | None = None
-    is_unsent: bool = False
-    is_asked: bool = False
-    is_link: bool = False
-
-    @property
-    def is_own(self) -> bool:
-        """True for the event's own message, and for a summary."""
-        return not self.is_link and self.telling.withheld is not Because.MEETING
-
-    @property
-    def waiting(self) -> int | None:
-        """The unsent message."""
-        return (self.telling.by or self.telling.id) if self.is_unsent else None
-
-
 def told(
     session: Session,
     event_keys: Collection[str],
     race_ids: Collection[str] = (),
     channels: Collection[str] | None = None,
-) -> Sequence[Told]:
+) -> Sequence[Telling]:
     """The tellings of events, and of events of races, the oldest message first. `channels`: None for all."""
     named = {"events": sorted(event_keys), "races": sorted(race_ids)}
     asked = _statement(of_channels=channels is not None)
     rows = session.execute(asked, named if channels is None else {**named, "channels": sorted(channels)})
-    return sorted(map(_told, rows), key=lambda one: one.telling.id)
+    return sorted(map(_telling, rows), key=attrgetter("id"))
 
 
 @cache
@@ -95,7 +65,7 @@ def _is_one_of(column: Any, name: str) -> ColumnElement[bool]:
     return col(column).in_(bindparam(name, expanding=True))
 
 
-def _told(row: Any) -> Told:
+def _telling(row: Any) -> Telling:
     in_meeting = row.kind == EventKind.RACE_ABANDONED and row.of == EventKind.MEETING_ABANDONED
     withheld, by = None, None
     if row.state == MessageState.MUTED:
@@ -104,25 +74,22 @@ def _told(row: Any) -> Told:
         withheld, by = Because.SUMMARY, row.folded_into
     elif in_meeting:
         withheld, by = Because.MEETING, row.id
-    telling = Telling(
+    return Telling(
         row.id,
-        next((one for one in EventKind if one == row.kind), None),
-        is_dead=row.state == MessageState.DEAD_LETTER,
-        withheld=withheld,
-        by=by,
-        waits=row.not_before if row.state in UNSENT else None,
-        in_thread=row.thread_of is not None,
-    )
-    return Told(
         row.channel_id,
+        next((one for one in EventKind if one == row.kind), None),
         row.event_key,
         row.race_id,
         row.version,
         row.received_at,
         row.remarks,
-        telling,
-        row.message_ts or row.summary_ts,
-        (row.summary_state or row.state) in UNSENT,
-        bool(row.asked),
-        row.of is not None and not in_meeting,
+        is_dead=row.state == MessageState.DEAD_LETTER,
+        withheld=withheld,
+        by=by,
+        waits=row.not_before if row.state in UNSENT else None,
+        in_thread=row.thread_of is not None,
+        message_ts=row.message_ts or row.summary_ts,
+        is_unsent=(row.summary_state or row.state) in UNSENT,
+        is_asked=bool(row.asked),
+        is_link=row.of is not None and not in_meeting,
     )

@@ -5,12 +5,13 @@ from datetime import timedelta
 import pytest
 
 from bot.channels.ack_request import AckRequest
-from bot.desk.decide import Because, Choices, Live, Post, Release, Show, Telling, Withhold, decide
+from bot.desk.decide import Because, Choices, Live, Post, Release, Show, Withhold, decide
 from bot.desk.news import News
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, VersionRemarks
 from bot.events.races import Race, Runner
 from tests.clock import START
+from tests.unit.desk.tellings import told
 
 RESULT, LOST, MEETING, CARD = (
     EventKind.RESULT_RECEIVED,
@@ -51,10 +52,6 @@ def late(kind, *, is_seen=True):
 
 
 UNDATED = News(RacingEvent(key="r", kind=RESULT), VersionRemarks(), rings=True, is_first=True)
-
-
-def told(number, kind, **state):
-    return Telling(number, kind, **state)
 
 
 ABANDONED = event_of(MEETING, races=(Race(race_id="rc_1", title="Title", reason="Frost"),), reason="Frost")

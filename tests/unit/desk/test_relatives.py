@@ -4,12 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from bot.desk.decide import Because, Release, Show, Telling
+from bot.desk.decide import Because, Release, Show
 from bot.desk.news import News
 from bot.desk.relatives import hurried, linked, meetings_without_race
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from tests.clock import START
+from tests.unit.desk.tellings import told
 
 RESULT, LOST, MEETING, CARD = (
     EventKind.RESULT_RECEIVED,
@@ -17,8 +18,8 @@ RESULT, LOST, MEETING, CARD = (
     EventKind.MEETING_ABANDONED,
     EventKind.RACECARD_PUBLISHED,
 )
-OF_MEETING, GIVEN_UP = Telling(7, MEETING), Telling(8, MEETING, is_dead=True)
-EARLIER, LATER, ITS_CARD = Telling(3, LOST), Telling(9, LOST), Telling(1, CARD)
+OF_MEETING, GIVEN_UP = told(7, MEETING), told(8, MEETING, is_dead=True)
+EARLIER, LATER, ITS_CARD = told(3, LOST), told(9, LOST), told(1, CARD)
 
 
 def news(kind, *, is_first=True, contradicts=None):
@@ -46,12 +47,12 @@ def test_result_is_taken_out_of_messages_on_its_abandoned_meeting(said, meetings
     [(False, Because.MEETING, [Show(7)]), (True, Because.MEETING, []), (False, Because.SUMMARY, [])],
 )
 def test_result_is_taken_out_of_the_message_that_says_its_race_as_lost(is_dead, because, shown):
-    lost = Telling(7, LOST, is_dead=is_dead, withheld=because, by=7)
+    lost = told(7, LOST, is_dead=is_dead, withheld=because, by=7)
     assert meetings_without_race(news(RESULT, is_first=False, contradicts=LOST), [], [], [lost]) == shown
 
 
 def test_messages_of_the_race_wait_no_longer_for_urgent_news_alone():
-    waiting = [Telling(1, RESULT, waits=START + timedelta(hours=1)), Telling(2, RESULT)]
+    waiting = [told(1, RESULT, waits=START + timedelta(hours=1)), told(2, RESULT)]
     assert hurried(news(LOST), waiting) == [Release(1)]
     assert hurried(news(RESULT), waiting) == []
 
@@ -63,7 +64,7 @@ def test_messages_of_the_race_wait_no_longer_for_urgent_news_alone():
         (OF_MEETING, [EARLIER], True, Show(3, asks_no_longer=True)),
         (OF_MEETING, [EARLIER, LATER], True, Show(9)),
         (OF_MEETING, [ITS_CARD], True, Show(1)),
-        (OF_MEETING, [Telling(3, LOST, withheld=Because.MEETING, by=7)], True, None),
+        (OF_MEETING, [told(3, LOST, withheld=Because.MEETING, by=7)], True, None),
         (None, [ITS_CARD], True, Show(1)),
         (None, [EARLIER], True, None),
     ],

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.desk.absorb import Known, Report, SilentRepeat, absorb
-from bot.desk.decide import Choices, Live, Post, Release, Show, Telling, Withhold, decide
+from bot.desk.decide import Choices, Live, Post, Release, Show, Withhold, decide
 from bot.desk.news import News
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.races import Race, Runner
 from tests.clock import START
+from tests.unit.desk.tellings import told
 from tests.unit.events.versions import three_versions
 
 VERSIONS = st.randoms(use_true_random=False).map(three_versions)
@@ -51,15 +52,15 @@ def after(chain, steps, kind):
     for step in steps:
         number = len(chain) + 1
         if isinstance(step, Post):
-            chain.append(Telling(number, kind, waits=step.until, in_thread=step.in_thread))
+            chain.append(told(number, kind, waits=step.until, in_thread=step.in_thread))
         elif isinstance(step, Withhold):
-            chain.append(Telling(number, kind, withheld=step.because, by=step.by))
+            chain.append(told(number, kind, withheld=step.because, by=step.by))
     return chain
 
 
 def chains(versions, desks, contradicts=None):
     """A channel's history, news by news: the choices, the news, the chain before, the steps and the chain after."""
-    chain = [Telling(1, contradicts)] if contradicts else []
+    chain = [told(1, contradicts)] if contradicts else []
     for (_, news, _), desk in zip(reported(versions, contradicts=contradicts), desks, strict=True):
         if isinstance(news, News):
             steps = decide(news, desk, chain)
