@@ -185,9 +185,9 @@ class Notices:
             session,
             f"no-region:{said or ''}:{self._clock():%Y-%m-%d}",
             f"A delivery ({event.topic}) of {named} went to no channel so far. Of an unknown region, channels of "
-            "single regions get abandonments alone. Channels of all regions get results and racecards too. The delivery is "
-            f"kept whole as {reference} ({event.key[:LONGEST_ABOUT]}). Further deliveries of the region stand in the "
-            "log alone today.",
+            "single regions get abandonments alone. Channels of all regions get results and racecards too. The "
+            f"delivery is kept whole as {reference} ({event.key[:LONGEST_ABOUT]}). Further deliveries of the region "
+            "stand in the log alone today.",
             urgency=Urgency.WARNING,
         )
 
