@@ -16,7 +16,7 @@ ARCHIVE_STARTS = 2017
 EASTERNMOST = timedelta(hours=14)
 
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_NUMERIC = re.compile(r"([0-9]{1,2})(?:([/.-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})|/([0-9]{1,2}))")
+_NUMERIC = re.compile(r"([0-9]{1,2})(?:([/.-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})|[/.-]([0-9]{1,2}))")
 _LIKE_A_DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}(?:\1[0-9]{1,4})?|[0-9]{8}")
 _BOUND = re.compile(r"([0-9]{4})(?:-([0-9]{2})-([0-9]{2}))?(?![0-9])")
 _ARROW = re.compile(r"\s*(?:→|⟶|➔|=>|->|–|—|\.\.|\bto\b)\s*")  # noqa: RUF001  dashes that stand for an arrow
@@ -30,12 +30,16 @@ _MONTHS = tuple(
 )
 _NTH = "([0-9]{1,2})(?:st|nd|rd|th)?"
 _WRITTEN_OUT = re.compile(rf"(?:{_NTH}(?: of)? ([a-z]{{3,9}})|([a-z]{{3,9}}) {_NTH}),?(?: ([0-9]{{4}}))?", re.ASCII)
+_ORDINAL = re.compile("([0-9]{1,2})(?:st|nd|rd|th)")
+_RACES_MOST = 12
+"""Up to here, "the 2nd" may be a race of the card."""
+
 _WHICH = ("this", "last", "next")
 _LONGEST_WORD = 20
 _LEAST_LIKENESS = 0.75
 """`tommorow` is like a day, and no known course is."""
 
-_WEEK = 7
+_WEEK, _MONTH_MOST = 7, 31
 _CENTURY = 2000
 
 UTC_NAME = "UTC"
@@ -77,7 +81,8 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
     """The day that a word means; None for another word. Raises ValueError for a day that does not exist.
 
     A weekday is the coming day, or the last if the command `looks_back`; "last friday" and "next friday" are never
-    today. A date without a year is the nearest, or the last. In figures, the day comes before the month.
+    today. A date without a year is the nearest, or the last, and "26th" the coming, or the last. In figures, the day
+    comes before the month.
     """
     folded = word.lower()
     if folded in _RELATIVE:
@@ -92,6 +97,8 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
         begun = today if looks_back else today - timedelta(days=1)
         saturday = _weekday("saturday", which or ("last" if looks_back else "next"), begun, or_today=not which)
         raise DayUnclearError("a weekend has two days", [saturday, saturday + timedelta(days=1)])
+    if ordinal := _ORDINAL.fullmatch(folded):
+        return _of_a_month(int(ordinal[1]), today, looks_back=looks_back)
     if written := _written_out(folded):
         return _dated(*written, today, looks_back=looks_back)
     if _ISO.fullmatch(word):
@@ -164,6 +171,15 @@ def _dated(day: int, month: int, year: int | None, today: date, *, looks_back: b
     if not near:
         raise ValueError(f"no month {month} has a day {day}")
     return min((one for one in near if one <= today or not looks_back), key=lambda one: abs(one - today))
+
+
+def _of_a_month(number: int, today: date, *, looks_back: bool) -> date | None:
+    """The coming, or last, day of a month with this number."""
+    days = (today + timedelta(days=-ahead if looks_back else ahead) for ahead in range(2 * _MONTH_MOST))
+    found = next((day for day in days if day.day == number), None)
+    if found and number <= _RACES_MOST:
+        raise DayUnclearError(f"{number} may be the number of a race", [found])
+    return found
 
 
 def _weekday(name: str, which: str, today: date, *, or_today: bool) -> date:

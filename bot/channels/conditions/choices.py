@@ -131,7 +131,11 @@ class QuietCondition(HourCondition):
     file_noun = "quiet hours"
     typed_as = "quiet:"
     example = "22:00-07:00"
-    before = ("quiet hours", *(f"no {what}" for what in ("messages", "posts", "results", "racecards", "cards")))
+    before = (
+        "quiet hours",
+        *(f"no {what}" for what in ("messages", "posts", "results", "racecards", "cards")),
+        *(f"{none} at night" for none in ("quiet", "no messages", "no posts", "no alerts")),
+    )
     label = "Quiet hours"
     help = "results and racecards wait in these hours, and come in one message at the end; abandonments never wait"
     hint = (

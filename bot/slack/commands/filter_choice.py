@@ -11,7 +11,7 @@ from bot.channels.conditions.event_conditions import REGIONS_FIELD, region_named
 from bot.channels.conditions.table import NARROWING, OF_RACES, ONLY_COURSES
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, added
 from bot.errors import CommandError
-from bot.events.event import Topic
+from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
 from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
@@ -177,14 +177,14 @@ def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
     return None
 
 
-def _still_brought(before: ChannelFilter, wanted: LineRequest | None) -> str | None:
-    no_more_than = wanted.no_more_than if wanted else None
-    more = topics_in_order(before.topics - no_more_than) if no_more_than is not None else []
+def _brought(chosen: ChannelFilter, asked: frozenset[Topic] | None, how: str) -> str | None:
+    """Of the topics beside those that were asked for."""
+    more = topics_in_order(chosen.topics - asked) if asked is not None else []
     if not more:
         return None
-    line = typed_line(["unsubscribe", before.region, *more])
-    ends = "Edit in /racing list changes that." if before.region == ALL_REGIONS else f"/racing {line} ends that."
-    return f"From {region_named(before.region)} {listed(more)} come as before: {ends}"
+    line = typed_line(["unsubscribe", chosen.region, *more])
+    ends = "Edit in /racing list changes that." if chosen.region == ALL_REGIONS else f"/racing {line} ends that."
+    return f"From {region_named(chosen.region)} {listed(more)} come {how}: {ends}"
 
 
 @dataclass(frozen=True)
@@ -212,11 +212,15 @@ def added_to(
 
 
 def _added(before: ChannelFilter | None, chosen: ChannelFilter, wanted: LineRequest | None) -> Addition:
-    if before is None:
-        return Addition(None, chosen)
+    adds, no_more_than = (wanted.of_choices, wanted.no_more_than) if wanted else (None, None)
     whole = wanted is not None and wanted.is_whole
-    after = _merged(before, chosen, whole=whole, adds=wanted.of_choices if wanted else None)
-    notes = (*_told_of_merge(before, chosen, whole=whole), _still_brought(before, wanted))
+    if before is None:
+        # "GB cards at 7pm" may be meant as racecards alone.
+        also = _brought(chosen, adds, "too") if adds and adds.isdisjoint(DEFAULT_TOPICS) else None
+        return Addition(None, chosen, (also,) if also else ())
+    after = _merged(before, chosen, whole=whole, adds=adds)
+    still = _brought(before, no_more_than, "as before")
+    notes = (*_told_of_merge(before, chosen, whole=whole), still)
     return Addition(before, after, tuple(filter(None, notes)))
 
 

@@ -40,7 +40,7 @@ _NIGHT_ENDS_H = 6
 """From this hour on, "overnight" is the coming night."""
 
 _WEEKLY = frozenset(("weekend", *WEEKDAYS, *(day[:3] for day in WEEKDAYS)))
-_PARTS_OF_A_DAY = {"morning": "9:00", "afternoon": "13:00", "evening": "18:00", "tonight": "18:00"}
+_PARTS_OF_A_DAY = {"morning": "9:00", "afternoon": "13:00", "evening": "18:00", "night": "18:00", "tonight": "18:00"}
 _WORDS = {
     **{word: (Kind.TIME, clock) for word, clock in _PARTS_OF_A_DAY.items()},
     "weekend": (Kind.DAY, "saturday"),

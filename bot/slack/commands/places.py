@@ -55,7 +55,9 @@ _OWN: Mapping[str, tuple[Kind, Any]] = {
     **{word: (Kind.TOPIC, topic) for word, topic in TOPIC_WORDS.items()},
     **dict.fromkeys(NON_RUNNERS, (Kind.TOPIC, Topic.RACECARDS)),
     **dict.fromkeys((ALL, "everywhere", "worldwide", EVERYTHING, "any", "each", "every"), (Kind.ALL, ALL)),
-    **dict.fromkeys(("card", "day", "this", "off", "tonight", "morning", "afternoon", "evening"), (Kind.FILLER, "")),
+    **dict.fromkeys(
+        ("card", "day", "this", "off", "tonight", "night", "morning", "afternoon", "evening"), (Kind.FILLER, "")
+    ),
 }
 
 _ONE_OF_EACH = {REGIONS_FIELD: "region", COURSES_FIELD: "course", TIMES_FIELD: "off time", DAYS_FIELD: "day"}

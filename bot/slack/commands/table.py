@@ -44,7 +44,7 @@ _SAYINGS = {
     "today's meetings, todays meetings, is there, any racing, what is on, " + ", ".join(NON_RUNNERS),
     "next": "what is next, what is the next, when is the next",
     "list": "subscriptions, my subscriptions, our subscriptions, list subscriptions, show subscriptions, "
-    "what do we get, what am i subscribed to, what comes here",
+    "what do we get, what am i subscribed to, what comes here, what do you send here, settings",
     "help": "hello, hello there, hi, hi there, help me, thanks, thank you, commands",
     "usage": "quota, how much quota is left, how much quota",
     "watch": "follow, following, track",
@@ -93,6 +93,11 @@ _SAID = {
 
 _IS = re.compile(r"^(wh\w+)'?s(?= )", re.IGNORECASE)
 """As in "what's on"."""
+
+_RUNS = re.compile(
+    r"^(?:tell|alert|warn|notify|let) (?:us|(me))(?: know)? when (.+) (?:runs|rides|wins|is running)$", re.IGNORECASE
+)
+"""As in "tell me when Bold Warrior runs"."""
 
 _MOST_SAID = max(len(said.split()) for said in _SAID)
 
@@ -153,7 +158,7 @@ def find_command(line: str) -> tuple[Command | None, str]:
 
 
 def _in_words_of_commands(line: str) -> str:
-    line = _IS.sub(r"\1 is", line)
+    line = _RUNS.sub(r"watch \2 \1", _IS.sub(r"\1 is", line))
     words = (line.replace(":", " ", 1) if line.partition(":")[0].lower() in _SAID else line).split()
     for size in range(min(_MOST_SAID, len(words)), 0, -1):
         if said := _SAID.get(" ".join(words[:size]).lower()):

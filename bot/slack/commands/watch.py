@@ -21,7 +21,7 @@ from bot.racedata.near_misses import TYPED_MAX, likely, quoted
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change, no_words
 from bot.slack.commands.subscription_changes import announce, note
-from bot.slack.language.grammar import Grammar, Kind, Phrase, PhraseReader
+from bot.slack.language.grammar import JOINTS, Grammar, Kind, Phrase, PhraseReader
 from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.help_answer import HelpGroup
@@ -61,7 +61,7 @@ class _Typed:
     is_quoted: bool = False
     is_joined: bool = False
     are_several: bool = False
-    """After "horses" a joining word parts names. `trainer:John & Thady Gosden` is one name."""
+    """After "horses" an "and" parts names. `trainer:John & Thady Gosden` is one name."""
 
 
 def read_watch_words(text: str) -> WatchWords:
@@ -83,7 +83,16 @@ def read_watch_words(text: str) -> WatchWords:
         # "follow GB" is meant as a subscription.
         lines |= {"Region or course": typed_line(["subscribe", *loose])} if len(names) == len(loose) else {}
         raise CommandError(_kind_wanted(loose), lines=lines)
-    return WatchWords(tuple(dict.fromkeys(_checked(kind, name) for kind, name in names if kind)), is_own, *replaced)
+    named = dict.fromkeys(_checked(kind, _without_place(kind, name)) for kind, name in names if kind)
+    words = WatchWords(tuple(named), is_own, *replaced)
+    if any(_without_place(kind, name) != name for kind, name in names):
+        raise CommandError("A watch is of all races, at every course.", lines={"All races": words.line})
+    return words
+
+
+def _without_place(kind: WatchKind | None, name: str) -> str:
+    """The name without the place of "R Moore at York". A horse may be called "Night at York"."""
+    return name if kind is WatchKind.HORSE else name.partition(" at ")[0]
 
 
 def ends_with_me(text: str) -> bool:
@@ -124,13 +133,13 @@ def _names(phrases: Sequence[Phrase]) -> list[tuple[WatchKind | None, str]]:
     for place, one in enumerate(phrases):
         last = typed[-1] if typed else None
         is_whole = last is None or bool(last.words and (last.is_quoted or last.is_joined))
-        is_joint = one.kind is Kind.AND and (is_whole or _begins_name(phrases[place + 1 :]))
+        is_joint = one.kind in JOINTS and (is_whole or _begins_name(phrases[place + 1 :]))
         if last and last.words and (is_joint or (one.kind is Kind.AND and last.are_several)):
             last.is_joined = True
             continue
         if one.kind is Kind.NAME and (one.is_named or is_whole):
             kind = WatchKind(one.of_field)
-            several = kind is not WatchKind.TRAINER and one.typed.casefold() == f"{kind}s"
+            several = one.typed.casefold() == f"{kind}s"
             typed.append(_Typed(kind, [one.value] if one.value else [], one.is_quoted, are_several=several))
         elif last is None or is_whole or (one.is_quoted and last.words):
             before = last if last and last.is_joined else _Typed(None)

@@ -62,9 +62,7 @@ JOINING: Mapping[str, Kind] = (
     | {"only": Kind.ONLY, "just": Kind.ONLY}
     | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "please"), Kind.FILLER)
     | dict.fromkeys(("course", "region", "horse", "racing", "race", "races", "meeting", "meetings"), Kind.FILLER)
-    | dict.fromkeys(
-        ("royal", "glorious", "festival", "is", "are", "been", "about", "here", "now", "night"), Kind.FILLER
-    )
+    | dict.fromkeys(("royal", "glorious", "festival", "is", "are", "been", "about", "here", "now"), Kind.FILLER)
     | dict.fromkeys(("alert", "alerts", "news", "notifications", "updates", "latest", "full"), Kind.FILLER)
 )
 
@@ -89,6 +87,8 @@ SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
 }
 """The own words of `subscribe` and `unsubscribe`."""
 
+JOINTS = frozenset({Kind.AND, Kind.OR})
+
 THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.TOPIC, Kind.ALL, Kind.DAY, Kind.TIME, Kind.UNKNOWN})
 
 NON_RUNNERS = ("non-runners", "non runners", "nonrunners", "scratchings", "scratches", "withdrawals")
@@ -97,17 +97,8 @@ NON_RUNNERS = ("non-runners", "non runners", "nonrunners", "scratchings", "scrat
 NOT_CHOSEN = frozenset(
     {
         *SORTS_OF_RACES,
-        *(
-            "evening",
-            "evening racing",
-            "evening meetings",
-            "night racing",
-            "going",
-            "odds",
-            "prices",
-            "tips",
-            *NON_RUNNERS,
-        ),
+        *("evening", "evening racing", "evening meetings", "night", "night racing"),
+        *("going", "odds", "prices", "tips", *NON_RUNNERS),
     }
 )
 """Words of racing by which no filter chooses."""
@@ -427,9 +418,9 @@ def _left_out(one: Phrase) -> Phrase:
 
 
 def _of_topics(before: Sequence[Phrase]) -> Condition | None:
-    """The choice of an hour after the topics: "results at 6pm"."""
-    topics = {one.value for one in before if one.kind is Kind.TOPIC}
-    return next((one for one in VALUED if isinstance(one, DigestCondition) and one.topic in topics), None)
+    """The choice of an hour by the nearest topic: "results at 6pm"."""
+    hours = {one.topic: one for one in VALUED if isinstance(one, DigestCondition)}
+    return next((hours[one.value] for one in reversed(before) if one.value in hours), None)
 
 
 def _longest(kind: Condition, words: Sequence[Word], at: int, before: str) -> tuple[Sequence[Any], int] | None:

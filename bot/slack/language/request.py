@@ -24,6 +24,7 @@ from bot.racedata.near_misses import find_courses
 from bot.slack.language.grammar import (
     ALL,
     EVERYTHING,
+    JOINTS,
     NO_LISTS,
     SUBSCRIBING,
     THINGS,
@@ -49,8 +50,6 @@ _FIELDS = {
     Kind.UNKNOWN: UNKNOWN_WORDS,
 }
 _FIELDS_OF_VALUES = frozenset(one.field for one in VALUED)
-
-_JOINTS = frozenset({Kind.AND, Kind.OR})
 
 _ALL_OF_A_PLACE = {(Kind.ALL, Kind.REGION), (Kind.REGION, Kind.ALL), (Kind.ALL, Kind.COURSE)}
 
@@ -272,7 +271,7 @@ def _with_only_courses(phrases: Sequence[Phrase]) -> list[Phrase]:
     found: list[Phrase] = []
     is_only = False
     for one in phrases:
-        is_only = one.kind is Kind.ONLY or (is_only and one.kind in {Kind.COURSE, Kind.FILLER, *_JOINTS})
+        is_only = one.kind is Kind.ONLY or (is_only and one.kind in {Kind.COURSE, Kind.FILLER, *JOINTS})
         found.append(replace(one, is_named=True) if is_only and one.kind is Kind.COURSE else one)
     return found
 
@@ -413,7 +412,7 @@ def _no_at(phrases: Sequence[Phrase]) -> int:
 def _joined(plain: Sequence[Phrase]) -> list[tuple[bool, Phrase, Phrase]]:
     """The neighbours with an "and" (True) or a comma between them."""
     threes = zip(plain, plain[1:], plain[2:], strict=False)
-    around = [(True, one, other) for one, joint, other in threes if joint.kind in _JOINTS]
+    around = [(True, one, other) for one, joint, other in threes if joint.kind in JOINTS]
     return [*around, *((False, one, other) for one, other in pairwise(plain) if one.has_comma)]
 
 

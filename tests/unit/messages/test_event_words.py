@@ -286,6 +286,11 @@ OTHERS: dict[str, tuple[RacingEvent, dict[str, Any]]] = {
         event(CARD, AT_ASCOT.model_copy(update={"abandoned": True}), races=MARKED),
         {"card_lost": True},
     ),
+    "A card of a lost race": (event(CARD, RACE.model_copy(update={"title": "Novices' Hurdle", "abandoned": True})), {}),
+    "A card of lost races without times": (
+        event(CARD, AT_ASCOT.model_copy(update={"abandoned": True}), races=(Race(title="First"), Race(title="Second"))),
+        {},
+    ),
     "A card of six races": (event(CARD, AT_ASCOT, races=(Race(),) * 6), {}),
     "A card of a meeting": (event(CARD, AT_ASCOT), {}),
     "A card of a race": (event(CARD, RACE.model_copy(update={"field_size": 12})), {}),

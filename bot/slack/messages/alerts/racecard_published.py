@@ -74,8 +74,8 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         pressed = alert_buttons(event, context, button)
         parts = [Either([fold(CARD_LABEL, races)], []), small, Either([buttons], [pressed])]
         if card.is_lost:
-            times = [] if context.card_lost else lost_times(event.races, event)
-            parts = [lines(times), small, pressed]
+            times = [] if context.card_lost else lost_times(event.races, event) or [*map(_line, event.races)]
+            parts = [section(race_details(event.race)), lines(times), small, pressed]
     return framed(context, None if leads else title, [*text, lost, *beside], said, parts)
 
 
