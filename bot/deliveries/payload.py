@@ -53,7 +53,7 @@ from bot.events.reading.race_record import (
     region_of,
     sources_of,
 )
-from bot.events.reading.record_objects import About, Part, entries_of, kind_of, parts_of, races_by_key
+from bot.events.reading.record_objects import NAMING_HORSES, About, Part, entries_of, kind_of, parts_of, races_by_key
 from bot.events.spellings import by_card_status
 
 MOST_EVENTS = 30
@@ -94,7 +94,7 @@ _NAMING = ("race_id", "meeting_id", "course", "off", "title", "number", "race_da
 LARGEST_SEQUENCE = 2**63 - 1
 
 KEPT_PAYLOADS, KEPT_MAX_BYTES = 50, 16_384
-"""Number and size of the payloads kept after reading. In memory a payload takes 15 times its bytes."""
+"""Number and size of the payloads kept after reading. In memory a payload takes 15 to 35 times its bytes."""
 
 
 class EventIdentity(NamedTuple):
@@ -285,8 +285,11 @@ def _subjects(parts: list[Part], shared: Callable[[], Race]) -> list[_Found]:
     if named.subject is None or _names_subject(found):
         return [found]
     about = About.RACE if named.subject is Subject.RACE else About.MEETING
-    above = [part._replace(fields=part.fields.without((MEETING_LISTS, CARD_LISTS))) for part in parts]
-    within_each = ([*above, *more] for more in _entries(found.carried, about))
+    entries = _entries(found.carried, about)
+    # Horses beside several races are of none of the races.
+    hidden = NAMING_HORSES if about is About.RACE and len(entries) > 1 else (MEETING_LISTS, CARD_LISTS)
+    above = [part._replace(fields=part.fields.without(hidden)) for part in parts]
+    within_each = ([*above, *more] for more in entries)
     each = [_Found(named, more, *_ids(named, more), shared) for more in within_each]
     if not each or len(each) > MOST_EVENTS:
         return [replace(found, stands_for_many=bool(each))]

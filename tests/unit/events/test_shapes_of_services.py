@@ -128,6 +128,11 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape(races=[{"race_id": "rc_1", **AT}, {"race_id": "rc_2", **AT, "off": "13:30"}]),
         ["York 13:00", "York 13:30"],
     ),
+    "horses beside two races": (
+        shape(winner="A", runners=ROWS, races=[{"race_id": "rc_1", **AT}, {"race_id": "rc_2", **AT, "off": "13:30"}]),
+        ["York 13:00", "York 13:30"],
+    ),
+    "horses beside a race": (shape(runners=ROWS, races=[{"race_id": "rc_1", **AT}]), [YORK]),
     "races under a name for rows": (shape("race.abandoned", events=[{"race_id": "rc_1", **AT}]), ["York 13:00"]),
     "numbers of the placed": (shape(**AT, winner=2, second=3, third="1", runners=BARE), ["York 13:00: A 3, B 1, C 2"]),
     "a time of the second": (shape(**AT, first="B", second=3, runners=BARE), [ONE_B]),
