@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -80,10 +81,18 @@ class Stage:
         if name not in COMMANDS:
             return f"{name} is no command here; Slack knows {', '.join(COMMANDS)}."
         open_before = set(self.slack.views)
-        answer = await self.slack.command(self.bot.url, name, words, channel=channel_id, user=user_id)
+        answer = await self.type(channel_id, user_id, name, words)
         if answer.error is None:
             self.expectations.typed(channel_id, line)
         return await self._outcome(line, answer, open_before)
+
+    async def type(self, channel_id: str, user_id: str, name: str, words: str) -> Answer:
+        """A command as Slack sends it: `should_escape` of /racing puts ids in place of names."""
+        if name == COMMANDS[0]:
+            ids = {f"@{one.name}": f"<@{one.id}|{one.name}>" for one in self.slack.users.values()}
+            ids |= {f"#{one.name}": f"<#{one.id}|{one.name}>" for one in self.slack.channels.values()}
+            words = re.sub(r"[@#][\w-]+", lambda found: ids.get(found[0], found[0]), words)
+        return await self.slack.command(self.bot.url, name, words, channel=channel_id, user=user_id)
 
     async def press(self, channel_id: str, user_id: str, label: str) -> str | None:
         """The newest button of this label in the channel. None after an answer, else the problem."""

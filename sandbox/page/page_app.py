@@ -145,7 +145,7 @@ class Page:
             return answer.status
         if name not in COMMANDS:
             raise Refused(f"{name} is no command here. Slack knows {', '.join(COMMANDS)}.")
-        answer = await self.stage.slack.command(self.stage.bot.url, name, words, channel=channel_id, user=user_id)
+        answer = await self.stage.type(channel_id, user_id, name, words)
         self._check(answer)
         self.stage.expectations.typed(channel_id, line)
         return answer.status
@@ -279,7 +279,6 @@ def build_page(page: Page) -> Starlette:
     async def live(request: Request) -> Response:
         if (refusal := _refusal(request)) is not None:
             return refusal
-        page.day.seen()
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(_stream(page, request), media_type="text/event-stream", headers=headers)
 
@@ -300,6 +299,7 @@ async def _stream(page: Page, request: Request) -> AsyncIterator[str]:
     """Server-sent events: new and changed documents, and the keys of removed documents."""
     sent: Documents = {}
     while not await request.is_disconnected():
+        page.day.seen()
         now = page.documents()
         changed = {key: value for key, value in now.items() if sent.get(key) != value}
         gone = [key for key in sent if key not in now]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import httpx
 import pytest
@@ -119,17 +120,34 @@ async def test_day_plays_and_pauses(client, page):
     assert len(page.stage.service.deliveries) == played
 
 
-async def test_day_begins_with_a_british_result_once_the_page_is_seen(client, page, monkeypatch):
+@pytest.mark.parametrize("is_open_before_the_bot_is_ready", [False, True])
+async def test_day_begins_with_a_british_result_once_the_page_is_seen(
+    client, page, monkeypatch, is_open_before_the_bot_is_ready
+):
     monkeypatch.setattr(playing_day, "FIRST_AFTER_S", 0.0)
-    page.day.play_once_seen()
+    if not is_open_before_the_bot_is_ready:
+        page.day.play_once_seen()
     assert page.stage.service.deliveries == []
     async with client.stream("GET", "/api/live") as answer, asyncio.timeout(60):
-        async for _ in answer.aiter_lines():
+        lines = answer.aiter_lines()
+        await anext(lines)
+        if is_open_before_the_bot_is_ready:
+            page.day.play_once_seen()
+        async for _ in lines:
             if page.stage.service.deliveries:
                 break
     first = page.stage.service.deliveries[0].happening
     assert (first.event, first.region) == ("result.received", "GB")
     await page.day.stop()
+
+
+async def test_names_reach_the_bot_as_slack_sends_names(client, page):
+    heard = []
+    page.stage.slack.bot_transport = httpx.MockTransport(lambda request: heard.append(request) or httpx.Response(200))
+    line = "/racing subscribe GB escalate:@bob escalate:#racing-admins escalate:@nobody"
+    await client.post("/api/type", json={"channel": "C0GB", "user": "U0ALICE", "text": line})
+    (words,) = parse_qs(heard[0].content.decode())["text"]
+    assert words.split()[2:] == ["escalate:<@U0BOB|bob>", "escalate:<#C0ADMIN|racing-admins>", "escalate:@nobody"]
 
 
 async def test_every_path_happening_and_document_is_documented(page):
