@@ -494,14 +494,14 @@ class Service:
             await self.standstill.look()
         try:
             async with asyncio.timeout(STATE_AT_MOST_S):
+                # For drills and `/readyz`: the receiver reads the secrets of deliveries itself.
+                await self.signing_secrets.read()
                 self._degraded = await self._find_degraded()
         except (StorageError, TimeoutError) as error:
             reason = str(error) or f"the database did not answer within {STATE_AT_MOST_S:g} s"
             self._degraded = {"storage": reason} | self._problems()
         self._looked_at_s = self.ports.monotonic()
         self.metrics.show_degraded(self._degraded)
-        # For drills and `/readyz`: the receiver reads the secrets of deliveries itself.
-        await self.signing_secrets.read()
         if self.signing_secrets.unreadable:
             await self.telling.secrets_unreadable(self.signing_secrets.unreadable)
 
