@@ -124,8 +124,7 @@ class Post:
     asked: AckRequest | None = None
 
 
-@dataclass(frozen=True)
-class Show:
+class Show(NamedTuple):
     """The message of a telling shows the present values; without `edits`, the message has said all of the news.
 
     `asks_no_longer`: a newer message is to be acknowledged.

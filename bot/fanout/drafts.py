@@ -36,20 +36,24 @@ class _New(NamedTuple):
         return self.post._replace(event_id=self.version.id)
 
 
-class Shown(NamedTuple):
-    """A version shown by a telling's message. `at`: since when the message needs an edit; None for no edit.
+class _Shown(NamedTuple):
+    """A version shown by a message. `at`: since when the message needs an edit; None for no edit.
 
     `after`: the telling whose message goes first. `is_link`: noted once for each event. `is_late`: an edit for later
-    values, noted each time. `asks_no_longer`: a newer message is to be acknowledged.
+    values, noted each time.
     """
 
-    telling: int
+    show: Show
     version: EventVersion
-    at: datetime | None = None
-    after: int | None = None
+    at: datetime | None
+    after: int | None
     is_link: bool = False
     is_late: bool = False
-    asks_no_longer: bool = False
+
+    def renumbered(self, numbers: Mapping[int, int]) -> "_Shown":
+        number, after = self.show.telling, self.after
+        show = self.show._replace(telling=numbers.get(number, number))
+        return self._replace(show=show, after=numbers.get(after, after) if after is not None else None)
 
 
 class Outbox(Protocol):
@@ -74,7 +78,7 @@ class Drafts:
         self._numbers = count(FIRST_NEW)
         self._versions: list[EventVersion] = []
         self._new: list[_New] = []
-        self._shown: list[Shown] = []
+        self._shown: list[_Shown] = []
         self._released: list[int] = []
         self._released_in: set[str] = set()
         self._events: dict[int, tuple[EventVersion, RacingEvent]] = {}
@@ -101,11 +105,10 @@ class Drafts:
         self.chains.fold(_telling(news, channel, number)._replace(withheld=Because.MEETING, by=number))
 
     def link(self, version: EventVersion, show: Show, after: int | None) -> None:
-        asks_no_longer = show.asks_no_longer
-        self.show(Shown(show.telling, version, version.received_at, after, is_link=True, asks_no_longer=asks_no_longer))
+        self._shown.append(_Shown(show, version, version.received_at, after, is_link=True))
 
-    def show(self, shown: Shown) -> None:
-        self._shown.append(shown)
+    def show(self, news: VersionNews, show: Show, at: datetime, after: int | None, *, is_late: bool) -> None:
+        self._shown.append(_Shown(show, news.version, at if show.edits else None, after, is_late=is_late))
 
     def release(self, release: Release) -> None:
         self._released.append(release.telling)
@@ -120,7 +123,7 @@ class Drafts:
         """Store all that is planned. Ends the transaction: nothing may wait for a lock after the locks of messages."""
         event_store.add(self._session, self._versions)
         # Where a message waits no longer, or a new message already has more to show, nothing is sent at once.
-        followed = {one.telling for one in self._shown}
+        followed = {one.show.telling for one in self._shown}
         busy = self._released_in | {one.post.channel_id for one in self._new if one.number in followed}
         events = self._events.values()
         tells = Tells(
@@ -167,25 +170,25 @@ class Drafts:
         self._made.update(numbers.values())
         self.chains.renumber(numbers)
         self._released = [numbers.get(number, number) for number in self._released]
-        self._shown = [_renumbered(one, numbers) for one in self._shown]
+        self._shown = [one.renumbered(numbers) for one in self._shown]
 
     def _write_shown(self) -> None:
         said: dict[tuple[int, int], Bump | None] = {}
         late: dict[int, Bump] = {}
         links = self.chains.links
         for one in self._shown:
-            bump = Bump(one.at, one.after) if one.at else None
-            of_event = one.telling, one.version.event_key
+            number, bump = one.show.telling, Bump(one.at, one.after) if one.at else None
+            of_event = number, one.version.event_key
             if one.is_late and bump:
-                late[one.telling] = bump
+                late[number] = bump
             elif not (one.is_link and of_event in links):
-                number = one.telling, one.version.id or 0
-                said[number] = bump or said.get(number)
+                pair = number, one.version.id or 0
+                said[pair] = bump or said.get(pair)
                 links.add(of_event)
         self.bumps.show(said)
         self.bumps.add(late)
-        asked = self.chains.asked.intersection(one.telling for one in self._shown)
-        ended = {one.telling for one in self._shown if one.asks_no_longer}
+        asked = self.chains.asked.intersection(one.show.telling for one in self._shown)
+        ended = {one.show.telling for one in self._shown if one.show.asks_no_longer}
         if locked := asked | ended:
             acknowledgements.lock(self._session, locked)
             acknowledgements.end(self._session, ended)
@@ -193,11 +196,6 @@ class Drafts:
             edited = {number: bump for (number, _), bump in said.items() if bump} | late
             followed = {number: bump for number, bump in edited.items() if number in asked}
             self.bumps.add(acknowledgements.follow(self._session, followed))
-
-
-def _renumbered(one: Shown, numbers: Mapping[int, int]) -> Shown:
-    after = numbers.get(one.after, one.after) if one.after is not None else None
-    return one._replace(telling=numbers.get(one.telling, one.telling), after=after)
 
 
 def _telling(news: VersionNews, channel: str, number: int) -> Telling:

@@ -25,7 +25,7 @@ from bot.desk.relatives import hurried, linked, meetings_without_race
 from bot.events import event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.fanout.chains import Chain
-from bot.fanout.drafts import Drafts, Shown
+from bot.fanout.drafts import Drafts
 from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.fanout.live_messages import LiveMessages
 from bot.outbox.claim_at_fanout import Added, Claiming
@@ -219,10 +219,8 @@ class Plan:
                 elif isinstance(step, Release):
                     self._drafts.release(step)
                 else:
-                    at = (news.received_at if by else news.at) if step.edits else None
-                    after, is_late = own.get(channel), news.is_late and by is None
-                    ends = step.asks_no_longer
-                    self._drafts.show(Shown(step.telling, row, at, after, is_late=is_late, asks_no_longer=ends))
+                    at, is_late = news.received_at if by else news.at, news.is_late and by is None
+                    self._drafts.show(news, step, at, own.get(channel), is_late=is_late)
         return own
 
     def _is_told(self, news: VersionNews, heard: Heard, channel: str, steps: Sequence[Decision]) -> bool:
