@@ -102,7 +102,8 @@ async def with_working_offers(
         there = await desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
         is_of_filters = any(one.startswith("subscribe ") for one in trying.idle.values())
         takes = f": {in_plain_words(there)}" if is_of_filters and there else ""
-        has = listed(list(trying.idle)) if trying.found else "that"
+        named = [one.removeprefix("subscribe ") for one in trying.idle if one != WITHOUT_THAT]
+        has = "that" if error.asks_meaning and not trying.found else listed(named) if named else "the rest"
         told.after = f"This channel has {has} already{takes}. {error.after}".strip()
         if error.asks_meaning and not trying.found:
             told.told = "Nothing to change."

@@ -16,6 +16,7 @@ from bot.channels.conditions.event_conditions import (
     region_words,
     topics_in_order,
 )
+from bot.channels.conditions.race_conditions import RaceCodeCondition
 from bot.channels.conditions.table import BY_FIELD, CHOICES, NARROWING, VALUED
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, without, without_abandonments
 from bot.errors import CommandError
@@ -198,7 +199,8 @@ def _absent(filters: Sequence[ChannelFilter], named: Mapping[str, Collection[str
 def _not_there(filters: Sequence[ChannelFilter], absent: tuple[str, Sequence[str]]) -> CommandError:
     field, words = absent
     is_course = field in {COURSES_FIELD, NOT_COURSES_FIELD}
-    what = listed(sorted(words) if is_course or field == TOPICS_FIELD else typed_values({field: tuple(words)}))
+    is_plain = is_course or field in {TOPICS_FIELD, RaceCodeCondition.field}
+    what = listed(sorted(words) if is_plain else typed_values({field: tuple(words)}))
     whole = [one.region for one in filters if field == COURSES_FIELD and not (one.courses or one.not_courses)]
     told = (
         f"No subscription of this channel names {what}"

@@ -127,6 +127,7 @@ SAID: dict[str, Callable[[], Message]] = {
     "Subscribed while results wait for two hours": lambda: said(
         takes(digest=("18:00",)), waiting=[NOW, NOW, NOW + timedelta(hours=1)]
     ),
+    "Subscribed to results alone, for an hour": lambda: said(takes(Topic.RESULTS, digest=("18:00",))),
     "Unsubscribed": lambda: unsubscribed(Unsubscribed(1, 0, [])),
     "Unsubscribed 4": lambda: unsubscribed(Unsubscribed(4, 0, [])),
     "Unsubscribed 1 and changed 2": lambda: unsubscribed(Unsubscribed(1, 2, [GB])),

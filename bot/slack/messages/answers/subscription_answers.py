@@ -149,7 +149,7 @@ def _rest(said: Said) -> list[str]:
             f"If nobody has pressed *I have it* after {span}, I post here once more. Nobody else is told. To name "
             "people or channels, use Edit in `/racing list`, or add `escalate:` and an id."
         )
-    if any(one.has_hours for one in said.filters):
+    if any(one.has_hours and Topic.ABANDONMENTS in one.topics for one in said.filters):
         parts.append("Abandonments never wait.")
     if said.waiting:
         which = "the first due" if len(set(said.waiting)) > 1 else "due"
