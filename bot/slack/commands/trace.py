@@ -68,13 +68,16 @@ class Named:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A course as typed and folded, with the typed off, region and day."""
+    """A typed course, off, region and day."""
 
     typed: str
-    course: str
     off: str | None
     region: str | None
     day: str | None
+
+    @property
+    def course(self) -> str:
+        return folded(self.typed)
 
     def has(self, race: Race) -> bool:
         is_there = self.region is None or race.region in {None, self.region}
@@ -87,7 +90,6 @@ class _Known:
 
     race: Race
     key: str | None
-    was_delivered: bool
 
 
 @dataclass(frozen=True)
@@ -228,7 +230,7 @@ def _read(wanted: str, now: datetime, lexicon: Lexicon) -> _Asked | None:
     if asked.refused or not one_of_each or not _COURSE.fullmatch(typed):
         return None
     off, day, region = (next(iter(some), None) for some in (asked.of(TIMES_FIELD), asked.of(DAYS_FIELD), regions))
-    return _Asked(typed, folded(typed), off, region, day)
+    return _Asked(typed, off, region, day)
 
 
 def _known_there(
@@ -239,31 +241,31 @@ def _known_there(
     book = race_book_store.at_courses(session, asked.course, since)
     known = [
         *(one for row, event in events for one in _delivered(row, event)),
-        *(_Known(race, race.race_id, was_delivered=False) for race in book if asked.has(race)),
+        *(_Known(race, race.race_id) for race in book if asked.has(race)),
     ]
     each: dict[tuple[str | None, ...], _Known] = {}
     for one in known:
         off = one.race.off.text
         each.setdefault((one.race.race_date, one.race.region, off or one.key), one)
     today = utc_today(now).isoformat()
-    return sorted(each.values(), key=lambda one: (one.race.race_date != today, not one.was_delivered))
+    return sorted(each.values(), key=lambda one: one.race.race_date != today)
 
 
 def _delivered(row: EventVersion, event: RacingEvent) -> Iterator[_Known]:
     if _is_of_race(row, event):
-        yield _Known(event.race, row.race_id or row.event_key, was_delivered=True)
+        yield _Known(event.race, row.race_id or row.event_key)
         return
     for race in event.races:
         card = {"course": event.race.course, "race_date": event.race.race_date, "region": event.race.region}
         missing = {name: value for name, value in card.items() if name == "course" or getattr(race, name) is None}
-        yield _Known(race.model_copy(update=missing), race.race_id or row.event_key, was_delivered=True)
+        yield _Known(race.model_copy(update=missing), race.race_id or row.event_key)
 
 
 def _lost_by_cards(session: Session, race: Race, now: datetime) -> Collection[str]:
     """The keys of racecards that report the race as lost or void."""
     if not (race.course.name and (race.abandoned or race.is_void)):
         return ()
-    asked = _Asked(race.course.name, folded(race.course.name), race.off.text, race.region, race.race_date)
+    asked = _Asked(race.course.name, race.off.text, race.region, race.race_date)
     newest: dict[str, list[Race]] = {}
     for row, event in _events_at(session, asked, now):
         if row.kind == EventKind.RACECARD_PUBLISHED:

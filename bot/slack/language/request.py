@@ -348,7 +348,13 @@ def _doubt(phrases: Sequence[Phrase], taken: Sequence[Phrase], whole: LineReques
     if not found and whole.everything and is_place:
         every = tuple(Topic) if EVERYTHING in whole.of(ALL) and not whole.of(TOPICS_FIELD) else whole.of(TOPICS_FIELD)
         found = [whole.but(all=(), topics=every), whole.but(regions=(), courses=())]
-    return unclear(found) if found else None
+    return unclear([one for one in found if _is_clear(one, lexicon)]) if found else None
+
+
+def _is_clear(reading: LineRequest, lexicon: Lexicon) -> bool:
+    """Whether the line of a reading has no other meaning."""
+    again = read(reading.line(), lexicon)
+    return again.line() == reading.line() and again.refused is None
 
 
 def _of_two_kinds(plain: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
@@ -373,7 +379,7 @@ def _clauses(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineReques
         return []
     values = [one for one in taken if one.kind is Kind.VALUE]
     each = [_request([*chain(*turns[at : at + 2]), *values], ()) for at in range(0, len(turns), 2)]
-    return [*each, *([] if whole.of(REGIONS_FIELD) and (whole.of(COURSES_FIELD) or whole.everything) else [whole])]
+    return [*each, *([] if whole.of(REGIONS_FIELD) and whole.of(COURSES_FIELD) else [whole])]
 
 
 def _without_each(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
@@ -387,22 +393,13 @@ def _without_each(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineR
     negations = sum(sort is Kind.NOT for sort, _ in groupby(one.kind for one in plain))
     if negations >= len(groups):
         is_list = negations == 1 and any(one.kind is Kind.AND or one.has_comma for one in plain[no:-1])
-        return (
-            [whole, _request([*taken, *after[1:]], after[:1])]
-            if is_list and after[1:] and whole.out(TOPICS_FIELD)
-            else []
-        )
+        is_unclear = is_list and after[1:] and whole.out(TOPICS_FIELD)
+        return [whole, _request([*taken, *after[1:]], after[:1])] if is_unclear else []
     if no == 0 and groups[0][0] in {Kind.TOPIC, Kind.COURSE} and len(groups) == _ONE_CLAUSE:
         # "no results for GB", with no other place: the results are GB's.
         return []
     before = [one for one in taken if not any(one is other for other in after)]
-    each = [
-        _request(before, group)
-        for sort, group in groups
-        if sort != "class" and (sort != Kind.REGION or whole.everything)
-    ]
-    is_right = not (whole.everything and whole.of(REGIONS_FIELD)) and (whole.everything or not whole.out(REGIONS_FIELD))
-    return [*each, *([whole] if is_right else [])]
+    return [*(_request(before, group) for sort, group in groups if sort != "class"), whole]
 
 
 def _no_at(phrases: Sequence[Phrase]) -> int:
