@@ -163,8 +163,7 @@ def subscribe(
 @app.command()
 def unlatch(
     which: Annotated[
-        Breaker | None,
-        typer.Argument(metavar="quota|key|plan", help="The refusal to forget. Without a word: every refusal."),
+        Breaker | None, typer.Argument(help="The refusal to forget. Without a word: every refusal.")
     ] = None,
 ) -> None:
     """Ask the data service again. The bot stops asking after a refusal of quota, key or plan."""
