@@ -70,11 +70,8 @@ class Standing(IntEnum):
     PROVISIONAL = 3
 
 
-class Facts(dict[str, tuple[str, ...]]):
-    """The names of an object's fields for each fact, the surest first. Hashed by identity, for the plans of readers."""
-
-    __slots__ = ()
-    __hash__ = object.__hash__  # type: ignore[assignment]
+Facts = dict[str, tuple[str, ...]]
+"""The names of an object's fields for each fact, the surest first."""
 
 
 class Fields(dict[str, Any]):

@@ -28,7 +28,7 @@ from bot.events.races import (
     plain_name,
 )
 from bot.events.reading.aliases import string
-from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, Standing, fields_of, find, fold, values_of
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fields_of, first_of, fold, values_of
 from bot.events.reading.json_values import (
     LONGEST_READ,
     count,
@@ -54,11 +54,12 @@ _LEADERS = (
 )
 """Fields for the horse in a given place, with the standing of the name."""
 
-_TEXTS = (
-    *("horse", "number", "draw", "jockey", "trainer", "starting_price", "official_rating", "beaten"),
-    "position_reason",
-)
-"""Fields of a runner."""
+_PEOPLE = {name: f"runner.{name}" for name in ("jockey", "trainer")}
+_TEXTS = _PEOPLE | {
+    name: f"runner.{name}"
+    for name in ("horse", "number", "draw", "starting_price", "official_rating", "beaten", "position_reason")
+}
+"""Fields of a runner, each with its fact."""
 
 _MAY_SAY_OUT = ("number", "draw", "jockey", "starting_price", "position_reason")
 """Fields that may hold "NR" in place of their text."""
@@ -578,8 +579,7 @@ def _group(entry: Any) -> tuple[list[Any], str | None]:
                 return [entry[1]], place
         return entry, None
     if isinstance(entry, dict) and (lists := _lists(entry)):
-        fields = fields_of(entry)
-        places = _outcome_of(fields, _plan(fields.facts)).places
+        places = _outcome_of(fields_of(entry)).places
         return [one for entries, _ in lists for one in entries], places[0].position if places else None
     return [entry], None
 
@@ -615,62 +615,28 @@ def _horse_of(ref: Any) -> _Horse | None:
     return _Horse([_name_label(said), _ID + said], {"horse": said}) if _is_name(said) else None
 
 
-class _Plan(NamedTuple):
-    """The meaning of the names of a runner's fields, worked out once for all runners with the same names."""
-
-    is_race: bool
-    texts: tuple[tuple[str, str], ...]
-    ids: tuple[str, ...]
-    places: tuple[tuple[Standing, str], ...]
-    has_outcome: bool
-    people: tuple[tuple[str, str], ...]
-    plain_ids: tuple[str, ...]
-    favourite: tuple[str, ...]
-    spoken: tuple[str, ...]
-
-
-@lru_cache(maxsize=512)
-def _plan(facts: Facts) -> _Plan:
-    texts = tuple((name, spelled) for name in _TEXTS for spelled in facts.get(f"runner.{name}", ()))
-    return _Plan(
-        is_race="is.race" in facts and "is.runner" not in facts,
-        texts=texts,
-        ids=facts.get("ids.runner", ()),
-        places=tuple(
-            (standing, name) for standing, fact in zip(Standing, _PLACES, strict=True) for name in facts.get(fact, ())
-        ),
-        has_outcome=not _OUTCOMES.isdisjoint(facts),
-        people=tuple(one for one in texts if one[0] in {"jockey", "trainer"}),
-        plain_ids=facts.get("ids.plain", ()),
-        favourite=facts.get("runner.favourite", ()),
-        spoken=facts.get("runner.horse_spoken", ()),
-    )
-
-
 def _from_fields(fields: Fields) -> _Horse | None:
-    plan = _plan(fields.facts)
-    if plan.is_race:
+    if "is.race" in fields.facts and not is_runner(fields):
         return None
     said: dict[str, str] = {}
-    _read_texts(fields, plan.texts, said)
-    ids = [fields[name] for name in plan.ids]
+    _read_texts(fields, _TEXTS, said)
+    ids = fields.of("ids.runner")
     named = said.pop("horse", None)
     away = [said.pop(name) for name in _MAY_SAY_OUT if name in said and _is_nr_in_words(said[name])]
     price = said.get("starting_price", "")
     if not _HAS_PRICE.search(price):
         said.pop("starting_price", None)
     elif price[-1].isdecimal():
-        said["starting_price"] = price + next((_favourite(fields[name]) for name in plan.favourite), "")
-    places, out, reason, runs = _outcome_of(fields, plan, away)
+        said["starting_price"] = price + next(map(_favourite, fields.of("runner.favourite")), "")
+    places, out, reason, runs = _outcome_of(fields, away)
     if isinstance(horse := fields.get("horse"), dict):
         inner = fields_of(horse)
-        of_horse = _plan(inner.facts)
         # A horse's own number may be of a register, so only people are taken from the horse.
-        _read_texts(inner, of_horse.people, said)
-        ids += [inner[name] for name in of_horse.plain_ids]
-        named = find((inner,), of_horse.spoken, text) or named
+        _read_texts(inner, _PEOPLE, said)
+        ids += inner.of("ids.plain")
+        named = first_of((inner,), "runner.horse_spoken", text) or named
         if not (places or out):
-            places, out, why, is_said = _outcome_of(inner, of_horse)
+            places, out, why, is_said = _outcome_of(inner)
             reason, runs = why if out else reason, runs or is_said
     if named and named.endswith(")") and (marked := _NAME_OF_NON_RUNNER.fullmatch(named)):
         named, places, out = marked[1], [], OUT
@@ -694,9 +660,9 @@ def _favourite(value: Any) -> str:
     return _FAVOURITES.get(fold(str(value)[:LONGEST_NAME]), "")
 
 
-def _read_texts(fields: Fields, texts: Iterable[tuple[str, str]], said: dict[str, str]) -> None:
-    for name, spelled in texts:
-        if name not in said and (value := text(fields[spelled])):
+def _read_texts(fields: Fields, texts: Mapping[str, str], said: dict[str, str]) -> None:
+    for name, fact in texts.items():
+        if name not in said and fact in fields.facts and (value := first_of((fields,), fact, text)):
             said[name] = value
 
 
@@ -751,15 +717,15 @@ class _Outcome(NamedTuple):
     runs: bool = False
 
 
-def _outcome_of(said: Fields, plan: _Plan, away: Sequence[str] = ()) -> _Outcome:
+def _outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
     """`away`: "NR" in the place of another text."""
     places = []
-    for standing, name in plan.places:
-        if position := _read_position(said[name]):
+    for standing, fact in zip(Standing, _PLACES, strict=True):
+        for position in filter(None, map(_read_position, said.of(fact))):
             is_anew = not position.isdecimal() and _PLACED_ANEW.search(position)
             places.append(_Place(Standing.OFFICIAL if is_anew else standing, position))
     positions = [one.position for one in places if not one.position.isdecimal()]
-    if not (plan.has_outcome or positions or away):
+    if not (positions or away) and _OUTCOMES.isdisjoint(said.facts):
         return _Outcome(places)
     statuses, others = said.of("marks.status"), said.of("marks.no_finish", "state.result")
     folded = frozenset(fold((text(value) or "")[:LONGEST_NAME]) for value in (*statuses, *others))

@@ -132,6 +132,15 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape(winner="A", runners=ROWS, races=[{"race_id": "rc_1", **AT}, {"race_id": "rc_2", **AT, "off": "13:30"}]),
         ["York 13:00", "York 13:30"],
     ),
+    "places in the order of the runners": (
+        shape(**AT, positions=[2, 1, 3], runners=BARE),
+        ["York 13:00: A 2, B 1, C 3"],
+    ),
+    "places of some runners": (
+        shape(**AT, positions=[2, 1], runners=BARE),
+        ["York 13:00 could not be read: 2, 1"],
+    ),
+    "non-runners with reasons": (shape(**AT, non_runners={"2": "Lame"}, runners=BARE), ["York 13:00: B NR"]),
     "horses beside a race": (shape(runners=ROWS, races=[{"race_id": "rc_1", **AT}]), [YORK]),
     "races under a name for rows": (shape("race.abandoned", events=[{"race_id": "rc_1", **AT}]), ["York 13:00"]),
     "numbers of the placed": (shape(**AT, winner=2, second=3, third="1", runners=BARE), ["York 13:00: A 3, B 1, C 2"]),
