@@ -174,11 +174,12 @@ def _dated(day: int, month: int, year: int | None, today: date, *, looks_back: b
 
 
 def _of_a_month(number: int, today: date, *, looks_back: bool) -> date | None:
-    """The coming, or last, day of a month with this number."""
-    days = (today + timedelta(days=-ahead if looks_back else ahead) for ahead in range(2 * _MONTH_MOST))
-    found = next((day for day in days if day.day == number), None)
-    if found and number <= _RACES_MOST:
-        raise DayUnclearError(f"{number} may be the number of a race", [found])
+    """The coming, or last, day of a month. Raises DayUnclearError for a race's number, and for a nearer coming day."""
+    near = [today + timedelta(days=one) for one in range(-2 * _MONTH_MOST, 2 * _MONTH_MOST)]
+    near = sorted((day for day in near if day.day == number), key=lambda day: abs(day - today))
+    found = next((day for day in near if (day <= today if looks_back else day >= today)), None)
+    if found and (number <= _RACES_MOST or (looks_back and found != near[0])):
+        raise DayUnclearError(f"{number} may be a race or another day", near[: near.index(found) + 1])
     return found
 
 
