@@ -4,6 +4,7 @@ import ast
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from bot.settings import Settings
 
@@ -44,11 +45,12 @@ def nodes(path):
     return tuple(ast.walk(source(path)[1]))
 
 
-def settings():
-    return Settings(
-        _env_file=None,
-        racing_api_url="https://api.example.com/v1",
-        racing_api_key="key-of-a-test",
-        slack_bot_token="xoxb-test",
-        slack_signing_secret="secret-of-a-test",
-    )
+def settings(**changes: Any) -> Settings:
+    """Made-up settings of a bot, without a file of the environment."""
+    made: dict[str, Any] = {
+        "racing_api_url": "https://api.example.com/v1",
+        "racing_api_key": "key-of-a-test",
+        "slack_bot_token": "xoxb-test",
+        "slack_signing_secret": "secret-of-a-test",
+    }
+    return Settings(_env_file=None, **made | changes)

@@ -27,23 +27,17 @@ from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.service_errors import ServiceFailure, Spared
 from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
-from bot.settings import Settings
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.list_commands import USAGE_COMMAND
 from sandbox.racing_service import RacingService, Switches
 from tests.clock import now, set_ahead
 from tests.databases import first_on_both
 from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING, level_and_words
+from tests.unit.pages import settings
 
 KEY = "sk_of_a_test_0123456789"
 EVERY_S = 86_400
-SETTINGS = Settings(
-    _env_file=None,
-    racing_api_url="https://api.example.com/v1",
-    racing_api_key=KEY,
-    slack_bot_token="xoxb-test",
-    slack_signing_secret="signing",
-)
+SETTINGS = settings(racing_api_key=KEY)
 SATURDAY = 5
 
 

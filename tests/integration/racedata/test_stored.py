@@ -25,10 +25,10 @@ from bot.racedata.client.circuit_breakers import CircuitBreakers
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServiceFailure, UpgradeRequired
 from bot.racedata.quota_book import QuotaBook
-from bot.settings import Settings
 from sandbox.racing_service import RacingService
 from tests.clock import now
 from tests.databases import on_both
+from tests.unit.pages import settings
 from tests.unit.racedata.scripted_service import BASE_URL, KEY
 
 # Circuit breakers
@@ -61,17 +61,6 @@ async def outcome(client):
     return None
 
 
-def settings_of(database_url="sqlite:///unused.db"):
-    return Settings(
-        _env_file=None,
-        racing_api_url=BASE_URL,
-        racing_api_key=KEY,
-        slack_bot_token="xoxb-test",
-        slack_signing_secret="secret-of-a-test",
-        database_url=database_url,
-    )
-
-
 @on_both
 async def test_no_replica_loses_a_change_of_another(database):
     other = Database(database.address)
@@ -83,20 +72,9 @@ async def test_no_replica_loses_a_change_of_another(database):
     await other.close()
 
 
-@on_both
-async def test_quota_breaker_outlives_restarts_until_the_month_turns(service, open_one, sleep_clock):
-    service.set_used(15_000)
-    assert [await outcome(open_one()) for _ in range(3)] == [QuotaExceeded, CircuitOpen, CircuitOpen]
-    assert len(service.requests) == 1
-    sleep_clock.now_s = (datetime(2025, 12, 1, tzinfo=UTC) - sleep_clock.start) / timedelta(seconds=1)
-    assert await outcome(open_one()) is None
-
-
-async def test_quota_breaker_is_closed_by_usage_that_fell_and_not_by_usage_below_the_allowance(
-    service, open_one, database, sleep_clock
-):
+async def test_quota_breaker_is_closed_by_nothing_but_usage_that_fell(service, open_one, database, sleep_clock):
     client = open_one()
-    book = QuotaBook(database, client, settings_of(), sleep_clock.clock)
+    book = QuotaBook(database, client, settings(), sleep_clock.clock)
     service.set_used(9_000)
     service.fail_next("/countries", "quota_exceeded", 100)
     for _ in range(8):
@@ -134,9 +112,9 @@ async def test_admins_word_has_an_endpoint_beyond_the_plan_asked_again(service, 
 
 
 async def test_command_resets_on_the_database_of_the_settings(tmp_path):
-    settings = settings_of(f"sqlite:///{tmp_path}/bot.db")
-    assert "No circuit breaker is open (quota, key, plan)" in await run_unlatch(settings, None)
-    unready = settings.model_copy(update={"database_url": SecretStr(f"sqlite:///{tmp_path}/none/bot.db")})
+    of_file = settings(database_url=f"sqlite:///{tmp_path}/bot.db")
+    assert "No circuit breaker is open (quota, key, plan)" in await run_unlatch(of_file, None)
+    unready = of_file.model_copy(update={"database_url": SecretStr(f"sqlite:///{tmp_path}/none/bot.db")})
     with pytest.raises(StorageUnavailable, match="not ready"):
         await run_unlatch(unready, "quota")
 

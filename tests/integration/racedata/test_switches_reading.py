@@ -14,8 +14,8 @@ from bot.racedata.day_card import Coverage
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from bot.racedata.reference_book import ReferenceBook
-from bot.settings import Settings
 from sandbox.racing_service import RacingService
+from tests.unit.pages import settings
 from tests.unit.racedata.scripted_service import Memory, SleepClock
 
 NAMES = ("races", "reference", "last_cursor", "newest_first", "short_page_every")
@@ -39,17 +39,10 @@ def service():
 async def books(service, database):
     """The books of a bot before its first reading, with a new key: limits belong to a key."""
     time, key = SleepClock(), service.rotate_key()
-    settings = Settings(
-        _env_file=None,
-        racing_api_url="https://service/v1",
-        racing_api_key=key,
-        slack_bot_token="xoxb-test",
-        slack_signing_secret="secret-of-a-test",
-    )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(service.app)) as http:
         client = open_client("https://service/v1", SecretStr(key), Memory(), http=http, timing=time.timing())
-        quota = QuotaBook(database, client, settings, time.clock)
-        yield ReferenceBook(database, client, time.clock), RaceBook(database, client, time.clock, quota), quota
+        quota = QuotaBook(database, client, settings(), time.clock)
+        yield ReferenceBook(database, client, time.clock), RaceBook(database, client, time.clock, quota)
 
 
 def test_every_two_choices_meet():
@@ -62,7 +55,7 @@ def test_every_two_choices_meet():
 async def test_racecard_is_whole_for_every_combination(service, database, choices):
     today = service.racing.today
     service.switch(**dict(zip(NAMES, choices, strict=True)))
-    async with books(service, database) as (reference_book, race_book, _):
+    async with books(service, database) as (reference_book, race_book):
         assert await reference_book.check_regions(["GB"])
         with pytest.raises(CommandError, match="Did you mean GB"):
             await reference_book.check_regions(["gb"])
@@ -74,20 +67,3 @@ async def test_racecard_is_whole_for_every_combination(service, database, choice
             assert {race.race_id for race in shown} == {race.race_id for race in listed}
             assert {race.course.name for race in shown} == {race.course.name for race in listed}
             assert card.data_as_of == datetime(2025, 11, 20, 12, tzinfo=UTC).isoformat()
-
-
-@pytest.mark.parametrize("usage", ["rows", "period"])
-@pytest.mark.parametrize("plan", ["free", "analyst"])
-async def test_usage_is_read_for_every_shape_and_grouping(database, usage, plan):
-    time = SleepClock()
-    service = RacingService(time.clock().date(), plan=plan, clock=time.clock)
-    service.switch(usage=usage)
-    async with books(service, database) as (_, _, quota):
-        service.set_used(1_234)
-        for by, label in (("day", "2025-11-20"), ("endpoint", "/races/search")):
-            reading = await quota.read(by)
-            assert (label, 1_234) in [(row.label, row.requests) for row in reading.rows]
-            assert (reading.used, reading.certain) == (1_234, True)
-            assert reading.limit == {"free": 15_000, "analyst": 1_000_000}[plan]
-        assert {request.status for request in service.requests} == {200}
-        assert service.used == 1_234

@@ -197,15 +197,12 @@ def test_place_and_day_beside_a_batch_are_of_each_event_that_names_no_others(bes
         assert (event.reason, event.key) == (None, f"{event.kind}:{races}")
 
 
-def test_unknown_event_of_a_batch_hides_no_abandonment():
+def test_abandonment_of_a_batch_is_hidden_by_no_unknown_event_and_names_the_body():
+    """A result's delivery waits for a turn; an abandonment waits for no turn."""
     lost, unknown = read_events(as_body({"events": [ABANDONED, {"event": "price.moved"}]}))
     assert (lost.key, unknown.kind) == ("race.abandoned:rc_1", None)
-
-
-def test_body_is_known_by_the_first_abandonment_of_its_events():
-    """A result's delivery waits for a turn; an abandonment waits for no turn."""
-    lost = {"event": "race.abandoned", "race_id": "rc_2", "region": "GB", "course": "York"}
-    payload = Payload(as_body([{"event": "result.received", "race_id": "rc_1", "course": "Ascot"}, lost]))
+    later = {"event": "race.abandoned", "race_id": "rc_2", "region": "GB", "course": "York"}
+    payload = Payload(as_body([{"event": "result.received", "race_id": "rc_1", "course": "Ascot"}, later]))
     assert (payload.identity, payload.region) == (("race.abandoned:rc_2", "race.abandoned"), "GB")
 
 
@@ -294,14 +291,10 @@ def test_card_of_several_meetings_is_an_event_for_each():
     assert named == [("rc_1", "Ascot", None, "2025-06-18"), ("rc_2", "York", "GB", "2025-06-18")]
 
 
-def test_card_of_one_race_takes_its_runners_for_no_races():
-    event = read(
-        {"event": "racecard.published", "race_id": "rc_1", "card": [{"horse": "A"}], "runners": [{"horse": "A"}]}
-    )
+def test_event_of_one_race_takes_neither_its_runners_nor_the_other_races_of_its_card_for_races():
+    runners = [{"horse": "A"}]
+    event = read({"event": "racecard.published", "race_id": "rc_1", "card": runners, "runners": runners})
     assert (event.races, [runner.horse for runner in event.race.runners]) == ((), ["A"])
-
-
-def test_race_event_leaves_out_the_other_races_of_its_card():
     meeting = {"races": [{"id": "rc_1"}, {"id": "rc_2"}]}
     assert read({"event": "result.received", "race": {"id": "rc_1"}, "meeting": meeting}).races == ()
 

@@ -14,7 +14,7 @@ from bot.racedata.client.records import AnyPage, CountryPage, CoursePage, Meta, 
 from bot.racedata.client.service_errors import InvalidParam, ServiceFailure, ServiceUnreachable
 from bot.racedata.day_path import Paths
 from bot.racedata.race_book import RaceBook
-from bot.settings import Settings
+from tests.unit.pages import settings as made_up
 from tests.unit.racedata.scripted_service import Memory, Scripted, SleepClock
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -174,22 +174,8 @@ def client():
 
 
 @pytest.fixture
-def make_settings():
-    def make(**given):
-        return Settings(
-            racing_api_url="https://api.example.com/v1",
-            racing_api_key="key-of-a-test",
-            slack_bot_token="xoxb-test",
-            slack_signing_secret="signing",
-            **given,
-        )
-
-    return make
-
-
-@pytest.fixture
-def settings(make_settings):
-    return make_settings()
+def settings():
+    return made_up()
 
 
 @dataclass

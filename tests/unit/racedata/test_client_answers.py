@@ -63,7 +63,7 @@ PLANS = {"your_plan": "free", "reaches_on": ["archive", "complete"]}
 DATES = {"window": "2023 → upcoming", "requested_date": "2019-01-01"}
 OUTSIDE = "2019-01-01 is outside your plan's window: 2023 → upcoming."
 UNREADABLE: list[Any] = [
-    *(b"", KEY.encode(), [], {"data": []}, {"meta": {}}, {"meta": {}, "data": {KEY: KEY}}, b'{"meta":{},"data":[}'),
+    *(b"", KEY.encode(), [], {"data": []}, {"meta": {}}, {"meta": {}, "data": {KEY: KEY}}, b'{"meta":{},"data":[}')
 ]
 # The answer, its class, the seconds waited before each further request, and the words for a person.
 ANSWERS: dict[str, tuple[Any, type[service_errors.ServiceFailure], list[float], str]] = {

@@ -87,11 +87,7 @@ async def test_subscribe_is_asked_as_specified_and_keeps_the_secret_out_of_sight
     assert "whsec_1" not in repr(page)
     (seen,) = service.seen
     assert (seen.method, seen.path) == ("POST", "webhooks/subscribe")
-    assert json.loads(seen.body) == {
-        "url": "https://bot.example.com/",
-        "events": ["race.abandoned"],
-        "region": "GB",
-    }
+    assert json.loads(seen.body) == {"url": "https://bot.example.com/", "events": ["race.abandoned"], "region": "GB"}
 
 
 @pytest.mark.parametrize(
@@ -168,9 +164,7 @@ async def test_command_gives_up_unasked_where_the_wait_is_too_long_and_backgroun
 
 
 @pytest.mark.parametrize("wait_s", [40, 7_200])
-async def test_errors_rate_limited_holds_all_replicas_for_retry_after_in_full(
-    *, service, open_racing, sleep_clock, wait_s
-):
+async def test_errors_rate_limited_holds_all_replicas_in_full(*, service, open_racing, sleep_clock, wait_s):
     service.refuse(429, "rate_limited", headers={"retry_after": str(wait_s)})
     service.data([])
     with pytest.raises(RateLimited):

@@ -327,9 +327,7 @@ async def test_day_path_of_a_region_tells_of_all_by_asking_for_each(make_book, c
     assert (card.coverage, titles(card)) == (Coverage.COMPLETE, ["a"])
 
 
-async def test_race_comes_from_the_book_else_by_its_path_or_without_the_service_from_the_book(
-    make_book, client, database, clock
-):
+async def test_race_comes_by_its_path_and_else_from_the_book(make_book, client, database, clock):
     told = Race(race_id="r1", region="GB", race_date=ISO, course=Course(name="Ascot"))
     await database.write(lambda session: rows.put(session, [told], clock()))
     assert await make_book().race("r1") == told

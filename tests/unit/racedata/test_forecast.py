@@ -27,26 +27,18 @@ def made(*given) -> Forecast:
     return expected
 
 
-def test_even_days_go_on_evenly():
-    expected = made(1_550, 15_000, NOON, days_before(NOON, [100] * 15))
-    assert expected.month_total == 3_000
-    assert expected.low < 3_000 < expected.high
-    assert expected.runs_out_on is expected.may_run_out_on is None
+# Used by the 16th, the allowance, and the days of November on which the allowance runs out, and may run out. 50 are
+# left of the 16th, then 100 a day.
+RUNS_OUT = [(1_550, 15_000, None, None), (1_550, 1_920, 20, 19), (1_550, 3_050, None, 30), (1_920, 1_920, None, None)]
 
 
-def test_day_on_which_the_allowance_runs_out():
-    expected = made(1_550, 1_920, NOON, days_before(NOON, [100] * 15))
-    # 50 are left of today, then 100 a day: 2,000 are reached on the 20th.
-    assert expected.runs_out_on == date(2026, 11, 20)
-    assert expected.may_run_out_on == date(2026, 11, 19)
-    spent = made(1_920, 1_920, NOON, days_before(NOON, [100] * 15))
-    assert (spent.runs_out_on, spent.may_run_out_on) == (None, None)
-
-
-def test_upper_end_may_run_out_where_the_expectation_does_not():
-    expected = made(1_550, 3_050, NOON, days_before(NOON, [100] * 15))
-    assert expected.runs_out_on is None
-    assert expected.may_run_out_on == date(2026, 11, 30)
+@pytest.mark.parametrize(("used", "limit", "expected_day", "earliest_day"), RUNS_OUT)
+def test_even_days_go_on_evenly_until_the_allowance_runs_out(used, limit, expected_day, earliest_day):
+    expected = made(used, limit, NOON, days_before(NOON, [100] * 15))
+    assert expected.month_total == used + 1_450
+    assert expected.low < expected.month_total < expected.high
+    days = [on and on.day for on in (expected.runs_out_on, expected.may_run_out_on)]
+    assert days == [expected_day, earliest_day]
 
 
 def test_quiet_and_busy_weekdays_count_alike():

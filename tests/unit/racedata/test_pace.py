@@ -347,14 +347,6 @@ async def test_unreadable_wait_holds_nobody(breakers, store, pace):
     assert await wait_s(breakers) == 40
 
 
-@pytest.mark.parametrize("waits_s", [(200, 1), (1, 200)])
-async def test_longer_of_two_waits_holds_every_replica(store, now, breakers, waits_s):
-    for each_s in waits_s:
-        await limit(breakers, each_s)
-    assert await wait_s(CircuitBreakers(store, now, KEY)) == 200
-    assert await wait_s(CircuitBreakers(store, now, SecretStr("sk_another"))) == 0
-
-
 async def test_open_breaker_names_the_refusal_and_stores_no_key(breakers, store):
     await breakers.refused(quota_exceeded(), "free", "countries")
     with pytest.raises(CircuitOpen) as caught:

@@ -28,11 +28,12 @@ from bot.racedata.quota_book import QuotaBook, days_of
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING, level_of
+from tests.unit.pages import settings
 
 
 @pytest.fixture
-def book(database, client, settings, clock):
-    return QuotaBook(database, client, settings, clock)
+def book(database, client, clock):
+    return QuotaBook(database, client, settings(), clock)
 
 
 def by_day(client, *rows):
@@ -63,12 +64,10 @@ READINGS = [
 
 
 @pytest.mark.parametrize(("before", "now", "limits", "has_room"), READINGS)
-async def test_refused_quota_has_room_again_after_use_fell_or_the_allowance_rose(
-    *, database, client, make_settings, clock, before, now, limits, has_room
-):
+async def test_quota_has_room_after_a_fall_or_a_rise(*, database, client, clock, before, now, limits, has_room):
     for said, limit in zip((before, now), limits, strict=True):
         client.answers["usage by day"] = said
-        await QuotaBook(database, client, make_settings(monthly_quota=limit), clock).read()
+        await QuotaBook(database, client, settings(monthly_quota=limit), clock).read()
         clock.pass_(minutes=15)
     assert client.breakers.reset_codes == (["quota_exceeded"] if has_room else [])
 
@@ -132,12 +131,10 @@ async def test_figure_of_the_month_is_as_certain_as_its_source(book, client, clo
         ({}, {}, 250_000, 0),
     ],
 )
-async def test_limit_is_the_setting_before_the_plans_and_is_not_invented(
-    *, database, client, make_settings, clock, meta, setting, limit, percent
-):
+async def test_limit_is_the_setting_else_the_plans_else_none(*, database, client, clock, meta, setting, limit, percent):
     client.meta, client.state = meta, AccountState(plan="live")
     by_day(client, ("2026-11-01", 100))
-    book = QuotaBook(database, client, make_settings(**setting), clock)
+    book = QuotaBook(database, client, settings(**setting), clock)
     reading = await book.read()
     assert (reading.limit, reading.percent) == (limit, percent)
     assert (reading.left is None) == (await book.commands_left() is None) == (limit is None)
@@ -252,14 +249,14 @@ def told():
 
 
 @pytest.fixture
-def check(database, client, settings, clock, told):
+def check(database, client, clock, told):
     class Heard(Notices):
         def tell(self, session, key, words, *named_ids, urgency):
             if news := super().tell(session, key, words, *named_ids, urgency=urgency):
                 told.append(admin_notice(urgency, words, named_ids).text)
             return news
 
-    book = QuotaBook(database, client, settings, clock)
+    book = QuotaBook(database, client, settings(), clock)
     notices = Heard("C1", admin_notice, clock=clock)
 
     async def run(*uses, failure=None):
@@ -269,7 +266,7 @@ def check(database, client, settings, clock, told):
                 {"endpoint": "/courses", "requests": 9},
                 {"endpoint": "/races/search", "requests": 12_400},
             ]
-            await QuotaCheck(book, notices, database, settings, clock).run()
+            await QuotaCheck(book, notices, database, settings(), clock).run()
 
     return run
 
@@ -325,14 +322,6 @@ async def test_turn_of_the_month_is_told_after_a_warning_and_warns_anew(check, t
     assert levels(told) == [*at_the_turn, NOTE]
 
 
-async def test_another_plan_warns_anew(check, told, client):
-    await check(12_500)
-    client.meta["plan"] = "archive"
-    await check(12_500, 121_000)
-    assert levels(told) == [WARNING] * 2
-    assert "150,000" in told[1]
-
-
 async def test_admins_are_asked_once_for_a_limit_that_is_not_known(check, told, client):
     client.meta["plan"] = "platinum"
     await check(10, 20)
@@ -359,11 +348,11 @@ async def test_usage_that_cannot_be_read_is_told_once_a_month_and_its_body_is_lo
     assert levels(told) == [WARNING]
 
 
-async def test_failure_is_left_to_the_scheduler_to_tell(database, client, settings, clock):
+async def test_failure_is_left_to_the_scheduler_to_tell(database, client, clock):
     fault = ServerFault("account/usage", code="server_error", status=500)
     client.answers = {"usage by day": fault, "courses": fault, "reference": fault, "countries": fault}
     notices = Notices(None, admin_notice, clock=clock)
     with pytest.raises(ServerFault):
-        await QuotaCheck(QuotaBook(database, client, settings, clock), notices, database, settings, clock).run()
+        await QuotaCheck(QuotaBook(database, client, settings(), clock), notices, database, settings(), clock).run()
     job, _ = refresh_lists(ReferenceBook(database, client, clock), database, notices, clock, asyncio.Event())
     await job.run()

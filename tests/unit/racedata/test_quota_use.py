@@ -152,14 +152,11 @@ def test_refusals_are_read_by_kind_where_kinds_came(refusals, total, kinds):
     assert row.refusal_kinds == kinds
 
 
-def test_refusals_of_a_month_are_summed_by_kind():
+def test_figures_of_a_month_are_summed_where_every_day_has_them():
     rows = [{"date": f"2026-11-0{day}", "requests": 1, "refusals": {"rate_limited": day}} for day in (1, 2)]
     row = read_usage(rows).in_month("2026-11")
     assert row is not None
     assert (row.refusals, row.refusal_kinds) == (3, (("rate_limited", 3),))
-
-
-def test_usage_of_a_day_without_a_figure_is_no_sum():
     usage = read_usage([{"date": "2026-11-01", "requests": 7}, {"date": "2026-11-02", "errors": 1}])
     assert usage.in_month("2026-11") == UsageRow(label="2026-11")
 

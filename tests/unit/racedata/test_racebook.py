@@ -290,12 +290,6 @@ async def test_cards_asked_for_at_once_share_a_walk_and_another_day_waits_for_th
     assert len(pages_asked(client)) == len(set(pages_asked(client)))
 
 
-async def test_concurrent_cards_of_a_region_are_read_once(book, client):
-    client.races = make_days(-20, 5)
-    await asyncio.gather(*(book.card("GB", TODAY) for _ in range(5)))
-    assert len(client.asked) == len(set(client.asked))
-
-
 async def test_walk_goes_on_in_the_background_after_whoever_asked_has_given_up(book, client):
     client.races = make_days(-110, 5)
     client.hold()

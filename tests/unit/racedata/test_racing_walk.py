@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 from bot.racedata.client.cursor_walk import MOST_EMPTY_PAGES, collect, joined, walk
 from bot.racedata.client.records import Meta, ServicePage
 from bot.racedata.client.service_errors import InvalidParam, OutsideWindow, ServiceFailure, WalkBroken
-from bot.racedata.race_walk import (
-    PageSeen,
-    Settled,
-    Start,
-    Walk,
-    after_page,
-    is_proven,
-    next_start,
-    read_at,
-)
+from bot.racedata.race_walk import PageSeen, Settled, Start, Walk, after_page, is_proven, next_start, read_at
 
 
 def page(data, **meta):

@@ -30,9 +30,7 @@ async def sleeping(tmp_path):
     await bot.stop()
 
 
-async def test_killed_bot_is_down_at_once_and_a_bot_that_does_not_start_is_told_of_with_its_log(
-    sleeping, tmp_path, monkeypatch
-):
+async def test_killed_bot_is_down_and_one_that_does_not_start_shows_its_log(sleeping, tmp_path, monkeypatch):
     # A developer's own settings must not reach this bot: the bot would start, or fail otherwise.
     monkeypatch.setenv("RACING_API_KEY", "a-real-key")
     (tmp_path.parent / ".env").write_text("RACING_API_KEY=another-real-key\n", encoding="utf-8")
