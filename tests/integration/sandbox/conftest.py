@@ -1,7 +1,7 @@
 """The stand-ins at a clock that the test moves: the data service without a socket, Slack with Slack's own client."""
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 import httpx
 import pytest
@@ -10,19 +10,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from sandbox.racing_service import RacingService
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import real_clock
+from tests.integration.conftest import Moment
 
 TODAY = date(2025, 11, 20)
-
-
-class Clock:
-    def __init__(self):
-        self.now = datetime(2025, 11, 20, 12, 0, 15, tzinfo=UTC)
-
-    def __call__(self):
-        return self.now
-
-    def forward(self, seconds):
-        self.now += timedelta(seconds=seconds)
 
 
 @pytest.fixture
@@ -34,7 +24,7 @@ def real_time() -> Iterator[None]:
 
 @pytest.fixture
 def clock():
-    return Clock()
+    return Moment(datetime(2025, 11, 20, 12, 0, 15, tzinfo=UTC))
 
 
 class Receiver:

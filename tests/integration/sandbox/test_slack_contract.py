@@ -41,26 +41,51 @@ async def refusal(call):
     return caught.value.response
 
 
+USUAL = {"chat.postMessage": {"channel": "C1", "text": "x"}, "chat.update": {"channel": "C1", "text": "y"}}
+
+
 @pytest.mark.parametrize(
-    ("error", "arguments"),
+    ("error", "method", "arguments"),
     [
-        ("channel_not_found", {"channel": "C9"}),
-        ("channel_not_found", {"channel": "G2"}),
-        ("not_in_channel", {"channel": "C2"}),
-        ("no_text", {"text": None, "attachments": [{"fallback": "x"}]}),
-        ("invalid_blocks", {"blocks": [{"type": "wheel"}]}),
-        ("invalid_blocks", {"blocks": [{"type": "header"}]}),
-        ("invalid_blocks", {"blocks": [TABLE]}),
-        ("invalid_blocks_format", {"blocks": "[{"}),
-        ("msg_blocks_too_long", {"blocks": [LONG] * 5}),
-        ("invalid_metadata_format", {"metadata": {"event_type": "a"}}),
-        ("thread_not_found", {"thread_ts": "1.000001"}),
+        ("channel_not_found", "chat.postMessage", {"channel": "C9"}),
+        ("channel_not_found", "chat.postMessage", {"channel": "G2"}),
+        ("not_in_channel", "chat.postMessage", {"channel": "C2"}),
+        ("no_text", "chat.postMessage", {"text": None, "attachments": [{"fallback": "x"}]}),
+        ("invalid_blocks", "chat.postMessage", {"blocks": [{"type": "wheel"}]}),
+        ("invalid_blocks", "chat.postMessage", {"blocks": [{"type": "header"}]}),
+        ("invalid_blocks", "chat.postMessage", {"blocks": [TABLE]}),
+        ("invalid_blocks_format", "chat.postMessage", {"blocks": "[{"}),
+        ("msg_blocks_too_long", "chat.postMessage", {"blocks": [LONG] * 5}),
+        ("invalid_metadata_format", "chat.postMessage", {"metadata": {"event_type": "a"}}),
+        ("thread_not_found", "chat.postMessage", {"thread_ts": "1.000001"}),
+        ("cant_update_message", "chat.update", {"ts": "theirs"}),
+        ("message_not_found", "chat.update", {"ts": "1.000001"}),
+        ("msg_too_long", "chat.update", {"ts": "mine", "text": "y" * 4_001}),
+        ("no_text", "chat.update", {"ts": "mine", "text": None}),
+        ("unknown_method", "chat.sing", {}),
+        ("user_not_found", "users.info", {"user": "U9"}),
+        ("channel_not_found", "conversations.info", {"channel": "G2"}),
+        ("not_in_channel", "conversations.history", {"channel": "C2"}),
+        ("channel_not_found", "conversations.history", {"channel": "G2"}),
+        ("invalid_cursor", "conversations.history", {"channel": "C1", "cursor": "forged"}),
+        ("invalid_ts_oldest", "conversations.history", {"channel": "C1", "oldest": "yesterday"}),
+        ("invalid_limit", "conversations.history", {"channel": "C1", "limit": 0}),
+        ("invalid_trigger_id", "views.open", {"trigger_id": "made-up", "view": MODAL}),
+        ("not_found", "views.update", {"view_id": "V999", "view": MODAL}),
+        ("invalid_arguments", "views.publish", {"user_id": "U1", "view": MODAL}),
+        ("invalid_auth", "apps.connections.open", {}),
     ],
 )
-async def test_post_is_refused_as_slack_refuses_it(client, workspace, error, arguments):
+async def test_call_is_refused_as_slack_refuses_it(client, workspace, error, method, arguments):
+    workspace.scopes.add("users:read")
     workspace.refused_blocks = NEW_BLOCKS
-    assert (await refusal(client.chat_postMessage(**({"channel": "C1", "text": "x"} | arguments))))["error"] == error
-    assert workspace.messages("C1") == []
+    theirs, mine = workspace.say("C1", "U1", "hello").ts, (await client.chat_postMessage(channel="C1", text="x"))["ts"]
+    given = {name: value for name, value in (USUAL.get(method, {}) | arguments).items() if value is not None}
+    given |= {"ts": {"theirs": theirs, "mine": mine}.get(given["ts"], given["ts"])} if "ts" in given else {}
+    is_a_form = method.startswith(("conversations", "users"))
+    call = client.api_call(method, params=given) if is_a_form else client.api_call(method, json=given)
+    assert (await refusal(call))["error"] == error
+    assert [message.text for message in workspace.messages("C1")] == ["hello", "x"]
     assert workspace.calls[-1].error == error
 
 
@@ -72,16 +97,8 @@ async def test_message_is_kept_as_posted_and_an_edit_changes_what_the_edit_menti
     assert message.edited is not None
 
 
-async def test_edit_is_refused_where_slack_refuses_it(client, workspace):
-    theirs = workspace.say("C1", "U1", "hello")
+async def test_archived_channel_takes_no_edit_and_no_post(client, workspace):
     mine = (await client.chat_postMessage(channel="C1", text="x"))["ts"]
-    for error, arguments in {
-        "cant_update_message": {"ts": theirs.ts, "text": "y"},
-        "message_not_found": {"ts": "1.000001", "text": "y"},
-        "msg_too_long": {"ts": mine, "text": "y" * 4_001},
-        "no_text": {"ts": mine},
-    }.items():
-        assert (await refusal(client.api_call("chat.update", json={"channel": "C1"} | arguments)))["error"] == error
     await workspace.archive("C1")
     assert (await refusal(client.chat_update(channel="C1", ts=mine, text="y")))["error"] == "is_inactive"
     assert (await refusal(client.chat_postMessage(channel="C1", text="y")))["error"] == "is_archived"
@@ -102,31 +119,6 @@ async def test_missing_scope_names_what_is_needed(client, workspace, scope, call
     assert (response["error"], response["needed"]) == ("missing_scope", scope)
     workspace.scopes.add(scope)
     await call(client)
-
-
-@pytest.mark.parametrize(
-    ("error", "method", "arguments"),
-    [
-        ("unknown_method", "chat.sing", {}),
-        ("user_not_found", "users.info", {"user": "U9"}),
-        ("channel_not_found", "conversations.info", {"channel": "G2"}),
-        ("not_in_channel", "conversations.history", {"channel": "C2"}),
-        ("channel_not_found", "conversations.history", {"channel": "G2"}),
-        ("invalid_cursor", "conversations.history", {"channel": "C1", "cursor": "forged"}),
-        ("invalid_ts_oldest", "conversations.history", {"channel": "C1", "oldest": "yesterday"}),
-        ("invalid_limit", "conversations.history", {"channel": "C1", "limit": 0}),
-        ("invalid_trigger_id", "views.open", {"trigger_id": "made-up", "view": MODAL}),
-        ("not_found", "views.update", {"view_id": "V999", "view": MODAL}),
-        ("invalid_arguments", "views.publish", {"user_id": "U1", "view": MODAL}),
-        ("invalid_auth", "apps.connections.open", {}),
-    ],
-)
-async def test_call_is_refused_as_slack_refuses_it(client, workspace, error, method, arguments):
-    workspace.scopes.add("users:read")
-    await client.chat_postMessage(channel="C1", text="x")
-    is_a_form = method.startswith(("conversations", "users"))
-    call = client.api_call(method, params=arguments) if is_a_form else client.api_call(method, json=arguments)
-    assert (await refusal(call))["error"] == error
 
 
 async def test_wrong_and_missing_tokens_are_told_apart_and_never_logged(workspace):

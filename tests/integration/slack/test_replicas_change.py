@@ -88,7 +88,7 @@ class Replica:
         )
 
     async def types(self, command, text):
-        return await command(self.desk, typed(text))
+        return await command.commit(self.desk, typed(text))
 
     async def saves(self, form, **chosen):
         values = dict.fromkeys((view.field for view in CONDITIONS), None)
@@ -163,9 +163,9 @@ def held_at_commit(replica, other):
             event.remove(target, name, listener)
 
 
-async def cross(one, first, other, second):
+async def cross(replicas, first, second):
     """The outcomes of `first` and `second`, each in a replica. `second` reads before the commit of `first`."""
-    with held_at_commit(one, other) as at_commit:
+    with held_at_commit(*replicas) as at_commit:
         earlier = asyncio.create_task(first)
         assert await asyncio.to_thread(at_commit.wait, PATIENCE_S)
         return await asyncio.gather(earlier, second, return_exceptions=True)
@@ -197,7 +197,7 @@ async def audit(replica):
 async def test_second_of_two_edits_is_told_that_the_subscription_changed(replicas):
     one, other = replicas
     form = await subscribed(one)
-    saved, refused = await cross(one, one.saves(form, mentions=("U7",)), other, other.saves(form, mentions=("U8",)))
+    saved, refused = await cross(replicas, one.saves(form, mentions=("U7",)), other.saves(form, mentions=("U8",)))
     assert saved.filters[0].mentions == ("U7",)
     assert isinstance(refused, FieldsWrong)
     assert refused.errors == {REGIONS_FIELD: subscribe.CHANGED}
@@ -208,10 +208,7 @@ async def test_second_of_two_edits_is_told_that_the_subscription_changed(replica
 async def test_two_new_subscriptions_to_a_region_are_one_with_all_that_both_asked_for(replicas):
     one, other = replicas
     first, second = await cross(
-        one,
-        one.types(SUBSCRIBE_COMMAND.commit, "GB results"),
-        other,
-        other.types(SUBSCRIBE_COMMAND.commit, "GB racecards"),
+        replicas, one.types(SUBSCRIBE_COMMAND, "GB results"), other.types(SUBSCRIBE_COMMAND, "GB racecards")
     )
     both = {Topic.RESULTS, Topic.RACECARDS}
     assert first.filters[0].topics == {Topic.RESULTS}
@@ -226,9 +223,7 @@ async def test_two_new_subscriptions_to_a_region_are_one_with_all_that_both_aske
 async def test_edit_beside_a_removal_is_told_that_the_subscription_ended(replicas):
     one, other = replicas
     form = await subscribed(one)
-    removed, refused = await cross(
-        one, one.types(REMOVE_BUTTON.commit, "GB"), other, other.saves(form, mentions=("U8",))
-    )
+    removed, refused = await cross(replicas, one.types(REMOVE_BUTTON, "GB"), other.saves(form, mentions=("U8",)))
     assert (removed.ended, removed.left) == (1, ())
     assert isinstance(refused, FieldsWrong)
     assert await filters(one) == []
@@ -238,10 +233,7 @@ async def test_subscribing_beside_a_removal_leaves_what_was_asked_for_last(repli
     one, other = replicas
     await subscribed(one)
     _, saved = await cross(
-        one,
-        one.types(UNSUBSCRIBE_COMMAND.commit, "GB"),
-        other,
-        other.types(SUBSCRIBE_COMMAND.commit, "GB racecards"),
+        replicas, one.types(UNSUBSCRIBE_COMMAND, "GB"), other.types(SUBSCRIBE_COMMAND, "GB racecards")
     )
     assert saved.filters[0].topics == {Topic.RACECARDS}
     assert [chosen.topics for chosen in await filters(one)] == [{Topic.RACECARDS}]
@@ -252,10 +244,7 @@ async def test_removal_beside_an_edit_says_what_is_left(replicas):
     one, other = replicas
     form = await subscribed(one)
     _, removed = await cross(
-        one,
-        one.saves(form, topics=frozenset(Topic)),
-        other,
-        other.types(UNSUBSCRIBE_COMMAND.commit, "GB racecards"),
+        replicas, one.saves(form, topics=frozenset(Topic)), other.types(UNSUBSCRIBE_COMMAND, "GB racecards")
     )
     assert (removed.ended, removed.changed) == (0, 1)
     assert [chosen.topics for chosen in await filters(one)] == [DEFAULT_TOPICS]
@@ -264,7 +253,7 @@ async def test_removal_beside_an_edit_says_what_is_left(replicas):
 async def test_edit_beside_the_filter_check_is_told_that_the_subscription_changed(replicas):
     one, other = replicas
     form = await subscribed(one, "gb", unchecked_since=now())
-    checked, refused = await cross(one, one.checks(), other, other.saves(form, mentions=("U8",)))
+    checked, refused = await cross(replicas, one.checks(), other.saves(form, mentions=("U8",)))
     assert checked is True
     assert isinstance(refused, FieldsWrong)
     assert [(row.region, subscriptions.read_filter(row).region) for row in await rows(one)] == [("GB", "GB")]
@@ -273,7 +262,7 @@ async def test_edit_beside_the_filter_check_is_told_that_the_subscription_change
 async def test_filter_check_beside_an_edit_mends_what_was_saved(replicas):
     one, other = replicas
     form = await subscribed(one, "gb", unchecked_since=now())
-    _, checked = await cross(one, one.saves(form, region=("GB",), mentions=("U7",)), other, other.checks())
+    _, checked = await cross(replicas, one.saves(form, region=("GB",), mentions=("U7",)), other.checks())
     assert checked is True
     assert [(chosen.region, chosen.mentions) for chosen in await filters(one)] == [("GB", ("U7",))]
     assert await one.checks()
@@ -283,7 +272,7 @@ async def test_filter_check_beside_an_edit_mends_what_was_saved(replicas):
 async def test_subscription_that_begins_beside_a_pause_is_paused(replicas):
     one, other = replicas
     await subscribed(one, "IRE")
-    await cross(one, one.types(SUBSCRIBE_COMMAND.commit, "GB"), other, other.types(PAUSE_COMMAND.commit, "2h"))
+    await cross(replicas, one.types(SUBSCRIBE_COMMAND, "GB"), other.types(PAUSE_COMMAND, "2h"))
     assert {row.state for row in await rows(one)} == {SubscriptionState.PAUSED}
     assert len({row.paused_until for row in await rows(one)}) == 1
 
@@ -294,9 +283,8 @@ async def test_pause_that_begins_as_the_one_before_ends_lasts(replicas):
     past = now() - timedelta(minutes=1)
     await one.database.write(lambda session: pause_channel(session, "CGB", past, past))
     _, ended = await cross(
-        one,
-        one.types(PAUSE_COMMAND.commit, "2h"),
-        other,
+        replicas,
+        one.types(PAUSE_COMMAND, "2h"),
         other.database.write(lambda session: other.reopening.end_pauses(session, now())),
     )
     assert ended == 0
@@ -321,6 +309,6 @@ async def test_meeting_that_two_people_mute_is_muted_once(replicas):
         monotonic=lambda: 0.0,
     )
     assert await fanout.run_once()
-    first, second = await cross(one, one.types(MUTE_BUTTON.commit, key), other, other.types(MUTE_BUTTON.commit, key))
+    first, second = await cross(replicas, one.types(MUTE_BUTTON, key), other.types(MUTE_BUTTON, key))
     assert first[1] == second[1]
     assert [action for action, _, _ in await audit(one)] == ["mute"]

@@ -63,6 +63,12 @@ class Rig:
     def types(self, command):
         return asyncio.create_task(self.workspace.command("", command, channel="C1", user="U1"))
 
+    async def begin(self):
+        """A command whose commit has begun."""
+        asked = self.types("/slow")
+        await self.begun.wait()
+        return asked
+
     async def stop(self):
         self.running.cancel()
         await asyncio.gather(self.running, return_exceptions=True)
@@ -96,11 +102,15 @@ async def make_rig(workspace, monkeypatch):
     await session.close()
 
 
-async def test_envelope_is_acked_after_its_commit_and_not_before(make_rig):
-    rig = make_rig()
-    await rig.connected()
-    asked = rig.types("/slow")
-    await rig.begun.wait()
+@pytest_asyncio.fixture
+async def rig(make_rig):
+    made = make_rig()
+    await made.connected()
+    return made
+
+
+async def test_envelope_is_acked_after_its_commit_and_not_before(rig):
+    asked = await rig.begin()
     assert not asked.done()
     assert rig.committed == 0
     rig.may_commit.set()
@@ -110,18 +120,14 @@ async def test_envelope_is_acked_after_its_commit_and_not_before(make_rig):
     assert rig.socket_mode.problem is None
 
 
-async def test_envelope_that_failed_is_not_acked(make_rig, workspace):
+async def test_envelope_that_failed_is_not_acked(rig, workspace):
     workspace.ack_timeout_s = 0.5
-    rig = make_rig()
-    await rig.connected()
     assert (await rig.types("/broken")).error == "operation_timeout"
 
 
-async def test_envelope_of_another_shape_than_slacks_is_refused_and_the_connection_stays(make_rig, workspace):
+async def test_envelope_of_another_shape_than_slacks_is_refused_and_the_connection_stays(rig, workspace):
     workspace.ack_timeout_s = 0.5
-    rig = make_rig()
     rig.may_commit.set()
-    await rig.connected()
     broken = await workspace.event("", {"type": "member_joined_channel", "user": 7, "channel": "C1"})
     assert broken.error == "operation_timeout"
     assert (await rig.types("/slow")).error is None
@@ -129,11 +135,8 @@ async def test_envelope_of_another_shape_than_slacks_is_refused_and_the_connecti
     assert workspace.sockets.opened == 1
 
 
-async def test_stop_acks_what_it_has_begun_and_closes(make_rig, workspace):
-    rig = make_rig()
-    await rig.connected()
-    asked = rig.types("/slow")
-    await rig.begun.wait()
+async def test_stop_acks_what_it_has_begun_and_closes(rig, workspace):
+    asked = await rig.begin()
     stopping = asyncio.create_task(rig.stop())
     late = rig.types("/slow")
     rig.may_commit.set()
@@ -143,11 +146,8 @@ async def test_stop_acks_what_it_has_begun_and_closes(make_rig, workspace):
     late.cancel()
 
 
-async def test_replaced_connection_acks_its_envelopes(make_rig, workspace):
-    rig = make_rig()
-    await rig.connected()
-    asked = rig.types("/slow")
-    await rig.begun.wait()
+async def test_replaced_connection_acks_its_envelopes(rig, workspace):
+    asked = await rig.begin()
     await workspace.sockets.refresh()
     await workspace.wait_for(lambda: workspace.sockets.connections == 2)
     rig.may_commit.set()
@@ -156,12 +156,9 @@ async def test_replaced_connection_acks_its_envelopes(make_rig, workspace):
     assert (await rig.types("/slow")).error is None
 
 
-async def test_connection_that_breaks_in_the_middle_is_replaced_and_the_change_stays(make_rig, workspace):
+async def test_connection_that_breaks_in_the_middle_is_replaced_and_the_change_stays(rig, workspace):
     workspace.ack_timeout_s = 0.5
-    rig = make_rig()
-    await rig.connected()
-    asked = rig.types("/slow")
-    await rig.begun.wait()
+    asked = await rig.begin()
     await workspace.sockets.cut()
     await workspace.wait_for(lambda: workspace.sockets.opened == 2 and workspace.sockets.connections == 1)
     rig.may_commit.set()
