@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
+from inspect import isawaitable
 from typing import Any
 
 from bot.doctor.findings import CheckOutcome
@@ -56,13 +57,14 @@ class Cases:
     def short(
         self, code: str, check: str, outcome: CheckOutcome, mend: str, *, broken: Act, mended: Act | None = None
     ) -> None:
-        """Without `mended` the trouble passes by itself."""
+        """Without `mended` the trouble passes by itself. What an act returns is awaited, where it can be."""
 
         async def story(clinic: Clinic) -> AsyncGenerator[None, None]:
-            broken(clinic)
-            yield
-            if mended:
-                mended(clinic)
+            for act in (broken, mended):
+                if act and isawaitable(done := act(clinic)):
+                    await done
+                if act is broken:
+                    yield
 
         self(code, check, outcome, mend)(story)
 

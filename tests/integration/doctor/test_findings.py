@@ -64,18 +64,18 @@ case.wrong(
 )
 
 
-@case("database_missing", "database", FAILED, "racing-bot migrate")
-async def before_the_first_start(clinic):
-    clinic.database_file.unlink()
-    yield
-    await migrated(clinic)
-
-
 async def migrated(clinic):
     """Do as `racing-bot migrate` does."""
     database = clinic.database()
     migrate.upgrade(database)
     await database.close()
+
+
+case.short(
+    *("database_missing", "database", FAILED, "racing-bot migrate"),
+    broken=lambda clinic: clinic.database_file.unlink(),
+    mended=migrated,
+)
 
 
 @case("database_damaged", "database", FAILED, "a copy from the backup")
@@ -159,11 +159,11 @@ async def a_damaged_journal(clinic):
     shutil.copy(clinic.folder / "journal.copy", file)
 
 
-@case("secrets_not_opened", "encryption keys", FAILED, "Add the key of that time to ENCRYPTION_KEYS, after the newest")
-async def another_key(clinic):
-    clinic.settings["encryption_keys"] = NEW_KEY
-    yield
-    clinic.settings["encryption_keys"] = f"{NEW_KEY},{OLD_KEY}"
+case.short(
+    *("secrets_not_opened", "encryption keys", FAILED, "Add the key of that time to ENCRYPTION_KEYS, after the newest"),
+    broken=lambda clinic: clinic.settings.update(encryption_keys=NEW_KEY),
+    mended=lambda clinic: clinic.settings.update(encryption_keys=f"{NEW_KEY},{OLD_KEY}"),
+)
 
 
 @case("secrets_not_opened", "encryption keys", FAILED, "`racing-bot subscribe --retire 1`")

@@ -9,11 +9,7 @@ from bot.channels.conditions.choices import MEETINGS
 from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
 from sandbox.loopback_server import free_port
-from sandbox.slack.failures import (
-    http_error,
-    rate_limited,
-    slack_error,
-)
+from sandbox.slack.failures import http_error, rate_limited, slack_error
 from tests.authority import Authority
 from tests.clock import real_clock
 from tests.integration.doctor.conftest import APP_TOKEN, SIGNING_SECRET
@@ -31,11 +27,11 @@ case.wrong(
 )
 
 
-@case("no_signing_secret", "webhook subscription", FAILED, "Run `racing-bot subscribe`")
-async def never_subscribed(clinic):
-    await clinic.retire(1)
-    yield
-    await clinic.subscribe()
+case.short(
+    *("no_signing_secret", "webhook subscription", FAILED, "Run `racing-bot subscribe`"),
+    broken=lambda clinic: clinic.retire(1),
+    mended=lambda clinic: clinic.subscribe(),
+)
 
 
 @case(
@@ -61,10 +57,11 @@ async def no_address(clinic):
     await clinic.start_bot()
 
 
-@case("public_url_dead", "public address", FAILED, "Start the reverse proxy")
-async def no_proxy(clinic):
-    yield
-    await clinic.start_bot()
+case.short(
+    *("public_url_dead", "public address", FAILED, "Start the reverse proxy"),
+    broken=lambda clinic: None,
+    mended=lambda clinic: clinic.start_bot(),
+)
 
 
 @case("public_url_dead", "public address", FAILED, "have the proxy send its whole chain")
@@ -93,12 +90,7 @@ async def a_certificate_that_ends(clinic):
                 yield
 
 
-@case(
-    "public_url_elsewhere",
-    "public address",
-    FAILED,
-    "Set PUBLIC_URL to the final address",
-)
+@case("public_url_elsewhere", "public address", FAILED, "Set PUBLIC_URL to the final address")
 async def moved_with_a_redirect(clinic):
     await clinic.start_bot()
     right = clinic.settings["public_url"]
@@ -147,10 +139,11 @@ async def another_signing_secret(clinic):
     clinic.settings["slack_signing_secret"] = SIGNING_SECRET
 
 
-@case("bot_not_running", "bot", WARNING, "Start `racing-bot serve`")
-async def not_started(clinic):
-    yield
-    await clinic.start_bot(until=set())
+case.short(
+    *("bot_not_running", "bot", WARNING, "Start `racing-bot serve`"),
+    broken=lambda clinic: None,
+    mended=lambda clinic: clinic.start_bot(until=set()),
+)
 
 
 @case("port_taken", "bot", FAILED, "Set PORT to a free port")
@@ -185,13 +178,9 @@ async def a_bot_without_secrets(clinic):
 
 # Slack
 
+case.wrong(*("slack_token_refused", "slack token", FAILED, "Set SLACK_BOT_TOKEN"), slack_bot_token="xoxb-of-yesterday")
 case.wrong(
-    *("slack_token_refused", "slack token", FAILED, "Set SLACK_BOT_TOKEN"),
-    slack_bot_token="xoxb-of-yesterday",
-)
-case.wrong(
-    *("slack_unusable", "slack token", FAILED, "Let this machine reach SLACK_API_URL"),
-    slack_api_url=f"{DEAD}/api/",
+    *("slack_unusable", "slack token", FAILED, "Let this machine reach SLACK_API_URL"), slack_api_url=f"{DEAD}/api/"
 )
 case.wrong("nobody_is_warned", "admins", WARNING, "Set ADMIN_CHANNEL", admin_channel=None)
 case.short(
@@ -219,11 +208,11 @@ case.short(
 )
 
 
-@case("admin_not_reached", "admins", FAILED, "Type `/invite @racing-bot` in CADMIN")
-async def not_in_the_admins_channel(clinic):
-    await clinic.slack.remove_bot("CADMIN")
-    yield
-    await clinic.slack.invite_bot("CADMIN")
+case.short(
+    *("admin_not_reached", "admins", FAILED, "Type `/invite @racing-bot` in CADMIN"),
+    broken=lambda clinic: clinic.slack.remove_bot("CADMIN"),
+    mended=lambda clinic: clinic.slack.invite_bot("CADMIN"),
+)
 
 
 @case("admin_not_reached", "admins", FAILED, "Take U0GONE out of ADMIN_USERS")
@@ -251,11 +240,11 @@ async def no_replies(clinic):
     await clinic.choose("CGB", ChannelFilter(region="GB", topics=frozenset(Topic)))
 
 
-@case("socket_mode_refused", "socket mode", FAILED, "Set SLACK_APP_TOKEN")
-async def a_wrong_app_token(clinic):
-    clinic.settings["slack_app_token"] = "xapp-of-yesterday"
-    yield
-    clinic.settings["slack_app_token"] = APP_TOKEN
+case.short(
+    *("socket_mode_refused", "socket mode", FAILED, "Set SLACK_APP_TOKEN"),
+    broken=lambda clinic: clinic.settings.update(slack_app_token="xapp-of-yesterday"),
+    mended=lambda clinic: clinic.settings.update(slack_app_token=APP_TOKEN),
+)
 
 
 @pytest.mark.parametrize("told", case.cases, ids=str)
