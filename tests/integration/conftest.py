@@ -257,3 +257,10 @@ async def make_pipeline(database, slack, slack_session):
 @pytest_asyncio.fixture
 async def pipeline(make_pipeline):
     return make_pipeline()
+
+
+@pytest_asyncio.fixture
+async def gb(pipeline):
+    """The pipeline, whose channel CGB takes GB."""
+    await pipeline.subscribe("CGB", "GB")
+    return pipeline

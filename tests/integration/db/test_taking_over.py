@@ -16,14 +16,7 @@ from sqlmodel import Session, col
 from bot.channels import pauses
 from bot.channels.filters import ChannelFilter, Meeting
 from bot.db import migrate
-from bot.db.tables import (
-    ChannelQueue,
-    ChannelSubscriptionRow,
-    EventVersion,
-    MessageKind,
-    OutboxMessage,
-    SaidRow,
-)
+from bot.db.tables import ChannelQueue, ChannelSubscriptionRow, EventVersion, MessageKind, OutboxMessage, SaidRow
 from bot.events import event_store
 from bot.events.event import DEFAULT_TOPICS, RacingEvent
 from bot.events.facts import VersionRemarks

@@ -46,9 +46,7 @@ def osv(*, vulnerable=(), status=200):
     async def details(_request):
         return JSONResponse({**FOUND, "summary": "Made up", "affected": []})
 
-    return Starlette(
-        routes=[Route("/v1/querybatch", query, methods=["POST"]), Route("/v1/vulns/{name}", details)],
-    )
+    return Starlette(routes=[Route("/v1/querybatch", query, methods=["POST"]), Route("/v1/vulns/{name}", details)])
 
 
 async def audit(uv, address):

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 from sqlmodel import Session
 
 from bot.channels import audit_log, channel_lock, subscriptions, watches
@@ -19,8 +18,9 @@ from bot.operations.subscription_file import as_data, as_yaml, read
 from bot.outbox.channel_closing import pause_channel
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.lexicon import Lexicon
-from bot.settings import Settings
 from tests.databases import on_both, on_postgresql
+from tests.integration.pipeline.steps import fan_out
+from tests.unit.pages import settings
 
 LISTS = Lexicon(
     ("GB", "IRE", "NO"),
@@ -39,8 +39,8 @@ def make(pipeline, member: bool | None = True) -> Applying:
     async def is_member(_channel_id):
         return member
 
-    settings: Any = SimpleNamespace(announce_changes=True)
-    return Applying(pipeline.database, settings, pipeline.clock, WHO, is_member, reference="apply-1")
+    chosen: Any = SimpleNamespace(announce_changes=True)
+    return Applying(pipeline.database, chosen, pipeline.clock, WHO, is_member, reference="apply-1")
 
 
 async def every(pipeline):
@@ -141,21 +141,19 @@ async def test_channels_that_lose_something_are_all_told(pipeline):
 
 
 @on_both
-async def test_change_of_somebody_else_since_the_showing_refuses_everything(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    applying = make(pipeline)
-    wanted, _ = await checked_file(pipeline, file(CIRE=IRE))
-    shown = await shown_of(pipeline, wanted)
-    await pipeline.subscribe("CALL", "*")
-    before = await every(pipeline)
+async def test_change_of_somebody_else_since_the_showing_refuses_everything(gb):
+    applying = make(gb)
+    wanted, _ = await checked_file(gb, file(CIRE=IRE))
+    shown = await shown_of(gb, wanted)
+    await gb.subscribe("CALL", "*")
+    before = await every(gb)
     with pytest.raises(SubscriptionsNotApplied, match="nothing was changed"):
         await applying.carry_out(wanted, shown)
-    assert await every(pipeline) == before
-    assert (await pipeline.database.read(audit_log.page)).total == 0
+    assert await every(gb) == before
+    assert (await gb.database.read(audit_log.page)).total == 0
 
 
-async def test_failure_in_the_middle_changes_nothing(pipeline, monkeypatch):
-    await pipeline.subscribe("CGB", "GB")
+async def test_failure_in_the_middle_changes_nothing(gb, monkeypatch):
     remove = subscriptions.remove
 
     def fail(session, channel_id, *rest):
@@ -165,33 +163,32 @@ async def test_failure_in_the_middle_changes_nothing(pipeline, monkeypatch):
 
     monkeypatch.setattr(subscriptions, "remove", fail)
     with pytest.raises(StorageUnavailable):
-        await apply(pipeline, file(CALL=GB, CIRE=IRE))
-    assert await regions(pipeline) == [("CGB", "GB")]
+        await apply(gb, file(CALL=GB, CIRE=IRE))
+    assert await regions(gb) == [("CGB", "GB")]
 
 
-async def test_running_bot_takes_the_new_subscriptions_at_once(pipeline):
-    await pipeline.subscribe("CGB", "GB")
+async def test_running_bot_takes_the_new_subscriptions_at_once(gb):
     told = []
     for number in range(2):
         race = {"race_id": f"rc_{number}", "region": "GB", "course": "Ascot"}
-        await pipeline.deliver({"event": "race.abandoned", "race": race})
-        await pipeline.post_all()
-        told.append([len(pipeline.texts(channel_id)) for channel_id in ("CGB", "CALL")])
-        await apply(pipeline, file(CALL=GB))
-        await pipeline.post_all()
+        await gb.deliver({"event": "race.abandoned", "race": race})
+        await gb.post_all()
+        told.append([len(gb.texts(channel_id)) for channel_id in ("CGB", "CALL")])
+        await apply(gb, file(CALL=GB))
+        await gb.post_all()
     # With the notice of the change in CGB.
-    assert (told, len(pipeline.texts("CGB"))) == ([[1, 0], [2, 1]], 2)
+    assert (told, len(gb.texts("CGB"))) == ([[1, 0], [2, 1]], 2)
 
 
-async def test_messages_that_wait_in_a_paused_channel_go_with_its_last_subscription(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pause(pipeline, "CGB")
-    await pipeline.deliver({"event": "race.abandoned", "race": {"race_id": "rc_1", "region": "GB"}})
-    await pipeline.fanout.run_once()
-    assert await pipeline.waiting() == {"queued": 1}
-    await apply(pipeline, NOTHING)
-    await pipeline.post_all()
-    (told,) = pipeline.texts("CGB")
+async def test_paused_channel_stays_paused_and_what_waits_goes_with_its_last_subscription(gb):
+    await pause(gb, "CGB")
+    await apply(gb, file(CGB=f"{GB}, {IRE}"))
+    assert {row.state for row in await rows(gb, "CGB")} == {SubscriptionState.PAUSED}
+    await fan_out(gb, {"event": "race.abandoned", "race": {"race_id": "rc_1", "region": "GB"}})
+    assert await gb.waiting() == {"queued": 1}
+    await apply(gb, NOTHING)
+    await gb.post_all()
+    (told,) = gb.texts("CGB")
     assert told.startswith("operator jo ended")
 
 
@@ -203,13 +200,6 @@ async def test_new_subscription_without_the_bot_waits_for_the_invitation(pipelin
     await apply(pipeline, file(CNEW=GB), member=member)
     (row,) = await rows(pipeline, "CNEW")
     assert row.state == state
-
-
-async def test_paused_channel_stays_paused(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pause(pipeline, "CGB")
-    await apply(pipeline, file(CGB=f"{GB}, {IRE}"))
-    assert {row.state for row in await rows(pipeline, "CGB")} == {SubscriptionState.PAUSED}
 
 
 async def test_names_become_published_ones_and_wrong_words_are_warned_of(pipeline):
@@ -288,16 +278,8 @@ async def test_channel_that_another_replica_changes_is_left_alone(pipeline, monk
     assert await regions(pipeline) == [("CGB", "IRE")]
 
 
-async def test_difference_is_shown_before_the_question_and_a_no_changes_nothing(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    settings = Settings(
-        _env_file=None,
-        racing_api_url="http://127.0.0.1:9/v1",
-        racing_api_key="key-of-a-test",
-        slack_bot_token="xoxb-test",
-        slack_signing_secret="secret-of-a-test",
-        database_url=SecretStr(str(pipeline.database.url)),
-    )
+async def test_difference_is_shown_before_the_question_and_a_no_changes_nothing(gb):
+    of_bot = settings(database_url=str(gb.database.url))
     said: list[str] = []
 
     def no():
@@ -305,7 +287,7 @@ async def test_difference_is_shown_before_the_question_and_a_no_changes_nothing(
         return False
 
     with pytest.raises(SubscriptionsNotApplied):
-        await run_apply(settings, file(CIRE=IRE), show=said.append, warn=lambda _: None, agree=no)
+        await run_apply(of_bot, file(CIRE=IRE), show=said.append, warn=lambda _: None, agree=no)
     assert said[0].endswith("1 new, 1 ended")
     assert said[1:] == ["asked"]
-    assert await regions(pipeline) == [("CGB", "GB")]
+    assert await regions(gb) == [("CGB", "GB")]

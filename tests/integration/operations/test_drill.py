@@ -28,7 +28,7 @@ from bot.outbox.ledger import LedgerOutcome
 from bot.slack.messages.answers.drill_report import drill_report
 from sandbox.slack import failures
 from tests.databases import first_on_both, on_both
-from tests.integration.pipeline.steps import run_job
+from tests.integration.pipeline.steps import fan_out, run_job
 from tests.notice_levels import WARNING, level_of
 
 FINE = AddressAnswer("https://bot.example.com/webhooks/racing", 0.1)
@@ -111,65 +111,55 @@ async def begun_minutes_ago(pipeline, kept):
     )
 
 
-async def test_drill_comes_to_the_channels_that_take_abandonments_and_to_no_other(stage):
-    pipeline = stage.pipeline
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CIRE", "IRE", topics=frozenset({Topic.RESULTS}))
-    await pipeline.subscribe("CALL", "*", topics=frozenset({Topic.ABANDONMENTS}))
+async def test_drill_comes_to_the_channels_that_take_abandonments_or_to_the_one_that_is_named(stage, gb):
+    await gb.subscribe("CIRE", "IRE", topics=frozenset({Topic.RESULTS}))
+    await gb.subscribe("CALL", "*", topics=frozenset({Topic.ABANDONMENTS}))
     report = await stage.drill()
     assert report.stop is Stop.TOLD
     assert {one.channel_id: one.outcome for one in report.told} == dict.fromkeys(("CGB", "CALL"), LedgerOutcome.SENT)
     for channel in ("CGB", "CALL"):
-        (text,) = pipeline.texts(channel)
+        (text,) = gb.texts(channel)
         assert text.startswith("DRILL: ")
         assert "ABANDON" not in text.upper()
-    assert pipeline.texts("CIRE") == []
+    assert gb.texts("CIRE") == []
     words = said(report)
     for told in ("all 2 channels got the message", "s after the beginning", "took the delivery after 0.1 s"):
         assert told in words
+    await begun_minutes_ago(gb, report.kept)
+    here = await stage.drill("CIRE")
+    assert [one.channel_id for one in here.told] == ["CIRE"]
+    assert [len(gb.texts(channel)) for channel in ("CIRE", "CGB")] == [1, 1]
 
 
-async def test_drill_here_comes_to_one_channel_even_without_a_subscription(stage):
-    await stage.pipeline.subscribe("CGB", "GB")
-    report = await stage.drill("CIRE")
-    assert [one.channel_id for one in report.told] == ["CIRE"]
-    assert (len(stage.pipeline.texts("CIRE")), stage.pipeline.texts("CGB")) == (1, [])
-
-
-async def test_drill_in_a_paused_channel_says_so_and_never_comes_late(stage):
-    pipeline = stage.pipeline
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CALL", "*")
-    await change(pipeline, lambda session: pause_channel(session, "CGB", None, pipeline.clock()))
+async def test_drill_in_a_paused_channel_says_so_and_never_comes_late(stage, gb):
+    await gb.subscribe("CALL", "*")
+    await change(gb, lambda session: pause_channel(session, "CGB", None, gb.clock()))
     report = await stage.drill()
     paused = next(one for one in report.told if one.channel_id == "CGB")
     assert (paused.outcome, paused.is_held, paused.why) == (LedgerOutcome.WAITING, True, "the channel is paused")
     assert stage.seconds < 5, "nobody waits for a channel that is held"
     assert "/racing resume" in said(report)
     assert "1 of 2 channels got the message" in said(report)
-    await change(pipeline, lambda session: pipeline.reopening.resume(session, "CGB", pipeline.clock()))
-    await pipeline.post_all()
-    assert pipeline.texts("CGB") == []
+    await change(gb, lambda session: gb.reopening.resume(session, "CGB", gb.clock()))
+    await gb.post_all()
+    assert gb.texts("CGB") == []
     (version,) = (await stage.trace(report.kept)).versions
     assert {one.channel_id: one.why for one in version.told} == {"CGB": OVER, "CALL": None}
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-async def test_drill_in_a_closed_channel_says_how_to_open_the_channel(stage, is_known):
-    pipeline = stage.pipeline
-    await pipeline.subscribe("CGB", "GB")
-    pipeline.slack.channels["CGB"].is_archived = True
+async def test_drill_in_a_closed_channel_says_how_to_open_the_channel(stage, gb, is_known):
+    gb.slack.channels["CGB"].is_archived = True
     if is_known:
-        close = partial(close_channel, notices=pipeline.notices, channel_id="CGB", reason="is_archived")
-        await change(pipeline, lambda session: close(session, now=pipeline.clock()))
+        close = partial(close_channel, notices=gb.notices, channel_id="CGB", reason="is_archived")
+        await change(gb, lambda session: close(session, now=gb.clock()))
     report = await stage.drill()
     assert report.told[0].is_held
     assert ("unarchive the channel" if is_known else "is_archived") in said(report)
-    assert any("CGB" in text for text in pipeline.texts("CADMIN"))
+    assert any("CGB" in text for text in gb.texts("CADMIN"))
 
 
-async def test_channels_without_the_bot_are_named_with_what_brings_the_bot(stage):
-    pipeline = stage.pipeline
+async def test_channels_without_the_bot_are_named_with_what_brings_the_bot(stage, pipeline):
     report = await stage.drill()
     assert report.told == []
     assert "/racing subscribe GB" in said(report)
@@ -182,18 +172,16 @@ async def test_channels_without_the_bot_are_named_with_what_brings_the_bot(stage
     assert "/invite @racing-bot" in said(report)
 
 
-async def test_silent_slack_ends_the_drill_and_what_waits_is_withdrawn(stage):
-    pipeline = stage.pipeline
-    await pipeline.subscribe("CGB", "GB")
-    pipeline.slack.script("chat.postMessage", [failures.slack_error("service_unavailable")] * 500)
+async def test_silent_slack_ends_the_drill_and_what_waits_is_withdrawn(stage, gb):
+    gb.slack.script("chat.postMessage", [failures.slack_error("service_unavailable")] * 500)
     report = await stage.drill()
     assert (report.told[0].outcome, report.told[0].is_held) == (LedgerOutcome.WAITING, False)
     assert "withdrawn" in said(report)
-    assert await pipeline.waiting() == {}
-    pipeline.slack.script("chat.postMessage", [])
-    pipeline.clock.forward(3600)
-    await pipeline.post_all()
-    assert pipeline.texts("CGB") == []
+    assert await gb.waiting() == {}
+    gb.slack.script("chat.postMessage", [])
+    gb.clock.forward(3600)
+    await gb.post_all()
+    assert gb.texts("CGB") == []
 
 
 BREAKS_OFF = Problem("The connection broke off.", "See the proxy's log.")
@@ -240,30 +228,26 @@ async def test_end_of_an_earlier_drill_leaves_the_latest_open(stage):
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["never begun", "another begun"])
-async def test_signed_drill_that_nobody_began_tells_no_channel_and_admins_once(stage, begun):
-    pipeline = stage.pipeline
-    await pipeline.subscribe("CGB", "GB")
+async def test_signed_drill_that_nobody_began_tells_no_channel_and_admins_once(stage, gb, begun):
     if begun:
         assert await stage.begin()
     for _ in range(2):
-        await pipeline.deliver(drill_mark.body_of(secrets.token_hex(8)))
-    await pipeline.post_all()
-    (told,) = pipeline.texts("CADMIN")
-    assert (pipeline.texts("CGB"), level_of(told)) == ([], WARNING)
+        await gb.deliver(drill_mark.body_of(secrets.token_hex(8)))
+    await gb.post_all()
+    (told,) = gb.texts("CADMIN")
+    assert (gb.texts("CGB"), level_of(told)) == ([], WARNING)
     assert "did not begin" in told
 
 
-async def test_earlier_drill_that_was_fanned_out_late_and_a_replay_ring_and_alarm_nobody(stage):
-    pipeline = stage.pipeline
-    await pipeline.subscribe("CGB", "GB")
+async def test_earlier_drill_that_was_fanned_out_late_and_a_replay_ring_and_alarm_nobody(stage, gb):
     late = await stage.begin()
-    await begun_minutes_ago(pipeline, late)
+    await begun_minutes_ago(gb, late)
     report = await stage.drill()
-    assert await pipeline.deliver(drill_mark.body_of(late.drill.drill_id))
-    assert await pipeline.deliver(stage.bodies[0]) is False
-    await pipeline.post_all()
+    assert await gb.deliver(drill_mark.body_of(late.drill.drill_id))
+    assert await gb.deliver(stage.bodies[0]) is False
+    await gb.post_all()
     assert report.stop is Stop.TOLD
-    assert (len(pipeline.texts("CGB")), pipeline.texts("CADMIN")) == (1, [])
+    assert (len(gb.texts("CGB")), gb.texts("CADMIN")) == (1, [])
 
 
 @on_both
@@ -286,37 +270,29 @@ async def test_drill_stands_in_the_ledger_and_in_no_list_figure_metric_or_mentio
     assert "<!here>" not in json.dumps(message.blocks)
 
 
-async def test_abandonment_goes_before_a_drill_that_waits(stage):
-    pipeline = stage.pipeline
-    await pipeline.subscribe("CGB", "GB")
-    far = pipeline.clock() + timedelta(days=1)
-    await change(pipeline, lambda session: message_store.make_queues(session, ["CGB"]))
-    await change(pipeline, lambda session: session.execute(update(ChannelQueue).values(next_free_at=far)))
+async def test_abandonment_goes_before_a_drill_that_waits(stage, gb):
+    far = gb.clock() + timedelta(days=1)
+    await change(gb, lambda session: message_store.make_queues(session, ["CGB"]))
+    await change(gb, lambda session: session.execute(update(ChannelQueue).values(next_free_at=far)))
     kept = await stage.begin()
-    await pipeline.deliver(drill_mark.body_of(kept.drill.drill_id))
-    await pipeline.fanout.run_once()
-    await pipeline.deliver({"event": "race.abandoned", "race": {"race_id": "rc_1", "region": "GB", "course": "Ascot"}})
-    await pipeline.fanout.run_once()
-    await change(
-        pipeline, lambda session: session.execute(update(ChannelQueue).values(next_free_at=message_store.ALWAYS))
-    )
-    await pipeline.post_all()
-    assert [text.split(":")[0] for text in pipeline.texts("CGB")] == ["ABANDONED", "DRILL"]
+    await fan_out(gb, drill_mark.body_of(kept.drill.drill_id))
+    await fan_out(gb, {"event": "race.abandoned", "race": {"race_id": "rc_1", "region": "GB", "course": "Ascot"}})
+    await change(gb, lambda session: session.execute(update(ChannelQueue).values(next_free_at=message_store.ALWAYS)))
+    await gb.post_all()
+    assert [text.split(":")[0] for text in gb.texts("CGB")] == ["ABANDONED", "DRILL"]
 
 
-async def test_drill_of_a_process_that_died_is_ended_by_the_job(stage):
-    pipeline = stage.pipeline
-    await pipeline.subscribe("CGB", "GB")
-    await change(pipeline, lambda session: pause_channel(session, "CGB", None, pipeline.clock()))
+async def test_drill_of_a_process_that_died_is_ended_by_the_job(stage, gb):
+    await change(gb, lambda session: pause_channel(session, "CGB", None, gb.clock()))
     kept = await stage.begin()
     await stage.deliver(drill_mark.body_of(kept.drill.drill_id))
-    await pipeline.fanout.run_once()
+    await gb.fanout.run_once()
     job = stage.drills.job
-    assert await run_job(job, pipeline.database) is False
-    stage.pipeline.clock.forward(kept_drills.DRILL_LASTS.total_seconds() + 1)
-    assert await run_job(job, pipeline.database) is True
-    assert await run_job(job, pipeline.database) is False
-    assert await pipeline.waiting() == {}
+    assert await run_job(job, gb.database) is False
+    gb.clock.forward(kept_drills.DRILL_LASTS.total_seconds() + 1)
+    assert await run_job(job, gb.database) is True
+    assert await run_job(job, gb.database) is False
+    assert await gb.waiting() == {}
 
 
 def test_only_the_bots_own_bytes_are_a_drill():

@@ -99,9 +99,7 @@ async def test_monitor_that_refuses_is_logged_once_without_the_address(monitor, 
     assert SECRET_ID not in f"{lines}{caplog.text}"
 
 
-async def test_monitor_that_is_away_or_silent_raises_nothing_and_is_not_waited_for(
-    monitor, make_heartbeat, monkeypatch, caplog
-):
+async def test_monitor_that_is_away_or_silent_is_not_waited_for(monitor, make_heartbeat, monkeypatch, caplog):
     caplog.set_level(logging.DEBUG)
     monkeypatch.setattr(health, "HEARTBEAT_CALL_S", 0.2)
     monitor.answers.clear()

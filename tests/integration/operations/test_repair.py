@@ -358,9 +358,7 @@ async def test_last_requests_of_a_month_are_not_spent_on_the_look(bot, outage):
         *((failure, None) for failure in ("server_error", "rate_limited", "drop")),
     ],
 )
-async def test_refusal_that_would_last_is_told_once_and_a_failure_that_may_pass_fails_the_job(
-    bot, outage, failure, told
-):
+async def test_lasting_refusal_is_told_once_and_a_passing_failure_fails_the_job(bot, outage, failure, told):
     if failure == "beyond the plan":
         outage.service.switch(reach={LIST: ("complete",)})
     else:

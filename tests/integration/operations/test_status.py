@@ -31,6 +31,7 @@ from tests.clock import START
 from tests.databases import on_both
 from tests.integration.operations.statement_plans import noted, plans_of
 from tests.integration.pipeline.racing_day import abandonment, result, tell
+from tests.integration.pipeline.steps import fan_out
 from tests.unit.pages import settings
 
 CODE = "is_archived"
@@ -77,11 +78,10 @@ async def test_last_day_is_counted_with_the_times_from_receipt_to_slack(told):
 
 
 @on_both
-async def test_one_post_is_its_own_median_and_no_time_is_negative(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result("rc_1"))
-    await times(pipeline, [-5])
-    assert (await read(pipeline)).sent == traffic.Sent(1, p50_s=0.0, p95_s=0.0)
+async def test_one_post_is_its_own_median_and_no_time_is_negative(gb):
+    await tell(gb, result("rc_1"))
+    await times(gb, [-5])
+    assert (await read(gb)).sent == traffic.Sent(1, p50_s=0.0, p95_s=0.0)
 
 
 async def test_edits_and_notices_are_no_posts(told):
@@ -119,19 +119,20 @@ async def test_status_says_what_waits_where_and_why(told):
 async def test_only_the_channels_with_most_are_named_and_all_are_counted(pipeline):
     for number in range(7):
         await pipeline.subscribe(f"C{number}", "GB")
-    await pipeline.deliver(result("rc_1"))
-    await pipeline.fanout.run_once()
+    await fan_out(pipeline, result("rc_1"))
     found = await read(pipeline)
     assert (found.waiting_posts, len(found.waiting_channels)) == (7, status_figures.STATUS_CHANNELS_MAX)
 
 
 @on_both
-async def test_delivery_whose_fan_out_fails_is_shown_with_its_reason(pipeline, monkeypatch):
+async def test_delivery_whose_fan_out_fails_is_shown_with_its_reason_and_counted_as_failed(pipeline):
     await pipeline.deliver(result("rc_1"))
     (waiting,) = await pipeline.database.read(lambda session: inbox.waiting(session, pipeline.clock(), 1))
     await pipeline.database.write(lambda session: inbox.mark_failed(session, waiting, pipeline.clock(), "a bug"))
     found = await read(pipeline)
     assert (found.waiting_deliveries, found.first_waiting) == (1, inbox.FirstWaiting(1, "a bug"))
+    await pipeline.deliver(result("rc_2"))
+    assert counts((await look(pipeline)).inbox) == {"failed": 1, "new": 1}
 
 
 @on_both
@@ -223,10 +224,9 @@ async def test_status_of_a_bot_that_is_well_says_so_once_something_was_checked(t
     assert message.text.endswith("Waiting: 0 posts.")
 
 
-async def test_status_counts_the_races_that_a_channel_takes_hours_past_their_off_without_a_result(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result("rc_1"))
-    off_at = pipeline.clock() - timedelta(hours=4)
+async def test_status_counts_the_races_that_a_channel_takes_hours_past_their_off_without_a_result(gb):
+    await tell(gb, result("rc_1"))
+    off_at = gb.clock() - timedelta(hours=4)
     past, lost = OffTime(off_at=off_at), {"status": "Abandoned", "abandoned": True}
     races: dict[str, dict[str, Any]] = {
         "rc_1": {},
@@ -234,19 +234,14 @@ async def test_status_counts_the_races_that_a_channel_takes_hours_past_their_off
         "rc_3": {},
         "rc_4": lost,
         "rc_5": {"runners": (Runner(horse="A", position="1"),)},
-        "rc_6": {"off": OffTime(off_at=pipeline.clock() - timedelta(hours=1))},
+        "rc_6": {"off": OffTime(off_at=gb.clock() - timedelta(hours=1))},
         "rc_7": {"region": "FR"},
     }
-    given = {
-        "race_date": off_at.date().isoformat(),
-        "region": "GB",
-        "course": Course(name="York"),
-        "off": past,
-    }
+    given = {"race_date": off_at.date().isoformat(), "region": "GB", "course": Course(name="York"), "off": past}
     book = [Race(**given | {"race_id": race_id} | more) for race_id, more in races.items()]
-    await pipeline.database.write(lambda session: race_book_store.put(session, book, pipeline.clock()))
-    assert (await read(pipeline)).without_result == 2
-    message = await answer(pipeline, is_admin=False)
+    await gb.database.write(lambda session: race_book_store.put(session, book, gb.clock()))
+    assert (await read(gb)).without_result == 2
+    message = await answer(gb, is_admin=False)
     assert message.text.startswith("2 past races without a result hours after the off.")
 
 
@@ -281,22 +276,13 @@ async def test_stored_deliveries_are_counted_until_their_fan_out(pipeline):
     assert counts((await look(pipeline)).inbox) == {}
 
 
-async def test_delivery_whose_fan_out_failed_is_counted_as_failed(pipeline):
-    await pipeline.deliver(result("rc_1"))
-    (waiting,) = await pipeline.database.read(lambda session: inbox.waiting(session, pipeline.clock(), 1))
-    await pipeline.database.write(lambda session: inbox.mark_failed(session, waiting, pipeline.clock(), "a bug"))
-    await pipeline.deliver(result("rc_2"))
-    assert counts((await look(pipeline)).inbox) == {"failed": 1, "new": 1}
-
-
 async def test_messages_of_open_paused_and_closed_channels_are_told_apart(pipeline):
     now = pipeline.clock()
     for channel_id in ("CGB", "CIRE", "CALL"):
         await pipeline.subscribe(channel_id, "GB")
     await pipeline.database.write(lambda session: held_queues.pause(session, "CIRE", now))
     await pipeline.database.write(lambda session: held_queues.close(session, "CALL", "is_archived", now))
-    await pipeline.deliver(result("rc_1"))
-    await pipeline.fanout.run_once()
+    await fan_out(pipeline, result("rc_1"))
     seen = await look(pipeline)
     assert counts(seen.messages) == {"queued": 1, "held": 2}
     assert seen.messages["queued"].oldest_at == now

@@ -10,6 +10,7 @@ from bot.db.engine import Database
 from sandbox.slack.workspace import SlackWorkspace
 from tests.databases import current
 from tests.integration.conftest import make_workspace
+from tests.integration.pipeline.desk import ask
 from tests.sim.ports import Inline, SlackSession, Wire
 from tests.skipped_time import SkippingLoop
 
@@ -37,3 +38,9 @@ async def slack_session(database, slack) -> SlackSession:
     assert isinstance(loop, SkippingLoop)
     loop.skips = database.is_sqlite
     return SlackSession(Wire(slack.app, lambda: None, loop.create_task))
+
+
+@pytest_asyncio.fixture
+async def desk(pipeline):
+    """The channel CGB asks for acknowledgements, and tells a person, a group and the channel CALL otherwise."""
+    return await ask(pipeline, "U1", "SDESK", "CALL")

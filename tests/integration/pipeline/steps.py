@@ -51,6 +51,13 @@ async def turns(pipeline, seconds):
     return dict(asked)
 
 
+async def step(pipeline, times=1):
+    """What is due now is begun, and carried out to its end."""
+    for _ in range(times):
+        await pipeline.poster.start_due()
+        await pipeline.poster.finish()
+
+
 def fail(pipeline, **scripts):
     """Slack's answers to the next calls of each kind; a single failure counts for all calls."""
     for word, script in scripts.items():
@@ -66,6 +73,13 @@ def count(pipeline, word):
 async def write(pipeline, work, *what, **how):
     """Carry `work` out in a separate transaction."""
     return await pipeline.database.write(lambda session: work(session, *what, **how))
+
+
+async def fan_out(pipeline, *payloads):
+    """Deliver these, and fan out once, without a post."""
+    for payload in payloads:
+        await pipeline.deliver(payload)
+    await pipeline.fanout.run_once()
 
 
 async def pause(pipeline, channel_id="CGB", until=None):
@@ -93,6 +107,11 @@ async def run_job(job, database):
     changed = await job.run()
     assert finds or not changed
     return changed
+
+
+async def expire(pipeline, hours=72):
+    """The job that gives up what has waited in a closed or paused channel for so many hours; how many messages."""
+    return await outbox_jobs.expire_queue(pipeline.database, pipeline.notices, hours, pipeline.clock).run()
 
 
 async def tell_due(pipeline):

@@ -45,11 +45,7 @@ class Story:
     """
 
     def __init__(
-        self,
-        *steps: Step,
-        edits: int | None = None,
-        waiting: Mapping[str, int] | None = None,
-        **stands: Sequence[str],
+        self, *steps: Step, edits: int | None = None, waiting: Mapping[str, int] | None = None, **stands: Sequence[str]
     ) -> None:
         self.steps = steps
         self.end = so_far(edits=edits, waiting=waiting or {}, **stands)

@@ -16,7 +16,6 @@ from sandbox.slack import failures
 from tests.databases import on_both
 from tests.integration.pipeline.desk import (
     BUTTON,
-    TOLD,
     after,
     ask,
     asked,
@@ -31,11 +30,6 @@ from tests.integration.pipeline.racing_day import abandonment, meeting, result, 
 from tests.integration.pipeline.steps import close, count, fail, pause, posts, resume, traced, turns, write
 
 SECOND = abandonment("rc_2", off_time="15:05")
-
-
-@pytest.fixture
-async def desk(pipeline):
-    return await ask(pipeline, "U1", "SDESK", "CALL")
 
 
 LOST_BY_A_CARD = result(status="abandoned", placings=()) | {"event": "racecard.published"}
@@ -71,16 +65,19 @@ A_MOMENT = 1 / 60_000_000
         (["U1"], {10 - A_MOMENT: 0, 10: 1, 60: 0}, abandonment()),
         ([], {11: 1, 60: 0}, abandonment()),
         (["U1"], {11: 1, 60: 0}, LOST_BY_A_CARD),
+        (["U1"], {11: 1, 60: 0}, abandonment(date="2026-11-28")),
     ],
-    ids=["people and a channel", "to the moment", "nobody", "marked by a card"],
+    ids=["people and a channel", "to the moment", "nobody", "marked by a card", "of another day"],
 )
 async def test_nobody_within_the_time_means_each_is_told_once(pipeline, escalate, steps, lost):
     desk = await ask(pipeline, *escalate)
     await pipeline.subscribe("CIRE", "GB")
     await tell(desk, lost)
     assert {minutes: await after(desk, minutes) for minutes in steps} == steps
+    assert len(await asked(desk)) == 1, "nothing is stored for a channel that asks for nothing"
     _, reminder = desk.slack.messages("CGB")
     assert reminder.text.startswith("ABANDONED: Ascot 14:30")
+    assert ("14:30, Sat 28 Nov (GB)" in reminder.text) is (lost["race"]["date"] == "2026-11-28")
     assert [name in reminder.text for name in ("<@U1>", "<!subteam^SDESK>")] == ["U1" in escalate, "SDESK" in escalate]
     assert re.search("Nobody has taken it after 1[01] minutes", reminder.text)
     assert [BUTTON in shown(one) for one in messages(desk, "CIRE")] == [False]
@@ -253,13 +250,6 @@ async def test_person_who_was_told_finds_what_nobody_has_taken_and_what_the_pers
     assert (await of("U1"), await of("UALICE")) == ([], [("Ascot", "CGB", True)])
 
 
-async def test_escalation_of_a_race_of_another_day_says_the_day(desk):
-    await tell(desk, abandonment(date="2026-11-28"))
-    await after(desk, 11)
-    _, reminder = desk.slack.messages("CGB")
-    assert reminder.text.startswith(f"ABANDONED: Ascot 14:30, Sat 28 Nov (GB), frost. {TOLD}")
-
-
 async def test_press_in_a_paused_channel_is_shown_at_once_and_posts_wait_for_the_end_of_the_pause(desk):
     await tell(desk, abandonment())
     (alert,) = desk.slack.messages("CGB")
@@ -358,9 +348,3 @@ async def test_second_channel_is_told_under_its_new_id(desk):
     for minutes in (11, 22):
         await after(desk, minutes)
     assert len(desk.texts("CNEW")) == 2
-
-
-async def test_nothing_is_stored_for_channels_that_ask_for_nothing(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, abandonment())
-    assert await asked(pipeline) == []

@@ -29,11 +29,6 @@ TOO_LONG = [failures.slack_error("msg_too_long")] * 2
 """In each form."""
 
 
-@pytest.fixture
-async def desk(pipeline):
-    return await ask(pipeline, "U1", "SDESK", "CALL")
-
-
 def day(later):
     return (now().date() + timedelta(days=later)).isoformat()
 
@@ -70,19 +65,15 @@ async def test_who_has_it_is_said_by_the_message_in_place_of_a_refused_edit(desk
 
 
 @on_both
-async def test_who_has_it_is_said_by_the_alert_posted_after_all(desk):
-    await refuse(desk)
-    await after(desk, 11)
-    await press(desk, desk.slack.messages("CALL")[0])
-    await post_after_all(desk)
-    assert is_taken(desk.slack.messages("CGB")[-1])
-
-
-async def test_alert_posted_after_all_asks_and_tells_nobody_a_second_time(desk):
+@pytest.mark.parametrize("pressed_before", [True, False])
+async def test_alert_posted_after_all_says_who_has_it_and_tells_nobody_a_second_time(desk, pressed_before):
     await refuse(desk)
     await after(desk, 11)
     (called,) = desk.slack.messages("CALL")
+    if pressed_before:
+        await press(desk, called)
     await post_after_all(desk)
+    assert is_taken(desk.slack.messages("CGB")[-1]) is pressed_before
     assert [await after(desk, minutes) for minutes in (22, 33, 44)] == [0, 0, 0]
     assert len(desk.texts("CALL")) == 1
     assert (await press(desk, called)).by == "UALICE"
@@ -147,18 +138,16 @@ async def test_abandonment_that_a_closed_channel_has_not_got_is_told_to_the_seco
     assert len(told(desk)) == alerts
 
 
-async def test_abandonments_of_a_summary_that_slack_refuses_ask_on(desk):
+@pytest.mark.parametrize("is_refused", [True, False])
+async def test_abandonments_of_a_summary_ask_on_only_where_slack_refuses_the_summary(desk, is_refused):
     await summarised(desk)
-    fail(desk, post=TOO_LONG)
+    fail(desk, post=TOO_LONG if is_refused else [])
     await desk.post_all()
-    assert [text[:9] for text in desk.texts("CGB")] == ["ABANDONED", "ABANDONED"]
-    assert await after(desk, 11) == 2
-    assert len(told(desk, "CGB")) == 2
-
-
-async def test_abandonments_of_a_summary_that_was_posted_ask_for_nothing(desk):
-    await summarised(desk)
-    await desk.post_all()
+    if is_refused:
+        assert [text[:9] for text in desk.texts("CGB")] == ["ABANDONED", "ABANDONED"]
+        assert await after(desk, 11) == 2
+        assert len(told(desk, "CGB")) == 2
+        return
     assert [await after(desk, minutes) for minutes in (60, 3 * 1_440)] == [0, 2]
     assert await asked(desk) == [AckState.REPLACED, AckState.REPLACED]
     assert desk.texts("CALL") == desk.texts("CADMIN") == []
@@ -312,22 +301,25 @@ async def test_escalations_show_what_the_race_book_learns_later(desk):
     assert [one.text.startswith("ABANDONED: Ascot 14:30 (GB)") for one in messages(desk)] == [True] * 3
 
 
-@pytest.mark.parametrize("asks_still", [True, False])
-async def test_escalations_show_a_correction_also_after_the_channel_stopped_asking(desk, asks_still):
-    await escalated(desk, abandonment(reason="frost"))
+BY_A_CARD = [card_of(DAY, status="abandoned", reason=reason) for reason in ("frost", "waterlogged")]
+
+
+@pytest.mark.parametrize(
+    ("lost", "corrected", "asks_still"),
+    [(abandonment(), abandonment(reason="waterlogged"), asks) for asks in (True, False)] + [(*BY_A_CARD, True)],
+    ids=["asks still", "asks no longer", "marked by a card"],
+)
+async def test_escalations_show_a_correction_also_after_the_channel_stopped_asking(desk, lost, corrected, asks_still):
+    await escalated(desk, lost)
     if not asks_still:
         await desk.subscribe("CGB", "GB")
-    await tell(desk, abandonment(reason="waterlogged"))
+    await tell(desk, corrected)
     assert ["waterlogged" in shown(one) for one in messages(desk)] == [True] * 3
+    if lost in BY_A_CARD:
+        return
     await tell(desk, result())
     (called,) = desk.texts("CALL")
     assert "CONFLICT" in called or "ontradict" in called
-
-
-async def test_escalations_show_a_correction_of_an_abandonment_that_a_racecard_marks(desk):
-    await escalated(desk, card_of(DAY, status="abandoned", reason="frost"))
-    await tell(desk, card_of(DAY, status="abandoned", reason="waterlogged"))
-    assert ["waterlogged" in shown(one) for one in messages(desk)] == [True] * 3
 
 
 @pytest.mark.parametrize("when", ["before", "while it waits", "after"])

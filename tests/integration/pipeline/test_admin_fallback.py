@@ -8,7 +8,7 @@ from sqlmodel import col
 
 from bot.channels import subscriptions
 from bot.db.tables import ChannelQueue
-from bot.operations.jobs.outbox_jobs import check_channels, expire_queue
+from bot.operations.jobs.outbox_jobs import check_channels
 from bot.outbox.notices import Urgency
 from bot.settings import DoubtfulPosts
 from bot.slack.admin_check import AdminCheck
@@ -16,7 +16,7 @@ from sandbox.slack import failures
 from sandbox.slack.failures import slack_error
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, result
-from tests.integration.pipeline.steps import close, fail, pause, turns, wait, write
+from tests.integration.pipeline.steps import close, expire, fail, pause, turns, wait, write
 from tests.notice_levels import words_of
 
 ADMINS = ("UONE", "UTWO")
@@ -29,14 +29,6 @@ def admins(pipeline):
     for user_id in ADMINS:
         pipeline.slack.add_user(user_id, user_id.lower())
     pipeline.notices.admin_users = ADMINS
-    return pipeline
-
-
-@pytest.fixture
-def only_admin(pipeline):
-    """A single admin, and no channel for warnings."""
-    pipeline.slack.add_user("UONE", "one")
-    pipeline.notices.admin_channel, pipeline.notices.admin_users = None, ("UONE",)
     return pipeline
 
 
@@ -186,38 +178,34 @@ async def test_people_who_are_gone_are_a_problem_until_they_are_back(pipeline):
     assert await problem(pipeline) == ""
 
 
-@pytest.mark.parametrize("code", ["msg_too_long", "invalid_blocks", "as_user_not_supported"])
-async def test_message_that_is_refused_makes_nobody_unreachable(only_admin, code):
-    # Once in the first form, and once in plain words.
-    fail(only_admin, post=[slack_error(code)] * 2)
-    await warn(only_admin, "a")
-    assert await problem(only_admin) == ""
-    fail(only_admin, post=[])
-    await warn(only_admin, *"bc")
-    assert warned(only_admin, "UONE")[-2:] == "bc"
-
-
-async def test_message_in_doubt_makes_nobody_unreachable(make_pipeline):
+@pytest.mark.parametrize("code", ["msg_too_long", "invalid_blocks", "as_user_not_supported", "in doubt"])
+async def test_message_that_is_refused_or_in_doubt_makes_nobody_unreachable(make_pipeline, code):
     pipeline = make_pipeline(doubtful=DoubtfulPosts.HOLD)
     pipeline.slack.add_user("UONE", "one")
     pipeline.notices.admin_channel, pipeline.notices.admin_users = None, ("UONE",)
-    fail(pipeline, post=[failures.drop_after()], look=slack_error("missing_scope"))
+    # Once in the first form, and once in plain words.
+    refusals = [failures.drop_after()] if code == "in doubt" else [slack_error(code)] * 2
+    fail(pipeline, post=refusals, look=slack_error("missing_scope"))
     await warn(pipeline, "a")
     await turns(pipeline, 120)
-    await warn(pipeline, "b")
     assert await problem(pipeline) == ""
-    assert "b" in warned(pipeline, "UONE")
+    fail(pipeline, post=[])
+    await warn(pipeline, *"bc")
+    assert warned(pipeline, "UONE")[-2:] == "bc"
+    assert await problem(pipeline) == ""
 
 
 @pytest.mark.parametrize("code", ["messages_tab_disabled", "cannot_dm_bot", "user_not_found"])
-async def test_refusal_of_direct_messages_ends_with_a_post_that_is_taken(only_admin, code):
+async def test_refusal_of_direct_messages_ends_with_a_post_that_is_taken(pipeline, code):
+    pipeline.slack.add_user("UONE", "one")
+    pipeline.notices.admin_channel, pipeline.notices.admin_users = None, ("UONE",)
     for key in "ab":
-        fail(only_admin, post=[slack_error(code)])
-        await warn(only_admin, key)
-        assert await check(only_admin)
-        assert code in await problem(only_admin)
-    await warn(only_admin, "c")
-    assert (warned(only_admin, "UONE"), await problem(only_admin)) == ("c", "")
+        fail(pipeline, post=[slack_error(code)])
+        await warn(pipeline, key)
+        assert await check(pipeline)
+        assert code in await problem(pipeline)
+    await warn(pipeline, "c")
+    assert (warned(pipeline, "UONE"), await problem(pipeline)) == ("c", "")
 
 
 async def test_admin_who_refused_a_warning_is_tried_beside_those_who_take_warnings(admins):
@@ -273,7 +261,7 @@ class Restricted:
     async def given_up(self):
         """How many messages, after three days."""
         await wait(self.pipeline, (HOURS_KEPT + 1) * 3_600)
-        return await expire_queue(self.pipeline.database, self.pipeline.notices, HOURS_KEPT, self.pipeline.clock).run()
+        return await expire(self.pipeline)
 
     async def state(self):
         def read(session):
@@ -318,24 +306,18 @@ async def test_closing_and_its_end_are_told_once_though_trials_find_nothing_to_p
     assert (state.subscription, state.since) == ("live", None)
 
 
-async def test_what_was_given_up_between_trials_is_counted_in_one_summary(restricted):
+@on_both
+@pytest.mark.parametrize("is_given_up", [True, False])
+async def test_subscriptions_start_with_a_first_post_which_counts_what_was_given_up(restricted, is_given_up):
     for number in range(3):
-        await restricted.told(result(f"rc_{number}"))
-        assert await restricted.given_up() == 1
+        await restricted.told(abandonment(f"rc_{number}", off_time=f"14:{number}0"))
+        assert not is_given_up or await restricted.given_up() == 1
         await restricted.tried(1)
-    restricted.lift()
-    await restricted.tried(1)
-    (summary,) = restricted.pipeline.texts("CGB")
-    assert "3 messages had waited too long" in summary
-
-
-async def test_subscriptions_start_with_the_first_post_that_is_taken(restricted):
-    await restricted.told(abandonment())
-    await restricted.tried(2)
     assert (await restricted.state()).subscription == "suspended"
     restricted.lift()
     await restricted.tried(1)
-    assert len(restricted.pipeline.texts("CGB")) == 1
+    texts = restricted.pipeline.texts("CGB")
+    assert ["3 messages had waited too long" in text for text in texts] == ([True] if is_given_up else [False] * 3)
     assert (await restricted.state()).subscription == "live"
 
 

@@ -17,10 +17,12 @@ from tests.integration.pipeline.racing_day import abandonment, edits, result, sh
 from tests.integration.pipeline.steps import (
     count,
     fail,
+    fan_out,
     flat_and_threads,
     kinds,
     show_meetings,
     states,
+    step,
     turns,
     wait,
     write,
@@ -53,44 +55,40 @@ EIGHT_LOOKS = {0: "edit"} | dict.fromkeys([1, 3, 8, 18, 48, 78, 108], "edit look
         *("not made, refused", "eight looks", "no scope"),
     ],
 )
-async def test_edit_whose_call_fails(pipeline, edit, look, asked, stand):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result(going="Good"))
-    fail(pipeline, edit=edit, look=look)
-    await pipeline.deliver(result(going="Soft"))
-    assert await turns(pipeline, 300) == asked
-    assert (len(pipeline.texts("CGB")), await pipeline.waiting()) == (stand, {})
-    assert SOFT in pipeline.texts("CGB")[-1]
+async def test_edit_whose_call_fails(gb, edit, look, asked, stand):
+    await tell(gb, result(going="Good"))
+    fail(gb, edit=edit, look=look)
+    await gb.deliver(result(going="Soft"))
+    assert await turns(gb, 300) == asked
+    assert (len(gb.texts("CGB")), await gb.waiting()) == (stand, {})
+    assert SOFT in gb.texts("CGB")[-1]
 
 
-async def test_edit_that_its_doubtful_message_said_already_is_no_second_message(pipeline):
-    await pipeline.subscribe("CGB", "GB")
+async def test_edit_that_its_doubtful_message_said_already_is_no_second_message(gb):
     for going in ("Good", "Soft"):
-        await pipeline.deliver(result(going=going))
-        pipeline.clock.forward(0.001)
-    fail(pipeline, post=[MADE], edit=REFUSED)
-    await turns(pipeline, 60)
-    assert (len(pipeline.texts("CGB")), await pipeline.waiting()) == (1, {})
+        await gb.deliver(result(going=going))
+        gb.clock.forward(0.001)
+    fail(gb, post=[MADE], edit=REFUSED)
+    await turns(gb, 60)
+    assert (len(gb.texts("CGB")), await gb.waiting()) == (1, {})
 
 
-async def test_correction_is_told_where_its_edit_is_refused_and_an_older_version_stands(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result(), result(placings=("Red Sky", "Blue Moon")))
-    fail(pipeline, edit=REFUSED)
-    await tell(pipeline, result(placings=("Red Sky", "Blue Moon"), going="Soft"))
-    *_, last = pipeline.slack.messages("CGB")
-    assert len(pipeline.texts("CGB")) == 3
+async def test_correction_is_told_where_its_edit_is_refused_and_an_older_version_stands(gb):
+    await tell(gb, result(), result(placings=("Red Sky", "Blue Moon")))
+    fail(gb, edit=REFUSED)
+    await tell(gb, result(placings=("Red Sky", "Blue Moon"), going="Soft"))
+    *_, last = gb.slack.messages("CGB")
+    assert len(gb.texts("CGB")) == 3
     assert "Soft" in shown(last)
 
 
-async def test_abandonment_waits_for_no_edit_whose_message_nobody_can_look_at(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result(going="Good"))
-    fail(pipeline, edit=[MADE, *[REFUSED] * 9], look=FAILS)
-    await tell(pipeline, result(going="Soft"))
-    await turns(pipeline, 20)
-    await tell(pipeline, abandonment("rc_2"))
-    assert kinds(pipeline)[1:] == ["ABANDONED"]
+async def test_abandonment_waits_for_no_edit_whose_message_nobody_can_look_at(gb):
+    await tell(gb, result(going="Good"))
+    fail(gb, edit=[MADE, *[REFUSED] * 9], look=FAILS)
+    await tell(gb, result(going="Soft"))
+    await turns(gb, 20)
+    await tell(gb, abandonment("rc_2"))
+    assert kinds(gb)[1:] == ["ABANDONED"]
 
 
 @pytest.mark.parametrize("others", [0, 1], ids=["nothing else", "another post"])
@@ -111,26 +109,25 @@ async def test_edit_outlasts_an_outage_in_which_nothing_is_posted(pipeline, othe
 
 
 @pytest.mark.parametrize("error", [None, SlackUnreached("chat.update", "refused"), AttributeError("a bug of ours")])
-async def test_edit_that_alone_gets_no_answer_delays_no_message_and_becomes_one_in_the_end(pipeline, error):
+async def test_edit_that_alone_gets_no_answer_delays_no_message_and_becomes_one_in_the_end(gb, error):
     """`error`: of the client, in place of Slack's."""
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result("rc_1", going="Good"))
-    fail(pipeline, edit=FAILS)
+    await tell(gb, result("rc_1", going="Good"))
+    fail(gb, edit=FAILS)
     if error:
 
         async def update(*_what, **_how):
             raise error
 
-        pipeline.sender.update = update
-    await tell(pipeline, result("rc_1", going="Soft"))
-    assert (await pipeline.holds()).keys() == {"chat.update"}
-    await tell(pipeline, result("rc_2"), abandonment("rc_3"))
-    assert kinds(pipeline) == ["Result", "Result", "ABANDONED"]
-    await turns(pipeline, 17)
-    assert len(pipeline.texts("CGB")) == 3
-    await turns(pipeline, 1)
-    assert SOFT in pipeline.texts("CGB")[3]
-    assert (count(pipeline, "edit"), await pipeline.waiting()) == (0 if error else 5, {})
+        gb.sender.update = update
+    await tell(gb, result("rc_1", going="Soft"))
+    assert (await gb.holds()).keys() == {"chat.update"}
+    await tell(gb, result("rc_2"), abandonment("rc_3"))
+    assert kinds(gb) == ["Result", "Result", "ABANDONED"]
+    await turns(gb, 17)
+    assert len(gb.texts("CGB")) == 3
+    await turns(gb, 1)
+    assert SOFT in gb.texts("CGB")[3]
+    assert (count(gb, "edit"), await gb.waiting()) == (0 if error else 5, {})
 
 
 async def doubtful_reply(pipeline, *looks, posted=False):
@@ -173,8 +170,7 @@ async def test_reply_in_doubt_is_found_in_its_thread_after_the_live_message_was_
     """A dead process left an edit, and edits are held until a reply is in doubt."""
     await show_meetings(pipeline)
     await tell(pipeline, result("rc_1"))
-    await pipeline.deliver(result("rc_2", off_time="15:05"))
-    await pipeline.fanout.run_once()
+    await fan_out(pipeline, result("rc_2", off_time="15:05"))
 
     def claim_and_die(session):
         now = database_now(session, pipeline.clock)
@@ -186,12 +182,9 @@ async def test_reply_in_doubt_is_found_in_its_thread_after_the_live_message_was_
     await wait(pipeline, 20)
     until = pipeline.clock() + timedelta(seconds=60)
     await write(pipeline, call_holds.hold_call, Call.EDIT, until, "ratelimited")
-    await pipeline.deliver(result("rc_3", off_time="15:40"))
-    await pipeline.fanout.run_once()
+    await fan_out(pipeline, result("rc_3", off_time="15:40"))
     fail(pipeline, post=[failures.passes(), MADE], edit=slack_error("message_not_found"))
-    for _ in range(2):
-        await pipeline.poster.start_due()
-        await pipeline.poster.finish()
+    await step(pipeline, 2)
     assert await states(pipeline) == ["sent", "sent", "sent", "in_doubt"]
     await turns(pipeline, 200)
     flat, threads = flat_and_threads(pipeline)
@@ -260,10 +253,7 @@ STORIES = {
     "edited with a container": (Story(WAS_GOOD, IS_SOFT, edits=1, CGB=[CONTAINER]), "post edit"),
     "no containers, which is remembered": (
         Story(
-            refuses(*NEW_BLOCKS),
-            WAS_GOOD,
-            IS_SOFT,
-            result("rc_2"),
+            *(refuses(*NEW_BLOCKS), WAS_GOOD, IS_SOFT, result("rc_2")),
             CGB=[f"{IN_SECTIONS} | +Another version", IN_SECTIONS],
             CADMIN=[],
         ),
@@ -275,10 +265,7 @@ STORIES = {
     ),
     "no containers": (
         Story(
-            refuses("container"),
-            NINE,
-            NINE_AGAIN,
-            result("rc_3"),
+            *(refuses("container"), NINE, NINE_AGAIN, result("rc_3")),
             CGB=["+Runner 1 | +Full result | !'container'"] * 2 + [IN_SECTIONS],
         ),
         "post post post post",

@@ -12,7 +12,6 @@ from sqlalchemy import select, update
 from sqlmodel import col
 from structlog.testing import capture_logs
 
-from bot.channels import subscriptions
 from bot.db.database_clock import database_now
 from bot.db.tables import EventVersion, OutboxMessage, Reason
 from bot.errors import SlackDoubtful
@@ -28,8 +27,8 @@ from tests.databases import first_on_both, on_both
 from tests.integration.conftest import TOKEN, Moment
 from tests.integration.pipeline import steps
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
-from tests.integration.pipeline.steps import count, fail, turns, wait, write
-from tests.notice_levels import URGENT, WARNING
+from tests.integration.pipeline.steps import count, fail, fan_out, step, turns, wait, write
+from tests.notice_levels import URGENT
 
 FAILS, TAKEN, LIMITED = http_error(503), http_error(503).accepted(), rate_limited(9)
 DEAD, UNKNOWN, NO_BLOCKS = slack_error("token_revoked"), slack_error("never_heard_of_it"), slack_error("invalid_blocks")
@@ -101,28 +100,15 @@ async def test_message_whose_call_fails(make_pipeline, case):
     [(rate_limited(7), {"chat.postMessage": "ratelimited"}), (DEAD, {"*": "chat.postMessage: token_revoked"})],
     ids=["limited", "token dead"],
 )
-async def test_call_or_every_call_is_held_for_all_channels_and_no_message_is_lost(pipeline, failure, held):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CALL", "*")
-    fail(pipeline, post=failure)
-    await tell(pipeline, result())
-    assert (await pipeline.holds(), await pipeline.waiting()) == (held, {"queued": 2})
-    fail(pipeline, post=[])
-    await turns(pipeline, 60)
-    assert len(pipeline.texts("CGB")) == len(pipeline.texts("CALL")) == 1
-    assert pipeline.texts("CADMIN") == []
-
-
-async def test_closed_channel_suspends_its_subscription_and_keeps_its_queue(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    fail(pipeline, post=[ARCHIVED])
-    await tell(pipeline, result(), result("rc_2"))
-    (row,) = await pipeline.database.read(lambda session: subscriptions.of_channel(session, "CGB"))
-    assert (row.state, row.state_reason) == ("suspended", "is_archived")
-    assert pipeline.texts("CADMIN")[0].startswith(WARNING)
-    assert await pipeline.waiting() == {"queued": 2}
-    assert await steps.reopen(pipeline) == 1
-    assert len(pipeline.texts("CGB")) == 2
+async def test_call_or_every_call_is_held_for_all_channels_and_no_message_is_lost(gb, failure, held):
+    await gb.subscribe("CALL", "*")
+    fail(gb, post=failure)
+    await tell(gb, result())
+    assert (await gb.holds(), await gb.waiting()) == (held, {"queued": 2})
+    fail(gb, post=[])
+    await turns(gb, 60)
+    assert len(gb.texts("CGB")) == len(gb.texts("CALL")) == 1
+    assert gb.texts("CADMIN") == []
 
 
 @pytest.mark.parametrize(
@@ -145,17 +131,15 @@ async def test_channel_gets_a_message_a_second(make_pipeline, failures, asked):
 
 
 @pytest.mark.parametrize("messages", [1, 2, 3])
-async def test_poster_is_woken_after_a_message_if_more_wait_in_the_channel(pipeline, messages):
-    await pipeline.subscribe("CGB", "GB")
+async def test_poster_is_woken_after_a_message_if_more_wait_in_the_channel(gb, messages):
     for number in range(messages):
-        await pipeline.deliver(result(f"rc_{number}"))
-    while await pipeline.fanout.run_once():
+        await gb.deliver(result(f"rc_{number}"))
+    while await gb.fanout.run_once():
         continue
     for number in range(messages):
-        pipeline.poster.wake.clear()
-        await pipeline.poster.start_due()
-        await pipeline.poster.finish()
-        assert pipeline.poster.wake.is_set() is (number < messages - 1)
+        gb.poster.wake.clear()
+        await step(gb)
+        assert gb.poster.wake.is_set() is (number < messages - 1)
 
 
 async def test_shorter_wait_does_not_end_a_longer_one(pipeline):
@@ -176,21 +160,17 @@ async def claim(pipeline):
 
 
 @on_both
-async def test_worker_that_lost_its_lease_changes_nothing(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(result())
-    await pipeline.fanout.run_once()
-    (lost,) = await claim(pipeline)
-    assert await claim(pipeline) == []
-    await wait(pipeline, 10)
-    (taken_over,) = await claim(pipeline)
+async def test_worker_that_lost_its_lease_changes_nothing(gb):
+    await fan_out(gb, result())
+    (lost,) = await claim(gb)
+    assert await claim(gb) == []
+    await wait(gb, 10)
+    (taken_over,) = await claim(gb)
     assert taken_over.in_doubt
-    now = pipeline.clock()
+    now = gb.clock()
     for late in (Posted(lost, "1.1"), NotSent(lost, "late"), GivenUp(lost, Reason.REFUSED, "late")):
-        assert not await write(
-            pipeline, lambda session, late=late: late.record(pipeline.poster.recording(session, now))
-        )
-    assert await pipeline.waiting() == {"in_doubt": 1}
+        assert not await write(gb, lambda session, late=late: late.record(gb.poster.recording(session, now)))
+    assert await gb.waiting() == {"in_doubt": 1}
 
 
 POISON = "Poison Park"
@@ -221,22 +201,21 @@ class Stumbling:
     [(AttributeError("a bug of ours"), False), (SlackDoubtful("chat.postMessage", "internal_error"), True)],
     ids=["in any form", "with blocks"],
 )
-async def test_message_that_is_always_doubtful_is_sent_plainly_then_given_up(pipeline, error, only_blocks):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CIRE", "IRE")
-    sender = pipeline.poster.claim_sender.sender = Stumbling(pipeline.sender, error, only_blocks)
+async def test_message_that_is_always_doubtful_is_sent_plainly_then_given_up(gb, error, only_blocks):
+    await gb.subscribe("CIRE", "IRE")
+    sender = gb.poster.claim_sender.sender = Stumbling(gb.sender, error, only_blocks)
     with capture_logs():
-        await tell(pipeline, abandonment("rc_p", course=POISON), result("rc_behind"))
+        await tell(gb, abandonment("rc_p", course=POISON), result("rc_behind"))
         for number in range(4 if only_blocks else 8):
-            await tell(pipeline, result(f"rc_{number}", region="IRE"))
-            await turns(pipeline, 20)
+            await tell(gb, result(f"rc_{number}", region="IRE"))
+            await turns(gb, 20)
     if only_blocks:
-        plain, _ = pipeline.slack.messages("CGB")
+        plain, _ = gb.slack.messages("CGB")
         assert (sender.calls, POISON in plain.text, bool(plain.blocks)) == ([True] * 4, True, False)
         return
     assert sender.calls == [True] * 4 + [False] * 4
-    assert (await steps.states(pipeline), len(pipeline.texts("CGB"))) == (["dead_letter", "sent"], 1)
-    (told,) = pipeline.texts("CADMIN")
+    assert (await steps.states(gb), len(gb.texts("CGB"))) == (["dead_letter", "sent"], 1)
+    (told,) = gb.texts("CADMIN")
     assert told.startswith(f"{URGENT}An abandonment's message for channel <#CGB> was not posted: 8 calls")
     assert "rc_p#1@CGB" in told
 
@@ -261,9 +240,9 @@ async def test_outage_gives_no_message_up_and_tells_admins_once_an_hour(pipeline
 async def test_stored_event_that_cant_be_read_keeps_nobody_waiting(pipeline):
     await pipeline.subscribe("CGB", "GB", mentions=("here",))
     await pipeline.subscribe("CIRE", "IRE")
-    for payload in (meeting("rc_9"), abandonment("rc_2", course="Kempton"), abandonment("rc_3", region="IRE")):
-        await pipeline.deliver(payload)
-    await pipeline.fanout.run_once()
+    await fan_out(
+        pipeline, *(meeting("rc_9"), abandonment("rc_2", course="Kempton"), abandonment("rc_3", region="IRE"))
+    )
     broken = update(EventVersion).where(col(EventVersion.region) == "GB").values(data="{}")
     await pipeline.database.write(lambda session: session.execute(broken))
     with capture_logs():
@@ -273,17 +252,16 @@ async def test_stored_event_that_cant_be_read_keeps_nobody_waiting(pipeline):
     assert [text.startswith("ABANDONED: an event came") for text in pipeline.texts("CGB")] == [True] * 2
 
 
-async def test_token_that_slack_echoes_is_stored_told_and_logged_masked(pipeline):
-    await pipeline.subscribe("CGB", "GB")
+async def test_token_that_slack_echoes_is_stored_told_and_logged_masked(gb):
     body = {"ok": False, "error": f"odd_{TOKEN}", "needed": f"chat:write {TOKEN}"}
-    fail(pipeline, post=[Failure(name="echo", status=200, body=json.dumps(body))])
+    fail(gb, post=[Failure(name="echo", status=200, body=json.dumps(body))])
     with capture_logs() as logged:
-        await tell(pipeline, abandonment())
+        await tell(gb, abandonment())
 
     def stored(session):
         return [(row.detail, row.content) for row in session.execute(select(OutboxMessage)).scalars()]
 
-    everything = [logged, await pipeline.database.read(stored), await pipeline.holds(), pipeline.texts("CADMIN")]
+    everything = [logged, await gb.database.read(stored), await gb.holds(), gb.texts("CADMIN")]
     assert str(everything).count("chat.postMessage") > 2
     assert TOKEN[:10] not in str(everything)
 
@@ -317,28 +295,24 @@ async def test_doubtful_post_is_found_however_wrong_this_machines_clock_is(make_
 
 
 @on_both
-async def test_post_that_was_looked_for_says_nothing_of_the_clocks(pipeline):
+async def test_post_that_was_looked_for_says_nothing_of_the_clocks(gb):
     """The post was written down as sent long after its ts: by that the clocks would be apart though they are not."""
-    await pipeline.subscribe("CGB", "GB")
     for number in (1, 2):
-        fail(pipeline, post=[failures.drop_after()])
-        await tell(pipeline, result(f"rc_{number}"))
-        await wait(pipeline, 1_200)
-        await turns(pipeline, 60)
-        assert len(pipeline.texts("CGB")) == number
+        fail(gb, post=[failures.drop_after()])
+        await tell(gb, result(f"rc_{number}"))
+        await wait(gb, 1_200)
+        await turns(gb, 60)
+        assert len(gb.texts("CGB")) == number
 
 
 @pytest.mark.parametrize(("minutes", "looks"), [(61, 1), (10, 0)])
 @on_both
-async def test_clock_that_was_set_back_an_hour_keeps_no_post_from_being_settled(pipeline, minutes, looks):
+async def test_clock_that_was_set_back_an_hour_keeps_no_post_from_being_settled(gb, minutes, looks):
     """The wait lasts, although the clock was set back ten minutes."""
-    await pipeline.subscribe("CGB", "GB")
-    await wait(pipeline, 60 * minutes)
-    fail(pipeline, post=[failures.drop_after()])
-    await tell(pipeline, result())
-    await wait(pipeline, -60 * minutes)
-    for _ in range(2):
-        await pipeline.poster.start_due()
-        await pipeline.poster.finish()
-    assert count(pipeline, "look") == looks
-    assert len(pipeline.texts("CGB")) == 1
+    await wait(gb, 60 * minutes)
+    fail(gb, post=[failures.drop_after()])
+    await tell(gb, result())
+    await wait(gb, -60 * minutes)
+    await step(gb, 2)
+    assert count(gb, "look") == looks
+    assert len(gb.texts("CGB")) == 1

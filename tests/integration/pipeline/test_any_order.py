@@ -1,39 +1,18 @@
-"""Whatever the order of a meeting's deliveries, the last state of every message is the same. On a SQLite file."""
+"""Whatever the order of a meeting's deliveries, the last state of every message is the same."""
 
-import hashlib
-import json
 import re
-from datetime import datetime, timedelta
-from functools import partial
-from secrets import token_hex
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlmodel import Session
 from structlog.testing import capture_logs
 
-from bot.channels import subscriptions
-from bot.channels.filters import ChannelFilter
-from bot.db.engine import Database
-from bot.deliveries import inbox
-from bot.deliveries.payload import Payload, read_events
 from bot.events.event import Topic
-from bot.events.races import Course, OffTime, Race
-from bot.fanout.completion_edits import look_again
-from bot.fanout.fanout import Fanout
-from bot.outbox import channel_queues
-from bot.outbox.claim_at_fanout import QueuedOnly
-from bot.outbox.claim_outcomes import Posted, Recording
-from bot.outbox.notices import Notices
-from bot.racedata import lexicon, race_book_store
 from bot.racedata.client.records import KnownCourse
-from bot.slack.bot_identity import BotIdentity
-from bot.slack.event_messages import PostRenderer
-from bot.slack.messages.alerts.bot_notices import admin_notice
 from tests.clock import START
 from tests.databases import empty
-from tests.front import intake_on
+from tests.integration.conftest import Moment
+from tests.integration.pipeline.stories import knows, listed, read_list, subscribes
 
 DAY = START.date().isoformat()
 CHANNEL = "CGB"
@@ -73,90 +52,14 @@ DELIVERIES = st.tuples(
 )
 
 
-class Channel:
-    """A channel of a bot without sockets: a claimed message is rendered, and taken for posted."""
-
-    def __init__(self, database: Database) -> None:
-        self.now = START
-        self.said: dict[str, list[str]] = {}
-        self._database = database
-        self._count = 0
-        self.notices = Notices(None, admin_notice, clock=self.clock)
-        intake = intake_on(database)
-        self._fanout = Fanout(
-            database,
-            read_events,
-            arrivals=intake,
-            outbox=QueuedOnly(),
-            notices=self.notices,
-            clock=self.clock,
-            wake=intake.stored,
-            monotonic=lambda: 0.0,
-        )
-        self._render = PostRenderer(BotIdentity("xoxb-test"), 600)
-
-    def clock(self) -> datetime:
-        return self.now
-
-    def within(self, work):
-        with Session(self._database.writer, expire_on_commit=False) as session:
-            done = work(session)
-            session.commit()
-            return done
-
-    def subscribe(self) -> None:
-        chosen = ChannelFilter(region="GB", topics=frozenset(Topic))
-        ascot = KnownCourse(name="Ascot", region="GB")
-        self.within(lambda session: subscriptions.save(session, CHANNEL, chosen, user_id="U", now=self.now))
-        self.within(lambda session: lexicon.COURSES.put(session, [ascot], self.now))
-
-    def happens(self, delivery) -> None:
-        self.now += timedelta(seconds=1)
-        if delivery == BOOK:
-            self.within(lambda session: race_book_store.put(session, listed(), self.now, region="GB"))
-            return
-        body = json.dumps(delivery).encode()
-        key, name = Payload(body).identity
-        arrival = inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, self.now)
-        self.within(lambda session: inbox.store(session, [arrival]))
-
-    def fan_out(self) -> None:
-        read, again = self.within(self._fanout._read_inbox)
-        if again:
-            self.within(partial(look_again, clock=self.clock, names=again))
-        if read:
-            self.within(lambda session: self._fanout.transactions.together(session, read))
-
-    def post_all(self) -> None:
-        while claims := self.within(
-            lambda session: channel_queues.claim(session, self.now, token=token_hex(8), limit=9)
-        ):
-            for claim in claims:
-                self._post(claim)
-
-    def _post(self, claim) -> None:
-        message = self._render(claim, self.now)
-        self._count += 1
-        message_ts = claim.post.message_ts or f"{self._count}.0"
-        self.said[claim.post.idempotency_key] = plainly(message)
-        outcome = Posted(claim, message_ts, claim.rev)
-        self.within(lambda session: outcome.record(Recording(session, self.now, self.notices, timedelta(0))))
-
-
-def listed():
-    """The meeting's races as the service lists them."""
-    return [
-        Race(
-            race_id=race["race_id"],
-            meeting_id="mt_1",
-            course=Course(name="Ascot"),
-            race_date=DAY,
-            off=OffTime(text=race["off_time"]),
-            title=race["title"],
-            region="GB",
-        )
-        for race in RACES
-    ]
+async def happens(pipeline, delivery):
+    pipeline.clock.forward(1)
+    if delivery == BOOK:
+        offs = [(race["race_id"], race["off_time"], race["title"]) for race in RACES]
+        races = [listed(one, off=off, title=title, race_class=None, meeting_id="mt_1") for one, off, title in offs]
+        await read_list(pipeline, *races)
+    else:
+        await pipeline.deliver(delivery)
 
 
 BY_ORDER = re.compile(
@@ -190,48 +93,52 @@ def texts(shown):
     return [shown] if isinstance(shown, str) else []
 
 
-@pytest.fixture(scope="module")
-def channel_of(sqlite_database):
-    def make():
-        empty(sqlite_database)
-        channel = Channel(sqlite_database)
-        channel.subscribe()
-        return channel
+@pytest.fixture
+def last_states(database, slack, make_pipeline):
+    """The messages of a channel that subscribed at first, by their keys."""
 
-    return make
+    async def play(deliveries, pauses):
+        empty(database)
+        pipeline = make_pipeline(clock=Moment(START))
+        await subscribes(CHANNEL, "GB", *Topic)(pipeline)
+        await knows(KnownCourse(name="Ascot", region="GB"), regions=())(pipeline)
+        before = len(slack.messages(CHANNEL))
+        with capture_logs():
+            for delivery, is_posted in zip(deliveries, pauses, strict=True):
+                await happens(pipeline, delivery)
+                if is_posted:
+                    await pipeline.post_all()
+            await pipeline.post_all()
+        said = slack.messages(CHANNEL)[before:]
+        return {one.metadata["event_payload"]["post"]: plainly(one) for one in said}
 
-
-def last_states(channel, deliveries, pauses):
-    with capture_logs():
-        for delivery, is_posted in zip(deliveries, pauses, strict=True):
-            channel.happens(delivery)
-            if is_posted:
-                channel.fan_out()
-                channel.post_all()
-        channel.fan_out()
-        channel.fan_out()
-        channel.post_all()
-    return channel.said
+    return play
 
 
-def test_reason_that_no_line_shows_is_not_said_to_be_from_the_race_book_in_any_order(channel_of):
+async def test_reason_that_no_line_shows_is_not_said_to_be_from_the_race_book_in_any_order(last_states):
     whole = {"event": "meeting.abandoned", "reason": "Frost", **SHARED, "races": RACES}
     # A result edits the meeting's message; an abandonment without news edits nothing.
     others = [lost(0, reason="frost"), {"event": "result.received", "race_id": IDS[2], **PLACED}]
     name = f"meeting.abandoned:meeting=mt_1#1@{CHANNEL}"
-    first, other = (last_states(channel_of(), [whole, *order], [True] * 3)[name] for order in (others, others[::-1]))
+    first, other = [(await last_states([whole, *order], [True] * 3))[name] for order in (others, others[::-1])]
     assert first == other
     assert "from the bot's records" not in "\n".join(first)
 
 
+async def test_list_that_is_read_last_completes_what_was_posted_before(last_states):
+    order = [BOOK, lost(1), {"event": "meeting.abandoned", "reason": "Frost", **NAMED[0]}]
+    assert await last_states(order, [True] * 3) == await last_states(order[::-1], [True] * 3)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(900)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(deliveries=DELIVERIES, data=st.data())
-def test_last_state_of_every_message_is_the_same_in_any_order(channel_of, deliveries, data):
+async def test_last_state_of_every_message_is_the_same_in_any_order(last_states, deliveries, data):
     order = data.draw(st.permutations(deliveries))
     pauses = data.draw(st.lists(st.booleans(), min_size=len(order), max_size=len(order)))
-    first = last_states(channel_of(), deliveries, [True] * len(deliveries))
-    other = last_states(channel_of(), order, pauses)
+    first = await last_states(deliveries, [True] * len(deliveries))
+    other = await last_states(order, pauses)
     for name in first.keys() & other.keys():
         assert other[name] == first[name], name
     whole = "\n".join(next(said for name, said in other.items() if name.startswith("meeting.abandoned")))

@@ -14,7 +14,6 @@ from sqlmodel import col
 
 from bot.channels import subscriptions
 from bot.db.tables import ChannelQueue
-from bot.operations.jobs.outbox_jobs import expire_queue
 from bot.outbox import backlog, message_store
 from bot.outbox.channel_move import move_channel
 from bot.outbox.message import Message
@@ -27,8 +26,8 @@ from sandbox.slack import failures
 from tests.clock import now
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import result, tell
-from tests.integration.pipeline.steps import pause, posts, resume, turns, wait, write
-from tests.notice_levels import URGENT, WARNING, level_of
+from tests.integration.pipeline.steps import expire, fan_out, pause, posts, resume, turns, wait, write
+from tests.notice_levels import WARNING, level_of
 
 RED_FIRST = {"placings": ("Red Sky", "Blue Moon")}
 
@@ -48,60 +47,53 @@ async def of_channel(pipeline, channel_id):
     return await pipeline.database.read(lambda session: subscriptions.of_channel(session, channel_id))
 
 
-async def test_invitation_says_what_to_type_and_again_only_for_another_invitation(pipeline, channels):
+async def test_invitation_says_what_to_type_or_what_comes_and_again_only_for_another_invitation(pipeline, channels):
     await invite(pipeline, channels, user="UALICE")
     for event_id in ("Ev1", "Ev1", "Ev2"):
         await invite(pipeline, channels, event_id)
     assert ["/racing subscribe GB" in text for text in pipeline.texts("CGB")] == [True, True]
-
-
-async def test_invitation_names_the_subscriptions_and_the_pause(pipeline, channels):
     await pipeline.subscribe("CGB", "GB")
     await pause(pipeline, until=pipeline.clock() + timedelta(hours=1))
-    await invite(pipeline, channels)
-    (text,) = pipeline.texts("CGB")
+    await invite(pipeline, channels, "Ev3")
+    *_, text = pipeline.texts("CGB")
     assert "receives results and abandonments from GB" in text
     assert "paused" in text
 
 
 @on_both
-async def test_channel_of_another_id_keeps_subscriptions_queue_pause_and_edits(pipeline, channels):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result("rc_1"))
-    until = pipeline.clock() + timedelta(hours=1)
-    await pause(pipeline, until=until)
-    await pipeline.deliver(result("rc_2", course="Bath"))
-    await pipeline.fanout.run_once()
-    await pipeline.slack.change_id("CGB", "CNEW")
+async def test_channel_of_another_id_keeps_subscriptions_queue_pause_and_edits(gb, channels):
+    await tell(gb, result("rc_1"))
+    until = gb.clock() + timedelta(hours=1)
+    await pause(gb, until=until)
+    await fan_out(gb, result("rc_2", course="Bath"))
+    await gb.slack.change_id("CGB", "CNEW")
     for _ in range(2):
         await channels.on_id_changed({"old_channel_id": "CGB", "new_channel_id": "CNEW"})
-    assert await of_channel(pipeline, "CGB") == []
-    (row,) = await of_channel(pipeline, "CNEW")
+    assert await of_channel(gb, "CGB") == []
+    (row,) = await of_channel(gb, "CNEW")
     assert (row.state, row.paused_until) == ("paused", until)
-    await pipeline.post_all()
-    assert len(pipeline.texts("CNEW")) == 1
-    assert await pipeline.database.read(partial(backlog.count_waiting, channel_id="CNEW")) == 1
-    await resume(pipeline, "CNEW")
-    await tell(pipeline, result("rc_1", **RED_FIRST))
-    first, waited, correction = pipeline.texts("CNEW")
+    await gb.post_all()
+    assert len(gb.texts("CNEW")) == 1
+    assert await gb.database.read(partial(backlog.count_waiting, channel_id="CNEW")) == 1
+    await resume(gb, "CNEW")
+    await tell(gb, result("rc_1", **RED_FIRST))
+    first, waited, correction = gb.texts("CNEW")
     assert "Ascot" in first
     assert "Bath" in waited
     assert correction.startswith("Two versions disagree")
 
 
-async def test_move_to_an_id_that_is_known_keeps_what_was_said_last(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CGB", "IRE")
-    await pipeline.subscribe("CIRE", "GB", topics=frozenset({"racecards"}))
-    await pipeline.deliver(result())
-    await pipeline.fanout.run_once()
-    assert await write(pipeline, move_channel, "CGB", "CIRE") == 1
-    rows = await of_channel(pipeline, "CIRE")
+async def test_move_to_an_id_that_is_known_keeps_what_was_said_last(gb):
+    await gb.subscribe("CGB", "IRE")
+    await gb.subscribe("CIRE", "GB", topics=frozenset({"racecards"}))
+    await fan_out(gb, result())
+    assert await write(gb, move_channel, "CGB", "CIRE") == 1
+    rows = await of_channel(gb, "CIRE")
     assert [row.region for row in rows] == ["GB", "IRE"]
     assert subscriptions.read_filter(rows[0]).topics == {"racecards"}
-    queues = await pipeline.database.read(lambda s: s.execute(select(col(ChannelQueue.channel_id))).scalars().all())
+    queues = await gb.database.read(lambda s: s.execute(select(col(ChannelQueue.channel_id))).scalars().all())
     assert list(queues) == ["CIRE"]
-    assert [len(await posts(pipeline, channel_id)) for channel_id in ("CGB", "CIRE")] == [0, 1]
+    assert [len(await posts(gb, channel_id)) for channel_id in ("CGB", "CIRE")] == [0, 1]
 
 
 @pytest.mark.parametrize("told", [(), ("CGB",), ("CIRE",), ("CGB", "CIRE")])
@@ -128,22 +120,19 @@ def hold(session, channel_ids):
 
 
 @on_both
-async def test_post_under_way_while_its_channel_moves_is_found_and_not_repeated(pipeline, channels):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(result())
-    await pipeline.fanout.run_once()
-    await pipeline.poster.start_due()
-    await pipeline.slack.wait_for(lambda: len(pipeline.slack.messages("CGB")) == 1)
-    await pipeline.slack.change_id("CGB", "CNEW")
+async def test_post_under_way_while_its_channel_moves_is_found_and_not_repeated(gb, channels):
+    await fan_out(gb, result())
+    await gb.poster.start_due()
+    await gb.slack.wait_for(lambda: len(gb.slack.messages("CGB")) == 1)
+    await gb.slack.change_id("CGB", "CNEW")
     await channels.on_id_changed({"old_channel_id": "CGB", "new_channel_id": "CNEW"})
-    await pipeline.poster.finish()
-    await turns(pipeline, 60)
-    assert len(pipeline.texts("CNEW")) == 1
+    await gb.poster.finish()
+    await turns(gb, 60)
+    assert len(gb.texts("CNEW")) == 1
 
 
 @pytest.mark.parametrize(
-    ("words", "answer"),
-    [("hello?", "/racing subscribe"), ("tell me", "/racing tell"), ("help list", "/racing list")],
+    ("words", "answer"), [("hello?", "/racing subscribe"), ("tell me", "/racing tell"), ("help list", "/racing list")]
 )
 async def test_text_in_a_direct_message_is_a_command_line_and_answered_once(pipeline, words, answer):
     parts: Any = {"database": pipeline.database, "clock": pipeline.clock, "wake": pipeline.poster.wake}
@@ -209,18 +198,16 @@ async def test_direct_message_that_slack_sends_again_runs_its_command_once(pipel
 
 
 @pytest.mark.parametrize("event", [*sorted(CLOSING_EVENTS), "member_left_channel"])
-async def test_old_closing_event_of_an_open_channel_holds_nothing_up(pipeline, channels, event):
-    await pipeline.subscribe("CGB", "GB")
+async def test_old_closing_event_of_an_open_channel_holds_nothing_up(gb, channels, event):
     if event in CLOSING_EVENTS:
         await channels.on_closed({"type": event, "channel": "CGB"})
     else:
         await channels.on_left({"user": channels.identity.bot_user_id, "channel": "CGB"}, {"event_id": "Ev1"})
-    await tell(pipeline, result())
-    assert (len(pipeline.texts("CGB")), pipeline.texts("CADMIN")) == (1, [])
+    await tell(gb, result())
+    assert (len(gb.texts("CGB")), gb.texts("CADMIN")) == (1, [])
 
 
-async def test_closing_that_slack_was_asked_about_before_an_opening_closes_nothing(pipeline, channels):
-    await pipeline.subscribe("CGB", "GB")
+async def test_closing_that_slack_was_asked_about_before_an_opening_closes_nothing(gb, channels):
 
     async def archived_until_now(_channel_id):
         await channels.on_opened({"type": "channel_unarchive", "channel": "CGB"})
@@ -228,39 +215,30 @@ async def test_closing_that_slack_was_asked_about_before_an_opening_closes_nothi
 
     channels.problem_of = archived_until_now
     await channels.on_closed({"type": "channel_archive", "channel": "CGB"})
-    await tell(pipeline, result())
-    assert len(pipeline.texts("CGB")) == 1
+    await tell(gb, result())
+    assert len(gb.texts("CGB")) == 1
 
 
-async def test_closing_that_slack_does_not_confirm_in_time_is_left_to_the_next_post(pipeline, channels):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.slack.archive("CGB")
-    pipeline.slack.script("conversations.info", [failures.http_error(503)])
+async def test_closing_that_slack_does_not_confirm_in_time_is_left_to_the_next_post(gb, channels):
+    await gb.slack.archive("CGB")
+    gb.slack.script("conversations.info", [failures.http_error(503)])
     await channels.on_closed({"type": "channel_archive", "channel": "CGB"})
-    assert pipeline.texts("CADMIN") == []
-    await tell(pipeline, result())
-    assert len(pipeline.texts("CADMIN")) == 1
+    assert gb.texts("CADMIN") == []
+    await tell(gb, result())
+    assert len(gb.texts("CADMIN")) == 1
 
 
-async def test_deleted_channel_is_told_as_what_can_not_come_back(pipeline, channels):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(result())
-    await pipeline.slack.delete_channel("CGB")
+async def test_deleted_channel_is_told_as_what_can_not_come_back(gb, channels):
+    await gb.deliver(result())
+    await gb.slack.delete_channel("CGB")
     await channels.on_closed({"type": "channel_deleted", "channel": "CGB"})
-    await pipeline.post_all()
-    await wait(pipeline, 80 * 3_600)
-    await expire_queue(pipeline.database, pipeline.notices, 72, pipeline.clock).run()
-    await pipeline.post_all()
-    closed, given_up = pipeline.texts("CADMIN")
+    await gb.post_all()
+    await wait(gb, 80 * 3_600)
+    await expire(gb)
+    await gb.post_all()
+    closed, given_up = gb.texts("CADMIN")
     assert [level_of(closed), level_of(given_up)] == [WARNING, WARNING]
     assert "can't come back" in closed
     assert "Type /racing subscribe in another channel" in closed
     assert "nvite" not in closed
     assert "Once the channel is back" not in given_up
-
-
-async def test_reason_that_ends_a_sentence_gets_no_second_full_stop(pipeline):
-    await pipeline.subscribe("CGB", "*")
-    await tell(pipeline, b"[]")
-    (told,) = pipeline.texts("CADMIN")
-    assert told.startswith(f"{URGENT}A signed delivery could not be read: The JSON is not one object. It may be ")

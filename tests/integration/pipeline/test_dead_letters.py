@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import pytest
 
-from bot.operations.jobs.outbox_jobs import expire_queue
 from bot.outbox import backlog, dead_letters
 from bot.outbox.dead_letters import OFFERED_FOR
 from bot.outbox.ledger import LedgerOutcome
@@ -13,7 +12,20 @@ from sandbox.slack import failures
 from sandbox.slack.failures import passes, slack_error
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
-from tests.integration.pipeline.steps import close, count, fail, pause, reopen, resume, traced, wait, write
+from tests.integration.pipeline.steps import (
+    close,
+    count,
+    expire,
+    fail,
+    fan_out,
+    pause,
+    reopen,
+    resume,
+    step,
+    traced,
+    wait,
+    write,
+)
 
 CALLS = 3
 """With native blocks, with sections, as plain text."""
@@ -60,19 +72,18 @@ ELSEWHERE = [meeting("rc_2", "rc_3", meeting_id="mt_2", course="Ayr"), result("r
         *("contradicts what was told", "contradicted by a mere addition", "others"),
     ],
 )
-async def test_alert_given_up_is_offered_and_posted_once_while_in_force(pipeline, before, lost, later, is_in_force):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, *before)
-    number = await given_up(pipeline, lost)
-    await tell(pipeline, *later)
-    there = pipeline.texts("CGB")
-    assert await offered(pipeline) == [number] * is_in_force
-    assert await post_again(pipeline, number) is is_in_force
-    new = pipeline.texts("CGB")[len(there) :]
+async def test_alert_given_up_is_offered_and_posted_once_while_in_force(gb, before, lost, later, is_in_force):
+    await tell(gb, *before)
+    number = await given_up(gb, lost)
+    await tell(gb, *later)
+    there = gb.texts("CGB")
+    assert await offered(gb) == [number] * is_in_force
+    assert await post_again(gb, number) is is_in_force
+    new = gb.texts("CGB")[len(there) :]
     assert ["ABANDONED" in text for text in new] == [True] * is_in_force
     assert ["CONFLICT" in text for text in new] == [bool(before)] * is_in_force
-    assert await offered(pipeline) == []
-    assert not await post_again(pipeline, number)
+    assert await offered(gb) == []
+    assert not await post_again(gb, number)
 
 
 async def test_races_of_a_meeting_whose_message_was_given_up_are_told_by_themselves(pipeline):
@@ -91,33 +102,29 @@ async def test_races_of_a_meeting_whose_message_was_given_up_are_told_by_themsel
     assert [("14:30" in text, "15:05" in text) for text in told] == [(True, False), (False, True)]
 
 
-async def test_of_two_versions_that_were_given_up_the_later_is_offered(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    first = await given_up(pipeline, result())
-    second = await given_up(pipeline, result(**RED_FIRST))
-    assert await offered(pipeline) == [second]
-    assert not await post_again(pipeline, first)
-    assert await post_again(pipeline, second)
+async def test_of_two_versions_that_were_given_up_the_later_is_offered(gb):
+    first = await given_up(gb, result())
+    second = await given_up(gb, result(**RED_FIRST))
+    assert await offered(gb) == [second]
+    assert not await post_again(gb, first)
+    assert await post_again(gb, second)
 
 
-async def test_alert_that_a_channel_gave_up_by_unsubscribing_is_not_offered(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(abandonment())
-    await pipeline.fanout.run_once()
-    assert await write(pipeline, backlog.drop, "CGB", pipeline.clock()) == 1
-    assert await offered(pipeline) == []
-    assert not await post_again(pipeline, 1)
-    assert pipeline.texts("CGB") == []
+async def test_alert_that_a_channel_gave_up_by_unsubscribing_is_not_offered(gb):
+    await fan_out(gb, abandonment())
+    assert await write(gb, backlog.drop, "CGB", gb.clock()) == 1
+    assert await offered(gb) == []
+    assert not await post_again(gb, 1)
+    assert gb.texts("CGB") == []
 
 
-async def test_alert_is_offered_for_two_days(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    number = await given_up(pipeline, abandonment())
-    await wait(pipeline, (OFFERED_FOR - timedelta(minutes=1)).total_seconds())
-    assert await offered(pipeline) == [number]
-    await wait(pipeline, 120)
-    assert await offered(pipeline) == []
-    assert not await post_again(pipeline, number)
+async def test_alert_is_offered_for_two_days(gb):
+    number = await given_up(gb, abandonment())
+    await wait(gb, (OFFERED_FOR - timedelta(minutes=1)).total_seconds())
+    assert await offered(gb) == [number]
+    await wait(gb, 120)
+    assert await offered(gb) == []
+    assert not await post_again(gb, number)
 
 
 # News during an edit's call, in a held channel, or for a message given up
@@ -135,64 +142,56 @@ def last(pipeline):
 
 
 @on_both
-async def test_news_during_the_call_of_an_edit_leaves_an_edit_due(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, going("Good"))
-    await pipeline.deliver(going("Soft", 1))
-    await pipeline.fanout.run_once()
-    pipeline.slack.script("chat.update", [replace(passes(), delay_before_s=0.3)])
-    await pipeline.poster.start_due()
-    await pipeline.deliver(going("Heavy", 2))
-    await pipeline.fanout.run_once()
-    await pipeline.poster.finish()
-    assert await pipeline.waiting() == {"queued": 1}
-    await pipeline.post_all()
-    assert (count(pipeline, "edit"), await pipeline.waiting()) == (2, {})
-    assert "Heavy" in last(pipeline)
+async def test_news_during_the_call_of_an_edit_leaves_an_edit_due(gb):
+    await tell(gb, going("Good"))
+    await fan_out(gb, going("Soft", 1))
+    gb.slack.script("chat.update", [replace(passes(), delay_before_s=0.3)])
+    await gb.poster.start_due()
+    await fan_out(gb, going("Heavy", 2))
+    await gb.poster.finish()
+    assert await gb.waiting() == {"queued": 1}
+    await gb.post_all()
+    assert (count(gb, "edit"), await gb.waiting()) == (2, {})
+    assert "Heavy" in last(gb)
 
 
-async def test_edit_that_waited_for_days_in_a_paused_channel_is_made_when_the_channel_goes_on(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, going("Good"))
-    await pause(pipeline)
-    await tell(pipeline, going("Soft", 1))
-    pipeline.clock.forward((KEEP_HOURS + 1) * 3_600)
-    await expire_queue(pipeline.database, pipeline.notices, KEEP_HOURS, pipeline.clock).run()
-    await resume(pipeline)
-    assert "Soft" in last(pipeline)
-    assert len(pipeline.slack.messages("CGB")) == 1
+async def test_edit_that_waited_for_days_in_a_paused_channel_is_made_when_the_channel_goes_on(gb):
+    await tell(gb, going("Good"))
+    await pause(gb)
+    await tell(gb, going("Soft", 1))
+    gb.clock.forward((KEEP_HOURS + 1) * 3_600)
+    await expire(gb)
+    await resume(gb)
+    assert "Soft" in last(gb)
+    assert len(gb.slack.messages("CGB")) == 1
 
 
 @on_both
-async def test_correction_outlives_a_message_that_waited_too_long(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await close(pipeline)
-    await tell(pipeline, going("Good"))
-    pipeline.clock.forward((KEEP_HOURS - 1) * 3_600)
-    await tell(pipeline, going("Soft", 1))
-    pipeline.clock.forward(2 * 3_600)
-    await expire_queue(pipeline.database, pipeline.notices, KEEP_HOURS, pipeline.clock).run()
-    await reopen(pipeline)
-    assert "Soft" in last(pipeline)
-    first, second = (version.told for version in (await traced(pipeline)).versions)
+async def test_correction_outlives_a_message_that_waited_too_long(gb):
+    await close(gb)
+    await tell(gb, going("Good"))
+    gb.clock.forward((KEEP_HOURS - 1) * 3_600)
+    await tell(gb, going("Soft", 1))
+    gb.clock.forward(2 * 3_600)
+    await expire(gb)
+    await reopen(gb)
+    assert "Soft" in last(gb)
+    first, second = (version.told for version in (await traced(gb)).versions)
     assert [line.outcome for line in (*first, *second)] == [LedgerOutcome.DEAD_LETTER, LedgerOutcome.SENT]
 
 
 @on_both
-async def test_lost_race_told_by_an_edit_waits_for_no_results(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, meeting("rc_1"))
+async def test_lost_race_told_by_an_edit_waits_for_no_results(gb):
+    await tell(gb, meeting("rc_1"))
     for number in range(5):
-        await pipeline.deliver(result(f"rc_{number + 10}", course="York"))
-    await pipeline.deliver(abandonment("rc_1", reason="a loose horse"))
-    await pipeline.fanout.run_once()
-    pipeline.clock.forward(2)
-    await pipeline.poster.start_due()
-    await pipeline.poster.finish()
-    (told,) = pipeline.slack.messages("CGB")
+        await gb.deliver(result(f"rc_{number + 10}", course="York"))
+    await fan_out(gb, abandonment("rc_1", reason="a loose horse"))
+    gb.clock.forward(2)
+    await step(gb)
+    (told,) = gb.slack.messages("CGB")
     assert "a loose horse" in shown(told)
-    await pipeline.post_all()
-    assert (len(pipeline.slack.messages("CGB")), await pipeline.waiting()) == (6, {})
+    await gb.post_all()
+    assert (len(gb.slack.messages("CGB")), await gb.waiting()) == (6, {})
 
 
 async def lost_beside_a_refused_meeting(pipeline, later):
@@ -200,9 +199,7 @@ async def lost_beside_a_refused_meeting(pipeline, later):
     await pipeline.subscribe("CGB", "GB")
     refused = slack_error("msg_too_long")
     fail(pipeline, post=[refused, refused, refused])
-    for payload in (meeting("rc_1"), abandonment("rc_1", reason="a loose horse"), later):
-        await pipeline.deliver(payload)
-    await pipeline.fanout.run_once()
+    await fan_out(pipeline, *(meeting("rc_1"), abandonment("rc_1", reason="a loose horse"), later))
     pipeline.clock.forward(2)
     await pipeline.post_all()
 

@@ -9,7 +9,6 @@ from bot.channels import subscriptions
 from bot.channels.conditions.choices import MEETINGS
 from bot.db.tables import WatchKind
 from bot.events.event import Topic
-from bot.operations.jobs.outbox_jobs import expire_queue
 from bot.outbox import message_store
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.mute import MUTE_BUTTON, UNMUTE_BUTTON
@@ -21,6 +20,7 @@ from tests.integration.pipeline.steps import (
     at_the_hour,
     card,
     card_of,
+    expire,
     hour,
     kinds,
     pause,
@@ -54,15 +54,6 @@ async def eve(pipeline):
     await pipeline.subscribe("CGB", "GB", EVERY, digest=(hour(pipeline),), cards=(f"{at:%H:%M}",))
     await tell(pipeline, card_of(f"{at + timedelta(days=1):%Y-%m-%d}"))
     return pipeline
-
-
-async def expire(pipeline, keep_hours=KEEP_HOURS):
-    return await expire_queue(pipeline.database, pipeline.notices, keep_hours, pipeline.clock).run()
-
-
-def endings(pipeline):
-    """The first sentence of each message of the channel."""
-    return [text.split(". ")[0] for text in pipeline.texts("CGB")]
 
 
 async def test_result_received_before_the_hour_and_fanned_out_after_is_in_the_digest_of_that_hour(daily):
@@ -210,36 +201,35 @@ async def test_long_pause_ends_with_one_summary_and_gives_up_old_results(daily):
     assert ["York 4" in shown(summary), "York 5" in shown(summary)] == [False, True]
 
 
-async def test_digest_whose_hour_fell_into_a_short_pause_comes_after_the_pause(daily):
-    await tell(daily, *TWO)
+async def hour_falls_into_a_pause(daily):
     await pause(daily)
     await wait(daily, LEFT_S + HOUR_S)
     assert await tell_due(daily) == 0
     await resume(daily)
-    assert await tell_due(daily) == 1
-    assert endings(daily) == ["Results digest"]
 
 
-async def test_digest_that_a_closed_channel_refused_comes_as_a_digest_once_the_channel_is_back(daily):
-    await tell(daily, *TWO)
+async def closed_channel_refuses(daily):
     await daily.slack.archive("CGB")
     assert await at_the_hour(daily) == 1
     assert await tell_due(daily) == 0
     await daily.slack.unarchive("CGB")
     await reopen(daily)
-    assert await tell_due(daily) == 1
-    assert endings(daily) == ["Results digest"]
 
 
-async def test_digest_that_a_pause_stopped_waits_for_the_end_of_the_pause(daily):
-    await tell(daily, *TWO)
+async def pause_stops(daily):
     await wait(daily, LEFT_S)
     assert await write(daily, daily.reopening.tell_due, daily.clock) == 1
     await pause(daily)
     assert await expire(daily, 1) == 0
     await resume(daily)
+
+
+@pytest.mark.parametrize("happens", [hour_falls_into_a_pause, closed_channel_refuses, pause_stops])
+async def test_digest_comes_as_a_digest_once_the_channel_is_back(daily, happens):
+    await tell(daily, *TWO)
+    await happens(daily)
     assert await tell_due(daily) == 1
-    assert endings(daily) == ["Results digest"]
+    assert [text.split(". ")[0] for text in daily.texts("CGB")] == ["Results digest"]
 
 
 async def test_card_waits_for_its_eve_while_digests_and_summaries_of_a_pause_are_made_and_taken_back(eve):

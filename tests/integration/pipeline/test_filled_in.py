@@ -4,7 +4,6 @@ from datetime import date
 
 import pytest
 from sqlalchemy import update
-from sqlalchemy.exc import DatabaseError
 from sqlmodel import col
 from structlog.testing import capture_logs
 
@@ -15,6 +14,7 @@ from bot.events.races import Course, Runner
 from bot.slack.messages.kit.times import weekday_and_day
 from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
+from tests.integration.pipeline.steps import fan_out
 from tests.integration.pipeline.stories import (
     KEMPTON,
     Story,
@@ -53,37 +53,26 @@ def card_of(*horses, **more):
 
 BY_THE_BOOK = {
     "race by id alone": Story(
-        subscribes("CGB", courses=(Course(name="Ascot"),)),
-        subscribes("CALL", "GB", courses=(Course(name="Ayr"),)),
-        lists(listed()),
-        bare(),
-        bare("result.received", runners=WON),
+        *(subscribes("CGB", courses=(Course(name="Ascot"),)), subscribes("CALL", "GB", courses=(Course(name="Ayr"),))),
+        *(lists(listed()), bare(), bare("result.received", runners=WON)),
         CGB=["Ascot 14:30 (GB) | +region, course, date, time, name and class from the bot's records"] * 2,
         CALL=[],
         CIRE=[],
     ),
     "class of a race without an id": Story(
-        subscribes("CGB", classes=("Class 4",)),
-        subscribes("CALL", "GB", classes=("Class 1",)),
-        lists(listed()),
+        *(subscribes("CGB", classes=("Class 4",)), subscribes("CALL", "GB", classes=("Class 1",)), lists(listed())),
         result(race_id=None, title="Title rc_1"),
         CGB=[""],
         CALL=[],
     ),
     "type of a race without an id, and with a class": Story(
-        subscribes("CGB", codes=("flat",)),
-        subscribes("CALL", "GB", codes=("jumps",)),
-        lists(listed(race_type="Flat")),
-        result(race_id=None, title="Title rc_1", race_class="Class 4"),
+        *(subscribes("CGB", codes=("flat",)), subscribes("CALL", "GB", codes=("jumps",))),
+        *(lists(listed(race_type="Flat")), result(race_id=None, title="Title rc_1", race_class="Class 4")),
         CGB=[""],
         CALL=[],
     ),
     "learnt after the message": Story(
-        IN_GB,
-        TO_ALL,
-        bare("result.received"),
-        bare(race_id="rc_2"),
-        so_far(CGB=[""], CALL=["", ""]),
+        *(IN_GB, TO_ALL, bare("result.received"), bare(race_id="rc_2"), so_far(CGB=[""], CALL=["", ""])),
         *[lists(listed(), listed("rc_2", off="15:00"))] * 3,
         edits=3,
         CGB=["^ABANDONED: Ascot 15:00 (GB)", "^Result: Ascot 14:30 (GB)"],
@@ -91,20 +80,12 @@ BY_THE_BOOK = {
     ),
     "learnt, and the edit refused": Story(TO_ALL, bare(), REFUSES_EDITS, lists(listed()), passes(0), CALL=[""]),
     "learnt, and the edit of a contradicted message refused": Story(
-        TO_ALL,
-        bare("result.received"),
-        bare(),
-        bare(meeting_id="mt_1"),
-        REFUSES_EDITS,
-        lists(listed()),
-        passes(0),
+        *(TO_ALL, bare("result.received"), bare(), bare(meeting_id="mt_1"), REFUSES_EDITS, lists(listed()), passes(0)),
         CALL=["", ""],
     ),
     "learnt after an hour": Story(bare(), passes(3_700), lists(listed()), edits=0, CGB=["course not given"]),
     "the delivery's own time later": Story(
-        lists(listed()),
-        bare(),
-        abandonment(off_time="14:45"),
+        *(lists(listed()), bare(), abandonment(off_time="14:45")),
         CGB=["^ABANDONED: Ascot 14:45 (GB) | !14:30 | !Correct"],
     ),
     "a later list": Story(
@@ -171,8 +152,7 @@ BY_THE_BOOK = {
             "meeting": {"meeting_id": "m1", "course": "Ascot", "date": DAY, "region": "IRE"},
             "races": [{"race_id": "rc_1", "off_time": "14:35", "race_class": "2"}],
         },
-        lists(listed(off="14:45")),
-        bare(),
+        *(lists(listed(off="14:45")), bare()),
         *(
             step
             for number, course in enumerate(("York", "Ascot", "York", "Ascot"))
@@ -210,8 +190,7 @@ SEVERAL_RACES = (
                 at_kempton("a1", "13:00", **({"title": "Afternoon", "race_class": "2"} | shared)),
                 at_kempton("e1", "18:00", **({"title": "Evening", "race_class": "2"} | shared)),
             ),
-            LOST_AT_KEMPTON | shared,
-            so_far(CGB=[f"^ABANDONED: Kempton, {called} (GB) | +Class 2"]),
+            *(LOST_AT_KEMPTON | shared, so_far(CGB=[f"^ABANDONED: Kempton, {called} (GB) | +Class 2"])),
             LOST_AT_KEMPTON | shared | {"off_time": "18:00"},
             CGB=["", "^ABANDONED: Kempton 18:00 (GB)"],
         )
@@ -219,18 +198,14 @@ SEVERAL_RACES = (
     }
     | {
         "second race known later": Story(
-            knows(KEMPTON),
-            lists(at_kempton("a1", "13:00", **MAIDEN)),
-            LOST_AT_KEMPTON | MAIDEN,
-            so_far(CGB=["^ABANDONED: Kempton 13:00 (GB)"]),
-            lists(at_kempton("e1", "18:00", **MAIDEN)),
+            *(knows(KEMPTON), lists(at_kempton("a1", "13:00", **MAIDEN)), LOST_AT_KEMPTON | MAIDEN),
+            *(so_far(CGB=["^ABANDONED: Kempton 13:00 (GB)"]), lists(at_kempton("e1", "18:00", **MAIDEN))),
             CGB=["^ABANDONED: Kempton, time not given (GB)"],
         )
     }
     | {
         f"of two meetings {named or 'neither'} is lost, {when}": Story(
-            knows(KEMPTON),
-            lists(*OF_TWO_MEETINGS[: known or None]),
+            *(knows(KEMPTON), lists(*OF_TWO_MEETINGS[: known or None])),
             {"event": "meeting.abandoned", "course": "Kempton", "date": DAY, "reason": "frost", **named},
             *([lists(*OF_TWO_MEETINGS[1:2]), lists(*OF_TWO_MEETINGS[2:])] if known else []),
             CGB=[shows(lost)],
@@ -251,20 +226,12 @@ PUBLISHED = "^ABANDONED: Ascot meeting, | This meeting was abandoned"
 LOST = f"^ABANDONED: Ascot, whole meeting, {TODAY} (GB) | +Title rc_1"
 CARDS = {
     "card before its abandonment": Story(
-        links,
-        subscribes("CGB", "GB", *Topic),
-        subscribes("CALL", "*", Topic.RACECARDS),
-        CARD,
-        WHOLE,
+        *(links, subscribes("CGB", "GB", *Topic), subscribes("CALL", "*", Topic.RACECARDS), CARD, WHOLE),
         CGB=[f"{PUBLISHED} | >2", LOST],
         CALL=["This meeting was abandoned"],
     ),
     "card after its abandonment": Story(
-        links,
-        subscribes("CGB", "GB", *Topic),
-        subscribes("CALL", "*", Topic.RACECARDS),
-        WHOLE,
-        CARD,
+        *(links, subscribes("CGB", "GB", *Topic), subscribes("CALL", "*", Topic.RACECARDS), WHOLE, CARD),
         CGB=[LOST, f"{PUBLISHED} | >1"],
         CALL=["This meeting was abandoned"],
     ),
@@ -278,61 +245,44 @@ async def test_filled_in(pipeline, story):
     await play(pipeline, story)
 
 
-async def test_message_that_is_sent_later_has_what_is_known_by_then(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(bare())
-    await pipeline.fanout.run_once()
-    pipeline.clock.forward(3_700)
-    await read_list(pipeline, listed())
-    await pipeline.post_all()
-    assert pipeline.texts("CGB")[0].startswith("ABANDONED: Ascot 14:30 (GB)")
-
-
-async def test_damaged_race_book_that_can_not_be_read_holds_up_no_alert(pipeline, monkeypatch):
-    await pipeline.subscribe("CGB", "GB")
-
-    def malformed(*_args, **_values):
-        raise DatabaseError("SELECT", {}, Exception("database disk image is malformed"))
-
-    monkeypatch.setattr("bot.racedata.race_book_store.find", malformed)
-    monkeypatch.setattr("bot.racedata.race_book_store.learn", malformed)
-    with capture_logs():
-        await tell(pipeline, bare(), meeting())
-    assert [text[:10] for text in pipeline.texts("CGB")] == ["ABANDONED:"] * 2
+async def test_message_that_is_sent_later_has_what_is_known_by_then(gb):
+    await fan_out(gb, bare())
+    gb.clock.forward(3_700)
+    await read_list(gb, listed())
+    await gb.post_all()
+    assert gb.texts("CGB")[0].startswith("ABANDONED: Ascot 14:30 (GB)")
 
 
 @pytest.mark.parametrize("damaged", ["", '{"race_id": "rc_1"'])
-async def test_damaged_row_of_the_race_book_keeps_no_other_race_from_its_fields(pipeline, damaged):
-    await pipeline.subscribe("CGB", "GB")
-    await read_list(pipeline, listed(), listed("rc_2", off="15:00"))
+async def test_damaged_row_of_the_race_book_keeps_no_other_race_from_its_fields(gb, damaged):
+    await read_list(gb, listed(), listed("rc_2", off="15:00"))
     damage = update(BookRace).where(col(BookRace.race_id) == "rc_1").values(data=damaged)
-    await pipeline.database.write(lambda session: session.execute(damage))
-    await pipeline.deliver(bare())
-    await pipeline.deliver(bare(race_id="rc_2"))
+    await gb.database.write(lambda session: session.execute(damage))
+    await gb.deliver(bare())
+    await gb.deliver(bare(race_id="rc_2"))
     with capture_logs():
-        await pipeline.post_all()
-    assert [text.partition(" (")[0] for text in pipeline.texts("CGB")] == [
+        await gb.post_all()
+    assert [text.partition(" (")[0] for text in gb.texts("CGB")] == [
         "ABANDONED: course not given, time not given",
         "ABANDONED: Ascot 15:00",
     ]
-    await tell(pipeline, abandonment("rc_1", date=DAY))
-    assert pipeline.texts("CGB")[0].startswith("ABANDONED: Ascot 14:30 (GB)")
+    await tell(gb, abandonment("rc_1", date=DAY))
+    assert gb.texts("CGB")[0].startswith("ABANDONED: Ascot 14:30 (GB)")
 
 
-async def test_error_of_ours_in_filling_in_holds_up_no_alert(pipeline, monkeypatch):
-    await pipeline.subscribe("CGB", "GB")
-    await read_list(pipeline, listed())
+async def test_error_of_ours_in_filling_in_holds_up_no_alert(gb, monkeypatch):
+    await read_list(gb, listed())
 
     def broken(*_args, **_values):
         raise RuntimeError
 
     with capture_logs(), monkeypatch.context() as patched:
         patched.setattr("bot.racedata.event_completion.filled_in", broken)
-        await tell(pipeline, bare(), meeting("rc_1", date=DAY))
+        await tell(gb, bare(), meeting("rc_1", date=DAY))
     with capture_logs(), monkeypatch.context() as patched:
         patched.setattr("bot.fanout.completion_edits.shows_the_same", broken)
-        await tell(pipeline, bare("race.abandoned", "rc_2"), result("rc_2", date=DAY))
-    assert [as_posted(text)[:9] for text in pipeline.texts("CGB")] == ["ABANDONED"] * 3 + ["CONFLICT:"]
+        await tell(gb, bare("race.abandoned", "rc_2"), result("rc_2", date=DAY))
+    assert [as_posted(text)[:9] for text in gb.texts("CGB")] == ["ABANDONED"] * 3 + ["CONFLICT:"]
 
 
 async def test_work_for_a_delivery_does_not_grow_with_the_events_of_the_day(pipeline, monkeypatch):
@@ -363,6 +313,5 @@ async def test_work_for_a_delivery_does_not_grow_with_the_events_of_the_day(pipe
     assert taken == [taken[0]] * 4
     assert taken[0] <= 40
     read.clear()
-    await pipeline.deliver(abandonment("rc_9", course="Course 1", date=DAY))
-    await pipeline.fanout.run_once()
+    await fan_out(pipeline, abandonment("rc_9", course="Course 1", date=DAY))
     assert len(read) <= 8 + 1

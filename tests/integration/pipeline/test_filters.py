@@ -76,23 +76,21 @@ async def test_muted_meeting_posts_abandonments_and_what_they_or_told_winners_ne
     assert await pipeline.waiting() == {}
 
 
-async def test_ledger_says_who_muted(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CALL", "*")
-    await mute(pipeline)
-    await tell(pipeline, result())
-    (version,) = (await traced(pipeline)).versions
+async def test_ledger_says_who_muted(gb):
+    await gb.subscribe("CALL", "*")
+    await mute(gb)
+    await tell(gb, result())
+    (version,) = (await traced(gb)).versions
     told = {one.channel_id: (str(one.outcome), one.muted_by) for one in version.told}
     assert told == {"CGB": ("muted", "UALICE"), "CALL": ("posted", None)}
 
 
-async def test_mute_of_another_day_meeting_or_channel_holds_nothing(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await mute(pipeline, ASCOT.model_copy(update={"race_date": "2026-11-19"}))
-    await mute(pipeline, Meeting(meeting_id="mt_2", course=Course(name="Ascot"), race_date=DAY))
-    await mute(pipeline, channel="CIRE")
-    await tell(pipeline, result("rc_1", meeting_id="mt_1"))
-    assert kinds(pipeline) == ["Result"]
+async def test_mute_of_another_day_meeting_or_channel_holds_nothing(gb):
+    await mute(gb, ASCOT.model_copy(update={"race_date": "2026-11-19"}))
+    await mute(gb, Meeting(meeting_id="mt_2", course=Course(name="Ascot"), race_date=DAY))
+    await mute(gb, channel="CIRE")
+    await tell(gb, result("rc_1", meeting_id="mt_1"))
+    assert kinds(gb) == ["Result"]
 
 
 @on_both
@@ -147,12 +145,7 @@ OF_NO_REGION = "(region unknown) | !Perth Handicap | !Swan Plate"
 NAMESAKE = {
     # The region, races and times of the namesake are filled in neither before nor after the message is posted.
     f"{name}, namesake {how}, {known}": Story(
-        knows(*courses),
-        subscribes("CIRE", "AUS"),
-        IN_GB,
-        namesake,
-        delivery,
-        SWAN,
+        *(knows(*courses), subscribes("CIRE", "AUS"), IN_GB, namesake, delivery, SWAN),
         CGB=[OF_NO_REGION],
         CIRE=[*told, OF_NO_REGION],
     )
@@ -169,15 +162,12 @@ REGIONS = {
     ),
     "of the list of courses alone": Story(knows(GB_ASCOT, regions=()), abandonment(region=None), CGB=[""], CIRE=[]),
     "name of the country": Story(
-        knows(GB_ASCOT),
-        abandonment(region="Great Britain"),
-        result(region="Great Britain"),
+        *(knows(GB_ASCOT), abandonment(region="Great Britain"), result(region="Great Britain")),
         CGB=["(GB)", ""],
         CIRE=[],
     ),
     "name of a listed country": Story(
-        knows(countries=[KnownCountry(name="New South Wales", country_code="AUS")]),
-        subscribes("CIRE", "AUS"),
+        *(knows(countries=[KnownCountry(name="New South Wales", country_code="AUS")]), subscribes("CIRE", "AUS")),
         abandonment(region="New South Wales"),
         CGB=[],
         CIRE=["(AUS)"],
@@ -198,10 +188,7 @@ REGIONS = {
         CALL=["", "", "", ""],
     ),
     "word that a channel has chosen": Story(
-        knows(),
-        subscribes("CGB", "AUS"),
-        subscribes("CIRE", "AU"),
-        abandonment(region="AU", course="Flemington"),
+        *(knows(), subscribes("CGB", "AUS"), subscribes("CIRE", "AU"), abandonment(region="AU", course="Flemington")),
         CGB=[""],
         CIRE=[""],
     ),
@@ -222,21 +209,16 @@ REGIONS = {
         CIRE=["", "", ""],
     ),
     "name in the race book": Story(
-        {"event": "racecard.published", "race": abandonment(region="Great Britain")["race"]},
-        knows(),
+        *({"event": "racecard.published", "race": abandonment(region="Great Britain")["race"]}, knows()),
         abandonment(region="Great Britain"),
         CGB=[""],
     ),
     "name in a correction": Story(
-        knows(),
-        result(date=None),
-        result(date=None, region="England", placings=("Red Sky", "Blue Moon")),
+        *(knows(), result(date=None), result(date=None, region="England", placings=("Red Sky", "Blue Moon"))),
         CGB=["", "^Two versions disagree"],
     ),
     "result's, known later": Story(
-        result(region=None),
-        result(),
-        result() | {"attempt": 3},
+        *(result(region=None), result(), result() | {"attempt": 3}),
         edits=1,
         CGB=["^Result: Ascot 14:30 (GB)"],
         CALL=["Added"],
@@ -246,17 +228,14 @@ REGIONS = {
     ),
     "changed": Story(abandonment(region="IRE"), abandonment(), CGB=[AT_1430], CIRE=["region is IRE or GB"]),
     "course changed": Story(
-        subscribes("CGB", courses=(Course(name="Ascot"),)),
-        subscribes("CALL", courses=(Course(name="Kempton"),)),
-        result(),
-        result(course="Kempton"),
+        *(subscribes("CGB", courses=(Course(name="Ascot"),)), subscribes("CALL", courses=(Course(name="Kempton"),))),
+        *(result(), result(course="Kempton")),
         CGB=["course is Ascot or Kempton"],
         CALL=[""],
     ),
     "nothing of the place": Story(
         subscribes("CIRE", "IRE", Topic.ABANDONMENTS, not_courses=(Course(name="Ascot"),)),
-        subscribes("CALL", "*", Topic.RESULTS),
-        abandonment(region=None, course=None),
+        *(subscribes("CALL", "*", Topic.RESULTS), abandonment(region=None, course=None)),
         CGB=[""],
         CIRE=[""],
         CALL=[],
@@ -278,9 +257,7 @@ BRITAIN = KnownCountry(country_code="GB", name="Great Britain", full_result_orde
 PARTIAL = "Italy does not publish the full finishing order: 61% of runners have a recorded position."
 PARTIAL_ORDER = {
     "result of a partial order": Story(
-        knows(countries=[ITALY, BRITAIN], regions=()),
-        result("rc_1", region="ITY"),
-        result("rc_2"),
+        *(knows(countries=[ITALY, BRITAIN], regions=()), result("rc_1", region="ITY"), result("rc_2")),
         abandonment("rc_3", region="ITY"),
         CALL=[f"+{PARTIAL}", f"!{PARTIAL}", f"!{PARTIAL}"],
     )

@@ -49,54 +49,45 @@ async def test_unknown_id_is_told_apart_from_an_event_that_nobody_wanted(pipelin
     assert "inbox-1" in nobody
 
 
-async def test_every_version_of_every_event_of_a_race_is_traced(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CALL", "*")
-    await tell(pipeline, result(), GREEN_FIELD, abandonment(), GREEN_FIELD | {"attempt": 2})
-    found = await traced(pipeline)
+async def test_every_version_of_every_event_of_a_race_is_traced(gb):
+    await gb.subscribe("CALL", "*")
+    await tell(gb, result(), GREEN_FIELD, abandonment(), GREEN_FIELD | {"attempt": 2})
+    found = await traced(gb)
     results = [("result.received", 1, 2), ("result.received", 2, 2)]
     assert [(one.kind, one.version, one.posts) for one in found.versions] == [*results, ("race.abandoned", 1, 2)]
     assert {told.outcome for one in found.versions for told in one.told} == {LedgerOutcome.SENT}
     first = found.versions[0].told[1]
     assert (first.channel_id, first.attempts) == ("CGB", 1)
-    assert first.message_ts == pipeline.slack.messages("CGB")[0].ts
+    assert first.message_ts == gb.slack.messages("CGB")[0].ts
     assert all(words in shown(found) for words in (f"ts `{first.message_ts}`", "inbox-4", "said nothing new"))
 
 
-@pytest.mark.parametrize("wanted", ["rc_1", "m_7", "result.received:rc_1", "inbox-1"])
 @on_both
-async def test_race_meeting_key_and_reference_name_it(pipeline, wanted):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result(meeting_id="m_7"))
-    assert [one.event_key for one in (await traced(pipeline, wanted)).versions] == ["result.received:rc_1"]
-
-
-async def test_race_is_traced_to_its_meetings_abandonment(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result(meeting_id="m_7"), meeting(meeting_id="m_7"))
-    kinds = [one.kind for one in (await traced(pipeline)).versions]
-    assert kinds == ["result.received", "meeting.abandoned"]
+async def test_race_meeting_key_and_reference_name_it_and_its_meetings_abandonment(gb):
+    await tell(gb, result(meeting_id="m_7"))
+    for wanted in ("rc_1", "m_7", "result.received:rc_1", "inbox-1"):
+        assert [one.event_key for one in (await traced(gb, wanted)).versions] == ["result.received:rc_1"]
+    await tell(gb, meeting(meeting_id="m_7"))
+    assert [one.kind for one in (await traced(gb)).versions] == ["result.received", "meeting.abandoned"]
 
 
 @on_both
-async def test_others_than_admins_see_their_own_channel(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CALL", "*")
-    await tell(pipeline, result())
-    said = await said_of(pipeline, only="CGB")
+async def test_others_than_admins_see_their_own_channel(gb):
+    await gb.subscribe("CALL", "*")
+    await tell(gb, result())
+    said = await said_of(gb, only="CGB")
     assert "• <#CGB>: " in said
     assert "Limited to this channel, <#CGB>: admins see all." in said
     assert "CALL" not in said
-    assert "This channel had not asked for this news." in await said_of(pipeline, only="CIRE")
+    assert "This channel had not asked for this news." in await said_of(gb, only="CIRE")
 
 
-async def test_why_nobody_was_told_yet_is_said(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(result())
-    assert "waits to be read" in await said_of(pipeline)
-    broken = update(InboxDelivery).values(attempts=2, error="ValueError: <!here>", not_before=pipeline.clock())
-    await write(pipeline, lambda session: session.execute(broken))
-    failing = await said_of(pipeline)
+async def test_why_nobody_was_told_yet_is_said(gb):
+    await gb.deliver(result())
+    assert "waits to be read" in await said_of(gb)
+    broken = update(InboxDelivery).values(attempts=2, error="ValueError: <!here>", not_before=gb.clock())
+    await write(gb, lambda session: session.execute(broken))
+    failing = await said_of(gb)
     assert "failed twice" in failing
     assert "<!here>" not in failing
 
@@ -150,8 +141,12 @@ NAMED |= {"14:30 York": "rc 2", "York 14:30 today": "rc 2", "today at York, 1.30
 NAMES_NONE = dict.fromkeys(["York 9:30", "rc_1", "York", "York again", "York 14:30 yesterday"])
 
 
-async def test_race_is_found_by_course_and_time(pipeline):
-    await tell(pipeline, *YORK_TWICE)
+NAMED |= {"Ascot 14:30 GB": "rc_3", "AUS Ascot 14:30": "rc_4"}
+
+
+async def test_race_is_found_by_course_and_time_and_a_course_of_two_regions_by_its_region(pipeline):
+    await write(pipeline, lexicon.REGIONS.put, ["AUS", "GB"], pipeline.clock())
+    await tell(pipeline, *YORK_TWICE, result("rc_3"), result("rc_4", region="AUS"))
     said = NAMED | NAMES_NONE
     assert {words: await key_named(pipeline, words) for words in said} == said
 
@@ -171,26 +166,15 @@ async def test_races_of_a_course_are_offered_where_no_race_is_named(pipeline, wo
     assert list(error.lines.values()) == lines
 
 
-async def test_lost_race_and_course_are_found_by_the_abandonment_of_their_meeting(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, YORK_TWICE[0], meeting("rc_8", course="York"))
-    assert await key_named(pipeline, "York 13:30") == "rc_1"
-    (found,) = {await key_named(pipeline, words) for words in ("York 14:05", "york", "YORK 9.30")}
+async def test_lost_race_and_course_are_found_by_the_abandonment_of_their_meeting(gb):
+    await tell(gb, YORK_TWICE[0], meeting("rc_8", course="York"))
+    assert await key_named(gb, "York 13:30") == "rc_1"
+    (found,) = {await key_named(gb, words) for words in ("York 14:05", "york", "YORK 9.30")}
     assert found.startswith("meeting.abandoned:")
-    assert "1 message posted" in await said_of(pipeline, found)
-    assert await key_named(pipeline, "Yo") is None
-    pipeline.clock.now += timedelta(days=3)
-    assert await key_named(pipeline, "York") is None
-
-
-async def test_course_of_two_regions_is_found_by_its_region(pipeline):
-    def keep(session):
-        lexicon.REGIONS.put(session, ["AUS", "GB"], pipeline.clock())
-
-    await pipeline.database.write(keep)
-    await tell(pipeline, result("rc_1", course="Ascot"), result("rc_2", region="AUS", course="Ascot"))
-    said = {"Ascot 14:30 GB": "rc_1", "AUS Ascot 14:30": "rc_2"}
-    assert {words: await key_named(pipeline, words) for words in said} == said
+    assert "1 message posted" in await said_of(gb, found)
+    assert await key_named(gb, "Yo") is None
+    gb.clock.now += timedelta(days=3)
+    assert await key_named(gb, "York") is None
 
 
 def card(*offs):
@@ -244,11 +228,10 @@ async def test_race_that_is_not_known_is_never_answered_with_the_meeting(pipelin
         assert said.index("'trace rc_14:40'") < said.index("'trace rc_14:05'") < said.index("'trace rc_12:55'")
 
 
-async def test_race_of_an_abandoned_meeting_is_named_with_its_time(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, card("12:55", "13:30"), meeting(course="York"))
+async def test_race_of_an_abandoned_meeting_is_named_with_its_time(gb):
+    await tell(gb, card("12:55", "13:30"), meeting(course="York"))
     for words in ("york 13.30", "York 1:30pm", "rc_13:30"):
-        said = await asked(pipeline, words)
+        said = await asked(gb, words)
         assert said.startswith("York 13:30 was abandoned with its meeting. York 13:30 was reported ")
         assert "meeting abandoned" in said
         assert "1 message posted" in said
@@ -278,22 +261,21 @@ async def test_what_the_list_alone_says_of_a_race_is_never_called_unknown(pipeli
     assert "meeting abandoned" in after
 
 
-async def test_race_that_a_racecard_marked_abandoned_is_traced_to_the_racecard(pipeline):
-    await pipeline.subscribe("CGB", "GB")
+async def test_race_that_a_racecard_marked_abandoned_is_traced_to_the_racecard(gb):
     lost = card("12:50", "13:30", "14:00", "14:30")
     for one, status in zip(lost["races"], ("abandoned", "postponed", "void"), strict=False):
         one["status"] = status
-    await tell(pipeline, lost)
+    await tell(gb, lost)
     listed = [race(f"rc_{one['off_time']}", one["off_time"], "York", status="declared") for one in lost["races"]]
-    await put(pipeline, *listed)
+    await put(gb, *listed)
     for off, state in (("12:50", "abandoned"), ("13:30", "postponed"), ("14:00", "void")):
         for words in (f"york {off}", f"rc_{off}"):
-            said = await asked(pipeline, words)
+            said = await asked(gb, words)
             assert said.startswith(f"York {off}, ")
             assert f", is marked {state} on a racecard. York {off} was reported once." in said
             assert "1 message posted" in said
             assert "No result and no abandonment" not in said
-    assert "is on the card. No result and no abandonment" in await asked(pipeline, "york 14:30")
+    assert "is on the card. No result and no abandonment" in await asked(gb, "york 14:30")
 
 
 @on_both
@@ -336,12 +318,11 @@ async def test_admin_reads_which_channels_were_not_told_and_whose_direct_message
     assert "other channel" not in await asked(pipeline, "york 14.30", is_admin=False)
 
 
-async def test_race_reported_abandoned_and_run_is_marked_as_a_conflict(pipeline):
-    await pipeline.subscribe("CGB", "GB")
+async def test_race_reported_abandoned_and_run_is_marked_as_a_conflict(gb):
     told = {"course": "York", "meeting_id": "mt_1"}
-    await tell(pipeline, result("rc_1", **told), abandonment("rc_1", **told))
-    said = await asked(pipeline, "york 14.30")
+    await tell(gb, result("rc_1", **told), abandonment("rc_1", **told))
+    said = await asked(gb, "york 14.30")
     assert said.startswith("CONFLICT: reported abandoned and as run, check. York 14:30 was reported twice.")
     assert "⚠️ *CONFLICT*: reported abandoned and as run, check." in said
-    meeting_id = await asked(pipeline, "mt_1")
+    meeting_id = await asked(gb, "mt_1")
     assert meeting_id.startswith("CONFLICT: York 14:30, reported abandoned and as run, check.")

@@ -17,7 +17,7 @@ from bot.channels.conditions.choices import MEETINGS
 from bot.db.database_clock import database_now
 from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.event import Topic
-from bot.operations.jobs.outbox_jobs import expire_queue, follow_off_times
+from bot.operations.jobs.outbox_jobs import follow_off_times
 from bot.outbox import call_holds, channel_move, channel_queues
 from bot.outbox.channel_closing import close_channel
 from bot.outbox.messenger import Call
@@ -28,7 +28,7 @@ from tests.clock import DAY, now, set_ahead
 from tests.databases import on_both
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.racing_day import abandonment, edits, result, tell, tell_two_in_ireland
-from tests.integration.pipeline.steps import pause, run_job, wait
+from tests.integration.pipeline.steps import expire, fan_out, pause, run_job, wait
 from tests.integration.pipeline.stories import passes, so_far, subscribes, unsubscribes
 from tests.integration.pipeline.test_unchecked import check, service_is_back
 from tests.notice_levels import without_level
@@ -134,15 +134,14 @@ async def test_live_message_of_a_closed_channel_is_dropped_once_the_day_has_gone
     day = (live.clock() + timedelta(days=days_ahead)).date().isoformat()
     await tell(live, {"event": "racecard.published", "race": result(date=day, placings=())["race"]})
     live.clock.forward(TWO_DAYS_S)
-    await expire_queue(live.database, live.notices, 72, live.clock).run()
+    await expire(live)
     assert await kinds(live) == [("live", state), ("event", "queued")]
 
 
 async def test_moved_channel_keeps_its_live_message(live):
     await tell(live, result())
     await live.database.write(lambda session: channel_move.move_channel(session, "CGB", "CNEW"))
-    await live.deliver(AT_1505)
-    await live.fanout.run_once()
+    await fan_out(live, AT_1505)
     assert [state for _, state in await kinds(live, "CNEW")] == ["sent", "sent", "queued"]
     assert await live.waiting() == {"queued": 2}
 
@@ -194,12 +193,10 @@ async def test_error_in_a_live_message_holds_up_no_result(live, monkeypatch):
 
 
 async def test_edit_waits_for_a_live_message_whose_call_is_held(live):
-    await live.deliver(result())
-    await live.fanout.run_once()
+    await fan_out(live, result())
     live.slack.script("chat.postMessage", [replace(failures.rate_limited(30), delay_before_s=0.5)])
     await live.poster.start_due()
-    await live.deliver(AT_1505)
-    await live.fanout.run_once()
+    await fan_out(live, AT_1505)
     await live.poster.finish()
     assert await kinds(live) == [(kind, "queued") for kind in ("live", "event", "event")]
     await passes(31)(live)
@@ -210,8 +207,7 @@ async def test_edit_waits_for_a_live_message_whose_call_is_held(live):
 @on_both
 async def test_abandonment_passes_an_edit_that_a_dead_process_left_while_edits_are_held(live):
     await tell(live, result())
-    await live.deliver(result(going="Soft"))
-    await live.fanout.run_once()
+    await fan_out(live, result(going="Soft"))
 
     def die_while_editing(session):
         at = database_now(session, live.clock)
@@ -295,8 +291,7 @@ async def test_abandonment_at_a_course_with_an_endless_name_is_told(live):
 
 async def test_live_message_that_can_not_be_read_holds_no_other_message(live):
     await subscribes("CIRE")(live)
-    await live.deliver(result())
-    await live.fanout.run_once()
+    await fan_out(live, result())
     broken = update(OutboxMessage).where(col(OutboxMessage.kind) == MessageKind.LIVE).values(content="{broken")
     await live.database.write(lambda session: session.execute(broken))
     await tell_two_in_ireland(live)

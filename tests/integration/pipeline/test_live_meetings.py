@@ -59,9 +59,7 @@ def at_newcastle(race_id, region):
 
 SHOWN = {
     "results of two meetings": Story(
-        LIVE,
-        result(),
-        result("rc_2", off_time="15:05", placings=("Green Field", "Red Sky")),
+        *(LIVE, result(), result("rc_2", off_time="15:05", placings=("Green Field", "Red Sky"))),
         result("rc_3", course="York"),
         CGB=[
             f"{ASCOT} | 2 run so far | +1 Blue Moon | +1 Green Field",
@@ -73,10 +71,7 @@ SHOWN = {
         CALL=["", "", ""],
     ),
     "abandonment, correction, contradiction": Story(
-        LIVE,
-        result(),
-        abandonment("rc_2", off_time="15:05"),
-        result(placings=("Red Sky", "Blue Moon")),
+        *(LIVE, result(), abandonment("rc_2", off_time="15:05"), result(placings=("Red Sky", "Blue Moon"))),
         abandonment(),
         CGB=[
             f"{ASCOT} | 1 ABANDONED, 1 CONFLICT | +🛑 *1 ABANDONED*, ⚠️ *1 CONFLICT* | +{GONE}, frost | +{CONFLICT}",
@@ -88,19 +83,13 @@ SHOWN = {
     ),
     "abandonment first": Story(LIVE, abandonment(), CGB=["^ABANDONED: Ascot 14:30", "1 ABANDONED"]),
     "edits that wait are one": Story(
-        LIVE,
-        result("rc_0", off_time="12:00"),
+        *(LIVE, result("rc_0", off_time="12:00")),
         tuple(result(f"rc_{number}", off_time=f"13:{number:02}") for number in range(1, 8)),
         edits=1,
         CGB=[f"{ASCOT} | 8 run so far", *["~1"] * 8],
     ),
     "muted meetings": Story(
-        LIVE,
-        result(),
-        mutes_meeting("Ascot"),
-        mutes_meeting("York"),
-        AT_1505,
-        result("rc_3", course="York"),
+        *(LIVE, result(), mutes_meeting("Ascot"), mutes_meeting("York"), AT_1505, result("rc_3", course="York")),
         CGB=[f"{ASCOT} | 2 run so far", REPLY_1430],
     ),
     "unsubscribed while it waits": Story(LIVE, pause, result(), unsubscribes, CGB=[]),
@@ -125,9 +114,7 @@ SHOWN = {
         LIVE, numbered(1, "Blue Moon"), numbered(2, "Blue Noon"), CGB=["", "~1", "Blue Noon"]
     ),
     "topic that the channel is not told": Story(
-        subscribes("CGB", "GB", Topic.RESULTS, show=(MEETINGS,)),
-        result(),
-        abandonment("rc_2", off_time="15:05"),
+        *(subscribes("CGB", "GB", Topic.RESULTS, show=(MEETINGS,)), result(), abandonment("rc_2", off_time="15:05")),
         CGB=["1 ABANDONED", "~1"],
     ),
     "races of the race book": Story(LIVE, result(), lists(listed(), listed("rc_2", off="15:05")), CGB=["+15:05", "~1"]),
@@ -137,8 +124,7 @@ SHOWN = {
             bare("result.received", f"rc_{number}", runners=[{"position": 1, "horse": "Blue Moon"}])
             for number in (2, 3)
         ),
-        so_far(CGB=[]),
-        lists(*(listed(f"rc_{number}", off=f"15:0{number}") for number in (2, 3))),
+        *(so_far(CGB=[]), lists(*(listed(f"rc_{number}", off=f"15:0{number}") for number in (2, 3)))),
         CGB=["2 run so far", "~1 | ^Result: Ascot 15:03", "~1 | ^Result: Ascot 15:02"],
     ),
     "settled race without a moment": Story(
@@ -149,9 +135,7 @@ SHOWN = {
         CGB=["+no result yet | +1 Blue Moon | !off next | !to come", "~1"],
     ),
     "result after the meeting's abandonment": Story(
-        LIVE,
-        meeting("rc_1", "rc_2", reason="waterlogged"),
-        result(),
+        *(LIVE, meeting("rc_1", "rc_2", reason="waterlogged"), result()),
         CGB=[
             "",
             f"0 run so far, 1 ABANDONED, 1 CONFLICT | !1 Blue Moon | +{CONFLICT}: reported abandoned (waterlogged)",
@@ -160,19 +144,12 @@ SHOWN = {
     ),
     "meeting abandoned after a race": Story(LIVE, result(), meeting("rc_1", "rc_2"), CGB=["+1 Blue Moon", "~1", ""]),
     "results that disagree": Story(
-        LIVE,
-        result(),
-        result(placings=("Red Sky", "Blue Moon")),
+        *(LIVE, result(), result(placings=("Red Sky", "Blue Moon"))),
         result(placings=("Red Sky", "Blue Moon")) | {"going": "Soft"},
         so_far(
-            CGB=[
-                f"1 CONFLICT | +14:30  {CONFLICT}: two versions of the result | +The later says 1 Red Sky",
-                "~1",
-                "",
-            ]
+            CGB=[f"1 CONFLICT | +14:30  {CONFLICT}: two versions of the result | +The later says 1 Red Sky", "~1", ""]
         ),
-        newer(1, placings=("Red Sky", "Blue Moon")),
-        newer(2),
+        *(newer(1, placings=("Red Sky", "Blue Moon")), newer(2)),
         CGB=["+14:30  1 Blue Moon", "~1", "", ""],
     ),
     "reason of the race and of the meeting": Story(
@@ -194,11 +171,8 @@ SHOWN = {
         ],
     ),
     "race that moves to another course": Story(
-        LIVE,
-        result("rc_0", off_time="13:00"),
-        abandonment() | {"occurred_at": f"{DAY}T11:58:00Z"},
-        so_far(CGB=["1 ABANDONED", "~1", ""]),
-        abandonment(course="York") | {"occurred_at": f"{DAY}T11:59:00Z"},
+        *(LIVE, result("rc_0", off_time="13:00"), abandonment() | {"occurred_at": f"{DAY}T11:58:00Z"}),
+        *(so_far(CGB=["1 ABANDONED", "~1", ""]), abandonment(course="York") | {"occurred_at": f"{DAY}T11:59:00Z"}),
         CGB=["!ABANDONED", "~1", "^ABANDONED: York"],
     ),
     "abandonment without a date": Story(
@@ -209,45 +183,30 @@ SHOWN = {
 PLACES = {
     "region known later": Story(ALL_LIVE, result(region=None), AT_1505, CGB=[f"{ASCOT} | @14:30 15:05", "~1", "~1"]),
     "race of another region": Story(
-        ALL_LIVE,
-        result(region=None),
-        AT_1505,
-        result("rc_9", region="AUS", off_time="05:05"),
+        *(ALL_LIVE, result(region=None), AT_1505, result("rc_9", region="AUS", off_time="05:05")),
         CGB=[f"{ASCOT} | @14:30 15:05", "~1", "~1", "^Ascot (AUS) | @05:05", "~4"],
     ),
     "region unknown, two meetings": Story(
-        ALL_LIVE,
-        result(),
-        result("rc_9", region="AUS"),
-        result("rc_2", region=None, off_time="15:05"),
+        *(ALL_LIVE, result(), result("rc_9", region="AUS"), result("rc_2", region=None, off_time="15:05")),
         CGB=["", "~1", "", "~3", FLAT_1505],
     ),
     "region unknown, one meeting": Story(
-        ALL_LIVE,
-        result(),
-        result("rc_2", region=None, off_time="15:05"),
+        *(ALL_LIVE, result(), result("rc_2", region=None, off_time="15:05")),
         abandonment("rc_4", region=None, off_time="16:15"),
         CGB=[f"{ASCOT} | @14:30 15:05 16:15", "~1", "~1", "^ABANDONED: Ascot 16:15 (region unknown)"],
     ),
     "meeting without a region": Story(
-        ALL_LIVE,
-        at_newcastle("rc_1", "GB"),
-        at_newcastle("rc_2", "AUS"),
+        *(ALL_LIVE, at_newcastle("rc_1", "GB"), at_newcastle("rc_2", "AUS")),
         {"event": "meeting.abandoned", "meeting": {"course": "Newcastle", "date": DAY}, "reason": "frost"},
         CGB=["^Newcastle (GB) | ABANDONED", "~1", "^Newcastle (AUS) | ABANDONED", "~3", ""],
     ),
     "course by id, then by name": Story(
-        LIVE,
-        of_course(1, "14:30", course_id="cr_asc"),
-        of_course(2, "12:05", course_id="cr_asc", name="Ascot"),
-        AT_1540,
-        of_course(4, "16:15", course_id="cr_asc"),
+        *(LIVE, of_course(1, "14:30", course_id="cr_asc"), of_course(2, "12:05", course_id="cr_asc", name="Ascot")),
+        *(AT_1540, of_course(4, "16:15", course_id="cr_asc")),
         CGB=[f"{ASCOT} | @12:05 14:30 15:40 16:15", *["~1"] * 4],
     ),
     "course by name, then by id": Story(
-        LIVE,
-        result(),
-        of_course(2, "15:05", course_id="cr_asc", name="ASCOT"),
+        *(LIVE, result(), of_course(2, "15:05", course_id="cr_asc", name="ASCOT")),
         of_course(3, "15:40", course_id="cr_asc"),
         CGB=[f"{ASCOT} | @14:30 15:05 15:40", *["~1"] * 3],
     ),
@@ -266,56 +225,32 @@ TROUBLES = {
     ),
     "reply in doubt, not there": Story(LIVE, result(), slack_answers("post", FAILED), AT_1505, *LOOKS, CGB=IN_THREAD),
     "reply in doubt, threads can't be read": Story(
-        LIVE,
-        result(),
-        slack_answers("post", FAILED),
-        slack_answers("thread", "missing_scope"),
-        AT_1505,
-        *LOOKS,
+        *(LIVE, result(), slack_answers("post", FAILED), slack_answers("thread", "missing_scope"), AT_1505, *LOOKS),
         CGB=TOLD_FLAT,
     ),
     "reply in doubt, the thread is gone": Story(
-        LIVE,
-        result(),
-        slack_answers("post", FAILED, "thread_not_found"),
-        slack_answers("thread", "thread_not_found", "thread_not_found"),
-        AT_1505,
-        passes(20),
-        passes(20),
+        *(LIVE, result(), slack_answers("post", FAILED, "thread_not_found")),
+        *(slack_answers("thread", "thread_not_found", "thread_not_found"), AT_1505, passes(20), passes(20)),
         CGB=TOLD_FLAT,
     ),
     "live message in doubt": Story(LIVE, slack_answers("post", TAKEN), result(), AT_1505, *LOOKS, CGB=IN_THREAD),
     "live message given up": Story(
-        LIVE,
-        slack_answers("post", "msg_blocked_by_policy"),
-        result(),
-        AT_1505,
+        *(LIVE, slack_answers("post", "msg_blocked_by_policy"), result(), AT_1505),
         waiting={"dead_letter": 1},
         CGB=["^Result: Ascot 14:30", FLAT_1505],
     ),
     "live message deleted": Story(
-        LIVE,
-        result(),
-        slack_answers("edit", "message_not_found"),
-        AT_1505,
-        AT_1540,
+        *(LIVE, result(), slack_answers("edit", "message_not_found"), AT_1505, AT_1540),
         CGB=["", REPLY_1430, REPLY_1505, "^Result: Ascot 15:40"],
     ),
     "live message deleted, which an edit finds while a reply waits": Story(
-        LIVE,
-        result(),
-        slack_answers("post", rate_limited(30)),
-        slack_answers("edit", "message_not_found"),
-        AT_1505,
+        *(LIVE, result(), slack_answers("post", rate_limited(30)), slack_answers("edit", "message_not_found"), AT_1505),
         passes(31),
         CGB=TOLD_FLAT,
     ),
     "reply refused": Story(LIVE, result(), slack_answers("post", "thread_not_found"), AT_1505, CGB=TOLD_FLAT),
     "thread locked": Story(
-        LIVE,
-        result(),
-        slack_answers("post", "restricted_action_thread_locked"),
-        AT_1505,
+        *(LIVE, result(), slack_answers("post", "restricted_action_thread_locked"), AT_1505),
         abandonment("rc_3", off_time="15:40"),
         CGB=[*TOLD_FLAT, "^ABANDONED: Ascot 15:40"],
     ),
@@ -323,17 +258,13 @@ TROUBLES = {
 
 WHERE = {
     "nowhere, in the channel, in the thread": Story(
-        subscribes("CGB", "GB", Topic.ABANDONMENTS, show=(MEETINGS,)),
-        abandonment(),
-        AT_1505,
+        *(subscribes("CGB", "GB", Topic.ABANDONMENTS, show=(MEETINGS,)), abandonment(), AT_1505),
         so_far(CGB=["^ABANDONED", f"{ASCOT} | +This channel is told of no results: they are shown here alone."]),
-        subscribes("CGB", "*", Topic.RESULTS),
-        AT_1540,
+        *(subscribes("CGB", "*", Topic.RESULTS), AT_1540),
         so_far(CGB=["", "+Results are in the channel.", "^Result: Ascot 15:40"]),
-        subscribes("CGB", "GB", show=(MEETINGS,)),
-        result("rc_4", off_time="16:15"),
+        *(subscribes("CGB", "GB", show=(MEETINGS,)), result("rc_4", off_time="16:15")),
         CGB=["", "+Results are in the thread.", "", "~2 | ^Result: Ascot 16:15"],
-    ),
+    )
 }
 
 STORIES = SHOWN | PLACES | TROUBLES | WHERE

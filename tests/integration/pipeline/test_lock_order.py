@@ -3,6 +3,7 @@
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 from secrets import token_hex
 
@@ -22,7 +23,7 @@ from tests.clock import START
 from tests.databases import on_postgresql
 from tests.integration.pipeline.desk import ask
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
-from tests.integration.pipeline.steps import quiet_now
+from tests.integration.pipeline.steps import fan_out, quiet_now
 
 WAITS = text("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'waiting' AND wait_event_type = 'Lock'")
 
@@ -70,18 +71,26 @@ async def test_several_messages_are_locked_in_the_order_of_their_numbers(pipelin
 
 def _hold_the_first(engine, work):
     """While another transaction holds the first message, the work holds no other message."""
-    with Session(engine) as other, ThreadPoolExecutor(1) as pool:
+    with Session(engine) as other:
         first, *others = other.execute(select(col(OutboxMessage.id)).order_by(col(OutboxMessage.id))).scalars()
         # A changed priority moves its row behind the others, in the table and in every index.
         other.execute(update(OutboxMessage).where(col(OutboxMessage.id) == first).values(priority=3))
         other.commit()
         other.execute(_locking([first]))
-        working = pool.submit(_work, engine, work)
+        with waiting(engine, _work, engine, work, ends=other.rollback):
+            assert len(other.execute(_locking(others)).all()) == len(others) == 2
+
+
+@contextmanager
+def waiting(engine, work, *what, ends):
+    """The work waits for a lock; `ends` gives the lock back. Gives the future of what the work returns."""
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work, *what)
         try:
             _wait_for_a_lock(engine)
-            assert len(other.execute(_locking(others)).all()) == len(others) == 2
+            yield working
         finally:
-            other.rollback()
+            ends()
         working.result(timeout=10)
 
 
@@ -108,21 +117,17 @@ def _wait_for_a_lock(engine):
 
 
 @on_postgresql
-async def test_claim_passes_over_a_message_that_another_transaction_holds(pipeline, engine):
+async def test_claim_passes_over_a_message_that_another_transaction_holds(gb, engine):
     """Whoever waited there with queues in hand could wait for fan-out, which waits for the message."""
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CALL", "*")
-    await pipeline.deliver(result("rc_1"))
-    await pipeline.fanout.run_once()
+    await gb.subscribe("CALL", "*")
+    await fan_out(gb, result("rc_1"))
     with Session(engine) as other:
         of_one = select(col(OutboxMessage.id)).where(col(OutboxMessage.channel_id) == "CGB")
         other.execute(of_one.with_for_update())
-        claims = await pipeline.database.write(lambda session: claim(session, pipeline))
+        claims = await gb.database.write(lambda session: claim(session, gb))
         assert [one.channel_id for one in claims] == ["CALL"]
         other.rollback()
-    assert [one.channel_id for one in await pipeline.database.write(lambda session: claim(session, pipeline))] == [
-        "CGB"
-    ]
+    assert [one.channel_id for one in await gb.database.write(lambda session: claim(session, gb))] == ["CGB"]
 
 
 def claim(session, pipeline):
@@ -142,8 +147,7 @@ AFTER_A_REFUSAL = {
 async def refused(pipeline, told, payload):
     """The refusal is not recorded yet. Returns the claim, and the delivery."""
     await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(told)
-    await pipeline.fanout.run_once()
+    await fan_out(pipeline, told)
     (claimed,) = await pipeline.database.write(lambda session: claim(session, pipeline))
     await pipeline.deliver(payload)
     return claimed, await pipeline.database.read(
@@ -160,39 +164,19 @@ def give_up(engine, pipeline, claimed):
 async def test_message_given_up_is_locked_after_its_acknowledgement(pipeline, engine):
     """As a press locks the two."""
     claimed, _ = await refused(pipeline, abandonment("rc_1"), result("rc_2"))
-    with Session(engine) as press, ThreadPoolExecutor(1) as pool:
+    with Session(engine) as press:
         press.add(Acknowledgement(message_id=claimed.post.id, asked="{}"))
         press.commit()
         press.execute(select(Acknowledgement).with_for_update())
-        giving_up = pool.submit(give_up, engine, pipeline, claimed)
-        try:
-            await asyncio.to_thread(_wait_for_a_lock, engine)
+        with waiting(engine, give_up, engine, pipeline, claimed, ends=press.rollback):
             assert press.execute(_locking([claimed.post.id])).all()
-        finally:
-            press.rollback()
-        giving_up.result(timeout=10)
 
 
+@pytest.mark.parametrize("when", ["right after", "meanwhile"])
 @pytest.mark.parametrize("change", AFTER_A_REFUSAL)
 @on_postgresql
-async def test_change_is_told_though_the_message_is_given_up_right_after(pipeline, engine, change):
-    told, payload, word = AFTER_A_REFUSAL[change]
-    claimed, read = await refused(pipeline, told, payload)
-    with Session(engine) as one, ThreadPoolExecutor(1) as pool:
-        pipeline.fanout.transactions.together(one, read)
-        giving_up = pool.submit(give_up, engine, pipeline, claimed)
-        await asyncio.to_thread(_wait_for_a_lock, engine)
-        one.commit()
-        giving_up.result(timeout=10)
-    pipeline.clock.forward(2)
-    await pipeline.post_all()
-    assert [word in one for one in pipeline.texts("CGB")] == [True]
-
-
-@pytest.mark.parametrize("change", AFTER_A_REFUSAL)
-@on_postgresql
-async def test_change_is_told_though_the_message_is_given_up_meanwhile(pipeline, engine, monkeypatch, change):
-    """After fan-out has read what the channel was told, and before fan-out has the lock of the message."""
+async def test_change_is_told_though_the_message_is_given_up(pipeline, engine, monkeypatch, change, when):
+    """`meanwhile`: after fan-out has read what the channel was told, and before fan-out has the message's lock."""
     told, payload, word = AFTER_A_REFUSAL[change]
     claimed, read = await refused(pipeline, told, payload)
     claiming = pipeline.poster.claiming
@@ -201,10 +185,15 @@ async def test_change_is_told_though_the_message_is_given_up_meanwhile(pipeline,
         give_up(engine, pipeline, claimed)
         return claiming(*at)
 
-    monkeypatch.setattr(pipeline.poster, "claiming", claiming_after_the_refusal)
+    if when == "meanwhile":
+        monkeypatch.setattr(pipeline.poster, "claiming", claiming_after_the_refusal)
     with Session(engine) as one:
         pipeline.fanout.transactions.together(one, read)
-        one.commit()
+        if when == "meanwhile":
+            one.commit()
+        else:
+            with waiting(engine, give_up, engine, pipeline, claimed, ends=one.commit):
+                pass
     pipeline.clock.forward(2)
     await pipeline.post_all()
     assert [word in one for one in pipeline.texts("CGB")] == [True]
@@ -232,18 +221,14 @@ async def test_step_of_an_escalation_makes_queues_before_it_holds_an_acknowledge
     """In the order of fan-out, perhaps for the same queue."""
     await tell(await ask(pipeline, "CALL"), abandonment())
     pipeline.clock.forward(3600)
-    with Session(engine) as fanout, ThreadPoolExecutor(1) as pool:
+    with Session(engine) as fanout:
         message_store.make_queues(fanout, ["CALL"])
-        escalating = pool.submit(escalate, engine, pipeline)
-        try:
-            await asyncio.to_thread(_wait_for_a_lock, engine)
+        with waiting(engine, escalate, engine, pipeline, ends=fanout.rollback) as escalating:
             assert fanout.execute(select(Acknowledgement).with_for_update(nowait=True)).all()
-        finally:
-            fanout.rollback()
-        assert escalating.result(timeout=10) == 1
+        assert escalating.result() == 1
 
 
-def fan_out(session, pipeline, read):
+def by_fan_out(session, pipeline, read):
     """An abandonment asks no longer beside an edited abandonment."""
     pipeline.fanout.transactions.together(session, read)
 
@@ -252,7 +237,7 @@ def move(session, *_):
     channel_move.move_channel(session, "CALL", "CNEW")
 
 
-@pytest.mark.parametrize("work", [fan_out, move])
+@pytest.mark.parametrize("work", [by_fan_out, move])
 @on_postgresql
 async def test_acknowledgements_are_locked_in_the_order_of_their_numbers(pipeline, engine, work):
     """In the order of a press on both."""
@@ -261,20 +246,15 @@ async def test_acknowledgements_are_locked_in_the_order_of_their_numbers(pipelin
     await pipeline.deliver(meeting("rc_2"))
     read = await pipeline.database.read(lambda session: pipeline.fanout.reader.waiting(session, pipeline.clock()))
     of_number = select(Acknowledgement).order_by(col(Acknowledgement.message_id))
-    with Session(engine) as press, ThreadPoolExecutor(1) as pool:
+    with Session(engine) as press:
         first, second = (row.message_id for row in press.execute(of_number).scalars())
         # A changed row moves behind the other.
         same = col(Acknowledgement.asked) + " "
         press.execute(update(Acknowledgement).where(col(Acknowledgement.message_id) == first).values(asked=same))
         press.commit()
         press.execute(_acknowledgement(first).with_for_update())
-        working = pool.submit(_work, engine, lambda session: work(session, pipeline, read))
-        try:
-            await asyncio.to_thread(_wait_for_a_lock, engine)
+        with waiting(engine, _work, engine, lambda session: work(session, pipeline, read), ends=press.rollback):
             assert press.execute(_acknowledgement(second).with_for_update(nowait=True)).all()
-        finally:
-            press.rollback()
-        working.result(timeout=10)
 
 
 def _acknowledgement(number):

@@ -154,20 +154,17 @@ STORIES = {
     "in a summary": Story(pause, abandonment(), resumes, lost(), CGB=["^ABANDONED: Ascot 14:30"]),
     # Other facts.
     "run after a loss of the result alone": Story(
-        lost() | {"sequence": 1},
-        RUN_AFTER_ALL | {"sequence": 2},
+        *(lost() | {"sequence": 1}, RUN_AFTER_ALL | {"sequence": 2}),
         CGB=["Superseded", "^CORRECTION: | no longer reported abandoned. Now 1 Blue Moon | !Status"],
     ),
     "run after it was void": Story(
-        lost(status="Void") | {"sequence": 1},
-        RUN_AFTER_ALL | {"sequence": 2},
+        *(lost(status="Void") | {"sequence": 1}, RUN_AFTER_ALL | {"sequence": 2}),
         CGB=["Superseded", "^CORRECTION: | no longer void. Now 1 Blue Moon | !VOID"],
     ),
     "postponed after the abandonment": Story(abandonment(), lost(status="Postponed"), CGB=[ALERT, "^POSTPONED: Ascot"]),
     "void after the abandonment": Story(abandonment(), lost(status="Void"), CGB=[ALERT, "^VOID: Ascot"]),
     "run after both": Story(
-        *(links, abandonment(), lost(), RUN_AFTER_ALL),
-        CGB=["Contradicted | >2", "^CONFLICT: | >1"],
+        *(links, abandonment(), lost(), RUN_AFTER_ALL), CGB=["Contradicted | >2", "^CONFLICT: | >1"]
     ),
     "another race of the card": Story(
         *(ALL, card(1), abandonment("rc_2", off_time="15:05"), MARKED),
@@ -178,8 +175,7 @@ STORIES = {
         CGB=["Superseded", "", "Superseded | no longer marked abandoned", "^ABANDONED: Ascot 14:30"],
     ),
     "put back by the card, then lost by the result": Story(
-        *(ALL, card(1), abandonment(), MARKED, card(3, "Declared"), lost()),
-        CGB=["Superseded", "", "", FROM_RESULT],
+        *(ALL, card(1), abandonment(), MARKED, card(3, "Declared"), lost()), CGB=["Superseded", "", "", FROM_RESULT]
     ),
     "run, then lost by the card": Story(
         *(ALL, card(1), abandonment(), RUN_AFTER_ALL, MARKED),

@@ -62,21 +62,17 @@ FOLDED = {
     ),
     "not named by a meeting that names others": Story(meeting("rc_1"), abandonment("rc_9"), CGB=["", ""]),
     "of two meetings, named by the first": Story(
-        meeting("rc_1", reason="fog"),
-        meeting(meeting_id=None, region=None, reason="snow"),
+        *(meeting("rc_1", reason="fog"), meeting(meeting_id=None, region=None, reason="snow")),
         abandonment("rc_1", reason="a loose horse"),
         CALL=["+a loose horse", "!a loose horse"],
     ),
     "of two meetings, named by the second": Story(
-        meeting(meeting_id=None, region=None, reason="snow"),
-        meeting("rc_1", reason="fog"),
+        *(meeting(meeting_id=None, region=None, reason="snow"), meeting("rc_1", reason="fog")),
         abandonment("rc_1", reason="a loose horse"),
         CALL=["!a loose horse", "+a loose horse"],
     ),
     "before the meeting": Story(
-        links,
-        abandonment("rc_1"),
-        meeting("rc_1", "rc_2"),
+        *(links, abandonment("rc_1"), meeting("rc_1", "rc_2")),
         edits=1,
         CGB=["^ABANDONED: | Part of the abandoned meeting: <https://example.slack.com/archives/CGB/p | >2", "2 races"],
     ),
@@ -87,8 +83,7 @@ FOLDED = {
         meeting("rc_1"), subscribes("CALL"), abandonment("rc_1"), edits=1, CGB=[""], CALL=[""]
     ),
     "of a meeting that could not be posted": Story(
-        slack_answers("post", UNHEARD),
-        (meeting("rc_1"), abandonment("rc_1")),
+        *(slack_answers("post", UNHEARD), (meeting("rc_1"), abandonment("rc_1"))),
         waiting={"dead_letter": 1},
         CGB=["^ABANDONED: Ascot 14:30"],
     ),
@@ -96,9 +91,7 @@ FOLDED = {
         slack_answers("edit", CLOSED), meeting(), abandonment("rc_1"), CGB=["", "^ABANDONED: Ascot 14:30"]
     ),
     "folded, then called postponed": Story(
-        meeting("rc_1", "rc_2"),
-        abandonment("rc_1", status="Cancelled"),
-        so_far(CGB=["2 races"]),
+        *(meeting("rc_1", "rc_2"), abandonment("rc_1", status="Cancelled"), so_far(CGB=["2 races"])),
         abandonment("rc_1", status="Postponed"),
         CGB=["2 races", "Two versions disagree: the race is abandoned or postponed"],
     ),
@@ -135,17 +128,14 @@ RUN_AFTER_ALL = {
         CALL=["!Title rc_1", ""],
     ),
     "result of a race that the meeting does not name": Story(
-        meeting(),
-        abandonment("rc_9", title="The Ninth"),
-        result("rc_9", title="The Ninth"),
+        *(meeting(), abandonment("rc_9", title="The Ninth"), result("rc_9", title="The Ninth")),
         CGB=["!The Ninth", "before you act"],
     ),
     "abandoned after the result": Story(
         meeting("rc_1"), result("rc_1"), abandonment("rc_1"), CGB=["", "", "before you act"]
     ),
     "result elsewhere of a race that the meeting names": Story(
-        meeting("rc_1", "rc_2"),
-        result("rc_1", meeting_id="mt_9", course="Ayr"),
+        *(meeting("rc_1", "rc_2"), result("rc_1", meeting_id="mt_9", course="Ayr")),
         CGB=["1 race | !Title rc_1", "before you act"],
     ),
     "result in the meeting's batch": Story(
@@ -159,8 +149,7 @@ RUN_AFTER_ALL = {
         abandonment(), result(), meeting("rc_1", "rc_2"), CGB=["!Part of the", "before you act", "1 race | !Title rc_1"]
     ),
     "a card says lost": Story(
-        subscribes("CGB", "GB", *Topic),
-        result(placings=(), status="Abandoned") | {"event": "racecard.published"},
+        *(subscribes("CGB", "GB", *Topic), result(placings=(), status="Abandoned") | {"event": "racecard.published"}),
         result(),
         CGB=["^ABANDONED: Ascot 14:30", "^CONFLICT: Ascot 14:30 | reported abandoned and run: 1 "],
     ),
@@ -170,27 +159,18 @@ RUN_AFTER_ALL = {
     "void, then lost": Story(result(status="void"), abandonment(), CGB=["^VOID", "^ABANDONED | !CONFLICT"]),
     "lost, then void": Story(abandonment(), result(status="void"), CGB=["^ABANDONED", "^VOID | !CONFLICT"]),
     "channel of abandonments": Story(
-        subscribes("CGB", "GB", Topic.ABANDONMENTS),
-        subscribes("CALL", "GB", Topic.RESULTS),
-        abandonment("rc_1"),
-        result("rc_1"),
-        meeting("rc_2"),
-        result("rc_2"),
+        *(subscribes("CGB", "GB", Topic.ABANDONMENTS), subscribes("CALL", "GB", Topic.RESULTS), abandonment("rc_1")),
+        *(result("rc_1"), meeting("rc_2"), result("rc_2")),
         CGB=["", "before you act", "", "before you act"],
         CALL=["", ""],
         CIRE=[],
     ),
     "channel of results": Story(
-        subscribes("CALL", "GB", Topic.RESULTS),
-        result("rc_1"),
-        abandonment("rc_1"),
-        abandonment("rc_2"),
+        *(subscribes("CALL", "GB", Topic.RESULTS), result("rc_1"), abandonment("rc_1"), abandonment("rc_2")),
         CALL=["^Result", "^ABANDONED | before you act"],
     ),
     "without an id, lost and won": Story(
-        subscribes("CIRE", "GB", Topic.ABANDONMENTS),
-        lost(),
-        won(),
+        *(subscribes("CIRE", "GB", Topic.ABANDONMENTS), lost(), won()),
         CGB=["", "before you act"],
         CIRE=["", "before you act"],
     ),
@@ -198,10 +178,7 @@ RUN_AFTER_ALL = {
         subscribes("CIRE", "GB", Topic.RESULTS), won(), lost(), CGB=["", "before you act"], CIRE=["", "before you act"]
     ),
     "without an id, others of the course": Story(
-        meeting(),
-        lost(reason="flood"),
-        lost(off_time="15:00", reason="fog"),
-        won(),
+        *(meeting(), lost(reason="flood"), lost(off_time="15:00", reason="fog"), won()),
         CGB=["!flood | +fog", "before you act"],
     ),
 }
@@ -246,10 +223,7 @@ def others(names):
 NOTHING = "!No abandonment reported"
 OTHER_RACES = {
     "the rest of the card": Story(
-        card(),
-        card({"rc_9": "16:00"}, course="Ayr"),
-        abandonment("rc_1"),
-        AT_1505,
+        *(card(), card({"rc_9": "16:00"}, course="Ayr"), abandonment("rc_1"), AT_1505),
         CGB=[others("15:05 and 15:40"), others("15:40")],
     ),
     "abandoned long ago under another spelling": Story(
@@ -263,15 +237,11 @@ OTHER_RACES = {
     ),
     "none known": Story(abandonment("rc_1"), CGB=[NOTHING]),
     "none once the meeting is lost": Story(
-        card(),
-        AT_1505,
-        so_far(CGB=[others("14:30 and 15:40")]),
-        meeting("rc_1", "rc_2", "rc_3"),
+        *(card(), AT_1505, so_far(CGB=[others("14:30 and 15:40")]), meeting("rc_1", "rc_2", "rc_3")),
         CGB=[f"Part of the abandoned meeting | {NOTHING}", ""],
     ),
     "another meeting of the course": Story(
-        card({"rc_1": "14:30", "rc_2": "15:05"}, meeting_id="mt_1"),
-        card({"rc_3": "18:00"}, meeting_id="mt_2"),
+        *(card({"rc_1": "14:30", "rc_2": "15:05"}, meeting_id="mt_1"), card({"rc_3": "18:00"}, meeting_id="mt_2")),
         abandonment("rc_1", meeting_id="mt_1"),
         CGB=[others("15:05")],
     ),
@@ -296,38 +266,35 @@ async def test_lost_race(pipeline, story):
 
 
 @on_postgresql
-async def test_replicas_fan_out_meeting_and_race_one_after_another(pipeline):
+async def test_replicas_fan_out_meeting_and_race_one_after_another(gb):
     """Neither transaction would see the other's uncommitted rows."""
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result("rc_0"))
-    await pipeline.deliver(meeting("rc_1"))
-    await pipeline.deliver(abandonment("rc_1"))
-    read = await pipeline.database.read(lambda session: pipeline.fanout.reader.waiting(session, pipeline.clock()))
-    engine = create_engine(pipeline.database.url)
+    await tell(gb, result("rc_0"))
+    await gb.deliver(meeting("rc_1"))
+    await gb.deliver(abandonment("rc_1"))
+    read = await gb.database.read(lambda session: gb.fanout.reader.waiting(session, gb.clock()))
+    engine = create_engine(gb.database.url)
     with Session(engine) as one, Session(engine) as other:
         done = [
-            pipeline.fanout.transactions.together(session, [each])
-            for session, each in zip((one, other), read, strict=True)
+            gb.fanout.transactions.together(session, [each]) for session, each in zip((one, other), read, strict=True)
         ]
         assert [each and each.deliveries for each in done] == [1, None]
         one.commit()
-        assert pipeline.fanout.transactions.together(other, [read[1]]).deliveries == 1
+        assert gb.fanout.transactions.together(other, [read[1]]).deliveries == 1
         other.commit()
     engine.dispose()
-    await pipeline.post_all()
-    assert [text[:17] for text in pipeline.texts("CGB")[1:]] == ["ABANDONED: Ascot,"]
+    await gb.post_all()
+    assert [text[:17] for text in gb.texts("CGB")[1:]] == ["ABANDONED: Ascot,"]
 
 
 MANY_ROUNDS = pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(600)])
 
 
 @pytest.mark.parametrize("rounds", [4, MANY_ROUNDS])
-async def test_whatever_the_order_each_lost_race_is_shown_and_no_race_with_a_result_is(pipeline, rounds):
+async def test_whatever_the_order_each_lost_race_is_shown_and_no_race_with_a_result_is(gb, rounds):
     """Deliveries of a meeting, its races and results, in any order, with repeats, some before the first post."""
-    await pipeline.subscribe("CGB", "GB")
     chance = random.Random(20_261_120)
     for number in range(rounds):
-        await one_round(pipeline, chance, number)
+        await one_round(gb, chance, number)
 
 
 async def one_round(pipeline, chance, number):
@@ -381,14 +348,13 @@ async def test_event_for_very_many_channels_takes_few_statements(pipeline):
     assert await pipeline.waiting() == {"queued": MANY_CHANNELS * 3}
 
 
-async def test_race_that_is_reported_lost_and_run_is_a_number_of_its_own(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, abandonment("rc_1", meeting_id="mt_1"), result("rc_1", meeting_id="mt_1"))
-    await tell(pipeline, result("rc_2", meeting_id="mt_1", off_time="15:05"), meeting("rc_1", "rc_2", "rc_3"))
-    whole = pipeline.slack.messages("CGB")[-1]
-    gb = ChannelFilter(region="GB", topics=frozenset(Topic))
+async def test_race_that_is_reported_lost_and_run_is_a_number_of_its_own(gb):
+    await tell(gb, abandonment("rc_1", meeting_id="mt_1"), result("rc_1", meeting_id="mt_1"))
+    await tell(gb, result("rc_2", meeting_id="mt_1", off_time="15:05"), meeting("rc_1", "rc_2", "rc_3"))
+    whole = gb.slack.messages("CGB")[-1]
+    chosen = ChannelFilter(region="GB", topics=frozenset(Topic))
     assert "1 race lost, 1 run" in whole.text
     assert "CONFLICT: 14:30 reported as run too" in shown(whole)
-    recent = await pipeline.database.read(lambda session: day_views.recent(session, [gb], pipeline.clock(), None))
+    recent = await gb.database.read(lambda session: day_views.recent(session, [chosen], gb.clock(), None))
     assert [event.race.meeting_id for event in recent.abandoned if event.key in recent.partly_run] == ["mt_1"]
     assert [event.race.race_id for event in recent.disputed] == ["rc_1"]

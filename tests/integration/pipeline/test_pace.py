@@ -20,7 +20,7 @@ from bot.outbox.revisions import Bump
 from sandbox.slack.failures import drop_after, passes, rate_limited, slack_error
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, result
-from tests.integration.pipeline.steps import count, fail, turns, wait, write
+from tests.integration.pipeline.steps import count, fail, fan_out, step, turns, wait, write
 from tests.postgres import new_postgres_database
 
 FAST = CallLimit(burst=30, per_minute=60_000)
@@ -40,12 +40,6 @@ async def queue(pipeline, *channels, priority=Priority.OTHER, said="said"):
         for one in channels
     ]
     await write(pipeline, message_store.add, new)
-
-
-async def step(pipeline, times=1):
-    for _ in range(times):
-        await pipeline.poster.start_due()
-        await pipeline.poster.finish()
 
 
 async def make_doubtful(pipeline, *channels):
@@ -116,8 +110,7 @@ async def test_new_result_takes_no_call_that_an_abandonment_waits_for(make_pipel
     pipeline.poster._is_running = True
     for channel_id, region in (("CGB", "GB"), ("CALL", "GB"), ("CIRE", "IRE")):
         await pipeline.subscribe(channel_id, region)
-    await pipeline.deliver(abandonment())
-    await pipeline.fanout.run_once()
+    await fan_out(pipeline, abandonment())
     await pipeline.poster.finish()
     await write(pipeline, lambda session: session.execute(update(MethodPace).values(calls=1)))
     await pipeline.deliver(result("rc_2", region="IRE"))

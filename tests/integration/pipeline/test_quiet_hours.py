@@ -19,6 +19,7 @@ from tests.integration.pipeline.steps import (
     at_the_hour,
     card,
     card_of,
+    fan_out,
     hour,
     pause,
     quiet_now,
@@ -85,8 +86,7 @@ STORIES = {
     "edit": Story(QUIET, ONE, result("rc_1", going="Soft"), NOTHING, at_the_hour, CGB=["^Result: | +Soft"]),
     "another winner": Story(QUIET, ONE, RED, NOTHING, at_the_hour, CGB=["+1 Red Sky, 2 Blue Moon"]),
     "another winner after the hour": Story(
-        *(QUIET, ONE, YORK, passes(LEFT_S), RED, NOTHING, tell_due),
-        CGB=["2 results | +1 Red Sky, 2 Blue Moon"],
+        *(QUIET, ONE, YORK, passes(LEFT_S), RED, NOTHING, tell_due), CGB=["2 results | +1 Red Sky, 2 Blue Moon"]
     ),
     "superseded, again": Story(QUIET, ONE, RED, YORK, at_the_hour, AGAIN, CGB=["", "^Two versions disagree"]),
     "contradicted": Story(
@@ -112,8 +112,7 @@ STORIES = {
         CGB=["", "Red Sky"],
     ),
     "watched in a correction": Story(
-        *(QUIET, watches("Golden Melody"), ONE, NOTHING, MELODY),
-        CGB=["Superseded", "⭐ Golden Melody, reported 1st"],
+        *(QUIET, watches("Golden Melody"), ONE, NOTHING, MELODY), CGB=["Superseded", "⭐ Golden Melody, reported 1st"]
     ),
     "proves watched": Story(
         *(QUIET, watches("A. Smith", WatchKind.TRAINER), result("rc_9"), NOTHING, RUN_BY),
@@ -138,8 +137,7 @@ STORIES = {
     ),
     "digest and quiet hours": Story(
         *(DIGEST, chooses("quiet", "IRE"), ONE, YORK),
-        *(result(f"rc_{course}", region="IRE", course=course) for course in ("Cork", "Naas")),
-        at_the_hour,
+        *(*(result(f"rc_{course}", region="IRE", course=course) for course in ("Cork", "Naas")), at_the_hour),
         CGB=["^Results digest", "^The quiet hours are over"],
     ),
     "digest, then a small change": Story(
@@ -225,8 +223,7 @@ async def test_quiet_hours_add_no_statement_to_a_result(pipeline):
     async def statements(number):
         await tell(pipeline, result(f"rc_{number}"))
         with counting(pipeline.database) as counted:
-            await pipeline.deliver(result(f"rc_{number}_again"))
-            await pipeline.fanout.run_once()
+            await fan_out(pipeline, result(f"rc_{number}_again"))
         await pipeline.post_all()
         return len(counted.statements)
 

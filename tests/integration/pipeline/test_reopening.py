@@ -8,7 +8,7 @@ from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.tables import EventVersion
 from bot.events.event import DEFAULT_TOPICS
-from bot.operations.jobs.outbox_jobs import check_channels, end_pauses, expire_queue
+from bot.operations.jobs.outbox_jobs import check_channels, end_pauses
 from bot.outbox import ledger
 from bot.outbox.notices import Urgency
 from bot.outbox.resume import Reopening
@@ -17,6 +17,7 @@ from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import (
     close,
+    expire,
     fail,
     kinds,
     pause,
@@ -25,7 +26,6 @@ from tests.integration.pipeline.steps import (
     run_job,
     states,
     traced,
-    turns,
     wait,
     write,
 )
@@ -33,7 +33,7 @@ from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING
 
 BALLOON_SIGHTED, BALLOON_LANDED = "stewards.weather_balloon.sighted", "stewards.weather_balloon.landed"
 ARCHIVE = {"type": "channel_archive", "channel": "CGB"}
-NO_BLOCKS, UNKNOWN, RESTRICTED = (slack_error(f"{x}") for x in ("invalid_blocks", "odd", "restricted_action"))
+NO_BLOCKS, UNKNOWN = slack_error("invalid_blocks"), slack_error("odd")
 CORRECTED = (result("rc_1", going="Good"), result("rc_1", going="Soft"))
 HOUR_S = 3_600
 
@@ -52,11 +52,8 @@ async def unarchive(pipeline):
 
 async def subscription(pipeline, channel_id="CGB"):
     (row,) = await pipeline.database.read(lambda session: subscriptions.of_channel(session, channel_id))
+    assert (row.state_reason == "is_archived") is (row.state == "suspended")
     return row.state
-
-
-async def expire(pipeline, hours=72):
-    return await expire_queue(pipeline.database, pipeline.notices, hours, pipeline.clock).run()
 
 
 async def is_member(_channel_id):
@@ -74,12 +71,6 @@ async def wait_long(pipeline, *payloads, hours=4):
     await wait(pipeline, hours * HOUR_S)
 
 
-@pytest.fixture
-async def gb(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    return pipeline
-
-
 async def test_closing_and_its_end_are_told_to_admins_and_to_the_creator_once_each_time(gb):
     for times in (1, 3):
         await archive(gb, times)
@@ -87,6 +78,8 @@ async def test_closing_and_its_end_are_told_to_admins_and_to_the_creator_once_ea
         await gb.post_all()
         dm = gb.slack.direct_message("UALICE").id
         assert len(gb.texts("CADMIN")) == len(gb.texts(dm)) == times
+        assert gb.texts("CADMIN")[-1].startswith(WARNING)
+        assert await gb.waiting() == {"queued": 1}
         assert "CGB" in gb.texts(dm)[-1]
         assert await subscription(gb) == "suspended"
         await wait(gb, 60)
@@ -185,13 +178,15 @@ async def test_refused_summary_is_told_to_admins_and_posts_each_event_once_in_it
     assert over.startswith(ALL_CLEAR)
 
 
-async def test_summary_whose_blocks_are_refused_is_said_in_words(gb):
+async def test_summary_whose_blocks_are_refused_is_said_in_words_and_its_edit_is_traced_to_it(gb):
     await wait_long(gb, *CORRECTED)
     fail(gb, post=[NO_BLOCKS])
     await reopen(gb)
     (message,) = gb.slack.messages("CGB")
     assert "1 result came meanwhile" in message.text
     assert await gb.waiting() == {}
+    said = [one for version in (await traced(gb)).versions for one in version.told]
+    assert [(one.outcome, one.message_ts) for one in said] == [(ledger.LedgerOutcome.FOLDED, message.ts)] * 2
 
 
 async def test_summary_that_is_taken_back_leaves_an_edit_with_its_message(gb):
@@ -203,14 +198,6 @@ async def test_summary_that_is_taken_back_leaves_an_edit_with_its_message(gb):
     await reopen(gb)
     (text,) = gb.texts("CGB")
     assert "or Soft" in text
-
-
-async def test_edit_that_a_summary_says_is_traced_to_it(gb):
-    await wait_long(gb, *CORRECTED)
-    await reopen(gb)
-    (summary,) = gb.slack.messages("CGB")
-    said = [one for version in (await traced(gb)).versions for one in version.told]
-    assert [(one.outcome, one.message_ts) for one in said] == [(ledger.LedgerOutcome.FOLDED, summary.ts)] * 2
 
 
 async def test_meeting_and_its_races_are_one_message_after_a_refused_summary(gb):
@@ -281,31 +268,23 @@ async def test_paused_channel_gets_notices_and_no_events_until_the_pause_is_over
     assert await subscription(pipeline, "CADMIN") == "live"
 
 
-@pytest.mark.parametrize("is_for_a_time", [True, False])
-async def test_pause_outlives_the_closing_of_its_channel(gb, is_for_a_time):
-    await pause(gb, until=gb.clock().replace(hour=23) if is_for_a_time else None)
+@pytest.mark.parametrize("ends", ["at 23:00", "later", "while closed"])
+async def test_pause_outlives_the_closing_of_its_channel_unless_it_ends_meanwhile(gb, ends):
+    await pause(gb, until=gb.clock().replace(hour=23) if ends == "at 23:00" else None)
     await gb.slack.archive("CGB")
     await gb.channel_life().on_closed(ARCHIVE)
+    await resume(gb, "CGB" if ends == "while closed" else "CNONE")
     assert await subscription(gb) == "suspended"
-    await resume(gb, "CNONE")
     assert await unarchive(gb) == 1
-    assert await subscription(gb) == "paused"
+    assert await subscription(gb) == ("live" if ends == "while closed" else "paused")
+    if ends == "while closed":
+        return
     await gb.subscribe("CGB", "GB")
     assert await subscription(gb) == "paused"
     await tell(gb, abandonment())
     assert gb.texts("CGB") == []
     await resume(gb)
     assert kinds(gb) == ["ABANDONED"]
-
-
-async def test_resuming_does_not_open_a_channel_that_is_closed(gb):
-    await pause(gb)
-    await gb.slack.archive("CGB")
-    await gb.channel_life().on_closed(ARCHIVE)
-    await resume(gb)
-    assert await subscription(gb) == "suspended"
-    assert await unarchive(gb) == 1
-    assert await subscription(gb) == "live"
 
 
 async def test_check_reopens_closed_channels_and_leaves_paused_ones(gb):
@@ -324,24 +303,3 @@ async def test_check_reopens_closed_channels_and_leaves_paused_ones(gb):
         assert asked[:1] == ["CGB"]
         assert "CIRE" not in asked
     assert [await subscription(gb, channel_id) for channel_id in ("CGB", "CIRE")] == ["live", "paused"]
-
-
-@on_both
-async def test_channel_that_lets_nobody_post_is_tried_again_quietly_until_it_does(gb):
-    fail(gb, post=[RESTRICTED])
-    await tell(gb, abandonment())
-    await turns(gb, 4 * HOUR_S)
-    check = check_of(gb)
-    for _ in range(3):
-        fail(gb, post=[RESTRICTED])
-        await check()
-        await gb.post_all()
-        await wait(gb, 600)
-        assert await states(gb) == ["queued"]
-    assert len(gb.texts("CADMIN")) == 1
-    for _ in range(2):
-        await check()
-        await gb.post_all()
-    assert len(gb.texts("CGB")) == 1
-    assert await states(gb) == ["folded", "sent"]
-    assert await subscription(gb) == "live"

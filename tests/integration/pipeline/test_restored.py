@@ -138,11 +138,10 @@ async def test_where_history_can_not_be_read_the_operator_has_chosen(pipeline, c
 
 
 @on_both
-async def test_message_of_a_paused_channel_waits_for_the_end_of_the_pause(pipeline, copy, put_back):
-    await pipeline.subscribe("CGB", "GB")
-    await pause(pipeline)
-    await tell(pipeline, POSTED)
-    other, doubted = await put_back(copy()(), pipeline.clock)
+async def test_message_of_a_paused_channel_waits_for_the_end_of_the_pause(gb, copy, put_back):
+    await pause(gb)
+    await tell(gb, POSTED)
+    other, doubted = await put_back(copy()(), gb.clock)
     assert (doubted.messages, doubted.oldest) == (0, None)
     assert await other.waiting() == {"queued": 1}
 

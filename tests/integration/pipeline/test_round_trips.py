@@ -26,24 +26,26 @@ from tests.integration.pipeline.racing_day import abandonment, meeting, result, 
 from tests.integration.pipeline.steps import fail, turns, wait
 from tests.integration.pipeline.stories import Story, knows, play, so_far, subscribes
 
-ALONE_STATEMENTS, ALONE_COMMITS = 14, 3
-ABANDONED_STATEMENTS, MEETING_STATEMENTS = 15, 17
-"""More, by indexes: what is known of the other races of the meeting, and which of their messages are not sent yet."""
-
-EDIT_STATEMENTS, EDIT_COMMITS = 18, 3
-CHANGES = {
-    "correction": (result("rc_9"), result("rc_9", placings=("Red Sky", "Blue Moon")), 2, 28, 5),
-    "result of an abandoned race": (abandonment("rc_9"), result("rc_9"), 2, 33, 5),
-    "meeting after one of its races": (abandonment("rc_9"), meeting(meeting_id="mt_9"), 2, 37, 5),
-    "race in its meeting's message": (meeting("rc_9", meeting_id="mt_9"), abandonment("rc_9"), 1, 20, 3),
+GB, REGIONS = {"CGB": "GB"}, {f"C{number}": f"R{number}" for number in range(25)}
+FIRST, NEXT = ([result(f"rc_{day}{n}", region=f"R{n}") for n in range(25)] for day in "ab")
+COSTS = {
+    "result alone": (GB, [result("rc_0")], [result("rc_9")], 1, 14, 3),
+    "abandonment alone": (GB, [result("rc_0")], [abandonment("rc_9")], 1, 15, 3),
+    # More, by indexes: what is known of the meeting's other races, and which of their messages are not sent yet.
+    "meeting alone": (GB, [result("rc_0")], [meeting(meeting_id="mt_9")], 1, 17, 3),
+    "edit": (GB, [result("rc_9", going="Good")], [result("rc_9", going="Soft")], 1, 18, 3),
+    "correction": (GB, [result("rc_9")], [result("rc_9", placings=("Red Sky", "Blue Moon"))], 2, 33, 5),
+    "result of an abandoned race": (GB, [abandonment("rc_9")], [result("rc_9")], 2, 38, 5),
+    "meeting after one of its races": (GB, [abandonment("rc_9")], [meeting(meeting_id="mt_9")], 2, 42, 5),
+    "race in its meeting's message": (GB, [meeting("rc_9", meeting_id="mt_9")], [abandonment("rc_9")], 1, 23, 3),
+    # A delivery costs little more than its rows: the statements are one for all.
+    "25 results together": (REGIONS, FIRST, NEXT, 25, 14, 3),
+    "a hundred channels": ({f"C{n}": "GB" for n in range(100)}, [result("rc_0")], [result("rc_1")], 100, 28, 5),
 }
-"""Told before, the delivery, the calls, the statements but for BEGIN, and the commits."""
+"""Channels, told before, the deliveries, the calls, the statements and the commits."""
 
 THE_CLOCK = 1
-"""On PostgreSQL the look for the second message asks the database for the moment."""
-
-TOGETHER_STATEMENTS, TOGETHER_COMMITS = 14, 3
-HUNDRED_STATEMENTS, HUNDRED_COMMITS = 32, 5
+"""On PostgreSQL the look for further messages asks the database for the moment."""
 
 
 @asynccontextmanager
@@ -104,80 +106,20 @@ def paced(make_pipeline):
     return made
 
 
-@pytest.mark.parametrize(
-    ("payload", "statements"),
-    [
-        (result("rc_9"), ALONE_STATEMENTS),
-        (abandonment("rc_9"), ABANDONED_STATEMENTS),
-        (meeting(meeting_id="mt_9"), MEETING_STATEMENTS),
-    ],
-)
+@pytest.mark.parametrize("name", COSTS)
 @on_both
-async def test_delivery_that_comes_alone(paced, monkeypatch, payload, statements):
-    await paced.subscribe("CGB", "GB")
+async def test_deliveries_cost_statements_and_commits(paced, monkeypatch, name):
+    channels, before, payloads, calls, statements, commits = COSTS[name]
+    more = 0 if paced.database.is_sqlite or commits == 3 else THE_CLOCK
+    for channel_id, region in channels.items():
+        await paced.subscribe(channel_id, region)
     async with running(paced, monkeypatch):
-        await told(paced, result("rc_0"), posts=1)
+        await told(paced, *before, posts=max(len(channels), len(before)))
         await wait(paced, 2)
         with counting(paced.database) as counted:
-            await told(paced, payload, posts=1)
-    assert len(counted.statements) <= statements, str(counted)
-    assert counted.commits == ALONE_COMMITS, str(counted)
-
-
-@on_both
-async def test_edit_that_comes_alone(paced, monkeypatch):
-    await paced.subscribe("CGB", "GB")
-    async with running(paced, monkeypatch):
-        await told(paced, result("rc_9", going="Good"), posts=1)
-        await wait(paced, 2)
-        with counting(paced.database) as counted:
-            await told(paced, result("rc_9", going="Soft"), posts=1)
-    assert len(counted.statements) <= EDIT_STATEMENTS, str(counted)
-    assert counted.commits <= EDIT_COMMITS, str(counted)
-
-
-@pytest.mark.parametrize("change", CHANGES)
-@on_both
-async def test_delivery_that_changes_earlier_messages(paced, monkeypatch, change):
-    earlier, payload, calls, statements, commits = CHANGES[change]
-    more = 0 if paced.database.is_sqlite or calls == 1 else THE_CLOCK
-    await paced.subscribe("CGB", "GB")
-    async with running(paced, monkeypatch):
-        await told(paced, earlier, posts=1)
-        await wait(paced, 2)
-        with counting(paced.database) as counted:
-            await told(paced, payload, posts=calls)
-    asked = [one for one in counted.statements if not one.startswith("BEGIN")]
-    assert len(asked) <= statements + more, str(counted)
-    assert counted.commits <= commits, str(counted)
-
-
-@on_both
-async def test_deliveries_that_come_together(paced, monkeypatch):
-    """A delivery costs little more than its rows: the statements are one for all."""
-    channels = [f"C{number}" for number in range(25)]
-    for number, channel_id in enumerate(channels):
-        await paced.subscribe(channel_id, f"R{number}")
-    async with running(paced, monkeypatch):
-        await told(paced, *(result(f"rc_{n}", region=f"R{n}") for n in range(25)), posts=25)
-        await wait(paced, 2)
-        with counting(paced.database) as counted:
-            await told(paced, *(result(f"rc_b{n}", region=f"R{n}") for n in range(25)), posts=25)
-    assert counted.commits <= TOGETHER_COMMITS, str(counted)
-    assert len(counted.statements) <= TOGETHER_STATEMENTS, str(counted)
-
-
-@on_both
-async def test_event_to_a_hundred_channels(paced, monkeypatch):
-    for number in range(100):
-        await paced.subscribe(f"C{number}", "GB")
-    async with running(paced, monkeypatch):
-        await told(paced, result("rc_0"), posts=100)
-        await wait(paced, 2)
-        with counting(paced.database) as counted:
-            await told(paced, result("rc_1"), posts=100)
-    assert counted.commits <= HUNDRED_COMMITS, str(counted)
-    assert len(counted.statements) <= HUNDRED_STATEMENTS, str(counted)
+            await told(paced, *payloads, posts=calls)
+    assert len(counted.statements) <= statements + more, str(counted)
+    assert counted.commits == commits, str(counted)
 
 
 # Events, messages and places beyond a bound: told in plain form, and nothing else waits
@@ -196,10 +138,7 @@ BEYOND = {
     "races by number": (lost([1] * 200), f"more than {EVENT_RACES_MAX} races"),
     "races of one title": (lost([{"title": "Same"}] * 200), f"more than {EVENT_RACES_MAX} races"),
     "length of titles": (lost([{"title": LONG}] * EVENT_RACES_MAX), "too long"),
-    "length of the course": (
-        lost([{"number": number} for number in range(EVENT_RACES_MAX)], course=LONG),
-        "too long",
-    ),
+    "length of the course": (lost([{"number": number} for number in range(EVENT_RACES_MAX)], course=LONG), "too long"),
     "length of an id": (lost([], meeting_id=LONG), f"more than {KEPT_ID_MAX} characters"),
     "runners": (
         lost([{"title": "T", "runners": [f"H{n}" for n in range(250)]}] * 20),
@@ -214,8 +153,7 @@ BEYOND = {
 }
 STORIES = {
     name: Story(
-        payload,
-        abandonment("rc_2", off_time="15:00"),
+        *(payload, abandonment("rc_2", off_time="15:00")),
         CGB=[f"^ABANDONED: | +told without runners and races: | +{because}", "Ascot 15:00"],
         CADMIN=[because],
     )
@@ -263,29 +201,27 @@ class SlowRendering:
         return self.render(claim, now)
 
 
-async def test_message_whose_rendering_overran_is_next_sent_in_its_plain_form(pipeline, make_pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CIRE", "IRE")
-    slow = SlowRendering(pipeline)
-    await pipeline.deliver(lost([{"title": "Race"}]))
-    await pipeline.deliver(abandonment("rc_i", region="IRE", course="Cork"))
-    await pipeline.post_all()
-    await so_far(CGB=[], CIRE=[""])(pipeline)
+async def test_message_whose_rendering_overran_is_next_sent_in_its_plain_form(gb, make_pipeline):
+    await gb.subscribe("CIRE", "IRE")
+    slow = SlowRendering(gb)
+    await gb.deliver(lost([{"title": "Race"}]))
+    await gb.deliver(abandonment("rc_i", region="IRE", course="Cork"))
+    await gb.post_all()
+    await so_far(CGB=[], CIRE=[""])(gb)
     # After a restart too the message is not rendered in full.
-    again = make_pipeline(clock=pipeline.clock)
+    again = make_pipeline(clock=gb.clock)
     slow_again = SlowRendering(again)
-    fail(pipeline, post=[failures.rate_limited(1)])
+    fail(gb, post=[failures.rate_limited(1)])
     await turns(again, 10)
-    await so_far(CGB=["^ABANDONED: Ascot, | !whole meeting"], CADMIN=[OVERRAN])(pipeline)
+    await so_far(CGB=["^ABANDONED: Ascot, | !whole meeting"], CADMIN=[OVERRAN])(gb)
     assert (slow.times, slow_again.times) == (1, 0)
 
 
-async def test_process_that_was_stopped_while_rendering_tells_the_whole_message_later(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    stopped = SlowRendering(pipeline, sleeps=True)
-    await pipeline.deliver(lost([{"title": "Race"}]))
-    await turns(pipeline, 10)
-    await so_far(CGB=["whole meeting"], CADMIN=[])(pipeline)
+async def test_process_that_was_stopped_while_rendering_tells_the_whole_message_later(gb):
+    stopped = SlowRendering(gb, sleeps=True)
+    await gb.deliver(lost([{"title": "Race"}]))
+    await turns(gb, 10)
+    await so_far(CGB=["whole meeting"], CADMIN=[])(gb)
     assert stopped.times == 2
 
 

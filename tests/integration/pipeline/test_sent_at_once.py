@@ -40,7 +40,7 @@ async def fan_out(pipeline, *payloads):
     await pipeline.poster.finish()
 
 
-TWO = [result("rc_1"), result("rc_2")]
+TWO, NEWER = [result("rc_1"), result("rc_2")], result(placings=("Red Sky", "Blue Moon"))
 
 
 @pytest.mark.parametrize(
@@ -59,15 +59,16 @@ async def test_only_a_single_new_message_of_a_free_channel_is_sent(running, turn
     assert ["ABANDONED" in text for text in running.texts("CGB")] == [queued == 3, False, False][: sent + queued]
 
 
+@pytest.mark.parametrize(("later", "messages", "waiting"), [(NEWER, 2, {"queued": 1}), (result(going="Soft"), 1, {})])
 @on_both
-async def test_correction_is_sent_at_once_and_the_edit_of_the_earlier_message_follows(running):
+async def test_correction_or_a_lone_edit_is_made_at_once_and_another_edit_follows(running, later, messages, waiting):
     await running.subscribe("CGB", "GB")
     await fan_out(running, result())
     await wait(running, 2)
-    await fan_out(running, result(placings=("Red Sky", "Blue Moon")))
-    assert (len(running.texts("CGB")), await running.waiting()) == (2, {"queued": 1})
+    await fan_out(running, later)
+    assert (len(running.texts("CGB")), await running.waiting()) == (messages, waiting)
     await running.post_all()
-    assert "Superseded" in shown(running.slack.messages("CGB")[0])
+    assert ("Superseded" if waiting else "Soft") in shown(running.slack.messages("CGB")[0])
 
 
 @on_both
@@ -78,16 +79,6 @@ async def test_news_is_not_sent_before_the_message_that_waits_no_longer_for_its_
     assert running.texts("CGB") == []
     await running.post_all()
     assert [text.startswith("ABANDONED") for text in running.texts("CGB")] == [False, True]
-
-
-@on_both
-async def test_edit_that_waits_for_no_message_is_made_at_once(running):
-    await running.subscribe("CGB", "GB")
-    await fan_out(running, result())
-    await wait(running, 2)
-    await fan_out(running, result(going="Soft"))
-    assert "Soft" in shown(running.slack.messages("CGB")[0])
-    assert await running.waiting() == {}
 
 
 @on_both

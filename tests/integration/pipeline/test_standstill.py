@@ -15,7 +15,7 @@ from bot.outbox.ledger import LedgerOutcome
 from sandbox.slack import failures
 from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
-from tests.integration.pipeline.steps import traced
+from tests.integration.pipeline.steps import fan_out, step, traced
 from tests.integration.pipeline.stories import Story, passes, play, so_far, subscribes
 from tests.notice_levels import URGENT, WARNING
 
@@ -46,48 +46,43 @@ def own_fault(*_args, **_values):
 async def turn(pipeline, standstill):
     """A turn of each loop and a look, in the order of the running service."""
     await pipeline.fanout.turn()
-    await pipeline.poster.start_due()
-    await pipeline.poster.finish()
+    await step(pipeline)
     pipeline.poster.good_turns += 1
     await standstill.look()
 
 
 @pytest.mark.parametrize("fault", [database_fault, own_fault])
 @pytest.mark.parametrize("place", [LISTENING, INBOX, "bot.fanout.transaction.KnownMeetings"])
-async def test_delivery_that_is_not_told_for_a_minute_is_a_problem_and_told_to_admins(
-    pipeline, standstill, monkeypatch, fault, place
-):
-    await pipeline.subscribe("CGB", "GB")
-    await turn(pipeline, standstill)
-    await pipeline.deliver(abandonment())
+async def test_delivery_untold_for_a_minute_is_a_problem_for_admins(gb, standstill, monkeypatch, fault, place):
+    await turn(gb, standstill)
+    await gb.deliver(abandonment())
     with monkeypatch.context() as patched:
         patched.setattr(place, fault)
-        await turn(pipeline, standstill)
-        pipeline.clock.forward(59)
-        await turn(pipeline, standstill)
+        await turn(gb, standstill)
+        gb.clock.forward(59)
+        await turn(gb, standstill)
         assert standstill.problem is None
         for seconds in (2, LONG_S, 3_600):
-            pipeline.clock.forward(seconds)
-            await turn(pipeline, standstill)
-            await turn(pipeline, standstill)
+            gb.clock.forward(seconds)
+            await turn(gb, standstill)
+            await turn(gb, standstill)
             assert standstill.problem
-    (told,) = pipeline.texts("CADMIN")
+    (told,) = gb.texts("CADMIN")
     assert told.startswith(URGENT)
-    await passes(600)(pipeline)
-    await turn(pipeline, standstill)
+    await passes(600)(gb)
+    await turn(gb, standstill)
     assert standstill.problem is None
-    assert [text[:9] for text in pipeline.texts("CGB")] == ["ABANDONED"]
+    assert [text[:9] for text in gb.texts("CGB")] == ["ABANDONED"]
 
 
-async def test_nothing_stands_still_where_nothing_waits_and_while_deliveries_go_through(pipeline, standstill):
-    await pipeline.subscribe("CGB", "GB")
+async def test_nothing_stands_still_where_nothing_waits_and_while_deliveries_go_through(gb, standstill):
     for number in range(4):
-        await turn(pipeline, standstill)
-        pipeline.clock.forward(LONG_S)
-        await pipeline.deliver(result(f"rc_{number}"))
-        await turn(pipeline, standstill)
+        await turn(gb, standstill)
+        gb.clock.forward(LONG_S)
+        await gb.deliver(result(f"rc_{number}"))
+        await turn(gb, standstill)
         assert standstill.problem is None
-    assert pipeline.texts("CADMIN") == []
+    assert gb.texts("CADMIN") == []
 
 
 async def refuse_at_once(_work):
@@ -164,19 +159,18 @@ async def test_standstills_that_come_and_go_are_told_directly_once_an_hour(pipel
     assert len(await stand_still()) == 1
 
 
-async def test_post_that_slack_does_not_take_for_a_minute_is_named_until_it_does(pipeline, standstill):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(result())
-    pipeline.slack.script("chat.postMessage", [failures.rate_limited(1)])
-    await turn(pipeline, standstill)
+async def test_post_that_slack_does_not_take_for_a_minute_is_named_until_it_does(gb, standstill):
+    await gb.deliver(result())
+    gb.slack.script("chat.postMessage", [failures.rate_limited(1)])
+    await turn(gb, standstill)
     assert (standstill.problem, standstill.not_taken) == (None, None)
-    pipeline.clock.forward(LONG_S)
+    gb.clock.forward(LONG_S)
     await standstill.look()
     assert standstill.not_taken == (
         "result.received:rc_1#1@CGB is tried for more than a minute (chat.postMessage: ratelimited)"
     )
-    assert pipeline.texts("CADMIN") == []
-    await pipeline.post_all()
+    assert gb.texts("CADMIN") == []
+    await gb.post_all()
     await standstill.look()
     assert standstill.not_taken is None
 
@@ -211,8 +205,7 @@ def spoils_filter(stored):
 
 
 async def waits_for_the_poster(pipeline):
-    await pipeline.deliver(abandonment())
-    await pipeline.fanout.run_once()
+    await fan_out(pipeline, abandonment())
 
 
 async def spoils_a_mute(pipeline):
@@ -245,56 +238,51 @@ async def test_row_that_cant_be_read_stops_nobody(pipeline, name):
 
 
 @pytest.mark.parametrize("next_one", [meeting("rc_2", reason="flood"), abandonment("rc_2"), abandonment("rc_1")])
-async def test_unreadable_stored_event_holds_up_no_later_event(pipeline, next_one):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, meeting("rc_1"))
-    await pipeline.database.write(lambda session: session.execute(update(EventVersion).values(data="{")))
-    assert await pipeline.waiting() == {}
-    await tell(pipeline, next_one)
-    assert await pipeline.waiting() == {}
-    (line,) = (await traced(pipeline, "inbox-2")).versions[-1].told
+async def test_unreadable_stored_event_holds_up_no_later_event(gb, next_one):
+    await tell(gb, meeting("rc_1"))
+    await gb.database.write(lambda session: session.execute(update(EventVersion).values(data="{")))
+    assert await gb.waiting() == {}
+    await tell(gb, next_one)
+    assert await gb.waiting() == {}
+    (line,) = (await traced(gb, "inbox-2")).versions[-1].told
     assert line.outcome in {LedgerOutcome.SENT, LedgerOutcome.FOLDED}
 
 
-async def test_delivery_that_is_refused_alone_is_tried_ever_more_seldom_and_logged_once_an_hour(pipeline, monkeypatch):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(result())
+async def test_delivery_that_is_refused_alone_is_tried_ever_more_seldom_and_logged_once_an_hour(gb, monkeypatch):
+    await gb.deliver(result())
     with monkeypatch.context() as patched, capture_logs() as logged:
         patched.setattr("bot.outbox.message_store.insert", refusing("too many values"))
-        waits = [await pipeline.fanout.turn() for _ in range(10)]
+        waits = [await gb.fanout.turn() for _ in range(10)]
         assert [entry["event"] for entry in logged].count("fanout_waits") == 1
-        pipeline.clock.forward(3_601)
-        await pipeline.fanout.turn()
+        gb.clock.forward(3_601)
+        await gb.fanout.turn()
         assert [entry["event"] for entry in logged].count("fanout_waits") == 2
     assert waits == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60]
-    assert pipeline.fanout.problem
-    assert await pipeline.fanout.turn() <= 1
-    assert pipeline.fanout.problem is None
-    await pipeline.post_all()
-    await so_far(CGB=[""])(pipeline)
+    assert gb.fanout.problem
+    assert await gb.fanout.turn() <= 1
+    assert gb.fanout.problem is None
+    await gb.post_all()
+    await so_far(CGB=[""])(gb)
 
 
 @pytest.mark.parametrize("refusals", range(1, 8))
-async def test_database_that_comes_back_in_the_middle_puts_no_delivery_behind_a_later_one(
-    pipeline, monkeypatch, refusals
-):
-    await pipeline.subscribe("CGB", "GB")
+async def test_database_that_comes_back_in_the_middle_puts_no_delivery_behind_a_later_one(gb, monkeypatch, refusals):
     for second, placings in enumerate((("Blue Moon", "Red Sky"), ("Red Sky", "Blue Moon"))):
-        await pipeline.deliver(result(placings=placings) | {"occurred_at": f"{DAY}T14:35:0{second}Z"})
-        pipeline.clock.forward(0.001)
+        await gb.deliver(result(placings=placings) | {"occurred_at": f"{DAY}T14:35:0{second}Z"})
+        gb.clock.forward(0.001)
     left = iter(range(refusals))
-    write = pipeline.database.write
+    write = gb.database.write
 
     async def refuse_at_first(work):
         if next(left, None) is not None:
             raise StorageUnavailable("the server closed the connection unexpectedly")
         return await write(work)
 
-    monkeypatch.setattr(pipeline.database, "write", refuse_at_first)
-    waits = [await pipeline.fanout.turn() for _ in range(refusals + 1)]
+    monkeypatch.setattr(gb.database, "write", refuse_at_first)
+    waits = [await gb.fanout.turn() for _ in range(refusals + 1)]
     assert max(waits) <= 1
-    await pipeline.post_all()
-    await so_far(CGB=["^Superseded", "^CORRECTION:"])(pipeline)
+    await gb.post_all()
+    await so_far(CGB=["^Superseded", "^CORRECTION:"])(gb)
 
 
 @pytest.mark.parametrize("damaged", [["put"], ["find", "learn"]])

@@ -12,7 +12,7 @@ from bot.events.meeting_parts import shows_the_same
 from bot.events.touched import LOOKS_MAX, What
 from tests.databases import on_both, on_postgresql
 from tests.integration.pipeline.racing_day import result, tell
-from tests.integration.pipeline.steps import wait, write
+from tests.integration.pipeline.steps import fan_out, wait, write
 from tests.integration.pipeline.stories import bare, listed, read_list
 
 
@@ -56,9 +56,7 @@ def filled_in(pipeline):
 
 
 @on_both
-async def test_failing_race_is_looked_at_again_later_and_holds_up_no_other_race(
-    pipeline, fails_on_the_first, monkeypatch
-):
+async def test_failing_race_is_looked_at_later_and_holds_up_no_other(pipeline, fails_on_the_first, monkeypatch):
     with capture_logs() as lines:
         await two_are_listed_after_their_messages(pipeline)
     failed = [line for line in lines if line["event"] == "later_values_not_told"]
@@ -93,18 +91,12 @@ async def test_delivery_without_news_is_done_though_our_code_fails_on_its_watche
     await tell(pipeline, result("rc_1"))
     monkeypatch.setattr("bot.fanout.transaction.repeated", fails)
     with capture_logs() as lines:
-        await tell_together(pipeline, result("rc_1") | {"attempt": 2}, result("rc_2"))
+        await fan_out(pipeline, result("rc_1") | {"attempt": 2}, result("rc_2"))
         assert await names(pipeline) == ["result.received:rc_1"]
         await pipeline.post_all()
     failed = [line["reference"] for line in lines if line["event"] == "later_values_not_told"]
     assert (failed, await pipeline.database.read(inbox.count_waiting)) == (["inbox-2"], 0)
     assert (len(pipeline.texts("CGB")), await names(pipeline)) == (2, [])
-
-
-async def tell_together(pipeline, *payloads):
-    for payload in payloads:
-        await pipeline.deliver(payload)
-    await pipeline.fanout.run_once()
 
 
 @on_postgresql

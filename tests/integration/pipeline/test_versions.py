@@ -74,14 +74,12 @@ FIRST_STANDS = so_far(CGB=["1 Alpha"])
 
 EDITED = {
     "lesser change": Story(
-        GOOD,
-        SOFT,
+        *(GOOD, SOFT),
         edits=1,
         CGB=["1 Blue Moon | two versions disagree: going is Good or Soft | +Another version <!date^"],
     ),
     "field that the later version lacks": Story(
-        result(going="Good", title="Novices' Hurdle"),
-        result(placings=(), going="Soft"),
+        *(result(going="Good", title="Novices' Hurdle"), result(placings=(), going="Soft")),
         CGB=["1 Blue Moon | +Novices' Hurdle"],
     ),
     "channel without the message gets one": Story(GOOD, subscribes("CALL"), SOFT, edits=1, CGB=[""], CALL=[""]),
@@ -98,8 +96,7 @@ EDITED = {
         CARDS, card({"race_id": "rc_1"}), card({"race_id": "rc_1"}, {"race_id": "rc_2"}), CGB=["2 races declared"]
     ),
     "parts of a card, delivered again": Story(
-        CARDS,
-        *(card(*of_parts(*part), attempt=attempt) for attempt in (1, 2, 3) for part in ((1, 2), (3, 4))),
+        *(CARDS, *(card(*of_parts(*part), attempt=attempt) for attempt in (1, 2, 3) for part in ((1, 2), (3, 4)))),
         edits=1,
         CGB=["^Racecard: Ascot, | (GB): 4 races declared"],
     ),
@@ -112,36 +109,24 @@ EDITED = {
         GOOD, slack_answers("edit", "invalid_blocks", "invalid_blocks"), SOFT, CGB=["or Soft | +\n()"]
     ),
     "held edits let posts by": Story(
-        GOOD,
-        slack_answers("edit", rate_limited(30)),
-        SOFT,
-        result("rc_2"),
-        so_far(edits=0, waiting={"queued": 1}, CGB=["", ""]),
-        passes(31),
+        *(GOOD, slack_answers("edit", rate_limited(30)), SOFT, result("rc_2")),
+        *(so_far(edits=0, waiting={"queued": 1}, CGB=["", ""]), passes(31)),
         CGB=["or Soft", ""],
     ),
     "held posts let edits by": Story(
-        GOOD,
-        POSTS_HELD,
-        result("rc_2", going="Good"),
-        SOFT,
-        result("rc_2", going="Soft"),
-        so_far(waiting={"queued": 1}, CGB=["or Soft"]),
-        passes(31),
+        *(GOOD, POSTS_HELD, result("rc_2", going="Good"), SOFT, result("rc_2", going="Soft")),
+        *(so_far(waiting={"queued": 1}, CGB=["or Soft"]), passes(31)),
         edits=1,
         CGB=["", ""],
     ),
     "says what differs from the version of the message": Story(
-        priced("7/2", 1),
-        (priced("99/1", 2), priced("99/1", 3, going="Soft")),
+        *(priced("7/2", 1), (priced("99/1", 2), priced("99/1", 3, going="Soft"))),
         so_far(CGB=["starting price of Alpha was 7/2, now 99/1; added: going Soft"]),
         priced("99/1", 4, going="Soft", winning_time="1m 12s"),
         CGB=["starting price of Alpha was 7/2, now 99/1"],
     ),
     "race that fits no more is postponed": Story(
-        CLASS_1,
-        abandonment(),
-        abandonment(status="Postponed", race_class="Class 4") | {"sequence": 2},
+        *(CLASS_1, abandonment(), abandonment(status="Postponed", race_class="Class 4") | {"sequence": 2}),
         CGB=["status Postponed"],
     ),
 }
@@ -159,8 +144,7 @@ REFUSED_EDIT = {
 
 RINGS = {
     "changed winner": Story(
-        GOOD,
-        result(placings=("Red Sky", "Blue Moon"), going="Good"),
+        *(GOOD, result(placings=("Red Sky", "Blue Moon"), going="Good")),
         result(placings=("Red Sky", "Blue Moon"), going="Soft"),
         CGB=[
             "^Superseded | see the later message. Result: Ascot 14:30 (GB): 1 Blue Moon | !Soft",
@@ -168,9 +152,7 @@ RINGS = {
         ],
     ),
     "result of an abandoned race": Story(
-        abandonment(),
-        GOOD,
-        SOFT,
+        *(abandonment(), GOOD, SOFT),
         CGB=[
             "^Contradicted | a result was reported, see the later message | ABANDONED: Ascot",
             "before you act | or Soft",
@@ -180,9 +162,7 @@ RINGS = {
         abandonment(), version(FIRST), abandonment(reason="fog"), CGB=["", "^Contradicted", ""]
     ),
     "abandonment of a newer version": Story(
-        abandonment() | {"sequence": 1},
-        version(FIRST),
-        abandonment(distance="2m") | {"sequence": 2},
+        *(abandonment() | {"sequence": 1}, version(FIRST), abandonment(distance="2m") | {"sequence": 2}),
         CGB=["", "^Contradicted", ""],
     ),
     "first placings": Story(version((), 2, going="Soft"), version(FIRST, 1, going="Good"), CGB=["", "1 Alpha | !Good"]),
@@ -192,8 +172,7 @@ RINGS = {
         CGB=["", "^CORRECTION: Ascot 14:30 (GB): 1st is now Alpha. Now 1 Alpha, 2 Bravo, 3 Cee"],
     ),
     "newer by its first attempt": Story(
-        version(FIRST, **first_attempt_at(1, "00")),
-        version(SWAPPED, **first_attempt_at(1, "20")),
+        *(version(FIRST, **first_attempt_at(1, "00")), version(SWAPPED, **first_attempt_at(1, "20"))),
         version(FIRST, **first_attempt_at(2, "00")),
         CGB=["!disagree", "^CORRECTION | !disagree"],
     ),
@@ -204,26 +183,16 @@ RINGS = {
         version(()), BOOK, FIRST_STANDS, version(SWAPPED), CGB=["^Result", "^CORRECTION | +Bravo promoted to 1st"]
     ),
     "mark by a card": Story(
-        CARDS,
-        marked(1),
-        marked(2, abandoned=True),
-        marked(3, abandoned=False),
+        *(CARDS, marked(1), marked(2, abandoned=True), marked(3, abandoned=False)),
         CGB=["", "^Superseded | ABANDONED: Ascot 11:30", "11:30 is no longer marked abandoned"],
     ),
     "race put back by a card's status": Story(
-        CARDS,
-        marked(1, status="abandoned"),
-        marked(2, status="declared"),
+        *(CARDS, marked(1, status="abandoned"), marked(2, status="declared")),
         CGB=["^Superseded | ABANDONED: Ascot 11:30", "^CORRECTION | 11:30 is no longer marked abandoned"],
     ),
     "placings through poorer versions": Story(
-        result(placings=()),
-        version(FIRST),
-        result(placings=(), going="Soft"),
-        version(SWAPPED),
-        version(SWAPPED, going="Soft"),
-        version(FIRST, attempt=2),
-        version(("Alpha", "Cee")),
+        *(result(placings=()), version(FIRST), result(placings=(), going="Soft"), version(SWAPPED)),
+        *(version(SWAPPED, going="Soft"), version(FIRST, attempt=2), version(("Alpha", "Cee"))),
         CGB=[
             "^Superseded",
             "^Superseded | 1 Alpha",
@@ -235,8 +204,7 @@ RINGS = {
 
 NO_NEWS = {
     "repeated, and older by time": Story(
-        SOFT | {"occurred_at": f"{DAY}T14:40:00Z"},
-        SOFT | {"occurred_at": f"{DAY}T14:40:00Z", "attempt": 2},
+        *(SOFT | {"occurred_at": f"{DAY}T14:40:00Z"}, SOFT | {"occurred_at": f"{DAY}T14:40:00Z", "attempt": 2}),
         GOOD | {"occurred_at": f"{DAY}T14:35:00Z"},
         edits=0,
         CGB=[""],
@@ -246,10 +214,7 @@ NO_NEWS = {
         version(FIRST, 1), version(FIRST, 3), version(SWAPPED, 2), edits=0, CGB=["^Result"]
     ),
     "older, after a version without an order": Story(
-        version(FIRST, 1),
-        version(SWAPPED, 2),
-        version(SWAPPED, going="Soft"),
-        version(FIRST, 1, attempt=2),
+        *(version(FIRST, 1), version(SWAPPED, 2), version(SWAPPED, going="Soft"), version(FIRST, 1, attempt=2)),
         CGB=["^Superseded", "1 Bravo, 2 Alpha"],
     ),
     "overtaken, delivered again": Story(
@@ -261,38 +226,24 @@ NO_NEWS = {
         ],
     ),
     "overtaken, before and after a third": Story(
-        version(FIRST),
-        version(SWAPPED),
-        version(FIRST, attempt=2),
-        version(("Cee", "Alpha")),
-        version(FIRST, attempt=3),
-        version(SWAPPED, attempt=2),
-        version(FIRST, attempt=4),
+        *(version(FIRST), version(SWAPPED), version(FIRST, attempt=2), version(("Cee", "Alpha"))),
+        *(version(FIRST, attempt=3), version(SWAPPED, attempt=2), version(FIRST, attempt=4)),
         CGB=["", "", "1 Cee | An earlier version was delivered again"],
     ),
     "fact added to a contradicted abandonment": Story(
-        abandonment(),
-        version(FIRST),
-        abandonment(distance="2m") | {"attempt": 2},
+        *(abandonment(), version(FIRST), abandonment(distance="2m") | {"attempt": 2}),
         CGB=["^Contradicted | 2m", "!Contradicted"],
     ),
     "fact added to a contradicted result": Story(
-        version(FIRST),
-        abandonment(),
-        version(FIRST, winning_time="1m 12s") | {"attempt": 2},
+        *(version(FIRST), abandonment(), version(FIRST, winning_time="1m 12s") | {"attempt": 2}),
         CGB=["^Contradicted | 1m 12s", "!Contradicted"],
     ),
     "placings that the race book has shown": Story(
-        version(()),
-        BOOK,
-        FIRST_STANDS,
-        version(FIRST),
-        version(SWAPPED, attempt=2),
+        *(version(()), BOOK, FIRST_STANDS, version(FIRST), version(SWAPPED, attempt=2)),
         CGB=["^Result", "^Two versions disagree"],
     ),
     "half of a dead heat": Story(
-        runners(("1=", "Alpha"), ("1=", "Bravo")),
-        result(winner="Alpha", placings=()),
+        *(runners(("1=", "Alpha"), ("1=", "Bravo")), result(winner="Alpha", placings=())),
         CGB=["^Result: Ascot 14:30 (GB): 1= Alpha, 1= Bravo"],
     ),
     "spellings and ids": Story(
@@ -316,41 +267,24 @@ MARKS = (
     }
     | {
         "refused, and the later message was given up": Story(
-            version(FIRST, 1),
-            slack_answers("post", UNHEARD),
-            slack_answers("edit", GONE),
-            version(SWAPPED, 2),
+            *(version(FIRST, 1), slack_answers("post", UNHEARD), slack_answers("edit", GONE), version(SWAPPED, 2)),
             waiting={"dead_letter": 1},
             CGB=["^Result", "^CORRECTION"],
         ),
         "names the contradiction where the later message was given up": Story(
-            abandonment(),
-            slack_answers("post", UNHEARD),
-            version(FIRST),
+            *(abandonment(), slack_answers("post", UNHEARD), version(FIRST)),
             waiting={"dead_letter": 1},
             CGB=["^Contradicted | UTC: a result was reported. ABANDONED: "],
         ),
         "of a race links the meeting that waits": Story(
-            links,
-            abandonment(),
-            POSTS_HELD,
-            meeting("rc_1", "rc_2"),
-            so_far(waiting={"queued": 2}),
-            passes(31),
+            *(links, abandonment(), POSTS_HELD, meeting("rc_1", "rc_2"), so_far(waiting={"queued": 2}), passes(31)),
             CGB=[">2", ""],
         ),
         "links the summary": Story(
             links, abandonment(), pause, version(FIRST), resumes, CGB=["^Contradicted | >2", ""]
         ),
         "links the summary that waits": Story(
-            links,
-            abandonment(),
-            pause,
-            version(FIRST),
-            POSTS_HELD,
-            resumes,
-            so_far(CGB=[""]),
-            passes(31),
+            *(links, abandonment(), pause, version(FIRST), POSTS_HELD, resumes, so_far(CGB=[""]), passes(31)),
             CGB=["^Contradicted | >2", ""],
         ),
         "result links the meeting of its race": Story(
@@ -367,22 +301,20 @@ async def test_later_version(pipeline, story):
     await play(pipeline, story)
 
 
-async def test_edit_keeps_the_key_of_the_first_post(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, GOOD)
-    (before,) = pipeline.slack.messages("CGB")
-    await tell(pipeline, SOFT)
-    (after,) = pipeline.slack.messages("CGB")
+async def test_edit_keeps_the_key_of_the_first_post(gb):
+    await tell(gb, GOOD)
+    (before,) = gb.slack.messages("CGB")
+    await tell(gb, SOFT)
+    (after,) = gb.slack.messages("CGB")
     assert after.metadata["event_payload"]["post"] == before.metadata["event_payload"]["post"]
     assert after.metadata["event_type"] == METADATA_EVENT
 
 
 @on_both
-async def test_edit_is_no_last_post_of_the_channel_or_of_its_subscription(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, GOOD)
-    pipeline.clock.forward(3600)
-    await tell(pipeline, SOFT)
+async def test_edit_is_no_last_post_of_the_channel_or_of_its_subscription(gb):
+    await tell(gb, GOOD)
+    gb.clock.forward(3600)
+    await tell(gb, SOFT)
 
     def last(session):
         filters = [subscriptions.read_filter(row) for row in subscriptions.of_channel(session, "CGB")]
@@ -390,5 +322,5 @@ async def test_edit_is_no_last_post_of_the_channel_or_of_its_subscription(pipeli
         assert post
         return post.sent_at, subscriptions.last_post_at(session, "CGB")
 
-    of_list, of_home = await pipeline.database.read(last)
+    of_list, of_home = await gb.database.read(last)
     assert of_list == of_home

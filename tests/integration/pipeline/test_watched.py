@@ -80,23 +80,20 @@ WATCHERS = [
 ]
 
 
-async def test_watched_names_are_told_when_declared_when_abandoned_and_with_the_result(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await watch(pipeline, "CGB", "Golden Melody", "Blue Moon")
-    await watch(pipeline, "CGB", "r. moore", kind=JOCKEY)
+async def test_watched_names_are_told_when_declared_when_abandoned_and_with_the_result(gb):
+    await watch(gb, "CGB", "Golden Melody", "Blue Moon")
+    await watch(gb, "CGB", "r. moore", kind=JOCKEY)
     for number, (kind, name, *_) in enumerate(WATCHERS):
-        await watch(pipeline, f"C{number}", name, kind=kind)
-    await tell(
-        pipeline, card(), card("rc_2"), abandonment("rc_2"), result(placings=("Blue Moon", "Golden Mélody (IRE)"))
-    )
+        await watch(gb, f"C{number}", name, kind=kind)
+    await tell(gb, card(), card("rc_2"), abandonment("rc_2"), result(placings=("Blue Moon", "Golden Mélody (IRE)")))
     for number, (_, _, told, line) in enumerate(WATCHERS):
-        texts = pipeline.texts(f"C{number}")
-        assert kinds(pipeline, f"C{number}") == told
+        texts = gb.texts(f"C{number}")
+        assert kinds(gb, f"C{number}") == told
         assert all("⭐ " in text for text in texts)
         assert not told or any(f"⭐ {line}" in text for text in texts)
     both = ("⭐ Blue Moon WON", "⭐ Golden Mélody (IRE) (jockey R. Moore) placed 2nd")
-    assert kinds(pipeline, "CGB") == ALL_FOUR
-    assert all(line in pipeline.texts("CGB")[-1] for line in both)
+    assert kinds(gb, "CGB") == ALL_FOUR
+    assert all(line in gb.texts("CGB")[-1] for line in both)
 
 
 OF_HORSE = {"name": "Golden Melody", "trainer": {"name": "A. Smith"}, "jockey": {"name": "R. Moore"}}
@@ -253,8 +250,7 @@ STORIES = {
     ),
     "non-runner declared again": Story(
         *(ALL, watches("CGB", "Golden Melody"), *WITHDRAWN, card(runners=[DECLARED], sequence=3)),
-        *(so_far(CGB=["Superseded", "Superseded", BACK]), LATER),
-        card(runners=[GOLDEN], going="Soft", sequence=4),
+        *(so_far(CGB=["Superseded", "Superseded", BACK]), LATER, card(runners=[GOLDEN], going="Soft", sequence=4)),
         CGB=["", "", f"{BACK} | no longer a non-runner | Added"],
     ),
     "non-runner declared again in an unknown order": Story(
@@ -303,8 +299,7 @@ STORIES = {
         CADMIN=[f"^{WARNING} | <@UGONE>"],
     ),
     "unsubscribed": Story(
-        *(subscribes("CGB"), watches("CGB", "Golden Melody"), pause, result(placings=("Golden Melody",))),
-        *(unsubscribes,),
+        *(subscribes("CGB"), watches("CGB", "Golden Melody"), pause, result(placings=("Golden Melody",)), unsubscribes),
         CGB=["⭐ Golden Melody"],
     ),
 }
