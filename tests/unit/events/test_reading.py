@@ -170,6 +170,11 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
         ({"state": {"code": 7, "label": {"short": "ABD", "long": "Abandoned"}}}, True),
         ({"abandonment": {"cause": "Fog", "declared_at": "2025-06-17T12:00:00Z"}}, True),
         ({"finishing_order": ["Race abandoned"], "runners": ["A", "B"]}, True),
+        *(
+            ({"going": "ABANDONED"}, True),
+            ({"title": "ABANDONED - Maiden Hurdle"}, True),
+            ({"title": "Abandoned Cup"}, None),
+        ),
         ({"abandoned": False, "status": "declared"}, False),
         ({"timeline": [{"type": "ABANDONED"}, {"type": "REINSTATED"}]}, None),
         ({"finishing_order": ["Abandoned Lad"], "runners": ["Abandoned Lad", "B"]}, None),
