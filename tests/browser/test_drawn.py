@@ -144,6 +144,9 @@ async def test_dates_are_shown_in_the_readers_zone(desk):
     said = "<!date^1795185000^{date_short} {time}|14:30 UTC>"
     await page.evaluate(DRAW, [{"type": "section", "text": {"type": "mrkdwn", "text": said}}])
     assert await page.inner_text("#messages time") == "20 Nov 2026 23:30"
+    sizes = "(one) => [one, one.parentElement].map((each) => getComputedStyle(each).fontSize)"
+    shown, around = await page.locator("#messages time").evaluate(sizes)
+    assert shown == around
 
 
 async def test_commands_are_listed_with_their_usage_and_completed_with_places(desk):
