@@ -71,7 +71,7 @@ def init(
     from_env: Annotated[bool, typer.Option("--from-env", help="Take the values from the environment.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a .env; its keys stay.")] = False,
 ) -> None:
-    """Write .env, the file of settings, with a comment for each line. Each value is checked; nothing is called."""
+    """Write .env, the file of settings. Each value is checked, and nothing is called."""
     import os
 
     from bot.cli.init_command import MADE, Asked, ask_all, read, taken_from, write
@@ -116,7 +116,7 @@ def demo(  # noqa: PLR0917  typer passes options by name
         str | None, typer.Option(metavar="URL", help="An empty PostgreSQL, for a second replica. Else a SQLite file.")
     ] = None,
 ) -> None:
-    """Play a day's racing on this machine, in the terminal and on a page. No account and no settings are needed."""
+    """Play a day's racing on this machine. No account and no settings are needed."""
     # The only import of the sandbox, absent from the wheel.
     try:
         from sandbox.demo import Demo, run_demo
@@ -295,7 +295,7 @@ def backup(path: Annotated[Path, typer.Argument(metavar="PATH", help="The new fi
 
 @app.command()
 def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False) -> None:
-    """Print the database's figures: deliveries, posts, what waits, jobs. `/racing status` says as much in Slack."""
+    """Print the figures of the database. `/racing status` says as much in Slack."""
     from bot.cli.status_command import run_status
 
     address, mask = _database_of_a_tool()
