@@ -143,7 +143,12 @@ async def test_day_begins_with_a_british_result_once_the_page_is_seen(
 
 async def test_names_reach_the_bot_as_slack_sends_names(client, page):
     heard = []
-    page.stage.slack.bot_transport = httpx.MockTransport(lambda request: heard.append(request) or httpx.Response(200))
+
+    def hear(request):
+        heard.append(request)
+        return httpx.Response(200)
+
+    page.stage.slack.bot_transport = httpx.MockTransport(hear)
     line = "/racing subscribe GB escalate:@bob escalate:#racing-admins escalate:@nobody"
     await client.post("/api/type", json={"channel": "C0GB", "user": "U0ALICE", "text": line})
     (words,) = parse_qs(heard[0].content.decode())["text"]
