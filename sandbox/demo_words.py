@@ -50,7 +50,7 @@ class Wanted:
     def after(self, line: str) -> "Wanted":
         """The wanted events after a line, typed or of a button."""
         words = line.replace(",", " ").split()
-        verb, *named = words[1:] if words[:1] == ["/racing"] else words
+        verb, *named = (words[1:] if words[:1] == ["/racing"] else words) or [""]
         if verb.startswith("/") or verb in CHANGE_NOTHING or (verb in CHANGE and not named):
             return self
         if verb in {"pause", "resume"}:

@@ -39,7 +39,7 @@ from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name
 from bot.slack.messages.kit.text import joined
-from bot.slack.messages.kit.times import off_text
+from bot.slack.messages.kit.times import off_text, published_day
 
 NAME = "trace"
 
@@ -207,9 +207,9 @@ async def _check_course(desk: Desk, asked: _Asked) -> None:
     found = find_courses(courses, course) or [one for one in courses if folded(one.name or "") == course]
     if found:
         name = found[0].name or course
+        when = f"on {published_day(asked.day)}" if asked.day else f"in the last {NAMED_WITHIN.days} days or to come"
         raise CommandError(
-            f"No race is known at {name} in the last {NAMED_WITHIN.days} days or to come, and no abandonment. "
-            "Today's card tells whether there is racing.",
+            f"No race is known at {name} {when}, and no abandonment. Today's card tells whether there is racing.",
             lines={f"Card of {name}": typed_line(["racecard", name])},
         )
     if meant := await asyncio.to_thread(likely_courses, typed, courses):

@@ -293,6 +293,7 @@ async def test_mistyped_course_is_asked_about_and_a_course_without_races_is_name
     none = await asked(pipeline, "kempton 2.30")
     assert "No race is known at Kempton (AW)" in none
     assert 'racecard "Kempton (AW)"' in none
+    assert "No race is known at York on " in await asked(pipeline, "york 2.30 yesterday")
     assert "No delivery called `qqqqq 13:30`" in await asked(pipeline, "qqqqq 13:30")
 
 

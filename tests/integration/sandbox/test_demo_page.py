@@ -153,6 +153,8 @@ async def test_names_reach_the_bot_as_slack_sends_names(client, page):
     await client.post("/api/type", json={"channel": "C0GB", "user": "U0ALICE", "text": line})
     (words,) = parse_qs(heard[0].content.decode())["text"]
     assert words.split()[2:] == ["escalate:<@U0BOB|bob>", "escalate:<#C0ADMIN|racing-admins>", "escalate:@nobody"]
+    bare = await client.post("/api/type", json={"channel": "C0GB", "user": "U0ALICE", "text": "/racing"})
+    assert bare.json() == {"said": 200}
 
 
 async def test_every_path_happening_and_document_is_documented(page):
