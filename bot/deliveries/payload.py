@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from itertools import chain
 from typing import Any, NamedTuple
@@ -31,6 +31,7 @@ from bot.events.reading.aliases import read_number, string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
 from bot.events.reading.json_values import count, flag, flag_in, identifier, text
+from bot.events.reading.lazy import Lazy
 from bot.events.reading.off_times import read_clock, read_instant, read_plain_date
 from bot.events.reading.race_list import (
     CARD_LISTS,
@@ -123,12 +124,12 @@ class _Found:
     shared: Callable[[], Race] = Race
     stands_for_many: bool = False
 
-    @cached_property
+    @Lazy
     def sources(self) -> Sources:
         """Lazy: a key of an id needs no sources."""
         return sources_of(self.parts, About.MEETING if self.named.subject is Subject.MEETING else About.RACE)
 
-    @cached_property
+    @Lazy
     def said(self) -> Race:
         """The race by its own fields, and by the fields beside the batch unless the race names another place."""
         race, shared = race_from(self.sources, race_id=self.race_id, meeting_id=self.meeting_id), self.shared()
@@ -165,7 +166,7 @@ class Payload:
     def __init__(self, body: bytes) -> None:
         self._body = body
 
-    @cached_property
+    @Lazy
     def identity(self) -> EventIdentity:
         """Of the first abandonment, else of the first event."""
         if self._drill_id is not None:
@@ -186,14 +187,13 @@ class Payload:
         first = _first(self._found)
         return _bounded(region_of(first.sources) or first.shared().region or "")
 
-    @cached_property
+    @Lazy
     def events(self) -> tuple[RacingEvent, ...]:
         """One for each race or meeting that the delivery is about.
 
         Of an unreadable payload `kind` is None, and `unreadable_because` gives the reason.
         """
         if self._drill_id is not None:
-            # Not by `identity`, which asks for `events`: Python 3.11 locks a cached property for all payloads.
             key, drill = drill_mark.key_of(self._drill_id), Drill(drill_id=self._drill_id)
             return (RacingEvent(key=key, name=drill_mark.DRILL_EVENT, drill=drill),)
         found = self._found
@@ -203,11 +203,11 @@ class Payload:
         numbered = enumerate(found) if len(found) > 1 else [(None, found[0])]
         return tuple(event for number, one in numbered for event in _events(one, number, self._body, most))
 
-    @cached_property
+    @Lazy
     def _drill_id(self) -> str | None:
         return drill_mark.read_body(self._body)
 
-    @cached_property
+    @Lazy
     def _found(self) -> list[_Found] | NotAnObject:
         try:
             records = read_objects(self._body)

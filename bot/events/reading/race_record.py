@@ -6,7 +6,6 @@ An unknown value stays None: nothing is guessed. names.ini has the names.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -16,6 +15,7 @@ from bot.events.reading import aliases
 from bot.events.reading.aliases import Field
 from bot.events.reading.fields import Fields, fields_of, find, first_of, values_of
 from bot.events.reading.json_values import flag, flag_in, identifier, is_no, is_yes, text
+from bot.events.reading.lazy import Lazy
 from bot.events.reading.off_times import (
     off_by_standing,
     published_date,
@@ -65,7 +65,7 @@ class Sources:
         searched = ((self.own, fact), (self.own, f"{fact}.own"), (self.data, fact))
         return [value for objects, of in searched for value in values_of(objects, of)]
 
-    @cached_property
+    @Lazy
     def off_values(self) -> list[list[Any]]:
         """By standing."""
         return [[*chain.from_iterable(map(spread_off, self.values(fact)))] for fact in aliases.OFF_STANDINGS]

@@ -1,7 +1,9 @@
 """Laws of every payload: nothing raises, keys agree, and shape, order and attempt make no difference."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from threading import Event
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -102,6 +104,25 @@ def renamed(race):
 @example(b'{"event":"race.abandoned","race_id":"\xff"}')
 def test_any_bytes_are_an_event_and_its_identity(body):
     assert Payload(body).identity.key == read_payload(body).key
+
+
+def test_reading_of_a_payload_waits_for_no_other():
+    """The loop reads a small payload while a thread reads a large payload: kills `cached_property` of Python 3.11."""
+    begun, is_other_read = Event(), Event()
+    waited = []
+
+    class Large(bytes):
+        def strip(self, *_):
+            begun.set()
+            waited.append(is_other_read.wait(1))
+            return self
+
+    with ThreadPoolExecutor() as threads:
+        large = threads.submit(lambda: Payload(Large(b'{"event":"race.abandoned"}')).events)
+        assert begun.wait(1)
+        assert Payload(b'{"event":"result.received"}').events
+        is_other_read.set()
+    assert (len(large.result()), waited) == (1, [True])
 
 
 @given(JSON | RACING)
