@@ -27,7 +27,7 @@ from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.merge import in_common
 from bot.events.race_state import RaceState, state_in
 from bot.events.races import Course, OffTime, Race, may_be_same_course
-from bot.events.reading.aliases import read_number, string
+from bot.events.reading.aliases import RACE_DATE, read_number, string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
 from bot.events.reading.json_values import count, flag, flag_in, identifier, text
@@ -88,6 +88,11 @@ SURE_NAMES = frozenset(NAMES_OF["event.sure_name"])
 
 NOWHERE = Race()
 
+_PLACE_AND_DAY = frozenset(
+    {"race.region", "race.date", "race.date.own", "ids.meeting", "ids.course", "course.country"}
+    | {"course.name", "course.track", "course.meeting"}
+)
+
 NOT_ABANDONED = "also marked as not abandoned"
 
 _NAMING = ("race_id", "meeting_id", "course", "off", "title", "number", "race_date", "runners")
@@ -115,7 +120,7 @@ class _Named(NamedTuple):
 
 @dataclass(frozen=True)
 class _Found:
-    """One event of a delivery. `shared` gives the place and day that a batch says beside its events."""
+    """One event of a delivery. `shared` gives the place and day beside a batch, or beside a list of meetings."""
 
     named: _Named
     parts: list[Part]
@@ -131,7 +136,7 @@ class _Found:
 
     @Lazy
     def said(self) -> Race:
-        """The race by its own fields, and by the fields beside the batch unless the race names another place."""
+        """The race by its own fields, and by the fields beside the list unless the race names another place."""
         race, shared = race_from(self.sources, race_id=self.race_id, meeting_id=self.meeting_id), self.shared()
         is_elsewhere = race.meeting_id and shared.meeting_id and race.meeting_id != shared.meeting_id
         is_there = may_be_same_course(race.course, shared.course) and not is_elsewhere
@@ -245,7 +250,7 @@ def _found_in(record: dict[str, Any], above: Callable[[], Race] = Race, deepest:
     found = _subjects(parts, above)
     if found[0].named.kind or not deepest:
         return found
-    shared = cache(lambda: within(_shared(parts), above()))
+    shared = _beside(parts, above)
     of_lists = ([_found_in(one, shared, deepest - 1) for one in entries] for entries in _batches(parts))
     batch = (of_entry for of_list in of_lists if any(one[0].is_event for one in of_list) for of_entry in of_list)
     return [*chain.from_iterable(batch)] or found
@@ -260,10 +265,16 @@ def _batches(parts: list[Part]) -> Iterator[list[dict[str, Any]]]:
             yield [one for one in entries if isinstance(one, dict)][: MOST_EVENTS + 1]
 
 
+def _beside(parts: list[Part], above: Callable[[], Race]) -> Callable[[], Race]:
+    return cache(lambda: within(_shared(parts), above()))
+
+
 def _shared(parts: list[Part]) -> Race:
     """No outcome. A moment in the envelope is no day of a race."""
     sources = sources_of(parts)
-    racing = [part for part in parts if part.is_racing or part.about is About.MEETING]
+    racing = [
+        part for part in parts if part.is_racing or part.about is About.MEETING or RACE_DATE.fact in part.fields.facts
+    ]
     return Race(
         region=region_of(sources),
         meeting_id=text(meeting_id_of(parts)),
@@ -287,7 +298,12 @@ def _subjects(parts: list[Part], shared: Callable[[], Race]) -> list[_Found]:
     about = About.RACE if named.subject is Subject.RACE else About.MEETING
     entries = _entries(found.carried, about)
     # Horses beside several races are of none of the races.
-    hidden = NAMING_HORSES if about is About.RACE and len(entries) > 1 else (MEETING_LISTS, CARD_LISTS)
+    hidden = NAMING_HORSES if about is About.RACE and len(entries) > 1 else frozenset({MEETING_LISTS, CARD_LISTS})
+    if about is About.RACE and any(more[0].about is About.MEETING for more in entries):
+        # The meeting of a race is nearer than a place or day beside the meetings.
+        hidden, shared = hidden | _PLACE_AND_DAY, _beside(parts, shared)
+        beside = {About.MEETING, About.COURSE}
+        parts = [part._replace(about=About.OTHER) if part.about in beside else part for part in parts]
     above = [part._replace(fields=part.fields.without(hidden)) for part in parts]
     within_each = ([*above, *more] for more in entries)
     each = [_Found(named, more, *_ids(named, more), shared) for more in within_each]

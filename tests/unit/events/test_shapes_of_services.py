@@ -82,6 +82,21 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         ),
         ["York 13:00", "York 13:30", "Bath 13:10"],
     ),
+    "place and day beside meetings with others": (
+        shape(
+            **{**AT, "off": None, "meeting_id": "m_1"},
+            meetings=[
+                {**MEETING, "races": [{"race_id": "rc_1"}]},
+                {
+                    "course": "Bath",
+                    "date": "2026-11-21",
+                    "races": [{"race_id": "rc_2"}, {"id": "rc_3", "venue": "Ayr"}],
+                },
+                {"races": [{"race_id": "rc_4"}]},
+            ],
+        ),
+        [f"York {DAY}", "Bath 2026-11-21", "Ayr 2026-11-21", f"York {DAY}"],
+    ),
     "meetings without races": (
         shape("meeting.abandoned", meetings=[{"id": "m_1", **MEETING}, {"id": "m_2", **MEETING, "name": "Bath"}]),
         [f"York {DAY}", f"Bath {DAY}"],
