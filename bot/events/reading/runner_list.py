@@ -131,6 +131,9 @@ _NUMBER_ON_CLOTH = re.compile(
 )
 """As an order names a horse: "4", "#4", "No. 4", "4. Horse A", "1st Horse A"."""
 
+_MONEY = re.compile(r"\(?[$£€¥] ?[0-9]+(?:[.,][0-9]+)*\)?")
+"""A dividend under the name of an order, or behind the order: "$123.40"."""
+
 _ORDER_TEXT = re.compile(r"[0-9]{1,2}[A-Za-z]?(?:(?: ?[-,/>=;.] ?| {1,3})[0-9]{1,2}[A-Za-z]?)+")
 
 
@@ -431,14 +434,15 @@ def _state_of(position: str) -> RaceState | None:
 
 
 def _as_published(value: Any) -> str | None:
-    """None for a value that is no order: a flag, a count, a text of one word."""
+    """None for a value that is no order: a flag, a count, money, a text of one word."""
     if isinstance(value, dict | list):
         listed = value[:MOST_RUNNERS] if isinstance(value, list) else dict(islice(value.items(), MOST_RUNNERS))
         # Sorted: the order of an object's fields says nothing.
         words = note_text(json.loads(json.dumps(listed, sort_keys=True)))
     else:
         words = string(value)
-    return words[:UNREAD_MAX] if words and re.search("[ ,;>|]|[0-9].*[0-9]", words) else None
+    order = _MONEY.sub("", words or "").strip(" ,")
+    return words[:UNREAD_MAX] if words and re.search("[ ,;>|]|[0-9].*[0-9]", order) else None
 
 
 class _Listed(NamedTuple):
@@ -546,7 +550,7 @@ def _key_of_place(key: Any) -> str:
 
 def _in_text(value: str) -> _Read:
     """The numbers of "4-7-2-1" and "4-7=2-1", the words of "A, B, C"."""
-    said = value[:LONGEST_READ].strip()
+    said = _MONEY.sub("", value[:LONGEST_READ]).strip()
     if _ORDER_TEXT.fullmatch(said):
         # A slash between all numbers separates places, as a dash does.
         between = " ?[-,>;.] ?| " if re.search("[-,>;.]", said) else " ?[-,>;./] ?| "

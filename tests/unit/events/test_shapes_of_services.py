@@ -199,6 +199,12 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
     "the same places both ways": (shape(**AT, placings={"1": "2", "2": "1"}, runners=BARE), ["York 13:00: A 2, B 1"]),
     "a key beyond numbers": (shape(**AT, placings={"9" * 5000: 1}), [f"York 13:00 could not be read: {'9' * 80}"]),
     "order of unlisted numbers": (shape(**AT, result="7-8-9", runners=BARE), ["York 13:00 could not be read: 7-8-9"]),
+    "dividend of the first four": (shape(**AT, first_four="$1,123", runners=BARE), ["York 13:00"]),
+    "dividends of the first four": (shape(**AT, first_4={"pays": "€123,40"}, runners=BARE), ["York 13:00"]),
+    "first three with the dividend": (
+        shape(**AT, first_three="3-1-2 ($123.40)", runners=BARE),
+        ["York 13:00: A 2, B 3, C 1"],
+    ),
     "first three": (shape(**AT, first_three=[3, 1, 2], runners=BARE), ["York 13:00: A 2, B 3, C 1"]),
     "course by an object of names": (
         shape(**AT | {"course": {"id": 7, "names": {"en": "York"}}, "off": {"hours": 13, "minutes": 0}}, runners=ROWS),
