@@ -26,7 +26,7 @@ from bot.events.races import Course, Race
 from bot.events.touched import What
 from bot.logs import get_logger
 from bot.racedata import race_book_store
-from bot.racedata.day_card import Outcomes, outcomes_of
+from bot.racedata.day_card import Outcomes, none_hidden, outcomes_of
 
 log = get_logger(__name__)
 
@@ -283,6 +283,15 @@ def note_whole(session: Session, region: str | None, day: date, now: datetime) -
 def is_whole(session: Session, region: str | None, day: date) -> bool:
     """Whether all races of the day were read, after the day had begun in the last time zone east of UTC."""
     return any(named_values.text(session, _whole_name(of, day)) for of in dict.fromkeys([region, None]))
+
+
+def lacks_meeting(session: Session, region: str | None, day: date, course: Course) -> bool:
+    """True if all races of the day were read, and neither a race nor an abandonment may be at the course."""
+    if not is_whole(session, region, day):
+        return False
+    known = known_day(session, day, region)
+    there = known.outcomes(course)
+    return none_hidden(known.in_book, course) and not (there.meetings or there.lost)
 
 
 def _whole_name(region: str | None, day: date) -> str:

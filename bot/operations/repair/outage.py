@@ -67,12 +67,13 @@ class Outage(Value):
         one = self.count == 1
         deliveries = "1 delivery to me" if one else f"{self.count} deliveries to me"
         kinds = ", ".join(f"{kind}: {self.kinds[kind]}" for kind in IN_WORDS.values() if kind in self.kinds)
+        posted = "the event now" if one else "all events now, abandonments first"
         when = _moment(self.since) if self.since == self.until else f"{_moment(self.since)} to {_moment(self.until)}"
         unless = "" if self.urgency is Urgency.CRITICAL else " I warn again only if an abandonment is among them."
         return (
             f"The data service gave up {deliveries} ({kinds}), first tried {when} UTC. My endpoint's last answers, by "
-            f"the service's records: {_in_words(self.answers)}. I post {'the event' if one else 'all events'} now, "
-            "marked late, abandonments first. Further deliveries of this outage are posted without another notice."
+            f"the service's records: {_in_words(self.answers)}. I post {posted}. "
+            "Further deliveries of this outage are posted without another notice."
             f"{unless} Check the address, the certificate and the load balancer in front of me for that time."
         )
 

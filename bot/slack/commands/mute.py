@@ -1,6 +1,8 @@
 """Buttons that mute and unmute a meeting in a channel. Abandonments are never muted."""
 
 from dataclasses import replace
+from datetime import date
+from functools import partial
 
 from sqlmodel import Session
 
@@ -13,6 +15,7 @@ from bot.events.races import is_same_course
 from bot.outbox import backlog
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
+from bot.racedata.day import lacks_meeting
 from bot.slack.commands.filter_view import abandonments_here
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, row_number
 from bot.slack.commands.places import DayPlan, day_grammar, day_plan
@@ -76,6 +79,13 @@ async def _answer_mute(_desk: Desk, _invocation: Invocation, committed: Muted) -
     return muted(*committed)
 
 
+async def _answer_typed_mute(desk: Desk, _invocation: Invocation, committed: Muted) -> Message:
+    meeting, number, abandonments = committed
+    day = date.fromisoformat(meeting.race_date or "")
+    lacks = partial(lacks_meeting, region=meeting.region, day=day, course=meeting.course)
+    return muted(meeting, number, abandonments, is_missing=await desk.database.read(lacks))
+
+
 async def _plan_by_number(_desk: Desk, invocation: Invocation) -> int:
     return row_number(invocation.text)
 
@@ -112,7 +122,7 @@ def _words(meeting: Meeting) -> str:
 MUTE_BUTTON = Command(
     MUTE, "", "Post no more results of a meeting here", _answer_mute, _plan_by_key, rights=may_change, store=_mute
 )
-MUTE_COMMAND = replace(MUTE_BUTTON, name="mute", plan=_plan)
+MUTE_COMMAND = replace(MUTE_BUTTON, name="mute", plan=_plan, answer=_answer_typed_mute)
 UNMUTE_BUTTON = Command(
     UNMUTE,
     "",

@@ -48,6 +48,7 @@ def audited(session: Session, desk: Books, invocation: Invocation, action: str) 
     """
     channel_id = invocation.channel_id
     before, paused = _subscriptions(session, channel_id), pauses.last_end(session, channel_id)
+    waited = backlog.count_waiting(session, channel_id) if paused else 0
     yield
     session.flush()
     after, now_paused = _subscriptions(session, channel_id), pauses.last_end(session, channel_id)
@@ -55,7 +56,7 @@ def audited(session: Session, desk: Books, invocation: Invocation, action: str) 
     if not (before or after):
         if paused != now_paused:
             note(session, desk, invocation, action, before=_of_watches(paused), after=_of_watches(now_paused))
-            announce(session, desk, invocation, paused_by(by, (), now_paused) if now_paused else resumed_by(by))
+            announce(session, desk, invocation, paused_by(by, (), now_paused) if now_paused else resumed_by(by, waited))
         return
     filters, had = [one.chosen for one in after], [one.chosen for one in before]
     if filters != had:
@@ -66,7 +67,7 @@ def audited(session: Session, desk: Books, invocation: Invocation, action: str) 
     if any(one.state != SubscriptionState.WAITING for one in before):
         told = _lost(session, invocation, before, after)
         if told is None and paused != now_paused:
-            told = paused_by(by, filters, now_paused) if now_paused else resumed_by(by)
+            told = paused_by(by, filters, now_paused) if now_paused else resumed_by(by, waited)
         if told is not None:
             announce(session, desk, invocation, told)
 

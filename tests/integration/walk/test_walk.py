@@ -258,6 +258,7 @@ async def test_paused_channel_hears_nothing_until_it_is_resumed_and_admins_read_
     assert paused.startswith("<@UALICE> paused ")
     assert "The pause is over" in await world.say("/racing", "resume", channel=channel)
     await world.wait_for_text(channel, f"ABANDONED: {course}")
+    await world.wait_for_text(channel, "Messages that waited are posted now.")
     while f"<#{channel}>: posted" not in await world.say(
         "/racing", f"trace {race_id}", channel="CADMIN", user="UADMIN"
     ):
@@ -265,6 +266,9 @@ async def test_paused_channel_hears_nothing_until_it_is_resumed_and_admins_read_
     said = await world.say("/racing", "audit", channel=channel, user="UADMIN")
     for change in ("*subscribe*", "*pause*", "*resume*", f"3 changes in <#{channel}>"):
         assert change in said, said
+    await world.say("/racing", "pause", channel=channel)
+    assert "No message waited" in await world.say("/racing", "resume", channel=channel)
+    await world.slack.wait_for(lambda: "<@UALICE> ended the pause here." in world.texts(channel), timeout_s=60)
 
 
 async def test_new_hour_of_a_digest_says_what_waits_already(world):

@@ -284,7 +284,7 @@ ANSWERS: dict[str, partial[Any]] = {
     "resumed": partial(resumed, Resumed(1, 4, 1)),
     "paused_until_resumed": partial(paused, Paused(None, asks=True, untaken=Untaken(1, (LOST_ALERT.event,))), NOON, 72),
     "paused_by": partial(paused_by, "U1", [GB, ALL], NOON + timedelta(hours=2)),
-    "resumed_by": partial(resumed_by, "U1"),
+    "resumed_by": partial(resumed_by, "U1", 1),
     "muted_by": partial(muted_by, "U1", ASCOT, Abandonments.AFTER_THE_PAUSE),
     "unmuted_by": partial(unmuted_by, "U1", ASCOT),
     "ended_by": partial(ended_by, "U1", [GB], [ALL]),

@@ -24,6 +24,7 @@ from bot.racedata.day_views import Recent
 from bot.slack.forms.home_view import CHANGES_MAX, HomeChannel, HomePage, home_view, said_of
 from bot.slack.messages.alerts.alert_notes import alert_buttons
 from bot.slack.messages.alerts.result import full_result
+from bot.slack.messages.answers.change_notice import resumed_by
 from bot.slack.messages.answers.filter_words import in_words
 from bot.slack.messages.answers.listings import audit_page
 from bot.slack.messages.answers.pause_and_mute import muted
@@ -56,6 +57,7 @@ LONGEST = ChannelFilter(
     not_courses=tuple(Course(name=f"{number}" + "🐎" * 90) for number in range(50)),
     mentions=tuple(f"U{number:010}" for number in range(20)) + tuple(f"S{number:010}" for number in range(10)),
 )
+ASCOT_TODAY = Meeting(course=Course(name="Ascot"), race_date="2026-11-20")
 ANOTHER = LONGEST.model_copy(update={"region": ALL_REGIONS, "courses": ()})
 
 
@@ -132,7 +134,9 @@ SAID: dict[str, Callable[[], Message]] = {
     "Unsubscribed 4": lambda: unsubscribed(Unsubscribed(4, 0, [])),
     "Unsubscribed 1 and changed 2": lambda: unsubscribed(Unsubscribed(1, 2, [GB])),
     "Unsubscribed beside many courses": lambda: unsubscribed(Unsubscribed(1, 0, [MANY_COURSES])),
-    "Muted": lambda: muted(Meeting(course=Course(name="Ascot"), race_date="2026-11-20"), 7, Abandonments.POSTED),
+    "Muted": lambda: muted(ASCOT_TODAY, 7, Abandonments.POSTED),
+    "Muted where no meeting is": lambda: muted(ASCOT_TODAY, 7, Abandonments.POSTED, is_missing=True),
+    "Resumed where nothing waited": lambda: resumed_by("U1", 0),
 }
 
 

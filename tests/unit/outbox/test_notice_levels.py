@@ -150,6 +150,11 @@ async def test_notice_has_the_level_of_its_urgency(database, notices, told, case
     assert set(await told()) == {level}
 
 
+def test_outage_says_what_is_posted_and_promises_no_mark():
+    assert "I post the event now. Further" in LOST_RESULTS.told
+    assert "I post all events now, abandonments first. Further" in LOST_ALL.told
+
+
 async def test_subscriber_hears_the_end_of_a_closing_as_all_clear(database, notices, told):
     def close_and_open(session):
         notices.channel_closed(session, "C1", HELD, ["U1"])

@@ -26,8 +26,10 @@ def paused_by(user_id: str, filters: Sequence[ChannelFilter], until: datetime) -
     return told(f"{named(user_id)} paused {topics or 'what is watched'} here until {ends}.")
 
 
-def resumed_by(user_id: str) -> Message:
-    return told(f"{named(user_id)} ended the pause here. Messages that waited are posted now.")
+def resumed_by(user_id: str, waited: int) -> Message:
+    """`waited` counts messages."""
+    posted = "Messages that waited are posted now." if waited else None
+    return told(joined([f"{named(user_id)} ended the pause here.", posted], " "))
 
 
 def muted_by(user_id: str, meeting: Meeting, abandonments: Abandonments) -> Message:

@@ -115,9 +115,11 @@ def meeting_words(meeting: Meeting) -> str:
     return name or f"meeting {safe(meeting.meeting_id)}"
 
 
-def muted(meeting: Meeting, number: int, abandonments: Abandonments) -> Message:
+def muted(meeting: Meeting, number: int, abandonments: Abandonments, *, is_missing: bool = False) -> Message:
+    """`is_missing`: the whole card of the day is known, and has no such meeting."""
+    missing = "I know of no meeting there on that day: the mute stays, in case of a later card. " if is_missing else ""
     text = (
-        f"Muted: results and racecards of {meeting_words(meeting)} are no longer posted in this channel. "
+        f"Muted: results and racecards of {meeting_words(meeting)} are no longer posted in this channel. {missing}"
         f"{WHERE_ABANDONMENTS_ARE[abandonments]} A result posted here before is still corrected. "
         "`/racing list` shows the muted meetings."
     )
