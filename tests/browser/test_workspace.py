@@ -77,6 +77,7 @@ async def test_typed_command_is_echoed_a_word_is_a_message_and_no_command_is_ref
 async def test_direct_message_is_answered(desk):
     page = await desk.open()
     await page.click("#apps button")
+    await page.wait_for_selector("#messages .empty:has-text('Type help below')")
     await desk.type(page, "help")
     await page.wait_for_selector(".message:has-text('alice'):has-text('help')")
     await page.wait_for_selector(".message:has-text('APP'):has-text('/racing')")

@@ -91,8 +91,9 @@ let shown = "";
 let follows = true;
 let lastTop = 0;
 
-function whatIsComing() {
+function whatIsComing(channel) {
   if (documents.get("day")?.in_terminal) return ["Nothing here yet. The terminal plays a day of some seconds: its channels subscribe, and messages come here."];
+  if (channel.dm_user) return ["Nothing here yet. Type ", element("code", {}, "help"), " below and press Enter."];
   return ["Nothing here yet. Type ", element("code", {}, "/racing subscribe GB"), " below and press Enter; then settle a race under “The day”."];
 }
 
@@ -110,7 +111,7 @@ function drawMessages() {
   const own = [...of("ephemeral"), ...echoes].filter((one) => one.channel === channel.id && one.only === chosen.person);
   const all = [...ofChannel(channel), ...own].sort((one, other) => (one.ts < other.ts ? -1 : 1));
   const wanted = isHome ? [drawHome(channel)] : rows(all.filter((one) => !isReply(one)), all);
-  if (wanted.length === 0) wanted.push(element("li", { class: "empty" }, ...whatIsComing()));
+  if (wanted.length === 0) wanted.push(element("li", { class: "empty" }, ...whatIsComing(channel)));
   arrange(list, wanted);
   drawThread(all);
   if (isHome) list.scrollTop = 0;

@@ -144,9 +144,8 @@ def test_card_reads_as_kept(name):
 
 
 def test_card_of_unchecked_words_reads_as_kept():
-    check(
-        KEPT, "Card: a region that nobody checked", as_read(racecard(make_card(region="XX"), DayQuestion(NOW, ("XX",))))
-    )
+    message = racecard(make_card(region="XX"), DayQuestion(NOW, ("XX",)))
+    check(KEPT, "Card: a region that nobody checked", as_read(message))
 
 
 DAYS = {
