@@ -4,13 +4,12 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
-from bot.channels.conditions.event_conditions import TOPICS_FIELD
 from bot.errors import CommandError
 from bot.events.event import Topic
 from bot.outbox.message import Message
 from bot.racedata.day_card import STOPPED, Card, at_off
 from bot.slack.commands.invocation import Command, Desk, Invocation, reader_of
-from bot.slack.commands.places import DayPlan, day_grammar, day_plan, first_regions
+from bot.slack.commands.places import WAS, DayPlan, day_grammar, day_plan, first_regions, only_abandonments
 from bot.slack.language.grammar import Kind
 from bot.slack.language.request import FLAGS_FIELD
 from bot.slack.messages.answers.day_answer import DayQuestion
@@ -69,7 +68,7 @@ async def _answer_results(desk: Desk, invocation: Invocation, asked: DayPlan) ->
     card = await _card(desk, invocation, asked)
     question = replace(
         await _question(desk, invocation, asked, card),
-        only_abandonments=asked.wanted.of(TOPICS_FIELD) == (Topic.ABANDONMENTS,),
+        only_abandonments=only_abandonments(asked.wanted),
         countries=await desk.reference.known_countries(),
     )
     return results_of_day(card, question)
@@ -135,8 +134,10 @@ RESULTS_COMMAND = Command(
     "[region] [date] [course] [abandonments]",
     "The results of a day, and what was abandoned; or the abandonments alone",
     _answer_results,
-    day_plan(_RESULTS, day_grammar(looks_back=True), {Topic.RESULTS, Topic.ABANDONMENTS}),
+    day_plan(_RESULTS, day_grammar([WAS], looks_back=True), {Topic.RESULTS, Topic.ABANDONMENTS}),
     examples=("results Ireland yesterday", "results GB abandonments"),
-    mistakes="A weekday is the last one: `results Saturday` never looks ahead. Without a day it is today, in UTC.",
+    mistakes=(
+        "`results Saturday` looks back, `results abandonments Saturday` looks ahead. Without a day it is today, in UTC."
+    ),
     group=HelpGroup.RACING,
 )

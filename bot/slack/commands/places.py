@@ -41,13 +41,24 @@ from bot.slack.language.grammar import (
     PhraseReader,
 )
 from bot.slack.language.refusals import Refusal, one_at_a_time, unknown_words
-from bot.slack.language.request import DAYS_FIELD, PAGES_FIELD, TIMES_FIELD, UNKNOWN_WORDS, LineRequest, request_of
+from bot.slack.language.request import (
+    DAYS_FIELD,
+    FLAGS_FIELD,
+    PAGES_FIELD,
+    TIMES_FIELD,
+    UNKNOWN_WORDS,
+    LineRequest,
+    request_of,
+)
 from bot.slack.language.tokens import words_of
 
 USUAL_REGIONS = ("GB", "IRE")
 """Named first where a channel's subscriptions name no region."""
 
 PLACE_CHECK_S = 3.0
+
+WAS = "was"
+"""As in "was York abandoned on Saturday": the day is past."""
 
 _SHOWN_BY = {Topic.RACECARDS: "racecard", Topic.RESULTS: "results", Topic.ABANDONMENTS: "results"}
 
@@ -97,12 +108,19 @@ def day_grammar(own: Collection[str] = (), *, looks_back: bool = False) -> Gramm
 
 
 def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> CommandPlan:
-    """The plan of a command that shows some topics of a day. Raises CommandError for unknown words."""
+    """The plan of a command that shows some topics of a day. Raises CommandError for unknown words.
+
+    Where the line asks for abandonments alone, days are read as coming days, unless the line says "was".
+    """
 
     async def plan(desk: Desk, invocation: Invocation) -> DayPlan:
         words, today = words_of(invocation.text), utc_today(desk.clock())
         lexicon = await desk.reference.lexicon(PLACE_CHECK_S) if words else NO_LISTS
-        phrases = _with_regions(PhraseReader(lexicon, grammar, today).read(words), lexicon)
+        read = PhraseReader(lexicon, grammar, today).read(words)
+        if only_abandonments(found := request_of(read)) and WAS not in found.of(FLAGS_FIELD):
+            # A day that is past would hide a coming loss.
+            read = PhraseReader(lexicon, replace(grammar, looks_back=False), today).read(words)
+        phrases = _with_regions(read, lexicon)
         wanted = request_of(phrases)
         if refused := wanted.refused or _refused(wanted, command, shows):
             raise refused.error(command)
@@ -121,6 +139,10 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
             ) from None
 
     return plan
+
+
+def only_abandonments(wanted: LineRequest) -> bool:
+    return wanted.of(TOPICS_FIELD) == (Topic.ABANDONMENTS,)
 
 
 async def first_regions(database: Database, channel_id: str) -> Sequence[str]:

@@ -23,6 +23,7 @@ from bot.slack.commands.list_commands import (
 from bot.slack.commands.message_buttons import ACKNOWLEDGE_BUTTON, FULL_RESULT_BUTTON, GIVE_BACK_BUTTON
 from bot.slack.commands.mute import MUTE_BUTTON, MUTE_COMMAND, UNMUTE_BUTTON, UNMUTE_COMMAND
 from bot.slack.commands.pause import PAUSE_COMMAND, RESUME_COMMAND
+from bot.slack.commands.places import WAS
 from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
 from bot.slack.commands.subscription_pages import EDIT_BUTTON, LIST_COMMAND, REMOVE_BUTTON
 from bot.slack.commands.trace import TRACE_COMMAND
@@ -37,8 +38,9 @@ HELP = "help"
 _PASTED = re.compile(r"(?:/racing(?:\s+|$))+", re.IGNORECASE)
 
 _SAYINGS = {
-    "results abandonments": "abandonments, abandonment, abandoned, cancelled, is, was, has, anything abandoned, "
+    "results abandonments": "abandonments, abandonment, abandoned, cancelled, is, has, anything abandoned, "
     "what is abandoned, what is off",
+    f"results abandonments {WAS}": WAS,
     "results": "any, latest, result, who won, winner",
     "racecard": "card, cards, racecards, declarations, entries, runners, going, meetings, races, racing, "
     "today's meetings, todays meetings, is there, any racing, what is on, " + ", ".join(NON_RUNNERS),

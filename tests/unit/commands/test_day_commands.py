@@ -10,14 +10,18 @@ import pytest
 from bot.errors import CommandError
 from bot.events.event import Topic
 from bot.events.races import Course, Runner
+from bot.racedata import race_book_store
 from bot.racedata.client.service_errors import ServerFault
+from bot.racedata.day import note_whole
 from bot.racedata.day_card import Coverage, MeetingCard
 from bot.slack.commands.day_commands import RACECARD_COMMAND, RESULTS_COMMAND
+from bot.slack.commands.mute import MUTE_COMMAND
 from bot.slack.commands.places import day_grammar, day_plan
 from sandbox.slack.block_rules import block_problems
 from tests.unit.commands.cards import (
     ASCOT,
     MEETING_OFF,
+    NOW,
     OF_A_DAY,
     RACE_OFF,
     TODAY,
@@ -67,11 +71,13 @@ async def test_racecard_asks_for_what_was_typed(desk_with, asked):
     desk = desk_with(make_card([make_race()]))
     await answer(RACECARD_COMMAND, desk, typed('GB tomorrow "Ascot Heath"'))
     await answer(RACECARD_COMMAND, desk, typed())
+    await answer(RESULTS_COMMAND, desk, typed("GB thursday"))
     await answer(RESULTS_COMMAND, desk, typed("GB thursday abandoned"))
     assert asked == [
         ("GB", TOMORROW, Course(name="Ascot Heath")),
         (None, TODAY, None),
         ("GB", date(2026, 11, 19), None),
+        ("GB", date(2026, 11, 26), None),
     ]
 
 
@@ -236,3 +242,20 @@ async def test_page_and_topics_are_told_apart_from_places(town):
     asked = await RESULTS_COMMAND.plan(town.desk, typed("GB abandoned page:3"))
     assert (asked.page, asked.wanted.of("topics"), asked.region) == (3, (Topic.ABANDONMENTS,), "GB")
     assert (await RESULTS_COMMAND.plan(town.desk, typed("page:0"))).page == 1
+
+
+@pytest.mark.parametrize(
+    ("course", "is_read", "is_told"),
+    [("Ascot", True, True), ("York", True, False), (None, True, False), ("Ascot", False, False)],
+)
+async def test_mute_says_where_the_whole_card_has_no_such_meeting(town, course, is_read, is_told):
+    def keep(session):
+        race_book_store.put(session, [make_race(course=course)], NOW, region="GB")
+        if is_read:
+            note_whole(session, "GB", TODAY, NOW)
+
+    await town.desk.database.write(keep)
+    done = await MUTE_COMMAND.commit(town.desk, typed("York"))
+    said = as_read(await MUTE_COMMAND.answer(town.desk, typed("York"), done))
+    assert "Muted: results and racecards of York" in said
+    assert ("I know of no meeting there on that day" in said) is is_told

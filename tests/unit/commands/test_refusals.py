@@ -177,6 +177,7 @@ def read_slash(command, text):
         ("What is next Ireland", "next", "Ireland"),
         ("next race at York", "next", "race at York"),
         ("is York abandoned?", "results", "abandonments York abandoned"),
+        ("was York abandoned?", "results", "abandonments was York abandoned"),
         ("any abandonments today?", "results", "abandonments today"),
         ("who won at York", "results", "at York"),
         ("going at York", "racecard", "at York"),
