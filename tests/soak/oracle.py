@@ -167,8 +167,8 @@ class Oracle:
             # A refused edit becomes a message as late as the refusal, and other channels' edits wait.
             return False
         if one.is_abandonment == other.is_abandonment:
-            # An abandonment hurries the meeting's waiting messages along, past other messages.
-            return one.is_abandonment or other.course not in hurried
+            # An abandonment hurries the meeting's waiting messages along, past other messages. Regions take turns.
+            return one.is_abandonment or (one.region == other.region and other.course not in hurried)
         return one.is_abandonment
 
     def _measure(self, channel: SoakChannel, here: Sequence[PostedMessage], verdict: Verdict) -> None:
