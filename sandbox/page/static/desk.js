@@ -152,7 +152,7 @@ const STEPS = [
       if (isOn()) return ["The bot is dead.", "The data service gets no answer, and will send again. Bring the bot back:"];
       const { told, lost, doubled, on_the_way, waiting } = documents.get("counts") ?? {};
       const still = (documents.get("meta")?.waiting || waiting) + on_the_way;
-      return still ? [`${still} still on the way.`, "The results come now, each once, a message a second in each channel."] : ["Nothing was lost.", `${told} told, ${lost} lost, ${doubled} doubled. More failures are under Trouble.`];
+      return still ? [`${still} still on the way.`, "The results come now, each once, a message a second in each channel."] : [lost ? "Something is missing." : "Nothing was lost.", `${told} told, ${lost} lost, ${doubled} doubled. More failures are under Trouble.`];
     },
     acts: () => {
       if (!tour.wasKilled) return [button("Kill the bot", () => trouble(KILL, true), { class: "button is-danger" })];
