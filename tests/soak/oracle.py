@@ -1,4 +1,4 @@
-"""The judgement at the end: each of its channels has each delivery once, in order, and nothing else.
+"""The judgement at the end: each delivery stands once in each channel that asked, in order, and nothing else does.
 
 A message refused for good by Slack is given up, and admins are told of the message. Admins and the subscriber are told
 once of each closing of a channel, and once of the opening.
