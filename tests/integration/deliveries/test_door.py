@@ -118,6 +118,10 @@ async def test_strangers_large_body_is_refused_and_nobody_is_told(client, seen, 
     assert (seen.too_large, seen.events) == (0, [])
 
 
+def half(body):
+    return gzip.compress(body)[:-5]
+
+
 PACKED = [
     ("gzip", gzip.compress),
     ("X-GZip", gzip.compress),
@@ -126,7 +130,7 @@ PACKED = [
     ("gzip", lambda body: gzip.compress(body[:9]) + gzip.compress(body[9:])),
     # Named, and not done, or not to the end: kept as it came.
     ("gzip", bytes),
-    ("gzip", lambda body: gzip.compress(body)[:-5]),
+    ("gzip", half),
 ]
 
 
@@ -136,7 +140,7 @@ async def test_packed_body_is_stored_as_the_signed_content(client, coding, pack)
     packed = pack(body)
     answer = await post(client, packed, **{"Content-Encoding": coding})
     assert answer.json() == {"status": "accepted"}
-    is_broken = packed == gzip.compress(body)[:-5]
+    is_broken = pack is half
     assert only_one(client).body == (packed if is_broken else body)
     assert (await post(client, body)).json() == {"status": "accepted" if is_broken else "duplicate"}
 

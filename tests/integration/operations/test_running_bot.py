@@ -95,7 +95,8 @@ async def test_stored_secrets_that_no_key_opens_are_named_by_readyz_and_told_to_
         lost = Vault([Fernet.generate_key().decode()]).lock("whsec-lost")
         row = WebhookSubscriptionRow(url="https://b", events="result.received", secret=lost, created_at=bot.clock())
         await bot.service.database.write(partial(webhook_subscriptions.add, row=row))
-        await bot.service.look()
+        for _ in range(2):
+            await bot.service.look()
         status, body = await bot.readiness()
         assert (status, await bot.status_of(result("rc_1"), secret="whsec-lost")) == (200, 503)
         assert "ENCRYPTION_KEYS" in body["degraded"]["webhooks"]

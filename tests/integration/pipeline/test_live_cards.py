@@ -173,9 +173,7 @@ async def test_live_message_is_edited_where_our_code_fails_on_a_delivery(live, m
         return read(body)
 
     monkeypatch.setattr(live.fanout.reader, "_read_events", fail_on_one)
-    for race_id in ("rc_2", "rc_bad", "rc_3"):
-        await live.deliver(result(race_id))
-    await live.fanout.run_once()
+    await fan_out(live, *map(result, ("rc_2", "rc_bad", "rc_3")))
     assert [kind for kind, _ in await kinds(live)][-2:] == ["event", "event"]
     assert await live.waiting() == {"queued": 3}
 

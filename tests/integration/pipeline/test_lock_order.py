@@ -63,9 +63,7 @@ def release(session):
 @on_postgresql
 async def test_several_messages_are_locked_in_the_order_of_their_numbers(pipeline, engine, work):
     await pipeline.subscribe("CGB", "GB", quiet=quiet_now(pipeline) if work is release else ())
-    for race_id in ("rc_1", "rc_2", "rc_3"):
-        await pipeline.deliver(result(race_id))
-    await pipeline.fanout.run_once()
+    await fan_out(pipeline, *map(result, ("rc_1", "rc_2", "rc_3")))
     await asyncio.to_thread(_hold_the_first, engine, work)
 
 

@@ -14,7 +14,6 @@ from bot.racedata.client.records import AnyPage, CountryPage, CoursePage, Meta, 
 from bot.racedata.client.service_errors import InvalidParam, ServiceFailure, ServiceUnreachable
 from bot.racedata.day_path import Paths
 from bot.racedata.race_book import RaceBook
-from tests.unit.pages import settings as made_up
 from tests.unit.racedata.scripted_service import Memory, Scripted, SleepClock
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -171,11 +170,6 @@ def clock():
 @pytest.fixture
 def client():
     return FakeClient()
-
-
-@pytest.fixture
-def settings():
-    return made_up()
 
 
 @dataclass
