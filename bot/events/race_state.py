@@ -39,8 +39,9 @@ class RaceOutcome(StrEnum):
 CONFLICTS = frozenset({RaceOutcome.BOTH, RaceOutcome.UNCERTAIN})
 WITH_RESULT = CONFLICTS | {RaceOutcome.SETTLED}
 
-NOT_HELD = frozenset({RaceOutcome.ABANDONED, RaceOutcome.VOID})
+HAS_RUN = WITH_RESULT | {RaceOutcome.VOID}
 
+NOT_HELD = frozenset({RaceOutcome.ABANDONED, RaceOutcome.VOID})
 
 LONGEST_STATUS = 200
 

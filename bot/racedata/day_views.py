@@ -21,7 +21,7 @@ from bot.events.days import utc_today
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import Around, By, names_in
 from bot.events.meeting_parts import is_part_of
-from bot.events.race_state import WITH_RESULT, RaceOutcome
+from bot.events.race_state import HAS_RUN, RaceOutcome
 from bot.events.races import Race
 from bot.events.watched import NameKey, name_key
 from bot.racedata import race_book_store
@@ -38,8 +38,6 @@ COMING_MAX = 200
 
 
 RECENT_DAYS = 7
-
-HAS_RESULT = WITH_RESULT | {RaceOutcome.VOID}
 
 
 @dataclass
@@ -150,7 +148,7 @@ def recent(session: Session, filters: Sequence[ChannelFilter], now: datetime, fi
             name = race.race_id or (day, race.course, race.off, race.number)
             abandonment = RacingEvent(key="", kind=EventKind.RACE_ABANDONED, race=race, reason=race.reason)
             result = RacingEvent(key="", kind=EventKind.RESULT_RECEIVED, race=race)
-            if outcome in HAS_RESULT and _takes(filters, result):
+            if outcome in HAS_RUN and _takes(filters, result):
                 results.add(name)
             if outcome is RaceOutcome.BOTH and _takes(filters, abandonment):
                 disputed[name] = abandonment

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 
 from bot.events.days import utc_today
-from bot.events.race_state import WITH_RESULT, RaceOutcome
+from bot.events.race_state import HAS_RUN, WITH_RESULT, RaceOutcome
 from bot.events.sentences import counted
 from bot.events.typed_off import minutes_apart, read_off
 from bot.outbox.message import Message
@@ -72,7 +72,6 @@ DUE = timedelta(minutes=5)
 _NO_ZONE = "no time zone published"
 
 ABANDONMENTS_LIST = "abandonments"
-HAS_RUN = WITH_RESULT | {RaceOutcome.VOID}
 
 
 def racecard(card: Card, question: DayQuestion) -> Message:
