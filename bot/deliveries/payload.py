@@ -26,7 +26,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.merge import in_common
 from bot.events.race_state import RaceState, state_in
-from bot.events.races import Course, OffTime, Race, may_be_same_course
+from bot.events.races import Course, OffTime, Race, may_be_same_course, may_share_meeting
 from bot.events.reading.aliases import RACE_DATE, read_number, string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
@@ -138,8 +138,7 @@ class _Found:
     def said(self) -> Race:
         """The race by its own fields, and by the fields beside the list unless the race names another place."""
         race, shared = race_from(self.sources, race_id=self.race_id, meeting_id=self.meeting_id), self.shared()
-        is_elsewhere = race.meeting_id and shared.meeting_id and race.meeting_id != shared.meeting_id
-        is_there = may_be_same_course(race.course, shared.course) and not is_elsewhere
+        is_there = may_be_same_course(race.course, shared.course) and may_share_meeting(race, shared)
         return within(race, shared if is_there else Race(race_date=shared.race_date))
 
     @property
@@ -297,6 +296,10 @@ def _subjects(parts: list[Part], shared: Callable[[], Race]) -> list[_Found]:
         return [found]
     about = About.RACE if named.subject is Subject.RACE else About.MEETING
     entries = _entries(found.carried, about)
+    if not entries:
+        return [found]
+    if len(entries) > MOST_EVENTS:
+        return [replace(found, stands_for_many=True)]
     # Horses beside several races are of none of the races.
     hidden = NAMING_HORSES if about is About.RACE and len(entries) > 1 else frozenset({MEETING_LISTS, CARD_LISTS})
     if about is About.RACE and any(more[0].about is About.MEETING for more in entries):
@@ -306,10 +309,7 @@ def _subjects(parts: list[Part], shared: Callable[[], Race]) -> list[_Found]:
         parts = [part._replace(about=About.OTHER) if part.about in beside else part for part in parts]
     above = [part._replace(fields=part.fields.without(hidden)) for part in parts]
     within_each = ([*above, *more] for more in entries)
-    each = [_Found(named, more, *_ids(named, more), shared) for more in within_each]
-    if not each or len(each) > MOST_EVENTS:
-        return [replace(found, stands_for_many=bool(each))]
-    return _meant(each)
+    return _meant([_Found(named, more, *_ids(named, more), shared) for more in within_each])
 
 
 def _meant(races: list[_Found]) -> list[_Found]:

@@ -55,9 +55,8 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
     last = known.reports[-1]
     stored = known.silent or last.event
     newer = ordered = event.is_newer_than(stored)
-    is_outranked = any(report.event.race.outranks(event.race) for report in known.reports)
-    if ordered is None and event.race.outranks(stored.race) and not is_outranked:
-        newer = True
+    if ordered is None and event.race.outranks(stored.race):
+        newer = None if any(report.event.race.outranks(event.race) for report in known.reports) else True
     # None where the payloads give no order: the newer of two crossing attempts may come first.
     before = stored.as_delivered()
     placings_come = brings_placings(before, event)

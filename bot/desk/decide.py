@@ -137,9 +137,8 @@ class Show(NamedTuple):
 
 @dataclass(frozen=True)
 class Withhold:
-    """A telling without a message of its own."""
+    """A telling without a message of its own. `by`: the meeting's message; None for a muted telling."""
 
-    because: Because
     by: int | None = None
 
 
@@ -229,11 +228,11 @@ def _without_message(news: News, choices: Choices, told: _Told) -> list[Decision
     if news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts and not is_changed and told.meeting:
         meeting, telling = told.meeting
         edits = not says_all_of(meeting, news.event)
-        return [Withhold(Because.MEETING, telling.id), Show(telling.id, edits=edits)]
+        return [Withhold(telling.id), Show(telling.id, edits=edits)]
     # A channel that watches a runner is told of the change.
     if told.own and ((news.only_adds and not choices.rung) or (news.is_small and not choices.noted)):
         return [Show(told.own[-1].id, edits=False)]
-    return [Withhold(Because.MUTED)] if is_muted else None
+    return [Withhold()] if is_muted else None
 
 
 def _until(choices: Choices, told: _Told) -> datetime | None:

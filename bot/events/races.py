@@ -369,3 +369,8 @@ def may_be_same_course(one: Course, other: Course) -> bool:
     """True unless an id or a name of both differs."""
     comparable = (one.course_id and other.course_id) or (one.name and other.name)
     return is_same_course(one, other) or not comparable
+
+
+def may_share_meeting(one: "Race", other: "Race") -> bool:
+    """True unless an id of both differs."""
+    return not (one.meeting_id and other.meeting_id) or one.meeting_id == other.meeting_id

@@ -75,8 +75,9 @@ class Plan:
         if event.reports_loss and not news.is_late and (not news.is_first or self.meetings.has_other_of_race(event)):
             self._drafts.bumps.hurry(event)
         meetings = self._related(news)
-        steps = self._decided(news, heard, meetings)
-        own = self._carry(news, steps)
+        muted = self._muted(news)
+        steps = self._decided(news, heard, meetings, muted)
+        own = self._carry(news, steps, muted)
         self._tell_relatives(news, meetings, own)
         if news.is_late or event.kind in event_store.OF_MEETINGS:
             self._linked.add(event.key)
@@ -131,7 +132,9 @@ class Plan:
         other = CONTRADICTIONS.get(event.kind) if event.kind else None
         return (event.race.race_id, other) if event.race.race_id and other else None
 
-    def _decided(self, news: VersionNews, heard: Heard, meetings: Sequence[RacingEvent]) -> dict[str, list[Decision]]:
+    def _decided(
+        self, news: VersionNews, heard: Heard, meetings: Sequence[RacingEvent], muted: Collection[str]
+    ) -> dict[str, list[Decision]]:
         event, chain, received_at = news.event, self._chain(news), news.version.received_at
         told = [(meeting, self._chains.of({meeting.key})) for meeting in meetings]
         channels = {*heard.takes, *heard.watches, *chain, *(channel for _, here in told for channel in here)}
@@ -139,7 +142,7 @@ class Plan:
             channels &= {heard.only}
         live = self.live.of(news, channels, received_at) if self.live else {}
         loss_told = self._loss_told(news) if news.may_repeat_loss else {}
-        noted, muted = event_store.noted_in([news.version]), self._muted(news)
+        noted = event_store.noted_in([news.version])
         asking = self.known.with_asking if event.reports_loss else {}
         # Most channels were told of nothing, and many choose alike.
         at_first, steps = cache(partial(decide, news, chain=())), {}
@@ -194,7 +197,9 @@ class Plan:
         filters = self.known.with_hours.get(channel)
         return kept_until(filters, event, received_at, self._now) if filters else None
 
-    def _carry(self, news: VersionNews, steps: Mapping[str, Sequence[Decision]]) -> Mapping[str, int]:
+    def _carry(
+        self, news: VersionNews, steps: Mapping[str, Sequence[Decision]], muted: Mapping[str, str]
+    ) -> Mapping[str, int]:
         """Returns the new messages by channel."""
         event, row = news.event, news.version
         posts = {channel: step for channel, found in steps.items() for step in found if isinstance(step, Post)}
@@ -213,7 +218,7 @@ class Plan:
                 elif isinstance(step, Withhold):
                     by = step.by
                     if by is None:
-                        self._drafts.make(news, post._replace(muted_by=self._muted(news)[channel]))
+                        self._drafts.make(news, post._replace(muted_by=muted[channel]))
                     else:
                         self._drafts.fold(news, channel, by)
                 elif isinstance(step, Release):

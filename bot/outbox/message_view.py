@@ -336,7 +336,9 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
         others = day_views.open_races(session, whole(EventKind.RACE_ABANDONED), around, careful=new is None)
     for view in views:
         view.event = stored.get(view.newest.id)
-        view.say(lost=lost.get(view.newest.event_key, ()), others=others.get(view.newest.event_key, ()))
+        key = view.newest.event_key
+        if key in lost or key in others:
+            view.say(lost=lost.get(key, ()), others=others.get(key, ()))
 
 
 def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]:
@@ -411,7 +413,8 @@ def _add_countries(session: Session, views: Iterable[MessageView], new: Tells | 
     countries = (new.known.lists.countries if new else COUNTRIES.items(session)) if results else ()
     partly = {one.country_code: one for one in countries if one.full_result_order is False}
     for view in results:
-        view.say(country=partly.get(view.event.race.region if view.event else None))
+        if country := partly.get(view.event.race.region if view.event else None):
+            view.say(country=country)
 
 
 def _newest_event(one: MessageView, told: Mapping[int, RacingEvent]) -> RacingEvent | None:

@@ -27,7 +27,7 @@ from bot.events.merge import (
     in_common,
     united,
 )
-from bot.events.races import Course, OffTime, Race, is_same_course
+from bot.events.races import Course, OffTime, Race, is_same_course, may_share_meeting
 from bot.events.same_races import SAME_MAX, SameRaces, are_one
 from bot.logs import get_logger
 from bot.racedata import race_book_store
@@ -201,7 +201,7 @@ class KnownElsewhere:
             one for one in earlier.races if is_one or (one.meeting_id and one.meeting_id == race.meeting_id)
         ]
         if event.races:
-            near = SameRaces([*of_meeting, *(one for one in at_place if _may_share_meeting(one, race)), *earlier_races])
+            near = SameRaces([*of_meeting, *(one for one in at_place if may_share_meeting(one, race)), *earlier_races])
             races = tuple(self._filled_race(named, event, near) for named in event.races)
         else:
             races = _listed([*of_meeting, *earlier_races], event.kind)
@@ -384,7 +384,3 @@ def _lacks_place(race: Race) -> bool:
     """A said region is no gap, also where no list has the region: other races of the place know no better."""
     has_region = race.region is not None or race.said_region is not None
     return not has_region or race.race_date is None or race.course.name is None
-
-
-def _may_share_meeting(known: Race, race: Race) -> bool:
-    return not (known.meeting_id and race.meeting_id) or known.meeting_id == race.meeting_id

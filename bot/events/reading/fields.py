@@ -92,7 +92,7 @@ class Fields(dict[str, Any]):
     def without(self, facts: Collection[str]) -> "Fields":
         """As if no name meant the facts."""
         left = {fact: names for fact, names in self.facts.items() if fact not in facts}
-        return Fields(self, Facts(left), self.standing)
+        return Fields(self, left, self.standing)
 
     def of(self, *facts: str) -> list[Any]:
         """The values of the facts."""
@@ -115,7 +115,7 @@ def _facts(names: tuple[str, ...]) -> Facts:
     for name in names:
         for rank, fact in _FACTS_OF[name]:
             found.setdefault(fact, []).append((rank, name))
-    return Facts({fact: tuple(name for _, name in sorted(ranked)) for fact, ranked in found.items()})
+    return {fact: tuple(name for _, name in sorted(ranked)) for fact, ranked in found.items()}
 
 
 @lru_cache(maxsize=512)

@@ -53,8 +53,18 @@ STANDING_OF = {
 NAMING_HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
 _NOT_PLACED = frozenset({"lists.non_runners", "lists.reserves"})
 
-_OF_LEADERS = tuple(f"order.{place}" for place in ("winner", "first", "second", "third", "fourth"))
-_LEADERS = frozenset(fact for fact in NAMING_HORSES if fact.startswith(_OF_LEADERS))
+LEADERS = (
+    ("1", "order.winner.official", Standing.OFFICIAL),
+    ("1", "order.winner", Standing.PLAIN),
+    ("1", "order.first", Standing.PLAIN),
+    ("1", "order.winner.provisional", Standing.PROVISIONAL),
+    ("2", "order.second", Standing.PLAIN),
+    ("3", "order.third", Standing.PLAIN),
+    ("4", "order.fourth", Standing.PLAIN),
+)
+"""Fields for the horse in a given place, with the standing of the name."""
+
+_OF_LEADERS = frozenset(fact for _, fact, _ in LEADERS)
 _TELLS_WINNER = frozenset(BY_NAME).union(
     STANDING_OF, *map(NAMES_OF.__getitem__, {*NAMING_HORSES, "state.objects", "state.result", "marks.objects"})
 )
@@ -161,8 +171,8 @@ def _children(part: Part) -> Iterator[Part]:
     for name, value in part.fields.items():
         if isinstance(value, dict) and _may_be_about_the_race(name) and not races_by_key(value):
             fields = fields_of(value)
-            if part.is_racing and not _may_tell_winner(name) and not _LEADERS.isdisjoint(fields.facts):
-                fields = fields.without(_LEADERS)
+            if part.is_racing and not _may_tell_winner(name) and not _OF_LEADERS.isdisjoint(fields.facts):
+                fields = fields.without(_OF_LEADERS)
             fields.standing = STANDING_OF.get(name, part.fields.standing)
             found.append(Part(_about(name, fields, part), name, part.depth + 1, fields))
     is_official = any(one.fields.standing is Standing.OFFICIAL and one.names_horses for one in found)

@@ -40,19 +40,12 @@ from bot.events.reading.json_values import (
     note_text,
     text,
 )
-from bot.events.reading.record_objects import NAMING_HORSES, entries_of, is_by_key, is_id
+from bot.events.reading.record_objects import LEADERS, NAMING_HORSES, entries_of, is_by_key, is_id
 
 _PLACES = ("place.official", "place.plain", "place.past_the_post", "place.provisional")
 _ORDERS = ("order.official", "order.plain", "order.past_the_post", "order.provisional")
 """By standing. An order, a flag or a winner is plain unless the name of the field or object says more."""
 _PLAIN, _PROVISIONAL = Standing.PLAIN, Standing.PROVISIONAL
-
-_LEADERS = (
-    *(("1", "order.winner.official", Standing.OFFICIAL), ("1", "order.winner", _PLAIN), ("1", "order.first", _PLAIN)),
-    ("1", "order.winner.provisional", _PROVISIONAL),
-    *(("2", "order.second", _PLAIN), ("3", "order.third", _PLAIN), ("4", "order.fourth", _PLAIN)),
-)
-"""Fields for the horse in a given place, with the standing of the name."""
 
 _PEOPLE = {name: f"runner.{name}" for name in ("jockey", "trainer")}
 _TEXTS = _PEOPLE | {
@@ -258,7 +251,7 @@ def _leaders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
     """Adds the horses of given places. Yields each unread value."""
     called = frozenset[str]() if horses.are_placed else horses.called
     by_number = any(count(one) is not None for one in values_of(objects, "order.winner"))
-    for place, fact, of_name in _LEADERS:
+    for place, fact, of_name in LEADERS:
         for _, value, standing in _said(objects, fact, of_name):
             refs = value if isinstance(value, list) else horses.known_in(value) or [value]
             read = _read(one for one in refs if _names_a_leader(one, fact, by_number=by_number))
@@ -470,9 +463,7 @@ def _entries(value: Any) -> list[_Listed]:
 
 def _is_in_order(value: Any) -> bool:
     """False for several keys that are data: the order of an object's fields says nothing."""
-    if is_by_key(value) and len(value) == 1:
-        return _is_in_order(*value.values())
-    return not is_by_key(value)
+    return not is_by_key(value) or (len(value) == 1 and _is_in_order(*value.values()))
 
 
 def _single(value: Any) -> list[_Listed]:

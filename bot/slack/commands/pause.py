@@ -94,9 +94,8 @@ async def _answer_pause(desk: Desk, _invocation: Invocation, committed: Paused) 
 def _resume(session: Session, desk: Desk, invocation: Invocation, _planned: int) -> Resumed:
     channel_id = invocation.channel_id
     held = held_queues.held_of(session, channel_id)
-    waited = backlog.count_waiting(session, channel_id)
     dropped = backlog.count_given_up(session, channel_id, held) if held else 0
-    with audited(session, desk, invocation, "resume"):
+    with audited(session, desk, invocation, "resume") as waited:
         ended = desk.reopening.resume(session, channel_id, desk.clock())
     return Resumed(ended, waited, dropped, held_queues.closing_of(session, channel_id) is not None)
 

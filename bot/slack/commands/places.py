@@ -30,6 +30,7 @@ from bot.slack.commands.invocation import CommandPlan, Desk, Invocation
 from bot.slack.language.grammar import (
     ALL,
     EVERYTHING,
+    JOINTS,
     NO_LISTS,
     NON_RUNNERS,
     NOT_CHOSEN,
@@ -110,14 +111,14 @@ def day_grammar(own: Collection[str] = (), *, looks_back: bool = False) -> Gramm
 def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> CommandPlan:
     """The plan of a command that shows some topics of a day. Raises CommandError for unknown words.
 
-    Where the line asks for abandonments alone, days are read as coming days, unless the line says "was".
+    Where a command that looks back is asked for abandonments alone, days are coming days, unless the line says "was".
     """
 
     async def plan(desk: Desk, invocation: Invocation) -> DayPlan:
         words, today = words_of(invocation.text), utc_today(desk.clock())
         lexicon = await desk.reference.lexicon(PLACE_CHECK_S) if words else NO_LISTS
         read = PhraseReader(lexicon, grammar, today).read(words)
-        if only_abandonments(found := request_of(read)) and WAS not in found.of(FLAGS_FIELD):
+        if grammar.looks_back and only_abandonments(found := request_of(read)) and WAS not in found.of(FLAGS_FIELD):
             # A day that is past would hide a coming loss.
             read = PhraseReader(lexicon, replace(grammar, looks_back=False), today).read(words)
         phrases = _with_regions(read, lexicon)
@@ -192,7 +193,7 @@ async def _placed(desk: Desk, asked: DayPlan, phrases: Sequence[Phrase], lexicon
     if not typed:
         return replace(asked, unchecked=unchecked)
     if not find_courses(lexicon.courses, typed):
-        others = THINGS - {Kind.REGION, Kind.DAY, Kind.TIME} | {Kind.FILLER, Kind.AND, Kind.OR}
+        others = THINGS - {Kind.REGION, Kind.DAY, Kind.TIME} | JOINTS | {Kind.FILLER}
         whole = " ".join(one.typed for one in phrases if one.kind in others)
         there = (await desk.races.known(None, asked.day)).meetings
         if seen := _seen(there, typed, region) or _seen(there, whole, region):

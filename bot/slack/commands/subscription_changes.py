@@ -41,15 +41,15 @@ class _Held:
 
 
 @contextmanager
-def audited(session: Session, desk: Books, invocation: Invocation, action: str) -> Iterator[None]:
+def audited(session: Session, desk: Books, invocation: Invocation, action: str) -> Iterator[int]:
     """Write the block's changes of the channel's subscriptions into the audit, and announce the channel's losses.
 
-    Of a channel with watches alone, the pause and its end.
+    Of a channel with watches alone, the pause and its end. Gives the number of messages that wait in a paused channel.
     """
     channel_id = invocation.channel_id
     before, paused = _subscriptions(session, channel_id), pauses.last_end(session, channel_id)
     waited = backlog.count_waiting(session, channel_id) if paused else 0
-    yield
+    yield waited
     session.flush()
     after, now_paused = _subscriptions(session, channel_id), pauses.last_end(session, channel_id)
     by = invocation.user_id

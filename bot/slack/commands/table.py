@@ -83,12 +83,11 @@ _SAID = {
         for off, after in (("", " off"), ("no ", ""), ("turn off ", ""), ("stop ", ""))
     },
     **{
-        f"{told} {whom} {when}": "subscribe"
-        for told in ("tell", "alert", "warn", "notify")
+        f"{told.format(whom)} {when}": "subscribe"
+        for told in ("tell {}", "alert {}", "warn {}", "notify {}", "let {} know")
         for whom in ("me", "us")
         for when in ("if", "when", "about")
     },
-    **{f"let {whom} know {when}": "subscribe" for whom in ("me", "us") for when in ("if", "when", "about")},
     **{said: command for command, sayings in _SAYINGS.items() for said in sayings.split(", ")},
 }
 """People's words in place of a command → the words of the command."""

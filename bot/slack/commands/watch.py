@@ -83,9 +83,10 @@ def read_watch_words(text: str) -> WatchWords:
         # "follow GB" is meant as a subscription.
         lines |= {"Region or course": typed_line(["subscribe", *loose])} if len(names) == len(loose) else {}
         raise CommandError(_kind_wanted(loose), lines=lines)
-    named = dict.fromkeys(_checked(kind, _without_place(kind, name)) for kind, name in names if kind)
+    placeless = [(kind, _without_place(kind, name)) for kind, name in names]
+    named = dict.fromkeys(_checked(kind, name) for kind, name in placeless if kind)
     words = WatchWords(tuple(named), is_own, *replaced)
-    if any(_without_place(kind, name) != name for kind, name in names):
+    if placeless != names:
         raise CommandError("A watch is of all races, at every course.", lines={"All races": words.line})
     return words
 

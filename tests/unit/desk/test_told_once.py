@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.desk.absorb import Known, Report, SilentRepeat, absorb
-from bot.desk.decide import Choices, Live, Post, Release, Show, Withhold, decide
+from bot.desk.decide import Because, Choices, Live, Post, Release, Show, Withhold, decide
 from bot.desk.news import News
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
@@ -54,7 +54,7 @@ def after(chain, steps, kind):
         if isinstance(step, Post):
             chain.append(told(number, kind, waits=step.until, in_thread=step.in_thread))
         elif isinstance(step, Withhold):
-            chain.append(told(number, kind, withheld=step.because, by=step.by))
+            chain.append(told(number, kind, withheld=Because.MEETING if step.by else Because.MUTED, by=step.by))
     return chain
 
 

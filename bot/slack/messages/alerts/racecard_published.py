@@ -46,7 +46,7 @@ CARD_LABEL = "Racecard"
 
 def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     """A card that newly marks races abandoned begins with the loss."""
-    card, races = _Card(event, context), [section(race_details(event.race)), lines(_lines(event))]
+    card, details = _Card(event, context), section(race_details(event.race))
     loss, changed, lost, title = card.loss, card.changed, card.said(), card.headline()
     watched, beside = watch_lines(event, context), asides(context, in_text=True)
     leads = bool(context.watched) and not (changed or loss)
@@ -66,16 +66,15 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         joined([*notes, *asides(context)], "\n"),
     ]
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
-    buttons = alert_buttons(event, context)
+    races, buttons, button = [details, lines(_lines(event))], alert_buttons(event, context), _card_button(event)
     parts: list[MessagePart] = [*races, small, buttons]
-    is_beside = context.watched or (changed and not (loss or card.lost))
-    if (is_beside or card.is_lost) and (button := _card_button(event)):
+    if button and card.is_lost:
+        times = [] if context.card_lost else lost_times(event.races, event) or [*map(_line, event.races)]
+        parts = [details, lines(times), small, alert_buttons(event, context, button)]
+    elif button and (context.watched or (changed and not (loss or card.lost))):
         # Where the card is not the news, the card is collapsed, else behind the button.
         pressed = alert_buttons(event, context, button)
         parts = [Either([fold(CARD_LABEL, races)], []), small, Either([buttons], [pressed])]
-        if card.is_lost:
-            times = [] if context.card_lost else lost_times(event.races, event) or [*map(_line, event.races)]
-            parts = [section(race_details(event.race)), lines(times), small, pressed]
     return framed(context, None if leads else title, [*text, lost, *beside], said, parts)
 
 

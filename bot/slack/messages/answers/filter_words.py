@@ -7,7 +7,7 @@ from bot.channels.conditions.event_conditions import region_named, topics_in_ord
 from bot.channels.conditions.table import CONDITIONS, MENTIONS, NARROWING, ONLY_COURSES, REGION, TOPICS
 from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter, Overridden
 from bot.events.sentences import listed
-from bot.slack.messages.kit.text import given, joined, mentions_in_markup, safe, with_names
+from bot.slack.messages.kit.text import capital, given, joined, mentions_in_markup, safe, with_names
 
 FILTER_WORDS_MAX = 1_000
 
@@ -61,7 +61,7 @@ def still_arrives(found: Overridden, *, is_told: bool = False) -> str:
     ]
     what = joined(brought, ", and ")
     if is_told:
-        return f"{safe(f'{what[:1].upper()}{what[1:]} still come', FILTER_WORDS_MAX)}."
+        return f"{safe(f'{capital(what)} still come', FILTER_WORDS_MAX)}."
     is_wide = found.is_rest or found.topics
     left_out = courses_named(found.by.not_courses, COURSE_NAMES_MAX // 2) if is_wide else ""
     without = f" without {left_out}" if left_out else ""
