@@ -283,7 +283,8 @@ async def test_new_hour_of_a_digest_says_what_waits_already(world):
 
 @by_both_ways
 async def test_bot_is_welcome_once_goes_and_comes_back_with_what_waited(world):
-    channel, (race_id, course) = world.channel(bot_is_member=False), world.race()
+    channel, other, (race_id, course) = world.channel(bot_is_member=False), world.channel(), world.race()
+    await world.subscribe(other, "GB")
     assert "/invite @racing-bot" in await world.say("/racing", "subscribe GB", channel=channel)
     world.slack.channels[channel].members.add(world.slack.bot_user_id)
     joined = {"type": "member_joined_channel", "user": world.slack.bot_user_id, "channel": channel}
@@ -294,6 +295,8 @@ async def test_bot_is_welcome_once_goes_and_comes_back_with_what_waited(world):
     assert "from GB" in welcome
     await world.slack.remove_bot(channel, world.bot.url)
     await world.bot.deliver(abandoned(race_id, course=course))
+    # One transaction makes the messages of all channels.
+    await world.wait_for_posts(other, 1)
     assert "suspended" in await world.say("/racing", "list", channel=channel)
     await world.slack.invite_bot(channel, world.bot.url)
     _, text, again = await world.wait_for_posts(channel, 3)
