@@ -110,6 +110,10 @@ class DeliveryQueue:
         self._deliveries = [each for each in self._deliveries if each.created_at > now - KEEP_RECORDS]
         return list(self._deliveries)
 
+    def forget(self) -> None:
+        """Forget all deliveries. Those that wait are not sent."""
+        self._deliveries.clear()
+
     async def deliver_due(self, now: datetime, switches: Switches) -> int:
         """The number of attempted deliveries. Each is attempted once, also with two callers."""
         due = [each for each in self._deliveries if each.next_at is not None and each.next_at <= now]
