@@ -16,6 +16,7 @@ from bot.channels.subscriptions import UnreadFilter
 from bot.db.tables import ChannelSubscriptionRow
 from bot.deliveries import inbox
 from bot.events.races import Course
+from bot.events.sentences import counted
 from bot.fanout import missed_events
 from bot.fanout.missed_events import Missed
 from bot.logs import get_logger
@@ -204,8 +205,7 @@ def _said(
         for one in wrong
     ]
     if missed:
-        messages = "1 message" if missed == 1 else f"{missed} messages"
-        said.append(f"Missed here meanwhile, and posted now: {messages}.")
+        said.append(f"Missed here meanwhile, and posted now: {counted(missed, 'message')}.")
     elif missed is None and said:
         said.append("Earlier events from there were not posted here. /results abandonments lists today's abandonments.")
     return " ".join(said)

@@ -27,7 +27,7 @@ from bot.events.reading.race_record import read_race
 from bot.events.sentences import counted
 from bot.logs import get_logger
 from bot.racedata import quota_book, race_book_store
-from bot.racedata.client.cursor_walk import Step
+from bot.racedata.client.cursor_walk import Step, Trail
 from bot.racedata.client.records import RaceRecord
 from bot.racedata.client.service_client import RECORDS_PER_PAGE, RacingClient
 from bot.racedata.client.service_errors import (
@@ -95,24 +95,20 @@ Stopped = tuple[Coverage | None, ServiceError | None]
 
 @dataclass(eq=False)
 class _Reading:
-    """A reading under way, which goes on when its caller has given up. `is_waited_for`: a person waits.
-
-    `seen`: the cursors of its walk so far, up to `resume_at`. Another reading may have moved the walk meanwhile.
-    """
+    """A reading under way, which goes on when its caller has given up. `is_waited_for`: a person waits."""
 
     errand: Errand
     budget: Budget
     is_waited_for: bool
     pages: int = 0
-    seen: set[str | None] = field(default_factory=set)
-    resume_at: str | None = None
 
 
 @dataclass(eq=False)
 class _Region:
-    """Readings of a region take turns. `pages`: read since the first of the `readers` began."""
+    """Readings of a region take turns, and are one walk. `pages`: read since the first of the `readers` began."""
 
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    trail: Trail = field(default_factory=Trail)
     readers: int = 0
     pages: int = 0
 
@@ -169,7 +165,7 @@ class RaceBook:
             return before
         stopped: Stopped = None, None
         reading, here = _Reading(errand, budget, budget.purpose is Purpose.PEOPLE), self._regions[region]
-        pages = here.pages = here.pages if here.readers else 0
+        pages = here.pages
         here.readers += 1
         try:
             async with asyncio.timeout(budget.seconds):
@@ -185,8 +181,7 @@ class RaceBook:
         return await self._standing(errand, stopped)
 
     async def progress(self, region: str | None) -> str:
-        walk, here = await self._walk_of(region), self._regions[region]
-        read = here.pages if here.readers else 0
+        walk, read = await self._walk_of(region), self._regions[region].pages
         pages = f"{counted(read, 'page')} so far" if read else "waiting for the data service"
         reached = walk.reached()
         so_far = f", and it has come to {reached}" if reached else ""
@@ -222,6 +217,8 @@ class RaceBook:
             return _stopped_by(error, errand.day), error
         finally:
             here.readers -= 1
+            if not here.readers:
+                self._regions.pop(errand.region)
         return None, None
 
     async def _walk_on(self, reading: _Reading, here: _Region, left: int) -> bool:
@@ -232,13 +229,10 @@ class RaceBook:
         start = errand.next_start(walk)
         if start is None:
             return True
-        if start.cursor is None or start.cursor != reading.resume_at:
-            reading.seen.clear()
         client = self._client_for(reading.budget.purpose, is_waiting=is_waiting)
         asked_at = self._clock()
-        async with aclosing(client.walk_races(walk.region, walk.limit, start.cursor, reading.seen)) as steps:
+        async with aclosing(client.walk_races(walk.region, walk.limit, start.cursor, here.trail)) as steps:
             async for step in steps:
-                reading.resume_at = step.resume_at
                 walk = await self._keep_page(walk, step, asked_at, errand)
                 reading.pages += 1
                 here.pages += 1
@@ -261,7 +255,7 @@ class RaceBook:
         seen = PageSeen(asked_at, step.cursor, step.resume_at, step.is_last, [race.race_date for race in races])
         meta = step.page.meta
         # After a refused cursor, everything that depends on cursors is forgotten.
-        known = walk.forgotten() if step.started_again and step.cursor is None else walk
+        known = walk.forgotten() if step.started_again else walk
         if widens(walk.window, meta.window):
             # Another plan shows more races than the walk could see before.
             after = walk.forgotten()

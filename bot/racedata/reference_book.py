@@ -26,6 +26,7 @@ from bot.racedata.client.service_errors import (
     UpgradeRequired,
 )
 from bot.racedata.lexicon import CLASSES, COUNTRIES, COURSES, REGIONS, Lexicon, StoredList, kept
+from bot.racedata.month_quota import Purpose
 from bot.racedata.near_misses import (
     Vocabulary,
     find_courses,
@@ -91,19 +92,18 @@ class ReferenceBook:
 
     async def regions(self, timeout_s: float | None = None) -> tuple[str, ...] | None:
         """The stale codes if new codes do not come in time; None without any."""
-        return await self._read(self._regions, self._client, timeout_s)
+        return await self._read(self._regions, timeout_s)
 
     async def courses(self, timeout_s: float | None = None) -> tuple[KnownCourse, ...] | None:
-        return await self._read(self._courses, self._client, timeout_s)
+        return await self._read(self._courses, timeout_s)
 
     async def countries(self, timeout_s: float | None = None) -> tuple[KnownCountry, ...] | None:
-        return await self._read(self._countries, self._client, timeout_s)
+        return await self._read(self._countries, timeout_s)
 
     async def keep_fresh(self) -> None:
         """For upkeep: read each stale list anew. Raises no ServiceError: a kept list stays."""
-        client = self._client.for_upkeep().in_one_try()
         for one in self._lists:
-            await self._read(one, client, pauses_max=UPKEEP_PAUSES_MAX)
+            await self._read(one, purpose=Purpose.UPKEEP)
 
     async def known_countries(self) -> tuple[KnownCountry, ...]:
         """Makes no request."""
@@ -186,15 +186,15 @@ class ReferenceBook:
         return (await self._database.read(kept)).region_of_course(course)
 
     async def _read(
-        self, one: _List[T], client: RacingClient, timeout_s: float | None = None, *, pauses_max: int = 1
+        self, one: _List[T], timeout_s: float | None = None, *, purpose: Purpose = Purpose.PEOPLE
     ) -> tuple[T, ...] | None:
         kept = await self._database.read(one.stored.kept)
-        pause = REFRESH_PAUSE * min(max(one.failed, 1), pauses_max)
-        is_due = one.tried_at is None or self._clock() - one.tried_at >= pause
+        pauses = min(max(one.failed, 1), UPKEEP_PAUSES_MAX) if purpose is Purpose.UPKEEP else 1
+        is_due = one.tried_at is None or self._clock() - one.tried_at >= pauses * REFRESH_PAUSE
         if is_due and not self._is_fresh(kept):
             try:
                 async with asyncio.timeout(timeout_s):
-                    reading = self._read_anew(one, client, one.tried_at, pauses_max)
+                    reading = self._read_anew(one, one.tried_at, purpose)
                     await self._readings.finished(reading, f"read {one.name}")
             except TimeoutError:
                 log.info("list_not_in_time", name=one.name, timeout_s=timeout_s)
@@ -203,7 +203,7 @@ class ReferenceBook:
             kept = await self._database.read(one.stored.kept)
         return kept[0] if kept else None
 
-    async def _read_anew(self, one: _List[T], client: RacingClient, tried_at: datetime | None, pauses_max: int) -> None:
+    async def _read_anew(self, one: _List[T], tried_at: datetime | None, purpose: Purpose) -> None:
         async with one.turn:
             kept = await self._database.read(one.stored.kept)
             # A refresh serves all who waited for its end.
@@ -212,10 +212,10 @@ class ReferenceBook:
             found: Sequence[Any] = ()
             try:
                 if one.put_off is None or self._clock() >= one.put_off:
-                    found = await self._ask(one, client)
+                    found = await self._ask(one, purpose)
                 # A kept list survives a failed request. Without a kept list the courses name the regions.
                 if one.name == self._regions.name and not found and (kept is None or _is_left_to_courses(one.failure)):
-                    found = await self._regions_of_courses(client, pauses_max)
+                    found = await self._regions_of_courses(purpose)
                 now = self._clock()
                 if found:
                     await self._database.write(lambda session: one.stored.put(session, found, now))
@@ -225,11 +225,12 @@ class ReferenceBook:
                 if not isinstance(one.failure, Spared):
                     one.tried_at = self._clock()
 
-    async def _ask(self, one: _List[T], client: RacingClient) -> Sequence[T]:
+    async def _ask(self, one: _List[T], purpose: Purpose) -> Sequence[T]:
         """Empty for a failure, which the list keeps."""
         found: Sequence[T] = ()
         try:
-            found = await one.ask(client)
+            is_upkeep = purpose is Purpose.UPKEEP
+            found = await one.ask(self._client.for_upkeep().in_one_try() if is_upkeep else self._client)
             one.failure, one.failed = None, 0
         except ServiceError as error:
             log.info("list_refused", name=one.name, reason=str(error))
@@ -248,8 +249,8 @@ class ReferenceBook:
             await self._database.write(lambda session: CLASSES.put(session, classes, now))
         return regions
 
-    async def _regions_of_courses(self, client: RacingClient, pauses_max: int) -> list[str]:
-        await self._read(self._courses, client, pauses_max=pauses_max)
+    async def _regions_of_courses(self, purpose: Purpose) -> list[str]:
+        await self._read(self._courses, purpose=purpose)
         kept = await self._database.read(COURSES.kept)
         return sorted({one.region for one in kept[0] if one.region}) if kept and self._is_fresh(kept) else []
 

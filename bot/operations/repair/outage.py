@@ -11,6 +11,7 @@ from bot.db import named_values
 from bot.db.named_values import Mark
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Value
+from bot.events.sentences import counted
 from bot.operations.repair.failed_record import Failed
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
@@ -65,14 +66,14 @@ class Outage(Value):
     @property
     def told(self) -> str:
         one = self.count == 1
-        deliveries = "1 delivery to me" if one else f"{self.count} deliveries to me"
+        deliveries = counted(self.count, "delivery", "deliveries")
         kinds = ", ".join(f"{kind}: {self.kinds[kind]}" for kind in IN_WORDS.values() if kind in self.kinds)
         posted = "the event now" if one else "all events now, abandonments first"
         when = _moment(self.since) if self.since == self.until else f"{_moment(self.since)} to {_moment(self.until)}"
         unless = "" if self.urgency is Urgency.CRITICAL else " I warn again only if an abandonment is among them."
         return (
-            f"The data service gave up {deliveries} ({kinds}), first tried {when} UTC. My endpoint's last answers, by "
-            f"the service's records: {_in_words(self.answers)}. I post {posted}. "
+            f"The data service gave up {deliveries} to me ({kinds}), first tried {when} UTC. My endpoint's last "
+            f"answers, by the service's records: {_in_words(self.answers)}. I post {posted}. "
             "Further deliveries of this outage are posted without another notice."
             f"{unless} Check the address, the certificate and the load balancer in front of me for that time."
         )

@@ -1,7 +1,7 @@
 """The cursor walk (Interface, Limits 6 to 8). Cursors are opaque: compared and passed back, never parsed."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Generic, TypeVar
 
@@ -19,7 +19,7 @@ class Step(Generic[T]):
     """One page, read by `cursor` (None: the first page).
 
     `resume_at` continues the walk, in another process too. `is_last` is True only if the service said so.
-    `started_again`: the stored cursor was refused, and the walk starts from the beginning.
+    `started_again`: the stored cursor was refused, and this is the first page of the list instead.
     """
 
     page: ServicePage[list[T]]
@@ -29,59 +29,80 @@ class Step(Generic[T]):
     started_again: bool = False
 
 
+@dataclass
+class Trail:
+    """The memory of a walk, also of a walk that is read page by page in several calls of `walk`.
+
+    `resume_at`: the cursor that a next call has to go on from. Any other cursor begins another walk.
+    """
+
+    seen: set[str | None] = field(default_factory=set)
+    resume_at: str | None = None
+    last_page: object = None
+    empty_pages: int = 0
+
+    def come_to(self, cursor: str | None) -> None:
+        """The next page is that of the cursor."""
+        if cursor is None or cursor != self.resume_at:
+            self.seen, self.last_page, self.empty_pages = set(), None, 0
+        self.seen.add(cursor)
+        self.resume_at = None
+
+    def problem_with(self, page: ServicePage[list[Any]]) -> str | None:
+        """Why the walk can't go on after this page; None also at the end."""
+        before, self.last_page = self.last_page, page.data
+        self.empty_pages = 0 if page.data else self.empty_pages + 1
+        following = page.meta.next_cursor
+        if not has_more(page.meta):
+            return None
+        if not following:
+            return "there is more, but no cursor to it"
+        if following in self.seen:
+            return "its cursor came before"
+        if page.data and page.data == before:
+            return "a page came twice under two cursors"
+        if self.empty_pages >= MOST_EMPTY_PAGES:
+            return f"{self.empty_pages} empty pages in a row"
+        self.resume_at = following
+        return None
+
+
 async def walk(
     path: str,
     fetch: Callable[[str | None], Awaitable[ServicePage[list[T]]]],
     cursor: str | None = None,
-    seen: set[str | None] | None = None,
+    trail: Trail | None = None,
 ) -> AsyncGenerator[Step[T]]:
     """The pages from `cursor` on, until the service says that no page follows: a short or empty page is not the end.
 
     `fetch` repeats the query with another cursor. A refused stored cursor restarts the walk, once. Raises WalkBroken
-    after a page that was seen before, or whose next cursor is missing or was seen before. `seen`: the cursors of an
-    earlier part of the same walk.
+    after a page that was seen before, or whose next cursor is missing or was seen before. `trail`: of an earlier part
+    of the same walk.
     """
-    seen, empty, before = set() if seen is None else seen, 0, None
-    seen.add(cursor)
-    started_again = False
+    trail, started_again = trail or Trail(), False
     while True:
+        trail.come_to(cursor)
         try:
             page = await fetch(cursor)
         except (InvalidParam, OutsideWindow):
-            if len(seen) > 1 or cursor is None:
+            if len(trail.seen) > 1 or cursor is None:
                 raise
             cursor, started_again = None, True
-            seen.clear()
-            seen.add(None)
             continue
-        empty = 0 if page.data else empty + 1
-        problem = _problem(page.meta, seen, empty, is_repeated=bool(page.data) and page.data == before)
-        before = page.data
-        following = cursor if problem else page.meta.next_cursor
-        yield Step(page, cursor, following if has_more(page.meta) else None, not has_more(page.meta), started_again)
+        problem = trail.problem_with(page)
+        is_last = not has_more(page.meta)
+        yield Step(page, cursor, cursor if problem else trail.resume_at, is_last, started_again)
+        started_again = False
         if problem:
             raise WalkBroken(path, message=problem, request_id=page.meta.request_id)
-        if not has_more(page.meta):
+        if is_last:
             return
-        cursor = following
-        seen.add(cursor)
+        cursor = trail.resume_at
 
 
 def has_more(meta: Meta) -> bool:
     """A cursor without `has_more` means yes."""
     return bool(meta.next_cursor) if meta.has_more is None else meta.has_more
-
-
-def _problem(meta: Meta, seen: set[str | None], empty: int, *, is_repeated: bool) -> str | None:
-    if not has_more(meta):
-        return None
-    if not meta.next_cursor:
-        return "there is more, but no cursor to it"
-    if meta.next_cursor in seen:
-        return "its cursor came before"
-    if is_repeated:
-        return "a page came twice under two cursors"
-    return f"{empty} empty pages in a row" if empty >= MOST_EMPTY_PAGES else None
 
 
 async def collect(steps: AsyncGenerator[Step[Any]]) -> ServicePage[Any]:

@@ -10,7 +10,7 @@ from pydantic import JsonValue, SecretStr
 
 from bot.racedata.client.calls import AccountState, Calls, Hooks, Timing
 from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers, StateStore
-from bot.racedata.client.cursor_walk import Step, collect, walk
+from bot.racedata.client.cursor_walk import Step, Trail, collect, walk
 from bot.racedata.client.records import (
     AnyPage,
     CountryPage,
@@ -90,10 +90,10 @@ class RacingClient:
         region: str | None = None,
         limit: int = RECORDS_PER_PAGE,
         cursor: str | None = None,
-        seen: set[str | None] | None = None,
+        trail: Trail | None = None,
     ) -> AsyncGenerator[Step[RaceRecord]]:
-        """`cursor`: the `resume_at` of a step of the same region and limit (Interface, Limits 8). `seen`: of `walk`."""
-        return self._walk(RACES_PATH, RacePage, _given(region=region, limit=limit), cursor=cursor, seen=seen)
+        """`cursor`: the `resume_at` of a step of the same region and limit (Interface, Limits 8). See `walk`."""
+        return self._walk(RACES_PATH, RacePage, _given(region=region, limit=limit), cursor=cursor, trail=trail)
 
     async def subscribe_webhook(
         self, url: str, events: Sequence[str], region: str | None = None
@@ -143,7 +143,7 @@ class RacingClient:
         *,
         cursor: str | None = None,
         template: str | None = None,
-        seen: set[str | None] | None = None,
+        trail: Trail | None = None,
     ) -> AsyncGenerator[Step[T]]:
         async def fetch(cursor: str | None) -> ServicePage[list[T]]:
             # After a broken walk the caller asks for the pages before again, and each page costs quota.
@@ -151,7 +151,7 @@ class RacingClient:
             request = Request("GET", path, params + _given(cursor=cursor), template=template)
             return await self._ask(request, page, patience)
 
-        return walk(path, fetch, cursor, seen)
+        return walk(path, fetch, cursor, trail)
 
     async def _ask(self, request: Request, page: type[ServicePage[T]], patience: Patience) -> ServicePage[T]:
         await self._calls.check_spending(request.path, self._purpose)

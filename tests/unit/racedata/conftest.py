@@ -97,11 +97,11 @@ class FakeClient:
         )
         return RacePage.model_validate({"meta": meta, "data": page})
 
-    def walk_races(self, region=None, limit=200, cursor=None, seen=None):
+    def walk_races(self, region=None, limit=200, cursor=None, trail=None):
         async def fetch(cursor):
             return await self.races_page(region, limit, cursor)
 
-        return walk("races/search", fetch, cursor, seen)
+        return walk("races/search", fetch, cursor, trail)
 
     def in_one_try(self):
         return self

@@ -1,5 +1,6 @@
 """The walk from cursor to cursor: going on, starting again, breaking."""
 
+from contextlib import aclosing
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.racedata.client.cursor_walk import MOST_EMPTY_PAGES, collect, joined, walk
+from bot.racedata.client.cursor_walk import MOST_EMPTY_PAGES, Trail, collect, joined, walk
 from bot.racedata.client.records import Meta, ServicePage
 from bot.racedata.client.service_errors import InvalidParam, OutsideWindow, ServiceFailure, WalkBroken
 from bot.racedata.race_walk import PageSeen, Settled, Start, Walk, after_page, is_proven, next_start, read_at
@@ -62,19 +63,42 @@ WALKS: dict[str, tuple[Any, str | None, list[str | None], list[list[int]], type[
 }
 
 
+async def in_one_call(fetch, stored):
+    async for step in walk("races/search", fetch, stored):
+        yield step
+
+
+async def page_by_page(fetch, stored):
+    """The pages of a caller who stops after each page, and goes on later by the trail."""
+    trail, cursor, is_last = Trail(), stored, False
+    while not is_last:
+        async with aclosing(walk("races/search", fetch, cursor, trail)) as steps:
+            async for step in steps:
+                yield step
+                if step.resume_at != step.cursor:
+                    break
+        cursor, is_last = step.resume_at, step.is_last
+
+
+both_ways = pytest.mark.parametrize("read", [in_one_call, page_by_page])
+
+
+@both_ways
 @pytest.mark.parametrize("name", WALKS)
-async def test_limits_7_walk_goes_by_what_each_page_says(name):
+async def test_limits_7_walk_goes_by_what_each_page_says(name, read):
     by_cursor, stored, asked, data, broken = WALKS[name]
     pages, steps, error = Pages(by_cursor), [], None
     try:
-        async for step in walk("races/search", pages.fetch, stored):
+        async for step in read(pages.fetch, stored):
             steps.append(step)  # noqa: PERF401  the steps before the walk breaks count
     except ServiceFailure as failure:
         error = failure
     assert (pages.asked, [step.page.data for step in steps]) == (asked, data)
     assert type(error) is (broken or type(None))
     assert [step.is_last for step in steps] == [False] * (len(steps) - 1) + [not broken] * bool(steps)
-    assert {step.started_again for step in steps} <= {stored is not None and asked[0] != asked[-1]}
+    assert [step.started_again for step in steps] == [
+        number == 0 and asked[0] != step.cursor for number, step in enumerate(steps)
+    ]
 
 
 async def test_walk_gives_the_position_to_go_on_from_and_a_broken_walk_stays_at_its_page():
@@ -84,7 +108,8 @@ async def test_walk_gives_the_position_to_go_on_from_and_a_broken_walk_stays_at_
     assert [(await anext(circle)).resume_at for _ in range(3)] == ["a", "b", "b"]
 
 
-async def test_walk_through_nothing_but_empty_pages_comes_to_an_end():
+@both_ways
+async def test_walk_through_nothing_but_empty_pages_comes_to_an_end(read):
     asked = []
 
     async def fetch(cursor):
@@ -92,7 +117,7 @@ async def test_walk_through_nothing_but_empty_pages_comes_to_an_end():
         return more([], f"c{len(asked)}")
 
     with pytest.raises(WalkBroken):
-        await collect(walk("races/search", fetch))
+        await collect(read(fetch, None))
     assert len(asked) == MOST_EMPTY_PAGES
 
 
