@@ -45,9 +45,9 @@ def read_answer(
     answer: Answer, request: Request, page: type[ServicePage[T]], now: datetime, mask: Mask
 ) -> ServicePage[T] | ServiceFailure:
     """The page, or the failure. The caller raises the failure: a traceback from here could show the body."""
-    if not 200 <= answer.status < 300:
-        return read_refusal(answer, request.path, now, mask)
     body = read_json(answer.body)
+    if not 200 <= answer.status < 300 or _has_error(body):
+        return read_refusal(answer, request.path, now, mask)
     found = _validated(_enveloped(body, answer.body) if request.bare else body, page)
     return found or AnswerUnreadable(
         request.path,
@@ -107,6 +107,12 @@ def _retry_after_s(answer: Answer, now: datetime) -> float | None:
     """Retry-After; for a 429 without it the time until the rate window resets."""
     after_s = read_retry_after(answer.headers, now)
     return read_rate(answer.headers).resets_in_s if after_s is None and answer.status == 429 else after_s
+
+
+def _has_error(body: Any) -> bool:
+    """An error is a refusal whatever its status (Interface, Errors): beside an error an empty list proves nothing."""
+    error = body.get("error") if isinstance(body, Mapping) else None
+    return any(error.values()) if isinstance(error, Mapping) else isinstance(error, str) and error in BY_CODE
 
 
 def _error_object(body: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Envelope and records, with every specified field.
 
 Unspecified fields are kept where a shape is not shown. A field of another type is None, and list items that are no
-objects are dropped.
+objects are dropped, but for races.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,8 +40,19 @@ def _or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
         return None
 
 
+def _or_true(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return read(value)
+    except ValidationError:
+        return True
+
+
 def _objects_only(value: Any) -> Any:
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else value
+
+
+def _all_kept(value: Any) -> Any:
+    return [item if isinstance(item, Mapping) else {} for item in value] if isinstance(value, list) else value
 
 
 def _listed(value: Any) -> Any:
@@ -72,7 +83,8 @@ class Meta(Record):
     plan: Text = None
     window: Text = None
     count: Whole = None
-    has_more: Flag = None
+    has_more: Annotated[bool | None, WrapValidator(_or_true)] = None
+    """True also if unreadable: a list taken for whole would prove that a day has no racing."""
     next_cursor: Text = None
 
 
@@ -163,7 +175,8 @@ def _texts(item: Any) -> Iterator[str]:
 
 CountryPage = ServicePage[Rows[KnownCountry]]
 CoursePage = ServicePage[Rows[KnownCourse]]
-RacePage = ServicePage[Rows[RaceRecord]]
+RacePage = ServicePage[Annotated[list[RaceRecord], BeforeValidator(_all_kept)]]
+"""An item that is no object is a race without fields: a dropped item would prove that a day has no racing."""
 DeliveryPage = ServicePage[ListedRows[DeliveryRecord]]
 SubscriptionPage = ServicePage[SubscriptionRecord]
 AnyPage = ServicePage[Any]

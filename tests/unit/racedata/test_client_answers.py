@@ -65,6 +65,13 @@ OUTSIDE = "2019-01-01 is outside your plan's window: 2023 → upcoming."
 UNREADABLE: list[Any] = [
     *(b"", KEY.encode(), [], {"data": []}, {"meta": {}}, {"meta": {}, "data": {KEY: KEY}}, b'{"meta":{},"data":[}')
 ]
+WHOLE: dict[str, Any] = {"meta": {"has_more": False}, "data": []}
+
+
+def refused(code):
+    return {"error": {"code": code, "message": "Said so."}}
+
+
 # The answer, its class, the seconds waited before each further request, and the words for a person.
 ANSWERS: dict[str, tuple[Any, type[service_errors.ServiceFailure], list[float], str]] = {
     "unauthorized": (coded(401, "unauthorized"), Unauthorized, [], "the bot's key. An admin must set the right one"),
@@ -87,6 +94,10 @@ ANSWERS: dict[str, tuple[Any, type[service_errors.ServiceFailure], list[float], 
     "a new code": (coded(418, "teapot"), UnknownRefusal, [], "refused (teapot). Said so"),
     "the key as a code": (coded(400, KEY, **{KEY: [KEY, {"deep": KEY}]}), UnknownRefusal, [], "refused ("),
     "html of a proxy": (answer(502, b"<html>Bad Gateway</html>"), ServerFault, FAULT, "The data service failed"),
+    "an error by status 200": (answer(200, refused("quota_exceeded")), QuotaExceeded, [], "allowance of requests"),
+    "an error beside an empty list": (answer(200, WHOLE | refused("server_error")), ServerFault, FAULT, "failed"),
+    "an error as a text, by status 200": (answer(200, {"error": "unauthorized"}), Unauthorized, [], "the bot's key"),
+    "an error without a code, by status 200": (answer(200, WHOLE | refused(None)), UnknownRefusal, [], "Said so"),
     "a redirect": (answer(302, b"", location=f"https://evil.example/?key={KEY}"), UnknownRefusal, [], "status 302"),
     **{f"unreadable: {body!r}": (answer(200, body), AnswerUnreadable, [], "can't read") for body in UNREADABLE},
     "broken gzip": (answer(200, b"not gzip", content_encoding="gzip"), AnswerUnreadable, [], "can't read"),

@@ -137,7 +137,8 @@ def test_page_takes_null_fields_unknown_plans_and_items_that_are_no_objects():
 
 def test_race_is_kept_as_it_came():
     race = {"race_id": "rc_1", "runners": [{"horse": {"name": "A"}}], "fields": 8}
-    assert RacePage.model_validate({"meta": {}, "data": [race]}).data[0].fields == race
+    read = RacePage.model_validate({"meta": {}, "data": [race, None, "rc_2"]})
+    assert [one.fields for one in read.data] == [race, {}, {}]
 
 
 @pytest.mark.parametrize("data", [[{"id": 1}], {"deliveries": [{"id": 1}]}, {"total": 1, "items": [{"id": 1}]}])

@@ -56,6 +56,7 @@ WALKS: dict[str, tuple[Any, str | None, list[str | None], list[list[int]], type[
     "fresh cursor refused": ({None: more([1], "a")}, None, [None, "a"], [[1]], InvalidParam),
     "more but no cursor": ({None: page([1], has_more=True)}, None, [None], [[1]], WalkBroken),
     "more but an empty cursor": ({None: more([1], "")}, None, [None], [[1]], WalkBroken),
+    "more or not in unknown words": ({None: page([1], has_more="perhaps")}, None, [None], [[1]], WalkBroken),
     "cursor that came before": (THREE | {"b": more([3], "a")}, None, [None, "a", "b"], [[1, 2], [], [3]], WalkBroken),
     "page that came before": ({None: more([1], "a"), "a": more([1], "b")}, None, [None, "a"], [[1], [1]], WalkBroken),
     "end beside a cursor": ({None: page([1], has_more=False, next_cursor="a")}, None, [None], [[1]], None),
