@@ -14,11 +14,12 @@ from bot.db.tables import QuotaSample
 from bot.errors import ServiceError
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
-from bot.operations.self_notices import KEY_REFUSED
+from bot.operations.self_notices import key_of_refusal
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import quota_book
-from bot.racedata.client.service_errors import CircuitOpen, Unauthorized, UpgradeRequired
+from bot.racedata.client.circuit_breakers import QUOTA, UNAUTHORIZED
+from bot.racedata.client.service_errors import STOPPING, Spared, UpgradeRequired
 from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE, Forecast
 from bot.racedata.month_quota import (
     PLANS,
@@ -26,6 +27,7 @@ from bot.racedata.month_quota import (
     UsageRow,
     month_after,
     month_before,
+    month_key,
     thresholds_reached,
 )
 from bot.racedata.quota_book import Jump, QuotaBook, days_of, expected_by, samples
@@ -51,9 +53,6 @@ TURNED = "turned"
 
 UNREAD_AFTER = timedelta(days=1)
 """After a day without a reading, admins hear of missing warnings."""
-
-REFUSED_WITHIN = timedelta(days=30)
-"""An older refusal is no news: notices are kept for ever, also of versions without an all clear."""
 
 URGENCIES = (
     (100, Urgency.CRITICAL, "Used up."),
@@ -130,7 +129,10 @@ def _threshold(
         return
     urgency, lead = next((urgency, lead) for percent, urgency, lead in URGENCIES if (reading.percent or 0) >= percent)
     *lower, key = [_key(reading, threshold) for threshold in reached]
-    covers = (*lower, *(warning.key for warning in by_forecast))
+    if reading.is_spent:
+        lower, key = [*lower, key], key_of_refusal(QUOTA, reading.month)
+    spared = [key_of_refusal(Spared.__name__, reading.month)] if reading.tier.words else []
+    covers = (*lower, *spared, *(warning.key for warning in by_forecast))
     lasts = expected is not None and expected.may_run_out_on is None and not reading.is_spent
     yield QuotaWarning(
         key, urgency, _said(lead, _state(reading, expected)), covers, names_use=True, needs_help=not lasts
@@ -216,7 +218,7 @@ def _notice_key(month: str, what: str | int) -> str:
 
 def _warned(session: Session, month: str) -> bool:
     warned = set(told_once.standing(session, _notice_key(month, ""))) - {_notice_key(month, TURNED)}
-    return bool(warned) or told_once.is_noted(session, f"refused:quota_exceeded:{month}")
+    return bool(warned) or told_once.is_noted(session, key_of_refusal(QUOTA, month))
 
 
 @dataclass(frozen=True)
@@ -235,14 +237,14 @@ class QuotaCheck:
         try:
             reading = await self.quota_book.read()
         except ServiceError as error:
-            if not isinstance(error, CircuitOpen | Unauthorized):
+            if not isinstance(error, STOPPING):
                 await self.database.write(partial(self._tell_unread, error=error))
             if isinstance(error, UpgradeRequired):
                 # No run of this job can be good before the plan changes.
                 return
             raise
-        if refused := await self.database.read(self._key_refusals):
-            await self.database.write(partial(self._tell_taken, refused=refused))
+        has_room = not (reading.is_spent or await self.quota_book.is_refused())
+        await self.database.write(partial(self._tell_over, has_room=has_room))
         news = await self.database.read(partial(self._news, reading=reading))
         if news:
             rows = await self._by_endpoint() if any(warning.names_use for warning in news) else ()
@@ -272,12 +274,20 @@ class QuotaCheck:
             if self.notices.tell(session, warning.key, words, urgency=warning.urgency):
                 told_once.note(session, warning.covers, self.clock())
 
-    def _tell_taken(self, session: Session, refused: Sequence[str]) -> None:
-        words = "The data service takes the key again. /racecard and /results read what is new."
-        if withdrawn := told_once.withdraw(session, refused, self.clock()):
-            self.notices.tell(session, f"taken-after:{withdrawn[-1]}", words, urgency=Urgency.ALL_CLEAR)
+    def _tell_over(self, session: Session, *, has_room: bool) -> None:
+        """The all clear of refusals that are over. The service has answered, so the key is taken."""
+        now, month = self.clock(), month_key(self.clock())
+        of_key = [key_of_refusal(UNAUTHORIZED, one) for one in (month_before(month), month)]
+        of_quota = [key_of_refusal(QUOTA, month)] if has_room else []
+        for keys, what in ((of_key, "takes the key again"), (of_quota, "has requests left for this month again")):
+            if over := told_once.withdraw(session, keys, now):
+                words = f"The data service {what}. /racecard and /results read what is new."
+                key = f"over:{over[-1]}:{now.isoformat()}"
+                self.notices.tell(session, key, words, urgency=Urgency.ALL_CLEAR)
 
     def _tell_unread(self, session: Session, error: ServiceError) -> None:
+        if isinstance(error, UpgradeRequired):
+            self._tell_over(session, has_room=False)
         read_at = quota_book.last_read_at(session)
         is_overdue = read_at is not None and self.clock() - read_at > UNREAD_AFTER
         if is_overdue or (read_at is None and isinstance(error, UpgradeRequired)):
@@ -288,8 +298,3 @@ class QuotaCheck:
             )
             key = f"quota-unread:{read_at.isoformat() if read_at else 'never'}"
             self.notices.tell(session, key, words, urgency=Urgency.WARNING)
-
-    def _key_refusals(self, session: Session) -> list[str]:
-        """Notices of a refused key without an all clear."""
-        since = f"{KEY_REFUSED}{(self.clock() - REFUSED_WITHIN).date().isoformat()}"
-        return [key for key in told_once.standing(session, KEY_REFUSED) if key >= since]

@@ -13,16 +13,17 @@ from bot.db.named_values import Mark
 from bot.deliveries.signature_mismatches import LASTS_S
 from bot.errors import StorageError
 from bot.logs import get_logger
-from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
-from bot.racedata.client.service_errors import BREAKER_WORDS, UNLATCH, ServiceFailure, Unauthorized
+from bot.racedata.client.service_errors import BREAKER_WORDS, UNLATCH, ServiceFailure
 from bot.racedata.month_quota import PLANS, month_after, month_key
 
 log = get_logger(__name__)
 
-KEY_REFUSED = f"refused:{Unauthorized.known_code}:"
-"""Before the day, in the keys of notices."""
+
+def key_of_refusal(cause: str, month: str) -> str:
+    """The key of the notice of a refusal: admins hear of a cause once a month, whichever parts of the bot meet it."""
+    return f"refused:{cause}:{month}"
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,9 @@ class SelfNotices:
         )
 
     async def circuit_open(self, error: ServiceFailure) -> None:
-        which = BREAKER_WORDS[error.code or ""]
-        period = month_key(self.clock()) if which == "quota" else self._today()
+        which = BREAKER_WORDS[error.cause]
         await self._tell(
-            f"refused:{error.code}:{period}",
+            key_of_refusal(error.cause, month_key(self.clock())),
             f"{error.told} Alerts are not affected. {self._until_words(which)} run: {UNLATCH} {which}",
             Urgency.CRITICAL,
         )
@@ -128,9 +128,7 @@ class SelfNotices:
 
     async def _tell(self, key: str, words: str, urgency: Urgency) -> bool:
         try:
-            if await self.database.write(
-                lambda session: self.notices.tell(session, _anew(session, key), words, urgency=urgency)
-            ):
+            if await self.database.write(lambda session: self.notices.tell(session, key, words, urgency=urgency)):
                 self.wake.set()
         except StorageError as error:
             log.warning("admins_not_told", key=key, words=words, reason=str(error))
@@ -139,13 +137,6 @@ class SelfNotices:
 
     def _today(self) -> str:
         return self.clock().date().isoformat()
-
-
-def _anew(session: Session, key: str) -> str:
-    """Another key after an all clear: a refusal on the day of an all clear is news."""
-    while told_once.is_withdrawn(session, key):
-        key += "+"
-    return key
 
 
 def _allowances(before: str | None, now: str | None) -> str:

@@ -2,7 +2,8 @@
 
 | Key | Withdrawn when |
 |---|---|
-| A notice for admins or a channel | `refused:unauthorized:DAY`: the data service takes the key again. Others never |
+| `refused:CAUSE:MONTH`: a refusal of the data service, met by any part of the bot | The refusal is over |
+| Another notice for admins or a channel | Never |
 | `missing:DAY:REGION:COURSE`: a meeting without its outcomes | The outcomes have come: the key is taken back |
 | `missing:DAY:`: a racing day without any delivery | An outcome of the day has come: the key is dropped |
 | `unread-record:ID`: a failed delivery whose record can't be read | Never |
@@ -21,8 +22,11 @@ from bot.db.tables import Notice
 
 
 def note(session: Session, keys: Iterable[str], now: datetime) -> list[str]:
-    """The keys that are new. A single caller gets a key, once."""
-    statement = insert_here(session, Notice).on_conflict_do_nothing(index_elements=["key"])
+    """The keys that are new, or were withdrawn. A single caller gets a key, once."""
+    statement = insert_here(session, Notice)
+    anew = {"created_at": statement.excluded.created_at, "withdrawn_at": None}
+    is_withdrawn = col(Notice.withdrawn_at).is_not(None)
+    statement = statement.on_conflict_do_update(index_elements=["key"], set_=anew, where=is_withdrawn)
     # RETURNING: a driver's row count of an INSERT is unreliable.
     returning = statement.returning(col(Notice.key))
     return [key for key in keys if session.execute(returning, {"key": key, "created_at": now}).first() is not None]
@@ -42,9 +46,9 @@ def claim(session: Session, key: str, now: datetime, again_after: timedelta) -> 
 
 
 def is_noted(session: Session, key: str) -> bool:
-    """True even if only the log was told."""
-    statement = select(col(Notice.key)).where(col(Notice.key).in_([key, f"log:{key}"]))
-    return session.execute(statement).first() is not None
+    """True even if only the log was told. False once withdrawn."""
+    is_standing = (col(Notice.key).in_([key, f"log:{key}"]), col(Notice.withdrawn_at).is_(None))
+    return session.execute(select(col(Notice.key)).where(*is_standing)).first() is not None
 
 
 def standing(session: Session, beginning: str) -> list[str]:
@@ -58,11 +62,6 @@ def withdraw(session: Session, keys: Iterable[str], now: datetime) -> list[str]:
     taken = update(Notice).where(col(Notice.withdrawn_at).is_(None)).values(withdrawn_at=now)
     returning = taken.returning(col(Notice.key))
     return [key for key in keys if session.execute(returning.where(col(Notice.key) == key)).first() is not None]
-
-
-def is_withdrawn(session: Session, key: str) -> bool:
-    statement = select(col(Notice.key)).where(col(Notice.key) == key, col(Notice.withdrawn_at).is_not(None))
-    return session.execute(statement).first() is not None
 
 
 def free(session: Session, keys: Iterable[str]) -> list[str]:

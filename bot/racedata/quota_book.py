@@ -146,6 +146,10 @@ class QuotaBook:
             return None
         return QuotaExceeded(RACES_PATH, code=QuotaExceeded.known_code) if latest.is_spent else Spared(RACES_PATH)
 
+    async def is_refused(self) -> bool:
+        """Whether the service has refused requests for a spent quota, and is not asked again yet."""
+        return any(one.code == QUOTA for one in await self._client.breakers.open_now())
+
     async def staleness_s(self) -> int:
         latest = await self.latest()
         return staleness_s(latest.left if latest else None)

@@ -28,12 +28,14 @@ from bot.operations.repair import outage
 from bot.operations.repair.failed_record import Failed, ReadPayload, name_of, read_record
 from bot.operations.repair.missing_deliveries import days_of, find_lacking, find_missing, in_order
 from bot.operations.repair.outage import Outage
+from bot.operations.self_notices import key_of_refusal
 from bot.outbox.notices import Notices, Urgency
 from bot.outbox.resume import SUMMARY_AFTER, Reopening
 from bot.racedata import quota_book
 from bot.racedata.client.service_client import DELIVERIES_PATH, RacingClient
 from bot.racedata.client.service_errors import (
     PASSING,
+    STOPPING,
     TRANSIENT,
     QuotaExceeded,
     ServiceFailure,
@@ -312,14 +314,13 @@ class Repair:
             self._reopening.summarise_late(session, old, min(had[number] for number in old), now)
 
     def _tell_refused(self, session: Session, *, error: ServiceFailure) -> None:
-        now = self._clock()
         which = "all deliveries" if isinstance(error, WalkBroken) else "deliveries"
         self._notices.tell(
             session,
-            f"repair-refused:{error.code or type(error).__name__}:{month_key(now)}",
+            key_of_refusal(error.cause, month_key(self._clock())),
             f"I can't look up {which} that the data service gave up. {error.told} I try again by "
             "myself: what was given up meanwhile is posted as soon as I can look it up, for 30 days.",
-            urgency=Urgency.WARNING,
+            urgency=Urgency.CRITICAL if isinstance(error, STOPPING) else Urgency.WARNING,
         )
 
 

@@ -65,6 +65,11 @@ class ServiceFailure(ServiceError):
         return f"{self.path}: {what or type(self).__name__}{message}{request}"
 
     @property
+    def cause(self) -> str:
+        """The name of what is wrong, equal for each part of the bot that meets the failure."""
+        return self.known_code or self.code or type(self).__name__
+
+    @property
     def told(self) -> str:
         """The failure in words for people."""
         return self._sentences() + (f" (request {self.request_id})" if self.request_id else "")
@@ -211,6 +216,9 @@ class WalkBroken(ServiceFailure):
 
     words = "The data service's list broke off, so what was read may not be all."
 
+
+STOPPING = (Unauthorized, QuotaExceeded, CircuitOpen)
+"""The service refuses the bot as a whole."""
 
 PASSING = (RateLimited, ServerFault, ServiceUnreachable)
 """Failures that may pass within minutes."""

@@ -95,13 +95,13 @@ class Outage:
         self.now = now
         return deliveries
 
-    def make_repair(self, pipeline, *, database=None, read=read_payload, bounds=None, **paths) -> Repair:
+    def make_repair(self, pipeline, *, database=None, read=read_payload, bounds=None, hooks=None, **paths) -> Repair:
         async def wait(seconds: float) -> None:
             self.waited_s += seconds
 
         store = DatabaseStateStore(pipeline.database, pipeline.clock)
         timing = Timing(pipeline.clock, lambda: self.waited_s, wait, lambda: 0.5)
-        self.client = open_client(self.base_url, SecretStr(self.service.api_key), store, timing)
+        self.client = open_client(self.base_url, SecretStr(self.service.api_key), store, timing, hooks=hooks)
         self.quota = QuotaBook(pipeline.database, self.client, SETTINGS, pipeline.clock)
         races = RaceBook(pipeline.database, self.client, pipeline.clock, self.quota, Paths(**paths))
         self.opened.extend([races, self.client])

@@ -223,6 +223,7 @@ async def test_plan_that_changes_up_and_down_is_told_and_counts_anew(make_world)
         f"{NOTE}The data service now serves us under the plan free (window 2026 → upcoming)",
         f"{URGENT}Used up | 2026-11 | 120",
         f"{NOTE}The data service now serves us under the plan archive (window 2017 → today)",
+        f"{ALL_CLEAR}The data service has requests left for this month again",
         f"{NOTE}The data service's quota for 2026-11 | 2026-11 | 52",
         f"{WARNING}Running low | 2026-11 | 92",
     ]

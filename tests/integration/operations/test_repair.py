@@ -1,8 +1,10 @@
 """Deliveries that the service gave up are made good in their channels once, as far as their list can be read."""
 
 import asyncio
+import itertools
 import json
 import re
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -16,14 +18,18 @@ from bot.db.tables import EventVersion, InboxDelivery, OutboxMessage, StoredStat
 from bot.deliveries.payload import read_payload
 from bot.events.event import EventKind, Topic
 from bot.fanout.known_meetings import KnownMeetings
+from bot.operations.quota_warnings import QuotaCheck
 from bot.operations.repair.repair_run import Bounds
+from bot.operations.self_notices import SelfNotices
 from bot.outbox.channel_closing import pause_channel
+from bot.racedata.client.calls import Hooks
 from bot.racedata.client.service_errors import ServiceFailure, Spared, WalkBroken
 from sandbox.racing_service.event_payloads import Happening
 from tests.databases import on_both
 from tests.integration.operations import lost_deliveries
 from tests.integration.operations.lost_deliveries import TAKEN, Dying, Killed, count, sent, shown, takes
-from tests.notice_levels import URGENT, WARNING, level_of
+from tests.notice_levels import ALL_CLEAR, URGENT, WARNING, level_of
+from tests.unit.pages import settings
 
 ALL_TOPICS = frozenset(Topic)
 LIST = "/webhooks/deliveries"
@@ -328,13 +334,42 @@ async def test_spent_month_is_said_and_asked_again_later(bot, outage):
             await repair.job(3_600).run()
     await bot.post_all()
     (told,) = bot.texts("CADMIN")
-    assert told.startswith(NOT_LOOKED_UP)
+    assert told.startswith(NOT_LOOKED_UP.replace(WARNING, URGENT))
     assert [one.endpoint for one in outage.service.requests].count(LIST) == 1
     await outage.client.breakers.reset("quota_exceeded")
     outage.service.set_used(0)
     await repair.job(3_600).run()
     await bot.post_all()
     assert len(bot.texts("CGB")) == 1
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(["client", "quota", "repair"])], ids="-".join)
+@pytest.mark.parametrize("cause", ["quota_exceeded", "unauthorized"])
+async def test_one_cause_is_one_notice_and_one_all_clear_whichever_part_meets_it_first(bot, outage, cause, order):
+    telling = SelfNotices(bot.database, bot.notices, 1_000, bot.clock, asyncio.Event())
+    repair = outage.make_repair(bot, hooks=Hooks(on_circuit_open=telling.circuit_open))
+    check = QuotaCheck(outage.quota, bot.notices, bot.database, settings(), bot.clock)
+    parts = {"client": outage.client.countries, "quota": check.run, "repair": repair.job(3_600).run}
+
+    async def levels_told():
+        for part in (*order, *order):
+            with suppress(ServiceFailure):
+                await parts[part]()
+        await bot.post_all()
+        bot.clock.forward(5)
+        return [level_of(text) for text in bot.texts("CADMIN")]
+
+    for rounds in (1, 2):
+        if cause == "unauthorized":
+            for path in ("/countries", "/account/usage", LIST):
+                outage.service.fail_next(path, cause, 100)
+        else:
+            outage.service.set_used(15_000)
+        assert await levels_told() == [URGENT, ALL_CLEAR] * (rounds - 1) + [URGENT]
+        outage.service.heal()
+        outage.service.set_used(0)
+        await outage.client.breakers.reset(cause)
+        assert await levels_told() == [URGENT, ALL_CLEAR] * rounds
 
 
 async def test_last_requests_of_a_month_are_not_spent_on_the_look(bot, outage):

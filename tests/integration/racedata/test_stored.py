@@ -186,13 +186,15 @@ async def test_what_was_told_once_is_withdrawn_once(database):
     def withdraw(*keys):
         return database.write(lambda session: told_once.withdraw(session, keys, NOW))
 
-    def is_withdrawn():
-        return database.read(lambda session: told_once.is_withdrawn(session, "a"))
+    def note():
+        return database.write(lambda session: told_once.note(session, ["a"], NOW))
 
-    await database.write(lambda session: told_once.note(session, ["a"], NOW))
-    assert not await is_withdrawn()
-    assert [await withdraw("a", "b"), await withdraw("a")] == [["a"], []]
-    assert await is_withdrawn()
+    def is_noted():
+        return database.read(lambda session: told_once.is_noted(session, "a"))
+
+    for _ in range(2):
+        assert [await note(), await note(), await is_noted()] == [["a"], [], True]
+        assert [await withdraw("a", "b"), await withdraw("a"), await is_noted()] == [["a"], [], False]
     taken_back = [await database.write(lambda session: told_once.free(session, ["a", "b"])) for _ in range(2)]
     assert taken_back == [["a"], []]
 

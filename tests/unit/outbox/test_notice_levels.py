@@ -134,7 +134,7 @@ ELSEWHERE = {
     "self_notices._note_account": "test_notices_about_the_service_itself",
     "channel_life.on_revoked": "test_lost_token_is_urgent",
     "quota_warnings._tell": "tests/unit/racedata/test_quota_book.py",
-    "quota_warnings._tell_taken": "tests/unit/racedata/test_quota_book.py",
+    "quota_warnings._tell_over": "tests/unit/racedata/test_quota_book.py",
     "quota_warnings._tell_unread": "tests/integration/operations/test_quota_month.py",
     "watchdog._note": "tests/integration/operations/test_watch_deliveries.py",
     "repair_run._tell_refused": "tests/integration/operations/test_repair.py",

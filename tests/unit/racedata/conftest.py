@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,10 +35,14 @@ class FakeTime:
 
 
 class FakeBreakers:
-    """Notes the resets."""
+    """Notes the resets. `open`: codes."""
 
     def __init__(self):
         self.reset_codes = []
+        self.open = []
+
+    async def open_now(self):
+        return [SimpleNamespace(code=code) for code in self.open]
 
     async def reset(self, code):
         self.reset_codes.append(code)
