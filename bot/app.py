@@ -184,7 +184,7 @@ class Service:
         self.app = Starlette(
             routes=self._routes(),
             lifespan=self._lifespan,
-            exception_handlers={HTTPException: self._refuse_http, Exception: _refuse_bug},
+            exception_handlers={HTTPException: self._refuse_http, Exception: self._refuse_bug},
         )
         # A redirect would have a sender post without the body, or not at all.
         self.app.router.redirect_slashes = False
@@ -550,12 +550,18 @@ class Service:
         assert isinstance(error, HTTPException)
         status, path = error.status_code, request.url.path[:LOGGED_PATH]
         self.metrics.request_refused("path" if status == HTTPStatus.NOT_FOUND else "method")
-        log.warning("request_refused", status=status, method=request.method, path=path)
+        reference = f"req-{self.ports.token(4)}"
+        log.warning("request_refused", status=status, method=request.method, path=path, reference=reference)
         ours = f"{WEBHOOK_PATH} for deliveries, and {request_guard.SLACK_PATH} for Slack"
         words = f"{error.detail}: the bot takes a POST at {ours}"
-        response = refuse(status, words)
+        response = refuse(status, words, reference=reference)
         response.headers.update(error.headers or {})
         return response
+
+    async def _refuse_bug(self, _request: Request, error: Exception) -> Response:
+        reference = f"req-{self.ports.token(4)}"
+        log.error("request_failed", exc_info=error, reference=reference)
+        return refuse(500, "a fault of ours", reference=reference)
 
     async def _probe(self) -> None:
         """Raise StorageError unless a delivery could be stored now.
@@ -581,8 +587,3 @@ async def _for_ever(name: str, run: Callable[[], Awaitable[None]]) -> None:
         except Exception:
             log.exception("loop_failed", loop=name)
             await asyncio.sleep(1.0)
-
-
-async def _refuse_bug(_request: Request, error: Exception) -> Response:
-    log.error("request_failed", exc_info=error)
-    return refuse(500, "a fault of ours; the log has it")

@@ -45,7 +45,7 @@ class Receiver:
             settings.max_body_bytes,
             self.signing_secrets,
             self.appending.store,
-            Admission(ports.monotonic),
+            Admission(),
             ports.clock,
             ports.token,
             self.report,

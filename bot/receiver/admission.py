@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bot.clock import Monotonic
 from bot.errors import QueueFull
 
 ADMITTED_AT_ONCE = 128
@@ -13,17 +12,11 @@ A delivery takes 0.25 ms of processor time beside the fan-out of earlier deliver
 a quarter of a second. At 1,000 deliveries a second the queue holds the deliveries of a pause of 0.1 s.
 """
 
-LOG_EVERY_S = 1.0
-"""Refusals share a log line: a line each would delay the admitted deliveries."""
-
 
 class Admission:
-    def __init__(self, monotonic: Monotonic, limit: int = ADMITTED_AT_ONCE) -> None:
+    def __init__(self, limit: int = ADMITTED_AT_ONCE) -> None:
         self._limit = limit
-        self._monotonic = monotonic
         self.admitted_now = 0
-        self._refused = 0
-        self._logged_s = -LOG_EVERY_S
 
     def check(self) -> None:
         """Raise QueueFull if the queue is full."""
@@ -39,12 +32,3 @@ class Admission:
             yield
         finally:
             self.admitted_now -= 1
-
-    def refusals_to_log(self) -> int:
-        """Count a refusal. Returns the refusals since the last log line, or 0 within LOG_EVERY_S of the line."""
-        self._refused += 1
-        now_s = self._monotonic()
-        if now_s - self._logged_s < LOG_EVERY_S:
-            return 0
-        count, self._refused, self._logged_s = self._refused, 0, now_s
-        return count

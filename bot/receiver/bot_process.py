@@ -176,12 +176,13 @@ class BotProcess:
             asyncio.get_running_loop().call_later(KILL_AFTER_S, self._kill)
 
     async def run(self) -> int:
-        """Keep the bot alive until `stop`. Returns the exit code, also after a start that failed."""
+        """Keep the bot alive until `stop`. Returns the exit code, also of a bot that refuses to start."""
         time = asyncio.get_running_loop().time
         while True:
             began_s = time()
             code = await self._live()
-            if self._stopping.is_set() or not self.was_up:
+            # A signal is no word of the bot's: the system may lack memory.
+            if self._stopping.is_set() or (code >= 0 and not self.was_up):
                 return code
             if time() - began_s >= STEADY_S:
                 self._wait_s = START_AGAIN_S

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from bot.errors import (
 )
 from bot.receiver.admission import Admission
 from bot.receiver.bot_process import CountsForBot
-from bot.receiver.log import log
+from bot.receiver.log import log, new_reference
 from bot.web.plain_answers import ACCEPTED, DUPLICATE, RETRY_AFTER_S, refusal, retry_after
 from bot.web.request_body import CODINGS, BodyReader, decoded
 
@@ -53,8 +53,8 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 class HttpAnswer(NamedTuple):
     status: int
+    headers: Headers
     body: bytes
-    headers: dict[str, str]
 
 
 class SenderLeft(Exception):
@@ -138,26 +138,21 @@ class Door:
             self.admission.check()
             answer = await self._receive(headers, arriving, reference)
         except SenderLeft:
-            log.info("delivery_cut_off", reference=reference)
             answer = refuse(400, "the connection ended before the body did", reference)
         except BodyRefused as error:
             answer = self._refuse_body(error, reference)
         except QueueFull as error:
-            if count := self.admission.refusals_to_log():
-                log.warning("deliveries_turned_away", reference=reference, count=count, reason=str(error))
-            answer = refuse(503, "too many at once; send it again", reference)
+            answer = refuse(503, "too many at once; send it again", reference, reason=str(error))
         except StorageError as error:
-            log.warning("delivery_not_taken", reference=reference, reason=str(error))
-            answer = refuse(503, "not stored; send it again", reference)
+            # Strangers read the answer: the driver's words are for the log alone.
+            answer = refuse(503, "not stored; send it again", reference, reason=str(error))
         self.counts.delivery(str(answer.status))
         return answer
 
     async def _receive(self, headers: Headers, arriving: AsyncIterator[bytes], reference: str) -> HttpAnswer:
         self.bodies.check_length(",".join(values(headers, "content-length")))
-        signatures = values(headers, HEADER.lower())
-        signature = read_signature(signatures)
+        signature = read_signature(values(headers, HEADER.lower()))
         if signature is None:
-            log.warning("delivery_unsigned", reference=reference, signatures=len(signatures))
             self.counts.signature_failure("missing")
             return refuse(401, f"exactly one {HEADER} of 64 hex digits is needed", reference)
         if not (values(headers, "content-length") or values(headers, "transfer-encoding")):
@@ -169,7 +164,6 @@ class Door:
 
     async def _accept(self, headers: Headers, signed_body: bytes, signature: str, reference: str) -> HttpAnswer:
         if not await self._is_signed(signed_body, signature):
-            log.warning("signature_matches_no_secret", reference=reference)
             self.counts.signature_failure("mismatch")
             return refuse(401, "the signature matches no active secret", reference)
         self.counts.signature_matched()
@@ -189,7 +183,7 @@ class Door:
         outcome = "accepted" if is_new else "duplicate"
         self.counts.event(name, outcome)
         log.info("delivery_answered", outcome=outcome, reference=reference)
-        return HttpAnswer(200, ACCEPTED if is_new else DUPLICATE, {})
+        return in_json(200, ACCEPTED if is_new else DUPLICATE)
 
     async def _is_signed(self, body: bytes, signature: str) -> bool:
         signed = is_signed(self.signing_secrets.active, body, signature)
@@ -207,12 +201,10 @@ class Door:
         return False
 
     def _refuse_body(self, error: BodyRefused, reference: str) -> HttpAnswer:
-        log.warning("body_refused", reference=reference, reason=str(error))
         if isinstance(error, BodyTooLarge):
             return refuse(413, f"more than {self.max_body_bytes} bytes", reference)
         if isinstance(error, BodyCodingUnknown):
-            answer = refuse(415, str(error), reference)
-            return answer._replace(headers={"Accept-Encoding": CODINGS})
+            return refuse(415, str(error), reference, {"Accept-Encoding": CODINGS})
         if isinstance(error, BodyBudgetSpent):
             return refuse(503, str(error), reference)
         return refuse(408, str(error), reference)
@@ -223,7 +215,16 @@ def values(headers: Headers, name: str) -> list[str]:
     return [value.decode("latin-1") for each, value in headers if each == wanted]
 
 
-def refuse(status: int, error: str, reference: str | None = None) -> HttpAnswer:
-    """A 503 asks for a retry."""
+def in_json(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> HttpAnswer:
+    lines = {"Content-Length": str(len(body)), "Content-Type": "application/json", **(headers or {})}
+    return HttpAnswer(status, [(name.lower().encode(), value.encode()) for name, value in lines.items()], body)
+
+
+def refuse(
+    status: int, error: str, reference: str | None = None, headers: Mapping[str, str] | None = None, **logged: object
+) -> HttpAnswer:
+    """A refusal, and its line in the log under the reference of the answer. A 503 asks for a retry."""
+    reference = reference or new_reference()
+    log.warning("request_refused", **{"status": status, "reference": reference, "reason": error, **logged})
     body = json.dumps(refusal(error, reference), ensure_ascii=False, separators=(",", ":")).encode()
-    return HttpAnswer(status, body, retry_after(RETRY_AFTER_S if status == 503 else None))
+    return in_json(status, body, {**retry_after(RETRY_AFTER_S if status == 503 else None), **(headers or {})})

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
 from bot.receiver.door import Door, HttpAnswer, SenderLeft, refuse
-from bot.receiver.log import log
 from bot.web.plain_answers import WEBHOOK_PATH
 
 HttpMessage = MutableMapping[str, Any]
@@ -28,9 +27,9 @@ class Front:
             await answer(await self._door.answer(scope["headers"], arriving(receive)), send)
         else:
             self._wrong_method("method")
-            log.warning("request_refused", status=405, method=scope["method"], path=scope["path"])
             words = f"Method Not Allowed: the bot takes a POST at {WEBHOOK_PATH} for deliveries"
-            await answer(refuse(405, words)._replace(headers={"Allow": "POST"}), send)
+            told = {"method": scope["method"], "path": scope["path"]}
+            await answer(refuse(405, words, headers={"Allow": "POST"}, **told), send)
 
 
 async def arriving(receive: Receive) -> AsyncIterator[bytes]:
@@ -43,7 +42,5 @@ async def arriving(receive: Receive) -> AsyncIterator[bytes]:
 
 
 async def answer(given: HttpAnswer, send: Send) -> None:
-    headers = {"Content-Length": str(len(given.body)), "Content-Type": "application/json", **given.headers}
-    lines = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": given.status, "headers": lines})
+    await send({"type": "http.response.start", "status": given.status, "headers": given.headers})
     await send({"type": "http.response.body", "body": given.body})

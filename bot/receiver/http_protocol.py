@@ -14,7 +14,9 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from bot.receiver.door import refuse
-from bot.receiver.log import log
+
+PIECE_BYTES = 4_096
+"""A read may have several requests. A piece's bytes before a request count as the request's."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class StrangerProtocol(HttpToolsProtocol):
         """The oldest request without an answer. `cycle` is the newest request."""
         self._in_head, self._in_body, self._write_blocked = True, False, False
         self._framing_bytes, self._body_bytes = 0, 0
-        """Of the present message: all bytes outside the body. Of the present read: the bytes of bodies."""
+        """Of the present message: all bytes outside the body. Of the present piece: the bytes of bodies."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn types it
         super().connection_made(transport)
@@ -94,17 +96,22 @@ class StrangerProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
-        self._body_bytes = 0
         try:
-            self._feed(data)
-            self._framing_bytes += len(data) - self._body_bytes
-            if self._framing_bytes > self._limits.head_bytes:
-                raise self._too_large()
+            for begin in range(0, len(data), PIECE_BYTES):
+                self._count_and_feed(data[begin : begin + PIECE_BYTES])
         except _RefusedError as refused:
             self._refuse(refused)
         except httptools.HttpParserError as error:
-            why = error.__context__
-            self._refuse(why if isinstance(why, _RefusedError) else _RefusedError(400, "malformed", str(error)))
+            # Around an error of ours, or of an address that is none.
+            why = error.__context__ or error
+            self._refuse(why if isinstance(why, _RefusedError) else _RefusedError(400, "malformed", f"{why}"[:200]))
+
+    def _count_and_feed(self, piece: bytes) -> None:
+        self._body_bytes = 0
+        self._feed(piece)
+        self._framing_bytes += len(piece) - self._body_bytes
+        if self._framing_bytes > self._limits.head_bytes:
+            raise self._too_large()
 
     def _feed(self, data: bytes) -> None:
         """No protocol is ever switched, and the parser drops the body of a request with an upgrade.
@@ -220,12 +227,9 @@ class StrangerProtocol(HttpToolsProtocol):
     def _refuse(self, refused: _RefusedError) -> None:
         """HttpAnswer, and close. A request that is being read counts as cut off: the body is not what was announced."""
         self._others.count(refused.reason)
-        log.warning("request_refused", status=refused.status, reason=refused.words)
         self._cut_off()
         answer = refuse(refused.status, refused.words)
-        length = (b"content-length", str(len(answer.body)).encode())
-        kind = (b"content-type", b"application/json")
-        headers = [*self.server_state.default_headers, length, kind, (b"connection", b"close")]
+        headers = [*self.server_state.default_headers, *answer.headers, (b"connection", b"close")]
         lines = [b"%s: %s\r\n" % header for header in headers]
         self.transport.write(b"".join([STATUS_LINE[refused.status], *lines, b"\r\n", answer.body]))
         self.transport.close()

@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 from collections.abc import Iterable
+from secrets import token_hex
 
 from bot.clock import utc_now
 
@@ -54,6 +55,11 @@ def _quoted(text: str) -> str:
 
 
 log = Log()
+
+
+def new_reference() -> str:
+    """Of a request, for the answer and the log."""
+    return f"req-{token_hex(4)}"
 
 
 class OfLibraries(logging.Handler):

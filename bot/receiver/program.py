@@ -29,12 +29,12 @@ from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import StorageError
 from bot.receiver.admission import Admission
 from bot.receiver.bot_process import BotProcess, CountsForBot
-from bot.receiver.door import Appending, Door, HttpAnswer, reader_of
+from bot.receiver.door import Appending, Door, HttpAnswer, SenderLeft, in_json, reader_of
 from bot.receiver.front import Front, HttpMessage, Receive, Send, answer
 from bot.receiver.http_protocol import Connections, Limits, StrangerProtocol
 from bot.receiver.log import OfLibraries, log
 from bot.receiver.options import Options, read_options
-from bot.receiver.relay import Relay
+from bot.receiver.relay import BotSilent, Relay
 from bot.receiver.stored_secrets import reading
 from bot.web.uvicorn_server import Server, server_config
 
@@ -65,8 +65,9 @@ def serve() -> None:
     report = CountsForBot()
     bot = BotProcess(inner, report)
     bot.start()
+    host, port = inner.getsockname()
     with listener, inner:
-        code = asyncio.run(_run(options, listener, bot, report, Relay(*inner.getsockname()[:2])))
+        code = asyncio.run(_run(options, listener, bot, report, Relay(host, port, bot.comes_up)))
     if code:
         # As a shell names the end by a signal.
         sys.exit(code if code > 0 else 128 - code)
@@ -113,7 +114,7 @@ async def _run(options: Options, listener: socket.socket, bot: BotProcess, repor
         options.max_body_bytes,
         signing_secrets,
         Appending(journal.append, partial(run, thread), report.tell).store,
-        Admission(time.monotonic),
+        Admission(),
         utc_now,
         token_hex,
         report,
@@ -169,27 +170,17 @@ class OtherRequests:
         if is_read and scope["path"] == "/healthz":
             await answer(_json(200, {"status": "ok"}), send)
         elif is_read and scope["path"] == "/readyz":
-            await self._answer_ready(scope, receive, send)
+            await answer(await self._answer_ready(scope, receive), send)
         else:
-            await self._relay(scope, receive, send, self._bot.comes_up)
+            await self._relay(scope, receive, send)
 
-    async def _answer_ready(self, scope: HttpMessage, receive: Receive, send: Send) -> None:
+    async def _answer_ready(self, scope: HttpMessage, receive: Receive) -> HttpAnswer:
         """The bot looks at the journal too. Without the bot, deliveries are stored all the same."""
-        said: list[HttpMessage] = []
-
-        async def hear(message: HttpMessage) -> None:
-            said.append(message)
-
-        if self._bot.is_up if self._bot.was_up else await self._bot.comes_up():
-            with contextlib.suppress(TimeoutError):
+        if self._bot.is_up or not self._bot.was_up:
+            with contextlib.suppress(BotSilent, SenderLeft, TimeoutError):
                 async with asyncio.timeout(BOT_READY_S):
-                    await self._relay.ask(scope, receive, hear)
-        # The last part of a whole answer says so.
-        if said and not said[-1].get("more_body", True):
-            for message in said:
-                await send(message)
-        else:
-            await answer(await self._without_bot(), send)
+                    return await self._relay.ask(scope, receive)
+        return await self._without_bot()
 
     async def _without_bot(self) -> HttpAnswer:
         if not await self._can_store():
@@ -223,12 +214,12 @@ class OtherRequests:
         return True
 
     def _told(self, status: int, word: str, reason: str) -> HttpAnswer:
-        told = _json(status, {"status": word, **({"reason": reason} if self._shows_reasons else {})})
-        return told._replace(headers={"Retry-After": "5"})
+        told = {"status": word, **({"reason": reason} if self._shows_reasons else {})}
+        return _json(status, told, {"Retry-After": "5"})
 
 
-def _json(status: int, content: dict[str, Any]) -> HttpAnswer:
-    return HttpAnswer(status, json.dumps(content, separators=(",", ":")).encode(), {})
+def _json(status: int, content: dict[str, Any], headers: dict[str, str] | None = None) -> HttpAnswer:
+    return in_json(status, json.dumps(content, separators=(",", ":")).encode(), headers)
 
 
 def public_config(app: Any, connections: Connections) -> uvicorn.Config:

@@ -18,6 +18,9 @@ The limit of connections bounds the memory of small bodies.
 
 CODINGS = "gzip, deflate"
 
+WITH_HEADER, BARE = zlib.MAX_WBITS | 32, -zlib.MAX_WBITS
+"""Forms of zlib. Some senders' "deflate" lacks the header."""
+
 
 class BodyReader:
     """Reads the bodies of one endpoint. `budget_bytes` bounds the bytes beyond `small_bytes` of all bodies together."""
@@ -73,7 +76,7 @@ def decoded(body: bytes, codings: Iterable[str], max_bytes: int) -> bytes:
     """
     coding = ", ".join(codings).strip().lower()
     if coding in {"gzip", "x-gzip", "deflate"}:
-        body = _inflated(body, max_bytes)
+        body = _inflated(body, max_bytes, WITH_HEADER) or _inflated(body, max_bytes, BARE) or body
     elif coding not in {"", "identity"}:
         raise BodyCodingUnknown(f"the Content-Encoding is none of {CODINGS}")
     if len(body) > max_bytes:
@@ -81,16 +84,17 @@ def decoded(body: bytes, codings: Iterable[str], max_bytes: int) -> bytes:
     return body
 
 
-def _inflated(body: bytes, max_bytes: int) -> bytes:
+def _inflated(body: bytes, max_bytes: int, form: int) -> bytes:
+    """The content, or its beginning above the limit. Empty for a body in another form, or cut off."""
     content, rest = b"", body
-    # A gzip body may have several members.
-    while rest and len(content) <= max_bytes:
-        member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+    # A gzip body may have several members, and zeros for padding.
+    while rest.strip(b"\0") and len(content) <= max_bytes:
+        member = zlib.decompressobj(form)
         try:
             content += member.decompress(rest, max_bytes + 1 - len(content))
         except zlib.error:
-            return body
+            return b""
         if not member.eof:
-            return content if len(content) > max_bytes else body
+            return content if len(content) > max_bytes else b""
         rest = member.unused_data
     return content

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import re
 import socket
 from collections import Counter
@@ -67,7 +68,10 @@ async def heard(reader, silent_s=20.0):
 
 
 def statuses_in(answers):
-    return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d+)", answers)]
+    """Each refusal has a reference."""
+    statuses = [int(status) for status in re.findall(rb"HTTP/1\.1 (\d+)", answers)]
+    assert answers.count(b'"reference":"req-') == sum(status >= 400 for status in statuses), answers
+    return statuses
 
 
 @contextlib.asynccontextmanager
@@ -151,6 +155,8 @@ async def test_requests_that_follow_on_one_connection_are_all_answered():
         offer, plain, forged = head(*H2C) + BODY, head() + BODY, head(signed=b"another") + BODY
         assert await bot.ask(offer + plain, forged + offer, plain) == [200, 200, 401, 200, 200]
         assert await bot.ask(plain + offer, then_end=True) == [200, 200]
+        # More bytes of heads in a read than a head may have.
+        assert await bot.ask((head(f"X: {'a' * 4_000}") + BODY) * 20) == [200] * 20
 
 
 OTHERWISE = {
@@ -166,11 +172,12 @@ OTHERWISE = {
     "a header on two lines": ([head("X-1: a\r\n b") + BODY], False),
     "two lengths": ([head(f"Content-Length: {len(BODY)}") + BODY], False),
     "length and chunks": ([head("Transfer-Encoding: chunked") + CHUNKED], False),
+    "no address": ([head(line="POST http://[x/ HTTP/1.1") + BODY], False),
     "an offer, ends early": ([head(*H2C, length=LENGTH + 5) + BODY], True),
 }
 
 
-async def test_body_that_comes_otherwise_than_announced_is_400_or_411_and_no_wrong_signature():
+async def test_body_that_comes_otherwise_than_announced_is_400_or_411_and_no_wrong_signature(capsys):
     async with served() as bot:
         found = await all_of({way: bot.ask(*parts, then_end=end) for way, (parts, end) in OTHERWISE.items()})
         assert found == {way: [400] for way in OTHERWISE}
@@ -178,6 +185,8 @@ async def test_body_that_comes_otherwise_than_announced_is_400_or_411_and_no_wro
         assert (await bot.ask(head(length=None), BODY))[0] == 411
     await bot.seen.hear()
     assert (bot.stored, bot.seen.signature_failures) == ([], [])
+    reasons = [json.loads(line)["reason"] for line in capsys.readouterr().err.splitlines()]
+    assert "invalid url b'http://[x/'" in reasons
 
 
 HEADER = b"X-1: %s\r\n" % (b"a" * 1_000)
@@ -192,6 +201,7 @@ TOO_MUCH = {
     "one trailer without end": (431, IN_CHUNKS + CHUNKED[:-2] + b"X: ", b"a" * 70_000),
     "an extension of a chunk": (431, IN_CHUNKS + b"2;", b"a" * 70_000),
     "an address without end": (431, b"POST /", b"a" * 70_000),
+    "an address in one read": (431, b"POST /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b""),
     "an offer to another": (400, b"CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n", b""),
     "requests by the hundred": (400, head(signed=None, length=None, line="GET / HTTP/1.1") * 100, b""),
     "offers by the hundred": (400, (head(*H2C, signed=b"another") + BODY) * 100, b""),

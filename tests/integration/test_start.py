@@ -130,7 +130,7 @@ ADDRESSES = {
 }
 
 
-async def test_slash_at_the_end_changes_nothing_and_other_addresses_are_counted(service):
+async def test_slash_at_the_end_changes_nothing_and_other_addresses_are_counted(service, capsys):
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(receiver_of(service).app), base_url="http://bot"
     ) as client:
@@ -139,6 +139,8 @@ async def test_slash_at_the_end_changes_nothing_and_other_addresses_are_counted(
         metrics = (await client.get("/metrics")).text
     assert {address: answer.status_code for address, answer in answers.items()} == ADDRESSES
     assert "/webhooks/racing" in answers["/webhooks"].json()["error"]
+    logged = str(lines) + capsys.readouterr().err
+    assert all(one.json()["reference"] in logged for path, one in answers.items() if "slack" not in path)
     assert "Socket Mode" in answers["/slack/events/"].json()["error"]
     assert [line["path"] for line in lines if line["event"] == "request_refused"] == [
         *("/webhooks/racing//", "//webhooks/racing", "/Webhooks/Racing", "/webhooks", "/", "/healthz")

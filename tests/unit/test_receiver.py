@@ -59,6 +59,26 @@ async def test_receiver_outlives_a_system_without_room_for_a_bot(inner, monkeypa
     assert await running in {0, 1}
 
 
+class Killed(Dead):
+    """Ends by a signal, before the bot is up."""
+
+    def wait(self) -> int:
+        return -9
+
+
+@pytest.mark.parametrize(("outcomes", "code"), [((Dead(),), 1), ((Killed(), Killed(), Dead()), 1)])
+async def test_bot_that_is_killed_at_its_start_is_started_again_and_bot_that_refuses_to_start_ends_both(
+    inner, monkeypatch, outcomes, code
+):
+    left = iter(outcomes)
+    monkeypatch.setattr(bot_process, "spawn", lambda _fds: next(left))
+    monkeypatch.setattr(bot_process, "START_AGAIN_MAX_S", 0.01)
+    monkeypatch.setattr(bot_process, "START_AGAIN_S", 0.01)
+    bot = BotProcess(inner, CountsForBot())
+    bot.start()
+    assert (await bot.run(), [*left]) == (code, [])
+
+
 class Running:
     """A bot, and a server that ends at once, by an error or by itself."""
 
@@ -131,7 +151,7 @@ def test_defaults_are_those_of_the_bot(monkeypatch, tmp_path):
 
 
 def test_queue_that_is_full_refuses_until_a_place_is_given_back():
-    admission = Admission(lambda: 0.0, limit=2)
+    admission = Admission(limit=2)
     with admission.admitted():
         with admission.admitted(), pytest.raises(QueueFull, match="2 deliveries are waiting"):
             admission.check()
@@ -139,16 +159,10 @@ def test_queue_that_is_full_refuses_until_a_place_is_given_back():
 
 
 def test_place_is_given_back_where_the_work_fails():
-    admission = Admission(lambda: 0.0, limit=1)
+    admission = Admission(limit=1)
     with pytest.raises(ZeroDivisionError), admission.admitted():
         raise ZeroDivisionError
     admission.check()
-
-
-def test_refusals_share_a_log_line_each_second():
-    moments = iter((0.0, 0.2, 0.9, 1.1))
-    admission = Admission(monotonic=lambda: next(moments))
-    assert [admission.refusals_to_log() for _ in range(4)] == [1, 0, 0, 3]
 
 
 # No delivery is stored while a transaction runs

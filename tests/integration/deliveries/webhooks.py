@@ -106,7 +106,7 @@ def make_app(
         max_body_bytes=MAX_BYTES,
         signing_secrets=SigningSecrets(SECRETS, read_stored or none_stored, monotonic, warn),
         store=store,
-        admission=admission or Admission(lambda: 0.0),
+        admission=admission or Admission(),
         clock=lambda: datetime(2026, 11, 20, tzinfo=UTC),
         token=secrets.token_hex,
         counts=report,
