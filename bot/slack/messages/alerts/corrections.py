@@ -35,7 +35,7 @@ def changes_in_words(changes: Sequence[Change], race: Race = _UNKNOWN, *, disagr
     earlier: "1st is Horse A or Horse B". Additions are left out (`additions_in_words`).
     """
     changed = only(changes, additions=False)
-    said = _Differences(changed, race, disagree=disagree).said()
+    said = _Differences(changed, race, disagree=disagree).said() if changed else []
     return _first_of(said, more=sum(change.more for change in changed))
 
 

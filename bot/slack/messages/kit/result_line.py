@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import takewhile
 
 from bot.events.race_state import RaceState, state_in
@@ -186,6 +187,7 @@ def _without_order(field: RaceField, first: str | None) -> str:
     return joined([first, given("placings could not be read: {}", unread) or WITHOUT_ORDER], ", ")
 
 
+@lru_cache(maxsize=1024)
 def _value(price: str | None) -> Fraction | None:
     """To one staked: of "11/4" and of the decimal "3.75" the same. None for 0, and with a mark of its own."""
     found = _PRICE.fullmatch((price or "").strip())

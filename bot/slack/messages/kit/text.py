@@ -88,8 +88,8 @@ def safe(value: str | None, limit: int = DATA_MAX) -> str | None:
 
 
 def is_as_it_is(value: str | None, limit: int) -> bool:
-    """True for text that needs no change: the fast path."""
-    return value is not None and len(value) <= limit and _AS_IT_IS.fullmatch(value) is not None
+    """True for text that needs no change, and for no text: the fast path."""
+    return value is None or (len(value) <= limit and _AS_IT_IS.fullmatch(value) is not None)
 
 
 def code(value: str | None, limit: int = DATA_MAX) -> str | None:
