@@ -6,12 +6,12 @@ separate transaction: a unit may run twice, and is committed once. `Threads` say
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import CursorResult, Engine, Table, UpdateBase, create_engine, event, exc
+from sqlalchemy import CursorResult, Engine, Table, UpdateBase, create_engine, event, exc, inspect
 from sqlalchemy.engine import URL, make_url
 from sqlmodel import Session, SQLModel
 
@@ -25,6 +25,7 @@ from bot.db.threads import READERS, Threads, WorkRunner, WorkUnit
 from bot.errors import LockTaken, StorageUnavailable, reason_of
 
 T = TypeVar("T")
+Row = TypeVar("Row", bound=SQLModel)
 Work = Callable[[Session], T]
 
 BUSY_S = 1.0
@@ -222,6 +223,18 @@ def table_of(model: type[SQLModel]) -> Table:
 
 def dialect_of(session: Session) -> str:
     return session.get_bind().dialect.name
+
+
+def as_read(model: type[Row], **values: object) -> Row:
+    """The row as if read from the database. SQLModel's constructor takes twenty times as long."""
+    row: Row = inspect(model).class_manager.new_instance()
+    vars(row).update(_defaults(model) | values)
+    return row
+
+
+@cache
+def _defaults(model: type[SQLModel]) -> dict[str, object]:
+    return {name: field.default for name, field in model.model_fields.items() if not field.is_required()}
 
 
 def insert_here(session: Session, table: type[SQLModel]) -> "postgresql.Insert | sqlite.Insert":

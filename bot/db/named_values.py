@@ -4,15 +4,18 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, select
 from sqlmodel import Session, col
 
 from bot.clock import Clock
-from bot.db.engine import Database, insert_here, table_of
+from bot.db.engine import Database, dialect_of, insert_into, table_of
 from bot.db.tables import StoredState
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
 
 
 class Mark(StrEnum):
@@ -69,9 +72,15 @@ def text(session: Session, name: str, *, lock: bool = False) -> tuple[str, datet
 
 
 def put(session: Session, name: str, value: Any, now: datetime) -> None:
-    values = {"value": json.dumps(value), "updated_at": now}
-    statement = insert_here(session, StoredState).values(name=name, **values)
-    session.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values))
+    row = {"name": name, "value": json.dumps(value), "updated_at": now}
+    session.connection().execute(_put(dialect_of(session)), row)
+
+
+@cache
+def _put(dialect: str) -> "postgresql.Insert | sqlite.Insert":
+    statement = insert_into(dialect, StoredState)
+    anew = {name: statement.excluded[name] for name in ("value", "updated_at")}
+    return statement.on_conflict_do_update(index_elements=["name"], set_=anew)
 
 
 def drop(session: Session, name: str) -> None:

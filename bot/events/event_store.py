@@ -23,7 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import aliased, make_transient_to_detached
 from sqlmodel import Session, col
 
-from bot.db.engine import dialect_of, table_of
+from bot.db.engine import as_read, dialect_of, table_of
 from bot.db.tables import BookRace, EventVersion, NamedRace, OutboxMessage, SaidRow
 from bot.events import drill_mark, event_bounds
 from bot.events.event import EventKind, RacingEvent
@@ -320,7 +320,8 @@ def make(
     inbox_id: int,
     received_at: datetime,
 ) -> EventVersion:
-    return EventVersion(
+    return as_read(
+        EventVersion,
         event_key=event.key,
         version=version,
         kind=event.kind or (drill_mark.KIND if event.drill else None),

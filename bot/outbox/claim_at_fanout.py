@@ -10,7 +10,7 @@ from sqlalchemy.sql.dml import ReturningUpdate
 from sqlmodel import Session, col
 
 from bot.db.database_clock import FAR
-from bot.db.engine import table_of
+from bot.db.engine import as_read, table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, QueueState
 from bot.outbox import message_store, message_view
 from bot.outbox.call_holds import is_call_free
@@ -103,7 +103,7 @@ def add(session: Session, new: Sequence[NewPost], tells: Tells, claiming: Claimi
     claims = [
         _claim(
             claiming,
-            OutboxMessage(id=made[post.idempotency_key], **message_store.row_of(post)),
+            as_read(OutboxMessage, id=made[post.idempotency_key], **message_store.row_of(post)),
             tells.versions[post.event_id or 0],
         )
         for post in begun.values()

@@ -134,8 +134,10 @@ def insert(session: Session, posts: Sequence[NewPost]) -> dict[str, int]:
 def make_queues(session: Session, channel_ids: Iterable[str]) -> None:
     """For channels without a queue. An INSERT would wait for whoever has the queue, so the statement asks before."""
     wanted = set(channel_ids)
+    if not wanted:
+        return
     there = select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.channel_id).in_(sorted(wanted)))
-    missing = wanted.difference(session.execute(there).scalars()) if wanted else ()
+    missing = wanted.difference(session.execute(there).scalars())
     rows = [{"channel_id": one, "state": QueueState.OPEN, "next_free_at": ALWAYS} for one in sorted(missing)]
     if rows:
         made = insert_into(dialect_of(session), ChannelQueue).on_conflict_do_nothing(index_elements=["channel_id"])

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 from cryptography.fernet import Fernet
-from sqlalchemy import event, text
+from sqlalchemy import event, inspect, text
 from sqlmodel import Session
 
 from bot.db import migrate, named_values
-from bot.db.engine import FILE_GONE, Database
+from bot.db.engine import FILE_GONE, Database, as_read
 from bot.db.schema import Schema
-from bot.db.tables import WebhookSubscriptionRow
+from bot.db.tables import EventVersion, OutboxMessage, WebhookSubscriptionRow
 from bot.db.threads import READERS
 from bot.db.vault import Vault
 from bot.deliveries import inbox
@@ -43,6 +43,15 @@ async def test_writes_that_wait_share_commits(database):
     assert len(commits) < 20
     kept = [await database.read(partial(named_values.get, name=f"n{number}")) for number in range(200)]
     assert [value for value, _ in kept] == list(range(200))
+
+
+@pytest.mark.parametrize("model", [EventVersion, OutboxMessage])
+def test_row_as_read_is_the_row_as_made(model):
+    values = {name: f"the {name}" for name, field in model.model_fields.items() if field.is_required()}
+    read, made = as_read(model, **values), model(**values)
+    assert read == made
+    assert inspect(read).dict.keys() == inspect(made).dict.keys()
+    assert not inspect(read).modified
 
 
 @on_both
