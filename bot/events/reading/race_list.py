@@ -11,7 +11,7 @@ from bot.events.reading.json_values import identifier, text
 from bot.events.reading.off_times import read_clock, read_date
 from bot.events.reading.race_record import read_race
 from bot.events.reading.record_objects import entries_of, is_by_key, is_id, races_by_key
-from bot.events.reading.runner_list import is_runner
+from bot.events.reading.runner_entry import is_runner
 
 MOST_RACES_A_CARD = 30
 """A larger bare number is an id."""

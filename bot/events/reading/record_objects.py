@@ -109,10 +109,15 @@ def parts_of(record: Mapping[str, Any], about: About = About.DATA) -> list[Part]
     return parts
 
 
-def entries_of(value: Any, context_of: Callable[[str], dict[str, Any]], deepest: int = 4) -> list[Any]:
+def entries_of(
+    value: Any,
+    context_of: Callable[[str], dict[str, Any]],
+    of_several: Callable[[str], dict[str, Any]] | None = None,
+    deepest: int = 4,
+) -> list[Any]:
     """The entries of a list, or of an object whose keys are data: {"1": {…}, "2": {…}}, {"York": {"13:00": {…}}}.
 
-    `context_of` gives the fields that a key says of its entries.
+    `context_of` gives the fields that a key says of its entries; `of_several` of a list or object of entries.
     """
     if isinstance(value, list):
         return value[:MOST_ENTRIES]
@@ -121,8 +126,9 @@ def entries_of(value: Any, context_of: Callable[[str], dict[str, Any]], deepest:
     found: list[Any] = []
     # Sorted: the order of an object's fields says nothing.
     for key, inner in sorted(value.items())[:MOST_ENTRIES]:
-        entries = entries_of(inner, context_of, deepest - 1) or [inner]
-        found += [{**context_of(str(key)), **entry} if isinstance(entry, dict) else entry for entry in entries]
+        spread = entries_of(inner, context_of, of_several, deepest - 1)
+        context = ((of_several if spread else None) or context_of)(str(key))
+        found += [{**context, **entry} if isinstance(entry, dict) else entry for entry in spread or [inner]]
     return found[:MOST_ENTRIES]
 
 

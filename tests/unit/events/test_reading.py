@@ -9,9 +9,9 @@ import pytest
 from bot.deliveries.payload import read_payload
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading.json_values import LONGEST_READ, note_text
+from bot.events.reading.order_spellings import MOST_RUNNERS
 from bot.events.reading.race_list import MOST_RACES
 from bot.events.reading.race_record import read_race
-from bot.events.reading.runner_list import MOST_RUNNERS
 
 HALF_PAST_ONE_UTC = datetime(2025, 6, 17, 13, 30, tzinfo=UTC)
 

@@ -1,0 +1,347 @@
+"""A horse as an entry of a list or an order tells it: its labels, its fields, its place (Spec gap G2).
+
+A label is an id, the name or the number. An entry may give several places of different standing.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from functools import lru_cache
+from itertools import islice
+from typing import Any, NamedTuple
+
+from bot.events.race_state import LOST_OR_VOID, RaceState, letters, state_in
+from bot.events.races import (
+    OUT,
+    RESERVED,
+    did_not_finish,
+    finishing_position,
+    is_disqualified,
+    is_non_runner,
+    is_shared,
+    plain_name,
+)
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fields_of, first_of, fold
+from bot.events.reading.json_values import flag, flag_in, identifier, is_no, is_yes, text
+from bot.events.reading.record_objects import is_id
+
+_PLACES = ("place.official", "place.plain", "place.past_the_post", "place.provisional")
+
+PLAIN = Standing.PLAIN
+
+_PEOPLE = {name: f"runner.{name}" for name in ("jockey", "trainer")}
+
+_TEXTS = _PEOPLE | {
+    name: f"runner.{name}"
+    for name in ("horse", "number", "draw", "starting_price", "official_rating", "beaten", "position_reason")
+}
+"""Fields of a runner, each with its fact."""
+
+_MAY_SAY_OUT = ("number", "draw", "jockey", "starting_price", "position_reason")
+"""Fields that may hold "NR" in place of their text."""
+
+_MARKS = frozenset(fact for fact in NAMES_OF if fact.startswith("marks."))
+
+_PLACE_NAMES = frozenset(name for fact in _PLACES for name in NAMES_OF[fact])
+
+_OF_BETS = frozenset(
+    name for fact in ("marks.status", "marks.non_runner", "runner.starting_price") for name in NAMES_OF[fact]
+)
+
+_OF_OBJECTS = _PLACE_NAMES.union(*map(NAMES_OF.__getitem__, _MARKS))
+"""Fields of a runner that may stand in an object of the runner: its result, its betting."""
+
+_OUTCOMES = _MARKS - {"marks.objects"} | {"state.result"}
+"""Facts that may say of a horse that it has no place, or that its place is another."""
+
+_NUMBER, NAME_LABEL, ID_LABEL = "number ", "name ", "id "
+
+_PLAIN_STATUS, _RUNS, _NO_NAME, _NON_RUNNER = (
+    frozenset(NAMES_OF[f"words.{kind}"]) for kind in ("plain", "runs", "no_name", "non_runner")
+)
+
+_SAYS_NOTHING = _PLAIN_STATUS | _NO_NAME
+
+_PLACED_ANEW = re.compile("promoted|demoted|placed", re.IGNORECASE)
+"""Words beside a place after an inquiry."""
+
+_HAS_PRICE = re.compile("[1-9]|^ev", re.IGNORECASE)
+"""Not "SP", "-" or "0"."""
+
+_FAVOURITES = {
+    **dict.fromkeys(("true", "yes", "y", "1", "f", "fav", "favourite", "favorite"), "F"),
+    **dict.fromkeys(("jf", "jfav", "joint", "jointfavourite", "jointfavorite"), "JF"),
+    **dict.fromkeys(("cf", "cfav", "cofavourite", "cofavorite"), "CF"),
+}
+
+_NAME_OF_NON_RUNNER = re.compile(r"(.+?) *\((?:nr|non[ -]?runner|withdrawn|scratched)\)", re.IGNORECASE)
+
+_WHOLE = re.compile(r"\A([0-9]+)\.0+\Z")
+
+NUMBER_ON_CLOTH = re.compile(
+    r"(?:#|n[or]\.? ?)?\(?(?P<number>[0-9]{1,3}[A-Za-z]?)(?:(?:[.)]|st|nd|rd|th)? ?(?P<name>[^\W\d]{2}.+))?\)?",
+    re.IGNORECASE,
+)
+"""As an order names a horse: "4", "#4", "No. 4", "4. Horse A", "1st Horse A"."""
+
+
+class SaidPlace(NamedTuple):
+    standing: Standing
+    position: str
+    source: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class Horse:
+    """`said`: a runner's fields, without the position. `out`: the position of a horse without a place: "PU", "NR".
+
+    `runs`: as `Runner.runs`, where nothing says that the horse is out.
+    """
+
+    labels: list[str]
+    said: dict[str, str]
+    places: list[SaidPlace] = dataclass_field(default_factory=list)
+    out: str | None = None
+    runs: bool = False
+
+    @property
+    def standing(self) -> Standing:
+        return min(place.standing for place in self.places)
+
+    @property
+    def called(self) -> str:
+        return self.said.get("horse") or f"no. {self.said.get('number')}"
+
+    def sources_of(self, place: int) -> set[int]:
+        return {one.source for one in self.places if finishing_position(one.position) == place}
+
+
+def is_runner(fields: Fields) -> bool:
+    return "is.runner" in fields.facts
+
+
+def horse_of(ref: Any) -> Horse | None:
+    """The entry's statement about a horse; None if no horse is named."""
+    if isinstance(ref, dict):
+        return _from_fields(_own_fields(ref))
+    said = text(ref) if isinstance(ref, str) else identifier(ref)
+    if said is None:
+        return None
+    found = NUMBER_ON_CLOTH.fullmatch(said)
+    if found and found["name"]:
+        # The number may be the place: "1 Horse A".
+        return Horse([name_label(found["name"]), number_label(found["number"])], {"horse": found["name"]})
+    if found:
+        return Horse([number_label(found["number"]), ID_LABEL + said], {"number": found["number"]})
+    if said.isdecimal() or is_id(said):
+        return Horse([ID_LABEL + said], {})
+    return Horse([name_label(said), ID_LABEL + said], {"horse": said}) if is_name(said) else None
+
+
+def _from_fields(fields: Fields) -> Horse | None:
+    if "is.race" in fields.facts and not is_runner(fields):
+        return None
+    said: dict[str, str] = {}
+    _read_texts(fields, _TEXTS, said)
+    ids = fields.of("ids.runner")
+    named = said.pop("horse", None)
+    away = [said.pop(name) for name in _MAY_SAY_OUT if name in said and _is_nr_in_words(said[name])]
+    price = said.get("starting_price", "")
+    if not _HAS_PRICE.search(price):
+        said.pop("starting_price", None)
+    elif price[-1].isdecimal():
+        said["starting_price"] = price + next(map(_favourite, fields.of("runner.favourite")), "")
+    places, out, reason, runs = outcome_of(fields, away)
+    if isinstance(horse := fields.get("horse"), dict):
+        inner = fields_of(horse)
+        # A horse's own number may be of a register, so only people are taken from the horse.
+        _read_texts(inner, _PEOPLE, said)
+        ids += inner.of("ids.plain")
+        named = first_of((inner,), "runner.horse_spoken", text) or named
+        if not (places or out):
+            places, out, why, is_said = outcome_of(inner)
+            reason, runs = why if out else reason, runs or is_said
+    if named and named.endswith(")") and (marked := _NAME_OF_NON_RUNNER.fullmatch(named)):
+        named, places, out = marked[1], [], OUT
+    if named and is_name(named):
+        said["horse"] = named
+    elif named and is_id(named):
+        ids.append(named)
+    if reason:
+        said.setdefault("position_reason", reason)
+    labels = [ID_LABEL + one for one in map(identifier, ids) if one]
+    labels += [label for label in (horse_named(said), number_of(said)) if label]
+    return Horse(labels, said, places, out, runs) if labels else None
+
+
+@lru_cache(maxsize=4096)
+def _is_nr_in_words(said: str) -> bool:
+    return fold(said[:LONGEST_NAME]) in _NON_RUNNER
+
+
+def _favourite(value: Any) -> str:
+    return _FAVOURITES.get(fold(str(value)[:LONGEST_NAME]), "")
+
+
+def _read_texts(fields: Fields, texts: Mapping[str, str], said: dict[str, str]) -> None:
+    for name, fact in texts.items():
+        if name not in said and fact in fields.facts and (value := first_of((fields,), fact, text)):
+            said[name] = value
+
+
+@lru_cache(maxsize=1024)
+def name_label(horse: str) -> str:
+    return NAME_LABEL + plain_name(horse).casefold()
+
+
+def number_label(number: str) -> str:
+    return _NUMBER + number.lstrip("0").casefold()
+
+
+def horse_named(said: Mapping[str, str]) -> str | None:
+    return name_label(said["horse"]) if "horse" in said else None
+
+
+def number_of(said: Mapping[str, str]) -> str | None:
+    return number_label(said["number"]) if "number" in said else None
+
+
+@lru_cache(maxsize=1024)
+def is_name(said: str) -> bool:
+    """False for a number, an id and a word for no name ("TBC")."""
+    is_word = any(map(str.isalpha, said)) and not is_id(said)
+    return is_word and fold(said[:LONGEST_NAME]) not in _NO_NAME
+
+
+def _own_fields(entry: dict[str, Any]) -> Fields:
+    """With the fields of an inner runner, of its result and of its betting: {"result": {"place": 7}}."""
+    fields = fields_of(entry)
+    inner = fields.get("runner") or fields.get("node")
+    own = Fields({**fields_of(inner), **fields, "runner": None}) if isinstance(inner, dict) else fields
+    for name in own.facts.get("marks.objects", ()):
+        if isinstance(own[name], dict):
+            held = fields_of(own[name])
+            wanted = _OF_BETS if name in NAMES_OF["marks.bets"] else _OF_OBJECTS
+            told = {key: value for key, value in held.items() if key in wanted}
+            both = {f"{name}{key}": value for key, value in held.items()} if name in _PLACE_NAMES else {}
+            own = Fields({**told, **both, **own})
+    return own
+
+
+class _Outcome(NamedTuple):
+    """Every place that an entry gives, the position of a horse without a place, and a reason.
+
+    A non-runner has no place, even if the payload gives a number. `runs`: as `Runner.runs`.
+    """
+
+    places: list[SaidPlace]
+    out: str | None = None
+    reason: str | None = None
+    runs: bool = False
+
+
+def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
+    """`away`: "NR" in the place of another text."""
+    places = []
+    for standing, fact in zip(Standing, _PLACES, strict=True):
+        for position in filter(None, map(read_position, said.of(fact))):
+            is_anew = not position.isdecimal() and _PLACED_ANEW.search(position)
+            places.append(SaidPlace(Standing.OFFICIAL if is_anew else standing, position))
+    positions = [one.position for one in places if not one.position.isdecimal()]
+    if not (positions or away) and _OUTCOMES.isdisjoint(said.facts):
+        return _Outcome(places)
+    statuses, others = said.of("marks.status"), said.of("marks.no_finish", "state.result")
+    folded = frozenset(fold((text(value) or "")[:LONGEST_NAME]) for value in (*statuses, *others))
+    if not folded.isdisjoint({"winner", "won"}) or any(map(is_yes, said.of("marks.winner"))):
+        places.append(SaidPlace(PLAIN, "1"))
+    if any(value is True for value in said.of("marks.win")):
+        places.append(SaidPlace(PLAIN, "1"))
+    if not places:
+        told = (one for one in map(read_position, others) if one and fold(one[:LONGEST_NAME]) not in _PLAIN_STATUS)
+        places = [SaidPlace(PLAIN, place) for place in islice(told, 1)]
+    if any(map(flag, said.of("marks.dead_heat"))):
+        shared = {one.position: f"{one.position}=" for one in places if finishing_position(one.position)}
+        places = [
+            one if is_shared(one.position) else one._replace(position=shared.get(one.position, one.position))
+            for one in places
+        ]
+    spoken = [*filter(None, map(_read_status, statuses))]
+    words = [*spoken, *positions, *filter(None, map(_read_status, others))]
+    out, reason = _out_of(said, [*words, *away])
+    if out:
+        return _Outcome([], out, reason)
+    return _Outcome(places, None, next(iter(spoken), None), _says_that_it_runs(said, folded))
+
+
+def _says_that_it_runs(said: Fields, statuses: frozenset[str]) -> bool:
+    is_in = any(is_yes(one) or fold(str(one)[:LONGEST_NAME]) == "in" for one in said.of("marks.running"))
+    is_not_out = any(map(is_no, said.of("marks.non_runner", "marks.nr")))
+    return is_in or is_not_out or not statuses.isdisjoint(_RUNS)
+
+
+def _out_of(said: Fields, words: Sequence[str]) -> tuple[str | None, str | None]:
+    """The position of a non-runner, a reserve, a disqualified horse or a horse that did not finish; and a reason."""
+    away = next(filter(is_non_runner, words), None)
+    if any(map(flag, said.of("marks.reserve"))) or fold(away or "").startswith(("reserve", "emergency")):
+        return RESERVED, None
+    is_marked = _is_marked(said, "non_runner") or any(map(_is_nr, said.of("marks.nr")))
+    if away or is_marked or any(map(_is_not_running, said.of("marks.running"))):
+        return OUT, None if fold(away or "nr") in _NON_RUNNER else away
+    if disqualified := next(filter(_is_out_of_its_place, words), None):
+        return disqualified, None
+    return ("DSQ" if _is_marked(said, "disqualified") else next(filter(is_no_finish, words), None)), None
+
+
+def _is_marked(said: Fields, mark: str) -> bool:
+    """By a flag, by the moment or the reason in its place, or by an object with any of these."""
+    return any(map(flag_in, said.of(f"marks.{mark}")))
+
+
+def _is_nr(value: Any) -> bool:
+    """True for a flag. In other values "Nr." stands before a number."""
+    return fold(str(value)[:LONGEST_NAME]) in {"true", "yes", "y", "nr"}
+
+
+def _is_not_running(value: Any) -> bool:
+    return is_no(value) or str(value).casefold() == "out"
+
+
+def _is_out_of_its_place(status: str) -> bool:
+    """A horse that is disqualified and placed last has a place."""
+    return is_disqualified(status) and "placed" not in status.casefold()
+
+
+def is_no_finish(status: str) -> bool:
+    is_out = did_not_finish(status) or is_non_runner(status) or is_disqualified(status)
+    return is_out or state_of_position(status) in LOST_OR_VOID
+
+
+@lru_cache(maxsize=1024)
+def state_of_position(position: str) -> RaceState | None:
+    return RaceState.VOID if letters(position) == "v" else state_in(position)
+
+
+def _read_status(value: Any) -> str | None:
+    """A text that is not common to all horses."""
+    said = text(value) if isinstance(value, str | dict) else None
+    return said if said and fold(said[:LONGEST_NAME]) not in _SAYS_NOTHING else None
+
+
+def read_position(value: Any) -> str | None:
+    said = text(value) or ""
+    # A list under `placed` may have horses.
+    return position_in(said) if not isinstance(value, list) or finishing_position(said) else None
+
+
+@lru_cache(maxsize=1024)
+def position_in(position: str) -> str | None:
+    """For example "1" for "1.0" and "First". 0 is no position: the horse would come before the winner."""
+    if position.isdecimal():
+        return position if position.strip("0") else None
+    position = _WHOLE.sub(r"\1", position)
+    if not position.strip("0-. ") or fold(position[:LONGEST_NAME]) in _NO_NAME:
+        return None
+    is_word = not re.search("[0-9]", position) and state_in(position) is not RaceState.WALKOVER
+    place = finishing_position(position) if is_word else None
+    return f"{place}{'=' if is_shared(position) else ''}" if place else position
