@@ -17,7 +17,6 @@ from bot.logs import get_logger
 from bot.racedata.client.records import UNREAD_SHOWN, KnownCountry, KnownCourse, read_reference
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import (
-    PASSING,
     TRANSIENT,
     AnswerUnreadable,
     NotFound,
@@ -26,7 +25,6 @@ from bot.racedata.client.service_errors import (
     UpgradeRequired,
 )
 from bot.racedata.lexicon import CLASSES, COUNTRIES, COURSES, REGIONS, Lexicon, StoredList, kept
-from bot.racedata.month_quota import Purpose
 from bot.racedata.near_misses import (
     Vocabulary,
     find_courses,
@@ -45,9 +43,7 @@ T = TypeVar("T")
 LISTS_FRESH_FOR = timedelta(days=1)
 
 REFRESH_PAUSE = timedelta(minutes=1)
-"""Pause after a failed or partial refresh: not every command asks the service. Upkeep waits longer at each failure."""
-
-UPKEEP_PAUSES_MAX = 10
+"""Pause after a failed or partial refresh: not every command asks the service."""
 
 REFUSED_LIST_PAUSE = timedelta(hours=1)
 """Pause after a refused or empty list: the next minute's answer would be the same, and each request costs quota."""
@@ -57,7 +53,7 @@ LISTED_REGIONS = 30
 
 @dataclass(eq=False)
 class _List(Generic[T]):
-    """A list of the data service, refreshed in turns. `tried_at`: the end of the last refresh. `failed`: in a row.
+    """A list of the data service, refreshed in turns. `tried_at`: the end of the last refresh.
 
     Before `put_off` no request is made: the answer would be the `failure` of the last request, or empty again. A list
     that was never asked for has a TimeoutError as `failure`.
@@ -70,7 +66,6 @@ class _List(Generic[T]):
     tried_at: datetime | None = None
     put_off: datetime | None = None
     failure: Exception | None = None
-    failed: int = 0
 
     def __post_init__(self) -> None:
         self.failure = TimeoutError(f"the list of {self.name} has not come")
@@ -92,18 +87,19 @@ class ReferenceBook:
 
     async def regions(self, timeout_s: float | None = None) -> tuple[str, ...] | None:
         """The stale codes if new codes do not come in time; None without any."""
-        return await self._read(self._regions, timeout_s)
+        return await self._read(self._regions, self._client, timeout_s)
 
     async def courses(self, timeout_s: float | None = None) -> tuple[KnownCourse, ...] | None:
-        return await self._read(self._courses, timeout_s)
+        return await self._read(self._courses, self._client, timeout_s)
 
     async def countries(self, timeout_s: float | None = None) -> tuple[KnownCountry, ...] | None:
-        return await self._read(self._countries, timeout_s)
+        return await self._read(self._countries, self._client, timeout_s)
 
     async def keep_fresh(self) -> None:
         """For upkeep: read each stale list anew. Raises no ServiceError: a kept list stays."""
+        client = self._client.for_upkeep().in_one_try()
         for one in self._lists:
-            await self._read(one, purpose=Purpose.UPKEEP)
+            await self._read(one, client)
 
     async def known_countries(self) -> tuple[KnownCountry, ...]:
         """Makes no request."""
@@ -185,16 +181,12 @@ class ReferenceBook:
     async def region_of(self, course: Course) -> str | None:
         return (await self._database.read(kept)).region_of_course(course)
 
-    async def _read(
-        self, one: _List[T], timeout_s: float | None = None, *, purpose: Purpose = Purpose.PEOPLE
-    ) -> tuple[T, ...] | None:
+    async def _read(self, one: _List[T], client: RacingClient, timeout_s: float | None = None) -> tuple[T, ...] | None:
         kept = await self._database.read(one.stored.kept)
-        pauses = min(max(one.failed, 1), UPKEEP_PAUSES_MAX) if purpose is Purpose.UPKEEP else 1
-        is_due = one.tried_at is None or self._clock() - one.tried_at >= pauses * REFRESH_PAUSE
-        if is_due and not self._is_fresh(kept):
+        if self._is_due(one) and not self._is_fresh(kept):
             try:
                 async with asyncio.timeout(timeout_s):
-                    reading = self._read_anew(one, one.tried_at, purpose)
+                    reading = self._read_anew(one, client)
                     await self._readings.finished(reading, f"read {one.name}")
             except TimeoutError:
                 log.info("list_not_in_time", name=one.name, timeout_s=timeout_s)
@@ -203,19 +195,19 @@ class ReferenceBook:
             kept = await self._database.read(one.stored.kept)
         return kept[0] if kept else None
 
-    async def _read_anew(self, one: _List[T], tried_at: datetime | None, purpose: Purpose) -> None:
+    async def _read_anew(self, one: _List[T], client: RacingClient) -> None:
         async with one.turn:
             kept = await self._database.read(one.stored.kept)
             # A refresh serves all who waited for its end.
-            if self._is_fresh(kept) or one.tried_at != tried_at:
+            if self._is_fresh(kept) or not self._is_due(one):
                 return
             found: Sequence[Any] = ()
             try:
                 if one.put_off is None or self._clock() >= one.put_off:
-                    found = await self._ask(one, purpose)
+                    found = await self._ask(one, client)
                 # A kept list survives a failed request. Without a kept list the courses name the regions.
                 if one.name == self._regions.name and not found and (kept is None or _is_left_to_courses(one.failure)):
-                    found = await self._regions_of_courses(purpose)
+                    found = await self._regions_of_courses(client)
                 now = self._clock()
                 if found:
                     await self._database.write(lambda session: one.stored.put(session, found, now))
@@ -225,17 +217,15 @@ class ReferenceBook:
                 if not isinstance(one.failure, Spared):
                     one.tried_at = self._clock()
 
-    async def _ask(self, one: _List[T], purpose: Purpose) -> Sequence[T]:
+    async def _ask(self, one: _List[T], client: RacingClient) -> Sequence[T]:
         """Empty for a failure, which the list keeps."""
         found: Sequence[T] = ()
         try:
-            is_upkeep = purpose is Purpose.UPKEEP
-            found = await one.ask(self._client.for_upkeep().in_one_try() if is_upkeep else self._client)
-            one.failure, one.failed = None, 0
+            found = await one.ask(client)
+            one.failure = None
         except ServiceError as error:
             log.info("list_refused", name=one.name, reason=str(error))
             one.failure = error
-            one.failed += isinstance(error, PASSING)
         one.put_off = None if found or isinstance(one.failure, TRANSIENT) else self._clock() + REFUSED_LIST_PAUSE
         return found
 
@@ -249,10 +239,13 @@ class ReferenceBook:
             await self._database.write(lambda session: CLASSES.put(session, classes, now))
         return regions
 
-    async def _regions_of_courses(self, purpose: Purpose) -> list[str]:
-        await self._read(self._courses, purpose=purpose)
+    async def _regions_of_courses(self, client: RacingClient) -> list[str]:
+        await self._read(self._courses, client)
         kept = await self._database.read(COURSES.kept)
         return sorted({one.region for one in kept[0] if one.region}) if kept and self._is_fresh(kept) else []
+
+    def _is_due(self, one: _List[T]) -> bool:
+        return one.tried_at is None or self._clock() - one.tried_at >= REFRESH_PAUSE
 
     def _is_fresh(self, kept: tuple[object, datetime] | None) -> bool:
         return kept is not None and self._clock() - kept[1] < LISTS_FRESH_FOR

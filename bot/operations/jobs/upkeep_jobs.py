@@ -23,7 +23,7 @@ from bot.racedata.reference_book import ReferenceBook
 
 log = get_logger(__name__)
 
-CHECK_EVERY_S = 30
+REFRESH_EVERY_S, CHECK_EVERY_S = 300, 30
 
 ANOTHER_TRY_S = 0.05
 """Seconds between tries while another replica fans out."""
@@ -65,19 +65,25 @@ def _prune(session: Session, keep_days: int, clock: Clock) -> int | None:
 def refresh_lists(
     reference: ReferenceBook, database: Database, notices: Notices, clock: Clock, wake: asyncio.Event
 ) -> tuple[Job, Job]:
-    """Refresh lists older than a day, and check stored filters. After a failed reading the kept lists stay."""
+    """Refresh lists older than a day, and check stored filters. After a failed reading the kept lists stay.
 
-    async def run() -> None:
+    In an outage the slots of the first job bound the requests, for all replicas together.
+    """
+
+    async def check() -> None:
+        await _check_filters(database, notices, clock)
+        wake.set()
+
+    async def refresh() -> None:
         try:
             await reference.keep_fresh()
         except RacingBotError as error:
             log.warning("reference_not_refreshed", reason=str(error))
-        await _check_filters(database, notices, clock)
-        wake.set()
+        await check()
 
     return (
-        Job("refresh_reference", "Regions and courses read", 600, run),
-        Job("check_filters", "Unchecked subscriptions checked", CHECK_EVERY_S, run, subscriptions.has_unchecked),
+        Job("refresh_reference", "Regions and courses read", REFRESH_EVERY_S, refresh),
+        Job("check_filters", "Unchecked subscriptions checked", CHECK_EVERY_S, check, subscriptions.has_unchecked),
     )
 
 

@@ -33,18 +33,16 @@ SECRET_NAMES = frozenset(
 """Names of the signing secret (Spec gap G3), as letters and digits."""
 
 
-def _or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    try:
-        return read(value)
-    except ValidationError:
-        return None
+def _else(instead: object) -> WrapValidator:
+    """Puts this value in the place of a value of another type."""
 
+    def read_or(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return read(value)
+        except ValidationError:
+            return instead
 
-def _or_true(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    try:
-        return read(value)
-    except ValidationError:
-        return True
+    return WrapValidator(read_or)
 
 
 def _objects_only(value: Any) -> Any:
@@ -61,10 +59,10 @@ def _listed(value: Any) -> Any:
     return _objects_only(lists[0] if len(lists) == 1 else value)
 
 
-Text = Annotated[str | None, WrapValidator(_or_none)]
-Whole = Annotated[int | None, WrapValidator(_or_none)]
-Number = Annotated[float | None, WrapValidator(_or_none)]
-Flag = Annotated[bool | None, WrapValidator(_or_none)]
+Text = Annotated[str | None, _else(None)]
+Whole = Annotated[int | None, _else(None)]
+Number = Annotated[float | None, _else(None)]
+Flag = Annotated[bool | None, _else(None)]
 Rows = Annotated[list[T], BeforeValidator(_objects_only)]
 ListedRows = Annotated[list[T], BeforeValidator(_listed)]
 
@@ -83,7 +81,7 @@ class Meta(Record):
     plan: Text = None
     window: Text = None
     count: Whole = None
-    has_more: Annotated[bool | None, WrapValidator(_or_true)] = None
+    has_more: Annotated[bool | None, _else(True)] = None
     """True also if unreadable: a list taken for whole would prove that a day has no racing."""
     next_cursor: Text = None
 

@@ -278,16 +278,11 @@ async def test_filter_that_can_not_be_read_is_not_written_over_and_joined_with_n
     assert len(await desk.told()) == 2
 
 
-async def test_service_that_is_away_is_asked_for_an_unchecked_filter_alone(desk):
-    assert await desk.slots(4) == [0, 0, 0, 0]
+async def test_unchecked_filters_make_no_replica_ask_the_service(desk):
     await desk.subscribe("gb", unchecked_since=desk.clock())
-    assert await desk.slots(3) == [3, 3, 3]
-    desk.client.answers = BACK
-    assert sum(await desk.slots(8)) == 3
-    desk.clock.pass_(days=2)
-    desk.client.answers = AWAY
-    await desk.subscribe("nowhere", "ire", unchecked_since=desk.clock())
-    assert await desk.slots(4) == [3, 0, 0, 0]
+    assert await desk.slots(6) == [0] * 6
+    await desk.refresh()
+    assert await desk.regions() == {"GB"}
 
 
 async def test_lists_that_came_by_another_way_are_used_before_the_service_is_asked_again(desk):
