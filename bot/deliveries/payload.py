@@ -26,7 +26,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.merge import in_common
 from bot.events.race_state import RaceState, state_in
-from bot.events.races import Course, OffTime, Race, may_be_same_course, may_share_meeting
+from bot.events.races import Course, OffTime, Race, may_be_same_course, may_be_there
 from bot.events.reading.aliases import RACE_DATE, read_number, string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
@@ -136,10 +136,8 @@ class _Found:
 
     @Lazy
     def said(self) -> Race:
-        """The race by its own fields, and by the fields beside the list unless the race names another place."""
-        race, shared = race_from(self.sources, race_id=self.race_id, meeting_id=self.meeting_id), self.shared()
-        is_there = may_be_same_course(race.course, shared.course) and may_share_meeting(race, shared)
-        return within(race, shared if is_there else Race(race_date=shared.race_date))
+        """The race by its own fields, and by the fields beside the list."""
+        return within(race_from(self.sources, race_id=self.race_id, meeting_id=self.meeting_id), self.shared())
 
     @property
     def race(self) -> Race:
@@ -278,9 +276,8 @@ def _shared(parts: list[Part]) -> Race:
         region=region_of(sources),
         meeting_id=text(meeting_id_of(parts)),
         course=course_of(sources),
-        race_date=race_date_of(sources_of(racing))
-        if racing
-        else first_of((part.fields for part in parts), "race.date.own", read_plain_date),
+        race_date=(race_date_of(sources_of(racing)) if racing else None)
+        or first_of((part.fields for part in parts), "race.date.own", read_plain_date),
     )
 
 
@@ -292,17 +289,16 @@ def _subjects(parts: list[Part], shared: Callable[[], Race]) -> list[_Found]:
     """The event, or an event for each entry of a list in the place of the race or meeting."""
     named = _named(parts)
     found = _Found(named, parts, *_ids(named, parts), shared)
-    if named.subject is None or _names_subject(found):
-        return [found]
     about = About.RACE if named.subject is Subject.RACE else About.MEETING
-    entries = _entries(found.carried, about)
-    if not entries:
+    is_one = named.subject is None or (_names_subject(found) and about is About.RACE)
+    entries = [] if is_one else _entries(found.carried, about)
+    if not entries or (_names_subject(found) and not _are_others(entries, found)):
         return [found]
     if len(entries) > MOST_EVENTS:
         return [replace(found, stands_for_many=True)]
     # Horses beside several races are of none of the races.
     hidden = NAMING_HORSES if about is About.RACE and len(entries) > 1 else frozenset({MEETING_LISTS, CARD_LISTS})
-    if about is About.RACE and any(more[0].about is About.MEETING for more in entries):
+    if about is About.MEETING or any(more[0].about is About.MEETING for more in entries):
         # The meeting of a race is nearer than a place or day beside the meetings.
         hidden, shared = hidden | _PLACE_AND_DAY, _beside(parts, shared)
         beside = {About.MEETING, About.COURSE}
@@ -317,8 +313,9 @@ def _meant(races: list[_Found]) -> list[_Found]:
     kind = races[0].named.kind
     if kind is EventKind.RESULT_RECEIVED:
         return [one for one in races if not one.is_to_come] or races
+    is_meeting = kind is EventKind.MEETING_ABANDONED
     others = [one for one in races if kind is EventKind.RACE_ABANDONED and one.said.says_run]
-    lost = [one for one in races if one.said.abandoned or one.said.is_void] if others else []
+    lost = [one for one in races if one.said.abandoned or one.said.is_void] if others or is_meeting else []
     return lost or [one for one in races if one not in others] or races
 
 
@@ -327,6 +324,14 @@ def _names_subject(found: _Found) -> bool:
     if found.named.subject is Subject.RACE:
         return found.race_id is not None or off_of(found.sources) != OffTime()
     return found.race_id is not None or found.meeting_id is not None or course_of(found.sources) != Course()
+
+
+def _are_others(entries: Sequence[list[Part]], found: _Found) -> bool:
+    """True for meetings of another course than the one beside them, and for several meetings with ids."""
+    ids = {meeting_id_of(more) for more in entries}
+    courses = (course_of(sources_of(more, About.MEETING)) for more in entries)
+    is_there = all(may_be_same_course(course, found.said.course) for course in courses)
+    return not is_there or len(ids - {None}) > 1
 
 
 def _entries(parts: Iterable[Part], about: About) -> list[list[Part]]:
@@ -353,12 +358,15 @@ def _below(entry: Mapping[str, Any], about: About) -> list[Part]:
 
 
 def _events(found: _Found, number: int | None, body: bytes, most: int) -> Iterator[RacingEvent]:
-    """A single event. For a card or meeting without a place, an event for each meeting among the races.
+    """A single event. For a card or meeting without a place, or with races elsewhere, an event for each meeting.
 
     `number`: the event's, among several.
     """
     race = found.race
     races = _races(found, race)
+    is_elsewhere = not all(may_be_there(one, race) for one in races)
+    if is_elsewhere or (found.stands_for_many and not races):
+        race = race.model_copy(update={"course": Course(), "meeting_id": None, "region": None})
     if found.named.subject is Subject.RACE or race.course != Course() or not races:
         yield _event(found, number, race, races, body)
         return

@@ -374,3 +374,8 @@ def may_be_same_course(one: Course, other: Course) -> bool:
 def may_share_meeting(one: "Race", other: "Race") -> bool:
     """True unless an id of both differs."""
     return not (one.meeting_id and other.meeting_id) or one.meeting_id == other.meeting_id
+
+
+def may_be_there(one: "Race", other: "Race") -> bool:
+    """True unless the courses or the meetings differ."""
+    return may_be_same_course(one.course, other.course) and may_share_meeting(one, other)

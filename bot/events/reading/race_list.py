@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bot.events.race_state import state_in
-from bot.events.races import Course, Race
+from bot.events.races import Course, Race, may_be_there
 from bot.events.reading.fields import Fields, fields_of, values_of
 from bot.events.reading.json_values import identifier, text
 from bot.events.reading.off_times import read_clock, read_date
@@ -135,7 +135,9 @@ def _read_bare(entry: Any) -> dict[str, Any] | None:
 
 
 def within(race: Race, parent: Race) -> Race:
-    """The race, with the day and the place of the parent where the race has none."""
+    """The race, with the day and the place of the parent where the race has none. At another place only the day."""
+    if not may_be_there(race, parent):
+        parent = Race(race_date=parent.race_date)
     return race.model_copy(
         update={
             "region": race.region or parent.region,

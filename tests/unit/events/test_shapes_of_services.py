@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from bot.deliveries.payload import read_events
+from bot.deliveries.payload import TOO_MANY, read_events
+from bot.events.races import Course
 
 DAY = "2026-11-20"
 AT: dict[str, Any] = {"course": "York", "region": "GB", "date": DAY, "off": "13:00"}
@@ -33,6 +34,7 @@ def shape(event: str = "result.received", **data: Any) -> object:
 
 
 MEETING = {"name": "York", "region": "GB", "date": DAY}
+ASCOT, BATH = {"course": "Ascot", "region": "GB", "date": DAY}, {"course": "Bath"}
 SHAPES: dict[str, tuple[object, list[str]]] = {
     "XML of attributes": (
         shape(
@@ -107,6 +109,34 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
             "data": [{**MEETING, "id": "m_1"}, {**MEETING, "id": "m_2", "name": "Bath", "races": ["13:00", "13:30"]}],
         },
         [f"York {DAY}", f"Bath {DAY}, 2 races"],
+    ),
+    "a course beside meetings of others": (
+        shape("meeting.abandoned", **ASCOT, meetings=[{**BATH, "races": ["13:00"]}, {"id": "m_2", "name": "York"}]),
+        [f"Bath {DAY}, 1 races", f"York {DAY}"],
+    ),
+    "a meeting beside meetings of others": (
+        shape("racecard.published", meeting={"name": "Ascot"}, date=DAY, cards=[{**BATH, "races": ["13:00"]}]),
+        [f"Bath {DAY}, 1 races"],
+    ),
+    "a course beside its meeting": (
+        shape("meeting.abandoned", **ASCOT, meetings=[{"course": "Ascot", "races": ["13:00", "13:30"]}]),
+        [f"Ascot {DAY}, 2 races"],
+    ),
+    "a course beside two meetings of the course": (
+        shape("meeting.abandoned", **ASCOT, meetings=[{"id": "m_1"}, {"id": "m_2"}]),
+        [f"Ascot {DAY}", f"Ascot {DAY}"],
+    ),
+    "a meeting that is run among meetings": (
+        shape("meeting.abandoned", **ASCOT, meetings=[{**BATH, "status": "Abandoned"}, {**BATH, "course": "York"}]),
+        [f"Bath {DAY}"],
+    ),
+    "a course beside races of others": (
+        shape("meeting.abandoned", **ASCOT, meeting_id="m_1", races=[BATH, {"off": "13:00"}, {**BATH, "off": "14:00"}]),
+        [f"Bath {DAY}, 2 races", f"Ascot {DAY}, 1 races"],
+    ),
+    "a course beside too many meetings of others": (
+        shape("meeting.abandoned", **ASCOT, meetings=[{**BATH, "course": f"Bath {number}"} for number in range(31)]),
+        ["it has more than 30 events"],
     ),
     "races to come beside a result": (
         shape(
@@ -237,6 +267,21 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
     ),
     "nothing of a race": (shape(blob="x", marketBook={"status": "CLOSED"}), ["the payload names no race"]),
 }
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("race.abandoned", "races"),
+        *((kind, name) for kind in ("meeting.abandoned", "racecard.published") for name in ("races", "meetings")),
+    ],
+)
+def test_too_many_events_are_told_of_no_single_course(kind, name):
+    elsewhere = [
+        {**BATH, "course": f"Bath {number}"} | ({"off": "13:00"} if name == "races" else {}) for number in range(31)
+    ]
+    (event,) = read_events(json.dumps(shape(kind, **ASCOT, **{name: elsewhere})).encode())
+    assert (event.race.course, event.race.region, event.unreadable_because) == (Course(), None, TOO_MANY)
 
 
 @pytest.mark.parametrize(("payload", "lines"), SHAPES.values(), ids=SHAPES)
