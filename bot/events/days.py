@@ -20,7 +20,8 @@ _NUMERIC = re.compile(r"([0-9]{1,2})(?:([/.-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})|
 _LIKE_A_DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}(?:\1[0-9]{1,4})?|[0-9]{8}")
 _BOUND = re.compile(r"([0-9]{4})(?:-([0-9]{2})-([0-9]{2}))?(?![0-9])")
 _ARROW = re.compile(r"\s*(?:→|⟶|➔|=>|->|–|—|\.\.|\bto\b)\s*")  # noqa: RUF001  dashes that stand for an arrow
-_RELATIVE = {"yesterday": -1, "last night": -1, "today": 0, "tomorrow": 1}
+_RELATIVE = {"day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0}
+_RELATIVE |= {"tomorrow": 1, "day after tomorrow": 2}
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SHORT = {"tues": "tuesday", "weds": "wednesday", "thur": "thursday", "thurs": "thursday"} | {
     weekday[:3]: weekday for weekday in WEEKDAYS
@@ -34,7 +35,7 @@ _ORDINAL = re.compile("([0-9]{1,2})(?:st|nd|rd|th)")
 _RACES_MOST = 12
 """Up to here, "the 2nd" may be a race of the card."""
 
-_WHICH = ("this", "last", "next")
+_WHICH = ("last", "this", "next")
 _LONGEST_WORD = 20
 _LEAST_LIKENESS = 0.75
 """`tommorow` is like a day, and no known course is."""
@@ -97,6 +98,9 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
         begun = today if looks_back else today - timedelta(days=1)
         saturday = _weekday("saturday", which or ("last" if looks_back else "next"), begun, or_today=not which)
         raise DayUnclearError("a weekend has two days", [saturday, saturday + timedelta(days=1)])
+    if weekday == "week" and which in _WHICH:
+        monday = today + timedelta(days=_WEEK * (_WHICH.index(which) - 1) - today.weekday())
+        raise DayUnclearError("a week has seven days", [monday + timedelta(days=one) for one in range(_WEEK)])
     if ordinal := _ORDINAL.fullmatch(folded):
         return _of_a_month(int(ordinal[1]), today, looks_back=looks_back)
     if written := _written_out(folded):

@@ -34,6 +34,10 @@ _IN_A_LINE = re.compile(
     r"(?:(?: ?- ?| to | through )(?:(?P=sort))?(?P<last>[0-9]{1,2}))?|listed|group|graded?",
     re.IGNORECASE | re.ASCII,
 )
+_OR_BETTER = re.compile(r"(.+?)(?: ?\+| (?:or|and) (?:better|above|higher|up(?:wards)?))", re.IGNORECASE)
+_BEST = ("Listed", "group", "graded")
+"""Better than each class with a figure."""
+
 _G = re.compile(r"\bgr?p?\.? ?(?=[0-9])", re.IGNORECASE)
 """As in "Gr 1"."""
 
@@ -84,6 +88,8 @@ class RaceClassCondition(NarrowingCondition):
 
     def values_of(self, typed: str, before: str = "") -> Sequence[str]:
         """In "group 1 and 2" the 2 is "group 2". Of "class 1-3" three classes, of "1/2" two."""
+        if better := _OR_BETTER.fullmatch(typed):
+            return self._or_better(self.values_of(better[1], before))
         found: list[str] = []
         for part in _G.sub("G", in_figures(typed)).split("/"):
             sort = (found[-1] if found else before).rstrip(digits) if part[:1].isdecimal() else ""
@@ -94,6 +100,14 @@ class RaceClassCondition(NarrowingCondition):
             each = [f"{said['sort'] or ''}{one}" for one in range(ends[0], ends[-1] + 1)] if ends else [part]
             found += map(self.stored, each)
         return found
+
+    def _or_better(self, lowest: Sequence[str]) -> Sequence[str]:
+        """The class and all better classes: of "Class 2" also Class 1, listed, group and graded races."""
+        sort, _, number = (lowest[0] if len(lowest) == 1 else "").casefold().rpartition(" ")
+        if number == "listed":
+            return _BEST
+        ranks = self.values_of(f"{sort} 1-{number}") if number.isdecimal() else []
+        return [*ranks, *(_BEST if ranks and sort == CLASS else ())]
 
     def meant_by(self, typed: str) -> Sequence[str]:
         """A figure alone is no class."""

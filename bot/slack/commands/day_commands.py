@@ -9,7 +9,7 @@ from bot.events.event import Topic
 from bot.outbox.message import Message
 from bot.racedata.day_card import STOPPED, Card, at_off
 from bot.slack.commands.invocation import Command, Desk, Invocation, reader_of
-from bot.slack.commands.places import WAS, DayPlan, day_grammar, day_plan, first_regions, only_abandonments
+from bot.slack.commands.places import BEEN, WAS, DayPlan, day_grammar, day_plan, first_regions, only_abandonments
 from bot.slack.language.grammar import Kind
 from bot.slack.language.request import FLAGS_FIELD
 from bot.slack.messages.answers.day_answer import DayQuestion
@@ -134,7 +134,7 @@ RESULTS_COMMAND = Command(
     "[region] [date] [course] [abandonments]",
     "The results of a day, and what was abandoned; or the abandonments alone",
     _answer_results,
-    day_plan(_RESULTS, day_grammar([WAS], looks_back=True), {Topic.RESULTS, Topic.ABANDONMENTS}),
+    day_plan(_RESULTS, day_grammar([WAS, BEEN], looks_back=True), {Topic.RESULTS, Topic.ABANDONMENTS}),
     examples=("results Ireland yesterday", "results GB abandonments"),
     mistakes=(
         "`results Saturday` looks back, `results abandonments Saturday` looks ahead. Without a day it is today, in UTC."

@@ -26,6 +26,7 @@ from bot.slack.bot_identity import BotIdentity
 from bot.slack.channel_membership import DIRECT_MESSAGE
 from bot.slack.forms.form_fields import Submitted
 from bot.slack.forms.subscribe_form import FormOf
+from bot.slack.language.grammar import COURTESY
 from bot.slack.language.tokens import read_list_words
 from bot.slack.messages.answers.failure_words import AnswerReader
 from bot.slack.messages.answers.help_answer import Helped
@@ -46,7 +47,7 @@ LIST_S = 20.0
 MEMBERSHIP_S = 0.8
 """Part of COMMIT_S, for a question to Slack about channels and people."""
 
-SAYING_NOTHING = frozenset({"please", "now", "here", "again", "everything", "all", "posts", "posting"})
+SAYING_NOTHING = frozenset({*COURTESY, "now", "here", "again", "everything", "all", "posts", "posting"})
 
 _NUMBER = re.compile("[0-9]{1,18}")
 """A row's number has at most 18 digits."""

@@ -74,7 +74,8 @@ async def _plan_usage(_desk: Desk, invocation: Invocation) -> str:
     phrases = PhraseReader(grammar=_USAGE_WORDS).read(words_of(invocation.text))
     lines = {f"by {by}": f"usage {by}" for by in (BY_DAY, BY_ENDPOINT)}
     if unknown := [one.typed for one in phrases if one.kind is Kind.UNKNOWN]:
-        raise CommandError(unknown_words(unknown, "grouping"), lines=lines)
+        told = f"{unknown_words(unknown, 'grouping')} The figures are of this month."
+        raise CommandError(told, lines=lines)
     groupings = list(dict.fromkeys(one.value for one in phrases if one.kind is Kind.FLAG))
     if len(groupings) > 1:
         raise CommandError(one_at_a_time("grouping", groupings), lines=lines)

@@ -61,14 +61,18 @@ PLACE_CHECK_S = 3.0
 WAS = "was"
 """As in "was York abandoned on Saturday": the day is past."""
 
+BEEN = "been"
+"""As in "has York been abandoned on Saturday": a meeting of the last Saturday, or of the coming Saturday."""
+
 _SHOWN_BY = {Topic.RACECARDS: "racecard", Topic.RESULTS: "results", Topic.ABANDONMENTS: "results"}
 
 _OWN: Mapping[str, tuple[Kind, Any]] = {
     **{word: (Kind.TOPIC, topic) for word, topic in TOPIC_WORDS.items()},
     **dict.fromkeys(NON_RUNNERS, (Kind.TOPIC, Topic.RACECARDS)),
-    **dict.fromkeys((ALL, "everywhere", "worldwide", EVERYTHING, "any", "each", "every"), (Kind.ALL, ALL)),
+    **dict.fromkeys((ALL, "everywhere", "worldwide", EVERYTHING, "anything", "any", "each", "every"), (Kind.ALL, ALL)),
     **dict.fromkeys(
-        ("card", "day", "this", "off", "tonight", "night", "morning", "afternoon", "evening"), (Kind.FILLER, "")
+        ("card", "day", "this", "called", "off", "still", "tonight", "night", "morning", "afternoon", "evening"),
+        (Kind.FILLER, ""),
     ),
 }
 
@@ -120,7 +124,9 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
         read = PhraseReader(lexicon, grammar, today).read(words)
         if grammar.looks_back and only_abandonments(found := request_of(read)) and WAS not in found.of(FLAGS_FIELD):
             # A day that is past would hide a coming loss.
-            read = PhraseReader(lexicon, replace(grammar, looks_back=False), today).read(words)
+            past, read = read, PhraseReader(lexicon, replace(grammar, looks_back=False), today).read(words)
+            if BEEN in found.of(FLAGS_FIELD):
+                read += [one for one in past if one.kind is Kind.DAY and one not in read]
         phrases = _with_regions(read, lexicon)
         wanted = request_of(phrases)
         if refused := wanted.refused or _refused(wanted, command, shows):
@@ -133,7 +139,7 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
             return await _placed(desk, asked, phrases, lexicon, grammar)
         except CommandError as error:
             lines = {label: wanted.mended(command, right) for label, right in error.offers.items()}
-            rest = wanted.but(unknown=(), pages=()).line()
+            rest = wanted.but(unknown=(), pages=(), flags=() if grammar.looks_back else wanted.of(FLAGS_FIELD)).line()
             understood = {WITHOUT_THAT: f"{command} {rest}"} if rest and not lines else {}
             raise CommandError(
                 error.told, lines=lines or understood, asks=error.asks and bool(lines), after=error.after
@@ -170,6 +176,10 @@ def _refused(wanted: LineRequest, command: str, shows: Collection[Topic]) -> Ref
         plain = replace(wanted.but(regions=(), courses=(), topics=(), flags=(), all=()), left_out={})
         told = f"I can leave nothing out here. /{command} shows a region, a course, or everything."
         return Refusal(told, {one: plain.but(**{name: (one,)}) for name, one in places})
+    past = [one for one in wanted.of(FLAGS_FIELD) if one in {WAS, BEEN}]
+    if past and not only_abandonments(wanted):
+        return Refusal(unknown_words(past, "course", "region", "day"), {WITHOUT_THAT: wanted.without(FLAGS_FIELD)})
+    wanted = wanted.without(FLAGS_FIELD) if past else wanted
     for name, noun in _ONE_OF_EACH.items():
         if len(several := wanted.of(name)) > 1:
             return Refusal(one_at_a_time(noun, several), {one: wanted.but(**{name: (one,)}) for one in several})

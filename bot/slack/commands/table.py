@@ -12,7 +12,7 @@ from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.slack.commands.day_commands import NEXT_COMMAND, RACECARD_COMMAND, RESULTS_COMMAND
 from bot.slack.commands.drill import DRILL_COMMAND
 from bot.slack.commands.form_button import FORM_BUTTON
-from bot.slack.commands.invocation import Command, Desk, Invocation
+from bot.slack.commands.invocation import SAYING_NOTHING, Command, Desk, Invocation
 from bot.slack.commands.list_commands import (
     AUDIT_COMMAND,
     COURSES_COMMAND,
@@ -23,31 +23,35 @@ from bot.slack.commands.list_commands import (
 from bot.slack.commands.message_buttons import ACKNOWLEDGE_BUTTON, FULL_RESULT_BUTTON, GIVE_BACK_BUTTON
 from bot.slack.commands.mute import MUTE_BUTTON, MUTE_COMMAND, UNMUTE_BUTTON, UNMUTE_COMMAND
 from bot.slack.commands.pause import PAUSE_COMMAND, RESUME_COMMAND
-from bot.slack.commands.places import WAS
+from bot.slack.commands.places import BEEN, WAS
 from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
 from bot.slack.commands.subscription_pages import EDIT_BUTTON, LIST_COMMAND, REMOVE_BUTTON
 from bot.slack.commands.trace import TRACE_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
-from bot.slack.language.grammar import NON_RUNNERS, NOT_CHOSEN, TOPIC_WORDS
+from bot.slack.language.grammar import COURTESY, NON_RUNNERS, NOT_CHOSEN, TOPIC_WORDS
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.kit.blocks import ENDING
 
 HELP = "help"
 
-_PASTED = re.compile(r"(?:/racing(?:\s+|$))+", re.IGNORECASE)
+_PASTED = re.compile(
+    rf"(?:(?:/racing|<@\w+(?:\|[^>]*)?>|(?:can|could) you|{'|'.join(COURTESY)})(?:[\s,]+|$))+", re.IGNORECASE
+)
+"""What may stand before the command: the slash command again, a mention of the bot, a courtesy."""
 
 _SAYINGS = {
-    "results abandonments": "abandonments, abandonment, abandoned, cancelled, is, has, anything abandoned, "
-    "what is abandoned, what is off",
-    f"results abandonments {WAS}": WAS,
+    "results abandonments": "abandonments, abandonment, abandoned, cancelled, is, has, have, anything abandoned, "
+    "what is abandoned, what is off, what has",
+    f"results abandonments {BEEN}": "what is been",
+    f"results abandonments {WAS}": f"{WAS}, were, what {WAS}, what were, what got",
     "results": "any, latest, result, who won, winner",
     "racecard": "card, cards, racecards, declarations, entries, runners, going, meetings, races, racing, "
     "today's meetings, todays meetings, is there, any racing, what is on, " + ", ".join(NON_RUNNERS),
     "next": "what is next, what is the next, when is the next",
     "list": "subscriptions, my subscriptions, our subscriptions, list subscriptions, show subscriptions, "
     "what do we get, what am i subscribed to, what comes here, what do you send here, settings",
-    "help": "hello, hello there, hi, hi there, help me, thanks, thank you, commands",
+    "help": "hello, hello there, hi, hi there, help me, thanks, thank you, commands, how do i, how can i, how to",
     "usage": "quota, how much quota is left, how much quota",
     "watch": "follow, following, track",
     "watching": "watches, my watches, list watches, watch list, watchlist",
@@ -80,7 +84,7 @@ _SAID = {
         f"{off}{name}{after}": f"unsubscribe {name}"
         for one in CHOICES
         for name in (one.name, *one.before[:1])
-        for off, after in (("", " off"), ("no ", ""), ("turn off ", ""), ("stop ", ""))
+        for off, after in (("", " off"), ("no ", ""), ("stop ", ""))
     },
     **{
         f"{told.format(whom)} {when}": "subscribe"
@@ -103,10 +107,13 @@ _RUNS = re.compile(
 _MOST_SAID = max(len(said.split()) for said in _SAID)
 
 _STOP = frozenset({"stop", "cancel", "end", "no"})
+_UNDO = frozenset({"undo", "revert", "oops", "sorry"})
+_LOOK = {"What comes here": "list"}
 
 
 async def _plan(_desk: Desk, invocation: Invocation) -> Command | None:
-    return _named(invocation.text) if invocation.text else None
+    words = " ".join(word for word in invocation.text.split() if word.casefold() not in SAYING_NOTHING)
+    return _named(words) if words else None
 
 
 async def _answer(_desk: Desk, _invocation: Invocation, named: Command | None) -> Message:
@@ -126,12 +133,15 @@ def _named(text: str) -> Command:
 
 def unknown_command(line: str) -> CommandError:
     """Offers commands alike and with the same beginning; else the line as words of a card or subscription."""
-    word, _, rest = line.partition(" ")
+    word, *words = line.split()
+    rest = " ".join(one for one in words if one.casefold() not in COURTESY)
     lines = {name: f"{name} {rest}".strip() for name in _alike(word)}
     lines = lines or {one: one for one in (f"racecard {line}", f"subscribe {line}")}
     if word.lower() in _STOP:
         end = {f"End {rest}": f"{ENDING} {rest}"} if rest else {"End all": f"{ENDING} all"}
-        lines = end | {"Pause": "pause", "What comes here": "list"}
+        lines = end | {"Pause": "pause", **_LOOK}
+    if word.lower() in _UNDO:
+        lines = _LOOK
     return CommandError(f"I don't know /racing {word[:TYPED_MAX]}.", lines=lines, asks=True, after=_KNOWN)
 
 
@@ -146,7 +156,7 @@ def _alike(word: str) -> list[str]:
 def find_command(line: str) -> tuple[Command | None, str]:
     """The command of a line after /racing, with its words; None with the line for an unknown command.
 
-    "pause help" is the help on pause. A pasted line may begin with /racing again, or with another slash command.
+    "pause help" is the help on pause. A pasted line may begin with another slash command.
     """
     pasted = _PASTED.match(line)
     line = (line[pasted.end() :] if pasted else line).rstrip("?!., ")

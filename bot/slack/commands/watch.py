@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import takewhile
 
 from sqlmodel import Session
 
@@ -21,7 +22,7 @@ from bot.racedata.near_misses import TYPED_MAX, likely, quoted
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change, no_words
 from bot.slack.commands.subscription_changes import announce, note
-from bot.slack.language.grammar import JOINTS, Grammar, Kind, Phrase, PhraseReader
+from bot.slack.language.grammar import COURTESY, JOINTS, Grammar, Kind, Phrase, PhraseReader
 from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.help_answer import HelpGroup
@@ -29,6 +30,11 @@ from bot.slack.messages.answers.watch_answer import NowWatched, end_line, unwatc
 
 ME = "me"
 INSTEAD_OF = ("instead", "of")
+_AT_THE_END = frozenset(
+    {*COURTESY, *("thank", "you", "here", "in", "this", "channel", "now", "today", "tomorrow", "also", "too")}
+)
+"""Words that may end a name, as in "Yes Please", or the sentence."""
+
 NAMES_MAX = 10
 
 _GRAMMAR = Grammar(
@@ -66,7 +72,23 @@ class _Typed:
 
 def read_watch_words(text: str) -> WatchWords:
     """Raises CommandError for a name without a kind, without a name, and for two names to replace."""
-    phrases, is_own = _without_me(_read(text))
+    phrases = _read(text)
+    spare = len(list(takewhile(lambda one: one.typed.casefold() in _AT_THE_END and not one.is_quoted, phrases[::-1])))
+    shorter = phrases[: len(phrases) - spare]
+    if not spare or not any(name for _, name in _names(_without_me(shorter)[0])):
+        return _words_of(phrases)
+    if shorter[-1].is_quoted:
+        return _words_of(shorter)
+    names, is_own = read_names(text)
+    typed = typed_line(["watch", *(f"{kind}:{name}" if kind else name for kind, name in names), ME if is_own else None])
+    longer = _words_of(phrases).line if all(kind for kind, _ in names) else typed
+    end = " ".join(one.typed for one in phrases[len(shorter) :])
+    lines = {f"Without {quoted(end)}": f"watch {text.rsplit(maxsplit=spare)[0].rstrip(', ')}", names[-1][1]: longer}
+    raise CommandError(f"Does the name end in {quoted(end)}?", lines=lines)
+
+
+def _words_of(phrases: Sequence[Phrase]) -> WatchWords:
+    phrases, is_own = _without_me(phrases)
     phrases, instead = _parted(_with_kind_first(phrases))
     replaced = [_checked(kind, name) for kind, name in _names(instead) if kind]
     if len(replaced) > 1:

@@ -56,11 +56,14 @@ class Kind(StrEnum):
     UNKNOWN = "unknown"
 
 
+COURTESY = ("please", "pls", "plz", "thanks", "thx", "cheers", "ta")
+
 JOINING: Mapping[str, Kind] = (
     {"and": Kind.AND, "&": Kind.AND, "+": Kind.AND, "plus": Kind.AND, "or": Kind.OR, "nor": Kind.OR}
     | dict.fromkeys(("except", "excluding", "without", "no", "not", "but"), Kind.NOT)
     | {"only": Kind.ONLY, "just": Kind.ONLY}
-    | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "please"), Kind.FILLER)
+    | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "between"), Kind.FILLER)
+    | dict.fromkeys((*COURTESY, "also", "too"), Kind.FILLER)
     | dict.fromkeys(("course", "region", "horse", "racing", "race", "races", "meeting", "meetings"), Kind.FILLER)
     | dict.fromkeys(("royal", "glorious", "festival", "is", "are", "been", "about", "here", "now"), Kind.FILLER)
     | dict.fromkeys(("alert", "alerts", "news", "notifications", "updates", "latest", "full"), Kind.FILLER)
@@ -99,6 +102,7 @@ NOT_CHOSEN = frozenset(
         *SORTS_OF_RACES,
         *("evening", "evening racing", "evening meetings", "night", "night racing"),
         *("going", "odds", "prices", "tips", *NON_RUNNERS),
+        *("turf", "dirt", "2yo", "3yo", "2yos", "3yos", "two year olds", "three year olds"),
     }
 )
 """Words of racing by which no filter chooses."""
@@ -413,6 +417,9 @@ def _one(known: tuple[Any, ...], words: Sequence[Word], start: int, end: int) ->
 
 
 def _left_out(one: Phrase) -> Phrase:
+    """The phrase after a minus. In "-course York" the minus is of York."""
+    if one.kind is Kind.FILLER:
+        return replace(one, kind=Kind.NOT, typed=f"-{one.typed}")
     kind = Kind.COURSE if one.kind is Kind.UNKNOWN else one.kind
     return replace(one, kind=kind, is_out=kind not in JOINING.values())
 

@@ -79,7 +79,8 @@ def value_wanted(kind: Condition) -> Refusal:
     return Refusal(f"Write {kind.name} with a value: {kind.typed_as}{kind.example}, for example.")
 
 
-NOT_ONLY = Refusal('"Not only" leaves nothing out: name all that is wanted, without these words.')
+def no_exclusion(words: str) -> Refusal:
+    return Refusal(f'"{words.capitalize()}" leaves nothing out: name all that is wanted, without these words.')
 
 
 def nothing_after(negation: str) -> Refusal:

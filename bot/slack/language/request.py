@@ -33,7 +33,7 @@ from bot.slack.language.grammar import (
     Phrase,
     PhraseReader,
 )
-from bot.slack.language.refusals import NOT_ONLY, Refusal, nothing_after, unclear
+from bot.slack.language.refusals import Refusal, no_exclusion, nothing_after, unclear
 from bot.slack.language.tokens import parted, words_of
 
 DAYS_FIELD, TIMES_FIELD, FLAGS_FIELD, PAGES_FIELD, UNKNOWN_WORDS = "days", "times", "flags", "pages", "unknown"
@@ -51,10 +51,15 @@ _FIELDS = {
 }
 _FIELDS_OF_VALUES = frozenset(one.field for one in VALUED)
 
+_QUIET = BY_FIELD["quiet"]
+
 _ALL_OF_A_PLACE = {(Kind.ALL, Kind.REGION), (Kind.REGION, Kind.ALL), (Kind.ALL, Kind.COURSE)}
 
 _ONE_CLAUSE, _TWO_CLAUSES = 2, 4
 """Turns of topics and places: "GB results", and "GB results and IRE racecards"."""
+
+_EXCEPT = frozenset({"but", "except", "excluding"})
+"""Negations that after another negation may name what is wanted: "no alerts but abandonments"."""
 
 NamedThings = Mapping[str, tuple[Any, ...]]
 """Named values, by `regions`, `courses`, `topics`, `all`, `days`, `times`, `flags`, `unknown` and choices' fields."""
@@ -177,7 +182,7 @@ def read(text: str, lexicon: Lexicon = NO_LISTS, *, in_direct: bool = False) -> 
     own = {**SUBSCRIBING, "me": (Kind.FILLER, "me")} if in_direct else SUBSCRIBING
     phrases = PhraseReader(lexicon, Grammar(own, has_days=True, has_choices=True)).read(words_of(text))
     phrases = _without_all_of_words(phrases if lexicon.regions or lexicon.courses else _as_places(phrases))
-    phrases = _with_only_courses(phrases)
+    phrases = _with_only_courses(_without_idle_but(phrases))
     wanted = request_of(phrases)
     refused = wanted.refused or _of_a_moment(wanted)
     if not (refused or wanted.of(UNKNOWN_WORDS)):
@@ -209,8 +214,18 @@ def _of_a_moment(wanted: LineRequest) -> Refusal | None:
         if named := (*wanted.of(name), *wanted.out(name)):
             told = f"A subscription has no {what} such as {named[0]}: it lasts until it is ended. Nothing was changed."
             lasting = wanted.without(DAYS_FIELD, TIMES_FIELD)
+            if quiet := _outside(wanted.of(TIMES_FIELD)):
+                return Refusal(told, {quiet: lasting.but(quiet=(quiet.removeprefix(_QUIET.typed_as),))})
             return Refusal(told, {f"{WITHOUT_LABEL}{what}": lasting} if lasting.line() else {})
     return None
+
+
+def _outside(times: Sequence[str]) -> str | None:
+    """The quiet hours outside two times, as typed: "results between 9am and 10pm"."""
+    try:
+        return f"{_QUIET.typed_as}{_QUIET.stored('-'.join(times[::-1]))}"
+    except ValueError:
+        return None
 
 
 def _course(typed: str, regions: Sequence[str], lexicon: Lexicon) -> Course:
@@ -264,6 +279,16 @@ def _without_all_of_words(phrases: Sequence[Phrase]) -> list[Phrase]:
         if not (one.has_comma or other.is_named)
     ]
     return [one for one in phrases if not any(one is other for other in beside)]
+
+
+def _without_idle_but(phrases: Sequence[Phrase]) -> list[Phrase]:
+    """The phrases, without the "but" of "GB, but only York" and "GB but with racecards"."""
+    after = [*phrases[1:], Phrase(Kind.UNKNOWN, "", "")]
+    return [
+        one
+        for one, other in zip(phrases, after, strict=False)
+        if not (one.typed.casefold() == "but" and (other.kind is Kind.ONLY or other.typed.casefold() == "with"))
+    ]
 
 
 def _with_only_courses(phrases: Sequence[Phrase]) -> list[Phrase]:
@@ -332,13 +357,25 @@ def _doubt(phrases: Sequence[Phrase], taken: Sequence[Phrase], whole: LineReques
     """The refusal of a line with several meanings, or with unclear topics or places."""
     plain = [one for one in phrases if one.kind is not Kind.FILLER]
     no = _no_at(plain)
-    if any(one.kind is Kind.NOT and other.kind is Kind.ONLY for one, other in pairwise(plain)):
-        return NOT_ONLY
+    for one, other in pairwise(phrases):
+        is_twice = other.kind is Kind.NOT and one.typed.casefold() != "but"
+        if one.kind is Kind.NOT and (is_twice or other.kind is Kind.ONLY):
+            return no_exclusion(f"{one.typed} {other.typed}")
     if plain and plain[-1].kind is Kind.NOT:
         return nothing_after(plain[-1].typed)
-    found = _clauses(plain[:no], taken, whole) or _without_each(plain, taken, whole) or _of_two_kinds(plain, whole)
+    found = (
+        _turned(phrases, whole)
+        or _clauses(plain[:no], taken, whole)
+        or _without_each(plain, taken, whole)
+        or _of_two_kinds(plain, whole)
+    )
     more = whole.but(topics=_in_order(TOPICS_FIELD, [*whole.of(TOPICS_FIELD), *DEFAULT_TOPICS]))
-    if not found and more != whole and any(starmap(_is_crossing, _joined(plain[:no]))):
+    # "GB with racecards"
+    is_with = any(
+        one.typed.casefold() == "with" and other.kind is Kind.TOPIC
+        for one, other in pairwise(phrases[1 : _no_at(phrases)])
+    )
+    if not found and more != whole and (is_with or any(starmap(_is_crossing, _joined(plain[:no])))):
         found = [whole, more]
     if not found and whole.of(REGIONS_FIELD) and whole.of(COURSES_FIELD) and any(starmap(_parts_place, _joined(plain))):
         there = {one.region for one in lexicon.courses if one.name in whole.of(COURSES_FIELD)}
@@ -351,6 +388,29 @@ def _doubt(phrases: Sequence[Phrase], taken: Sequence[Phrase], whole: LineReques
     return unclear([one for one in found if _is_clear(one, lexicon)]) if found else None
 
 
+def _turned(phrases: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
+    """The readings of words that may end an exclusion, or begin one; else [].
+
+    "no racecards but abandonments", "without York, with Bath", "no racecards just abandonments", "GB - York".
+    """
+    out, no = _split(phrases)[1], _no_at(phrases)
+    if out[1:] and phrases[-1].kind is Kind.ONLY and phrases[-2] is out[-1]:
+        # "no racecards, abandonments only"
+        phrases = [*phrases[:-2], phrases[-1], phrases[-2]]
+    for at, one in enumerate(phrases[1:-1], 1):
+        before, after = phrases[:at], phrases[at + 1 :]
+        then = next((other for other in after if other.kind in {*THINGS, Kind.VALUE}), None)
+        word, is_left_out = one.typed.casefold(), any(then is other for other in out)
+        if word == "-" and then and then.kind in {Kind.COURSE, Kind.TOPIC}:
+            return [whole, _request(*_split([*before, replace(one, kind=Kind.NOT), *after]))]
+        is_other_no = one.kind is Kind.NOT and word in _EXCEPT and word != phrases[no].typed.casefold()
+        is_turn = is_other_no or one.kind is Kind.ONLY or word == "with"
+        if is_turn and is_left_out and at > no and after[0].kind is not Kind.NOT:
+            (taken, left_out), (then_taken, then_out) = _split(before), _split(after)
+            return [_request([*taken, *then_taken], [*left_out, *then_out]), whole]
+    return []
+
+
 def _is_clear(reading: LineRequest, lexicon: Lexicon) -> bool:
     """Whether the line of a reading has no other meaning."""
     again = read(reading.line(), lexicon)
@@ -359,10 +419,11 @@ def _is_clear(reading: LineRequest, lexicon: Lexicon) -> bool:
 
 def _of_two_kinds(plain: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
     """The readings of "jumps and class 1": jumps, class 1, or class 1 over jumps. A comma joins choices of one race."""
-    fields = {one.field for one in OF_RACES}
+    fields = {COURSES_FIELD, *(one.field for one in OF_RACES)}
     for is_and, one, other in _joined(plain):
-        if is_and and {one.of_field, other.of_field} <= fields and one.of_field != other.of_field:
-            return [whole.but(**{other.of_field: ()}), whole.but(**{one.of_field: ()}), whole]
+        first, second = (each.of_field or _FIELDS.get(each.kind, "") for each in (one, other))
+        if is_and and {first, second} <= fields and first != second:
+            return [whole.but(**{second: ()}), whole.but(**{first: ()}), whole]
     return []
 
 
