@@ -50,6 +50,7 @@ ASKED = (
         is_secret=True,
         instead="SLACK_SIGNING_SECRET",
     ),
+    Asked("SLACK_API_URL", "Slack's Web API; for GovSlack https://slack-gov.com/api/. Else blank.", is_needed=False),
     Asked("PUBLIC_URL", "The https address at which the data service and Slack reach the bot."),
     Asked("ADMIN_CHANNEL", "The channel for warnings, by its id: the channel's details, at the end.", is_needed=False),
     Asked("ADMIN_USERS", "User ids of admins, with commas: a profile's menu, Copy member ID.", is_needed=False),

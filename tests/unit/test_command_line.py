@@ -258,6 +258,7 @@ GIVEN = {
     "RACING_API_KEY": "a-key",
     "SLACK_BOT_TOKEN": "xoxb-1-abc",
     "SLACK_SIGNING_SECRET": "0123456789abcdef",
+    "SLACK_API_URL": "https://slack-gov.com/api/",
     "PUBLIC_URL": "https://racing-bot.test",
     "ADMIN_CHANNEL": "C0ADMINS",
     "ADMIN_USERS": "U0ALICE,U0BOB",
@@ -336,8 +337,9 @@ def test_file_is_for_the_own_user_alone_is_read_by_the_bot_and_never_overwritten
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     settings = load_settings(str(path))
     assert (settings.admin_users, settings.public_url) == (("U0ALICE", "U0BOB"), GIVEN["PUBLIC_URL"])
+    assert settings.slack_api_url == GIVEN["SLACK_API_URL"]
     lines = path.read_text().splitlines()
-    assert [lines[at - 1][0] for at, line in enumerate(lines) if "=" in line and line[0] != "#"] == ["#"] * 9
+    assert [lines[at - 1][0] for at, line in enumerate(lines) if "=" in line and line[0] != "#"] == ["#"] * 10
 
     written = path.read_text()
     assert "Give --overwrite" in str(init("--from-env", **GIVEN).exception)
