@@ -32,8 +32,6 @@ _CREDENTIAL = re.compile(
     r"(x[-_]?)?((api|access|app|auth|client)[-_]?)?(key|token|secret|sig|signature|auth|pass(word|wd)?)", re.IGNORECASE
 )
 
-_SECRET_OPTION = re.compile("password|secret|token", re.IGNORECASE)
-
 
 def check_address(value: str, *, loopback_http: bool = True) -> str:
     """The address without a trailing slash."""
@@ -198,13 +196,3 @@ def shown_database(url: URL) -> str:
     """The address without the password, and with harmless options alone."""
     shown = {name: value for name, value in url.query.items() if name in SHOWN_OPTIONS}
     return url.set(query=shown).render_as_string(hide_password=True)
-
-
-def database_secrets(address: str) -> set[str]:
-    """The passwords in the address, as written and percent-decoded: an error of the driver may quote either."""
-    url, (_, _, query) = make_url(address), address.partition("?")
-    decoded = [(name, value) for name, values in url.normalized_query.items() for value in values]
-    written = [(name, value) for name, _, value in (pair.partition("=") for pair in query.split("&"))]
-    found = {value for name, value in decoded + written if _SECRET_OPTION.search(name)}
-    password = re.search("://[^:/]*:([^@]*)@", address)
-    return {one for one in (*found, str(url.password or ""), password[1] if password else "") if one}

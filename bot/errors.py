@@ -35,7 +35,11 @@ RacingBotError
 Handlers branch on the class, never on a status or a message.
 """
 
+import re
 from collections.abc import Mapping, Sequence
+from urllib.parse import unquote, unquote_plus
+
+_SECRET_OPTION = re.compile("password|secret|token", re.IGNORECASE)
 
 
 class RacingBotError(Exception):
@@ -233,3 +237,12 @@ def reason_of(error: BaseException) -> str:
     """The driver's words, without the statement and the values."""
     cause = getattr(error, "orig", None) or error
     return f"{type(cause).__name__}: {str(cause).splitlines()[0] if str(cause) else ''}"
+
+
+def database_secrets(address: str) -> set[str]:
+    """The passwords in a database's address, as written and decoded: an error of the driver may quote either."""
+    password = re.search("://[^:/]*:([^@]*)@", address)
+    pairs = [pair.partition("=") for pair in address.partition("?")[2].split("&")]
+    written = [value for name, _, value in pairs if _SECRET_OPTION.search(unquote_plus(name))]
+    written += [password[1]] if password else []
+    return {decode(one) for one in written if one for decode in (str, unquote, unquote_plus)}

@@ -37,10 +37,9 @@ from bot.addresses import (
     check_public_address,
     check_service_address,
     check_service_path,
-    database_secrets,
     proxy_problems,
 )
-from bot.errors import SettingsError
+from bot.errors import SettingsError, database_secrets
 
 MIB = 1024 * 1024
 MONTH_S = 31 * 24 * 3600

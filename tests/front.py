@@ -12,9 +12,8 @@ from bot.deliveries.intake import Intake, place_in
 from bot.deliveries.journal import Journal
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.ports import Ports
-from bot.receiver.admission import Admission
 from bot.receiver.bot_process import CountsForBot
-from bot.receiver.door import Appending, Door, reader_of
+from bot.receiver.door import ADMITTED_AT_ONCE, Appending, Door, reader_of
 from bot.receiver.front import Front
 from bot.receiver.log import log
 from bot.receiver.stored_secrets import reading
@@ -45,7 +44,7 @@ class Receiver:
             settings.max_body_bytes,
             self.signing_secrets,
             self.appending.store,
-            Admission(),
+            asyncio.Semaphore(ADMITTED_AT_ONCE),
             ports.clock,
             ports.token,
             self.report,

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from bot.errors import RacingBotError, SettingsError, SubscriptionFileWrong, SubscriptionsNotApplied, reason_of
+from bot.errors import (
+    RacingBotError,
+    SettingsError,
+    StorageError,
+    SubscriptionFileWrong,
+    SubscriptionsNotApplied,
+    database_secrets,
+    reason_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -271,7 +279,6 @@ def migrate() -> None:
 
     from bot.db.engine import TOOL_BUSY_S, Database
     from bot.db.migrate import upgrade
-    from bot.errors import StorageError
 
     address, mask = _database_of_a_tool()
     database = Database(address, busy_s=TOOL_BUSY_S)
@@ -340,7 +347,6 @@ def _answer(told: "Coroutine[Any, Any, str]", why_not: str = "", mask: "Mask" = 
 
 def _database_of_a_tool() -> "tuple[str, Mask]":
     """The only setting that some commands need, and the mask of its secrets."""
-    from bot.addresses import database_secrets
     from bot.logs import MaskSecrets, configure_logging
     from bot.settings import load_database_url
 

@@ -1,14 +1,12 @@
 """The receiver's few settings, read without pydantic. The bot checks all settings, and ends both where one is wrong."""
 
 import os
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote, unquote_plus
+
+from bot.errors import database_secrets
 
 ENV_FILE = Path(".env")
-
-_SECRET_OPTION = re.compile("password|secret|token", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -27,12 +25,7 @@ class Options:
     @property
     def secrets(self) -> set[str]:
         """To be masked."""
-        password = re.search("://[^:/]*:([^@]*)@", self.database_url)
-        pairs = [pair.partition("=") for pair in self.database_url.partition("?")[2].split("&")]
-        written = [value for name, _, value in pairs if _SECRET_OPTION.search(unquote_plus(name))]
-        written += [password[1]] if password else []
-        of_database = (decode(one) for one in written for decode in (str, unquote, unquote_plus))
-        known = {*self.webhook_secrets, *self.encryption_keys, *of_database}
+        known = {*self.webhook_secrets, *self.encryption_keys, *database_secrets(self.database_url)}
         return {secret for secret in known if len(secret) >= 6}
 
 

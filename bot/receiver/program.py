@@ -27,9 +27,8 @@ from bot.db.vault import Vault
 from bot.deliveries.journal import Journal
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import StorageError
-from bot.receiver.admission import Admission
 from bot.receiver.bot_process import BotProcess, CountsForBot
-from bot.receiver.door import Appending, Door, HttpAnswer, SenderLeft, in_json, reader_of
+from bot.receiver.door import ADMITTED_AT_ONCE, Appending, Door, HttpAnswer, SenderLeft, in_json, reader_of
 from bot.receiver.front import Front, HttpMessage, Receive, Send, answer
 from bot.receiver.http_protocol import Connections, Limits, StrangerProtocol
 from bot.receiver.log import OfLibraries, log
@@ -114,7 +113,7 @@ async def _run(options: Options, listener: socket.socket, bot: BotProcess, repor
         options.max_body_bytes,
         signing_secrets,
         Appending(journal.append, partial(run, thread), report.tell).store,
-        Admission(),
+        asyncio.Semaphore(ADMITTED_AT_ONCE),
         utc_now,
         token_hex,
         report,

@@ -18,13 +18,13 @@ from bot.addresses import (
     check_public_address,
     check_service_address,
     check_service_path,
-    database_secrets,
     proxy_of,
     proxy_problems,
     shown_database,
 )
 from bot.app import Service
 from bot.db.engine import Database
+from bot.errors import database_secrets
 from bot.web.plain_answers import WEBHOOK_PATH
 from tests.unit.pages import settings
 

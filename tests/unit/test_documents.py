@@ -15,7 +15,7 @@ from bot.outbox import channel_queues, claim_sender, poison_messages, poster, re
 from bot.racedata.client import service_errors
 from bot.racedata.client.envelope import BY_STATUS
 from bot.racedata.month_quota import PLANS
-from bot.receiver import admission
+from bot.receiver import door
 from bot.slack import api_errors
 from bot.web import request_body
 from tests.integration.pipeline import test_round_trips as round_trips
@@ -193,7 +193,7 @@ def cost(of):
         ),
         ("design/outbox.md", f"outlives the call's deadline by {words(channel_queues.LEASE_MARGIN_S)} seconds"),
         ("design/event.md", f"size, {words(request_body.BODY_S)} seconds, a budget"),
-        ("design/event.md", f"holds {admission.ADMITTED_AT_ONCE} places"),
+        ("design/event.md", f"holds {door.ADMITTED_AT_ONCE} places"),
         ("architecture.md", f"not stored within {journal.STORE_WITHIN_S} seconds"),
         ("design/event.md", f"up to {intake.LARGEST_HAND_OVER} stored deliveries"),
         ("design/event.md", f"reads the inbox: {delivery_reader.DELIVERIES_PER_COMMIT} at a time"),
@@ -212,7 +212,7 @@ def cost(of):
         ("promises.md", f"after {words(poison_messages.EDIT_LOOKS_MAX)} tries"),
         ("design/storage.md", f"{words(threads.READERS + 1).capitalize()} connections read"),
         ("decisions/0001-store-then-answer.md", f"not stored within {journal.STORE_WITHIN_S} seconds"),
-        ("decisions/0002-refuse-when-full.md", f"so {admission.ADMITTED_AT_ONCE} places"),
+        ("decisions/0002-refuse-when-full.md", f"so {door.ADMITTED_AT_ONCE} places"),
         ("decisions/0008-locks-are-tried.md", f"again after {fanout.OTHER_TURN_S * 1000:.0f} ms"),
         ("decisions/0008-locks-are-tried.md", f"again after {poster.CLAIM_AGAIN_S * 1000:.0f} ms"),
     ],

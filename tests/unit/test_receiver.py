@@ -1,4 +1,4 @@
-"""The receiver, its settings, its queue, and its child: parent and child end together."""
+"""The receiver, its settings, and its child: parent and child end together."""
 
 import asyncio
 import socket
@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 
 from bot.deliveries.inbox import StoredDelivery
-from bot.errors import QueueFull
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_bounds import EVENT_RACES_MAX
 from bot.events.races import Race
 from bot.fanout.delivery_reader import DELIVERIES_PER_COMMIT, RACES_PER_COMMIT, DeliveryReader
 from bot.receiver import bot_process
-from bot.receiver.admission import Admission
 from bot.receiver.bot_process import BotProcess, CountsForBot
 from bot.receiver.options import read_options
 from bot.receiver.program import until_stopped
@@ -145,24 +143,6 @@ def test_defaults_are_those_of_the_bot(monkeypatch, tmp_path):
     defaults = {name: Settings.model_fields[name].get_default(call_default_factory=True) for name in SHARED}
     assert {name: getattr(options, name) for name in SHARED} == defaults
     assert options.database_url == Settings.model_fields["database_url"].default.get_secret_value()
-
-
-# How many deliveries at a time: the places of the queue, and how many fan-out reads for a transaction
-
-
-def test_queue_that_is_full_refuses_until_a_place_is_given_back():
-    admission = Admission(limit=2)
-    with admission.admitted():
-        with admission.admitted(), pytest.raises(QueueFull, match="2 deliveries are waiting"):
-            admission.check()
-        admission.check()
-
-
-def test_place_is_given_back_where_the_work_fails():
-    admission = Admission(limit=1)
-    with pytest.raises(ZeroDivisionError), admission.admitted():
-        raise ZeroDivisionError
-    admission.check()
 
 
 # No delivery is stored while a transaction runs

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from bot.deliveries.journal import Journal
 from bot.deliveries.signature_mismatches import LASTS_S
 from bot.errors import SecretsUnreadable, StorageUnavailable
-from bot.receiver.admission import Admission
 from bot.receiver.door import Appending
 from bot.web.plain_answers import WEBHOOK_PATH
 from tests.integration.deliveries.webhooks import MAX_BYTES, SECRETS, Seen, client_of, make_app, post, sign
@@ -307,11 +306,11 @@ async def test_surplus_is_refused_at_once_before_its_body_is_read_and_all_that_i
         begun.append(True)
         yield b"{}"
 
-    admission = Admission(LIMIT)
-    async with client_of(make_app(Seen(), appending(journal, 60).store, admission=admission)) as client:
+    places = asyncio.Semaphore(LIMIT)
+    async with client_of(make_app(Seen(), appending(journal, 60).store, places=places)) as client:
         with paused(journal):
             waiting = [asyncio.create_task(post(client, body(number))) for number in range(LIMIT)]
-            await until(lambda: admission.admitted_now == LIMIT)
+            await until(places.locked)
             refused = [await post(client, body(LIMIT + number)) for number in range(SURPLUS)]
             logged = capsys.readouterr().err
             late = await client.post(WEBHOOK_PATH, content=unread(), headers={"X-SVC-Signature": sign(b"{}")})
@@ -326,7 +325,7 @@ async def test_surplus_is_refused_at_once_before_its_body_is_read_and_all_that_i
 
 
 async def test_slow_senders_hold_no_place(journal):
-    admission, rest = Admission(LIMIT), asyncio.Event()
+    places, rest = asyncio.Semaphore(LIMIT), asyncio.Event()
     begun = 0
 
     async def slow(number):
@@ -339,7 +338,7 @@ async def test_slow_senders_hold_no_place(journal):
     def send(client, number):
         return client.post(WEBHOOK_PATH, content=slow(number), headers={"X-SVC-Signature": sign(body(number))})
 
-    app = make_app(Seen(), appending(journal, 60).store, admission=admission, body_s=60)
+    app = make_app(Seen(), appending(journal, 60).store, places=places, body_s=60)
     async with client_of(app) as client:
         senders = [asyncio.create_task(send(client, number)) for number in range(LIMIT)]
         await until(lambda: begun == LIMIT)
@@ -349,12 +348,12 @@ async def test_slow_senders_hold_no_place(journal):
 
 
 async def test_events_5_patience_that_ends_gives_the_places_back_and_stores_nothing_later(journal):
-    admission = Admission(LIMIT)
+    places = asyncio.Semaphore(LIMIT)
     storing = appending(journal, 0.05)
-    async with client_of(make_app(Seen(), storing.store, admission=admission)) as client:
+    async with client_of(make_app(Seen(), storing.store, places=places)) as client:
         with paused(journal):
             first = asyncio.create_task(post(client, body(0)))
-            await until(lambda: admission.admitted_now == 1 and not storing._waiting)
+            await until(lambda: storing._storing is not None and not storing._waiting)
             answers = await asyncio.gather(first, *(post(client, body(number)) for number in range(1, LIMIT)))
             assert {answer.status_code for answer in answers} == {503}
         storing.patience_s = 20

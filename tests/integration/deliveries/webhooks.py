@@ -1,5 +1,6 @@
 """The door for deliveries as an ASGI application, and what the door told whom."""
 
+import asyncio
 import hashlib
 import hmac
 import secrets
@@ -11,7 +12,6 @@ from starlette.responses import JSONResponse
 from bot.deliveries.signature_mismatches import Mismatches
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.operations.metrics import ReceiverNews
-from bot.receiver.admission import Admission
 from bot.receiver.bot_process import CountsForBot
 from bot.receiver.door import Door
 from bot.receiver.front import Front
@@ -91,7 +91,7 @@ class Seen:
 
 
 def make_app(
-    seen: Seen, store, *, admission=None, read_stored=None, budget=16 * MAX_BYTES, body_s=0.3, monotonic=lambda: 0.0
+    seen: Seen, store, *, places=None, read_stored=None, budget=16 * MAX_BYTES, body_s=0.3, monotonic=lambda: 0.0
 ):
     async def none_stored() -> list[str]:
         return []
@@ -106,7 +106,7 @@ def make_app(
         max_body_bytes=MAX_BYTES,
         signing_secrets=SigningSecrets(SECRETS, read_stored or none_stored, monotonic, warn),
         store=store,
-        admission=admission or Admission(),
+        places=places or asyncio.Semaphore(128),
         clock=lambda: datetime(2026, 11, 20, tzinfo=UTC),
         token=secrets.token_hex,
         counts=report,
