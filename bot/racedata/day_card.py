@@ -40,9 +40,16 @@ STOPPED = frozenset({Coverage.QUOTA, Coverage.FAILED})
 
 @dataclass(frozen=True)
 class MeetingCard:
+    """`outcomes`: of each race."""
+
     course: Course
     region: str | None
-    races: tuple[Race, ...]
+    races: tuple[Race, ...] = ()
+    outcomes: tuple[RaceOutcome, ...] = ()
+
+    @property
+    def each(self) -> list[tuple[Race, RaceOutcome]]:
+        return list(zip(self.races, self.outcomes, strict=True))
 
     @property
     def going(self) -> str | None:
@@ -51,20 +58,20 @@ class MeetingCard:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """`of` is by the places of meeting and race in `meetings`: a race of a delivery may have no id."""
-
     meetings: tuple[MeetingCard, ...] = ()
-    of: dict[tuple[int, int], RaceOutcome] = field(default_factory=dict)
     lost: tuple[RacingEvent, ...] = ()
 
+    @property
+    def each(self) -> list[tuple[Race, RaceOutcome]]:
+        return [one for meeting in self.meetings for one in meeting.each]
+
     def count(self, *which: RaceOutcome) -> int:
-        return sum(outcome in which for outcome in self.of.values())
+        return sum(outcome in which for _, outcome in self.each)
 
     def in_order(self) -> list[tuple[Race, RaceOutcome]]:
         """The races of all meetings together, by off time."""
-        races = [one for place in range(len(self.meetings)) for one in self.of_meeting(place)]
-        order = order_of([race for race, _ in races])
-        return sorted(races, key=lambda one: order(one[0]))
+        order = order_of([race for race, _ in self.each])
+        return sorted(self.each, key=lambda one: order(one[0]))
 
     def partly_run(self, meeting: RacingEvent) -> bool:
         """True if a race of the meeting was run. A void race, or one also reported abandoned, is no proof.
@@ -75,17 +82,11 @@ class Outcomes:
         if meeting.says_partly_run:
             return True
         forms = meeting, meeting.model_copy(update={"races": ()})
-        races = [(RacingEvent(key="", race=self._race(*where)), outcome) for where, outcome in self.of.items()]
+        races = [(RacingEvent(key="", race=race), outcome) for race, outcome in self.each]
         parts = [(part, outcome) for part, outcome in races if any(is_part_of(part, form) for form in forms)]
         regions = {part.race.region for part, _ in parts if part.race.region}
         is_certain = bool(meeting.race.region or meeting.race.meeting_id) or len(regions) <= 1
         return is_certain and any(outcome in {RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN} for _, outcome in parts)
-
-    def _race(self, place: int, number: int) -> Race:
-        return self.meetings[place].races[number]
-
-    def of_meeting(self, place: int) -> list[tuple[Race, RaceOutcome]]:
-        return [(race, self.of[place, number]) for number, race in enumerate(self.meetings[place].races)]
 
 
 @dataclass(frozen=True)
@@ -134,18 +135,17 @@ def at_off(card: Card, off: str | None) -> Card:
         offs = (race.off for meeting in card.meetings for race in meeting.races)
         return replace(card, missed_off=as_meant(off, offs))
     # Each race has its own outcome. A lost meeting would be named beside a race that was run.
-    meetings = tuple(replace(meeting, races=(race,)) for meeting, race, _ in races)
-    outcomes = Outcomes(meetings, {(place, 0): outcome for place, (_, _, outcome) in enumerate(races)})
-    return replace(card, outcomes=outcomes, off=off)
+    return replace(card, outcomes=Outcomes(races), off=off)
 
 
-def _races_at(card: Card, off: str) -> list[tuple[MeetingCard, Race, RaceOutcome]]:
-    return [
-        (meeting, race, card.outcomes.of[place, number])
-        for place, meeting in enumerate(card.meetings)
-        for number, race in enumerate(meeting.races)
+def _races_at(card: Card, off: str) -> tuple[MeetingCard, ...]:
+    """A meeting for each race of the time."""
+    return tuple(
+        replace(meeting, races=(race,), outcomes=(outcome,))
+        for meeting in card.meetings
+        for race, outcome in meeting.each
         if is_off_at(race.off, off)
-    ]
+    )
 
 
 def to_come_until(race: Race) -> datetime | None:
@@ -169,23 +169,30 @@ def none_hidden(races: Iterable[Race], course: Course | None) -> bool:
     return all(is_same_course(race.course, course) or not may_be_same_course(race.course, course) for race in races)
 
 
-def by_meeting(races: Sequence[Race]) -> tuple[MeetingCard, ...]:
+def _by_meeting(known: Sequence["_Known"]) -> tuple[MeetingCard, ...]:
     """A race without a course id is at the only course of its name in the region."""
     ids: dict[tuple[str | None, str | None], set[str]] = {}
-    for race in races:
+    for race in (one.race for one in known):
         if race.course.course_id:
             ids.setdefault((race.region, race.course.name), set()).add(race.course.course_id)
-    groups: dict[tuple[str, str], list[Race]] = {}
-    for race in races:
-        known = ids.get((race.region, race.course.name), set()) if race.course.name else set()
-        course_id = race.course.course_id or (next(iter(known)) if len(known) == 1 else None)
+    groups: dict[tuple[str, str], list[_Known]] = {}
+    for one in known:
+        race = one.race
+        of_name = ids.get((race.region, race.course.name), set()) if race.course.name else set()
+        course_id = race.course.course_id or (next(iter(of_name)) if len(of_name) == 1 else None)
         place = course_id or race.course.name or race.meeting_id or ""
-        groups.setdefault((race.region or "", place), []).append(race)
-    meetings = [
-        MeetingCard(_fullest(group), group[0].region, tuple(sorted(group, key=order_of(group))))
-        for group in groups.values()
-    ]
+        groups.setdefault((race.region or "", place), []).append(one)
+    meetings = map(_meeting, groups.values())
     return tuple(sorted(meetings, key=lambda meeting: (meeting.course.name or "\uffff", meeting.region or "")))
+
+
+def _meeting(known: Sequence["_Known"]) -> MeetingCard:
+    races = [one.race for one in known]
+    order = order_of(races)
+    known = sorted(known, key=lambda one: order(one.race))
+    return MeetingCard(
+        _fullest(races), races[0].region, tuple(one.race for one in known), tuple(one.outcome for one in known)
+    )
 
 
 def _fullest(races: Sequence[Race]) -> Course:
@@ -250,16 +257,8 @@ def outcomes_of(
         _lose(meeting, known.all)
     for one in known.all:
         one.race = one.race.model_copy(update={"reason": one.reason or one.race.reason})
-    at = [one for one in known.all if _is_at(one, course)]
-    meetings = by_meeting([one.race for one in at])
-    outcome_of = {id(one.race): one.outcome for one in at}
     return Outcomes(
-        meetings,
-        {
-            (place, number): outcome_of[id(race)]
-            for place, meeting in enumerate(meetings)
-            for number, race in enumerate(meeting.races)
-        },
+        _by_meeting([one for one in known.all if _is_at(one, course)]),
         tuple(event for event in lost if course is None or may_be_same_course(event.race.course, course)),
     )
 

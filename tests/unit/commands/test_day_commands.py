@@ -191,7 +191,7 @@ async def test_slack_is_not_asked_for_a_clock_that_no_line_shows(desk_with, card
 
 ADRIFT = Course(course_id="cr_99", name='Far  "Away" Park')
 NAMED = Course(name="Greyvill")
-SEEN = (MeetingCard(ADRIFT, "GB", ()), MeetingCard(NAMED, None, ()), MeetingCard(Course(name="Elsewhere"), "IRE", ()))
+SEEN = (MeetingCard(ADRIFT, "GB"), MeetingCard(NAMED, None), MeetingCard(Course(name="Elsewhere"), "IRE"))
 
 
 async def place_of(database, text, known=(), **lists):

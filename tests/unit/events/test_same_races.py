@@ -130,7 +130,7 @@ def test_first_name_that_both_races_have_decides(one, other, is_same):
     assert is_same_race(one, other) is is_same_race(other, one) is is_same
     at_ascot = [race.model_copy(update={"course": Course(name="Ascot")}) for race in (one, other)]
     told = [RacingEvent(key="", kind=EventKind.RESULT_RECEIVED, race=race) for race in at_ascot[1:]]
-    assert len(outcomes_of(at_ascot[:1], told, None, None).of) == (1 if is_same else 2)
+    assert len(outcomes_of(at_ascot[:1], told, None, None).each) == (1 if is_same else 2)
 
 
 @given(st.lists(RACES, max_size=SAME_MAX), RACES)

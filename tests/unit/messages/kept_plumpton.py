@@ -45,8 +45,7 @@ FIRST_OUTCOMES = (RaceOutcome.SETTLED, RaceOutcome.ABANDONED, RaceOutcome.BOTH)
 
 def outcomes_at_plumpton(races: tuple[Race, ...], rest: RaceOutcome, **lost: Any) -> Outcomes:
     outcomes = (*FIRST_OUTCOMES, rest, rest, rest)
-    meetings = (MeetingCard(course=PLUMPTON, region="GB", races=races),)
-    return Outcomes(meetings, {(0, number): outcome for number, outcome in enumerate(outcomes)}, **lost)
+    return Outcomes((MeetingCard(PLUMPTON, "GB", races, outcomes),), **lost)
 
 
 LOST_AT_PLUMPTON = RacingEvent(

@@ -52,14 +52,11 @@ NO_REMARKS = VersionRemarks()
 GB = ChannelFilter(region="GB", topics=frozenset({Topic.RESULTS, Topic.ABANDONMENTS}), mentions=("U7", "S7", "here"))
 ALL = ChannelFilter(region=ALL_REGIONS, topics=frozenset(Topic), not_courses=(Course(name="Ascot"),))
 
-KEMPTON = MeetingCard(course=Course(course_id="cr_1", name="Kempton"), region="GB", races=(RACE, *RACES[:3]))
-OUTCOMES = Outcomes(
-    meetings=(KEMPTON,),
-    of={
-        (0, n): outcome
-        for n, outcome in enumerate([RaceOutcome.SETTLED, RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.OPEN])
-    },
-    lost=(MEETING,),
+KEMPTON = MeetingCard(
+    course=Course(course_id="cr_1", name="Kempton"),
+    region="GB",
+    races=(RACE, *RACES[:3]),
+    outcomes=(RaceOutcome.SETTLED, RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.OPEN),
 )
 CARD = Card(
     TODAY,
@@ -95,10 +92,7 @@ TO_COME = Card(
     TODAY,
     "GB",
     KEMPTON.course,
-    Outcomes(
-        meetings=(replace(KEMPTON, races=(DECLARED, FROZEN)),),
-        of={(0, 0): RaceOutcome.OPEN, (0, 1): RaceOutcome.ABANDONED},
-    ),
+    Outcomes((replace(KEMPTON, races=(DECLARED, FROZEN), outcomes=(RaceOutcome.OPEN, RaceOutcome.ABANDONED)),)),
     Coverage.COMPLETE,
     read_at=NOON,
 )

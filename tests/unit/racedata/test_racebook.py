@@ -149,7 +149,7 @@ async def test_card_knows_what_deliveries_told_without_an_id(book, client, datab
     await database.write(store)
     card = await book.card("GB", TODAY)
     assert [meeting.course.name for meeting in card.meetings] == ["Far Away", "Goodwood"]
-    assert list(card.outcomes.of.values()) == [RaceOutcome.SETTLED, RaceOutcome.ABANDONED]
+    assert [outcome for _, outcome in card.outcomes.each] == [RaceOutcome.SETTLED, RaceOutcome.ABANDONED]
     assert [event.key for event in card.outcomes.lost] == ["m"]
     at_goodwood = await book.card("GB", TODAY, Course(name="Goodwood"))
     assert (at_goodwood.outcomes.lost, titles(at_goodwood)) == ((), ["r05000-0"])

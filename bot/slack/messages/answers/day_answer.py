@@ -188,9 +188,9 @@ def share(number: int, total: int, words: str) -> str | None:
 class MeetingView:
     """A meeting of a card, with its races."""
 
-    def __init__(self, card: Card, place: int, now: datetime) -> None:
-        self.card, self.meeting = card, card.meetings[place]
-        self.races = [RaceView(race, outcome, now) for race, outcome in card.outcomes.of_meeting(place)]
+    def __init__(self, card: Card, meeting: MeetingCard, now: datetime) -> None:
+        self.card, self.meeting = card, meeting
+        self.races = [RaceView(race, outcome, now) for race, outcome in meeting.each]
         self.is_dead = all(one.outcome is RaceOutcome.ABANDONED for one in self.races)
 
     def has(self, outcomes: Collection[RaceOutcome]) -> bool:
@@ -242,7 +242,7 @@ class MeetingView:
 
 
 def meetings_of(card: Card, now: datetime) -> list[MeetingView]:
-    return [MeetingView(card, place, now) for place in range(len(card.meetings))]
+    return [MeetingView(card, meeting, now) for meeting in card.meetings]
 
 
 def in_figures(outcomes: Sequence[RaceOutcome], *unsaid: RaceOutcome) -> list[str | None]:
@@ -320,8 +320,7 @@ def _part(title: str, lines: Sequence[str], on_every_page_max: int) -> tuple[Blo
 
 def _of_each_meeting(outcomes: Outcomes, outcome: RaceOutcome) -> list[list[Race]]:
     return [
-        [_at(meeting, race) for race, of_race in outcomes.of_meeting(place) if of_race is outcome]
-        for place, meeting in enumerate(outcomes.meetings)
+        [_at(meeting, race) for race, of_race in meeting.each if of_race is outcome] for meeting in outcomes.meetings
     ]
 
 

@@ -78,7 +78,7 @@ def racecard(card: Card, question: DayQuestion) -> Message:
     meetings, is_missed = meetings_of(card, question.now), bool(card.course and card.missed_off)
     abandoned = abandoned_in_figures(card.outcomes)
     if card.off:
-        abandoned = share(card.outcomes.count(RaceOutcome.ABANDONED), len(card.outcomes.of), "abandoned")
+        abandoned = share(card.outcomes.count(RaceOutcome.ABANDONED), len(card.outcomes.each), "abandoned")
     if is_missed:
         units = _nearest(meetings, card.missed_off or "")
     elif card.course:
@@ -113,7 +113,7 @@ def shows_readers_clock(card: Card) -> bool:
 
 def _summary(card: Card) -> str | None:
     """The title has the abandonments already."""
-    races, outcomes = [race for race, _ in card.outcomes.in_order()], list(card.outcomes.of.values())
+    races, outcomes = [race for race, _ in card.outcomes.in_order()], [outcome for _, outcome in card.outcomes.each]
     if card.outcomes.count(RaceOutcome.ABANDONED) == len(races):
         return None
     is_of_one = len(card.meetings) == 1 and (card.course is not None or len(races) == 1)
@@ -125,7 +125,7 @@ def _summary(card: Card) -> str | None:
 
 def _is_alone(card: Card) -> bool:
     """True for a single race that is shown with everything."""
-    return card.course is not None and len(card.outcomes.of) == 1
+    return card.course is not None and len(card.outcomes.each) == 1
 
 
 def _nearest(meetings: Sequence[MeetingView], asked: str) -> list[Either]:
@@ -230,7 +230,7 @@ def _in_figures(card: Card, question: DayQuestion) -> str:
 
 def _is_ahead(card: Card, question: DayQuestion) -> bool:
     """True for a later day whose races are all open or abandoned. In the east a day begins before today (UTC) ends."""
-    outcomes = set(card.outcomes.of.values())
+    outcomes = {outcome for _, outcome in card.outcomes.each}
     return card.day > question.today and RaceOutcome.OPEN in outcomes <= {RaceOutcome.OPEN, RaceOutcome.ABANDONED}
 
 
