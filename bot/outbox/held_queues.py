@@ -21,9 +21,10 @@ UNDELIVERED = "undelivered"
 QUIET = "quiet"
 DIGEST = "digest"
 CARDS = "cards"
-"""As `Held.because` of a summary at the end of quiet hours, or at an hour that the channel asked for."""
+CHOICE_ENDED = "choice_ended"
+"""As `Held.because` of a summary, after the wait that the channel chose: hours are over, or the choice was ended."""
 
-KEPT = frozenset({QUIET, DIGEST, CARDS})
+KEPT = frozenset({QUIET, DIGEST, CARDS, CHOICE_ENDED})
 """The queue was open, and the channel chose to be told later."""
 
 

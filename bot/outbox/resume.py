@@ -29,7 +29,7 @@ from bot.events.watched import WatchedRunner
 from bot.logs import get_logger
 from bot.outbox import acknowledgements, backlog, held_queues, message_store
 from bot.outbox.backlog import Waiting
-from bot.outbox.held_queues import CARDS, DIGEST, KEPT, QUIET, UNDELIVERED, Held
+from bot.outbox.held_queues import CARDS, CHOICE_ENDED, DIGEST, KEPT, QUIET, UNDELIVERED, Held
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
 from bot.racedata import day_views
@@ -281,4 +281,4 @@ def _kept_for(version: EventVersion, filters: Sequence[ChannelFilter]) -> str:
         return DIGEST
     if version.kind == EventKind.RACECARD_PUBLISHED and chosen and chosen.cards:
         return CARDS
-    return QUIET
+    return QUIET if chosen and chosen.quiet else CHOICE_ENDED

@@ -184,7 +184,7 @@ class RaceBook:
         walk, read = await self._walk_of(region), self._regions[region].pages
         pages = f"{counted(read, 'page')} so far" if read else "waiting for the data service"
         reached = walk.reached()
-        so_far = f", and it has come to {reached}" if reached else ""
+        so_far = f", up to {reached}" if reached else ""
         return f"Reading the data service's list of {region or 'all regions'}: {pages}{so_far}"
 
     async def _standing(self, errand: Errand, stopped: Stopped = (None, None)) -> DayStanding:

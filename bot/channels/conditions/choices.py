@@ -43,7 +43,7 @@ class ChoiceCondition(SaidCondition):
 
     def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
         if not self.covers(now, was):
-            yield Loss("changed what comes from", f": now {self.said(now)}")
+            yield Loss("changed what comes from", self.said(now))
 
 
 def by_the_clock(chosen: FilterFields) -> str:
@@ -349,7 +349,7 @@ class EscalateCondition(ChoiceCondition):
     def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
         if not self.covers(now, was):
             told = listed(now.escalate) or "nobody"
-            yield Loss("changed who is told when nobody takes an abandonment from", f": now {told}")
+            yield Loss("changed who is told when nobody takes an abandonment from", told)
 
     covers, joined, added = Condition.covers, Condition.joined, Condition.added
 

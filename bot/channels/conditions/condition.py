@@ -54,13 +54,10 @@ class FilterFields(Value):
 
 
 class Loss(NamedTuple):
-    """The words before and after the region: "set quiet hours for" GB ": 22:00 to 07:00 UTC"."""
+    """The words before the region, and the new choice: "changed what comes from" GB, "quiet hours from …"."""
 
     words: str
-    after: str = ""
-
-    def of(self, where: str) -> str:
-        return f"{self.words} {where}{self.after}"
+    now: str | None = None
 
 
 class Condition(ABC):

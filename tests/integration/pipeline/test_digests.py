@@ -306,6 +306,15 @@ async def test_unsubscribed_region_is_not_in_the_digest(pipeline, digest):
     assert len(pipeline.texts("CGB")) == 1
 
 
+async def test_results_of_a_digest_that_the_channel_ended_come_in_a_summary_that_names_no_quiet_hours(pipeline, digest):
+    await digest.of("GB")
+    await tell(pipeline, *TWO)
+    await digest.typed(UNSUBSCRIBE_COMMAND.commit, "GB digest")
+    assert await tell_due(pipeline) == 1
+    (text,) = pipeline.texts("CGB")
+    assert text.startswith("The wait is over. 2 results came meanwhile. Ascot")
+
+
 async def test_unsubscribed_topic_is_withdrawn_and_the_other_topic_waits_on(pipeline, digest):
     await digest.of("GB", quiet=("00:00-23:59",))
     await tell(pipeline, result(), card())

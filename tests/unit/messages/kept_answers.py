@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from bot.channels.audit_log import AuditPage
+from bot.channels.conditions.choices import MEETINGS
 from bot.channels.filters import Abandonments
 from bot.errors import CommandError, StorageUnavailable
 from bot.events.event import EventKind, RacingEvent
@@ -13,7 +14,7 @@ from bot.events.facts import VersionRemarks
 from bot.operations.drill_run import DrillReport, Stop
 from bot.operations.public_url import Problem
 from bot.outbox.acknowledgements import PersonsAbandonment, Untaken
-from bot.outbox.held_queues import CARDS, DIGEST, PAUSED, QUIET, UNDELIVERED, Held
+from bot.outbox.held_queues import CARDS, CHOICE_ENDED, DIGEST, PAUSED, QUIET, UNDELIVERED, Held
 from bot.outbox.ledger import Trace
 from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.message import Message
@@ -192,6 +193,9 @@ ANSWERS: dict[str, partial[Any]] = {
     "waited_in_quiet_hours": partial(
         waited, Backlog(Held(QUIET, NOON), (), ((RESULT, NO_REMARKS),), {EventKind.RESULT_RECEIVED: 12}, 0)
     ),
+    "waited_until_a_choice_ended": partial(
+        waited, Backlog(Held(CHOICE_ENDED, NOON), (), ((RESULT, NO_REMARKS),), {EventKind.RESULT_RECEIVED: 12}, 0)
+    ),
     "waited_undelivered": partial(waited, held_back(UNDELIVERED, VersionRemarks(had_at=NOON))),
     "full_result": partial(full_result, RESULT, None, RECEIVED_AT, (ITALY, PARTLY)),
     "card": partial(racecard, CARD, DayQuestion(kept_day.NOW)),
@@ -292,6 +296,9 @@ ANSWERS: dict[str, partial[Any]] = {
     "unsubscribed_where_names_are_watched": partial(unsubscribed, Unsubscribed(1, 0, [], watched=1)),
     "narrowed_by_quiet_hours": partial(
         narrowed_by, "U1", [GB], [GB.model_copy(update={"quiet": ("22:00-07:00",), "zone": ("Europe/London",)})]
+    ),
+    "narrowed_by_two_choices": partial(
+        narrowed_by, "U1", [GB], [GB.model_copy(update={"digest": ("18:30",), "show": (MEETINGS,)})]
     ),
     "narrowed_by": partial(narrowed_by, "U1", [GB, ALL], [GB]),
     "status": partial(status_answer, STATUS, DEGRADED),

@@ -11,7 +11,7 @@ from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS
 from bot.events.race_state import NOT_HELD, RaceOutcome
 from bot.events.sentences import counted, listed
-from bot.outbox.held_queues import CARDS, DIGEST, KEPT, PAUSED, QUIET, UNDELIVERED
+from bot.outbox.held_queues import CARDS, CHOICE_ENDED, DIGEST, KEPT, PAUSED, QUIET, UNDELIVERED
 from bot.outbox.message import Message
 from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.alert_context import MessageContext
@@ -72,6 +72,13 @@ RUN_TOO, BOTH = "CONFLICT: reported as run too", "reported abandoned and run"
 REFUSED = "Slack refused"
 _CLOSED = {"is_archived": "the channel was archived", "not_in_channel": "I was not in the channel"}
 """By Slack's code. A trace shows the code."""
+
+_KEPT_FOR = {
+    QUIET: "The quiet hours are over",
+    DIGEST: "Results digest",
+    CARDS: "Racecard digest",
+    CHOICE_ENDED: "The wait is over",
+}
 
 
 def waited(summary: Backlog) -> list[tuple[Message, int]]:
@@ -233,5 +240,5 @@ def _why(summary: Backlog) -> str:
     if because == UNDELIVERED:
         return "Late: the data service could not deliver to me"
     if because in KEPT:
-        return {QUIET: "The quiet hours are over", DIGEST: "Results digest", CARDS: "Racecard digest"}[because]
+        return _KEPT_FOR[because]
     return "This channel was paused" if because == PAUSED else f"I could not post here: {_CLOSED.get(because, REFUSED)}"

@@ -16,7 +16,7 @@ from bot.slack.messages.answers.filter_words import FILTER_WORDS_MAX, described,
 from bot.slack.messages.answers.pause_and_mute import IS_PAUSED, WHERE_ABANDONMENTS_ARE, meeting_words
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.kit.layout import sentence, told
-from bot.slack.messages.kit.text import joined, named, safe
+from bot.slack.messages.kit.text import given, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 
@@ -64,7 +64,10 @@ def narrowed_by(user_id: str, before: Sequence[ChannelFilter], after: Sequence[C
             regions.setdefault(loss, []).append(region_named(was.region))
     if not regions:
         return told(f"{named(user_id)} changed who is mentioned for abandonments here. `/racing list` shows who.")
-    lost = listed([loss.of(listed(where)) for loss, where in regions.items()])
+    changes: dict[str, list[str]] = {}
+    for loss, where in regions.items():
+        changes.setdefault(f"{loss.words} {listed(where)}", []).extend([loss.now] if loss.now else [])
+    lost = listed([change + (given(": now {}", listed(now)) or "") for change, now in changes.items()])
     has_lost_topics = any(_topics_lost(was, left.get(was.region)) for was in before)
     still = f" Still coming: {_still(before, left)}." if has_lost_topics else ""
     return told(f"{named(user_id)} {safe(lost, FILTER_WORDS_MAX)}.{still}")
