@@ -141,22 +141,21 @@ class _Tally:
         self.counted["out_of_order"] += _inversions(there)
         self.late += [
             (message.received_at - delivery.attempts[0].at).total_seconds()
-            for message, delivery in zip(there, due, strict=False)
+            for delivery, message in _told_by(due, there)
+            if message
         ]
 
-    def miss(
-        self, subject: Subject, due: list[Delivery], missing: int, said: Sequence[Reading], *, can_come: bool
-    ) -> None:
-        """Fewer messages than due."""
-        last = _arrived(due[-1])
-        if due[-1].status == "failed":
-            self.counted["given_up"] += missing
-        elif any(one.tells_among_others(subject, last) for one in said):
-            self.counted["told"] += missing
-        elif can_come:
-            self.counted["on_the_way"] += missing
-        else:
-            self.counted["lost"] += missing
+    def miss(self, subject: Subject, missing: list[Delivery], said: Sequence[Reading], *, can_come: bool) -> None:
+        """Deliveries without a message, newest first."""
+        if missing[0].status == "failed":
+            self.counted["given_up"] += len(missing)
+            return
+        told = sum(any(one.tells_among_others(subject, _first(each)) for one in said) for each in missing)
+        self.counted["told"] += told
+        if told == len(missing):
+            return
+        self.counted["on_the_way" if can_come else "lost"] += len(missing) - told
+        if not can_come:
             self.problems.append(f"lost: {_name(subject)}")
 
 
@@ -189,7 +188,8 @@ def count(
             tally.compare(subject, _distinct(all_of_them), due, there)
             if len(due) > len(there):
                 can_come = wanted[-1][1].waits(subject.event) or not is_quiet(due[-1], channel_id)
-                tally.miss(subject, due, len(due) - len(there), said, can_come=can_come)
+                missing = [one for one, message in _told_by(due, there) if message is None]
+                tally.miss(subject, missing, said, can_come=can_come)
     return Counts(
         **tally.counted,
         waiting=sum(delivery.status == "pending" for delivery in deliveries),
@@ -221,6 +221,21 @@ def _distinct(deliveries: Iterable[Delivery]) -> list[Delivery]:
         if not found or (delivery.number > found[-1].number and _body(delivery) != _body(found[-1])):
             found.append(delivery)
     return found
+
+
+def _told_by(
+    due: Sequence[Delivery], there: Sequence[PostedMessage]
+) -> Iterator[tuple[Delivery, PostedMessage | None]]:
+    """Newest first, with the newest message that no newer delivery has. A summary may have told an older delivery."""
+    left = list(there)
+    for delivery in reversed(due):
+        is_later = bool(left) and left[-1].received_at >= _first(delivery)
+        yield delivery, left.pop() if is_later else None
+
+
+def _first(delivery: Delivery) -> datetime:
+    """The first attempt: a message may come of an attempt whose answer was lost."""
+    return delivery.attempts[0].at
 
 
 def _body(delivery: Delivery) -> Json:

@@ -5,7 +5,7 @@ Actions are JSON, answered with `{"said": …}`, or with `{"error": …}` and 40
 
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -64,15 +64,12 @@ class SwitchedOn:
         attempts = [one for delivery in stage.service.deliveries for one in delivery.attempts if one.at >= self.at]
         calls = stage.slack.calls[self.calls :]
         requests = stage.service.requests[self.requests :]
-        return (
-            f"Since then: {_of(attempts, sum(one.accepted for one in attempts), 'deliveries accepted')}, "
-            f"{_of(calls, sum(one.ok for one in calls), 'calls of Slack answered with ok')}, "
-            f"{_of(requests, sum(one.status == OK for one in requests), 'requests to the data service served')}."
+        told = (
+            (attempts, sum(one.accepted for one in attempts), "attempts to deliver accepted"),
+            (calls, sum(one.ok for one in calls), "calls of Slack answered with ok"),
+            (requests, sum(one.status == OK for one in requests), "requests to the data service served"),
         )
-
-
-def _of(all_of_them: Sequence[object], good: int, words: str) -> str:
-    return f"{good} of {len(all_of_them)} {words}"
+        return f"So far: {', '.join(f'{good} of {len(of)} {words}' for of, good, words in told if of) or 'nothing'}."
 
 
 @dataclass

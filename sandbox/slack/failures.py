@@ -23,6 +23,10 @@ class Failure:
     content_type: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def hides_answer(self) -> bool:
+        return self.cut or self.truncate or self.status is not None
+
     def accepted(self) -> "Failure":
         """The same failure after the call was carried out."""
         return replace(self, name=f"{self.name}_accepted", carried_out=True)

@@ -125,7 +125,7 @@ class _WebApi:
                 channel=args.text("channel") if isinstance(args, Arguments) else None,
                 error=error,
                 carried_out=reply is not None and error is None,
-                failure=None if failure == passes() else failure.name,
+                failure=failure.name if failure.hides_answer else None,
                 arguments=args.as_json() if isinstance(args, Arguments) else {},
             )
         )

@@ -118,6 +118,7 @@ const alarms = () => of("message").filter((one) => one.channel === tour.channel 
 const nextRace = () => of("meeting").filter((one) => one.region === "GB").flatMap((one) => one.races.map((race) => ({ ...race, course: one.course }))).find((race) => race.status === "declared");
 const isTaken = (message) => message.text.includes(" has it since ");
 const isOn = () => Boolean(documents.get(`trouble/${KILL}`)?.on);
+const isStarting = () => isOn() && Boolean(documents.get("meta")?.bot.running);
 const remembered = () => { tour.step = null; document.cookie = `${TOUR}; max-age=31536000; SameSite=Strict`; drawTour(); };
 const goTo = (step) => { Object.assign(tour, { step, wasKilled: false }); if (step === 0) tour.known = new Set(alarms().map((one) => one.ts)); drawTour(); };
 
@@ -136,7 +137,7 @@ async function abandon(race) {
 
 const STEPS = [
   {
-    words: () => ["Abandon a race.", `Watch #gb-racing: the channel asks for acknowledgements (${ASKED}), and the alarm comes within a second.`],
+    words: () => ["Abandon a race.", `The button types ${ASKED}: somebody has to take each abandonment. Then watch #gb-racing: the alarm comes within a second.`],
     acts: () => { const race = nextRace(); return race ? [button(`Abandon the ${race.off} at ${race.course}`, () => abandon(race), { class: "button primary" })] : []; },
     isOver: () => alarms().length > 0,
   },
@@ -148,7 +149,8 @@ const STEPS = [
   {
     words: () => {
       tour.wasKilled ||= isOn();
-      if (!tour.wasKilled) return ["Kill the bot while 50 races settle.", "The channels asked for the results of some races, which the bot then holds. Watch the counts at the top."];
+      if (!tour.wasKilled) return ["Kill the bot while 50 races settle.", "The channels asked for some of these results. Watch the counts at the top."];
+      if (isStarting()) return ["The bot starts.", "A few seconds, and the bot is ready."];
       if (isOn()) return ["The bot is dead.", "The data service gets no answer, and will send again. Bring the bot back:"];
       const { told, lost, doubled, on_the_way, waiting } = documents.get("counts") ?? {};
       const still = (documents.get("meta")?.waiting || waiting) + on_the_way;
@@ -156,6 +158,7 @@ const STEPS = [
     },
     acts: () => {
       if (!tour.wasKilled) return [button("Kill the bot", () => trouble(KILL, true), { class: "button is-danger" })];
+      if (isStarting()) return [];
       return isOn() ? [button("Start the bot", () => trouble(KILL, false), { class: "button primary" })] : [button("End the tour", remembered, { class: "button primary" })];
     },
     isOver: () => false,

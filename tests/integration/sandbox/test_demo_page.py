@@ -242,6 +242,11 @@ class Watched:
         self.stage.expectations.typed("C0GB", "/racing subscribe digest:18:00")
         self.says(f"Results digest. 1 result. {self.place}, Thu 20 Nov (GB): 1 Somebody")
 
+    def digested_and_corrected(self):
+        self.digested()
+        self.arrived(self.stage.service.correct(self.race.race_id))
+        self.correction("2.0")
+
     def late(self):
         (delivery,) = self.stage.service.deliveries
         self.result(at=delivery.attempts[0].at + timedelta(seconds=3))
@@ -280,6 +285,13 @@ COUNTS: dict[str, tuple[Callable[[Watched], object], str, bool, dict[str, object
     "in a pause": (lambda it: it.held("/racing pause"), "IRE GB", True, {"on_the_way": 2}),
     "before the digest": (lambda it: it.held("/racing list"), "GB digest:18:00", True, {"on_the_way": 2}),
     "in a digest": (Watched.digested, "GB show:meetings", True, {"told": 1}),
+    "in a digest, then corrected": (Watched.digested_and_corrected, "GB show:meetings", True, {"told": 2}),
+    "in a summary, and the correction lost": (
+        lambda it: (it.summary(), it.arrived(it.stage.service.correct(it.race.race_id))),
+        "GB",
+        True,
+        {"told": 1, "lost": 1},
+    ),
     "of a watch alone": (lambda it: it.result(), "IRE", True, {"told": 1}),
     "a course asked for, and told": (lambda it: it.result(), "York", True, {"told": 1}),
     "a form filled in, and told": (Watched.chosen_in_a_form_and_told, "GB", True, {"told": 1}),
