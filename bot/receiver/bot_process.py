@@ -137,8 +137,6 @@ class BotProcess:
         self._inner = inner
         self._report = report
         self._process: Process | None = None
-        self._news: socket.socket | None = None
-        self._life: int | None = None
         self._up = asyncio.Event()
         self.was_up = False
         self._wait_s = START_AGAIN_S
@@ -152,20 +150,6 @@ class BotProcess:
         await rest(self._up, COMES_UP_S)
         return self.is_up
 
-    def start(self) -> None:
-        """Before the loop, so that both programs load at the same time."""
-        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
-            news, their_news = socket.socketpair()
-            ours.callback(news.close)
-            theirs.callback(their_news.close)
-            # The pipe ends with the receiver, however the receiver ends. Then the bot ends too.
-            their_life, life = os.pipe()
-            ours.callback(os.close, life)
-            theirs.callback(os.close, their_life)
-            self._process = spawn((self._inner.fileno(), their_news.fileno(), their_life))
-            self._news, self._life = news, life
-            ours.pop_all()
-
     def stop(self) -> None:
         """A second call kills a hanging bot."""
         if self._stopping.is_set():
@@ -178,50 +162,48 @@ class BotProcess:
     async def run(self) -> int:
         """Keep the bot alive until `stop`. Returns the exit code, also of a bot that refuses to start."""
         time = asyncio.get_running_loop().time
-        while True:
+        while not self._stopping.is_set():
             began_s = time()
-            code = await self._live()
-            # A signal is no word of the bot's: the system may lack memory.
-            if self._stopping.is_set() or (code >= 0 and not self.was_up):
-                return code
-            if time() - began_s >= STEADY_S:
-                self._wait_s = START_AGAIN_S
-            log.error("bot_ended", code=code, again_in_s=self._wait_s)
-            if not await self._start_again():
-                return 0
-
-    async def _start_again(self) -> bool:
-        """False once the stop has come."""
-        while True:
-            await rest(self._stopping, self._wait_s)
-            if self._stopping.is_set():
-                return False
-            self._wait_s = min(self._wait_s * 2, START_AGAIN_MAX_S)
             try:
-                self.start()
+                code = await self._live()
             except OSError as error:
                 # The machine is out of memory, processes or files. Deliveries are taken meanwhile.
                 log.error("bot_not_started", reason=str(error), again_in_s=self._wait_s)
             else:
-                return True
+                # A signal is no word of the bot's: the system may lack memory.
+                if self._stopping.is_set() or (code >= 0 and not self.was_up):
+                    return code
+                if time() - began_s >= STEADY_S:
+                    self._wait_s = START_AGAIN_S
+                log.error("bot_ended", code=code, again_in_s=self._wait_s)
+            await rest(self._stopping, self._wait_s)
+            self._wait_s = min(self._wait_s * 2, START_AGAIN_MAX_S)
+        return 0
 
     def _kill(self) -> None:
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
 
     async def _live(self) -> int:
-        assert self._process is not None
-        assert self._news is not None
-        assert self._life is not None
+        """A life of the bot. Raises OSError."""
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.create_connection(lambda: _FromBot(self._came_up), sock=self._news)
-        self._report.connect(transport)
-        code = await loop.run_in_executor(None, self._process.wait)
-        self._up.clear()
-        self._process = None
-        self._report.connect(None)
-        transport.close()
-        os.close(self._life)
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            news, their_news = socket.socketpair()
+            ours.callback(news.close)
+            theirs.callback(their_news.close)
+            # The pipe ends with the receiver, however the receiver ends. Then the bot ends too.
+            their_life, life = os.pipe()
+            ours.callback(os.close, life)
+            theirs.callback(os.close, their_life)
+            self._process = spawn((self._inner.fileno(), their_news.fileno(), their_life))
+            theirs.close()
+            transport, _ = await loop.create_connection(lambda: _FromBot(self._came_up), sock=news)
+            self._report.connect(transport)
+            code = await loop.run_in_executor(None, self._process.wait)
+            self._up.clear()
+            self._process = None
+            self._report.connect(None)
+            transport.abort()
         return code
 
     def _came_up(self) -> None:

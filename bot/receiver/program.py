@@ -63,7 +63,6 @@ def serve() -> None:
     inner = socket.create_server(("127.0.0.1", 0))
     report = CountsForBot()
     bot = BotProcess(inner, report)
-    bot.start()
     host, port = inner.getsockname()
     with listener, inner:
         code = asyncio.run(_run(options, listener, bot, report, Relay(host, port, bot.comes_up)))

@@ -35,7 +35,7 @@ def inner():
 
 
 async def test_receiver_outlives_a_system_without_room_for_a_bot(inner, monkeypatch):
-    outcomes = iter([Dead(), OSError(12, "Cannot allocate memory"), OSError(24, "Too many open files"), Dead()])
+    outcomes = iter([OSError(12, "Cannot allocate memory"), OSError(24, "Too many open files"), Dead()])
     started = asyncio.Event()
 
     def spawn(_fds):
@@ -46,10 +46,8 @@ async def test_receiver_outlives_a_system_without_room_for_a_bot(inner, monkeypa
         return outcome
 
     monkeypatch.setattr(bot_process, "spawn", spawn)
-    monkeypatch.setattr(bot_process, "START_AGAIN_MAX_S", 0.01)
+    monkeypatch.setattr(bot_process, "START_AGAIN_S", 0.01)
     bot = BotProcess(inner, CountsForBot())
-    bot.start()
-    started.clear()
     bot.was_up = True
     running = asyncio.create_task(bot.run())
     await started.wait()
@@ -73,7 +71,6 @@ async def test_bot_that_is_killed_at_its_start_is_started_again_and_bot_that_ref
     monkeypatch.setattr(bot_process, "START_AGAIN_MAX_S", 0.01)
     monkeypatch.setattr(bot_process, "START_AGAIN_S", 0.01)
     bot = BotProcess(inner, CountsForBot())
-    bot.start()
     assert (await bot.run(), [*left]) == (code, [])
 
 
