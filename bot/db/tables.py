@@ -496,7 +496,6 @@ class Notice(SQLModel, table=True):
 
     key: str = Field(sa_column=Column(Text, primary_key=True))
     created_at: datetime
-    withdrawn_at: datetime | None = None
 
 
 class StoredState(SQLModel, table=True):

@@ -280,7 +280,7 @@ class QuotaCheck:
         of_key = [key_of_refusal(UNAUTHORIZED, one) for one in (month_before(month), month)]
         of_quota = [key_of_refusal(QUOTA, month)] if has_room else []
         for keys, what in ((of_key, "takes the key again"), (of_quota, "has requests left for this month again")):
-            if over := told_once.withdraw(session, keys, now):
+            if over := told_once.free(session, keys):
                 words = f"The data service {what}. /racecard and /results read what is new."
                 key = f"over:{over[-1]}:{now.isoformat()}"
                 self.notices.tell(session, key, words, urgency=Urgency.ALL_CLEAR)

@@ -226,7 +226,7 @@ def add_notice(session: Session, key: str, channel_ids: Sequence[str], message: 
     """
     if not told_once.note(session, [key if channel_ids else f"log:{key}"], now):
         return False
-    # A notice that was withdrawn may be told anew.
+    # A key that was dropped may be told anew.
     name = f"notice:{key}:{now.isoformat()}"
     _add_notice(session, name, channel_ids, message.as_json(notice=name), now)
     return True

@@ -1,6 +1,6 @@
-"""Notices told once by all replicas together: each by a key, until the notice is withdrawn.
+"""Notices told once by all replicas together: each by a key, until the key is dropped.
 
-| Key | Withdrawn when |
+| Key | Dropped when |
 |---|---|
 | `refused:CAUSE:MONTH`: a refusal of the data service, met by any part of the bot | The refusal is over |
 | Another notice for admins or a channel | Never |
@@ -14,7 +14,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy import ColumnElement, delete, select
 from sqlmodel import Session, col
 
 from bot.db.engine import insert_here
@@ -22,11 +22,8 @@ from bot.db.tables import Notice
 
 
 def note(session: Session, keys: Iterable[str], now: datetime) -> list[str]:
-    """The keys that are new, or were withdrawn. A single caller gets a key, once."""
-    statement = insert_here(session, Notice)
-    anew = {"created_at": statement.excluded.created_at, "withdrawn_at": None}
-    is_withdrawn = col(Notice.withdrawn_at).is_not(None)
-    statement = statement.on_conflict_do_update(index_elements=["key"], set_=anew, where=is_withdrawn)
+    """The keys that are new. A single caller gets a key, once."""
+    statement = insert_here(session, Notice).on_conflict_do_nothing(index_elements=["key"])
     # RETURNING: a driver's row count of an INSERT is unreliable.
     returning = statement.returning(col(Notice.key))
     return [key for key in keys if session.execute(returning, {"key": key, "created_at": now}).first() is not None]
@@ -46,22 +43,15 @@ def claim(session: Session, key: str, now: datetime, again_after: timedelta) -> 
 
 
 def is_noted(session: Session, key: str) -> bool:
-    """True even if only the log was told. False once withdrawn."""
-    is_standing = (col(Notice.key).in_([key, f"log:{key}"]), col(Notice.withdrawn_at).is_(None))
-    return session.execute(select(col(Notice.key)).where(*is_standing)).first() is not None
+    """True even if only the log was told."""
+    statement = select(col(Notice.key)).where(col(Notice.key).in_([key, f"log:{key}"]))
+    return session.execute(statement).first() is not None
 
 
 def standing(session: Session, beginning: str) -> list[str]:
-    """The keys with this beginning that are not withdrawn, in the order of text."""
-    is_standing = (_begins(beginning), col(Notice.withdrawn_at).is_(None))
-    return list(session.execute(select(col(Notice.key)).where(*is_standing).order_by(col(Notice.key))).scalars())
-
-
-def withdraw(session: Session, keys: Iterable[str], now: datetime) -> list[str]:
-    """The keys that are withdrawn now. A single caller gets a key, once."""
-    taken = update(Notice).where(col(Notice.withdrawn_at).is_(None)).values(withdrawn_at=now)
-    returning = taken.returning(col(Notice.key))
-    return [key for key in keys if session.execute(returning.where(col(Notice.key) == key)).first() is not None]
+    """The keys with this beginning, in the order of text."""
+    statement = select(col(Notice.key)).where(_begins(beginning)).order_by(col(Notice.key))
+    return list(session.execute(statement).scalars())
 
 
 def free(session: Session, keys: Iterable[str]) -> list[str]:

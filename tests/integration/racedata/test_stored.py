@@ -182,9 +182,9 @@ async def test_replicas_count_one_another_and_forget_the_dead(database):
 
 
 @on_both
-async def test_what_was_told_once_is_withdrawn_once(database):
-    def withdraw(*keys):
-        return database.write(lambda session: told_once.withdraw(session, keys, NOW))
+async def test_what_was_told_once_is_dropped_once_and_is_then_news(database):
+    def free(*keys):
+        return database.write(lambda session: told_once.free(session, keys))
 
     def note():
         return database.write(lambda session: told_once.note(session, ["a"], NOW))
@@ -194,9 +194,7 @@ async def test_what_was_told_once_is_withdrawn_once(database):
 
     for _ in range(2):
         assert [await note(), await note(), await is_noted()] == [["a"], [], True]
-        assert [await withdraw("a", "b"), await withdraw("a"), await is_noted()] == [["a"], [], False]
-    taken_back = [await database.write(lambda session: told_once.free(session, ["a", "b"])) for _ in range(2)]
-    assert taken_back == [["a"], []]
+        assert [await free("a", "b"), await free("a"), await is_noted()] == [["a"], [], False]
 
 
 @on_both
