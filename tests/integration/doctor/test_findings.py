@@ -126,8 +126,22 @@ async def a_forgotten_shell(clinic):
 async def a_busy_neighbour(clinic):
     neighbour = sqlite3.connect(clinic.database_file, isolation_level=None, check_same_thread=False)
     neighbour.execute("BEGIN IMMEDIATE")
-    timer = threading.Timer(0.8, neighbour.rollback)
-    timer.start()
+    seconds = 0.0
+
+    def end():
+        nonlocal seconds
+        seconds = 0.8
+        neighbour.rollback()
+
+    timer = threading.Timer(0.05, end)
+
+    def monotonic():
+        """The neighbour ends after the first look. The second look is after a commit, which waits for the neighbour."""
+        if timer.ident is None:
+            timer.start()
+        return seconds
+
+    clinic.monotonic = monotonic
     yield
     timer.join()
     neighbour.close()
