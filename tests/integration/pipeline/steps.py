@@ -109,7 +109,10 @@ async def run_job(job, database):
     return changed
 
 
-async def expire(pipeline, hours=72):
+KEEP_HOURS = 72
+
+
+async def expire(pipeline, hours=KEEP_HOURS):
     """The job that gives up what has waited in a closed or paused channel for so many hours; how many messages."""
     return await outbox_jobs.expire_queue(pipeline.database, pipeline.notices, hours, pipeline.clock).run()
 

@@ -16,7 +16,7 @@ from sandbox.slack import failures
 from sandbox.slack.failures import slack_error
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, result
-from tests.integration.pipeline.steps import close, expire, fail, pause, turns, wait, write
+from tests.integration.pipeline.steps import KEEP_HOURS, close, expire, fail, pause, turns, wait, write
 from tests.notice_levels import words_of
 
 ADMINS = ("UONE", "UTWO")
@@ -30,6 +30,12 @@ def admins(pipeline):
         pipeline.slack.add_user(user_id, user_id.lower())
     pipeline.notices.admin_users = ADMINS
     return pipeline
+
+
+def without_channel(pipeline, user_id):
+    """There is no admin channel: an admin is told directly."""
+    pipeline.slack.add_user(user_id, user_id.lower())
+    pipeline.notices.admin_channel, pipeline.notices.admin_users = None, (user_id,)
 
 
 async def check(pipeline):
@@ -181,8 +187,7 @@ async def test_people_who_are_gone_are_a_problem_until_they_are_back(pipeline):
 @pytest.mark.parametrize("code", ["msg_too_long", "invalid_blocks", "as_user_not_supported", "in doubt"])
 async def test_message_that_is_refused_or_in_doubt_makes_nobody_unreachable(make_pipeline, code):
     pipeline = make_pipeline(doubtful=DoubtfulPosts.HOLD)
-    pipeline.slack.add_user("UONE", "one")
-    pipeline.notices.admin_channel, pipeline.notices.admin_users = None, ("UONE",)
+    without_channel(pipeline, "UONE")
     # Once in the first form, and once in plain words.
     refusals = [failures.drop_after()] if code == "in doubt" else [slack_error(code)] * 2
     fail(pipeline, post=refusals, look=slack_error("missing_scope"))
@@ -197,8 +202,7 @@ async def test_message_that_is_refused_or_in_doubt_makes_nobody_unreachable(make
 
 @pytest.mark.parametrize("code", ["messages_tab_disabled", "cannot_dm_bot", "user_not_found"])
 async def test_refusal_of_direct_messages_ends_with_a_post_that_is_taken(pipeline, code):
-    pipeline.slack.add_user("UONE", "one")
-    pipeline.notices.admin_channel, pipeline.notices.admin_users = None, ("UONE",)
+    without_channel(pipeline, "UONE")
     for key in "ab":
         fail(pipeline, post=[slack_error(code)])
         await warn(pipeline, key)
@@ -220,9 +224,6 @@ async def test_admin_who_refused_a_warning_is_tried_beside_those_who_take_warnin
 
 
 # A channel where nobody may post is tried again and again: one closing, told once, until a post is taken
-
-
-HOURS_KEPT = 72
 
 
 async def is_member(_channel_id):
@@ -260,7 +261,7 @@ class Restricted:
 
     async def given_up(self):
         """How many messages, after three days."""
-        await wait(self.pipeline, (HOURS_KEPT + 1) * 3_600)
+        await wait(self.pipeline, (KEEP_HOURS + 1) * 3_600)
         return await expire(self.pipeline)
 
     async def state(self):

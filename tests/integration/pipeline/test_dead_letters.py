@@ -13,6 +13,7 @@ from sandbox.slack.failures import passes, slack_error
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import (
+    KEEP_HOURS,
     close,
     count,
     expire,
@@ -128,9 +129,6 @@ async def test_alert_is_offered_for_two_days(gb):
 
 
 # News during an edit's call, in a held channel, or for a message given up
-
-
-KEEP_HOURS = 72
 
 
 def going(said, minute=0):

@@ -16,6 +16,7 @@ from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import (
+    KEEP_HOURS,
     LEFT,
     at_the_hour,
     card,
@@ -35,7 +36,6 @@ from tests.integration.pipeline.steps import (
 
 EVERY = frozenset(Topic)
 LEFT_S, HOUR_S, DAY_S = LEFT.total_seconds(), 3_600, 86_400
-KEEP_HOURS = 72
 RED_FIRST = {"placings": ("Red Sky", "Blue Moon")}
 YORK = result("rc_3", course="York")
 TWO = [result("rc_1"), result("rc_2", course="York")]

@@ -242,7 +242,7 @@ def race(race_id, course):
     return Race(race_id=race_id, race_date=DAY, course=course)
 
 
-async def fan_out(pipeline, payloads):
+async def fan_out_all(pipeline, payloads):
     for payload in payloads:
         await pipeline.deliver(payload)
     while await pipeline.fanout.run_once():
@@ -253,7 +253,7 @@ async def fan_out(pipeline, payloads):
 async def test_newest_events_of_a_place_are_looked_at_around_an_event(database, pipeline):
     count = PLACE_EVENTS_MAX + 5
     events = [abandonment(f"rc_{number}", off_time=f"1{number % 10}:00") for number in range(count)]
-    await fan_out(pipeline, [events[first : first + MOST_EVENTS] for first in range(0, count, MOST_EVENTS)])
+    await fan_out_all(pipeline, [events[first : first + MOST_EVENTS] for first in range(0, count, MOST_EVENTS)])
     around = frozenset({(By.WHOLE_PLACE, (DAY, ASCOT))})
     found = await database.read(lambda session: event_store.around(session, around))
     assert len(found) == PLACE_EVENTS_MAX
@@ -263,7 +263,7 @@ async def test_newest_events_of_a_place_are_looked_at_around_an_event(database, 
 
 async def test_newest_versions_of_an_event_are_read(database, pipeline):
     key = "result.received:rc_1"
-    await fan_out(pipeline, [result(title=f"Title {number}") for number in range(event_store.VERSIONS_MAX + 3)])
+    await fan_out_all(pipeline, [result(title=f"Title {number}") for number in range(event_store.VERSIONS_MAX + 3)])
     (found,) = (await database.read(lambda session: event_store.versions(session, [key]))).values()
     around = frozenset({(By.KEY, key)})
     (read,) = (await database.read(lambda session: event_store.around(session, around))).values()
