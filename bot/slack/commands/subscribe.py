@@ -11,7 +11,7 @@ from bot.channels.conditions.choices import minutes_of
 from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIELD, NOT_COURSES_FIELD
 from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD, region_named, topics_in_order
-from bot.channels.conditions.table import CHOICES, CONDITIONS, VALUED
+from bot.channels.conditions.table import BY_FIELD, CHOICES, CONDITIONS, VALUED
 from bot.channels.conditions.zones import zone_called
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.db.tables import SubscriptionState
@@ -261,7 +261,8 @@ def _refused(wanted: LineRequest) -> Refusal | None:
     )
     without = {WITHOUT_THAT: rest} if rest.line() else {}
     if wanted.refused:
-        return replace(wanted.refused, offers=wanted.refused.offers or (without if wanted.not_chosen else {}))
+        offers = wanted.refused.offers or (without if wanted.not_chosen else {})
+        return replace(wanted.refused, offers=_quiet_outside(wanted) or offers)
     if wanted.out(ALL) or (wanted.out(REGIONS_FIELD) and not wanted.everything):
         told = f"{listed([*wanted.out(ALL), *wanted.out(REGIONS_FIELD)])} can't be left out there. "
         return Refusal(f"{told}Name the regions that this channel is to receive.", without)
@@ -273,6 +274,16 @@ def _refused(wanted: LineRequest) -> Refusal | None:
         offers = {f"{nameless.typed_as}{one}": known.but(**{nameless.field: (one,)}) for one in nameless.guesses("")}
         return replace(value_wanted(nameless), offers=offers)
     return None if wanted.all_topics else Refusal("Nothing would be left. Name what this channel is to receive.")
+
+
+def _quiet_outside(wanted: LineRequest) -> dict[str, LineRequest]:
+    """The quiet hours of "results between 9am and 10pm"."""
+    quiet = BY_FIELD["quiet"]
+    try:
+        hours = quiet.stored("-".join(wanted.of(TIMES_FIELD)[::-1]))
+    except ValueError:
+        return {}
+    return {f"{quiet.typed_as}{hours}": wanted.without(TIMES_FIELD).but(quiet=(hours,))}
 
 
 async def _others(check: FilterChoice, wanted: LineRequest) -> CommandError:

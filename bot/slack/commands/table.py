@@ -55,7 +55,7 @@ _SAYINGS = {
     "usage": "quota, how much quota is left, how much quota",
     "watch": "follow, following, track",
     "watching": "watches, my watches, list watches, watch list, watchlist",
-    "unwatch": "unfollow, stop watching",
+    "unwatch": "unfollow, stop watching, stop following, stop tracking",
     "pause": "hold, snooze",
     "pause for": "stop for, mute for",
     "pause until": "stop until, mute until",

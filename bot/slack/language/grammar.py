@@ -115,6 +115,7 @@ _SAID: Mapping[str, tuple[Kind, str]] = {
     **dict.fromkeys(("results in its thread", "as they come", "as it happens"), (Kind.FILLER, "")),
     **dict.fromkeys(("called off", "is off", "are off"), (Kind.TOPIC, Topic.ABANDONMENTS)),
     "finishing order": (Kind.TOPIC, Topic.RESULTS),
+    "for the day": (Kind.DAY, "today"),
 }
 _ALL_SAID = (*_CHOSEN, *_SAID, *NOT_CHOSEN, *(said for one in VALUED for said in (*one.called, *one.begins)))
 _END_OF_WORD = re.compile("[ /'0-9-]")

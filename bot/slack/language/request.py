@@ -51,8 +51,6 @@ _FIELDS = {
 }
 _FIELDS_OF_VALUES = frozenset(one.field for one in VALUED)
 
-_QUIET = BY_FIELD["quiet"]
-
 _ALL_OF_A_PLACE = {(Kind.ALL, Kind.REGION), (Kind.REGION, Kind.ALL), (Kind.ALL, Kind.COURSE)}
 
 _ONE_CLAUSE, _TWO_CLAUSES = 2, 4
@@ -214,18 +212,8 @@ def _of_a_moment(wanted: LineRequest) -> Refusal | None:
         if named := (*wanted.of(name), *wanted.out(name)):
             told = f"A subscription has no {what} such as {named[0]}: it lasts until it is ended. Nothing was changed."
             lasting = wanted.without(DAYS_FIELD, TIMES_FIELD)
-            if quiet := _outside(wanted.of(TIMES_FIELD)):
-                return Refusal(told, {quiet: lasting.but(quiet=(quiet.removeprefix(_QUIET.typed_as),))})
             return Refusal(told, {f"{WITHOUT_LABEL}{what}": lasting} if lasting.line() else {})
     return None
-
-
-def _outside(times: Sequence[str]) -> str | None:
-    """The quiet hours outside two times, as typed: "results between 9am and 10pm"."""
-    try:
-        return f"{_QUIET.typed_as}{_QUIET.stored('-'.join(times[::-1]))}"
-    except ValueError:
-        return None
 
 
 def _course(typed: str, regions: Sequence[str], lexicon: Lexicon) -> Course:
