@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from bot.clock import Clock
+from bot.clock import Clock, utc_now
 from bot.db import migrate
 from bot.db.engine import TOOL_BUSY_S, Database
 from bot.db.named_values import DatabaseStateStore
@@ -24,17 +24,17 @@ from bot.slack.messages.alerts.bot_notices import admin_notice
 
 
 @asynccontextmanager
-async def opened_client(settings: Settings, database: Database, clock: Clock) -> AsyncIterator[RacingClient]:
-    store = DatabaseStateStore(database, clock)
-    client = open_client(settings.racing_api_url, settings.racing_api_key, store, Ports(clock).timing)
+async def opened_client(settings: Settings, database: Database) -> AsyncIterator[RacingClient]:
+    store = DatabaseStateStore(database, utc_now)
+    client = open_client(settings.racing_api_url, settings.racing_api_key, store, Ports().timing)
     try:
         yield client
     finally:
         await client.aclose()
 
 
-def make_notices(settings: Settings, clock: Clock) -> Notices:
-    return Notices(settings.admin_channel, admin_notice, clock=clock, admin_users=settings.admin_users)
+def make_notices(settings: Settings) -> Notices:
+    return Notices(settings.admin_channel, admin_notice, clock=utc_now, admin_users=settings.admin_users)
 
 
 def make_fanout(database: Database, notices: Notices, clock: Clock) -> Fanout:

@@ -35,26 +35,26 @@ from bot.settings import Settings
 from bot.slack.messages.alerts.backlog_summary import waited
 
 
-async def run_repair(settings: Settings, *, dry_run: bool, as_json: bool, clock: Clock = utc_now) -> str:
+async def run_repair(settings: Settings, *, dry_run: bool, as_json: bool) -> str:
     """Raises ServiceError and StorageError."""
     async with (
         opened(settings.database_url.get_secret_value(), reads_only=dry_run) as database,
-        opened_client(settings, database, clock) as client,
+        opened_client(settings, database) as client,
     ):
-        quota_book = QuotaBook(database, client, settings, clock)
+        quota_book = QuotaBook(database, client, settings, utc_now)
         paths = Paths(race=settings.racing_race_path, day=settings.racing_day_path)
-        notices = make_notices(settings, clock)
-        async with aclosing(RaceBook(database, client, clock, quota_book, paths)) as races:
+        notices = make_notices(settings)
+        async with aclosing(RaceBook(database, client, utc_now, quota_book, paths)) as races:
             repair = Repair(
                 database,
                 client,
                 quota_book=quota_book,
                 races=races,
-                fanout=make_fanout(database, notices, clock),
+                fanout=make_fanout(database, notices, utc_now),
                 reopening=Reopening(waited),
                 notices=notices,
                 read_payload=read_payload,
-                clock=clock,
+                clock=utc_now,
                 wake=asyncio.Event(),
             )
             repaired = await (repair.preview() if dry_run else repair.run())
@@ -107,7 +107,7 @@ async def run_restored(settings: Settings) -> str:
                 "a bot runs on this database: stop the bot first. If the bot was killed, the bot "
                 f"counts as running for {ceil(left.total_seconds())} more seconds. Then type the command again."
             )
-        return _told_of_doubt(await restored(database, make_notices(settings, utc_now), utc_now))
+        return _told_of_doubt(await restored(database, make_notices(settings), utc_now))
 
 
 async def restored(database: Database, notices: Notices, clock: Clock) -> PutInDoubt:

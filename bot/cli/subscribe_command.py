@@ -177,7 +177,7 @@ async def run_subscribe(
     chosen = _check(settings, events) if retire is None else []
     async with (
         opened(settings.database_url.get_secret_value()) as database,
-        opened_client(settings, database, utc_now) as client,
+        opened_client(settings, database) as client,
     ):
         vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
         subscribing = Subscribing(database, vault, client, utc_now)

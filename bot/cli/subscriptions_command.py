@@ -297,5 +297,5 @@ async def run_apply(settings: Settings, text: str, *, show: Say, warn: Say, agre
 
 
 async def _lists(settings: Settings, database: Database) -> Lexicon:
-    async with opened_client(settings, database, utc_now) as client:
+    async with opened_client(settings, database) as client:
         return await ReferenceBook(database, client, utc_now).lexicon(LISTS_S)
