@@ -44,8 +44,7 @@ def claim(session: Session, key: str, now: datetime, again_after: timedelta) -> 
 
 def is_noted(session: Session, key: str) -> bool:
     """True even if only the log was told."""
-    statement = select(col(Notice.key)).where(col(Notice.key).in_([key, f"log:{key}"]))
-    return session.execute(statement).first() is not None
+    return session.execute(select(col(Notice.key)).where(_is(key))).first() is not None
 
 
 def standing(session: Session, beginning: str) -> list[str]:
@@ -57,7 +56,11 @@ def standing(session: Session, beginning: str) -> list[str]:
 def free(session: Session, keys: Iterable[str]) -> list[str]:
     """The keys that are dropped now, and may be told anew. A single caller gets a key."""
     returning = delete(Notice).returning(col(Notice.key))
-    return [key for key in keys if session.execute(returning.where(col(Notice.key) == key)).first() is not None]
+    return [key for key in keys if session.execute(returning.where(_is(key))).first() is not None]
+
+
+def _is(key: str) -> ColumnElement[bool]:
+    return col(Notice.key).in_([key, f"log:{key}"])
 
 
 def _begins(beginning: str) -> ColumnElement[bool]:

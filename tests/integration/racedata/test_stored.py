@@ -187,13 +187,13 @@ async def test_what_was_told_once_is_dropped_once_and_is_then_news(database):
         return database.write(lambda session: told_once.free(session, keys))
 
     def note():
-        return database.write(lambda session: told_once.note(session, ["a"], NOW))
+        return database.write(lambda session: told_once.note(session, [noted], NOW))
 
     def is_noted():
         return database.read(lambda session: told_once.is_noted(session, "a"))
 
-    for _ in range(2):
-        assert [await note(), await note(), await is_noted()] == [["a"], [], True]
+    for noted in ("a", "a", "log:a"):
+        assert [await note(), await note(), await is_noted()] == [[noted], [], True]
         assert [await free("a", "b"), await free("a"), await is_noted()] == [["a"], [], False]
 
 
