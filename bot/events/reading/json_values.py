@@ -23,15 +23,13 @@ def text(value: Any) -> str | None:
 
     NUL and lone surrogates are removed for the databases. Message builders deal with other odd characters.
     """
-    if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list):
-        value = value[0]
-    if isinstance(value, dict):
-        name = value.get("name")
-        if not (isinstance(name, str) and name):
-            return _spoken(fields_of(value))
-        value = name
     if isinstance(value, str):
         return _short(value) if len(value) <= LONGEST_NAME else _storable(value)
+    if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list):
+        return text(value[0])
+    if isinstance(value, dict):
+        name = value.get("name")
+        return text(name) if isinstance(name, str) and name else _spoken(fields_of(value))
     return _digits(value)
 
 
