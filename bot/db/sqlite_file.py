@@ -15,7 +15,7 @@ Identity = tuple[int, int] | None
 class SqliteFile:
     def __init__(self, path: Path, gone: str) -> None:
         """`gone`: the words for a removed or replaced file."""
-        self._path, self._gone = path, gone
+        self._path, self._log_path, self._gone = path, Path(f"{path}-wal"), gone
         self._opened: Identity = None
         self._log: Identity = None
 
@@ -54,7 +54,7 @@ class SqliteFile:
 
     def _present_log(self) -> Identity:
         """The log has the commits that the file lacks. SQLite removes the log with the last connection."""
-        return _identity_of(Path(f"{self._path}-wal"), self._log)
+        return _identity_of(self._log_path, self._log)
 
 
 def _identity_of(path: Path, known: Identity) -> Identity:
