@@ -151,7 +151,7 @@ async def _by_the_clock_of(
     mine = [one for one in filters if one.has_hours and not one.zone and one.region not in kept]
     if zone is None or zone == UTC_NAME or not mine:
         return filters
-    check.notes.append(f"The hours go by your clock, {zone}: zone:London would be another.")
+    check.notes.append(f"The hours go by your clock, {zone}. For another clock add zone: and a city.")
     return [one.model_copy(update={"zone": (zone,)}) if one in mine else one for one in filters]
 
 

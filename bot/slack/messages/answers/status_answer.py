@@ -8,6 +8,7 @@ from bot.operations.status_figures import Status
 from bot.outbox.message import Block, Message
 from bot.outbox.traffic import WaitingChannel
 from bot.slack.messages.alerts.acknowledge_words import untaken_named, untaken_words
+from bot.slack.messages.alerts.backlog_summary import COUNTED
 from bot.slack.messages.answers.trace_answer import why_not_posted
 from bot.slack.messages.answers.usage_answer import in_short
 from bot.slack.messages.kit.blocks import context, fields, header, section
@@ -97,7 +98,10 @@ def _deliveries(by_event: Mapping[str, int]) -> str:
     if not by_event:
         return "0"
     most = sorted(by_event.items(), key=lambda one: (-one[1], one[0]))
-    shown = [f"{count:,} {code(name, 60) or 'without an event'}" for name, count in most[:EVENTS_MAX]]
+    shown = [
+        counted(count, *COUNTED[name]) if name in COUNTED else f"{count:,} {code(name, 60) or 'without an event'}"
+        for name, count in most[:EVENTS_MAX]
+    ]
     more = sum(count for _, count in most[EVENTS_MAX:])
     return f"{sum(by_event.values()):,}: {joined([*shown, f'{more:,} others' if more else None], ', ')}"
 
