@@ -65,6 +65,8 @@ async def test_form_searches_courses_and_shows_its_errors(desk):
     page = await desk.subscribed("/racing subscribe GB")
     await desk.type(page, "/racing subscribe")
     await page.wait_for_selector("#modal[open]")
+    of_dialog = "(dialog) => dialog.scrollHeight <= dialog.clientHeight"
+    assert await page.locator("#modal").evaluate(of_dialog), "the form's body scrolls, and the dialog does not"
     course = desk.stage.service.racing.meetings(desk.stage.service.racing.today, "GB")[0].course.name
     search = page.locator("#modal").get_by_label("Only these courses")
     await search.fill(course[:4])
