@@ -57,6 +57,10 @@ def test_row_of_buttons_has_as_many_as_slack_takes_and_begins_with_the_first():
     assert block_problems([made], most=MESSAGE_BLOCKS) == []
 
 
+def test_button_without_a_value_is_left_out():
+    assert actions([command_button("Empty", "")]) is None
+
+
 def test_message_lists_all_lines_where_there_is_room():
     listed = message("text", [header("Head"), lines(["one", "two"])]).blocks[1]
     assert listed["text"]["text"] == "one\ntwo"

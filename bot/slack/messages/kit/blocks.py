@@ -110,13 +110,13 @@ def action_button(label: str, action: str, value: str, *, confirm: str | None = 
 
 
 def actions(elements: Sequence[Block]) -> Block | None:
-    """None without a button. Buttons with too long values, and buttons beyond ELEMENTS_MAX, are left out."""
+    """None without a button. Buttons with empty or too long values, and buttons beyond ELEMENTS_MAX, are left out."""
     shown = [element for element in elements if fits(element)]
     return {"type": "actions", "elements": shown[:ELEMENTS_MAX]} if shown else None
 
 
 def fits(button: Block) -> bool:
-    return size(button["value"]) <= BUTTON_VALUE_MAX
+    return 0 < size(button["value"]) <= BUTTON_VALUE_MAX
 
 
 def _weight(block: Block) -> int:
