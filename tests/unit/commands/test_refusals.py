@@ -134,6 +134,9 @@ NOBODY: Any = None
         ("IRE", "racecard IRE"),
         ("yesterday's results", "results yesterday"),
         ("york results", "results course:York"),
+        ("undo that", "list"),
+        ("stop GB please", "unsubscribe GB"),
+        ("GB results between 9am and 10pm", "results GB 9:00"),
     ],
 )
 async def test_mistyped_command_is_offered_with_its_words(channel, line, offered):
@@ -227,6 +230,15 @@ def read_slash(command, text):
         ("list", "list", ""),
         ("quiet help", "help", "subscribe"),
         ("unwatch help", "help", "unwatch"),
+        ("please subscribe GB", "subscribe", "GB"),
+        ("<@U0BOT> subscribe GB", "subscribe", "GB"),
+        ("can you please watch horse Fog", "watch", "horse Fog"),
+        ("turn off digest", "unsubscribe", "digest"),
+        ("stop following Fog", "unwatch", "Fog"),
+        ("has York been abandoned?", "results", "abandonments York been abandoned"),
+        ("what was abandoned sat", "results", "abandonments was abandoned sat"),
+        ("what's been abandoned", "results", "abandonments been abandoned"),
+        ("how do I unsubscribe?", "help", "unsubscribe"),
     ],
 )
 def test_line_is_of_a_command_as_pasted_and_as_people_say_it(line, name, words):
