@@ -175,7 +175,8 @@ class Poster:
             holds=holds,
         )
         calls = Counter(claim.call for claim in claims if claim.call is not Call.LOOK or self.resolver.will_look(claim))
-        for call in buckets.keys() & calls.keys():
+        # An empty bucket too, after somebody set the clock back: the bucket fills from now on.
+        for call in (one for one, bucket in taken.items() if calls[one] or bucket.counted_at > now):
             self._buckets.put_back(session, call, buckets[call].without(calls[call]))
         read_s = self.worked() - began_s
         return [replace(claim, read_s=read_s, begun_at_s=begun_at_s) for claim in claims], now, holds

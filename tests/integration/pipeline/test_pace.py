@@ -53,6 +53,17 @@ async def make_doubtful(pipeline, *channels):
     await wait(pipeline, 20)
 
 
+async def test_empty_bucket_fills_after_the_clock_was_set_back_an_hour(make_pipeline):
+    pipeline = make_pipeline(pace=Pace(channel_s=0.0, workspace_per_minute=60, workspace_burst=1))
+    await queue(pipeline, "C1", "C2", "C3")
+    await step(pipeline)
+    pipeline.clock.forward(-3_600)
+    for _ in range(3):
+        await step(pipeline)
+        pipeline.clock.forward(1.01)
+    assert len(said_in(pipeline)) == 3
+
+
 def looked_at(pipeline):
     return [call.channel for call in pipeline.slack.calls if call.method == "conversations.history"]
 
