@@ -175,7 +175,7 @@ def claim(
         _begin(session, taken)
         claims += taken
     return [
-        replace(claim, slack_ahead=slack_ahead(session, claim.channel_id)) if claim.in_doubt else claim
+        replace(claim, slack_ahead=slack_ahead(session, claim.channel_id, now)) if claim.in_doubt else claim
         for claim in with_views(session, claims)
     ]
 

@@ -198,8 +198,11 @@ def wait_no_longer(session: Session, message_ids: Collection[int], *, now: datet
         release(session, col(OutboxMessage.id).in_(sorted(message_ids)), due_at=now)
 
 
-def slack_ahead(session: Session, channel_id: str) -> timedelta | None:
-    """How far Slack's clock is ahead, by the ts of the channel's last posts. None if unknown."""
+def slack_ahead(session: Session, channel_id: str, now: datetime) -> timedelta | None:
+    """How far Slack's clock is ahead, by the ts of the channel's last posts. None if unknown.
+
+    A post made after `now` was made before somebody set the clock back, and tells nothing.
+    """
     statement = (
         select(col(OutboxMessage.message_ts), col(OutboxMessage.sending_at), col(OutboxMessage.sent_at))
         .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.state) == literal_column("'sent'"))
@@ -211,7 +214,7 @@ def slack_ahead(session: Session, channel_id: str) -> timedelta | None:
         # A message found later is recorded long after its ts.
         if sending_at and sent_at and timedelta(0) <= sent_at - sending_at < ANSWERED_WITHIN:
             ahead: timedelta = datetime.fromtimestamp(float(message_ts), UTC) - sending_at
-            return ahead
+            return ahead if sending_at <= now else None
     return None
 
 

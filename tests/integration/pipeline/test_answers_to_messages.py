@@ -305,6 +305,19 @@ async def test_post_that_was_looked_for_says_nothing_of_the_clocks(gb):
         assert len(gb.texts("CGB")) == number
 
 
+@on_both
+async def test_post_in_doubt_after_the_clock_was_set_back_is_found(gb):
+    """The channel's earlier post was made by the other time: it does not tell how far Slack's clock is ahead."""
+    await wait(gb, 3_600)
+    await tell(gb, result("rc_1"))
+    await wait(gb, -3_600)
+    fail(gb, post=[failures.drop_after()])
+    await tell(gb, result("rc_2"))
+    await turns(gb, 60)
+    assert len(gb.texts("CGB")) == 2
+    assert await gb.waiting() == {}
+
+
 @pytest.mark.parametrize(("minutes", "looks"), [(61, 1), (10, 0)])
 @on_both
 async def test_clock_that_was_set_back_an_hour_keeps_no_post_from_being_settled(gb, minutes, looks):
