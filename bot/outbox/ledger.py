@@ -14,7 +14,6 @@ from bot.db.tables import (
     ChannelQueue,
     EventVersion,
     InboxDelivery,
-    InboxState,
     MessageState,
     NamedRace,
     OutboxMessage,
@@ -91,7 +90,6 @@ class TracedVersion:
     event_key: str
     version: int
     kind: str | None
-    race_id: str | None
     received_at: datetime
     inbox_id: int
     posts: int
@@ -101,24 +99,14 @@ class TracedVersion:
 
 
 @dataclass(frozen=True)
-class TracedDelivery:
-    """A delivery without a version: waiting, failing, or without news."""
-
-    inbox_id: int
-    event_key: str
-    received_at: datetime
-    waits: bool
-    attempts: int
-    not_before: datetime | None
-    error: str | None
-
-
-@dataclass(frozen=True)
 class Trace:
-    """`kept_since`: the first stored delivery. `untold`: channels with a subscription that no version was told in."""
+    """`deliveries`: waiting, failing or without news, so without a version. `kept_since`: the first stored delivery.
+
+    `untold`: channels with a subscription that no version was told in.
+    """
 
     versions: tuple[TracedVersion, ...]
-    deliveries: tuple[TracedDelivery, ...]
+    deliveries: tuple[InboxDelivery, ...]
     more: int
     kept_since: datetime | None
     untold: tuple[str, ...] = ()
@@ -175,23 +163,11 @@ def _event_keys(session: Session, wanted: str) -> set[str]:
     return keys | set(_column(session, of_its_meeting))
 
 
-def _other_deliveries(session: Session, keys: Collection[str], known: Collection[int]) -> tuple[TracedDelivery, ...]:
+def _other_deliveries(session: Session, keys: Collection[str], known: Collection[int]) -> tuple[InboxDelivery, ...]:
     statement = (
         select(InboxDelivery).where(col(InboxDelivery.event_key).in_(keys)).order_by(col(InboxDelivery.id).desc())
     ).limit(VERSIONS_TRACED)
-    return tuple(
-        TracedDelivery(
-            inbox_id=row.id or 0,
-            event_key=row.event_key,
-            received_at=row.received_at,
-            waits=row.state == InboxState.NEW,
-            attempts=row.attempts,
-            not_before=row.not_before,
-            error=row.error,
-        )
-        for row in session.execute(statement).scalars()
-        if row.id not in known
-    )[::-1]
+    return tuple(row for row in session.execute(statement).scalars() if row.id not in known)[::-1]
 
 
 def _told(
@@ -329,7 +305,6 @@ def _version(row: EventVersion, told: Sequence[LedgerLine]) -> TracedVersion:
         event_key=row.event_key,
         version=row.version,
         kind=row.kind,
-        race_id=row.race_id,
         received_at=row.received_at,
         inbox_id=row.inbox_id,
         posts=row.posts,

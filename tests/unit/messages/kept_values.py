@@ -10,6 +10,8 @@ from bot.db.tables import (
     AuditEntry,
     ChannelSubscriptionRow,
     EventVersion,
+    InboxDelivery,
+    InboxState,
     MessageKind,
     MutedMeetingRow,
     OutboxMessage,
@@ -30,7 +32,7 @@ from bot.operations.status_figures import Status
 from bot.outbox.acknowledgements import Escalation, Untaken
 from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.held_queues import Held
-from bot.outbox.ledger import LedgerLine, Trace, TracedDelivery, TracedVersion
+from bot.outbox.ledger import LedgerLine, Trace, TracedVersion
 from bot.outbox.ledger import LedgerOutcome as Became
 from bot.outbox.message_view import AskedInView, Beside, MessageView
 from bot.outbox.resume import Backlog
@@ -204,7 +206,6 @@ VERSION = TracedVersion(
     event_key="race.abandoned:rc_1",
     version=2,
     kind="race.abandoned",
-    race_id="rc_1",
     received_at=RECEIVED_AT,
     inbox_id=17,
     posts=3,
@@ -217,7 +218,14 @@ VERSION = TracedVersion(
 TRACE = Trace(
     versions=(VERSION,),
     deliveries=(
-        TracedDelivery(18, "race.abandoned:rc_1", RECEIVED_AT, waits=False, attempts=1, not_before=None, error=None),
+        InboxDelivery(
+            id=18,
+            event_key="race.abandoned:rc_1",
+            body_sha256="",
+            received_at=RECEIVED_AT,
+            state=InboxState.DONE,
+            attempts=1,
+        ),
     ),
     more=1,
     kept_since=NOON,
@@ -228,7 +236,6 @@ LOST_TRACE = Trace(
             event_key="meeting.abandoned:meeting=mt_1",
             version=1,
             kind="meeting.abandoned",
-            race_id=None,
             received_at=RECEIVED_AT,
             inbox_id=19,
             posts=1,

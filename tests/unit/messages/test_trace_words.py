@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.db.tables import InboxDelivery, InboxState
 from bot.errors import StorageUnavailable
 from bot.events.races import Course, OffTime, Race
 from bot.outbox.ledger import LedgerLine, LedgerOutcome, Trace
@@ -57,11 +58,12 @@ TRACES = {
 }
 
 
+WAITS = TRACE.deliveries[0].model_dump() | {"state": InboxState.NEW, "error": "KeyError: 7"}
 WITHOUT_IDS = {
     "of a race with a name": versions(replace(VERSION, race=LES_LANDES)),
     "of a race without a name": versions(VERSION, replace(VERSION, kind="stewards.weather")),
     "of a delivery that made no version": Trace((), TRACE.deliveries, 0, TRACE.kept_since),
-    "of deliveries that wait": versions(deliveries=(replace(TRACE.deliveries[0], waits=True, error="KeyError: 7"),)),
+    "of deliveries that wait": versions(deliveries=(InboxDelivery(**WAITS),)),
 }
 
 

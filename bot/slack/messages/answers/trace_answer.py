@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.db.tables import AckState
+from bot.db.tables import AckState, InboxDelivery, InboxState
 from bot.deliveries.inbox import reference
 from bot.events import drill_mark
 from bot.events.kinds import DECLARATIONS, EventKind, Subject
 from bot.events.races import Race
 from bot.events.sentences import counted, listed
-from bot.outbox.ledger import LedgerAcknowledgement, LedgerLine, LedgerOutcome, Trace, TracedDelivery, TracedVersion
+from bot.outbox.ledger import LedgerAcknowledgement, LedgerLine, LedgerOutcome, Trace, TracedVersion
 from bot.outbox.message import Message
 from bot.slack.messages.answers.day_answer import IN_CONFLICT
 from bot.slack.messages.kit.blocks import context, section
@@ -146,7 +146,7 @@ def _in_short(found: Trace, view: TraceView, *, limited: bool) -> str:
     if told := [told for one in found.versions for told in one.told]:
         return _in_figures(told)
     untold = [_why_untold(one, limited=limited) for one in found.versions]
-    names = [(one, view.ids(reference(one.inbox_id)) or "a delivery") for one in found.deliveries]
+    names = [(one, view.ids(reference(one.id or 0)) or "a delivery") for one in found.deliveries]
     return " ".join(dict.fromkeys(untold or [f"{name} {_delivered(one, view)}." for one, name in names]))
 
 
@@ -255,13 +255,13 @@ def _where(told: LedgerLine, view: TraceView) -> str:
     return given(" ({})", said) or ""
 
 
-def _delivery(one: TracedDelivery, view: TraceView) -> str:
-    name = f"{reference(one.inbox_id)} ({code(one.event_key, SHOWN_KEY_MAX)})"
+def _delivery(one: InboxDelivery, view: TraceView) -> str:
+    name = f"{reference(one.id or 0)} ({code(one.event_key, SHOWN_KEY_MAX)})"
     return f"{view.ids(name) or 'A delivery'}, received {view.moment(one.received_at)}, {_delivered(one, view)}."
 
 
-def _delivered(one: TracedDelivery, view: TraceView) -> str:
-    if not one.waits:
+def _delivered(one: InboxDelivery, view: TraceView) -> str:
+    if one.state != InboxState.NEW:
         return "said nothing new, so nobody was told again"
     if not one.error:
         return "waits to be read, and nobody is told yet"
