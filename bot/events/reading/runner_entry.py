@@ -87,9 +87,12 @@ NUMBER_ON_CLOTH = re.compile(
 
 
 class SaidPlace(NamedTuple):
+    """`by_mark`: by a winner's flag or status. A market for places has several: two are no dead heat."""
+
     standing: Standing
     position: str
     source: int = 0
+    by_mark: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -254,9 +257,9 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
     statuses, others = said.of("marks.status"), said.of("marks.no_finish", "state.result")
     folded = frozenset(fold((text(value) or "")[:LONGEST_NAME]) for value in (*statuses, *others))
     if not folded.isdisjoint({"winner", "won"}) or any(map(is_yes, said.of("marks.winner"))):
-        places.append(SaidPlace(PLAIN, "1"))
+        places.append(SaidPlace(PLAIN, "1", by_mark=True))
     if any(value is True for value in said.of("marks.win")):
-        places.append(SaidPlace(PLAIN, "1"))
+        places.append(SaidPlace(PLAIN, "1", by_mark=True))
     if not places:
         told = (one for one in map(read_position, others) if one and fold(one[:LONGEST_NAME]) not in _PLAIN_STATUS)
         places = [SaidPlace(PLAIN, place) for place in islice(told, 1)]

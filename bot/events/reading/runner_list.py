@@ -240,8 +240,9 @@ class _Horses:
             self._by_label.setdefault(label, known)
         known.out = known.out or new.out or out
         known.runs = known.runs or new.runs
-        for own, position, _ in new.places:
-            known.places.append(SaidPlace(standing if own is PLAIN else own, position, self._sources))
+        for place in new.places:
+            of = standing if place.standing is PLAIN else place.standing
+            known.places.append(place._replace(standing=of, source=id(known) if place.by_mark else self._sources))
         return True
 
     def placings(self, unread: Sequence[Any]) -> Placings:

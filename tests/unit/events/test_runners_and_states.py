@@ -222,6 +222,17 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ({"finishing_order": "1/1A-2"}, [(None, "1="), (None, "1="), (None, "3")]),
         ({"finishing_order": [["1", "1A"], ["2"]]}, [(None, "1="), (None, "1="), (None, "3")]),
         ({"finishing_order": "4-7-2 $123.40"}, [(None, "1"), (None, "2"), (None, "3")]),
+        *(
+            (
+                {"runners": [{"horse": horse, **mark} for horse in "ABC"[:two_or_three]]},
+                places("1?", *"ABC"[:two_or_three]),
+            )
+            for mark in ({"status": "WINNER"}, {"winner": True}, {"win": True}, {"result": "Won"})
+            for two_or_three in (2, 3)
+        ),
+        ({"runners": [{"horse": horse, "status": "WINNER", "dead_heat": True} for horse in "AB"]}, places("1=", *"AB")),
+        ({"runners": [{"horse": horse, "status": "WINNER", "position": 1} for horse in "ABC"]}, places("1=", *"ABC")),
+        ({"winners": ["A", "B"], "runners": ["A", "B", "C"]}, [*places("1=", *"AB"), ("C", None)]),
         ({"results": [{"race_id": "rc_2", "name": "Another race"}]}, []),
         ({"runners": 12}, []),
         ({"runners": [None, "", [], {}]}, []),
