@@ -50,14 +50,18 @@ _RUN = (
     "|dividends?|winnerdeclared|run|wasrun|ran|hasrun|fincourse|arriveedefinitive|arriveedefinitivecomplete"
 )
 _PROVISIONAL = (
-    "interim|provisional|provisionalresult|unofficial|unofficialresult|photo|photofinish|inquiry|enquiry|objection"
-    "|stewardsinquiry|stewardsenquiry|protest|weighingin|resultpending|arriveeprovisoire"
+    "interim|provisional|unofficial|semiofficial|(?:arriv[eé]e)?provisoire|nonofficiel|vorläufig|審議"
+    "|photo(?:finish|called)?|(?:under)?(?:stewards)?(?:inquiry|enquiry|objection|protest)(?:lodged|inprogress|announced)?"
+    "|weighingin|await(?:ing)?(?:weighin|officialresult)|resultpending|preliminaryresult"
 )
 _STATES = (
-    (RaceState.VOID, "(?<!a)void|^voi$|annulled|norace|nocontest|nullif"),
+    (RaceState.VOID, "(?<!a)void|^voi$|annulled|norace|nocontest|nullif|不成立"),
     (
         RaceState.ABANDONED,
-        "abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|^(?:race)?aborted$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止",
+        (
+            "abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|^(?:race)?aborted$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止"
+            "|^(?:レース|開催|競走)?取(?:消|り?止め|りやめ)|abgebrochen|^race(?:deleted|scrubbed|stopped)$"
+        ),
     ),
     (
         RaceState.POSTPONED,
@@ -65,11 +69,11 @@ _STATES = (
     ),
     (RaceState.WALKOVER, "walk(?:ed)?over|^wo$|^wover$"),
     (RaceState.RUN, f"^(?:race|result|results|all)?(?:{_RUN})(?:race|result)?$"),
-    (RaceState.PROVISIONAL, f"^(?:race|result)?(?:{_PROVISIONAL})$"),
+    (RaceState.PROVISIONAL, f"^(?:race|result)?(?:{_PROVISIONAL})(?:result)?$"),
 )
 """The first state with a match. Words of a lost race may stand within other words, words of a run race may not."""
 
-_NOT_RUN = re.compile("(?:race)?(?:was)?notrun")
+_NOT_RUN = re.compile("(?:race)?(?:(?:was)?notrun|didnottakeplace)")
 
 _WITH_REASON = re.compile(r"(?P<state>[^-\u2013\u2014:(]+)(?: [-\u2013\u2014] |: ?|\()(?P<reason>.*[^\W\d_][^)]*)\)?")
 

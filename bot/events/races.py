@@ -36,7 +36,7 @@ _NUMERALS = (
     ("sixth", "six"),
 )
 _WORDS = "|".join(chain(*_NUMERALS, ("runner[ -]?up|won|winner|walk(?:ed)? ?over|w[./]?o[.]?",)))
-_SHARED = r"=|tied|ties?|t(?![a-z])|joint|dead[ -]?heat(?:ed)?|d\.?h\.?t?"
+_SHARED = r"=|tied|ties?|t(?![a-z])|joint|dead[ -]?heat(?:ed)?|d\.?h\.?t?|同着"
 _MARGIN = (
     r" ?\(?(?:by|btn|beaten)(?: by)?(?: a)? (?:[0-9.,/ ½¼¾]+ ?(?:l|len|lengths?)?"
     r"|(?:short |sh )?(?:neck|nk|head|hd|nose|nse|distance|dist))\)?"

@@ -191,7 +191,8 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     flags = {state: [*map(flag_in, values_of(own, f"state.{state}"))] for state in _FLAGS}
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
-    is_provisional = any(map(is_yes, values_of(own, "state.provisional")))
+    is_inquiry = RaceState.RUN not in told and any(map(is_yes, values_of(own, "state.inquiry")))
+    is_provisional = is_inquiry or any(map(is_yes, values_of(own, "state.provisional")))
     if placings.has_places and (is_provisional or any(map(is_no, values_of(own, "state.official")))):
         told |= {RaceState.PROVISIONAL}
         states.setdefault(RaceState.PROVISIONAL, PROVISIONAL)

@@ -72,7 +72,7 @@ _TELLS_WINNER = frozenset(BY_NAME).union(
 
 _NOT_THE_RACE = re.compile(
     "market|betting|odds|poll|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|history|sectional"
-    "|exchange|bookmaker|comments|replay|video|^(?:stewards)?(?:inquir|enquir|objection|protest)"
+    "|exchange|bookmaker|comments|replay|video|^(?:recent|past)?(?:form|performances?)$|^(?:stewards)?(?:inquir|enquir|objection|protest)"
 )
 """In the name of an object about bets, opinions, figures or an inquiry: its order is no result, its time no off."""
 

@@ -115,6 +115,8 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
     for fact, out in (("lists.non_runners", OUT), ("lists.reserves", RESERVED)):
         for value in values_of(objects, fact):
             horses.add(horses_in(*not_running(value)), out=out)
+    for value in values_of(objects, "lists.disqualified"):
+        horses.add(horses_in(*not_running(value)), out="DSQ", only_known=True)
     return horses.placings(unread)
 
 
@@ -198,13 +200,15 @@ class _Horses:
         only_known: bool = False,
         out: str | None = None,
     ) -> bool:
-        """False if no horse is read. `only_known`: words that name no horse of another list name none.
+        """False if no horse is read. `only_known`: words of which any names no horse of another list name none.
 
         `standing`: of each place that is plain by its own name. `out`: the position of horses that do not run.
         """
+        if only_known and not all(one and self._known(one) for one in read):
+            return False
         self._sources += 1
-        found = [one is not None and self._add(one, standing, out, only_known=only_known) for one in read]
-        return any(found) and (all(found) or not only_known)
+        found = [one is not None and self._add(one, standing, out) for one in read]
+        return any(found)
 
     @property
     def are_placed(self) -> bool:
@@ -225,12 +229,15 @@ class _Horses:
                 horse.places.append(SaidPlace(PLAIN, position, self._sources))
         return True
 
-    def _add(self, new: Horse, standing: Standing, out: str | None, *, only_known: bool) -> bool:
+    def _known(self, new: Horse) -> Horse | None:
         same = (one for label in new.labels if (one := self._by_label.get(label)) and _may_be_same(one, new, label))
-        known = next(same, None)
+        return next(same, None)
+
+    def _add(self, new: Horse, standing: Standing, out: str | None) -> bool:
+        known = self._known(new)
         if known is None:
             is_unlisted = "horse" not in new.said and "number" in self.called and not out
-            if only_known or is_unlisted or not ("horse" in new.said or "number" in new.said):
+            if is_unlisted or not ("horse" in new.said or "number" in new.said):
                 return False
             known = Horse([], new.said)
             self._horses.append(known)

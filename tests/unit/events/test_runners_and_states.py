@@ -96,6 +96,7 @@ def places(place, *positions):
     ("position", "place"),
     [
         *places(1, "1", "1.0", "one"),
+        *places(1, "1同着", "1着同着"),
         *places(2, " 2= ", "2nd", "dh 2", "DH2", "Dead heat 2"),
         *places(2, "2着", "Runner-up", "2º", "2 (disq. & placed 2nd)", "2nd (DHT)", "2(降)", "two"),
         *places(3, "=3", "= 3", "3=", "T3", "t-3"),
@@ -233,6 +234,11 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ({"runners": [{"horse": horse, "status": "WINNER", "dead_heat": True} for horse in "AB"]}, places("1=", *"AB")),
         ({"runners": [{"horse": horse, "status": "WINNER", "position": 1} for horse in "ABC"]}, places("1=", *"ABC")),
         ({"winners": ["A", "B"], "runners": ["A", "B", "C"]}, [*places("1=", *"AB"), ("C", None)]),
+        ({"placings": ["A", "B"], "disqualified": ["A"]}, [("A", "DSQ"), ("B", "2")]),
+        ({"placings": ["A", "B"], "disqualified": "Nobody"}, A_BEAT_B),
+        ({"runners": ["A", "B"], "late_scratchings": ["B"]}, [("A", None), ("B", "NR")]),
+        ({"runners": ["A"], "form": {"results": [{"horse": "Z", "position": 1}]}}, [("A", None)]),
+        ({"runners": ["A", "B"], "finishing_order": "B/Z, A"}, [("A", None), ("B", None)]),
         ({"results": [{"race_id": "rc_2", "name": "Another race"}]}, []),
         ({"runners": 12}, []),
         ({"runners": [None, "", [], {}]}, []),
@@ -254,6 +260,15 @@ def test_runners_have_a_position_only_where_one_was_published(record, expected):
         ({"winner": "A", "status": "RESULT", "provisional": "Y"}, "Provisional"),
         ({"winner": "A", "result": {"final": 0}}, "Provisional"),
         ({"winner": "A", "official": True, "provisional": None, "unofficial": "no"}, None),
+        *(
+            ({"winner": "A", **flag}, "Provisional")
+            for flag in (
+                *({"weighed_in": False}, {"official_result": False}, {"preliminary": True}, {"under_review": True}),
+                *({"stewards_inquiry": True}, {"objection": "Y"}, {"result": {"isFinal": False}}),
+            )
+        ),
+        ({"winner": "A", "stewards_inquiry": True, "status": "Official"}, "Official"),
+        ({"winner": "A", "stewards_inquiry": False, "photo_finish": True}, None),
         ({"finish_order": ["A"], "provisional_placings": ["A", "B"]}, None),
         ({"runners": [{"horse": "A", "finishing_order": 1}]}, None),
         ({"result": {"unofficial": {"winner": "B", "second": "A"}}}, "Provisional"),
@@ -288,7 +303,15 @@ def test_runners_of_several_lists_are_put_together():
         (RaceState.POSTPONED, ["Postponed", "POSTPONED to Friday", "Rescheduled", "Moved", "Flyttad"]),
         (RaceState.WALKOVER, ["Walkover", "Walk over", "W/O", "walked_over"]),
         (RaceState.RUN, ["Result", "Weighed In", "WEIGHEDIN", "Official", "Final", "Paying", "Race finished"]),
+        (
+            RaceState.ABANDONED,
+            ["取消", "開催取り止め", "取りやめ", "Abgebrochen", "Did not take place", "Race deleted"],
+        ),
+        (RaceState.VOID, ["競走不成立"]),
         (RaceState.PROVISIONAL, ["Interim", "Provisional", "Photo finish", "Stewards inquiry"]),
+        (RaceState.PROVISIONAL, ["Objection lodged", "Inquiry in progress", "UNDER_INQUIRY", "Photo called", "審議"]),
+        (RaceState.PROVISIONAL, ["Interim result", "Awaiting weigh in", "Arrivée provisoire", "Vorläufig"]),
+        (None, ["出走取消", "Pending", "Stopped", "Suspended", "Hold all tickets", "Preliminary"]),
         (None, ["", None, "Declared", "Going down", "Delayed", "Off", "Under review", "Avoid", "Runner"]),
         (None, ["Moved up", "First start aborted"]),
         (
