@@ -11,6 +11,7 @@ from typing import Any
 import certifi
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.util import LRUCache
@@ -32,6 +33,9 @@ def pytest_configure(config):
     settings.register_profile("suite", max_examples=25, deadline=None, derandomize=True)
     settings.register_profile("long", max_examples=1_000, deadline=None)
     settings.load_profile("suite")
+    # Else words and numbers of all loaded modules are drawn too: other examples after each change of the code, and in
+    # each order of the tests. To read the modules takes a fifth of a first collection.
+    providers._get_local_constants = lambda: providers._local_constants
     config.pluginmanager.register(Ledger())
     # Else each worker and each started bot compiles every module anew.
     sys.dont_write_bytecode = False

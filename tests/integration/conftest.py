@@ -48,7 +48,7 @@ from tests.postgres import new_postgres_database
 from tests.skipped_time import PatientLoop
 
 TOKEN = "xoxb-test-integration"
-PATIENT = {"walk", "slack", "deliveries"}
+PATIENT = {"db", "deliveries", "deploying", "doctor", "integration", "slack", "walk"}
 """The folders whose tests have limits of seconds for answers and bodies."""
 
 

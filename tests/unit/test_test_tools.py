@@ -1,14 +1,19 @@
 """The tests' own tools: the soak's judge, the judge of the payload cases, the order of tests, clock and ledger."""
 
+import asyncio
+import importlib
 import inspect
+import itertools
+import os
 import sys
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select, union_all, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -25,6 +30,7 @@ from tests.clock import START, now
 from tests.integration.payloads.door import faults_of
 from tests.notice_levels import ALL_CLEAR, WARNING
 from tests.sim.people import Choice, PeoplesChannel
+from tests.skipped_time import PatientLoop
 from tests.soak.oracle import ADMINS, Oracle, missing, received_in_order
 from tests.soak.racing import Races, SoakChannel
 from tests.spread import spread
@@ -266,6 +272,26 @@ def test_every_test_is_run_once(tests, workers):
 # The clock of the tests
 
 
+def test_patient_loop_counts_no_wait_for_what_is_there_already(monkeypatch):
+    """An hour passes at each look at the clock: another process has the processor."""
+    monkeypatch.setattr(time, "monotonic", itertools.count(step=3_600).__next__)
+    reading, writing = os.pipe()
+    os.write(writing, b"there")
+
+    async def took_s():
+        loop, came = asyncio.get_running_loop(), asyncio.Event()
+        began_s = loop.time()
+        loop.add_reader(reading, came.set)
+        await came.wait()
+        loop.remove_reader(reading)
+        return loop.time() - began_s
+
+    with asyncio.Runner(loop_factory=PatientLoop) as runner:
+        assert runner.run(took_s()) < 1
+    os.close(reading)
+    os.close(writing)
+
+
 def test_bot_and_stand_ins_have_the_clock_of_the_tests():
     clocks = {name: module.utc_now for name, module in tuple(sys.modules.items()) if hasattr(module, "utc_now")}
     assert {"bot.ports", "sandbox.slack.state"} <= clocks.keys()
@@ -277,6 +303,25 @@ def test_bot_and_stand_ins_have_the_clock_of_the_tests():
 
 def test_run_begins_at_noon_and_never_sees_midnight():
     assert START <= now() < START.replace(hour=23)
+
+
+# The gate draws the same examples in each run
+
+
+def test_examples_are_the_same_whatever_modules_are_loaded(tmp_path, monkeypatch):
+    drawn: list[list[str]] = [[], []]
+
+    @settings(settings.get_profile("suite"))
+    @given(st.lists(st.text(), min_size=20))
+    def draw(turn, texts):
+        drawn[turn] += texts
+
+    draw(0)
+    (tmp_path / "words_of_a_module.py").write_text(f"WORDS = {[f'word{number}' for number in range(300)]}")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("words_of_a_module")
+    draw(1)
+    assert drawn[0] == drawn[1]
 
 
 # The ledger takes a statement of SQLite and a statement of PostgreSQL for the same
