@@ -125,6 +125,9 @@ _SPAN = re.compile(r" ?(?:\b(?:to|until|till|and)\b|[-–—]) ?", re.IGNORECASE
 
 _NOON = time(12)
 
+_HALF_UNSAID = re.compile("[1-9]|1[0-2]", re.ASCII)
+"""An hour of the morning or of the evening."""
+
 
 class QuietCondition(HourCondition):
     field = file_key = "quiet"
@@ -143,11 +146,13 @@ class QuietCondition(HourCondition):
     )
 
     def stored(self, typed: str) -> str:
-        """As "22:00-07:00"."""
-        each = [time_of_day(part) for part in _SPAN.split(typed.strip())]
-        if None in each or len(each) != len(set(each)) or len(each) != len(("begin", "end")):
+        """As "22:00-07:00". Raises ValueError also for "10-7", which would be quiet nearly all day."""
+        parts = _SPAN.split(typed.strip())
+        each = [hour for part in parts if (hour := time_of_day(part)) is not None]
+        is_half_unsaid = all(map(_HALF_UNSAID.fullmatch, parts)) and each == sorted(each, reverse=True)
+        if is_half_unsaid or not len(parts) == len(set(each)) == len(("begin", "end")):
             raise ValueError(f"{typed[:40]} are no quiet hours: write start and end, {self.example} for example")
-        return "-".join(f"{one:%H:%M}" for one in each if one is not None)
+        return "-".join(f"{one:%H:%M}" for one in each)
 
     def guesses(self, typed: str) -> tuple[str, ...]:
         """`no messages after 10pm` means from 10 pm until morning, and `before 8am` the night until 8 am."""
