@@ -277,7 +277,7 @@ class Settings(_DatabaseSettings):
         900, ge=1, le=MONTH_S, description="Seconds between readings of the quota (a reading costs no quota)."
     )
     repair_check_s: int = Field(
-        21_600, ge=1, le=MONTH_S, description="Seconds between looks for deliveries that failed."
+        3_600, ge=1, le=MONTH_S, description="Seconds between looks for deliveries that failed."
     )
     doubtful_posts: Annotated[DoubtfulPosts, Lower] = Field(
         DoubtfulPosts.REPEAT,
