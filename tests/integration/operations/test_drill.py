@@ -18,6 +18,7 @@ from bot.db.tables import ChannelQueue, SubscriptionState
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import Topic
+from bot.events.races import Race
 from bot.fanout import drill_records as kept_drills
 from bot.operations.drill_run import OVER, Drills, Stop
 from bot.operations.public_url import AddressAnswer, Problem
@@ -257,7 +258,7 @@ async def test_drill_stands_in_the_ledger_and_in_no_list_figure_metric_or_mentio
     await pipeline.subscribe("CGB", "GB", mentions=("here", "UALICE"))
     report = await stage.drill()
     (version,) = (await stage.trace(report.kept)).versions
-    assert (version.kind, version.race_id, version.posts) == ("drill", None, 1)
+    assert (version.kind, version.race, version.posts) == ("drill", Race(), 1)
 
     def last(session):
         rows = subscriptions.of_channel(session, "CGB")
