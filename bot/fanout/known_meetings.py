@@ -25,11 +25,6 @@ class VersionNews(News):
     received_at: datetime
     at: datetime
 
-    @property
-    def is_untold(self) -> bool:
-        """No channel was told of the event."""
-        return self.is_first and self.version.id is None
-
 
 RACES_AROUND_MAX = 1_500
 """The newest stored events around a transaction's events, with the races of the stored events."""
@@ -70,23 +65,12 @@ class KnownMeetings:
     def news(
         self, event: RacingEvent, fill_in: FillIn, inbox_id: int, received_at: datetime
     ) -> VersionNews | RacingEvent | None:
-        """News becomes the next version. A delivery without news may give the stored event with silent values.
-
-        A delivery that was put back is no repeat. Its first version is told to the other channels.
-        """
-        rows, was_made = self.versions_of(event.key), event.key in self._made
-        mine = [row.version for row in rows if row.inbox_id == inbox_id]
+        """News becomes the next version. A delivery without news may give the stored event with silent values."""
         found = absorb(event, self._known(event), fill_in, received_at=received_at)
         if isinstance(found, News):
-            if found.remarks.again in mine:
-                return None
-            return _of_version(found, self._new_version(found, inbox_id, received_at), received_at)
+            return self._new_version(found, inbox_id, received_at)
         if found is not None:
             self._keep_order(found.event)
-            if len(rows) == len(mine) == 1 and not was_made:
-                self._made.add(event.key)
-                first = News(event, event_store.known(rows[0])[1], rings=True, is_first=True)
-                return _of_version(first, rows[0], received_at)
             if event.kind is not None and not found.again:
                 self._silent[event.key] = found.event
                 return found.event
@@ -112,7 +96,7 @@ class KnownMeetings:
             event_store.amend(row, kept)
             self.learn(kept)
 
-    def _new_version(self, found: News, inbox_id: int, received_at: datetime) -> EventVersion:
+    def _new_version(self, found: News, inbox_id: int, received_at: datetime) -> VersionNews:
         event, rows = found.event, self._versions.setdefault(found.event.key, [])
         version = rows[-1].version + 1 if rows else 1
         row = event_store.make(event, version, remarks=found.remarks, inbox_id=inbox_id, received_at=received_at)
@@ -120,7 +104,9 @@ class KnownMeetings:
         self.learn(event)
         self._made.add(event.key)
         self._silent.pop(event.key, None)
-        return row
+        return VersionNews(
+            event, found.remarks, found.rings, found.is_first, version=row, received_at=received_at, at=received_at
+        )
 
     def versions_of(self, key: str) -> list[EventVersion]:
         """The stored and the new versions of the event, the earliest first."""
@@ -208,12 +194,6 @@ class KnownMeetings:
 
     def _of_kind(self, kind: EventKind) -> list[RacingEvent]:
         return [event for event in self._events.values() if event.kind is kind]
-
-
-def _of_version(found: News, row: EventVersion, received_at: datetime) -> VersionNews:
-    return VersionNews(
-        found.event, found.remarks, found.rings, found.is_first, version=row, received_at=received_at, at=received_at
-    )
 
 
 def _as_named(race_id: str | None, events: Iterable[RacingEvent]) -> Iterator[tuple[RacingEvent, Race]]:

@@ -32,12 +32,6 @@ from bot.outbox.claim_at_fanout import Added, Claiming
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import NewPost, Priority
 
-CHANNELS_TOGETHER = 100
-"""A new event for more is told in two parts: the first calls begin before the other messages are stored."""
-
-CHANNELS_AT_FIRST = 20
-"""About as many as the workspace's pace allows at once."""
-
 
 @dataclass(frozen=True)
 class Heard:
@@ -53,10 +47,7 @@ class Heard:
 
 
 class Plan:
-    """A transaction's messages, stored by `write` at the end. `posts` counts told channels.
-
-    `is_parted`: another transaction tells further channels of the last version.
-    """
+    """A transaction's messages, stored by `write` at the end. `posts` counts told channels."""
 
     def __init__(self, session: Session, meetings: KnownMeetings, known: FanoutKnowledge, now: datetime) -> None:
         """`now`: by the service's clock, for the hours that channels chose."""
@@ -68,14 +59,12 @@ class Plan:
         self._drafts = Drafts(session, self.live, now)
         self._chains = self._drafts.chains
         self._linked: set[str] = set()
-        self.is_parted = False
         self.posts = 0
 
-    def add(self, news: VersionNews, heard: Heard, *, in_parts: bool = False) -> list[str]:
+    def add(self, news: VersionNews, heard: Heard) -> list[str]:
         """Tell channels of a version, or of its later values, and edit earlier messages. Returns the told channels.
 
-        Of later values: the channels that get a message. `in_parts`: CHANNELS_AT_FIRST are enough for now,
-        where there are more than CHANNELS_TOGETHER.
+        Of later values: the channels that get a message.
         """
         event = news.event
         self._drafts.begin(news)
@@ -87,11 +76,10 @@ class Plan:
             self._drafts.bumps.hurry(event)
         meetings = self._related(news)
         muted = self._muted(news)
-        in_parts = in_parts and news.is_untold and not (meetings or news.remarks.contradicts or self.posts)
-        steps = self._decided(news, heard, meetings, muted, in_parts=in_parts)
+        steps = self._decided(news, heard, meetings, muted)
         own = self._carry(news, steps, muted)
         self._tell_relatives(news, meetings, own)
-        if news.is_late or (event.kind in event_store.OF_MEETINGS and not self.is_parted):
+        if news.is_late or event.kind in event_store.OF_MEETINGS:
             self._linked.add(event.key)
         told = [channel for channel, found in sorted(steps.items()) if self._is_told(news, heard, channel, found)]
         self.posts += len(told)
@@ -127,7 +115,7 @@ class Plan:
         is_result = event.kind is EventKind.RESULT_RECEIVED and (news.is_first or contradicts)
         is_related = is_result or (event.kind is EventKind.RACE_ABANDONED and not contradicts)
         meetings = self.meetings.of(event) if is_related else []
-        if meetings or contradicts or not news.is_untold or (self.known.with_hours and news.is_urgent):
+        if meetings or contradicts or not news.is_first or (self.known.with_hours and news.is_urgent):
             naming = self.meetings.naming(event.race.race_id) if event.kind is EventKind.RESULT_RECEIVED else []
             keys = {event.key, event.contradicting_key or event.key, *naming, *(one.key for one in meetings)}
             self._chains.read(keys, {event.race.race_id})
@@ -145,24 +133,13 @@ class Plan:
         return (event.race.race_id, other) if event.race.race_id and other else None
 
     def _decided(
-        self,
-        news: VersionNews,
-        heard: Heard,
-        meetings: Sequence[RacingEvent],
-        muted: Collection[str],
-        *,
-        in_parts: bool,
+        self, news: VersionNews, heard: Heard, meetings: Sequence[RacingEvent], muted: Collection[str]
     ) -> dict[str, list[Decision]]:
         event, chain, received_at = news.event, self._chain(news), news.version.received_at
         told = [(meeting, self._chains.of({meeting.key})) for meeting in meetings]
         channels = {*heard.takes, *heard.watches, *chain, *(channel for _, here in told for channel in here)}
         if heard.only is not None:
             channels &= {heard.only}
-        if news.is_first:
-            channels -= {channel for channel, own in chain.items() if any(one.event_key == event.key for one in own)}
-        self.is_parted = in_parts and len(channels) > CHANNELS_TOGETHER
-        if self.is_parted:
-            channels = set(sorted(channels)[:CHANNELS_AT_FIRST])
         live = self.live.of(news, channels, received_at) if self.live else {}
         loss_told = self._loss_told(news) if news.may_repeat_loss else {}
         noted = event_store.noted_in([news.version])

@@ -143,9 +143,7 @@ class _Transaction:
         for (delivery, _), event in zip(read, events, strict=True):
             if self._plan.posts >= MESSAGES_PER_COMMIT:
                 break
-            self._plan_messages(elsewhere, delivery, event, alone=alone, in_parts=claiming is not None)
-            if self._plan.is_parted:
-                break
+            self._plan_messages(elsewhere, delivery, event, alone=alone)
             done += 1
         later = later_values(self._meetings, self._known, elsewhere)
         if claiming is not None:
@@ -167,7 +165,7 @@ class _Transaction:
         return fill(elsewhere, self._meetings, coded)
 
     def _plan_messages(
-        self, elsewhere: KnownElsewhere, delivery: StoredDelivery, event: RacingEvent, *, alone: bool, in_parts: bool
+        self, elsewhere: KnownElsewhere, delivery: StoredDelivery, event: RacingEvent, *, alone: bool
     ) -> None:
         reference = inbox.reference(delivery.inbox_id)
         news = self._meetings.news(event, elsewhere.filled, delivery.inbox_id, delivery.received_at)
@@ -185,19 +183,17 @@ class _Transaction:
         is_card = news.event.kind is EventKind.RACECARD_PUBLISHED
         have = partial(self._known.watches.have, received_at=news.version.received_at)
         rung = out_or_back(noted, renewed, have) if is_card else ()
-        news.version.posts += len(self._plan.add(news, Heard(self._matching(news), watched, rung), in_parts=in_parts))
-        channels = news.version.posts
-        if self._plan.is_parted:
-            return
+        channels = self._plan.add(news, Heard(self._matching(news), watched, rung))
+        news.version.posts = len(channels)
         if event.drill is not None:
             drill_fanout.tell_unknown(self._session, self._notices, event, reference, self._now)
         elif event.kind is None:
-            self._notices.unreadable(self._session, event, reference, channels)
+            self._notices.unreadable(self._session, event, reference, len(channels))
         elif event.unreadable_because:
             self._notices.told_plainly(self._session, event.unreadable_because, event.key, reference)
         elif not channels and self._is_nowhere(news.event):
             self._notices.of_no_region(self._session, news.event, reference)
-        fields = {"reference": reference, "event_key": event.key, "channels": channels}
+        fields = {"reference": reference, "event_key": event.key, "channels": len(channels)}
         self._lines.append(("fanned_out", fields))
 
     def _is_nowhere(self, event: RacingEvent) -> bool:

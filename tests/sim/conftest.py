@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import structlog
 
-from tests.sim.ports import Died, VirtualLoop, set_wall_clock, tell_in_parts
+from tests.sim.ports import Died, VirtualLoop, set_wall_clock
 from tests.sim.world import World, make_template
 from tests.soak.racing import SoakChannel
 
@@ -54,7 +54,6 @@ def make_world(template, tmp_path) -> Iterator[MakeWorld]:
     """Makes worlds, one after another. A seed settles the draws of each."""
     loops: list[VirtualLoop] = []
     with pytest.MonkeyPatch.context() as patched:
-        tell_in_parts(patched)
 
         def make(seed: int, channels: Sequence[SoakChannel]) -> World:
             loops.append(VirtualLoop())

@@ -209,9 +209,3 @@ def set_wall_clock(monkeypatch: pytest.MonkeyPatch, clock: Callable[[], datetime
 
     for module in ("schedulers.base", "triggers.interval", "executors.base"):
         monkeypatch.setattr(f"apscheduler.{module}.datetime", Wall)
-
-
-def tell_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have each event of several channels told in two transactions, as an event of very many channels is."""
-    for name in ("CHANNELS_TOGETHER", "CHANNELS_AT_FIRST"):
-        monkeypatch.setattr(f"bot.fanout.plan.{name}", 1)

@@ -198,9 +198,6 @@ def _shorten(times: Times) -> None:
         "EDIT_LOOK_S": times.look_s,
         "HISTORY_PAGE_S": times.look_s,
         "LOOK_AGAIN": timedelta(seconds=times.look_again_s),
-        # Each event of several channels is told in two parts.
-        "CHANNELS_TOGETHER": 1,
-        "CHANNELS_AT_FIRST": 1,
     }
     modules = [module for name, module in sys.modules.items() if name.startswith(("bot.fanout.", "bot.outbox."))]
     for name, value in values.items():

@@ -10,7 +10,7 @@ from bot import errors as our_errors
 from bot.app import Service
 from bot.db import threads
 from bot.deliveries import intake, journal
-from bot.fanout import delivery_reader, fanout, plan, transaction
+from bot.fanout import delivery_reader, fanout, transaction
 from bot.outbox import channel_queues, claim_sender, poison_messages, poster, resolve, resume
 from bot.racedata.client import service_errors
 from bot.racedata.client.envelope import BY_STATUS
@@ -199,8 +199,6 @@ def cost(of):
         ("design/event.md", f"reads the inbox: {delivery_reader.DELIVERIES_PER_COMMIT} at a time"),
         ("design/event.md", f"at least {fanout.COMMIT_GAP_S * 1000:.0f} ms apart"),
         ("design/event.md", f"some {transaction.MESSAGES_PER_COMMIT:,} messages"),
-        ("design/event.md", f"more than {plan.CHANNELS_TOGETHER} channels"),
-        ("design/event.md", f"the first {plan.CHANNELS_AT_FIRST} begin"),
         ("architecture.md", f"After {words(delivery_reader.READ_ATTEMPTS)} tries the event is told"),
         ("design/event.md", f"fewer than {poster.CALLS_AT_ONCE} calls"),
         ("design/event.md", f"{poster.OUTCOMES_APART_S * 1000:.0f} ms apart at least"),
