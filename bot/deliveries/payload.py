@@ -15,9 +15,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from bot.events import drill_mark
@@ -26,8 +26,8 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.merge import in_common
 from bot.events.race_state import RaceState, state_in
-from bot.events.races import Course, OffTime, Race, may_be_same_course, may_be_there
-from bot.events.reading.aliases import RACE_DATE, read_number, string
+from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_course, may_be_there, may_share_meeting
+from bot.events.reading.aliases import RACE_DATE, read_number, read_region, string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
 from bot.events.reading.json_values import count, flag, flag_in, identifier, text
@@ -35,7 +35,7 @@ from bot.events.reading.lazy import Lazy
 from bot.events.reading.off_times import read_clock, read_instant, read_plain_date
 from bot.events.reading.race_list import (
     CARD_LISTS,
-    MEETING_LISTS,
+    LISTS_OF_MEETINGS,
     RACE_LISTS,
     lists_races,
     race_entries,
@@ -50,6 +50,7 @@ from bot.events.reading.race_record import (
     race_date_of,
     race_from,
     race_id_of,
+    read_off,
     read_race,
     region_of,
     sources_of,
@@ -266,7 +267,7 @@ def _beside(parts: list[Part], above: Callable[[], Race]) -> Callable[[], Race]:
     return cache(lambda: within(_shared(parts), above()))
 
 
-def _shared(parts: list[Part]) -> Race:
+def _shared(parts: Sequence[Part]) -> Race:
     """No outcome. A moment in the envelope is no day of a race."""
     sources = sources_of(parts)
     racing = [
@@ -291,21 +292,99 @@ def _subjects(parts: list[Part], shared: Callable[[], Race]) -> list[_Found]:
     found = _Found(named, parts, *_ids(named, parts), shared)
     about = About.RACE if named.subject is Subject.RACE else About.MEETING
     is_one = named.subject is None or (_names_subject(found) and about is About.RACE)
-    entries = [] if is_one else _entries(found.carried, about)
+    depth, entries = (0, []) if is_one else _entries(found.carried, about)
     if not entries or (_names_subject(found) and not _are_others(entries, found)):
         return [found]
     if len(entries) > MOST_EVENTS:
         return [replace(found, stands_for_many=True)]
-    # Horses beside several races are of none of the races.
-    hidden = NAMING_HORSES if about is About.RACE and len(entries) > 1 else frozenset({MEETING_LISTS, CARD_LISTS})
-    if about is About.MEETING or any(more[0].about is About.MEETING for more in entries):
-        # The meeting of a race is nearer than a place or day beside the meetings.
-        hidden, shared = hidden | _PLACE_AND_DAY, _beside(parts, shared)
-        beside = {About.MEETING, About.COURSE}
-        parts = [part._replace(about=About.OTHER) if part.about in beside else part for part in parts]
-    above = [part._replace(fields=part.fields.without(hidden)) for part in parts]
-    within_each = ([*above, *more] for more in entries)
-    return _meant([_Found(named, more, *_ids(named, more), shared) for more in within_each])
+    hidden = _PLACE_AND_DAY
+    if about is About.MEETING:
+        hidden, entries = hidden.union(LISTS_OF_MEETINGS), _with_races_beside(_with_place_beside(entries, found), found)
+    if len(entries) > 1:
+        # Horses and races beside several entries are of none of them.
+        hidden |= NAMING_HORSES
+    parts = _nearest(parts, depth)
+    of_entry = _handed_down(parts, entries, shared)
+    beside = {About.MEETING, About.COURSE}
+    above = [
+        part._replace(about=About.OTHER if part.about in beside else part.about, fields=part.fields.without(hidden))
+        for part in parts
+    ]
+    return _meant(
+        [_Found(named, [*above, *more], *_ids(named, [*above, *more]), partial(of_entry, more)) for more in entries]
+    )
+
+
+def _nearest(parts: Sequence[Part], depth: int) -> list[Part]:
+    """The objects around a list, the nearest first: the first value counts."""
+    return sorted(parts, key=lambda part: (part.depth > depth, -part.depth))
+
+
+def _handed_down(
+    parts: Sequence[Part], entries: Sequence[list[Part]], above: Callable[[], Race]
+) -> Callable[[list[Part]], Race]:
+    """What an entry takes over. At another place than the place beside the list, the region and the day of the list.
+
+    The region of the list stands in no object of a place, and no entry names another region.
+    """
+
+    @cache
+    def beside() -> tuple[Race, Race]:
+        here = within(_shared(parts), above())
+        around = [part.fields for part in parts if part.about not in {About.MEETING, About.COURSE}]
+        region = first_of(around, "race.region", read_region) if _has_place(here) else here.region
+        others = {region_of(sources_of(more, About.MEETING)) for more in entries} - {None, region}
+        return here, Race(region=None if others else region, race_date=here.race_date)
+
+    def of_entry(more: list[Part]) -> Race:
+        here, elsewhere = beside()
+        return here if _has_place(here) and may_be_there(_place_of(more), here) else elsewhere
+
+    return of_entry
+
+
+def _has_place(race: Race) -> bool:
+    return race.course != Course() or race.meeting_id is not None
+
+
+def _place_of(parts: Sequence[Part]) -> Race:
+    return Race(course=course_of(sources_of(parts, About.MEETING)), meeting_id=text(meeting_id_of(parts)))
+
+
+def _with_races_beside(entries: list[list[Part]], found: _Found) -> list[list[Part]]:
+    """The meetings with their races beside. Races of other places are one more entry."""
+    races = next(filter(None, (race_entries(part.fields, RACE_LISTS) for part in found.carried)), [])
+    wheres = (_place_of(parts_of(one, About.RACE)) for one in races)
+    placed = [
+        (one, where if _has_place(where) else _place_beside(found)) for one, where in zip(races, wheres, strict=True)
+    ]
+    places = [*map(_place_of, entries)]
+    of_each = [[one for one, where in placed if _is_there(where, place)] for place in places]
+    left = [one for one, where in placed if _has_place(where) and not any(_is_there(where, place) for place in places)]
+    return [[*more, *_listing(its)] for more, its in zip([*entries, []], [*of_each, left], strict=True) if more or its]
+
+
+def _is_there(race: Race, meeting: Race) -> bool:
+    by_id = meeting.meeting_id is not None and race.meeting_id == meeting.meeting_id
+    return by_id or (may_share_meeting(race, meeting) and is_same_course(race.course, meeting.course))
+
+
+def _listing(races: list[dict[str, Any]]) -> list[Part]:
+    return [Part(About.MEETING, "", 1, fields_of({"races": races}))] if races else []
+
+
+def _with_place_beside(entries: list[list[Part]], found: _Found) -> list[list[Part]]:
+    """With the place beside a list of mere names, unless a name is the place's."""
+    place = _place_beside(found)
+    are_names = all(len(more) == 1 and len(more[0].fields) == 1 for more in entries)
+    if not (are_names and _has_place(place)) or any(may_be_there(_place_of(more), place) for more in entries):
+        return entries
+    fields = {"course": place.course.name, "course_id": place.course.course_id, "meeting_id": place.meeting_id}
+    return [[Part(About.MEETING, "", 1, fields_of(fields))], *entries]
+
+
+def _place_beside(found: _Found) -> Race:
+    return Race(course=course_of(found.sources), meeting_id=text(found.meeting_id))
 
 
 def _meant(races: list[_Found]) -> list[_Found]:
@@ -328,29 +407,34 @@ def _names_subject(found: _Found) -> bool:
 
 def _are_others(entries: Sequence[list[Part]], found: _Found) -> bool:
     """True for meetings of another course than the one beside them, and for several meetings with ids."""
-    ids = {meeting_id_of(more) for more in entries}
-    courses = (course_of(sources_of(more, About.MEETING)) for more in entries)
-    is_there = all(may_be_same_course(course, found.said.course) for course in courses)
-    return not is_there or len(ids - {None}) > 1
+    places = [*map(_place_of, entries)]
+    is_there = all(may_be_same_course(one.course, course_of(found.sources)) for one in places)
+    return not is_there or len({one.meeting_id for one in places} - {None}) > 1
 
 
-def _entries(parts: Iterable[Part], about: About) -> list[list[Part]]:
-    """The objects of each race or meeting of the first list that has any; of races in meetings, the meeting's too."""
+def _entries(parts: Iterable[Part], about: About) -> tuple[int, list[list[Part]]]:
+    """The objects of each race or meeting of the first list that has any; of races in meetings, the meeting's too.
+
+    With the depth of the list.
+    """
     parts = list(parts)
-    lists = (RACE_LISTS, CARD_LISTS) if about is About.RACE else (MEETING_LISTS, CARD_LISTS)
-    for entries in (race_entries(part.fields, *lists)[: MOST_EVENTS + 1] for part in parts):
+    lists = (RACE_LISTS, CARD_LISTS) if about is About.RACE else LISTS_OF_MEETINGS
+    for part in parts:
+        entries = race_entries(part.fields, *lists)[: MOST_EVENTS + 1]
         if found := [_below(one, about) for one in entries if about is About.RACE or _is_meeting(one)]:
-            return found
+            return part.depth, found
     if about is About.MEETING:
-        return []
-    meetings = [one for part in parts for one in race_entries(part.fields, MEETING_LISTS)][: MOST_EVENTS + 1]
-    within_each = (_below(one, About.MEETING) for one in meetings)
-    return [[*meeting, *race] for meeting in within_each for race in _entries(meeting, about)]
+        return 0, []
+    listed = ((part.depth, one) for part in parts for one in race_entries(part.fields, *LISTS_OF_MEETINGS))
+    within_each = [(depth, _below(one, About.MEETING)) for depth, one in islice(listed, MOST_EVENTS + 1)]
+    races = [[*meeting, *race] for _, meeting in within_each for race in _entries(meeting, about)[1]]
+    return min((depth for depth, _ in within_each), default=0), races
 
 
 def _is_meeting(entry: Mapping[str, Any]) -> bool:
     fields = fields_of(entry)
-    return lists_races(fields) or ("ids.race" not in fields.facts and read_race(entry).off == OffTime())
+    is_race = "ids.race" in fields.facts or read_off(entry) != OffTime()
+    return lists_races(fields) or not is_race
 
 
 def _below(entry: Mapping[str, Any], about: About) -> list[Part]:

@@ -32,7 +32,8 @@ MOST_RUNNERS = 200
 _MONEY = re.compile(r"\(?[$£€¥] ?[0-9]+(?:[.,][0-9]+)*\)?")
 """A dividend under the name of an order, or behind the order: "$123.40"."""
 
-_NUMBERS = re.compile(r"[0-9]{1,2}[A-Za-z]?(?:(?: ?[-,/>=;.] ?| {1,3})[0-9]{1,2}[A-Za-z]?)+")
+_NUMBERS = re.compile(r"(?!1/(?:[45]$|[2-6] 1\b))[0-9]{1,2}[A-Za-z]?(?:(?: ?[-,/>=;.] ?| {1,3})[0-9]{1,2}[A-Za-z]?)+")
+"""Each-way terms are no order: "1/5 1-2-3"."""
 
 _BETWEEN_NON_RUNNERS = re.compile(r" ?, ?(?![^()]*\))| - |-(?=[0-9])")
 _WITH_REASON = re.compile(r"(.+?) *\(([^()]{4,})\)")

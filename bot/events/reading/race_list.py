@@ -1,16 +1,17 @@
 """The races that a meeting or a card names: objects, bare ids, bare off times (Spec gap G1)."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bot.events.race_state import state_in
 from bot.events.races import Course, Race, may_be_there
-from bot.events.reading.fields import Fields, fields_of, values_of
-from bot.events.reading.json_values import identifier, text
+from bot.events.reading.aliases import read_course_name
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, fold, values_of
+from bot.events.reading.json_values import LONGEST_READ, identifier, text
 from bot.events.reading.off_times import read_clock, read_date
 from bot.events.reading.race_record import read_race
-from bot.events.reading.record_objects import entries_of, is_by_key, is_id, races_by_key
+from bot.events.reading.record_objects import BY_NAME, MOST_ENTRIES, About, entries_of, is_by_key, is_id, races_by_key
 from bot.events.reading.runner_entry import is_runner
 
 MOST_RACES_A_CARD = 30
@@ -29,6 +30,19 @@ _PLACE_NAME = re.compile(r"(?!.*[a-z][A-Z])[^\W\d_a-z][^\d_]{2,}")
 """As people write the name of a course, not as a program writes the name of a field."""
 
 RACE_LISTS, CARD_LISTS, MEETING_LISTS = "lists.races", "lists.cards", "lists.meetings"
+COURSE_LISTS, LISTED_COURSES = "course.several", "course.listed"
+LISTS_OF_MEETINGS = (MEETING_LISTS, COURSE_LISTS, LISTED_COURSES, CARD_LISTS)
+
+_OF_MEETINGS, _ONLY_LISTS = frozenset({MEETING_LISTS, COURSE_LISTS}), frozenset({CARD_LISTS, LISTED_COURSES})
+_COURSES_OR_RACES = frozenset(NAMES_OF[COURSE_LISTS]).intersection(NAMES_OF[RACE_LISTS])
+_OF_A_RACE = frozenset(
+    {"ids.race", "race.title", "race.number", "race.number.own", "race.distance", "lists.runners"}
+    | {"off.scheduled", "off.plain", "off.plain.own", "off.off"}
+)
+
+_PLAIN_IDS = frozenset(NAMES_OF["ids.plain"])
+
+_BETWEEN_NAMES = re.compile(" ?[,;/|] ?| & | and ")
 
 MOST_RUNNERS_A_CARD = 2_500
 """Runners of all races. No further race is read."""
@@ -43,7 +57,7 @@ def read_races(objects: Iterable[Fields], parent: Race) -> tuple[Race, ...]:
 
 
 def lists_races(fields: Fields) -> bool:
-    listed = fields.of(RACE_LISTS, MEETING_LISTS)
+    listed = fields.of(RACE_LISTS, MEETING_LISTS, COURSE_LISTS)
     return any(isinstance(value, list) or is_by_key(value) for value in listed) or any(
         races_by_key(value) or _NUMBERED.fullmatch(name) for name, value in fields.items()
     )
@@ -55,20 +69,65 @@ def race_entries(fields: Fields, *facts: str) -> list[dict[str, Any]]:
 
 
 def _entries(fields: Fields, *facts: str) -> Iterator[list[dict[str, Any]]]:
-    """The races of each list, as objects: a bare id is {"race_id": …}."""
+    """The races or meetings of each list, as objects: a bare id is {"race_id": …}, a bare name {"course": …}."""
     for fact in facts:
-        for value in fields.of(fact):
-            is_list = fact != CARD_LISTS or isinstance(value, list) or races_by_key(value)
-            entries = entries_of(_with_states(value), said_by_key) if is_list else []
-            yield [one for entry in entries if (one := _as_object(entry, bare=fact != CARD_LISTS))]
+        for name in fields.facts.get(fact, ()):
+            value = fields[name]
+            if name in _COURSES_OR_RACES and (fact == COURSE_LISTS) is not _are_courses(value, fields):
+                continue
+            may_be_one = fact in _ONLY_LISTS or BY_NAME.get(name) is About.MEETING
+            is_list = not may_be_one or isinstance(value, list) or races_by_key(value)
+            if fact in _OF_MEETINGS and name not in BY_NAME:
+                value = _named_meetings(value)
+            entries = entries_of(_as_objects(value, fact), said_by_key) if is_list else []
+            objects = [one for one in entries if isinstance(one, dict) and not is_runner(fields_of(one))]
+            is_of_courses = fact == COURSE_LISTS or BY_NAME.get(name) is About.COURSE
+            yield [*map(_with_course_id, objects)] if is_of_courses else objects
     yield [value for name, value in fields.items() if _NUMBERED.fullmatch(name) and isinstance(value, dict)]
 
 
-def _with_states(value: Any) -> Any:
-    """{"13:00": "Abandoned"} as {"13:00": {"status": "Abandoned"}}."""
-    said = value.items() if isinstance(value, dict) else ()
-    is_of_states = all(isinstance(words, str) and state_in(words) and said_by_key(key) for key, words in said)
-    return {key: {"status": words} for key, words in said} if said and is_of_states else value
+def _as_objects(value: Any, fact: str, deepest: int = 4) -> Any:
+    """With an object for each bare entry, in lists under keys too; {"13:00": "Abandoned"} with {"status": …}."""
+    if isinstance(value, list):
+        read_bare = _READ_BARE.get(fact, _read_bare)
+        return [one if isinstance(one, dict) else read_bare(one) for one in value[:MOST_ENTRIES]]
+    if not isinstance(value, dict) or not deepest:
+        return value
+    if value and all(isinstance(said, str) and state_in(said) and said_by_key(key) for key, said in value.items()):
+        return {key: {"status": said} for key, said in value.items()}
+    return {key: _as_objects(inner, fact, deepest - 1) for key, inner in value.items()} if is_by_key(value) else value
+
+
+def _named_meetings(value: Any) -> Any:
+    """The meetings of "York, Ayr", {"York": true} and {"York": "Frost"}."""
+    if isinstance(value, str):
+        return _BETWEEN_NAMES.split(value[:LONGEST_READ])
+    if not isinstance(value, dict) or not all("course" in said_by_key(key) for key in value):
+        return value
+    return {
+        key: {"abandoned": said} if isinstance(said, bool) else _said_of_loss(said) if isinstance(said, str) else said
+        for key, said in value.items()
+    }
+
+
+def _said_of_loss(words: str) -> dict[str, str]:
+    return {"status" if state_in(words) else "reason": words}
+
+
+def _with_course_id(entry: dict[str, Any]) -> dict[str, Any]:
+    """The plain id of a course is no meeting's."""
+    return {"course_id" if fold(key[:LONGEST_NAME]) in _PLAIN_IDS else key: said for key, said in entry.items()}
+
+
+def _are_courses(value: Any, beside: Fields) -> bool:
+    """Whether entries under `courses` are courses, not races as in French."""
+    if "course.french" in beside.facts:
+        return False
+    entries = entries_of(value, said_by_key) if not isinstance(value, str) else []
+    objects = [fields_of(one) for one in entries if isinstance(one, dict)]
+    return all(map(_read_bare_course, (one for one in entries if not isinstance(one, dict)))) and all(
+        lists_races(one) or _OF_A_RACE.isdisjoint(one.facts) for one in objects
+    )
 
 
 def said_by_key(key: str) -> dict[str, Any]:
@@ -115,12 +174,6 @@ def _read_meetings(value: Any, parent: Race) -> tuple[Race, ...]:
     return tuple(races[:MOST_RACES])
 
 
-def _as_object(entry: Any, *, bare: bool) -> dict[str, Any] | None:
-    if isinstance(entry, dict):
-        return None if is_runner(fields_of(entry)) else entry
-    return _read_bare(entry) if bare else None
-
-
 def _read_bare(entry: Any) -> dict[str, Any] | None:
     """An off time, a title, a number on the card, or an id."""
     name = text(identifier(entry))
@@ -130,8 +183,38 @@ def _read_bare(entry: Any) -> dict[str, Any] | None:
         return {"off": entry}
     if " " in name:
         return {"race_name": name}
-    is_number = name.isdecimal() and len(name) < 3 and int(name) <= MOST_RACES_A_CARD
-    return {"race_number" if is_number else "race_id": name}
+    return {"race_number" if name.isdecimal() and not _is_large(name) else "race_id": name}
+
+
+def _is_large(number: str) -> bool:
+    """An id, not a number on the card."""
+    return len(number) > 2 or int(number) > MOST_RACES_A_CARD
+
+
+def _read_bare_course(entry: Any) -> dict[str, Any] | None:
+    """A name, or the service's id of a course."""
+    name = text(identifier(entry))
+    if name is None or read_clock(name) or state_in(name) or name.isdecimal():
+        return None
+    if is_id(name):
+        return {"course_id": name} if name.startswith("cr_") else None
+    return {"course": name} if read_course_name(name) else None
+
+
+def _read_bare_meeting(entry: Any) -> dict[str, Any] | None:
+    """A name, or any id."""
+    name = text(identifier(entry)) or ""
+    is_any_id = is_id(name) or (name.isdecimal() and _is_large(name))
+    return _read_bare_course(entry) or ({"meeting_id": name} if is_any_id else None)
+
+
+_READ_BARE: Mapping[str, Callable[[Any], dict[str, Any] | None]] = {
+    MEETING_LISTS: _read_bare_meeting,
+    COURSE_LISTS: _read_bare_course,
+    LISTED_COURSES: _read_bare_course,
+    CARD_LISTS: lambda _: None,
+}
+"""Of any other list: `_read_bare`."""
 
 
 def within(race: Race, parent: Race) -> Race:

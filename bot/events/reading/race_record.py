@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
 
-from bot.events.race_state import NOT_RUN, RaceState, reason_in, state_in
+from bot.events.race_state import NOT_RUN, RaceState, letters, reason_in, state_in
 from bot.events.races import PROVISIONAL, Course, OffTime, Race
 from bot.events.reading import aliases
 from bot.events.reading.aliases import Field
@@ -33,6 +33,12 @@ _FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RU
 
 _LOST_TITLE = re.compile("(?:ABANDONED|CANCELLED|CANCELED)(?:[ :,-]|$)")
 """How a list writes a lost race in the place of the going, or before the title."""
+
+_OF_A_NUMBER, _OF_A_HORSE = re.compile("番"), re.compile("番|(?<![0-9])競走中止")
+"""In remarks: "3番 競走中止" is a horse that pulled up; "第5競走中止" is a race."""
+
+_UNDER_REVIEW = re.compile("(?:race|results?|placings)?underreview")
+"""A status of placings. Without placings the going or the meeting may be under review."""
 
 LONGEST_OUTCOME, LONGEST_BESIDE_PLACES = 60, 30
 """A longer text is a report: "First start void". Beside places, "Won after the favourite abandoned the race" is too."""
@@ -71,10 +77,18 @@ class Sources:
         return [[*chain.from_iterable(map(spread_off, self.values(fact)))] for fact in aliases.OFF_STANDINGS]
 
 
+def read_off(record: Mapping[str, Any]) -> OffTime:
+    return off_of(sources_of(_race_parts(record)))
+
+
 def read_race(record: Mapping[str, Any]) -> Race:
-    holds_race = isinstance(fields_of(record).get("race"), dict)
-    parts = parts_of(record, About.DATA if holds_race else About.RACE)
+    parts = _race_parts(record)
     return race_from(sources_of(parts), race_id=race_id_of(parts), meeting_id=meeting_id_of(parts))
+
+
+def _race_parts(record: Mapping[str, Any]) -> list[Part]:
+    holds_race = isinstance(fields_of(record).get("race"), dict)
+    return parts_of(record, About.DATA if holds_race else About.RACE)
 
 
 def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) -> Race:
@@ -106,8 +120,8 @@ def sources_of(parts: Sequence[Part], subject: About = About.RACE) -> Sources:
     for part in parts:
         by_about[part.about].append(part.fields)
     subjects, data = by_about.pop(subject), by_about[About.DATA]
-    racing = (fields for fields in data if "is.racing" in fields.facts)
-    own = subjects + [fields for fields in racing if not subjects or fields is not parts[0].fields] or data
+    racing = (part for part in parts if part.about is About.DATA and part.is_racing)
+    own = subjects + [part.fields for part in racing if not subjects or part.depth] or data
     held = {id(fields) for fields in own}
     data = [fields for fields in data + by_about[About.OTHER] if id(fields) not in held]
     meetings, races = by_about.get(About.MEETING, []), by_about.get(About.RACE, [])
@@ -185,13 +199,18 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     words = _spread(chain(values_of(sources.own, "state.result"), *sources.off_values))
     said_in = (aliases.string(one) for one in chain(words, *map(Fields.values, inner)))
     longest = LONGEST_BESIDE_PLACES if placings.has_places else LONGEST_OUTCOME
-    said = [*statuses, *(one for one in said_in if one and len(one) <= longest and state_in(one))]
+    of_a_horse = _OF_A_HORSE if placings.has_places else _OF_A_NUMBER
+    said_of_race = (one for one in said_in if one and len(one) <= longest and not of_a_horse.search(one))
+    said = [*statuses, *filter(state_in, said_of_race)]
     states = {state: status for status in reversed(said) if (state := state_in(status))}
     own = [*sources.own, *inner]
     flags = {state: [*map(flag_in, values_of(own, f"state.{state}"))] for state in _FLAGS}
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
-    is_inquiry = RaceState.RUN not in told and any(map(is_yes, values_of(own, "state.inquiry")))
+    is_in_doubt = any(map(is_yes, values_of(own, "state.inquiry"))) or any(
+        map(_UNDER_REVIEW.fullmatch, map(letters, statuses))
+    )
+    is_inquiry = RaceState.RUN not in told and is_in_doubt
     is_provisional = is_inquiry or any(map(is_yes, values_of(own, "state.provisional")))
     if placings.has_places and (is_provisional or any(map(is_no, values_of(own, "state.official")))):
         told |= {RaceState.PROVISIONAL}

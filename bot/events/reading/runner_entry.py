@@ -116,6 +116,10 @@ class Horse:
     def called(self) -> str:
         return self.said.get("horse") or f"no. {self.said.get('number')}"
 
+    @property
+    def is_marked_winner(self) -> bool:
+        return any(one.by_mark for one in self.places)
+
     def sources_of(self, place: int) -> set[int]:
         return {one.source for one in self.places if finishing_position(one.position) == place}
 
@@ -263,7 +267,7 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
     if not places:
         told = (one for one in map(read_position, others) if one and fold(one[:LONGEST_NAME]) not in _PLAIN_STATUS)
         places = [SaidPlace(PLAIN, place) for place in islice(told, 1)]
-    if any(map(flag, said.of("marks.dead_heat"))):
+    if any(map(flag, said.of("marks.dead_heat"))) or any("deadheat" in one for one in folded):
         shared = {one.position: f"{one.position}=" for one in places if finishing_position(one.position)}
         places = [
             one if is_shared(one.position) else one._replace(position=shared.get(one.position, one.position))

@@ -16,7 +16,7 @@ from bot.events.race_state import RaceState, state_in
 from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared
 from bot.events.reading.aliases import string
 from bot.events.reading.fields import NAMES_OF, Fields, Standing, fields_of, values_of
-from bot.events.reading.json_values import count, note_text, text
+from bot.events.reading.json_values import count, is_yes, note_text, text
 from bot.events.reading.order_spellings import (
     MOST_RUNNERS,
     Group,
@@ -94,10 +94,9 @@ class Placings(NamedTuple):
 
 def read_placings(objects: Iterable[Fields]) -> Placings:
     """At most MOST_RUNNERS runners."""
-    objects, horses = (
-        [one for one in map(_with_inner_orders, objects) if not NAMING_HORSES.isdisjoint(one.facts)],
-        _Horses(),
-    )
+    objects = list(objects)
+    horses = _Horses(is_tied=any(map(_is_for_first, values_of(objects, "marks.dead_heat"))))
+    objects = [one for one in map(_with_inner_orders, objects) if not NAMING_HORSES.isdisjoint(one.facts)]
     field = list[Horse]()
     for name, value, standing in _said(objects, "lists.runners"):
         for entries, in_order in lists_in(value):
@@ -172,6 +171,10 @@ def _leaders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
                 yield f"winner {value}" if place == "1" and isinstance(value, str) and not state_in(value) else value
 
 
+def _is_for_first(dead_heat: Any) -> bool:
+    return is_yes(dead_heat) or finishing_position(text(dead_heat)) == 1
+
+
 def _names_a_leader(ref: Any, fact: str, *, by_number: bool) -> bool:
     """A flag names nobody. A number under `second` may be a time, unless the winner is told `by_number`."""
     if isinstance(ref, bool) or not isinstance(ref, str | int | dict):
@@ -183,10 +186,11 @@ class _Horses:
     """The horses of a race, collected source by source.
 
     `called`: "horse" or "number", or both, where a whole field is listed so, without places. An unlisted number is then
-    no horse, and an unlisted name no winner.
+    no horse, and an unlisted name no winner. `is_tied`: the race says that two horses dead-heated for first.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_tied: bool) -> None:
+        self._is_tied = is_tied
         self.called = frozenset[str]()
         self._horses: list[Horse] = []
         self._by_label: dict[str, Horse] = {}
@@ -262,7 +266,8 @@ class _Horses:
             highest = min(one.standing for one in holders)
             held = [one for one in holders if one.standing == highest]
             told |= dict.fromkeys(one for one in holders if one not in held)
-            if len(held) > 1 and not set.intersection(*(one.sources_of(place) for one in held)):
+            is_tie = self._is_tied and len(held) == 2 and all(one.is_marked_winner for one in held)
+            if len(held) > 1 and not (is_tie or set.intersection(*(one.sources_of(place) for one in held))):
                 disputed.append(f"place {place}: {_OR.join(one.called for one in held)}")
                 told |= dict.fromkeys(held, f"{place}?")
             elif len(held) > 1:

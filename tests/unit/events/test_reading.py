@@ -183,6 +183,9 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
         ({"meeting": {"status": "abandoned"}, "status": "Weighed in"}, None),
         ({"headline": "A wins after B abandoned by jockey", "placings": ["A"]}, None),
         ({"headline": "Race abandoned after a fall", "placings": ["A"]}, True),
+        *(({"remarks": remarks, "placings": ["A"]}, None) for remarks in ("競走中止", "2番 競走中止", "3番中止")),
+        *(({"remarks": remarks, "placings": ["A"]}, True) for remarks in ("第5競走中止", "開催中止")),
+        *(({"status": "競走中止"}, True), ({"remarks": "3番 競走中止"}, None)),
     ],
 )
 def test_race_is_abandoned_by_its_record_without_a_sign_of_a_run(record, abandoned):

@@ -233,6 +233,16 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ),
         ({"runners": [{"horse": horse, "status": "WINNER", "dead_heat": True} for horse in "AB"]}, places("1=", *"AB")),
         ({"runners": [{"horse": horse, "status": "WINNER", "position": 1} for horse in "ABC"]}, places("1=", *"ABC")),
+        *(
+            ({"runners": [{"horse": horse, **mark} for horse in "AB"], "dead_heat": said}, places("1=", *"AB"))
+            for mark, said in (({"winner": True}, True), ({"status": "WINNER"}, "first"))
+        ),
+        ({"runners": [{"horse": horse, "winner": True} for horse in "ABC"], "dead_heat": True}, places("1?", *"ABC")),
+        ({"runners": [{"horse": one, "winner": True, "status": "Dead heat"} for one in "AB"]}, places("1=", *"AB")),
+        *(
+            ({"horses": {"1": "A", "2": "B"}, "places": terms}, [("A", None), ("B", None)])
+            for terms in ("1/5 1-2-3", "1/4 1,2", "1/5")
+        ),
         ({"winners": ["A", "B"], "runners": ["A", "B", "C"]}, [*places("1=", *"AB"), ("C", None)]),
         ({"placings": ["A", "B"], "disqualified": ["A"]}, [("A", "DSQ"), ("B", "2")]),
         ({"placings": ["A", "B"], "disqualified": "Nobody"}, A_BEAT_B),
@@ -267,6 +277,8 @@ def test_runners_have_a_position_only_where_one_was_published(record, expected):
                 *({"stewards_inquiry": True}, {"objection": "Y"}, {"result": {"isFinal": False}}),
             )
         ),
+        *(({"winner": "A", "status": status}, "Provisional") for status in ("Under review", "Result under review")),
+        ({"winner": "A", "status": ["Under review", "Official"]}, "Official"),
         ({"winner": "A", "stewards_inquiry": True, "status": "Official"}, "Official"),
         ({"winner": "A", "stewards_inquiry": False, "photo_finish": True}, None),
         ({"finish_order": ["A"], "provisional_placings": ["A", "B"]}, None),

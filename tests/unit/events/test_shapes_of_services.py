@@ -284,6 +284,71 @@ def test_too_many_events_are_told_of_no_single_course(kind, name):
     assert (event.race.course, event.race.region, event.unreadable_because) == (Course(), None, TOO_MANY)
 
 
+AROUND: dict[str, Any] = {"region": "GB", "date": DAY, "reason": "Frost"}
+BOTH, AYR_ANYWHERE = ["GB York Frost", "GB Ayr Frost"], ["GB York Frost", "None Ayr Frost"]
+
+
+@pytest.mark.parametrize("beside", [{}, {"course": "York"}, {"meeting": {"id": "m_1", "name": "York"}}])
+@pytest.mark.parametrize("listed", [["York", "Ayr"], [{"name": "York"}, {"name": "Ayr"}], ["York", {"name": "Ayr"}]])
+@pytest.mark.parametrize(
+    "name", ["meetings", "fixtures", "venues", "tracks", "courses", "racecourses", "affected_venues", "abandoned"]
+)
+def test_each_named_meeting_is_told_with_what_stands_beside_the_list(name, listed, beside):
+    assert lost_meetings(**AROUND, **beside, **{name: listed}) == BOTH
+
+
+@pytest.mark.parametrize(
+    ("data", "meetings"),
+    [
+        *(({**AROUND, name: ["York", "Ayr"]}, BOTH) for name in ("course", "venue", "meeting", "course_names")),
+        ({**AROUND, "meetings": "York, Ayr"}, BOTH),
+        ({**AROUND, "courses": "York and Ayr"}, BOTH),
+        ({**AROUND, "meetings": {"items": ["York", "Ayr"]}}, BOTH),
+        ({**AROUND, "affected": {"venues": ["York", "Ayr"]}}, BOTH),
+        ({**AROUND, "course": "York", "venues": ["Ayr"]}, BOTH),
+        ({**AROUND, "course": "York", "meeting": {"Status": "Abandoned"}}, ["GB York Frost"]),
+        ({**AROUND, "venues": {"York": True, "Bath": False}}, ["GB York Frost"]),
+        ({**AROUND, "venues": {"York": "Fog", "Ayr": "Snow"}}, ["GB Ayr Snow", "GB York Fog"]),
+        ({**AROUND, "courses": [{"id": "cr_1", "name": "York"}, {"id": "cr_2", "name": "Ayr"}]}, BOTH),
+        ({"date": DAY, "meetings": {"GB": ["York"], "IE": ["Naas"]}}, ["GB York None", "IE Naas None"]),
+        ({**AROUND, "meeting_ids": ["m_1", 204]}, ["GB m_1 Frost", "GB 204 Frost"]),
+        ({**AROUND, "course_ids": ["cr_1", "cr_2"]}, ["GB cr_1 Frost", "GB cr_2 Frost"]),
+        (
+            {**AROUND, "course": "York", "meetings": ["York", {"course": "Naas", "region": "IE"}, "Ayr"]},
+            ["GB York Frost", "IE Naas Frost", "None Ayr Frost"],
+        ),
+        ({"reason": "Frost", "meetings": ["York", "Ayr"], "meeting": {"name": "York", "region": "GB"}}, AYR_ANYWHERE),
+        ({"reason": "Frost", "meetings": ["York", "Ayr"], "course": {"name": "York", "region": "GB"}}, AYR_ANYWHERE),
+        ({"date": DAY, "hippodrome": "Auteuil", "courses": ["Prix A", "Prix B"]}, ["None Auteuil None, 2 races"]),
+        (
+            {**AROUND, "meetings": ["York", "Ayr"], "races": [{"off": "13:00"}, {"course": "Ayr", "off": "13:10"}]},
+            ["GB York Frost", "GB Ayr Frost, 1 races"],
+        ),
+        (
+            {**AROUND, "course": "York", "tracks": ["Ayr"], "races": ["13:00", {"course": "Bath", "off": "13:10"}]},
+            ["GB York Frost, 1 races", "GB Ayr Frost", "None Bath Frost, 1 races"],
+        ),
+    ],
+)
+def test_meetings_are_read_however_they_are_listed(data, meetings):
+    assert lost_meetings(**data) == meetings
+
+
+def test_nearest_value_beside_a_list_counts():
+    far = {"event": "meeting.abandoned", "region": "IE", "date": "2026-11-21", "reason": "Fog"}
+    events = read_events(json.dumps({**far, "data": {**AROUND, "meetings": ["York", "Ayr"]}}).encode())
+    assert [(one.race.region, one.race.race_date, one.reason) for one in events] == [("GB", DAY, "Frost")] * 2
+
+
+def lost_meetings(**data: Any) -> list[str]:
+    told = []
+    for event in read_events(json.dumps(shape("meeting.abandoned", **data)).encode()):
+        course = event.race.course.name or event.race.course.course_id or event.race.meeting_id
+        count = f", {len(event.races)} races" if event.races else ""
+        told.append(event.unreadable_because or f"{event.race.region} {course} {event.reason}{count}")
+    return told
+
+
 @pytest.mark.parametrize(("payload", "lines"), SHAPES.values(), ids=SHAPES)
 def test_delivery_is_read_in_the_shape_of_a_service(payload, lines):
     assert said(payload) == lines
