@@ -27,31 +27,10 @@ def pages_of(total: int, per_page: int) -> int:
     return max(1, -(-total // per_page))
 
 
-def add(
-    session: Session,
-    *,
-    at: datetime,
-    user_id: str,
-    channel_id: str,
-    action: str,
-    before: str | None,
-    after: str | None,
-    reference: str,
-) -> None:
+def add(session: Session, entry: AuditEntry) -> None:
     """Write down a change, unless before and after are the same."""
-    if before == after:
-        return
-    session.add(
-        AuditEntry(
-            at=at,
-            user_id=user_id,
-            channel_id=channel_id,
-            action=action,
-            before=before,
-            after=after,
-            reference=reference,
-        )
-    )
+    if entry.before != entry.after:
+        session.add(entry)
 
 
 def page(session: Session, *, channel_id: str | None = None, user_id: str | None = None, number: int = 1) -> AuditPage:

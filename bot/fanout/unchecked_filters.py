@@ -13,7 +13,7 @@ from sqlmodel import Session
 from bot.channels import audit_log, channel_lock, subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, joint
 from bot.channels.subscriptions import UnreadFilter
-from bot.db.tables import ChannelSubscriptionRow
+from bot.db.tables import AuditEntry, ChannelSubscriptionRow
 from bot.deliveries import inbox
 from bot.events.races import Course
 from bot.events.sentences import counted
@@ -121,10 +121,7 @@ def _mend_silently(session: Session, row: ChannelSubscriptionRow, mended: Channe
 def _audit(
     session: Session, row: ChannelSubscriptionRow, before: ChannelFilter, after: ChannelFilter, now: datetime
 ) -> None:
-    if _words(after) == _words(before):
-        return
-    audit_log.add(
-        session,
+    entry = AuditEntry(
         at=now,
         user_id=BOT,
         channel_id=row.channel_id,
@@ -133,6 +130,7 @@ def _audit(
         after=f"the region {_words(after)}",
         reference=f"subscription-{row.id}",
     )
+    audit_log.add(session, entry)
 
 
 def _region_of(session: Session, row: ChannelSubscriptionRow, lists: Lexicon) -> str | None:

@@ -16,7 +16,7 @@ from bot.channels import audit_log, pauses, subscriptions, watches
 from bot.channels.conditions.table import CHOICES
 from bot.channels.filters import ChannelFilter
 from bot.clock import Clock
-from bot.db.tables import SubscriptionState
+from bot.db.tables import AuditEntry, SubscriptionState
 from bot.outbox import backlog, message_store
 from bot.outbox.message import Message
 from bot.settings import Settings
@@ -75,8 +75,7 @@ def audited(session: Session, desk: Books, invocation: Invocation, action: str) 
 def note(
     session: Session, desk: Books, invocation: Invocation, action: str, *, before: str | None, after: str | None
 ) -> None:
-    audit_log.add(
-        session,
+    entry = AuditEntry(
         at=desk.clock(),
         user_id=invocation.user_id,
         channel_id=invocation.channel_id,
@@ -85,6 +84,7 @@ def note(
         after=after,
         reference=invocation.reference,
     )
+    audit_log.add(session, entry)
 
 
 def announce(session: Session, desk: Books, invocation: Invocation, told: Message) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 from bot.channels import audit_log, subscriptions, watches
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.channels.watches import WatchedName
-from bot.db.tables import InboxDelivery, SubscriptionState, WatchKind
+from bot.db.tables import AuditEntry, InboxDelivery, SubscriptionState, WatchKind
 from bot.deliveries import inbox
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent, Topic
@@ -22,8 +22,7 @@ GB = ChannelFilter(region="GB", topics=frozenset(Topic))
 
 
 def change(session, number, channel_id="C1", user_id="U1", before=None):
-    audit_log.add(
-        session,
+    entry = AuditEntry(
         at=NOW + timedelta(seconds=number),
         user_id=user_id,
         channel_id=channel_id,
@@ -32,6 +31,7 @@ def change(session, number, channel_id="C1", user_id="U1", before=None):
         after=f"after {number}",
         reference=f"cmd-{number}",
     )
+    audit_log.add(session, entry)
 
 
 @on_both
