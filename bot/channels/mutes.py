@@ -58,19 +58,18 @@ def active(session: Session, now: datetime) -> Sequence[MutedMeetingRow]:
 def muting(rows: Sequence[MutedMeetingRow], event: RacingEvent) -> dict[str, str]:
     if event.topic not in QUIETED or event.reports_loss:
         return {}
-    meetings = [(row, _meeting(row.meeting, row.channel_id)) for row in rows]
-    return {row.channel_id: row.muted_by for row, meeting in meetings if meeting and meeting.has(event.race)}
+    return {row.channel_id: row.muted_by for row in rows if read(row).has(event.race)}
+
+
+def read(row: MutedMeetingRow) -> Meeting:
+    return _meeting(row.meeting, row.channel_id)
 
 
 @lru_cache(maxsize=4096)
-def _meeting(text: str, channel_id: str) -> Meeting | None:
-    """The stored meeting; None, logged once a process, for an unreadable row."""
+def _meeting(text: str, channel_id: str) -> Meeting:
+    """The stored meeting. An unreadable row, logged once a process, gives a meeting that has no race."""
     try:
         return Meeting.model_validate_json(text)
     except ValueError:
         log.exception("stored_mute_not_readable", channel_id=channel_id)
-        return None
-
-
-def read(row: MutedMeetingRow) -> Meeting:
-    return Meeting.model_validate_json(row.meeting)
+        return Meeting()
