@@ -12,15 +12,7 @@ from bot.channels.conditions.table import BY_FIELD, CONDITIONS, AllFields
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Course, Race, Value, is_same_course
 
-__all__ = [
-    "ALL_REGIONS",
-    "HERE",
-    "Abandonments",
-    "ChannelFilter",
-    "Meeting",
-    "Overridden",
-    "is_mention",
-]
+__all__ = ["ALL_REGIONS", "HERE", "is_mention"]
 
 CHECKED = frozenset({"unchecked_since", "typed_region"})
 """Fields of a filter's check. Filters that differ in these fields alone ask for the same events."""
@@ -185,10 +177,7 @@ class Abandonments(Enum):
 
 def abandonments_taken(filters: Iterable[ChannelFilter], meeting: Meeting) -> bool | None:
     """Whether a channel takes the meeting's abandonments; None where the region is needed."""
-    race = Race(
-        meeting_id=meeting.meeting_id, course=meeting.course, race_date=meeting.race_date, region=meeting.region
-    )
-    event = RacingEvent(key="", kind=EventKind.MEETING_ABANDONED, race=race)
+    event = RacingEvent(key="", kind=EventKind.MEETING_ABANDONED, race=Race(**dict(meeting)))
     taking = [chosen for chosen in filters if chosen.matches(event)]
     if not taking:
         return False

@@ -7,13 +7,7 @@ from bot.events.spellings import by_card_status
 from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.abandonment import lost_times
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.alert_notes import (
-    alert_buttons,
-    asides,
-    framed,
-    shows_filled_in,
-    small_print,
-)
+from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, framed, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
 from bot.slack.messages.alerts.result import lost_mark
 from bot.slack.messages.alerts.runner_table import runner_lines
