@@ -98,7 +98,7 @@ class Place:
 
     wanted: str
     asked: _Asked
-    events: Sequence[tuple[EventVersion, RacingEvent]]
+    events: Sequence[RacingEvent]
     races: Sequence[_Known]
 
 
@@ -158,13 +158,13 @@ def named_race(place: Place, now: datetime) -> Named | None:
         for one in place.races:
             if is_off_at(one.race.off, time):
                 asked = RacingEvent(key="", race=one.race)
-                lost = (event for event in place.events if _is_lost(event[0]))
-                meetings = tuple(row.event_key for row, event in lost if is_part_of(asked, event))
+                lost = filter(_is_lost, place.events)
+                meetings = tuple(event.key for event in lost if is_part_of(asked, event))
                 return Named(one.key or next(iter(meetings), place.wanted), one.race, meetings)
     latest = _lost_lately(place.events, now)
-    if latest is None or (off and _knows_all_times(place.races, latest[0])):
+    if latest is None or (off and _knows_all_times(place.races, latest)):
         return None
-    return Named(latest[0].event_key)
+    return Named(latest.key)
 
 
 def no_such_race(place: Place, now: datetime) -> CommandError | None:
@@ -178,16 +178,16 @@ def no_such_race(place: Place, now: datetime) -> CommandError | None:
         typed = [one.key] if one.key else [one.race.course.name or course, one.race.off.text or ""]
         named = joined([race_name(one.race), race_day(one.race)], ", ")
         lines.setdefault(named, typed_line(["trace", *typed]))
-    for row, event in place.events:
-        if not _is_of_race(row, event):
-            lines.setdefault(f"{card_name(event.race)}, the meeting", typed_line(["trace", row.event_key]))
+    for event in place.events:
+        if not _is_of_race(event):
+            lines.setdefault(f"{card_name(event.race)}, the meeting", typed_line(["trace", event.key]))
     if not lines:
         return None
     lines = dict(islice(lines.items(), RACES_OFFERED_MAX))
     if not (off and timed):
         return CommandError(f"Which race is {quoted(place.wanted)}? I know these there:", lines=lines)
     lost = _lost_lately(place.events, now)
-    meeting = f" {card_name(lost[1].race)}: the meeting was abandoned." if lost else ""
+    meeting = f" {card_name(lost.race)}: the meeting was abandoned." if lost else ""
     day = timed[0].race.race_date
     times = dict.fromkeys(off_text(one.race.off) for one in timed if one.race.race_date == day)
     nearest = sorted(filter(None, islice(times, RACES_OFFERED_MAX)))
@@ -233,14 +233,12 @@ def _read(wanted: str, now: datetime, lexicon: Lexicon) -> _Asked | None:
     return _Asked(typed, off, region, day)
 
 
-def _known_there(
-    session: Session, events: Sequence[tuple[EventVersion, RacingEvent]], asked: _Asked, now: datetime
-) -> list[_Known]:
+def _known_there(session: Session, events: Sequence[RacingEvent], asked: _Asked, now: datetime) -> list[_Known]:
     """Each race once: of today first, then of deliveries, the newest first, then of the race book."""
     since = (now - NAMED_WITHIN).date().isoformat()
     book = race_book_store.at_courses(session, asked.course, since)
     known = [
-        *(one for row, event in events for one in _delivered(row, event)),
+        *(one for event in events for one in _delivered(event)),
         *(_Known(race, race.race_id) for race in book if asked.has(race)),
     ]
     each: dict[tuple[str | None, ...], _Known] = {}
@@ -251,14 +249,14 @@ def _known_there(
     return sorted(each.values(), key=lambda one: one.race.race_date != today)
 
 
-def _delivered(row: EventVersion, event: RacingEvent) -> Iterator[_Known]:
-    if _is_of_race(row, event):
-        yield _Known(event.race, row.race_id or row.event_key)
+def _delivered(event: RacingEvent) -> Iterator[_Known]:
+    if _is_of_race(event):
+        yield _Known(event.race, event.race.race_id or event.key)
         return
     for race in event.races:
         card = {"course": event.race.course, "race_date": event.race.race_date, "region": event.race.region}
         missing = {name: value for name, value in card.items() if name == "course" or getattr(race, name) is None}
-        yield _Known(race.model_copy(update=missing), race.race_id or row.event_key)
+        yield _Known(race.model_copy(update=missing), race.race_id or event.key)
 
 
 def _lost_by_cards(session: Session, race: Race, now: datetime) -> Collection[str]:
@@ -267,9 +265,9 @@ def _lost_by_cards(session: Session, race: Race, now: datetime) -> Collection[st
         return ()
     asked = _Asked(race.course.name, race.off.text, race.region, race.race_date)
     newest: dict[str, list[Race]] = {}
-    for row, event in _events_at(session, asked, now):
-        if row.kind == EventKind.RACECARD_PUBLISHED:
-            newest.setdefault(row.event_key, [one.race for one in _delivered(row, event)])
+    for event in _events_at(session, asked, now):
+        if event.kind is EventKind.RACECARD_PUBLISHED:
+            newest.setdefault(event.key, [one.race for one in _delivered(event)])
     return [key for key, races in newest.items() if any(_is_lost_race(one, race) for one in races)]
 
 
@@ -279,36 +277,34 @@ def _is_lost_race(told: Race, race: Race) -> bool:
     )
 
 
-def _is_of_race(row: EventVersion, event: RacingEvent) -> bool:
-    return not _is_lost(row) and bool(event.race.off.text or event.race.race_id)
+def _is_of_race(event: RacingEvent) -> bool:
+    return not _is_lost(event) and bool(event.race.off.text or event.race.race_id)
 
 
-def _is_lost(row: EventVersion) -> bool:
-    return row.kind == EventKind.MEETING_ABANDONED
+def _is_lost(event: RacingEvent) -> bool:
+    return event.kind is EventKind.MEETING_ABANDONED
 
 
-def _lost_lately(
-    events: Sequence[tuple[EventVersion, RacingEvent]], now: datetime
-) -> tuple[EventVersion, RacingEvent] | None:
+def _lost_lately(events: Sequence[RacingEvent], now: datetime) -> RacingEvent | None:
     lately = (now - LOST_WITHIN).date().isoformat()
-    return next(((row, event) for row, event in events if _is_lost(row) and (row.race_date or "") >= lately), None)
+    return next((one for one in events if _is_lost(one) and (one.race.race_date or "") >= lately), None)
 
 
-def _knows_all_times(there: Sequence[_Known], lost: EventVersion) -> bool:
+def _knows_all_times(there: Sequence[_Known], lost: RacingEvent) -> bool:
     """Whether races of the meeting's day are known, each with an off time."""
-    of_day = [one.race for one in there if one.race.race_date == lost.race_date]
+    of_day = [one.race for one in there if one.race.race_date == lost.race.race_date]
     return bool(of_day) and all(race.off.text for race in of_day)
 
 
-def _events_at(session: Session, asked: _Asked, now: datetime) -> list[tuple[EventVersion, RacingEvent]]:
+def _events_at(session: Session, asked: _Asked, now: datetime) -> list[RacingEvent]:
     """The newest first."""
     since = (now - NAMED_WITHIN).date().isoformat()
     newest = (col(EventVersion.race_date).desc(), col(EventVersion.id).desc())
     recent = select(EventVersion).where(col(EventVersion.race_date) >= since, col(EventVersion.kind).is_not(None))
     rows: Sequence[EventVersion] = session.execute(recent.order_by(*newest)).scalars().all()
-    each = ((row, event_store.known(row)[0]) for row in rows)
-    at_course = (one for one in each if folded(one[1].race.course.name or "").startswith(asked.course))
-    return [(row, event) for row, event in at_course if asked.has(event.race)]
+    each = (event_store.known(row)[0] for row in rows)
+    at_course = (one for one in each if folded(one.race.course.name or "").startswith(asked.course))
+    return [one for one in at_course if asked.has(one.race)]
 
 
 TRACE_COMMAND = Command(
