@@ -5,13 +5,13 @@ import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlmodel import Session
 
 from bot.channels import channel_lock
 from bot.clock import Clock, Token
-from bot.db.engine import Database, Work
+from bot.db.engine import Database
 from bot.errors import CommandError
 from bot.events.days import utc_today
 from bot.operations.drill_run import Drills
@@ -32,8 +32,6 @@ from bot.slack.messages.answers.failure_words import AnswerReader
 from bot.slack.messages.answers.help_answer import Helped
 from bot.slack.permissions import People
 from bot.slack.web_client import SlackClient
-
-T = TypeVar("T")
 
 COMMIT_S = 2.2
 """Slack waits three seconds for the ack."""
@@ -159,16 +157,6 @@ The answer is ephemeral. None after a form was opened.
 """
 
 
-async def change(desk: Desk, invocation: Invocation, work: Work[T]) -> T:
-    """Commit `work` under the channel's lock."""
-
-    def alone(session: Session) -> T:
-        channel_lock.take(session, invocation.channel_id)
-        return work(session)
-
-    return await desk.database.write(alone)
-
-
 async def anybody(_desk: Desk, _invocation: Invocation) -> None:
     """Everybody may run the command."""
 
@@ -216,7 +204,12 @@ class Command(Helped):
             done = await self.apply(desk, invocation, done)
         if store is None or (self.apply and done is None):
             return done
-        return await change(desk, invocation, lambda session: store(session, desk, invocation, done))
+
+        def alone(session: Session) -> Any:
+            channel_lock.take(session, invocation.channel_id)
+            return store(session, desk, invocation, done)
+
+        return await desk.database.write(alone)
 
     async def would_change(self, desk: Desk, invocation: Invocation) -> bool:
         """Raises CommandError where the line is refused."""

@@ -101,10 +101,6 @@ class DayPlan:
     def page(self) -> int:
         return max(self.wanted.of(PAGES_FIELD), default=1)
 
-    @property
-    def is_day_named(self) -> bool:
-        return bool(self.wanted.of(DAYS_FIELD))
-
 
 def day_grammar(own: Collection[str] = (), *, looks_back: bool = False) -> Grammar:
     """`own` are the command's own words."""

@@ -150,21 +150,16 @@ def _confirmation(label: str, question: str) -> Block:
     }
 
 
-def option(label: str, value: str) -> Block | None:
-    shown = plain(label, OPTION_TEXT_MAX)
-    return (
-        {"text": plain_text(clip(shown, OPTION_TEXT_MAX)), "value": value}
-        if shown and len(value) <= OPTION_VALUE_MAX
-        else None
-    )
-
-
 def options(named: Iterable[tuple[str, str]]) -> list[Block]:
     return list(islice(all_options(named), OPTIONS_MAX))
 
 
-def all_options(named: Iterable[tuple[str, str]]) -> Iterable[Block]:
-    return (one for one in (option(label, value) for label, value in named) if one)
+def all_options(named: Iterable[tuple[str, str]]) -> Iterator[Block]:
+    """Without empty labels, and without values that are too long."""
+    for label, value in named:
+        shown = plain(label, OPTION_TEXT_MAX)
+        if shown and len(value) <= OPTION_VALUE_MAX:
+            yield {"text": plain_text(shown), "value": value}
 
 
 def in_groups(every: Sequence[Block]) -> Block:
