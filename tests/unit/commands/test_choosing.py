@@ -1,8 +1,10 @@
 """A channel's events after several people subscribed the channel, by typed lines and by the form."""
 
 import pytest
+from structlog.testing import capture_logs
 
 from bot.channels.filters import ChannelFilter, without_abandonments
+from bot.db.tables import MutedMeetingRow
 from bot.errors import CommandError, FieldsWrong
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
@@ -152,3 +154,12 @@ async def test_abandonments_that_will_not_come_are_said_and_a_button_adds_them(t
         assert button["text"]["text"] == "Add abandonments"
         await town.types(here, button["value"])
     assert all("abandonments" in words for words in await town.receives(here) if lacking)
+
+
+async def test_mute_that_cant_be_read_hinders_no_other_mute(town):
+    here = await town.here()
+    spoilt = MutedMeetingRow(channel_id=here.channel_id, meeting="{", muted_by="U1", muted_at=NOW)
+    await town.desk.database.write(lambda session: session.add(spoilt))
+    with capture_logs():
+        muted, *_ = await town.types(here, "mute York")
+    assert muted.course.name == "York"
