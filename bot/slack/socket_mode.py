@@ -26,6 +26,7 @@ from bot.logs import get_logger
 from bot.slack.body_router import receive
 from bot.slack.web_client import SlackClient
 from bot.tasks import Tasks
+from bot.wakeup import rest
 
 log = get_logger(__name__)
 
@@ -88,7 +89,7 @@ class Connection(SocketModeClient):
 
     async def until_ended(self) -> None:
         while not self.ended.is_set() and await self.is_connected():
-            await is_set_within(self.ended, LIVENESS_CHECK_S)
+            await rest(self.ended, LIVENESS_CHECK_S)
 
     async def _on_envelope(self, _client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         self.envelopes.start(self._handle(self, request), f"envelope {request.envelope_id}")
@@ -173,7 +174,7 @@ class SocketMode:
 
     async def _replace(self, connection: Connection, replaced: asyncio.Event) -> None:
         """The ending connection answers its envelopes beside the new connection."""
-        await is_set_within(replaced, OVERLAP_S)
+        await rest(replaced, OVERLAP_S)
         await connection.envelopes.finish(ACK_WITHIN_S)
         await self._close(connection)
 
@@ -200,12 +201,3 @@ class SocketMode:
         except ConnectionError as error:
             # The event comes again on another connection, and changes nothing twice.
             log.warning("envelope_not_acked", kind=request.type, reason=type(error).__name__)
-
-
-async def is_set_within(event: asyncio.Event, within_s: float) -> bool:
-    try:
-        async with asyncio.timeout(within_s):
-            await event.wait()
-    except TimeoutError:
-        return False
-    return True
