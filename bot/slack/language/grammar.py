@@ -210,14 +210,14 @@ class PhraseReader:
         for look, longest in [*looks[:1], *days, *looks[1:]]:
             for size in range(longest, 1, -1):
                 if known := look(_text(words[start : start + size])):
-                    return self._one(known, words, start, start + size)
+                    return [self._phrase(known, words[start : start + size])], start + size
         known = self._single(word)
         if known[0] is Kind.UNKNOWN and not word.is_quoted:
             if before and before[-1].kind is Kind.COURSE and word.text.casefold() in _AFTER_A_COURSE:
                 known = Kind.FILLER, word.text
             elif parts := self._parts(word):
                 return parts, start + 1
-        return self._one(known, words, start, start + 1)
+        return [self._phrase(known, [word])], start + 1
 
     def _parts(self, word: Word) -> list[Phrase]:
         """The phrases of known words with marks between or around: "GB/IRE", "results:GB", "*York*"."""
@@ -250,8 +250,8 @@ class PhraseReader:
         runs = [_text(after[:size]) for size in range(1, _plain_run(after, 0) + 1)] if name.endswith("course:") else []
         size = max((size for size, text in enumerate(runs, 1) if self._course(text)), default=1)
         known = self._of_name(name, _text(after[:size]))
-        (phrase,), end = self._one(known, after, 0, size)
-        return [replace(phrase, is_named=True, is_out=name.startswith("-"))], start + end + (0 if rest else 1)
+        phrase = replace(self._phrase(known, after[:size]), is_named=True, is_out=name.startswith("-"))
+        return [phrase], start + size + (0 if rest else 1)
 
     def _course(self, text: str) -> str | None:
         return text if self.lexicon.has_course_word(text) else self.lexicon.course_in_any_case(text)
@@ -281,9 +281,9 @@ class PhraseReader:
         for end in range(start + run, start, -1):
             said = _text(words[start:end]).casefold()
             if said in _SAID:
-                return _one(_SAID[said], words, start, end)
+                return [_phrase(_SAID[said], words[start:end])], end
             if said in NOT_CHOSEN:
-                (phrase,), _ = _one((Kind.NOT_CHOSEN, said), words, start, end)
+                phrase = _phrase((Kind.NOT_CHOSEN, said), words[start:end])
                 is_told, cards = said in NON_RUNNERS, (Topic.RACECARDS.value,)
                 return [replace(phrase, wrong=not_chosen(said, is_told=is_told), meant=cards if is_told else ())], end
             if kind := next((one for one in VALUED if one.meant_by(said)), None):
@@ -312,7 +312,7 @@ class PhraseReader:
         at, end = _past(words, start, _BEFORE_A_VALUE), start
         while at < len(words) and (value := _longest(kind, words, at, found[-1].value if found else "")):
             values, end = value
-            found += [one for right in values for one in _one((Kind.VALUE, right, kind.field), words, at, end)[0]]
+            found += [_phrase((Kind.VALUE, right, kind.field), words[at:end]) for right in values]
             joint = _past(words, end, {"and", "or", "&"})
             if joint == end and not words[end - 1].has_comma:
                 break
@@ -321,12 +321,14 @@ class PhraseReader:
             zone, end = self._zone(words, end, before) if isinstance(kind, HourCondition) else ([], end)
             return [*(replace(one, is_named=is_named) for one in found), *zone], end
         if at < len(words) and (is_named or self._is_meant(kind, words[at])):
-            (phrase,), end = _one((Kind.VALUE, None, kind.field), words, at, at + 1)
+            phrase = _phrase((Kind.VALUE, None, kind.field), [words[at]])
             try:
-                return [replace(phrase, value=kind.stored(words[at].text), is_named=True)], end
+                return [replace(phrase, value=kind.stored(words[at].text), is_named=True)], at + 1
             except ValueError as error:
-                return [replace(phrase, wrong=Refusal(f"{error}."), meant=kind.guesses(words[at].text))], end
-        return _one((Kind.VALUE, EVERY_VALUE, kind.field), words, start - 1, start)
+                return [replace(phrase, wrong=Refusal(f"{error}."), meant=kind.guesses(words[at].text))], at + 1
+        every = Kind.VALUE, EVERY_VALUE, kind.field
+        # After a colon there are words such as "at" alone.
+        return ([_phrase(every, words)], len(words)) if is_named else ([_phrase(every, [words[start - 1]])], start)
 
     def _zone(self, words: Sequence[Word], end: int, before: Sequence[Phrase]) -> PhrasesFound:
         """The zone after an hour, by its city: "6pm London time". A region is a zone only beside a place."""
@@ -336,7 +338,7 @@ class PhraseReader:
             typed = _text(words[start:after])
             zone = zone_called(typed)
             if zone and ("/" in zone or zone == "UTC") and (is_placed or not self.lexicon.region_called(typed)):
-                return _one((Kind.VALUE, zone, ZONE), words, start, after)[0], _past(words, after, {"time"})
+                return [_phrase((Kind.VALUE, zone, ZONE), words[start:after])], _past(words, after, {"time"})
         return [], end
 
     def _is_meant(self, kind: Condition, word: Word) -> bool:
@@ -369,16 +371,17 @@ class PhraseReader:
         is_known = self.lexicon.is_nearly_course(text) or self.lexicon.parts_of(text) or self.lexicon.is_country(text)
         return (Kind.UNKNOWN, text) if is_known else None
 
-    def _one(self, known: tuple[Any, ...], words: Sequence[Word], start: int, end: int) -> PhrasesFound:
-        (phrase,), end = _one(known, words, start, end)
+    def _phrase(self, known: tuple[Any, ...], words: Sequence[Word]) -> Phrase:
+        """As `_phrase`, with the date of a day."""
+        phrase = _phrase(known, words)
         if phrase.kind is not Kind.DAY or self.today is None:
-            return [phrase], end
+            return phrase
         try:
             day = parse_day(phrase.value, self.today, looks_back=self.grammar.looks_back)
         except (ValueError, OverflowError) as error:
             meant = tuple(one.isoformat() for one in getattr(error, "meant", ()))
-            return [replace(phrase, wrong=Refusal(no_day(phrase.value, self.today)), meant=meant)], end
-        return [replace(phrase, value=day.isoformat() if day else phrase.value)], end
+            return replace(phrase, wrong=Refusal(no_day(phrase.value, self.today)), meant=meant)
+        return replace(phrase, value=day.isoformat() if day else phrase.value)
 
     def _single(self, word: Word) -> tuple[Kind, Any]:
         text = word.text.strip(SINGLE_QUOTE + " ") or word.text
@@ -410,11 +413,11 @@ class PhraseReader:
         return (Kind.COURSE, course) if course else None
 
 
-def _one(known: tuple[Any, ...], words: Sequence[Word], start: int, end: int) -> PhrasesFound:
-    """A phrase of these words. `known`: the kind, the value, and the field of a choice."""
+def _phrase(known: tuple[Any, ...], words: Sequence[Word]) -> Phrase:
+    """A phrase of all these words. `known`: the kind, the value, and the field of a choice."""
     kind, value, field = (*known, "")[:3]
-    last = words[end - 1]
-    return [Phrase(kind, _text(words[start:end]), value, field, False, last.has_comma, is_quoted=last.is_quoted)], end
+    last = words[-1]
+    return Phrase(kind, _text(words), value, field, has_comma=last.has_comma, is_quoted=last.is_quoted)
 
 
 def _left_out(one: Phrase) -> Phrase:
