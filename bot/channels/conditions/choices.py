@@ -27,13 +27,11 @@ class ChoiceCondition(SaidCondition):
     def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
         return not self.of(wide) or self.of(wide) == self.of(narrow)
 
-    def joined(self, one: FilterFields, other: FilterFields) -> tuple[str, ...]:
-        values: tuple[str, ...] = self.of(one)
-        return values if (values, one.zone) == (self.of(other), other.zone) else ()
+    def joined(self, one: FilterFields, other: FilterFields) -> Any:
+        return self.of(one) if self.of(one) == self.of(other) else ()
 
-    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> tuple[str, ...]:  # noqa: ARG002
-        values: tuple[str, ...] = self.of(chosen) or self.of(before)
-        return values
+    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> Any:  # noqa: ARG002
+        return self.of(chosen) or self.of(before)
 
     def of_file(self, values: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(values[-1:] if self.is_single else dict.fromkeys(values))
@@ -61,6 +59,9 @@ def moment_of(day: date, at: time, zone: tzinfo) -> datetime:
 
 class HourCondition(ChoiceCondition):
     """An hour, perhaps with a zone: "6pm London time"."""
+
+    def joined(self, one: FilterFields, other: FilterFields) -> Any:
+        return super().joined(one, other) if one.zone == other.zone else ()
 
 
 class DigestCondition(HourCondition):
@@ -256,10 +257,6 @@ class ShowCondition(ChoiceCondition):
         if typed.strip().casefold() != MEETINGS:
             raise ValueError(f"{typed[:40]} is no way to show results: write {MEETINGS}, or nothing")
         return MEETINGS
-
-    def joined(self, one: FilterFields, other: FilterFields) -> tuple[str, ...]:
-        values: tuple[str, ...] = self.of(one)
-        return values if values == self.of(other) else ()
 
     def said(self, chosen: FilterFields) -> str:  # noqa: ARG002  the only value
         return "one message a meeting, results in its thread"

@@ -136,7 +136,8 @@ class Condition(ABC):
 
     def without(self, before: FilterFields, words: Collection[str]) -> Any:
         """The value after `unsubscribe` with these words."""
-        return self.of_file([one for one in self.of(before) if EVERY_VALUE not in words and one not in words])
+        ended = set(map(self.key, words))
+        return self.of_file([one for one in self.of(before) if EVERY_VALUE not in words and self.key(one) not in ended])
 
     def to_file(self, chosen: FilterFields) -> Any:
         """The value for YAML and JSON; empty for no condition."""
@@ -152,8 +153,16 @@ class Condition(ABC):
             return self.stored(data)
         raise ValueError("a word is expected")
 
+    def key(self, value: Any) -> Any:
+        """Equal for equal values."""
+        return value
+
     def of_file(self, values: Sequence[Any]) -> Any:
-        return tuple(dict.fromkeys(values))
+        """The first of equal values."""
+        each: dict[Any, Any] = {}
+        for value in values:
+            each.setdefault(self.key(value), value)
+        return tuple(each.values())
 
     @property
     def noun(self) -> str:
@@ -231,10 +240,6 @@ class NarrowingCondition(SaidCondition):
     is_published = False
     """Whether the data service lists the values."""
 
-    def key(self, value: str) -> str:
-        """Equal for equal values."""
-        return value
-
     def keys_of(self, published: str) -> Collection[str]:
         """The keys of the values that take a published value."""
         return {self.key(published)}
@@ -263,24 +268,11 @@ class NarrowingCondition(SaidCondition):
         keys = set(map(self.key, left))
         return [one for one in before if keys.isdisjoint(self.keys_of(one))]
 
-    def joined(self, one: FilterFields, other: FilterFields) -> tuple[str, ...]:
-        both: tuple[str, ...] = self.of_file([*self.of(one), *self.of(other)])
-        return both if self.of(one) and self.of(other) else ()
+    def joined(self, one: FilterFields, other: FilterFields) -> Any:
+        return super().joined(one, other) if self.of(one) and self.of(other) else ()
 
-    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> tuple[str, ...]:
-        both: tuple[str, ...] = self.of_file([*self.of(before), *self.of(chosen)])
-        return both if self.of(before) and not whole else ()
-
-    def without(self, before: FilterFields, words: Collection[str]) -> tuple[str, ...]:
-        ended = set(map(self.key, words))
-        return tuple(one for one in self.of(before) if self.key(one) not in ended)
-
-    def of_file(self, values: Sequence[Any]) -> tuple[str, ...]:
-        """The first of equal values."""
-        each: dict[str, str] = {}
-        for value in values:
-            each.setdefault(self.key(value), value)
-        return tuple(each.values())
+    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> Any:
+        return super().joined(before, chosen) if self.of(before) and not whole else ()
 
     @property
     def usage(self) -> str:

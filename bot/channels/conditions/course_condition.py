@@ -40,9 +40,6 @@ class CoursesCondition(Condition):
             raise ValueError("a course needs a name or an id")
         return Course(course_id=data.get("id"), name=data.get("name"), country=data.get("country"))
 
-    def of_file(self, values: Sequence[Any]) -> tuple[Course, ...]:
-        return tuple(values)
-
     def typed(self, chosen: FilterFields) -> list[str]:
         return [f"{self.typed_as}{course.as_typed or name_of(course)}" for course in self.of(chosen)]
 
@@ -71,8 +68,8 @@ class OnlyCourses(CoursesCondition):
     def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
         return not wide.courses or (bool(narrow.courses) and _has_all(wide.courses, narrow.courses))
 
-    def joined(self, one: FilterFields, other: FilterFields) -> tuple[Course, ...]:
-        return tuple(dict.fromkeys((*one.courses, *other.courses))) if one.courses and other.courses else ()
+    def joined(self, one: FilterFields, other: FilterFields) -> Any:
+        return super().joined(one, other) if one.courses and other.courses else ()
 
     def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> tuple[Course, ...]:
         if not before.courses or whole:
