@@ -301,7 +301,7 @@ def _split(phrases: Sequence[Phrase]) -> tuple[list[Phrase], list[Phrase]]:
             out.append(phrase)
         elif phrase.kind in {*THINGS, Kind.VALUE, Kind.FLAG, Kind.PAGE}:
             sort = _sort_of(phrase)
-            is_out = reach in {"any", sort} and phrase.kind is not Kind.UNKNOWN
+            is_out = reach in {"any", sort} and phrase.kind not in {Kind.UNKNOWN, Kind.PAGE}
             (out if is_out else taken).append(phrase)
             reach = sort if is_out else reach if phrase.kind is Kind.UNKNOWN else None
     return taken, out
