@@ -4,7 +4,6 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -65,7 +64,6 @@ from bot.racedata import webhook_subscriptions
 from bot.racedata.client.calls import Hooks
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.day_path import Paths
-from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from bot.racedata.reference_book import ReferenceBook
@@ -281,14 +279,10 @@ class Service:
             hooks=Hooks(
                 on_meta=self.telling.account,
                 on_circuit_open=self.telling.circuit_open,
-                may_spend=self._may_spend,
+                may_spend=lambda purpose: self.quota.may_spend(purpose),  # noqa: PLW0108  made with the client
                 on_answer=self.metrics.service_request,
             ),
         )
-
-    async def _may_spend(self, purpose: Purpose) -> bool:
-        # `self.quota` is made with the client, so the book is looked up at each request.
-        return await self.quota.may_spend(purpose)
 
     def _make_signing_secrets(self) -> SigningSecrets:
         return SigningSecrets(
@@ -313,7 +307,7 @@ class Service:
             native=self.native,
             wake=self.queued,
             pace=pace,
-            on_outcome=self.metrics.post,
+            on_outcome=partial(self.metrics.count, "posts"),
             on_told=self.metrics.receipt_to_slack,
         )
 
@@ -394,7 +388,7 @@ class Service:
             signing_secret=self.settings.slack_signing_secret,
             bodies=BodyReader(max_bytes=request_guard.MAX_BODY_BYTES, budget_bytes=request_guard.BODY_BUDGET_BYTES),
             clock=self.clock,
-            count=self.metrics.slack_request,
+            count=partial(self.metrics.count, "slack_requests"),
         )
 
     def _make_socket_mode(self, bolt: AsyncApp) -> "SocketMode | None":
@@ -403,7 +397,8 @@ class Service:
             return None
         from bot.slack.socket_mode import SocketMode  # noqa: PLC0415  most installations save the memory
 
-        return SocketMode(bolt, self.slack, self.settings.slack_app_token, count=self.metrics.slack_request)
+        count = partial(self.metrics.count, "slack_requests")
+        return SocketMode(bolt, self.slack, self.settings.slack_app_token, count=count)
 
     def _make_jobs(self) -> Jobs:
         """Commands and jobs share the books. Each call of a book says whether it is upkeep."""
@@ -435,7 +430,7 @@ class Service:
             DeliveryWatch(database, self.notices, self.races, self.quota, clock, wake).job,
         ]
         self.metrics.declare_jobs(table)
-        count = self.metrics.job_run
+        count = partial(self.metrics.count, "job_runs")
         return Jobs(table, database, clock, wall=ports.wall, monotonic=ports.monotonic, token=ports.token, count=count)
 
     def _loops_to_run(self) -> dict[str, Callable[[], Awaitable[None]]]:
@@ -509,8 +504,7 @@ class Service:
         now = self.clock()
         look = await self.database.read(partial(read_service_state, now=now))
         open_breakers = await self.racing.breakers.open_now()
-        codes = [breaker.code for breaker in open_breakers]
-        self.metrics.show(replace(look, shut=codes))
+        self.metrics.show(look, [breaker.code for breaker in open_breakers])
         holds = await self.database.read(partial(call_holds.reasons_of_holds, now=now))
         found = {f"slack {METHOD_OF.get(call, call)}": reason for call, reason in holds.items()} | self._problems()
         if admins := await self.database.read(self.notices.problem):
@@ -549,7 +543,7 @@ class Service:
         """404 or 405: a sender with a wrong address must not fail in silence."""
         assert isinstance(error, HTTPException)
         status, path = error.status_code, request.url.path[:LOGGED_PATH]
-        self.metrics.request_refused("path" if status == HTTPStatus.NOT_FOUND else "method")
+        self.metrics.count("requests_refused", "path" if status == HTTPStatus.NOT_FOUND else "method")
         reference = f"req-{self.ports.token(4)}"
         log.warning("request_refused", status=status, method=request.method, path=path, reference=reference)
         ours = f"{WEBHOOK_PATH} for deliveries, and {request_guard.SLACK_PATH} for Slack"

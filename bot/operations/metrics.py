@@ -5,7 +5,7 @@ A rate misses the fault that creates a series. `docs/operations/README.md` lists
 
 import json
 import platform
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import product
@@ -128,7 +128,7 @@ UNKNOWN = float("nan")
 """A gauge before the first reading. Comparisons with NaN are false, so no alert fires."""
 
 
-Labels = Mapping[str, Iterable[str]]
+Labels = Mapping[str, Sequence[str]]
 
 COUNTERS: Mapping[str, tuple[str, Labels]] = {
     "deliveries": ("Requests at the webhook endpoint, by the status of the answer", {"status": STATUSES}),
@@ -165,15 +165,15 @@ class Metrics:
     """A registry of its own: nothing is registered at import."""
 
     def __init__(self, slack_methods: Sequence[str]) -> None:
-        self._slack_methods = (*slack_methods, OTHER)
         self.registry = CollectorRegistry()
         self._declared: dict[str, Any] = {}
+        self._values: dict[str, list[Sequence[str]]] = {}
         ProcessCollector(registry=self.registry)
         for name, (words, labels) in COUNTERS.items():
             self._declare(Counter, name, words, labels)
         for name, (words, labels) in GAUGES.items():
             self._declare(Gauge, name, words, labels)
-        answers = {"method": self._slack_methods, "answer": (OK, *SLACK_ANSWERS.values())}
+        answers = {"method": (*slack_methods, OTHER), "answer": (OK, *SLACK_ANSWERS.values())}
         self._declare(Counter, "slack_calls", "Calls of Slack's Web API, by method and answer", answers)
         versions = {"version": version("racing-bot"), "python": platform.python_version()}
         told = "1, with the versions of the bot and of Python"
@@ -199,48 +199,32 @@ class Metrics:
 
     def _declare(self, kind: type[Counter | Gauge], name: str, words: str, labels: Labels) -> None:
         self._declared[name] = kind(METRIC_PREFIX + name, words, [*labels], registry=self.registry)
+        self._values[name] = [*labels.values()]
         for values in product(*labels.values()):
             self._series(name, *values)
 
     def _series(self, name: str, *labels: str) -> Any:
         return self._declared[name].labels(*labels) if labels else self._declared[name]
 
-    def delivery(self, status: str, *, count: int = 1) -> None:
-        self._series("deliveries", status).inc(count)
-
-    def event(self, name: str | None, outcome: str, *, count: int = 1) -> None:
-        self._series("webhook_events", name if name in EVENT_LABELS else OTHER, outcome).inc(count)
-
-    def signature_failure(self, reason: str, *, count: int = 1) -> None:
-        self._series("signature_failures", reason).inc(count)
-
-    def request_refused(self, reason: str, *, count: int = 1) -> None:
-        self._series("requests_refused", reason).inc(count)
-
-    def slack_request(self, status: str) -> None:
-        self._series("slack_requests", status).inc()
-
-    def post(self, outcome: str) -> None:
-        self._series("posts", outcome).inc()
+    def count(self, name: str, *labels: str, times: int = 1) -> None:
+        """A value that a label does not declare counts as "other"."""
+        known = (value if value in values else OTHER for value, values in zip(labels, self._values[name], strict=True))
+        self._series(name, *known).inc(times)
 
     def receipt_to_slack(self, seconds: float) -> None:
         self._receipt_to_slack.observe(max(0.0, seconds))
 
     def slack_call(self, method: str, error: SlackError | None) -> None:
-        answer = OK if error is None else _of_class(error, SLACK_ANSWERS)
-        self._series("slack_calls", method if method in self._slack_methods else OTHER, answer).inc()
+        self.count("slack_calls", method, OK if error is None else _of_class(error, SLACK_ANSWERS))
 
     def service_request(self, path: str, failure: ServiceFailure | None) -> None:
-        code = OK if failure is None else _of_class(failure, SERVICE_CODES)
-        self._series("service_requests", path if path in ENDPOINTS else OTHER, code).inc()
+        self.count("service_requests", path, OK if failure is None else _of_class(failure, SERVICE_CODES))
 
-    def job_run(self, job: str, outcome: str) -> None:
-        self._series("job_runs", job, outcome).inc()
-
-    def show(self, look: ServiceState) -> None:
+    def show(self, look: ServiceState, shut: Collection[str] = ()) -> None:
+        """`shut`: the codes of open circuit breakers."""
         self._show_depths(look)
         for code in BREAKER_CODES:
-            self._series("circuit_breaker_open", code).set(code in look.shut)
+            self._series("circuit_breaker_open", code).set(code in shut)
         for job, done_at in look.last_done.items():
             self._series("job_last_success_timestamp_seconds", job).set(done_at.timestamp())
         self._series("replicas").set(look.replicas)
@@ -298,7 +282,7 @@ class ReceiverNews:
     tell_too_large: Callable[[], Awaitable[None]]
 
     async def hear(self, line: bytes) -> None:
-        """`[[1, "delivery", "200"], …]`: a number, and what happened so often. A line always wakes."""
+        """`[[1, "deliveries", "200"], …]`: a number, and what happened so often. A line always wakes."""
         self.wake()
         for count, what, *labels in json.loads(line):
             try:
@@ -311,7 +295,7 @@ class ReceiverNews:
         if what == "signature_matched":
             self.mismatches.matched()
             return
-        getattr(self.metrics, what)(*labels, count=count)
+        self.metrics.count(what, *labels, times=count)
         if labels == ["mismatch"]:
             await self.mismatches.missed(count)
         if "too_large" in labels:

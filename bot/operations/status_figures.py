@@ -1,6 +1,6 @@
 """The bot's state for `/racing status` and the gauges of `/metrics`. A transaction reads each figure by an index."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from importlib.metadata import version
@@ -89,7 +89,7 @@ def read_status(
 
 @dataclass(frozen=True)
 class ServiceState:
-    """For the gauges. `shut`: codes of open circuit breakers. `last_done`: last success of each job."""
+    """For the gauges. `last_done`: last success of each job."""
 
     now: datetime
     inbox: Mapping[str, Depth] = field(default_factory=dict)
@@ -97,7 +97,6 @@ class ServiceState:
     quota: QuotaReading | None = None
     forecast: Forecast | None = None
     last_done: Mapping[str, datetime] = field(default_factory=dict)
-    shut: Collection[str] = ()
     replicas: int = 1
 
 

@@ -84,21 +84,21 @@ class CountsForBot:
         self._timer: asyncio.TimerHandle | None = None
 
     def delivery(self, status: str) -> None:
-        self._count("delivery", status)
+        self._count("deliveries", status)
 
     def event(self, name: str | None, outcome: str) -> None:
         """A signed delivery was "accepted", a "duplicate", "not_stored" or "too_large"."""
-        self._count("event", name or "", outcome)
+        self._count("webhook_events", name or "", outcome)
 
     def signature_failure(self, reason: str) -> None:
         """The signature was "missing", or a "mismatch" with every secret."""
-        self._count("signature_failure", reason)
+        self._count("signature_failures", reason)
 
     def signature_matched(self) -> None:
         self._count("signature_matched")
 
     def request_refused(self, reason: str) -> None:
-        self._count("request_refused", reason)
+        self._count("requests_refused", reason)
 
     def connect(self, transport: Line | None) -> None:
         self._transport = transport

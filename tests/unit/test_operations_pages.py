@@ -71,7 +71,7 @@ def test_table_in_the_documentation_has_every_metric_with_type_and_labels(famili
 
 def test_values_are_counted_by_their_class_and_unknown_ones_under_other(metrics):
     for name in (*EventKind, "result.received\n", "made.up", None):
-        metrics.event(name, "accepted")
+        metrics.count("webhook_events", name, "accepted")
     metrics.slack_call("reactions.add", None)
     metrics.slack_call("chat.postMessage", SlackMessageRefused("chat.postMessage", "msg_too_long"))
     metrics.service_request("races/rc_1", RateLimited("races/rc_1"))

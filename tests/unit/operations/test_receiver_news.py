@@ -19,8 +19,8 @@ async def test_millions_are_counted_at_once_and_failing_news_are_passed_over():
 
     news = ReceiverNews(metrics, Mismatches(note, note, lambda: 0.0), lambda: None, tell_too_large)
     many = 10**12
-    failing = [[1, "never_heard_of"], [many, "event", "", "too_large"]]
-    heard = [[many, "delivery", "401"], [many, "signature_failure", "mismatch"], [many, "request_refused", "path"]]
+    failing = [[1, "never_heard_of"], [many, "webhook_events", "", "too_large"]]
+    heard = [[many, "deliveries", "401"], [many, "signature_failures", "mismatch"], [many, "requests_refused", "path"]]
     await news.hear(json.dumps([*failing, *heard]).encode())
     counted = [
         metrics.registry.get_sample_value(f"racing_bot_{name}_total", labels)

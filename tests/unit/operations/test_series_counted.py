@@ -29,7 +29,7 @@ CONSTANT = {f"{METRIC_PREFIX}build_info", f"{METRIC_PREFIX}job_interval_seconds"
 STATUSES_OF_BOLT = {"200", "404"}
 PROTOCOL = "bot/receiver/http_protocol.py"
 REFUSING = (
-    ("bot/app.py", "request_refused", 0),
+    ("bot/app.py", "count", 1),
     ("bot/receiver/front.py", "_wrong_method", 0),
     (PROTOCOL, "count", 0),
     (PROTOCOL, "_RefusedError", 1),
@@ -101,17 +101,17 @@ def error_of(kind):
 def count_requests(metrics):
     endpoint, guard = "bot/receiver/door.py", "bot/slack/request_guard.py"
     for status in {*map(str, argument(endpoint, "refuse")), "200"}:
-        metrics.delivery(status)
+        metrics.count("deliveries", status)
     outcomes = {*argument(endpoint, "event", 1), *assigned(endpoint, "outcome")} - {None}
     for event, outcome in product((*door.EVENT_NAMES, ""), outcomes):
-        metrics.event(event, outcome)
+        metrics.count("webhook_events", event, outcome)
     for reason in argument(endpoint, "signature_failure"):
-        metrics.signature_failure(reason)
+        metrics.count("signature_failures", reason)
     for path, called, place in REFUSING:
         for reason in set(argument(path, called, place)):
-            metrics.request_refused(reason)
+            metrics.count("requests_refused", reason)
     for status in {*map(str, argument(guard, "refuse")), *STATUSES_OF_BOLT}:
-        metrics.slack_request(status)
+        metrics.count("slack_requests", status)
 
 
 def count_calls(metrics):
@@ -131,10 +131,10 @@ def ids_of_jobs(metrics):
 
 def count_work(metrics):
     for outcome in {one.name for one in subclasses(ClaimOutcome)}:
-        metrics.post(outcome)
+        metrics.count("posts", outcome)
     outcomes_of_jobs = set(argument("bot/operations/jobs/scheduler.py", "_count", 1))
     for job, outcome in product(ids_of_jobs(metrics), outcomes_of_jobs):
-        metrics.job_run(job, outcome)
+        metrics.count("job_runs", job, outcome)
     metrics.receipt_to_slack(0.001)
     metrics.show_degraded([*degraded_names(), "made up"])
 
@@ -151,9 +151,9 @@ def show_everything(metrics):
             ),
             forecast=Forecast(month_total=20, low=15, high=25, days=5),
             last_done=dict.fromkeys(ids_of_jobs(metrics), NOW),
-            shut=BREAKER_CODES,
             replicas=2,
-        )
+        ),
+        BREAKER_CODES,
     )
 
 
