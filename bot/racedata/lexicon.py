@@ -5,8 +5,8 @@ and stand for a published code or for nothing.
 """
 
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -21,6 +21,7 @@ from bot.events.races import Course, Race
 from bot.events.typed_text import folded
 from bot.racedata.client.records import KnownCountry, KnownCourse
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 # The codes in use for a country, with its common names. English words (NO, IN, IT) are left out: "NO racecards" does
@@ -81,15 +82,14 @@ class Lexicon:
 
     def region_meant(self, said: str) -> str | None:
         """The published code that a delivery's words mean for certain, as a region or part of one."""
-        parts = self.parts_of(said)
-        return self.region_called(said) or (parts[0] if len(parts) == 1 and not self._is_nearly_code(said) else None)
+        return self.region_called(said) or (None if self._is_nearly_code(said) else _only(self.parts_of(said)))
 
     def region_called(self, typed: str) -> str | None:
         """The published code of a code, a name, or another code of the country, in any case; None if ambiguous."""
         if typed in self._codes:
             return typed
         if same := self._folded_codes.get(typed.casefold()):
-            return same[0] if len(same) == 1 else None
+            return _only(same)
         return self.region_named(typed) or self.region_named(typed.upper())
 
     def region_in_any_case(self, typed: str) -> str | None:
@@ -118,9 +118,8 @@ class Lexicon:
     def parts_of(self, typed: str) -> tuple[str, ...]:
         """The regions of courses with this country label ("Scotland")."""
         name = _plain(typed)
-        found = self._labels.get(name, ())
-        whole = self._region_of_group(_PARTS.get(name, ""))
-        return tuple(found) or ((whole,) if whole else ())
+        whole = self._published(codes_of(name)) if name in _PARTS else None
+        return tuple(dict.fromkeys(self._labels.get(name, ()))) or ((whole,) if whole else ())
 
     def is_country(self, typed: str) -> bool:
         """Whether the text names a country, with or without a region.
@@ -135,13 +134,12 @@ class Lexicon:
 
     def spelled(self, course: Course) -> Course:
         """The course with the list's spelling of the name: feeds shout "SARATOGA"."""
-        name = self._spelling.get(course.name.casefold()) if course.name else None
+        name = _only(self._spelling.get((course.name or "").casefold(), ()))
         return course.model_copy(update={"name": name}) if name and name != course.name else course
 
     def region_of_course(self, course: Course) -> str | None:
         """None if the list has several regions for the course's name."""
-        found = self._regions_of.get(course.course_id or (course.name or "").casefold(), set())
-        return next(iter(found)) if len(found) == 1 else None
+        return _only(self._regions_of.get(course.course_id or (course.name or "").casefold(), ()))
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -150,19 +148,15 @@ class Lexicon:
         return {name.title(): code for name, code in self._by_name.items()} | found
 
     @cached_property
-    def _spelling(self) -> dict[str, str | None]:
-        """The published names by casefolded name. None for a name with two spellings in the list."""
-        count = Counter(map(str.casefold, self._names))
-        return {name.casefold(): name if count[name.casefold()] == 1 else None for name in self._names}
+    def _spelling(self) -> dict[str, list[str]]:
+        """The published names by casefolded name."""
+        return grouped((name.casefold(), name) for name in self._names)
 
     @cached_property
-    def _regions_of(self) -> dict[str, set[str | None]]:
+    def _regions_of(self) -> dict[str, list[str | None]]:
         """By a course's id, and by its casefolded name."""
-        regions: dict[str, set[str | None]] = {}
-        for course in self.courses:
-            for word in filter(None, (course.course_id, (course.name or "").casefold())):
-                regions.setdefault(word, set()).add(course.region)
-        return regions
+        named = ((word, one.region) for one in self.courses for word in (one.course_id, (one.name or "").casefold()))
+        return grouped((word, region) for word, region in named if word)
 
     @cached_property
     def _first_words(self) -> frozenset[str]:
@@ -175,37 +169,24 @@ class Lexicon:
 
     @cached_property
     def _folded_codes(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for code in self.regions:
-            found.setdefault(code.casefold(), []).append(code)
-        return found
+        return grouped((code.casefold(), code) for code in self.regions)
 
     def _is_nearly_code(self, typed: str) -> bool:
         return typed.casefold() in self._folded_codes
 
     def _spelled_in_any_case(self, typed: str) -> str | None:
-        spellings = self._spellings.get(folded(typed)) or self._plain_spellings.get(_bare(typed), frozenset())
-        return next(iter(spellings)) if len(spellings) == 1 else None
+        return _only(self._spellings.get(folded(typed)) or self._plain_spellings.get(_bare(typed)) or ())
 
     @cached_property
-    def _spellings(self) -> dict[str, frozenset[str]]:
-        found: dict[str, set[str]] = {}
-        for spelling in (*self.regions, *self._names, *self._ids):
-            found.setdefault(folded(spelling), set()).add(spelling)
-        bare: dict[str, set[str]] = {}
-        for spelled, names in found.items():
-            bare.setdefault(spelled.partition(" (")[0], set()).update(names)
+    def _spellings(self) -> dict[str, list[str]]:
+        spelled = [(folded(name), name) for name in (*self.regions, *self._names, *self._ids)]
         # "wolverhampton" is Wolverhampton (AW), and beside Ascot (AUS) "ascot" is Ascot.
-        found = bare | found
-        return {spelled: frozenset(spellings) for spelled, spellings in found.items()}
+        return grouped((name.partition(" (")[0], spelling) for name, spelling in spelled) | grouped(spelled)
 
     @cached_property
-    def _plain_spellings(self) -> dict[str, frozenset[str]]:
+    def _plain_spellings(self) -> dict[str, list[str]]:
         """By names without accents, hyphens and brackets: "saint cloud", "Compiegne", "Lingfield AW"."""
-        found: dict[str, set[str]] = {}
-        for name in self._names:
-            found.setdefault(_bare(name), set()).add(name)
-        return {bare: frozenset(names) for bare, names in found.items()}
+        return grouped((_bare(name), name) for name in self._names)
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -221,37 +202,41 @@ class Lexicon:
 
     @cached_property
     def _labels(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for course in self.courses:
-            if course.country and course.region in self._codes and course.country != course.region:
-                regions = found.setdefault(_plain(course.country), [])
-                regions += [course.region] if course.region and course.region not in regions else []
-        return found
+        labelled = ((one.country, one.region) for one in self.courses if one.country and one.region in self._codes)
+        return grouped((_plain(label), region) for label, region in labelled if region and label != region)
 
     @cached_property
     def _by_name(self) -> dict[str, str]:
         """The data service's names come before common names."""
-        found = {}
-        for codes, names in _COMMON:
-            if code := self._region_of_group(next(iter(codes))):
-                found.update(dict.fromkeys(names, code))
+        found = {name: code for codes, names in _COMMON if (code := self._published(codes)) for name in names}
         own = {_plain(one.name): one.country_code for one in self.countries if one.name}
         return found | {name: code for name, code in own.items() if code in self._codes and code is not None}
 
     @cached_property
     def _by_code(self) -> dict[str, str]:
-        groups = [(codes, self._region_of_group(next(iter(codes)))) for codes, _ in _COMMON]
-        return {other: code for codes, code in groups if code for other in codes}
+        return {other: code for codes, _ in _COMMON if (code := self._published(codes)) for other in codes}
 
     @cached_property
     def _country_names(self) -> frozenset[str]:
         own = (_plain(one.name) for one in self.countries if one.name)
         return frozenset(own).union(*(names for _, names in _COMMON))
 
-    def _region_of_group(self, code: str) -> str | None:
-        """The only published code in a code's group, else None."""
-        found = [one for codes, _ in _COMMON if code in codes for one in codes if one in self._codes]
-        return found[0] if len(found) == 1 else None
+    def _published(self, codes: frozenset[str]) -> str | None:
+        """The only published code of these, else None."""
+        return _only(codes & self._codes)
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    found = defaultdict[K, list[T]](list)
+    for key, value in pairs:
+        found[key].append(value)
+    return dict(found)
+
+
+def _only(found: Collection[T]) -> T | None:
+    """The value, of one value or of equal values."""
+    each = set(found)
+    return each.pop() if len(each) == 1 else None
 
 
 def kept(session: Session) -> Lexicon:

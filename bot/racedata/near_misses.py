@@ -8,6 +8,7 @@ from bot.errors import CommandError
 from bot.events.sentences import listed
 from bot.events.typed_text import folded
 from bot.racedata.client.records import KnownCourse
+from bot.racedata.lexicon import grouped
 
 LIKELY_MAX = 3
 
@@ -149,15 +150,8 @@ def _scored(typed: str, values: Iterable[str], alike: float) -> list[tuple[str, 
 
 def _spellings(values: Iterable[str]) -> dict[str, list[str]]:
     """The values by folded spelling. "Kempton (AW)" is spelled "kempton" too."""
-    every = list(values)
-    found: dict[str, list[str]] = {}
-    for value in every:
-        found.setdefault(folded(value), []).append(value)
-    for value in every:
-        bare = _without_bracket(folded(value))
-        if value not in found.setdefault(bare, []):
-            found[bare].append(value)
-    return found
+    spelled = [(folded(value), value) for value in dict.fromkeys(values)]
+    return grouped(dict.fromkeys([*spelled, *((_without_bracket(name), value) for name, value in spelled)]))
 
 
 def _best(scored: Sequence[tuple[str, float]]) -> float:
