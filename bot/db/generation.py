@@ -51,9 +51,10 @@ def after_locks() -> Function[str]:
 
 def make_triggers(connection: Connection) -> None:
     """For a database with all tables. The names of triggers begin with the table's name."""
+    action, each = _ON_SQLITE, ""
     if connection.dialect.name != "sqlite":
         connection.execute(text(_ON_POSTGRESQL))
-    action, each = _action(connection), _each(connection)
+        action, each = "EXECUTE FUNCTION move_generation()", "FOR EACH STATEMENT "
     for table in TABLES:
         for change in CHANGES:
             connection.execute(
@@ -78,11 +79,3 @@ def make_triggers(connection: Connection) -> None:
 def make_after_locks(connection: Connection) -> None:
     if connection.dialect.name != "sqlite":
         connection.execute(text(_AFTER_LOCKS))
-
-
-def _action(connection: Connection) -> str:
-    return _ON_SQLITE if connection.dialect.name == "sqlite" else "EXECUTE FUNCTION move_generation()"
-
-
-def _each(connection: Connection) -> str:
-    return "" if connection.dialect.name == "sqlite" else "FOR EACH STATEMENT "
