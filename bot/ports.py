@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import aiohttp
 import httpx
@@ -18,16 +17,12 @@ from bot.racedata.client.calls import Timing
 from bot.slack.web_client import make_session
 
 
-def _wall() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True)
 class Ports:
     """`wall`: APScheduler's clock. `worked`: the thread's processor time. `racing_transport`: None for the network."""
 
     clock: Clock = utc_now
-    wall: Clock = _wall
+    wall: Clock = utc_now
     monotonic: Monotonic = time.monotonic
     worked: Monotonic = time.thread_time
     chance: Callable[[], float] = random.random

@@ -41,10 +41,6 @@ INTERVALS_MISSED = 3
 """After so many intervals without a good run by any replica, `/readyz` names the job."""
 
 
-class JobHangs(RacingBotError):
-    """A run took longer than RUN_S."""
-
-
 class Jobs:
     """`failing`: job → reason of the failed last run. `count` gets each job and "ok" or "failed".
 
@@ -167,7 +163,7 @@ class Jobs:
                 return await job.run()
         except TimeoutError:
             if bound.expired():
-                raise JobHangs(f"the run was ended after {RUN_S:g} s without an end of its own") from None
+                raise RacingBotError(f"the run was ended after {RUN_S:g} s without an end of its own") from None
             raise
 
     async def _claim(self, job: Job, *, is_over: bool) -> datetime | None:
