@@ -28,7 +28,7 @@ from bot.events.sentences import counted
 from bot.logs import get_logger
 from bot.racedata import quota_book, race_book_store
 from bot.racedata.client.cursor_walk import Step, Trail
-from bot.racedata.client.records import RaceRecord
+from bot.racedata.client.records import Record
 from bot.racedata.client.service_client import RECORDS_PER_PAGE, RacingClient
 from bot.racedata.client.service_errors import (
     OutsideWindow,
@@ -249,7 +249,7 @@ class RaceBook:
             return self._client.for_upkeep()
         return self._client if is_waiting else self._client.in_background()
 
-    async def _keep_page(self, walk: Walk, step: Step[RaceRecord], asked_at: datetime, errand: Errand) -> Walk:
+    async def _keep_page(self, walk: Walk, step: Step[Record], asked_at: datetime, errand: Errand) -> Walk:
         # Hundreds of records take a while, and other commands must not wait.
         races = await asyncio.to_thread(_read_races, step.page.data, errand.today)
         seen = PageSeen(asked_at, step.cursor, step.resume_at, step.is_last, [race.race_date for race in races])
@@ -323,7 +323,7 @@ def _walk_name(region: str | None) -> str:
     return f"{Mark.WALK}{ALL_REGIONS_WALK if region is None else region}"
 
 
-def _read_races(records: Sequence[RaceRecord], today: date) -> list[Race]:
+def _read_races(records: Sequence[Record], today: date) -> list[Race]:
     races = [read_race(record.fields) for record in records]
     kept_from = (today - RUNNERS_KEPT).isoformat()
     return [race if (race.race_date or "") >= kept_from else _without_runners(race) for race in races]

@@ -79,8 +79,12 @@ class Calls:
         self._timing = timing
         self._hooks = hooks
 
-    async def ask(self, request: Request, page: type[ServicePage[T]], patience: Patience) -> ServicePage[T]:
-        """Raises a ServiceFailure when no further attempt is due."""
+    async def ask(
+        self, request: Request, page: type[ServicePage[T]], patience: Patience, purpose: Purpose
+    ) -> ServicePage[T]:
+        """Raises Spared if the month has too little left, or a ServiceFailure when no further attempt is due."""
+        if request.path != USAGE_PATH and not await self._hooks.may_spend(purpose):
+            raise Spared(request.path)
         started, attempt = self._timing.monotonic(), 0
         try:
             while True:
@@ -113,11 +117,6 @@ class Calls:
                 await self._timing.sleep(after_s)
         finally:
             self._held_up.pop(id(request), None)
-
-    async def check_spending(self, path: str, purpose: Purpose) -> None:
-        """Raise Spared if the month has too little left. The usage endpoint is free of quota."""
-        if path != USAGE_PATH and not await self._hooks.may_spend(purpose):
-            raise Spared(path)
 
     def held_up(self, path: str) -> ServiceFailure:
         """Why a call under way has no answer so far."""

@@ -125,14 +125,6 @@ class KnownCourse(_Listed):
     last_meeting: Text = None
 
 
-class RaceRecord(Record):
-    """A race as it came: the fields are not shown (Spec gap G2)."""
-
-
-class DeliveryRecord(Record):
-    """A delivery as it came: the names are not shown (Spec gap G4)."""
-
-
 class SubscriptionRecord(Record):
     """The field names are not shown (Spec gap G3). The repr shows no value."""
 
@@ -173,9 +165,13 @@ def _texts(item: Any) -> Iterator[str]:
 
 CountryPage = ServicePage[Rows[KnownCountry]]
 CoursePage = ServicePage[Rows[KnownCourse]]
-RacePage = ServicePage[Annotated[list[RaceRecord], BeforeValidator(_all_kept)]]
-"""An item that is no object is a race without fields: a dropped item would prove that a day has no racing."""
-DeliveryPage = ServicePage[ListedRows[DeliveryRecord]]
+RacePage = ServicePage[Annotated[list[Record], BeforeValidator(_all_kept)]]
+"""Races as they came: the fields are not shown (Spec gap G2).
+
+An item that is no object is a race without fields: a dropped item would prove that a day has no racing.
+"""
+DeliveryPage = ServicePage[ListedRows[Record]]
+"""Deliveries as they came: the names are not shown (Spec gap G4)."""
 SubscriptionPage = ServicePage[SubscriptionRecord]
 AnyPage = ServicePage[Any]
 """For answers of unspecified shape: reference (Spec gap G6), usage (G5)."""

@@ -16,9 +16,8 @@ from bot.racedata.client.records import (
     CountryPage,
     CoursePage,
     DeliveryPage,
-    DeliveryRecord,
     RacePage,
-    RaceRecord,
+    Record,
     ServicePage,
     SubscriptionPage,
     SubscriptionRecord,
@@ -91,7 +90,7 @@ class RacingClient:
         limit: int = RECORDS_PER_PAGE,
         cursor: str | None = None,
         trail: Trail | None = None,
-    ) -> AsyncGenerator[Step[RaceRecord]]:
+    ) -> AsyncGenerator[Step[Record]]:
         """`cursor`: the `resume_at` of a step of the same region and limit (Interface, Limits 8). See `walk`."""
         return self._walk(RACES_PATH, RacePage, _given(region=region, limit=limit), cursor=cursor, trail=trail)
 
@@ -106,9 +105,9 @@ class RacingClient:
         if region is not None:
             body["region"] = region
         request = Request("POST", "webhooks/subscribe", body=body, bare=True)
-        return await self._ask(request, SubscriptionPage, self._patience)
+        return await self._calls.ask(request, SubscriptionPage, self._patience, self._purpose)
 
-    def walk_deliveries(self, status: str | None = None) -> AsyncGenerator[Step[DeliveryRecord]]:
+    def walk_deliveries(self, status: str | None = None) -> AsyncGenerator[Step[Record]]:
         """Only `status="failed"` is specified. Records are kept for 30 days."""
         return self._walk(DELIVERIES_PATH, DeliveryPage, _given(status=status))
 
@@ -149,13 +148,9 @@ class RacingClient:
             # After a broken walk the caller asks for the pages before again, and each page costs quota.
             patience = self._patience if cursor is None else self._patience.for_later_pages()
             request = Request("GET", path, params + _given(cursor=cursor), template=template)
-            return await self._ask(request, page, patience)
+            return await self._calls.ask(request, page, patience, self._purpose)
 
         return walk(path, fetch, cursor, trail)
-
-    async def _ask(self, request: Request, page: type[ServicePage[T]], patience: Patience) -> ServicePage[T]:
-        await self._calls.check_spending(request.path, self._purpose)
-        return await self._calls.ask(request, page, patience)
 
 
 def fill_path(template: str, **values: str) -> tuple[str, Params]:
