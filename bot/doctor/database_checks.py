@@ -79,7 +79,7 @@ def _not_opened(found: Database, fault: Exception) -> Finding:
 async def schema(deployment: Deployment) -> Seen:
     head = migrate.head()
     try:
-        found = await deployment.read(lambda session: migrate.applied(session.connection()))
+        found = await deployment.database.read(lambda session: migrate.applied(session.connection()))
     except SchemaUnknown as error:
         told = f"{str(error)[:1].upper()}{str(error)[1:]}"
         mend = "Run the named version, or put back a copy from before."
@@ -189,7 +189,7 @@ def _write_a_log_record(connection: Connection) -> None:
 
 async def encryption_keys(deployment: Deployment) -> Seen:
     keys = [key.get_secret_value() for key in deployment.settings.encryption_keys]
-    locked = [row for row in await deployment.read(webhook_subscriptions.live) if row.secret or row.answer]
+    locked = [row for row in await deployment.database.read(webhook_subscriptions.live) if row.secret or row.answer]
     closed = _not_opened_by(Vault(keys), locked)
     told = f"{len(locked) - len(closed)} of {len(locked)} stored secrets can be opened"
     if closed:
@@ -219,10 +219,10 @@ def _not_opened_by(vault: Vault, rows: list[WebhookSubscriptionRow]) -> list[Web
 async def journal(deployment: Deployment) -> Seen | NotApplicable:
     found = deployment.database
     kept = Journal(found.address, deployment.ports.monotonic)
-    is_there = kept.file.exists() if kept.file else await deployment.read(_has_journal)
+    is_there = kept.file.exists() if kept.file else await deployment.database.read(_has_journal)
     if not is_there:
         return NotApplicable("there is no journal yet: `racing-bot serve` makes the journal")
-    place = await deployment.read(place_in)
+    place = await deployment.database.read(place_in)
     with closing(kept):
         try:
             count, first = await found.read_beside(partial(kept.waiting, place))
@@ -234,7 +234,7 @@ async def journal(deployment: Deployment) -> Seen | NotApplicable:
         return Seen("no delivery waits")
     waiting = counted(count, "delivery", "deliveries")
     told = f"The bot has not read {waiting} of the journal, received since {first:%Y-%m-%d %H:%M} UTC"
-    if deployment.clock() - first < JOURNAL_READ_WITHIN:
+    if deployment.ports.clock() - first < JOURNAL_READ_WITHIN:
         return Seen(told)
     mend = "Start `racing-bot serve`. If the bot runs, mend the database as the other checks say, and see the log."
     return Seen(told, (failed("deliveries_wait", f"{told}: no channel is told.", mend),))

@@ -10,9 +10,7 @@ from typing import Any, TypeVar
 
 import httpx
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
-from sqlmodel import Session
 
-from bot.clock import Clock
 from bot.db.engine import TOOL_BUSY_S, Database
 from bot.errors import SettingsError
 from bot.logs import get_logger
@@ -74,13 +72,6 @@ class Deployment:
     times: dict[str, TimeTold] = field(default_factory=dict)
     _answers: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
 
-    @property
-    def clock(self) -> Clock:
-        return self.ports.clock
-
-    async def read(self, work: Callable[[Session], T]) -> T:
-        return await self.database.read(work)
-
     async def usage(self) -> ServicePage[Any] | UpgradeRequired:
         """`/account/usage`, free of quota; the refusal if the plan lacks the endpoint. Raises other ServiceFailures."""
         return await self._once("usage", self._ask_usage)
@@ -104,11 +95,6 @@ class Deployment:
         """`GET /healthz` at PUBLIC_URL. Raises httpx.HTTPError."""
         return await self._once("public", lambda: self.ask("GET", f"{self.settings.public_url}/healthz"))
 
-    async def slack_time(self) -> httpx.Response:
-        """An answer of Slack for any token. Raises httpx.HTTPError."""
-        address = f"{self.settings.slack_api_url}api.test"
-        return await self._once("slack time", lambda: self.ask("GET", address, time_of=SLACK))
-
     async def ask(
         self, method: str, url: str, *, time_of: str | None = None, body: bytes | None = None, **headers: str
     ) -> httpx.Response:
@@ -121,7 +107,7 @@ class Deployment:
 
     def note_time(self, whose: str, response: httpx.Response) -> None:
         if date := http_date(response.headers.get("date")):
-            self.times[whose] = TimeTold(date, self.clock())
+            self.times[whose] = TimeTold(date, self.ports.clock())
 
     async def forget(self) -> None:
         for answer in self._answers.values():

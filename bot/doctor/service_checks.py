@@ -50,8 +50,8 @@ async def key(deployment: Deployment) -> Seen:
 
 async def circuit_breakers(deployment: Deployment) -> Seen:
     """After a refusal the bot stops asking until something changes."""
-    store = DatabaseStateStore(deployment.database, deployment.clock)
-    breakers = await CircuitBreakers(store, deployment.clock, deployment.settings.racing_api_key).open_now()
+    store = DatabaseStateStore(deployment.database, deployment.ports.clock)
+    breakers = await CircuitBreakers(store, deployment.ports.clock, deployment.settings.racing_api_key).open_now()
     findings = tuple(_open_breaker(record) for record in breakers if not record.endpoints)
     if findings:
         return Seen("the bot has stopped asking", findings)
@@ -100,7 +100,7 @@ async def quota(deployment: Deployment) -> Seen | NotApplicable:
     found = await deployment.usage()
     if isinstance(found, UpgradeRequired):
         return NotApplicable("the plan does not reach /account/usage")
-    month = month_key(deployment.clock())
+    month = month_key(deployment.ports.clock())
     limit = allowance(found.meta.plan, deployment.settings.monthly_quota)
     used = 0 if found.data == [] else read_usage(found.data).used_in(month)
     if used is None or limit is None:
@@ -118,7 +118,9 @@ async def quota(deployment: Deployment) -> Seen | NotApplicable:
 
 async def clock(deployment: Deployment) -> Seen:
     """The clocks of this machine and of the bot, against Slack's and the data service's."""
-    questions = [deployment.slack_time(), deployment.usage()]
+    # Slack answers for any token.
+    of_slack = deployment.ask("GET", f"{deployment.settings.slack_api_url}api.test", time_of=SLACK)
+    questions = [of_slack, deployment.usage()]
     if deployment.settings.public_url is not None:
         questions.append(deployment.public_health())
     # An error response tells the time too.

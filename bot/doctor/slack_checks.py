@@ -137,7 +137,7 @@ async def channels(deployment: Deployment) -> Seen:
 
 
 async def _subscribed(deployment: Deployment) -> list[str]:
-    return sorted({channel_id for channel_id, _ in await deployment.read(subscriptions.every)})
+    return sorted({channel_id for channel_id, _ in await deployment.database.read(subscriptions.every)})
 
 
 def _left(channel_id: str) -> Finding:
@@ -164,7 +164,7 @@ async def history(deployment: Deployment) -> Seen | NotApplicable:
 
 async def replies(deployment: Deployment) -> Seen | NotApplicable:
     """Asks for the replies of the newest message, in channels with live messages first."""
-    chosen = await deployment.read(subscriptions.every)
+    chosen = await deployment.database.read(subscriptions.every)
     live = sorted({channel_id for channel_id, one in chosen if one.show})
     others = sorted({channel_id for channel_id, _ in chosen})
     known = dict.fromkeys([*live, *others, deployment.settings.admin_channel or ""])

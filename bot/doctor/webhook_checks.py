@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from sqlmodel import Session, col
 
 from bot.channels import subscriptions
-from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.channels.filters import ALL_REGIONS
 from bot.db.tables import InboxDelivery, WebhookSubscriptionRow
 from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
@@ -31,15 +31,15 @@ NO_ADDRESS = NotApplicable("PUBLIC_URL is not set")
 
 
 async def webhook_subscription(deployment: Deployment) -> Seen:
-    live = await deployment.read(webhook_subscriptions.live)
+    live = await deployment.database.read(webhook_subscriptions.live)
     in_settings = len(deployment.settings.racing_webhook_secrets)
     with_secret = [row for row in live if row.secret is not None]
-    last = await deployment.read(_last_delivery)
+    last = await deployment.database.read(_last_delivery)
     received = f"last delivery {last:%Y-%m-%d %H:%M} UTC" if last else "no delivery so far"
     told = f"{len(live)} made by `{SUBSCRIBE}`, {counted(in_settings, 'secret')} in the settings, {received}"
     if not with_secret and not in_settings:
         return Seen(told, (_no_secret(live),))
-    missing = await deployment.read(_missing_events)
+    missing = await deployment.database.read(_missing_events)
     return Seen(told, (*_elsewhere(deployment, live), *missing))
 
 
@@ -68,13 +68,10 @@ def _missing_events(session: Session) -> tuple[Finding, ...]:
     missing: dict[str, set[str | None]] = {}
     for filter_ in {filter_ for _, filter_ in subscriptions.listening(session)}:
         region = None if filter_.region == ALL_REGIONS else filter_.region
-        for event in webhook_subscriptions.uncovered(session, region, _events_of(filter_)):
+        events = [event for event, topic in TOPIC_OF.items() if topic in filter_.topics]
+        for event in webhook_subscriptions.uncovered(session, region, events):
             missing.setdefault(event, set()).add(region)
     return tuple(_not_delivered(event, regions) for event, regions in sorted(missing.items()))
-
-
-def _events_of(filter_: ChannelFilter) -> list[str]:
-    return [event for event, topic in TOPIC_OF.items() if topic in filter_.topics]
 
 
 def _not_delivered(event: str, regions: set[str | None]) -> Finding:
@@ -100,7 +97,7 @@ async def public_address(deployment: Deployment) -> Seen:
     except httpx.HTTPError as error:
         problem = public_url.unreached(error, address, HTTP_TIMEOUT_S)
         return Seen(address, (failed("public_url_dead", problem.told, problem.mend),))
-    if not _is_healthy(response):
+    if response.status_code != httpx.codes.OK or _object_of(response).get("status") != "ok":
         problem = public_url.answered(response)
         return Seen(address, (failed("public_url_elsewhere", problem.told, problem.mend),))
     return Seen(f"{address} leads to a running bot, seen from this machine", tuple(_certificate(deployment, response)))
@@ -113,7 +110,7 @@ def _certificate(deployment: Deployment, response: httpx.Response) -> Iterator[F
     if tls is None:
         return
     ends = ssl.cert_time_to_seconds(tls.getpeercert()["notAfter"])
-    left_s = ends - deployment.clock().timestamp()
+    left_s = ends - deployment.ports.clock().timestamp()
     if left_s < CERTIFICATE_LEFT_S:
         told = f"The certificate of PUBLIC_URL ends in {left_s / 86400:.1f} days."
         yield warning("certificate_ends", told, "Renew the certificate, and see why the renewal did not run by itself.")
@@ -146,7 +143,7 @@ async def slack_endpoint(deployment: Deployment) -> Seen | NotApplicable:
     address = settings.public_url + request_guard.SLACK_PATH
     challenge = deployment.ports.token(8)
     body = json.dumps({"type": "url_verification", "challenge": challenge, "token": "doctor"}).encode()
-    timestamp = str(int(deployment.clock().timestamp()))
+    timestamp = str(int(deployment.ports.clock().timestamp()))
     signed = {"x_slack_request_timestamp": timestamp, "x_slack_signature": request_guard.sign(secret, timestamp, body)}
     answer = await _post(deployment, address, body, **signed)
     if isinstance(answer, httpx.Response) and answer.is_success and challenge in answer.text:
@@ -208,10 +205,6 @@ def _own_address(deployment: Deployment) -> str:
         host, port = settings.metrics_host, settings.metrics_port
     host = "127.0.0.1" if host in _EVERYWHERE else host
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
-
-
-def _is_healthy(response: httpx.Response) -> bool:
-    return response.status_code == httpx.codes.OK and _object_of(response).get("status") == "ok"
 
 
 def _object_of(response: httpx.Response) -> dict[str, Any]:
