@@ -34,17 +34,9 @@ from bot.fanout.standstill import Standstill
 from bot.logs import get_logger
 from bot.operations.drill_run import Drills
 from bot.operations.health import HEARTBEAT_CALL_S, Health, Heartbeat
+from bot.operations.jobs import outbox_jobs, upkeep_jobs
 from bot.operations.jobs.job import Job
-from bot.operations.jobs.outbox_jobs import (
-    check_channels,
-    end_pauses,
-    escalate,
-    expire_queue,
-    follow_off_times,
-    tell_due,
-)
 from bot.operations.jobs.scheduler import Jobs
-from bot.operations.jobs.upkeep_jobs import prune_bodies, refresh_lists
 from bot.operations.metrics import Metrics, ReceiverNews
 from bot.operations.public_url import SelfDelivery
 from bot.operations.quota_warnings import QuotaCheck
@@ -418,15 +410,15 @@ class Service:
         table: list[Job] = [
             QuotaCheck(self.quota, self.notices, database, settings, clock).job,
             repair.job(settings.repair_check_s),
-            *refresh_lists(self.reference, database, self.notices, clock, wake),
-            prune_bodies(database, self.journal, settings.body_keep_days, clock),
-            check_channels(database, partial(is_member, self.slack), self.reopening, clock, wake),
-            end_pauses(database, self.reopening, clock, wake),
-            tell_due(database, self.reopening, clock, wake),
-            escalate(database, self.notices, partial(members, self.slack), clock, wake),
-            follow_off_times(database, clock, wake),
+            *upkeep_jobs.refresh_lists(self.reference, database, self.notices, clock, wake),
+            upkeep_jobs.prune_bodies(database, self.journal, settings.body_keep_days, clock),
+            outbox_jobs.check_channels(database, partial(is_member, self.slack), self.reopening, clock, wake),
+            outbox_jobs.end_pauses(database, self.reopening, clock, wake),
+            outbox_jobs.tell_due(database, self.reopening, clock, wake),
+            outbox_jobs.escalate(database, self.notices, partial(members, self.slack), clock, wake),
+            outbox_jobs.follow_off_times(database, clock, wake),
             self.drills.job,
-            expire_queue(database, self.notices, settings.queue_keep_hours, clock),
+            outbox_jobs.expire_queue(database, self.notices, settings.queue_keep_hours, clock),
             DeliveryWatch(database, self.notices, self.races, self.quota, clock, wake).job,
         ]
         self.metrics.declare_jobs(table)

@@ -47,10 +47,6 @@ def counts_for(session: Session, now: datetime) -> timedelta | None:
     return None if last is None or last <= now - DEAD_AFTER else last + DEAD_AFTER - now
 
 
-def leave(session: Session, replica: str) -> None:
-    named_values.drop(session, f"{Mark.REPLICA}{replica}")
-
-
 class Replicas:
     def __init__(self, database: Database, clock: Clock, port: int) -> None:
         self._database = database
@@ -70,6 +66,6 @@ class Replicas:
 
     async def leave(self) -> None:
         try:
-            await self._database.write(partial(leave, replica=self._name))
+            await self._database.write(partial(named_values.drop, name=f"{Mark.REPLICA}{self._name}"))
         except StorageError as error:
             log.info("replica_not_taken_off", reason=str(error))

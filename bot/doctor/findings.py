@@ -82,7 +82,7 @@ class CheckReport:
     @property
     def outcome(self) -> CheckOutcome:
         """A skipped check counts as ok."""
-        worst = max((one.outcome for one in self.checks), key=_ORDER.index, default=CheckOutcome.OK)
+        worst = worst_of(self.checks)
         return CheckOutcome.OK if worst is CheckOutcome.SKIPPED else worst
 
     @property
@@ -108,8 +108,8 @@ class CheckReport:
         return ", ".join(f"{counts[outcome]} {outcome}" for outcome in reversed(_ORDER) if counts[outcome])
 
 
-def worst_of(findings: Sequence[Finding]) -> CheckOutcome:
-    return max((finding.outcome for finding in findings), key=_ORDER.index, default=CheckOutcome.OK)
+def worst_of(each: Sequence[Finding | Examined]) -> CheckOutcome:
+    return max((one.outcome for one in each), key=_ORDER.index, default=CheckOutcome.OK)
 
 
 def _lines(examined: Examined) -> str:
