@@ -54,10 +54,10 @@ async def database(deployment: Deployment) -> Seen:
     if not is_there(found):
         told = f"There is no database yet at {where}."
         return Seen(where, (failed("database_missing", told, "Run `racing-bot migrate`: all tables are made."),))
+    # Without a table to read, SQLite does not open the file.
+    question = text("SELECT count(*) FROM sqlite_master" if found.is_sqlite else "SELECT 1")
     try:
-        await found.read(lambda session: session.execute(text("SELECT 1")))
-        if found.is_sqlite:
-            await found.read(lambda session: session.execute(text("SELECT count(*) FROM sqlite_master")))
+        await found.read(lambda session: session.execute(question))
     except (StorageError, SQLAlchemyError) as error:
         return Seen(where, (_not_opened(found, error),))
     return Seen(where)
