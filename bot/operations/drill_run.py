@@ -95,7 +95,11 @@ class Drills:
         """Deliver a drill, wait for the posts, end the drill. Raises StorageError."""
         answered = await self.deliver(drill_mark.body_of(kept.drill.drill_id))
         if answered.problem is not None:
-            await self._tell_duely(kept)
+            # A late arrival tells nobody. After a failure the job ends the drill.
+            try:
+                await self.end(kept)
+            except StorageError as error:
+                log.warning("drill_not_ended", event_key=_key(kept), reason=str(error))
             return DrillReport(kept, answered, Stop.NOT_DELIVERED)
         found = await self._follow(kept)
         ended = await self.end(kept)
@@ -141,13 +145,6 @@ class Drills:
     @property
     def job(self) -> Job:
         return Job("end_drills", "Drills ended", 60, self.end_left_over, self._left_over)
-
-    async def _tell_duely(self, kept: KeptDrill) -> None:
-        """End an undelivered drill: a late arrival tells nobody. After a failure the job ends the drill."""
-        try:
-            await self.end(kept)
-        except StorageError as error:
-            log.warning("drill_not_ended", event_key=_key(kept), reason=str(error))
 
     async def _follow(self, kept: KeptDrill) -> Trace:
         self.wake.set()
