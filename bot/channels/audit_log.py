@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlmodel import Session, col
 
 from bot.db.tables import AuditEntry
@@ -50,12 +50,9 @@ def page(session: Session, *, channel_id: str | None = None, user_id: str | None
 
 def last_by(session: Session, channel_id: str, action: str, since: datetime) -> AuditEntry | None:
     """The channel's last entry of the action since then."""
-    of_action = select(AuditEntry).where(
-        col(AuditEntry.channel_id) == channel_id, col(AuditEntry.action) == action, col(AuditEntry.at) >= since
-    )
-    return session.execute(of_action.order_by(col(AuditEntry.id).desc()).limit(1)).scalar_one_or_none()
+    return last_of_channel(session, channel_id, col(AuditEntry.action) == action, col(AuditEntry.at) >= since)
 
 
-def last_of_channel(session: Session, channel_id: str) -> AuditEntry | None:
-    entries = page(session, channel_id=channel_id).entries
-    return entries[0] if entries else None
+def last_of_channel(session: Session, channel_id: str, *which: ColumnElement[bool]) -> AuditEntry | None:
+    of_channel = select(AuditEntry).where(col(AuditEntry.channel_id) == channel_id, *which)
+    return session.execute(of_channel.order_by(col(AuditEntry.id).desc()).limit(1)).scalar_one_or_none()

@@ -64,10 +64,10 @@ def _remove(session: Session, desk: Desk, invocation: Invocation, _planned: Any)
 
 
 def _row(session: Session, invocation: Invocation) -> ChannelSubscriptionRow:
-    for row in subscriptions.of_channel(session, invocation.channel_id):
-        if row.region == invocation.text:
-            return row
-    raise CommandError("The subscription is not there any more. /racing list shows the subscriptions.")
+    row = subscriptions.find(session, invocation.channel_id, invocation.text)
+    if row is None:
+        raise CommandError("The subscription is not there any more. /racing list shows the subscriptions.")
+    return row
 
 
 def _page(session: Session, desk: Desk, channel_id: str, number: int) -> ListPage:
