@@ -502,7 +502,7 @@ class Service:
         if admins := await self.database.read(self.notices.problem):
             found["admins"] = admins
         if self.signing_secrets.unreadable:
-            found["webhooks"] = f"deliveries by stored secrets are answered 503: {self.signing_secrets.unreadable}"
+            found["webhooks"] = f"deliveries by a stored secret are answered 503: {self.signing_secrets.unreadable}"
         elif not self.signing_secrets.active:
             found["webhooks"] = "no signing secret: every delivery is refused; set RACING_WEBHOOK_SECRETS or subscribe"
         # An endpoint beyond the plan is no fault.

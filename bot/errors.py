@@ -99,7 +99,9 @@ class SchemaUnknown(StorageError):
 
 
 class SecretsUnreadable(StorageError):
-    pass
+    """`opened`: the other secrets."""
+
+    opened: Sequence[str] = ()
 
 
 WITHOUT_LABEL = "Without the "

@@ -1,6 +1,6 @@
 """Encrypts stored secrets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from bot.errors import SecretsUnreadable
@@ -31,6 +31,21 @@ class Vault:
             return self._all.decrypt(locked).decode()
         except self._refusal:
             raise SecretsUnreadable("none of ENCRYPTION_KEYS opens a secret that is stored") from None
+
+    def open_all(self, locked: Mapping[int, bytes]) -> list[str]:
+        """The secrets of subscriptions by number. Raises SecretsUnreadable if one can't be opened."""
+        opened: list[str] = []
+        shut: list[str] = []
+        for number, secret in locked.items():
+            try:
+                opened.append(self.open(secret))
+            except SecretsUnreadable as error:
+                shut.append(f"subscription {number}: {error}")
+        if shut:
+            failure = SecretsUnreadable("; ".join(shut))
+            failure.opened = opened
+            raise failure
+        return opened
 
     def renew(self, locked: bytes | None) -> bytes | None:
         """The same secret under the newest key; unchanged where no key opens the secret."""

@@ -27,7 +27,7 @@ class SigningSecrets:
         self.unread = True
         """True unless the last read gave the stored secrets. An unknown signature may be by a stored secret."""
         self.unreadable: str | None = None
-        """Why no encryption key opens the stored secrets."""
+        """Why a stored secret can't be opened."""
 
     def __repr__(self) -> str:
         return f"SigningSecrets({len(self.active)} active)"
@@ -60,12 +60,13 @@ class SigningSecrets:
         """True if the stored secrets changed."""
         try:
             stored = tuple(await self._read_stored())
+            self.unread, self.unreadable = False, None
         except StorageError as error:
             self._warn("stored_secrets_not_read", reason=str(error))
-            self.unread = True
-            self.unreadable = str(error) if isinstance(error, SecretsUnreadable) else None
-            return False
-        self.unread, self.unreadable = False, None
+            opened = error.opened if isinstance(error, SecretsUnreadable) else None
+            self.unread, self.unreadable = True, None if opened is None else str(error)
+            # Another replica may have put a secret that was read before under a newer key.
+            stored = tuple(dict.fromkeys([*self._stored, *(opened or ())]))
         changed = stored != self._stored
         self._stored = stored
         return changed

@@ -18,7 +18,7 @@ from bot.operations.self_notices import key_of_refusal
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import quota_book
-from bot.racedata.client.circuit_breakers import QUOTA, UNAUTHORIZED
+from bot.racedata.client.circuit_breakers import QUOTA, RATE, UNAUTHORIZED
 from bot.racedata.client.service_errors import STOPPING, Spared, UpgradeRequired
 from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE, Forecast
 from bot.racedata.month_quota import (
@@ -131,12 +131,13 @@ def _threshold(
     *lower, key = [_key(reading, threshold) for threshold in reached]
     if reading.is_spent:
         lower, key = [*lower, key], key_of_refusal(QUOTA, reading.month)
-    spared = [key_of_refusal(Spared.__name__, reading.month)] if reading.tier.words else []
+    # From the last tier on, a warning that needs help says that nothing is asked for.
+    needs_help = expected is None or expected.may_run_out_on is not None or reading.is_spent
+    is_spared = needs_help and not reading.tier.purposes
+    spared = [key_of_refusal(Spared.__name__, reading.month)] if is_spared else []
     covers = (*lower, *spared, *(warning.key for warning in by_forecast))
-    lasts = expected is not None and expected.may_run_out_on is None and not reading.is_spent
-    yield QuotaWarning(
-        key, urgency, _said(lead, _state(reading, expected)), covers, names_use=True, needs_help=not lasts
-    )
+    words = _said(lead, _state(reading, expected))
+    yield QuotaWarning(key, urgency, words, covers, names_use=True, needs_help=needs_help)
 
 
 def _predicted(reading: QuotaReading, expected: Forecast | None) -> Iterator[QuotaWarning]:
@@ -275,12 +276,15 @@ class QuotaCheck:
                 told_once.note(session, warning.covers, self.clock())
 
     def _tell_over(self, session: Session, *, has_room: bool) -> None:
-        """The all clear of refusals that are over. The service has answered, so the key is taken."""
+        """The all clear of refusals that are over. The service has answered, so the key and requests are taken."""
         now, month = self.clock(), month_key(self.clock())
-        of_key = [key_of_refusal(UNAUTHORIZED, one) for one in (month_before(month), month)]
-        of_quota = [key_of_refusal(QUOTA, month)] if has_room else []
-        for keys, what in ((of_key, "takes the key again"), (of_quota, "has requests left for this month again")):
-            if over := told_once.free(session, keys):
+        both = (month_before(month), month)
+        for cause, months, what in (
+            (UNAUTHORIZED, both, "takes the key again"),
+            (RATE, both, "takes requests again"),
+            (QUOTA, (month,) if has_room else (), "has requests left for this month again"),
+        ):
+            if over := told_once.free(session, [key_of_refusal(cause, one) for one in months]):
                 words = f"The data service {what}. /racecard and /results read what is new."
                 key = f"over:{over[-1]}:{now.isoformat()}"
                 self.notices.tell(session, key, words, urgency=Urgency.ALL_CLEAR)

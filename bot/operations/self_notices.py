@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 
 from sqlmodel import Session
@@ -13,8 +14,11 @@ from bot.db.named_values import Mark
 from bot.deliveries.signature_mismatches import LASTS_S
 from bot.errors import StorageError
 from bot.logs import get_logger
+from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
+from bot.racedata.client.circuit_breakers import RATE, UNAUTHORIZED
+from bot.racedata.client.retry import rate_wait_s
 from bot.racedata.client.service_errors import BREAKER_WORDS, UNLATCH, ServiceFailure
 from bot.racedata.month_quota import PLANS, month_after, month_key
 
@@ -57,9 +61,10 @@ class SelfNotices:
     async def secrets_unreadable(self, reason: str) -> None:
         await self._tell(
             f"secrets-unreadable:{self._today()}",
-            f"Deliveries by the stored signing secrets are answered 503: {reason}. Put the former key back into "
+            f"Deliveries by a stored signing secret are answered 503: {reason}. Put the former key back into "
             "ENCRYPTION_KEYS, after the newest. The data service tries each delivery again for about a day. Is the key "
-            "lost, run: racing-bot subscribe --again",
+            "lost, run: racing-bot subscribe --again, and then racing-bot subscribe --retire with the number of the "
+            "old subscription.",
             Urgency.CRITICAL,
         )
 
@@ -72,11 +77,22 @@ class SelfNotices:
         )
 
     async def circuit_open(self, error: ServiceFailure) -> None:
+        """Each refusal of a key is news: the key is another. Of a spent quota the quota's job may have told before."""
+        month = month_key(self.clock())
+        if error.cause not in BREAKER_WORDS:
+            until = self.clock() + timedelta(seconds=rate_wait_s(error))
+            words = (
+                f"The data service wants no requests before {until:%Y-%m-%d %H:%M} UTC. Alerts are not affected. "
+                "/racecard and /results can read nothing new until then."
+            )
+            await self._tell(key_of_refusal(RATE, month), words, Urgency.WARNING)
+            return
         which = BREAKER_WORDS[error.cause]
         await self._tell(
-            key_of_refusal(error.cause, month_key(self.clock())),
+            key_of_refusal(error.cause, month),
             f"{error.told} Alerts are not affected. {self._until_words(which)} run: {UNLATCH} {which}",
             Urgency.CRITICAL,
+            is_news=error.cause == UNAUTHORIZED,
         )
 
     def _until_words(self, which: str) -> str:
@@ -126,8 +142,10 @@ class SelfNotices:
                 urgency=Urgency.NOTE,
             )
 
-    async def _tell(self, key: str, words: str, urgency: Urgency) -> bool:
+    async def _tell(self, key: str, words: str, urgency: Urgency, *, is_news: bool = False) -> bool:
         try:
+            if is_news:
+                await self.database.write(partial(told_once.free, keys=[key]))
             if await self.database.write(lambda session: self.notices.tell(session, key, words, urgency=urgency)):
                 self.wake.set()
         except StorageError as error:

@@ -9,10 +9,6 @@ from sqlmodel import Session, col
 from bot.db.engine import affected
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
-from bot.errors import SecretsUnreadable
-from bot.logs import get_logger
-
-log = get_logger(__name__)
 
 
 def live(session: Session) -> Sequence[WebhookSubscriptionRow]:
@@ -55,17 +51,8 @@ def delivers_since(rows: Iterable[WebhookSubscriptionRow], region: str | None, e
 
 
 def signing_secrets(session: Session, vault: Vault) -> list[str]:
-    """Raises SecretsUnreadable if no stored secret can be opened."""
-    opened, failure = [], None
-    for row in live(session):
-        try:
-            opened += [vault.open(row.secret)] if row.secret is not None else []
-        except SecretsUnreadable as error:
-            log.warning("stored_secret_not_readable", subscription=row.id, reason=str(error))
-            failure = error
-    if failure is not None and not opened:
-        raise failure
-    return opened
+    """Raises SecretsUnreadable if a stored secret can't be opened."""
+    return vault.open_all({row.id or 0: row.secret for row in live(session) if row.secret is not None})
 
 
 def renew(session: Session, vault: Vault) -> int:

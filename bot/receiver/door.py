@@ -202,7 +202,7 @@ class Door:
             signed = is_signed(self.signing_secrets.active, body, signature)
         if not signed and self.signing_secrets.unread:
             self.counts.event(None, "not_stored")
-            raise StorageUnavailable("the stored secrets can't be read, and the signature may be by one of them")
+            raise StorageUnavailable("a stored secret can't be read, and the signature may be by that secret")
         return signed
 
     async def _reread(self) -> bool:

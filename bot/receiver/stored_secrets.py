@@ -8,33 +8,20 @@ from urllib.parse import quote, unquote
 
 from bot.db.vault import Vault
 from bot.deliveries.journal import connect_postgresql
-from bot.errors import SecretsUnreadable, StorageUnavailable, reason_of
+from bot.errors import StorageUnavailable, reason_of
 
-_LIVE = "SELECT secret FROM webhook_subscription WHERE retired_at IS NULL AND secret IS NOT NULL ORDER BY id"
+_LIVE = "SELECT id, secret FROM webhook_subscription WHERE retired_at IS NULL AND secret IS NOT NULL ORDER BY id"
 
 
 def reading(url: str, vault: Vault) -> Callable[[], list[str]]:
-    """A blocking reader of the secrets. Raises StorageUnavailable, and SecretsUnreadable if none can be opened."""
-
-    def read() -> list[str]:
-        opened, failure = [], None
-        for row in _rows(url):
-            try:
-                opened.append(vault.open(bytes(row[0])))
-            except SecretsUnreadable as error:
-                failure = error
-        if failure is not None and not opened:
-            raise failure
-        return opened
-
-    return read
+    """A blocking reader of the secrets. Raises StorageUnavailable, and SecretsUnreadable if one can't be opened."""
+    return lambda: vault.open_all(_locked(url))
 
 
-def _rows(url: str) -> list[tuple[bytes]]:
+def _locked(url: str) -> dict[int, bytes]:
     try:
         with contextlib.closing(_connect(url)) as connection:
-            rows: list[tuple[bytes]] = connection.execute(_LIVE).fetchall()
-            return rows
+            return {number: bytes(secret) for number, secret in connection.execute(_LIVE).fetchall()}
     except Exception as error:
         raise StorageUnavailable(reason_of(error)) from error
 

@@ -121,7 +121,7 @@ def test_log_that_cannot_be_written_stops_nothing(log_to, monkeypatch):
 def test_what_strangers_choose_forges_no_line_of_the_receiver(path, capsys):
     log = Log()
     log.as_json, log.secrets = False, ["back\\slash"]
-    log.warning("bot_away", path=path, reason="of back\\slash")
+    log.warning("request_refused", path=path, reason="of back\\slash")
     line = capsys.readouterr().err
     assert line.endswith(f"path={path!r} reason='of ********'\n")
     assert line[:-1].isprintable()

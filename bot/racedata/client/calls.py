@@ -55,7 +55,8 @@ class Hooks:
     """The bot's hooks around calls.
 
     `on_meta` is called when plan or window change; an exception fails the call, and after False the hook is called
-    again. `on_circuit_open` gets the refusal that opened a circuit breaker; an exception takes the refusal's place.
+    again. `on_circuit_open` gets the refusal that opened a circuit breaker, or that asks for a long wait; an exception
+    takes the refusal's place.
     `on_answer` is called for each request sent, with the path and any failure.
     """
 

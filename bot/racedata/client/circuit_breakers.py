@@ -36,6 +36,7 @@ from bot.racedata.month_quota import month_end, month_start
 
 QUOTA = "quota_exceeded"
 UNAUTHORIZED = "unauthorized"
+RATE = "rate_limited"
 PLAN = "upgrade_required"
 BREAKER_CODES = tuple(BREAKER_WORDS)
 USAGE_PATH = "account/usage"
@@ -44,6 +45,9 @@ LATEST_TURN = timedelta(hours=24)
 """The service's month may turn this long after the month in UTC (Spec gap G13)."""
 
 PROBE_EVERY = timedelta(hours=1)
+
+LONG_HOLD_S = 3_600.0
+"""Admins hear of a wait as long as this: nothing new is read meanwhile."""
 
 
 class StateStore(Protocol):
@@ -146,7 +150,7 @@ class CircuitBreakers:
     async def refused(
         self, error: ServiceFailure, plan: str | None, endpoint: str, reading: RateReading | None = None
     ) -> bool:
-        """Whether this refusal has closed the whole service to us. `plan` is the plan last seen.
+        """Whether this refusal has closed the whole service to us, or for LONG_HOLD_S. `plan` is the plan last seen.
 
         A refusal without a code, such as a proxy's, opens no breaker.
         """
@@ -157,7 +161,9 @@ class CircuitBreakers:
             is_held = isinstance(error, RateLimited) or (
                 error.status == HTTPStatus.TOO_MANY_REQUESTS and error.code != QUOTA
             )
-            kept = self._paced(kept, reading, rate_wait_s(error) if is_held else None)
+            hold_s = rate_wait_s(error) if is_held else None
+            is_news = kept.pace.held_s(self._clock()) < LONG_HOLD_S <= (hold_s or 0)
+            kept = self._paced(kept, reading, hold_s)
             if error.code not in BREAKER_CODES:
                 return kept
             before = kept.breakers.get(error.code)

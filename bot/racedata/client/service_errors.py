@@ -147,7 +147,10 @@ class RateLimited(ServiceFailure):
     known_code = "rate_limited"
 
     def _sentences(self) -> str:
-        when = f"in {max(1, round(self.retry_after_s))} s" if self.retry_after_s is not None else "in a minute"
+        wait_s = self.retry_after_s
+        if wait_s is not None and wait_s > 120:
+            return f"The data service asks for no requests now. Try again in {round(wait_s / 60):,} minutes."
+        when = f"in {max(1, round(wait_s))} s" if wait_s is not None else "in a minute"
         return f"Too many requests this minute. Try again {when}."
 
 

@@ -247,7 +247,9 @@ async def test_stored_secret_is_found_and_no_signature_called_wrong_while_one_ca
 
     async def read_stored():
         if stored is None:
-            raise SecretsUnreadable("ENCRYPTION_KEYS is not set")
+            failure = SecretsUnreadable("ENCRYPTION_KEYS lacks a key")
+            failure.opened = ["opened-secret"]
+            raise failure
         return stored
 
     moments = count(0, 10)
@@ -259,6 +261,8 @@ async def test_stored_secret_is_found_and_no_signature_called_wrong_while_one_ca
         assert (await post(client, b"{}", **learned)).status_code == 200
         stored = None
         assert (await post(client, b"{}", **FORGED)).status_code == 503
+        for body, secret in ((b"{}", "learned-secret"), (b"{ }", "opened-secret")):
+            assert (await post(client, body, **{"X-SVC-Signature": sign(body, secret)})).status_code == 200
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

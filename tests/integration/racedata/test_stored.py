@@ -18,6 +18,7 @@ from bot.db.named_values import DatabaseStateStore, Mark
 from bot.db.replicas import DEAD_AFTER, Replicas
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
+from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import SecretsUnreadable, StorageUnavailable
 from bot.outbox import told_once
 from bot.racedata import webhook_subscriptions
@@ -25,6 +26,7 @@ from bot.racedata.client.circuit_breakers import CircuitBreakers
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServiceFailure, UpgradeRequired
 from bot.racedata.quota_book import QuotaBook
+from bot.receiver.stored_secrets import reading
 from sandbox.racing_service import RacingService
 from tests.clock import now
 from tests.databases import on_both
@@ -135,12 +137,26 @@ async def secrets_of(database, *keys):
     return await database.read(partial(webhook_subscriptions.signing_secrets, vault=Vault(keys)))
 
 
-async def test_secret_that_no_key_opens_takes_no_other_with_it(database):
-    await add(database, LOST, secret="whsec-lost")
-    with pytest.raises(SecretsUnreadable):
-        await secrets_of(database, NEW)
+def read_by_bot(database):
+    return partial(secrets_of, database, NEW)
+
+
+def read_by_receiver(database):
+    return partial(asyncio.to_thread, reading(database.address, Vault([NEW])))
+
+
+@on_both
+@pytest.mark.parametrize("reader", [read_by_bot, read_by_receiver])
+async def test_secret_that_no_key_opens_takes_no_other_with_it_and_is_named_until_it_is_retired(database, reader):
+    number = await add(database, LOST, secret="whsec-lost")
+    secrets = SigningSecrets([], reader(database), lambda: 0.0, lambda *_, **__: None)
     await add(database, NEW, secret="whsec-new")
-    assert await secrets_of(database, NEW) == ["whsec-new"]
+    await secrets.read()
+    assert (secrets.active, secrets.unread) == (("whsec-new",), True)
+    assert f"subscription {number}" in (secrets.unreadable or "")
+    await database.write(partial(webhook_subscriptions.retire, subscription_id=number, now=NOW))
+    await secrets.read()
+    assert (secrets.active, secrets.unread, secrets.unreadable) == (("whsec-new",), False, None)
 
 
 @on_both
@@ -153,7 +169,9 @@ async def test_secrets_and_answers_are_renewed_once_so_that_old_keys_can_go(data
         for keys in ([], [NEW, OLD], [NEW, OLD])
     ]
     assert renewed == [0, 2, 0]
-    assert await secrets_of(database, NEW) == ["whsec-old"]
+    with pytest.raises(SecretsUnreadable) as unread:
+        await secrets_of(database, NEW)
+    assert unread.value.opened == ["whsec-old"]
     answers = {row.id: row.answer for row in await database.read(webhook_subscriptions.live)}
     assert Vault([NEW]).open(answers[number] or b"") == "the whole answer"
 

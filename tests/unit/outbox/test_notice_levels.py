@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import inspect
+import itertools
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,7 +25,7 @@ from bot.outbox.held_queues import PAUSED, Held
 from bot.outbox.message import Message
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
-from bot.racedata.client.service_errors import QuotaExceeded, Unauthorized
+from bot.racedata.client.service_errors import QuotaExceeded, RateLimited, Unauthorized
 from bot.slack.listeners.channel_life import InstallationListener
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.messages.kit.marks import LEVELS
@@ -181,6 +182,26 @@ async def test_notices_about_the_service_itself(database, notices, told):
     assert await told() == [URGENT, NOTE, WARNING, URGENT, URGENT, URGENT, NOTE]
     posts = await database.read(lambda session: session.exec(select(OutboxMessage)).all())
     assert Message.from_json(posts[0].content) == ANSWERS["notice"](), "the kept example is a real notice"
+
+
+async def test_each_key_that_is_refused_is_told_and_a_spent_quota_once_a_month(database, told):
+    hours = itertools.count()
+    notices = Notices("CADMIN", admin_notice, clock=lambda: NOW + timedelta(hours=next(hours)))
+    telling = SelfNotices(database, notices, 1_000, lambda: NOW, asyncio.Event())
+    for error in (Unauthorized("races", code="unauthorized"), QuotaExceeded("races", code="quota_exceeded")):
+        await telling.circuit_open(error)
+        await telling.circuit_open(error)
+    assert await told() == [URGENT] * 3
+
+
+async def test_long_wait_is_told_with_its_end_and_what_goes_on(database, notices, told):
+    telling = SelfNotices(database, notices, 1_000, lambda: NOW, asyncio.Event())
+    await telling.circuit_open(RateLimited("races", status=429, retry_after_s=3_600))
+    assert await told() == [WARNING]
+    (post,) = await database.read(lambda session: session.exec(select(OutboxMessage)).all())
+    words = Message.from_json(post.content).text
+    assert f"{NOW + timedelta(hours=1):%Y-%m-%d %H:%M} UTC" in words
+    assert "Alerts are not affected" in words
 
 
 async def test_lost_token_is_urgent(database, notices, told):

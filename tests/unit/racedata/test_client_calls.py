@@ -271,6 +271,21 @@ async def test_errors_quota_exceeded_stops_all_but_usage_over_a_restart(service,
     assert told == [QuotaExceeded]
 
 
+@pytest.mark.parametrize(("after_s", "told"), [("3599", []), ("3600", [RateLimited]), ("999999", [RateLimited])])
+async def test_wait_of_an_hour_is_told_once_and_a_shorter_wait_is_not(service, open_racing, after_s, told):
+    heard = []
+
+    async def on_circuit_open(error):
+        heard.append(type(error))
+
+    for _ in range(3):
+        service.refuse(429, "rate_limited", headers={"retry_after": after_s})
+    client = open_racing(on_circuit_open=on_circuit_open)
+    asked = await outcomes(client.countries(), client.usage(), open_racing(on_circuit_open=on_circuit_open).countries())
+    assert asked == [RateLimited] * 3
+    assert heard == told
+
+
 async def test_auth_4_refused_key_is_not_used_again_and_another_key_works_at_once(service, open_racing):
     service.refuse(401, "unauthorized")
     service.data([])

@@ -11,13 +11,15 @@ from structlog.testing import capture_logs
 from bot.db.tables import Notice
 from bot.operations.jobs.upkeep_jobs import refresh_lists
 from bot.operations.quota_warnings import QuotaCheck
-from bot.operations.self_notices import SelfNotices
+from bot.operations.self_notices import SelfNotices, key_of_refusal
+from bot.outbox import told_once
 from bot.outbox.notices import Notices
 from bot.racedata import quota_book
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_errors import (
     InvalidParam,
     QuotaExceeded,
+    RateLimited,
     ServerFault,
     Spared,
     Unauthorized,
@@ -295,14 +297,28 @@ async def test_admins_are_told_once_of_the_highest_threshold_and_the_lower_are_m
     assert "Requests are refused until 1 December. Alerts go on" in told[1]
 
 
-async def test_admins_get_the_all_clear_once_after_each_refusal_of_the_key(*, check, told, telling, clock):
+@pytest.mark.parametrize(
+    "error",
+    [Unauthorized("races", code="unauthorized"), RateLimited("races", code="rate_limited", retry_after_s=86_400)],
+    ids=["key", "long wait"],
+)
+async def test_admins_get_the_all_clear_once_after_each_refusal(*, check, told, telling, clock, error):
     for count in (1, 2):
         clock.pass_(minutes=5)
         telling.wake.clear()
-        await telling.circuit_open(Unauthorized("races", code="unauthorized"))
+        await telling.circuit_open(error)
         assert telling.wake.is_set()
         await check(1_000, 1_100)
         assert levels(told) == [ALL_CLEAR] * count
+
+
+@pytest.mark.parametrize(("used", "is_covered"), [(14_300, False), (14_900, True)])
+async def test_warning_stands_for_the_repairs_own_where_it_says_that_nothing_is_asked(
+    *, check, database, used, is_covered
+):
+    await check(used)
+    of_repair = key_of_refusal(Spared.__name__, "2026-11")
+    assert await database.read(lambda session: told_once.is_noted(session, of_repair)) is is_covered
 
 
 async def test_refusal_of_the_key_long_ago_is_no_news(check, told, telling, clock):
