@@ -536,11 +536,9 @@ class Service:
         assert isinstance(error, HTTPException)
         status, path = error.status_code, request.url.path[:LOGGED_PATH]
         self.metrics.count("requests_refused", "path" if status == HTTPStatus.NOT_FOUND else "method")
-        reference = f"req-{self.ports.token(4)}"
-        log.warning("request_refused", status=status, method=request.method, path=path, reference=reference)
         ours = f"{WEBHOOK_PATH} for deliveries, and {request_guard.SLACK_PATH} for Slack"
         words = f"{error.detail}: the bot takes a POST at {ours}"
-        response = refuse(status, words, reference=reference)
+        response = refuse(status, words, method=request.method, path=path)
         response.headers.update(error.headers or {})
         return response
 

@@ -9,6 +9,7 @@ import hmac
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -20,13 +21,10 @@ from starlette.responses import Response
 
 from bot.clock import Clock
 from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, BodyUnreadable
-from bot.logs import get_logger
 from bot.slack.body_router import receive
-from bot.web.json_answers import refuse
+from bot.web import json_answers
 from bot.web.plain_answers import RETRY_AFTER_S
 from bot.web.request_body import BodyReader
-
-log = get_logger(__name__)
 
 SLACK_PATH = "/slack/events"
 MAX_BODY_BYTES = 1024 * 1024
@@ -41,6 +39,8 @@ _TIMESTAMP = re.compile(r"[0-9]{1,15}")
 _SIGNATURE = re.compile(r"v0=[0-9a-fA-F]{64}")
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _NUL_IN_TEXT = "the body has a NUL in it, which PostgreSQL does not take"
+
+refuse = partial(json_answers.refuse, path=SLACK_PATH)
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,6 @@ class SlackEndpoint:
             response = refuse(503, str(error), retry_after_s=RETRY_AFTER_S)
         except BodyRefused as error:
             response = refuse(413 if isinstance(error, BodyTooLarge) else 408, str(error))
-        if response.status_code >= 400:
-            log.warning("slack_request_refused", status=response.status_code)
         self.count(str(response.status_code))
         return response
 
