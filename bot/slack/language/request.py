@@ -290,18 +290,23 @@ def _with_only_courses(phrases: Sequence[Phrase]) -> list[Phrase]:
 
 
 def _split(phrases: Sequence[Phrase]) -> tuple[list[Phrase], list[Phrase]]:
-    """The phrases that are asked for, and the excluded phrases. A "no" excludes the next phrases of one kind."""
+    """The phrases that are asked for, and the excluded phrases. A "no" excludes the next phrases of one kind.
+
+    No page is excluded.
+    """
     taken: list[Phrase] = []
     out: list[Phrase] = []
     reach: str | None = None
     for phrase in phrases:
-        if phrase.kind is Kind.NOT:
+        if phrase.kind is Kind.PAGE:
+            taken.append(phrase)
+        elif phrase.kind is Kind.NOT:
             reach = "any"
         elif phrase.is_out:
             out.append(phrase)
-        elif phrase.kind in {*THINGS, Kind.VALUE, Kind.FLAG, Kind.PAGE}:
+        elif phrase.kind in {*THINGS, Kind.VALUE, Kind.FLAG}:
             sort = _sort_of(phrase)
-            is_out = reach in {"any", sort} and phrase.kind not in {Kind.UNKNOWN, Kind.PAGE}
+            is_out = reach in {"any", sort} and phrase.kind is not Kind.UNKNOWN
             (out if is_out else taken).append(phrase)
             reach = sort if is_out else reach if phrase.kind is Kind.UNKNOWN else None
     return taken, out
