@@ -40,7 +40,6 @@ class Attempt:
     """A POST. `status` is None without an answer; then `error` has the reason."""
 
     at: datetime
-    body: bytes
     status: int | None
     answer: str = ""
     error: str | None = None
@@ -85,10 +84,7 @@ class DeliveryQueue:
         self._slots = asyncio.Semaphore(_AT_ONCE)
         # Receivers are on this machine: no proxy, and no certificates are loaded.
         own = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self._client = client or httpx.AsyncClient(trust_env=False, verify=own)
-
-    async def aclose(self) -> None:
-        await self._client.aclose()
+        self.client = client or httpx.AsyncClient(trust_env=False, verify=own)
 
     def subscribe(self, url: str, events: frozenset[str], region: str | None) -> Subscription:
         number = len(self.subscriptions) + 1
@@ -145,12 +141,12 @@ class DeliveryQueue:
         headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(subscription.secret, body)}
         try:
             async with asyncio.timeout(switches.delivery_timeout_s):
-                answer = await self._client.post(subscription.url, content=body, headers=headers, timeout=None)
-            attempt = Attempt(now, body, answer.status_code, answer.text[:_ANSWER_KEPT])
+                answer = await self.client.post(subscription.url, content=body, headers=headers, timeout=None)
+            attempt = Attempt(now, answer.status_code, answer.text[:_ANSWER_KEPT])
         except TimeoutError:
-            attempt = Attempt(now, body, None, error="timeout")
+            attempt = Attempt(now, None, error="timeout")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            attempt = Attempt(now, body, None, error=type(error).__name__)
+            attempt = Attempt(now, None, error=type(error).__name__)
         delivery.attempts.append(attempt)
         return attempt.accepted
 

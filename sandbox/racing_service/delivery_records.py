@@ -1,6 +1,5 @@
 """Delivery records and subscription answers (Spec gaps G3 and G4)."""
 
-from datetime import datetime
 from typing import Any
 
 from sandbox.racing_day import in_utc
@@ -13,10 +12,7 @@ Record = dict[str, Any]
 def delivery_record(delivery: Delivery) -> Record:
     if delivery.shape == "listed":
         return _listed(delivery)
-    record = _counted(delivery)
-    if delivery.shape == "bare":
-        del record["payload"]
-    return record
+    return _counted(delivery) | ({"payload": delivery.happening.payload} if delivery.shape == "counted" else {})
 
 
 def _counted(delivery: Delivery) -> Record:
@@ -31,47 +27,37 @@ def _counted(delivery: Delivery) -> Record:
         "status": delivery.status,
         "created_at": in_utc(delivery.created_at),
         "last_attempt_at": in_utc(last.at) if last else None,
-        "next_attempt_at": _text(delivery.next_at),
+        "next_attempt_at": in_utc(delivery.next_at) if delivery.next_at else None,
         "attempts": len(delivery.attempts),
         "response_status": last.status if last else None,
         "response_body": last.answer if last else None,
         "error": last.error if last else None,
-        "payload": happening.payload,
     }
 
 
 def _listed(delivery: Delivery) -> Record:
-    attempts = [
-        {"at": in_utc(each.at), "status_code": each.status, "body": each.answer, "error": each.error}
-        for each in delivery.attempts
-    ]
-    sent = {"type": delivery.happening.event, "body": delivery.happening.payload}
     return {
         "id": delivery.delivery_id,
         "state": delivery.status,
         "url": delivery.subscription.url,
-        "sent": sent,
-        "attempts": attempts,
+        "sent": {"type": delivery.happening.event, "body": delivery.happening.payload},
+        "attempts": [
+            {"at": in_utc(each.at), "status_code": each.status, "body": each.answer, "error": each.error}
+            for each in delivery.attempts
+        ],
     }
-
-
-def _text(moment: datetime | None) -> str | None:
-    return in_utc(moment) if moment else None
 
 
 def subscription_answer(subscription: Subscription, meta: Record, switches: Switches) -> Record:
     """The only answer with the secret. Spec gap G3: the secret's place is switched."""
+    secret_name = "signing_secret" if switches.subscribe_answer == "signing_secret" else "secret"
     shown: Record = {
         "subscription_id": subscription.subscription_id,
         "url": subscription.url,
         "events": sorted(subscription.events),
         "region": subscription.region,
+        secret_name: subscription.secret,
     }
-    if switches.subscribe_answer == "signing_secret":
-        return {"meta": meta, "data": shown | {"signing_secret": subscription.secret}}
-    with_secret = shown | {"secret": subscription.secret}
-    if switches.subscribe_answer == "subscription":
-        return {"meta": meta, "data": {"subscription": with_secret}}
     if switches.subscribe_answer == "flat":
-        return {"meta": meta, **with_secret}
-    return {"meta": meta, "data": with_secret}
+        return {"meta": meta, **shown}
+    return {"meta": meta, "data": {"subscription": shown} if switches.subscribe_answer == "subscription" else shown}

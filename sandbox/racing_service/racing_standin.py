@@ -2,19 +2,19 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Self
 
 import httpx
 
 from bot.clock import utc_now
 from sandbox.racing_day import Meeting, Race
-from sandbox.racing_service.account import Account, KeyCounts, Tally, month_of
+from sandbox.racing_service.account import KeyCounts, day_of, month_of
 from sandbox.racing_service.delivery_queue import Delivery, DeliveryQueue, Subscription
 from sandbox.racing_service.endpoints import build_app
 from sandbox.racing_service.event_payloads import Happening, meeting_happening, race_happening
-from sandbox.racing_service.faults import CONNECTION_FAILURES, Failure
-from sandbox.racing_service.plan_table import PLANS, Plan
+from sandbox.racing_service.gate import DROP, HTML, SLOW
+from sandbox.racing_service.plan_table import PLANS
 from sandbox.racing_service.racing import Racing
 from sandbox.racing_service.refusals import scripted
 from sandbox.racing_service.service_state import Clock, State
@@ -42,26 +42,14 @@ class RacingService(State):
     ) -> None:
         racing = Racing(today, seed, days_back=days_back, days_ahead=days_ahead)
         queue = DeliveryQueue(delivery_client)
-        super().__init__(clock, racing, Account(api_key, PLANS[plan]), queue, switches or Switches())
-        self._rotated = 1
+        super().__init__(clock, racing, api_key, PLANS[plan], queue, switches or Switches())
         self.app = build_app(self)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        await self.delivery_queue.aclose()
-
-    @property
-    def api_key(self) -> str:
-        return self.account.key
-
-    @property
-    def plan(self) -> Plan:
-        return self.account.plan
+        await self.delivery_queue.client.aclose()
 
     @property
     def subscriptions(self) -> list[Subscription]:
@@ -74,7 +62,7 @@ class RacingService(State):
 
     @property
     def used(self) -> int:
-        return self.account.counts.in_month(self.clock())
+        return self.counts.months[month_of(self.clock())]
 
     # Racing. Each method returns the queued deliveries.
 
@@ -123,42 +111,42 @@ class RacingService(State):
         return self.delivery_queue.subscribe(url, events, region)
 
     def spend_quota(self, requests: int, *, errors: int = 0) -> None:
-        now, account = self.clock(), self.account
-        account.counts.months[month_of(now)] += requests
-        account.usage.of(now.astimezone(UTC).date(), "/races/search").add(Tally(requests, errors))
+        now = self.clock()
+        self.counts.months[month_of(now)] += requests
+        self.usage[day_of(now), "/races/search"].update(requests=requests, errors=errors)
 
     def set_used(self, requests: int) -> None:
         """Sets the month's requests, all of them today's; and those of a month that begins within a minute."""
-        now, account = self.clock(), self.account
-        for month, day in {month_of(one): one for one in (now + timedelta(minutes=1), now)}.items():
-            account.counts.months[month] = requests
-            account.usage.set_month_total(day.astimezone(UTC).date(), requests)
+        now = self.clock()
+        for when in (now + timedelta(minutes=1), now):
+            self.counts.months[month_of(when)] = requests
+            for (day, _), counts in self.usage.items():
+                if day.startswith(month_of(when)):
+                    counts["requests"] = 0
+            self.usage[day_of(when), "/races/search"]["requests"] = requests
 
     def rotate_key(self, new_key: str | None = None) -> str:
         """The old key stops at once and keeps its counts, because limits are per key."""
-        self._rotated += 1
-        account = self.account
-        account.key = new_key or f"{account.key.removesuffix(f'-{self._rotated - 1}')}-{self._rotated}"
-        account.counts = KeyCounts()
-        return account.key
+        self.api_key, self.counts = new_key or f"{self.api_key}-rotated", KeyCounts()
+        return self.api_key
 
     def set_plan(self, plan: str) -> None:
-        self.account.plan = PLANS[plan]
+        self.plan = PLANS[plan]
 
     def switch(self, **changes: object) -> None:
         self.switches = replace(self.switches, **changes)  # type: ignore[arg-type]  # replace checks the names
 
-    def fail_next(self, endpoint: str, failure: Failure, times: int = 1) -> None:
-        """The next requests of an endpoint ("/races/search", "*") fail: a status, a code, "drop", "html" or "slow".
+    def fail_next(self, endpoint: str, failure: str, times: int = 1) -> None:
+        """The next requests of an endpoint ("/races/search", "*") fail: a code, "drop", "html" or "slow".
 
-        Raises ValueError for an unknown failure.
+        Raises KeyError for an unknown failure.
         """
-        if failure not in CONNECTION_FAILURES:
+        if failure not in (DROP, HTML, SLOW):
             scripted(failure, endpoint, self.window)
-        self.faults.add(endpoint, failure, times)
+        self.failures[endpoint].extend([failure] * times)
 
     def heal(self) -> None:
-        self.faults.clear()
+        self.failures.clear()
 
     async def deliver_due(self, now: datetime | None = None) -> int:
         """The number of deliveries attempted, once each."""

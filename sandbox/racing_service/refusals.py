@@ -42,9 +42,9 @@ def not_found() -> Refusal:
     return Refusal(404, "not_found", "There is nothing at this address.")
 
 
-def method_not_allowed(headers: Mapping[str, str]) -> Refusal:
+def method_not_allowed(allowed: str) -> Refusal:
     """The interface lists no code for a wrong method."""
-    return Refusal(405, "method_not_allowed", "This method is not allowed here.", headers=headers)
+    return Refusal(405, "method_not_allowed", "This method is not allowed here.", headers={"Allow": allowed})
 
 
 def invalid_param(param: str, problem: str) -> Refusal:
@@ -62,29 +62,19 @@ def quota_exceeded(retry_after_s: int) -> Refusal:
     return Refusal(429, "quota_exceeded", "The monthly allowance is used up until the first.", headers=headers)
 
 
-def server_error(status: int = 500) -> Refusal:
-    return Refusal(status, "server_error", "Something went wrong here. Quote the request_id to support.")
+def server_error() -> Refusal:
+    return Refusal(500, "server_error", "Something went wrong here. Quote the request_id to support.")
 
 
-def scripted(failure: int | str, endpoint: str, window: Window) -> Refusal:
-    """Raises ValueError for an unknown refusal."""
-    by_code = {
-        "unauthorized": unauthorized(),
-        "upgrade_required": upgrade_required(endpoint, "free", tuple(PLANS)[1:]),
-        "outside_window": outside_window(window, date(2016, 12, 31)),
-        "not_found": not_found(),
-        "invalid_param": invalid_param("cursor", "was not issued by this service"),
-        "rate_limited": rate_limited(1),
-        "quota_exceeded": quota_exceeded(86_400),
-        "server_error": server_error(),
-    }
-    by_status = {401: "unauthorized", 403: "upgrade_required", 404: "not_found", 422: "invalid_param"}
-    if isinstance(failure, int) and failure >= 500:
-        return server_error(failure)
-    code = {**by_status, 429: "rate_limited"}.get(failure) if isinstance(failure, int) else failure
-    if code not in by_code:
-        raise ValueError(f"The service has no such failure: {failure!r}")
-    return by_code[code]
+def scripted(code: str, endpoint: str, window: Window) -> Refusal:
+    """Raises KeyError for an unknown code."""
+    every = (
+        *(unauthorized(), not_found(), invalid_param("cursor", "was not issued by this service"), server_error()),
+        upgrade_required(endpoint, "free", tuple(PLANS)[1:]),
+        outside_window(window, date(2016, 12, 31)),
+        *(rate_limited(1), quota_exceeded(86_400)),
+    )
+    return {one.code: one for one in every}[code]
 
 
 def refusal_response(refusal: Refusal, request_id: str) -> Response:

@@ -1,33 +1,26 @@
 """The state of the stand-in, shared by the gate and the endpoints."""
 
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import datetime
 
-from sandbox.racing_service.account import Account, KeyCounts
+from sandbox.racing_service.account import KeyCounts, Usage
 from sandbox.racing_service.delivery_queue import DeliveryQueue
-from sandbox.racing_service.faults import Faults
-from sandbox.racing_service.plan_table import PLANS, Window
+from sandbox.racing_service.plan_table import PLANS, Plan, Window
 from sandbox.racing_service.racing import Racing
 from sandbox.racing_service.switches import Switches
 
 Clock = Callable[[], datetime]
 Position = tuple[str, str]
 USAGE = "/account/usage"
-ENDPOINTS = (
-    "/countries",
-    "/courses",
-    "/reference",
-    "/races/search",
-    "/webhooks/subscribe",
-    "/webhooks/deliveries",
-    USAGE,
-)
+ANY = "*"
+"""Stands for all endpoints in `State.failures`."""
 
 
 @dataclass(slots=True)
 class Call:
-    """A request. `status` is None after a cut connection.
+    """A request, without its key. `status` is None after a cut connection.
 
     `keyed`: with the account's own key. `counts` are the key's own, or the strangers' for an unknown key.
     """
@@ -35,20 +28,15 @@ class Call:
     request_id: str
     at: datetime
     method: str
-    path: str
     endpoint: str
     parameters: list[tuple[str, str]]
+    body: bytes
     keyed: bool
     counts: KeyCounts
     per_minute: int
-    in_minute: int = 0
+    in_minute: int
     status: int | None = None
     code: str | None = None
-    headers: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def query(self) -> dict[str, str]:
-        return dict(self.parameters)
 
 
 @dataclass(eq=False)
@@ -57,28 +45,30 @@ class State:
 
     clock: Clock
     racing: Racing
-    account: Account
+    api_key: str
+    plan: Plan
     delivery_queue: DeliveryQueue
     switches: Switches
-    faults: Faults = field(default_factory=Faults)
+    counts: KeyCounts = field(default_factory=KeyCounts)
     strangers: KeyCounts = field(default_factory=KeyCounts)
+    usage: Usage = field(default_factory=lambda: defaultdict(Counter))
+    failures: dict[str, deque[str]] = field(default_factory=lambda: defaultdict(deque))
+    """Scripted failures of the next requests, by endpoint."""
+
     requests: list[Call] = field(default_factory=list)
     numbered: int = 0
     cursors: dict[str, tuple[str, Position | None]] = field(default_factory=dict)
     """Cursor → its query, and the position before the next page."""
 
     @property
-    def today(self) -> date:
-        return self.racing.today
-
-    @property
     def window(self) -> Window:
-        return self.account.plan.window(self.today)
+        return self.plan.window(self.racing.today)
 
     def plans_reaching(self, endpoint: str) -> tuple[str, ...]:
         """All plans, unless a switch says otherwise."""
         return self.switches.reach.get(endpoint, tuple(PLANS))
 
-    def next_request_id(self) -> str:
-        self.numbered += 1
-        return f"req_{self.numbered:010x}"
+    def next_failure(self, endpoint: str) -> str | None:
+        """Uses up the failure."""
+        scripted = self.failures[endpoint] or self.failures[ANY]
+        return scripted.popleft() if scripted else None

@@ -165,7 +165,7 @@ async def test_bot_with_both_secrets_takes_both_ways_and_shows_no_secret(make_wo
         await world.slack.sockets.cut()
         await world.slack.wait_for(lambda: world.slack.sockets.opened > opened, timeout_s=60)
         world.slack.socket_mode = False
-        world.service.fail_next("*", 500, times=2)
+        world.service.fail_next("*", "server_error", times=2)
         await world.say("/usage", "", channel="CGB")
         for body in (result(), b"not json"):
             await world.bot.deliver(body)
@@ -187,7 +187,7 @@ async def test_stop_during_the_first_reading_of_the_lists_is_no_failure(make_wor
     async with make_world(switches=Switches(allow_http_loopback=True, slow_s=60), start=False) as world:
         world.service.fail_next("/reference", "slow", times=10)
         await world.bot.start()
-        await until(lambda: world.service.faults.left("/reference") < 10)
+        await until(lambda: len(world.service.failures["/reference"]) < 10)
         assert await world.bot.stop() == 0
         assert [one for one in ("Traceback", "CancelledError") if one in world.bot.log] == []
         assert '"event": "stopped"' in world.bot.log

@@ -260,7 +260,7 @@ async def a_latched_key(clinic):
 
 @case("plan_unknown", "plan", WARNING, "Set MONTHLY_QUOTA")
 async def a_plan_of_another_name(clinic):
-    clinic.service.account.plan = replace(PLANS["free"], name="gold")
+    clinic.service.plan = replace(PLANS["free"], name="gold")
     clinic.service.switch(reach={USAGE: ("gold",)})
     yield
     clinic.settings["monthly_quota"] = "20000"

@@ -389,7 +389,7 @@ async def test_last_requests_of_a_month_are_not_spent_on_the_look(bot, outage):
     ("failure", "told"),
     [
         ("beyond the plan", "complete"),
-        *((failure, NOT_LOOKED_UP) for failure in ("invalid_param", "outside_window", 404)),
+        *((failure, NOT_LOOKED_UP) for failure in ("invalid_param", "outside_window", "not_found")),
         *((failure, None) for failure in ("server_error", "rate_limited", "drop")),
     ],
 )

@@ -177,7 +177,7 @@ class Watched:
 
     def arrived(self, deliveries, at=None):
         for delivery in deliveries:
-            delivery.attempts.append(Attempt(at or now(), b"", 200))
+            delivery.attempts.append(Attempt(at or now(), 200))
 
     def says(self, text, ts="1.0", at=None):
         post = PostedMessage(

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import pytest
 
-from sandbox.racing_service.service_state import ENDPOINTS
+from sandbox.racing_service.endpoints import ENDPOINTS
 from tests.integration.sandbox.conftest import TODAY
 
 HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")
