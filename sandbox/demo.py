@@ -8,13 +8,11 @@ import signal
 import sys
 import tempfile
 import webbrowser
-from collections.abc import Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType
 
-from sandbox.demo_bot import BotProcess, DemoFailed
+from sandbox.demo_bot import DemoFailed, end_of_log
 from sandbox.demo_day import Day, begin_at_the_page
 from sandbox.demo_prompt import stay_up
 from sandbox.demo_screen import Screen, make_console
@@ -24,7 +22,7 @@ from sandbox.page.counts import count
 from sandbox.page.page_app import Page, build_page
 from sandbox.racing_service.delivery_queue import SIGNATURE_HEADER
 
-STOP_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -42,65 +40,58 @@ class Demo:
 def run_demo(demo: Demo) -> int:
     """The exit code: 0 after the day, or when stopped by Ctrl-C; 1 where something went wrong, which is said."""
     screen = Screen(CHANNELS, PEOPLE, make_console(io.StringIO()) if demo.headless else None)
-    folder, has_failed = Path(tempfile.mkdtemp(prefix="racing-bot-demo-")), False
+    folder = Path(tempfile.mkdtemp(prefix="racing-bot-demo-"))
+    failed: Exception | None = None
     try:
         asyncio.run(_run(screen, folder, demo))
-    except DemoFailed as failure:
-        has_failed = True
+    except (DemoFailed, PortTakenError) as error:
+        failed = error
+        _explain(screen, folder / "bot.log", error)
         if demo.headless:
-            print(json.dumps({"ok": False, "failed": str(failure), "log": str(folder / "bot.log")}))
-        return 1
-    except PortTakenError as taken:
-        if demo.headless:
-            print(json.dumps({"ok": False, "failed": str(taken)}))
-        screen.problem(str(taken))
-        return 1
-    finally:
-        # The log of a demo that failed tells why.
-        if not has_failed:
-            shutil.rmtree(folder, ignore_errors=True)
-    return 0
+            print(json.dumps({"ok": False, "failed": str(error), "log": str(folder / "bot.log")}))
+    # The log of a demo that failed tells why.
+    if not isinstance(failed, DemoFailed):
+        shutil.rmtree(folder, ignore_errors=True)
+    return 1 if failed else 0
 
 
 async def _run(screen: Screen, folder: Path, demo: Demo) -> None:
     task = asyncio.current_task()
     assert task is not None, "asyncio.run makes one"
-    with _cancelled_by_signals(task):
-        try:
-            async with (
-                open_stage(folder, screen, demo.speed, demo.database_url) as stage,
-                aclosing(Page(stage)) as page,
-                serve(build_page(page), demo.port) as address,
-            ):
-                screen.plain(f"The same in a browser: {address}")
-                await _play(page, demo, address)
-                if demo.headless:
-                    print(headless_summary(stage))
-        except asyncio.CancelledError:
-            # Only our own signal handler cancels this task.
-            screen.title("Stopped.")
+    for number in STOP_SIGNALS:
+        # People press Ctrl-C twice.
+        asyncio.get_running_loop().add_signal_handler(number, lambda: task.cancelling() or task.cancel())
+    try:
+        async with (
+            open_stage(folder, screen, demo.speed, demo.database_url) as stage,
+            aclosing(Page(stage)) as page,
+            serve(build_page(page), demo.port) as address,
+        ):
+            screen.plain(f"The same in a browser: {address}")
+            await _play(page, demo, address)
+            if demo.headless:
+                print(headless_summary(stage))
+    except asyncio.CancelledError:
+        # Only our own signal handler cancels this task.
+        screen.title("Stopped.")
 
 
 async def _play(page: Page, demo: Demo, address: str) -> None:
     """The day in the terminal, unless the page opens: there the day begins with the page."""
     stage = page.stage
-    try:
-        _introduce(stage)
-        await stage.start_bot()
-        if demo.open_page:
-            await stage.bot.while_alive(begin_at_the_page(stage))
-            page.day.play_once_seen()
-            webbrowser.open(address)
-        else:
-            stage.is_day_played = True
-            await stage.bot.while_alive(Day(stage).play())
-            stage.is_day_played = False
-        if demo.stay and not demo.headless:
-            _say_how_to_go_on(stage)
-            await stage.bot.while_alive(stay_up(stage, sys.stdin))
-    except DemoFailed as failure:
-        _explain(stage.screen, stage.bot, failure)
-        raise
+    stage.screen.plain("racing-bot between stand-ins of Slack and of the data service. All of it is on this machine.")
+    await stage.start_bot()
+    if demo.open_page:
+        await stage.bot.while_alive(begin_at_the_page(stage))
+        page.day.play_once_seen()
+        webbrowser.open(address)
+    else:
+        stage.is_day_played = True
+        await stage.bot.while_alive(Day(stage).play())
+        stage.is_day_played = False
+    if demo.stay and not demo.headless:
+        _say_how_to_go_on(stage)
+        await stage.bot.while_alive(stay_up(stage, sys.stdin))
 
 
 def headless_summary(stage: Stage) -> str:
@@ -114,10 +105,6 @@ def headless_summary(stage: Stage) -> str:
     return json.dumps({"ok": True, "deliveries": deliveries, "messages": channels, "counts": asdict(counts)})
 
 
-def _introduce(stage: Stage) -> None:
-    stage.screen.plain("racing-bot between stand-ins of Slack and of the data service. All of it is on this machine.")
-
-
 def _say_how_to_go_on(stage: Stage) -> None:
     screen = stage.screen
     screen.title("Still up. Press Ctrl-C to stop.")
@@ -129,27 +116,9 @@ def _say_how_to_go_on(stage: Stage) -> None:
     screen.plain(f"Log           {stage.bot.log_path}")
 
 
-def _explain(screen: Screen, bot: BotProcess, failure: DemoFailed) -> None:
+def _explain(screen: Screen, log_path: Path, failure: Exception) -> None:
     screen.title("The demo failed")
     screen.problem(str(failure))
-    if log_end := bot.log_end():
-        screen.plain(f"The end of the bot's log, which is kept in {bot.log_path}:")
+    if log_end := end_of_log(log_path):
+        screen.plain(f"The end of the bot's log, which is kept in {log_path}:")
         screen.plain(log_end)
-
-
-@contextmanager
-def _cancelled_by_signals(task: asyncio.Task[None]) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-    heard: list[int] = []
-
-    def stop(number: int, _frame: FrameType | None) -> None:
-        if not heard:
-            loop.call_soon_threadsafe(task.cancel)
-        heard.append(number)
-
-    before = {number: signal.signal(number, stop) for number in STOP_SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -136,11 +136,6 @@ class BotProcess:
             if process.returncode is None:
                 process.kill()
 
-    def log_end(self) -> str:
-        if not self.log_path.exists():
-            return ""
-        return "\n".join(self.log_path.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:])
-
     async def _ended_by_itself(self) -> int:
         """The exit code, unless the process was killed."""
         while True:
@@ -160,3 +155,9 @@ class BotProcess:
                     if (await client.get(f"{self.url}/readyz")).status_code == httpx.codes.OK:
                         return
                 await asyncio.sleep(_POLL_S)
+
+
+def end_of_log(path: Path) -> str:
+    if not path.exists():
+        return ""
+    return "\n".join(path.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:])

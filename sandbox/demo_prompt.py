@@ -47,22 +47,13 @@ async def answer(stage: Stage, line: str) -> None:
 
 
 async def typed_lines(descriptor: int) -> AsyncGenerator[str]:
-    """No lines on Windows, where the loop can't watch the terminal.
-
-    A thread waiting in `read` would outlive Ctrl-C.
-    """
+    """By the loop: a thread waiting in `read` would outlive Ctrl-C."""
     loop = asyncio.get_running_loop()
     arrived: asyncio.Queue[bytes] = asyncio.Queue()
-    try:
-        loop.add_reader(descriptor, lambda: arrived.put_nowait(os.read(descriptor, 4096)))
-    except (NotImplementedError, PermissionError):
-        return
+    loop.add_reader(descriptor, lambda: arrived.put_nowait(os.read(descriptor, 4096)))
     kept = b""
     try:
-        while True:
-            part = await arrived.get()
-            if not part:
-                return
+        while part := await arrived.get():
             *lines, kept = (kept + part).split(b"\n")
             for line in lines:
                 yield line.decode(errors="replace")

@@ -26,8 +26,7 @@ _MARGIN = 1.1
 _JUVENILE, _JUVENILE_DISTANCE = "Juvenile", "2m"
 
 
-@dataclass(frozen=True, slots=True)
-class Runner:
+class Runner(NamedTuple):
     number: int
     draw: int | None
     horse: str

@@ -87,7 +87,7 @@ def _check(call: Call, failure: str | None, state: State) -> None:
         raise refusals.unauthorized()
     if call.in_minute > call.per_minute:
         raise refusals.rate_limited(seconds_until(minute_reset(call.at), call.at))
-    if state.plan.name not in (reaching := state.plans_reaching(call.endpoint)):
+    if state.plan.name not in (reaching := state.switches.reach.get(call.endpoint, tuple(PLANS))):
         raise refusals.upgrade_required(call.endpoint, state.plan.name, reaching)
     if call.endpoint != USAGE and call.counts.months[month_of(call.at)] >= state.plan.per_month:
         raise refusals.quota_exceeded(seconds_until(month_reset(call.at), call.at))

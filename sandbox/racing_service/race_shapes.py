@@ -40,13 +40,10 @@ def _nested_race(race: Race, state: RaceState) -> Record:
 
 def _nested_runner(runner: Runner, state: RaceState) -> Record:
     position = state.position_of(runner) if state.status == "result" else None
-    return {
-        "number": runner.number,
-        "draw": runner.draw,
+    return runner._asdict() | {
         "horse": {"horse_id": made_up_id("hs_", runner.horse), "name": runner.horse},
         "jockey": {"name": runner.jockey},
         "trainer": {"name": runner.trainer},
-        "official_rating": runner.official_rating,
         "position": int(position) if position and position.isdigit() else position,
         "starting_price": runner.starting_price if position else None,
     }

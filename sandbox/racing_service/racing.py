@@ -1,6 +1,5 @@
 """The service's racing: published races, and the state of each race."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Literal
@@ -46,7 +45,8 @@ class Racing:
 
     def meetings(self, day: date | None = None, region: str | None = None) -> list[Meeting]:
         """Published or not."""
-        days = self._days() if day is None else iter([day])
+        length = (self.last_day - self.first_day).days + 1
+        days = [self.first_day + timedelta(days=number) for number in range(length)] if day is None else [day]
         return [
             meeting
             for each in days
@@ -110,7 +110,3 @@ class Racing:
         draw = int(made_up_id("", self._seed, ahead, race.course.course_id, race.number), 16)
         reasons = reasons_at(race.course)
         return RaceState("result") if draw % 60 else RaceState("abandoned", reasons[draw % len(reasons)])
-
-    def _days(self) -> Iterator[date]:
-        for ahead in range((self.last_day - self.first_day).days + 1):
-            yield self.first_day + timedelta(days=ahead)

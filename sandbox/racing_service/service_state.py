@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sandbox.racing_service.account import KeyCounts, Usage
 from sandbox.racing_service.delivery_queue import DeliveryQueue
-from sandbox.racing_service.plan_table import PLANS, Plan, Window
+from sandbox.racing_service.plan_table import Plan, Window
 from sandbox.racing_service.racing import Racing
 from sandbox.racing_service.switches import Switches
 
@@ -63,10 +63,6 @@ class State:
     @property
     def window(self) -> Window:
         return self.plan.window(self.racing.today)
-
-    def plans_reaching(self, endpoint: str) -> tuple[str, ...]:
-        """All plans, unless a switch says otherwise."""
-        return self.switches.reach.get(endpoint, tuple(PLANS))
 
     def next_failure(self, endpoint: str) -> str | None:
         """Uses up the failure."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from sandbox.demo_bot import BotProcess, DemoFailed
+from sandbox.demo_bot import BotProcess, DemoFailed, end_of_log
 from sandbox.demo_markup import body_lines, readable, small_print, unescaped
 from sandbox.demo_prompt import answer, typed_lines
 from sandbox.demo_screen import POST_LINES, WIDTH_OF_A_PIPE, Screen, make_console
@@ -34,14 +34,14 @@ async def test_killed_bot_is_down_and_one_that_does_not_start_shows_its_log(slee
     # A developer's own settings must not reach this bot: the bot would start, or fail otherwise.
     monkeypatch.setenv("RACING_API_KEY", "a-real-key")
     (tmp_path.parent / ".env").write_text("RACING_API_KEY=another-real-key\n", encoding="utf-8")
-    assert sleeping.log_end() == ""
+    assert end_of_log(sleeping.log_path) == ""
     killed = sleeping._process
     sleeping.kill()
     assert (sleeping.is_running, sleeping.pid, killed.returncode) == (False, None, None)
     with pytest.raises(DemoFailed, match="exit code 2"):
         await sleeping.start({})
     assert killed.returncode == -9
-    assert "RACING_API_KEY is missing" in sleeping.log_end()
+    assert "RACING_API_KEY is missing" in end_of_log(sleeping.log_path)
 
 
 @pytest.mark.parametrize(
