@@ -92,7 +92,7 @@ class Stage:
             ids = {f"@{one.name}": f"<@{one.id}|{one.name}>" for one in self.slack.users.values()}
             ids |= {f"#{one.name}": f"<#{one.id}|{one.name}>" for one in self.slack.channels.values()}
             words = re.sub(r"[@#][\w-]+", lambda found: ids.get(found[0], found[0]), words)
-        return await self.slack.command(self.bot.url, name, words, channel=channel_id, user=user_id)
+        return await self.slack.person(user_id, self.bot.url).types(f"{name} {words}", channel=channel_id)
 
     async def press(self, channel_id: str, user_id: str, label: str) -> str | None:
         """The newest button of this label in the channel. None after an answer, else the problem."""

@@ -170,7 +170,7 @@ class World:
         """The words of a person's App Home, opened again until `words` are shown."""
         async with asyncio.timeout(60):
             while True:
-                assert (await self.slack.open_home(user, self.bot.url)).status == 200
+                assert (await self.person(user).opens_home()).status == 200
                 try:
                     return await self.shown_at_home(words, user, timeout_s=1)
                 except TimeoutError:

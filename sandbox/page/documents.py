@@ -51,7 +51,7 @@ def _message(message: PostedMessage | EphemeralMessage) -> Json:
         "at": _instant(message.received_at),
     }
     if isinstance(message, EphemeralMessage):
-        return shown | {"only": message.user, "via": message.via}
+        return shown | {"only": message.user}
     return shown | {
         "edited": message.edited,
         "thread_ts": message.thread_ts,

@@ -30,6 +30,7 @@ from sandbox.page.playing_day import PlayingDay
 from sandbox.page.troubles import BY_NAME, TROUBLES, send_again
 from sandbox.racing_service.delivery_queue import Delivery
 from sandbox.slack.answers import Answer
+from sandbox.slack.person import Person
 from sandbox.slack.values import Json
 
 STATIC = Path(__file__).parent / "static"
@@ -126,71 +127,51 @@ class Page:
 
     async def type(self, asked: Json) -> object:
         """A person types a command, writes to the bot in a direct message, or says something in a channel or thread."""
-        channel_id, user_id, line = _text(asked, "channel"), _text(asked, "user"), _text(asked, "text").strip()
-        thread_ts = _text(asked, "thread_ts") if "thread_ts" in asked else None
+        slack, person, line = self.stage.slack, self._person(asked), _text(asked, "text").strip()
+        channel_id, thread_ts = _text(asked, "channel"), asked.get("thread_ts")
         name, _, words = line.partition(" ")
-        if channel_id not in self.stage.slack.channels or user_id not in self.stage.slack.users:
-            raise Refused("no such channel or person")
-        if thread_ts is not None and (line.startswith("/") or self.stage.slack.message(channel_id, thread_ts) is None):
+        if channel_id not in slack.channels:
+            raise Refused("no such channel")
+        if thread_ts is not None and (name.startswith("/") or slack.message(channel_id, thread_ts) is None):
             raise Refused("a reply is no command, and its thread is there")
-        if not line.startswith("/"):
-            if self.stage.slack.channels[channel_id].dm_user != user_id:
-                self.stage.slack.say(channel_id, user_id, line, thread_ts)
-                return None
-            answer = await self.stage.slack.write_to_bot(user_id, line, self.stage.bot.url, thread_ts)
-            self._check(answer)
-            return answer.status
+        if not name.startswith("/") and slack.channels[channel_id].dm_user == person.user_id:
+            return _status(await person.writes(line, thread_ts))
+        if not name.startswith("/"):
+            slack.say(channel_id, person.user_id, line, thread_ts)
+            return None
         if name not in COMMANDS:
             raise Refused(f"{name} is no command here. Slack knows {', '.join(COMMANDS)}.")
-        answer = await self.stage.type(channel_id, user_id, name, words)
-        self._check(answer)
+        status = _status(await self.stage.type(channel_id, person.user_id, name, words))
         self.stage.expectations.typed(channel_id, line)
-        return answer.status
+        return status
 
     async def press(self, asked: Json) -> object:
-        """A person presses a button of a message or of a view, or chooses from a menu."""
-        slack, user_id = self.stage.slack, _text(asked, "user")
+        """A person presses a button of a message or of a view."""
+        slack, person = self.stage.slack, self._person(asked)
+        action_id, value = _text(asked, "action_id"), _text(asked, "value")
         if "view" in asked:
-            return await self._press_in_view(asked, user_id)
+            return _status(await person.presses_in_view(action_id, value, self._view(asked)))
         ts = _text(asked, "ts")
         message = slack.message(_text(asked, "channel"), ts) or slack.ephemeral(ts)
         if message is None:
             raise Refused("the message is gone")
-        answer = await slack.action(
-            self.stage.bot.url, _text(asked, "action_id"), _text(asked, "value"), message=message, user=user_id
-        )
-        self._check(answer)
-        if asked["action_id"].startswith("run_command"):
-            self.stage.expectations.typed(message.channel, _text(asked, "value"))
-        elif asked["action_id"].startswith(NARROWING):
+        status = _status(await person.presses(action_id, value, message))
+        if action_id.startswith("run_command"):
+            self.stage.expectations.typed(message.channel, value)
+        elif action_id.startswith(NARROWING):
             self.stage.expectations.filled_in(message.channel)
-        return answer.status
-
-    async def _press_in_view(self, asked: Json, user_id: str) -> object:
-        view_id = _text(asked, "view")
-        if view_id not in self.stage.slack.views:
-            raise Refused("the view is closed")
-        answer = await self.stage.slack.view_action(
-            self.stage.bot.url, _text(asked, "action_id"), _text(asked, "value"), view_id=view_id, user=user_id
-        )
-        self._check(answer)
-        return answer.status
+        return status
 
     async def lookup(self, asked: Json) -> object:
         """The options of a menu for a typed text."""
-        person = self.stage.slack.person(_text(asked, "user"), self.stage.bot.url)
-        return await person.looks_up(_text(asked, "view"), _text(asked, "action_id"), _text(asked, "typed"))
+        return await self._person(asked).looks_up(self._view(asked), _text(asked, "action_id"), _text(asked, "typed"))
 
     async def submit(self, asked: Json) -> object:
         """A person submits a form. Returns the errors by block id."""
-        slack, view_id = self.stage.slack, _text(asked, "view")
-        if view_id not in slack.views:
-            raise Refused("the form is closed")
+        slack, view_id = self.stage.slack, self._view(asked)
         channel = _channel_of(slack.views[view_id])
-        answer = await slack.view_submission(
-            self.stage.bot.url, view_id, asked.get("values") or {}, user=_text(asked, "user")
-        )
-        self._check(answer)
+        answer = await self._person(asked).submits_state(view_id, asked.get("values") or {})
+        _status(answer)
         said = json.loads(answer.body) if answer.body else {}
         if channel in slack.channels and said.get("response_action") != "errors":
             self.stage.expectations.filled_in(channel)
@@ -243,16 +224,26 @@ class Page:
 
     async def home(self, asked: Json) -> object:
         """A person opens the app's Home."""
+        _status(await self._person(asked).opens_home())
+        return None
+
+    def _person(self, asked: Json) -> Person:
         user_id = _text(asked, "user")
         if user_id not in self.stage.slack.users:
             raise Refused("no such person")
-        self._check(await self.stage.slack.open_home(user_id, self.stage.bot.url))
-        return None
+        return self.stage.slack.person(user_id, self.stage.bot.url)
 
-    @staticmethod
-    def _check(answer: Answer) -> None:
-        if answer.error is not None:
-            raise Refused(f"Slack would show: {answer.error}")
+    def _view(self, asked: Json) -> str:
+        view_id = _text(asked, "view")
+        if view_id not in self.stage.slack.views:
+            raise Refused("the form is closed")
+        return view_id
+
+
+def _status(answer: Answer) -> int:
+    if answer.error is not None:
+        raise Refused(f"Slack would show: {answer.error}")
+    return answer.status
 
 
 ACTIONS: tuple[Do, ...] = (

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from sandbox.slack.changes import PATIENCE_S, Changes
+from sandbox.slack.changes import PATIENCE_S
 from sandbox.slack.short_lived import ResponseUrl
 from sandbox.slack.values import SentResponse
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Answer:
     """`status` is 0 without an answer.
 
@@ -17,9 +17,7 @@ class Answer:
 
     status: int
     body: str
-    elapsed_ms: float
     error: str | None
-    changes: Changes
     response_url: ResponseUrl | None = None
 
     async def responses(self, n: int = 1, timeout_s: float = PATIENCE_S) -> list[SentResponse]:
@@ -27,5 +25,5 @@ class Answer:
         url = self.response_url
         if url is None:
             raise LookupError("this request carried no response_url")
-        await self.changes.wait_for(lambda: len(url.responses) >= n, timeout_s)
+        await url.changes.wait_for(lambda: len(url.responses) >= n, timeout_s)
         return list(url.responses)

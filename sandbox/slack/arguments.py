@@ -58,38 +58,21 @@ class Arguments:
     def structure(self, name: str, error: str) -> Any:
         """The value of a field that holds JSON, as text or parsed."""
         value = self._values.get(name)
-        if not isinstance(value, str):
-            return value
-        return _parsed(value, error)
+        try:
+            return json.loads(value) if isinstance(value, str) else value
+        except (ValueError, RecursionError) as fault:
+            raise Refused(error) from fault
 
 
 async def read_arguments(request: Request) -> Arguments:
-    """Refuses bodies that are neither form nor JSON."""
-    values: Json = dict(request.query_params)
-    values.update(read_body(await request.body(), request.headers.get("content-type", "")))
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
-    token = bearer.strip() if scheme.lower() == "bearer" else values.get("token")
-    values.pop("token", None)
-    return Arguments(values, token if isinstance(token, str) and token else None)
+    token = bearer.strip() if scheme.lower() == "bearer" else None
+    return Arguments({**request.query_params, **await read_body(request)}, token)
 
 
-def read_body(body: bytes, content_type: str) -> Json:
-    try:
-        text = body.decode()
-    except UnicodeDecodeError as error:
-        raise Refused("invalid_charset") from error
-    if not text:
-        return {}
-    if content_type.partition(";")[0].strip().lower() != "application/json":
-        return dict(parse_qsl(text, keep_blank_values=True))
-    values = _parsed(text, "invalid_json")
-    if not isinstance(values, dict):
-        raise Refused("json_not_object")
-    return values
-
-
-def _parsed(text: str, error: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as fault:
-        raise Refused(error) from fault
+async def read_body(request: Request) -> Json:
+    body = (await request.body()).decode()
+    if body and request.headers.get("content-type", "").startswith("application/json"):
+        values: Json = json.loads(body)
+        return values
+    return dict(parse_qsl(body, keep_blank_values=True))

@@ -8,9 +8,8 @@ import hashlib
 import hmac
 import json
 import ssl
-import time
 from dataclasses import replace
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import httpx
 
@@ -27,22 +26,42 @@ JSON = "application/json"
 
 
 async def send_form(state: WorkspaceState, bot_url: str, fields: dict[str, str], url: ResponseUrl | None) -> Answer:
-    if state.socket_mode:
-        kind = "interactive" if "payload" in fields else "slash_commands"
-        payload = json.loads(fields["payload"]) if "payload" in fields else dict(fields)
-        answer = await state.sockets.deliver(kind, payload, timeout_s=state.ack_timeout_s)
-        return replace(answer, response_url=url)
-    answer = await send_signed(state, bot_url, urlencode(fields).encode(), FORM)
+    if not state.socket_mode:
+        answer = await send_signed(state, bot_url, urlencode(fields).encode())
+    elif "payload" in fields:
+        answer = await state.sockets.deliver("interactive", json.loads(fields["payload"]), state.ack_timeout_s)
+    else:
+        answer = await state.sockets.deliver("slash_commands", fields, state.ack_timeout_s)
     return replace(answer, response_url=url)
 
 
-async def send_event(state: WorkspaceState, bot_url: str, envelope: Json, retry_num: int | None = None) -> Answer:
-    """`retry_num` marks an event as sent again."""
+async def send_event(
+    state: WorkspaceState, bot_url: str, event: Json, *, event_id: str | None = None, retry_num: int | None = None
+) -> Answer:
+    """docs.slack.dev/apis/events-api. `retry_num` marks an event as sent again."""
+    envelope: Json = {
+        "token": state.verification_token,
+        "team_id": state.team_id,
+        "api_app_id": state.app_id,
+        "event": {"event_ts": state.timestamps.issue(), **event},
+        "type": "event_callback",
+        "event_id": event_id or f"Ev{next(state.numbers):08d}",
+        "event_time": int(state.clock().timestamp()),
+        "authorizations": [
+            {
+                "enterprise_id": None,
+                "team_id": state.team_id,
+                "user_id": state.bot_user_id,
+                "is_bot": True,
+                "is_enterprise_install": False,
+            }
+        ],
+        "is_ext_shared_channel": False,
+    }
     if state.socket_mode:
-        timeout_s = state.ack_timeout_s
-        return await state.sockets.deliver("events_api", envelope, timeout_s=timeout_s, retry_num=retry_num)
-    again = {"X-Slack-Retry-Num": str(retry_num), "X-Slack-Retry-Reason": "http_timeout"}
-    headers = None if retry_num is None else again
+        again = {"retry_attempt": retry_num or 0, "retry_reason": "timeout" if retry_num else ""}
+        return await state.sockets.deliver("events_api", envelope, state.ack_timeout_s, **again)
+    headers = {"X-Slack-Retry-Num": str(retry_num), "X-Slack-Retry-Reason": "http_timeout"} if retry_num else {}
     return await send_signed(state, bot_url, json.dumps(envelope).encode(), JSON, headers=headers)
 
 
@@ -53,67 +72,45 @@ async def send_signed(
     content_type: str = FORM,
     *,
     secret: str | None = None,
-    timestamp: int | str | None = None,
+    timestamp: int | None = None,
     headers: dict[str, str] | None = None,
 ) -> Answer:
     """Another `secret` or an old `timestamp` makes a forgery."""
     sent_at = int(state.clock().timestamp()) if timestamp is None else timestamp
-    signed = _signed_headers(secret or state.signing_secret, sent_at, body, content_type)
-    request = httpx.Request("POST", request_url(bot_url), content=body, headers=signed | (headers or {}))
+    signed = {
+        "Content-Type": content_type,
+        "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
+        "X-Slack-Request-Timestamp": str(sent_at),
+        "X-Slack-Signature": sign(secret or state.signing_secret, sent_at, body),
+    }
     # The bot is on loopback: no certificates are loaded, so https fails.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     transport, timeout_s = state.bot_transport, state.ack_timeout_s
     async with httpx.AsyncClient(verify=context, trust_env=False, timeout=timeout_s, transport=transport) as client:
-        started = time.perf_counter()
-        status, text, error = await _exchange(client, request, timeout_s)
-        elapsed_ms = (time.perf_counter() - started) * 1000
-    return Answer(status=status, body=text, elapsed_ms=elapsed_ms, error=error, changes=state.changes)
-
-
-def request_url(bot_url: str) -> str:
-    """Slack's own path is added to a base address."""
-    return bot_url if urlsplit(bot_url).path.strip("/") else bot_url.rstrip("/") + BOT_PATH
+        try:
+            async with asyncio.timeout(timeout_s):
+                response = await client.post(bot_url + BOT_PATH, content=body, headers=signed | (headers or {}))
+        except (TimeoutError, httpx.TimeoutException):
+            return Answer(0, "", "operation_timeout")
+        except httpx.HTTPError:
+            return Answer(0, "", "dispatch_failed")
+    error = None if response.status_code == httpx.codes.OK else "dispatch_failed"
+    return Answer(response.status_code, response.text, error)
 
 
 def with_body_taken(state: WorkspaceState, answer: Answer) -> Answer:
     """A body in the answer becomes the first response."""
     if answer.response_url is None or answer.error is not None or not answer.body:
         return answer
+    values = json.loads(answer.body) if answer.body.startswith("{") else {"text": answer.body}
     try:
-        values = json.loads(answer.body)
-    except ValueError:
-        values = None
-    try:
-        take_response(
-            state, answer.response_url, values if isinstance(values, dict) else {"text": answer.body}, via="ack"
-        )
+        take_response(state, answer.response_url, values)
     except Refused as refusal:
         return replace(answer, error=refusal.code)
     return answer
-
-
-async def _exchange(client: httpx.AsyncClient, request: httpx.Request, timeout_s: float) -> tuple[int, str, str | None]:
-    try:
-        async with asyncio.timeout(timeout_s):
-            response = await client.send(request)
-    except (TimeoutError, httpx.TimeoutException):
-        return 0, "", "operation_timeout"
-    except httpx.HTTPError:
-        return 0, "", "dispatch_failed"
-    error = None if response.status_code == httpx.codes.OK else "dispatch_failed"
-    return response.status_code, response.text, error
 
 
 def sign(secret: str, timestamp: int | str, body: bytes) -> str:
     """HMAC-SHA256 of "v0:{timestamp}:{body}"."""
     base = b":".join((b"v0", str(timestamp).encode(), body))
     return "v0=" + hmac.new(secret.encode(), base, hashlib.sha256).hexdigest()
-
-
-def _signed_headers(secret: str, timestamp: int | str, body: bytes, content_type: str = FORM) -> dict[str, str]:
-    return {
-        "Content-Type": content_type,
-        "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
-        "X-Slack-Request-Timestamp": str(timestamp),
-        "X-Slack-Signature": sign(secret, timestamp, body),
-    }

@@ -10,7 +10,7 @@ from sandbox.slack.state import WorkspaceState
 from sandbox.slack.values import EphemeralMessage, Json, SentResponse
 
 
-def take_response(state: WorkspaceState, url: ResponseUrl, values: Json, *, via: str) -> SentResponse:
+def take_response(state: WorkspaceState, url: ResponseUrl, values: Json) -> SentResponse:
     """Raises Refused.
 
     A response goes to the person who asked, or with `replace_original` into the clicked message.
@@ -22,9 +22,7 @@ def take_response(state: WorkspaceState, url: ResponseUrl, values: Json, *, via:
     in_place = values.get("replace_original", False)
     if not isinstance(in_place, bool):
         raise Refused("invalid_arguments")
-    response = SentResponse(
-        text=content.text, received_at=state.clock(), via=via, blocks=content.blocks, replace_original=in_place
-    )
+    response = SentResponse(content.text, content.blocks, replace_original=in_place)
     url.responses.append(response)
     _show(state, url, response)
     state.changes.notify()
@@ -45,8 +43,7 @@ def _show(state: WorkspaceState, url: ResponseUrl, response: SentResponse) -> No
             channel=url.channel_id,
             user=url.user_id,
             text=response.text,
-            received_at=response.received_at,
-            via=response.via,
+            received_at=state.clock(),
             blocks=response.blocks,
         )
     )

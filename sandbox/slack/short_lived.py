@@ -5,9 +5,9 @@ docs.slack.dev/interactivity/handling-user-interaction, docs.slack.dev/reference
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import count
 
 from bot.clock import Clock
+from sandbox.slack.changes import Changes
 from sandbox.slack.refused_calls import Refused
 from sandbox.slack.values import SentResponse
 
@@ -16,12 +16,13 @@ LIFE_S = 30 * 60
 TRIGGER_LIFE_S = 3.0
 
 
-@dataclass(kw_only=True)
+@dataclass
 class ResponseUrl:
     number: int
     channel_id: str
     user_id: str
     issued_at: datetime
+    changes: Changes
     message_ts: str | None = None
     uses: int = 0
     responses: list[SentResponse] = field(default_factory=list)
@@ -32,25 +33,20 @@ class ResponseUrl:
 
 
 class ResponseUrls:
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, changes: Changes) -> None:
         self._clock = clock
-        self._issued: dict[int, ResponseUrl] = {}
-        self._numbers = count(1)
+        self._changes = changes
+        self._issued: list[ResponseUrl] = []
 
     def issue(self, channel_id: str, user_id: str, message_ts: str | None = None) -> ResponseUrl:
         """`message_ts` is the message of the pressed button."""
-        number = next(self._numbers)
-        url = ResponseUrl(
-            number=number, channel_id=channel_id, user_id=user_id, issued_at=self._clock(), message_ts=message_ts
-        )
-        self._issued[number] = url
+        url = ResponseUrl(len(self._issued), channel_id, user_id, self._clock(), self._changes, message_ts)
+        self._issued.append(url)
         return url
 
     def use(self, number: int) -> ResponseUrl:
-        """Counts one use. Raises HTTP 404 for an unknown, old or used-up address."""
-        url = self._issued.get(number)
-        if url is None:
-            raise Refused("invalid_url", status=404)
+        """Counts one use. Raises HTTP 404 for an old or used-up address."""
+        url = self._issued[number]
         if (self._clock() - url.issued_at).total_seconds() > LIFE_S:
             raise Refused("expired_url", status=404)
         if url.uses >= USES:
@@ -64,10 +60,9 @@ class Triggers:
         self._clock = clock
         self._issued: dict[str, datetime] = {}
         self._used: set[str] = set()
-        self._numbers = count(1)
 
     def issue(self) -> str:
-        trigger_id = f"{next(self._numbers)}.sandbox.trigger"
+        trigger_id = f"{len(self._issued)}.sandbox.trigger"
         self._issued[trigger_id] = self._clock()
         return trigger_id
 

@@ -6,7 +6,6 @@ docs.slack.dev/apis/events-api/using-socket-mode
 import asyncio
 import contextlib
 import json
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
@@ -27,8 +26,6 @@ class Sockets:
         self.app_token = app_token
         self.address: str | None = None
         self.opened = 0
-        self.sent: list[Json] = []
-        """Every envelope as sent."""
         self._changes = changes
         self._numbers = count(1)
         self._tickets: set[str] = set()
@@ -64,27 +61,25 @@ class Sockets:
         self._tickets.add(ticket)
         return f"{self.address}?ticket={ticket}&app_id=A0SANDBOX"
 
-    async def deliver(
-        self,
-        kind: str,
-        payload: Json,
-        *,
-        timeout_s: float,
-        retry_num: int | None = None,
-    ) -> Answer:
-        """The app's answer to an envelope, over the newest connection."""
-        started = time.perf_counter()
-        envelope: Json = {
-            "type": kind,
-            "envelope_id": f"envelope-{next(self._numbers)}",
-            "payload": payload,
-            "accepts_response_payload": kind != "events_api",
-        }
-        if kind == "events_api":
-            envelope |= {"retry_attempt": retry_num or 0, "retry_reason": "timeout" if retry_num else ""}
-        status, body, error = await self._exchange(envelope, timeout_s)
-        elapsed_ms = (time.perf_counter() - started) * 1000
-        return Answer(status=status, body=body, elapsed_ms=elapsed_ms, error=error, changes=self._changes)
+    async def deliver(self, kind: str, payload: Json, timeout_s: float, **more: object) -> Answer:
+        """The app's answer to an envelope, over the newest connection. `more` are further fields of the envelope."""
+        envelope_id = f"envelope-{next(self._numbers)}"
+        about = {"type": kind, "envelope_id": envelope_id, "accepts_response_payload": kind != "events_api"}
+        acked: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+        self._waiting[envelope_id] = acked
+        try:
+            async with asyncio.timeout(timeout_s):
+                if not self._connections:
+                    return Answer(0, "", "dispatch_failed")
+                await self._connections[-1].send_str(json.dumps({**about, "payload": payload, **more}))
+                ack = await acked
+        except TimeoutError:
+            return Answer(0, "", "operation_timeout")
+        except ConnectionError:
+            return Answer(0, "", "dispatch_failed")
+        finally:
+            del self._waiting[envelope_id]
+        return Answer(200, json.dumps(ack["payload"]) if ack.get("payload") else "", None)
 
     async def refresh(self, reason: str = "refresh_requested") -> None:
         """Asks for new connections. The app closes the old connections."""
@@ -97,27 +92,6 @@ class Sockets:
             request = connection._req  # noqa: SLF001  aiohttp offers no other way to the socket
             if request is not None and request.transport is not None:
                 request.transport.abort()
-
-    async def _exchange(self, envelope: Json, timeout_s: float) -> tuple[int, str, str | None]:
-        acked: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
-        self._waiting[envelope["envelope_id"]] = acked
-        self.sent.append(envelope)
-        try:
-            async with asyncio.timeout(timeout_s):
-                await self._send(envelope)
-                ack = await acked
-        except TimeoutError:
-            return 0, "", "operation_timeout"
-        except (ConnectionError, LookupError):
-            return 0, "", "dispatch_failed"
-        finally:
-            del self._waiting[envelope["envelope_id"]]
-        return 200, json.dumps(ack["payload"]) if ack.get("payload") else "", None
-
-    async def _send(self, envelope: Json) -> None:
-        if not self._connections:
-            raise LookupError("the app has no connection")
-        await self._connections[-1].send_str(json.dumps(envelope))
 
     async def _connect(self, request: web.Request) -> web.StreamResponse:
         ticket = request.query.get("ticket", "")

@@ -9,7 +9,7 @@ import httpx
 
 from bot.clock import Clock, utc_now
 from sandbox.slack.arguments import Arguments
-from sandbox.slack.changes import Changes
+from sandbox.slack.changes import PATIENCE_S, Changes
 from sandbox.slack.failures import Failure
 from sandbox.slack.limits import RateLimiter, SlackLimits
 from sandbox.slack.short_lived import ResponseUrls, Triggers
@@ -69,7 +69,7 @@ class WorkspaceState:
         self.bot_transport: httpx.AsyncBaseTransport | None = None
         """The way to the bot; None for the network."""
         self.address: str | None = None
-        self.users = {self.bot_user_id: User(id=self.bot_user_id, name="racing-bot", is_bot=True)}
+        self.users = {self.bot_user_id: User(self.bot_user_id, "racing-bot", is_bot=True)}
         self.user_groups: dict[str, str] = {}
         """Handles by group id."""
         self.channels: dict[str, Channel] = {}
@@ -80,8 +80,8 @@ class WorkspaceState:
         self.limiter = RateLimiter()
         self.timestamps = Timestamps(clock)
         self.triggers = Triggers(clock)
-        self.response_urls = ResponseUrls(clock)
         self.changes = Changes()
+        self.response_urls = ResponseUrls(clock, self.changes)
         self.socket_mode = socket_mode
         self.sockets = Sockets(app_token, self.changes)
         self.listeners: list[OnMessage] = []
@@ -113,12 +113,37 @@ class WorkspaceState:
                 return self._lasting[name]
         return None
 
+    def reachable(self) -> str:
+        """The workspace's own address."""
+        if self.address is None:
+            raise RuntimeError(
+                "the workspace has no address yet: use `async with workspace.running()`, or set `address`"
+            )
+        return self.address
+
+    async def wait_for(self, predicate: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
+        """Raises TimeoutError."""
+        await self.changes.wait_for(predicate, timeout_s)
+
     def messages(self, channel_id: str) -> list[PostedMessage]:
         """The messages of a channel, oldest first, edits applied, replies included."""
         return list(self.posted.get(channel_id, {}).values())
 
     def message(self, channel_id: str, ts: str) -> PostedMessage | None:
         return self.posted.get(channel_id, {}).get(ts)
+
+    def say(self, channel_id: str, user_id: str, text: str, thread_ts: str | None = None) -> PostedMessage:
+        """A person's message; with `thread_ts` a reply in a thread."""
+        return self.put(
+            PostedMessage(
+                ts=self.timestamps.issue(),
+                channel=channel_id,
+                text=text,
+                user=user_id,
+                received_at=self.clock(),
+                thread_ts=thread_ts,
+            )
+        )
 
     def put(self, message: PostedMessage) -> PostedMessage:
         """Stores a new or an edited message."""

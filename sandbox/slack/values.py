@@ -22,15 +22,13 @@ DEFAULT_SCOPES = frozenset(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class User:
     id: str
     name: str
     is_admin: bool = False
     is_bot: bool = False
     is_deactivated: bool = False
-    team_id: str | None = None
-    """Another workspace than the bot's, of a person in a shared channel."""
 
 
 @dataclass(kw_only=True)
@@ -79,24 +77,21 @@ class PostedMessage:
 
 @dataclass(frozen=True, kw_only=True)
 class EphemeralMessage:
-    """Only `user` sees the message. `via` is "response_url" or "ack"."""
+    """Only `user` sees the message."""
 
     ts: str
     channel: str
     user: str
     text: str
     received_at: datetime
-    via: str
     blocks: tuple[Json, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class SentResponse:
-    """`via` is "ack" (in the HTTP answer) or "response_url"."""
+    """The bot's answer in the HTTP answer or through a response address."""
 
     text: str
-    received_at: datetime
-    via: str
     blocks: tuple[Json, ...] = ()
     replace_original: bool = False
 

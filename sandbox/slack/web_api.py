@@ -3,7 +3,6 @@
 import asyncio
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -52,16 +51,25 @@ class _WebApi:
     async def call(self, request: Request) -> Response:
         method = request.path_params["method"]
         try:
-            args: Arguments | Refused = await read_arguments(request)
-        except Refused as refusal:
-            args = refusal
+            args = await read_arguments(request)
         except ClientDisconnect:
             # Nobody reads the answer, and half a call did nothing.
             return Response(status_code=400)
         failure = self._failure(method, args)
         await asyncio.sleep(failure.delay_before_s)
         reply = self._carry_out(method, args) if failure.carried_out else None
-        self._log(method, args, failure, reply)
+        error = reply.body.get("error") if reply is not None else None
+        self._state.log(
+            Call(
+                method=method,
+                at=self._state.clock(),
+                channel=args.text("channel"),
+                error=error,
+                carried_out=reply is not None and error is None,
+                failure=failure.name if failure.hides_answer else None,
+                arguments=args.as_json(),
+            )
+        )
         await asyncio.sleep(failure.delay_after_s)
         return _answer(failure, reply)
 
@@ -77,8 +85,7 @@ class _WebApi:
     async def _take(self, request: Request) -> Response:
         try:
             url = self._state.response_urls.use(request.path_params["number"])
-            values = read_body(await request.body(), request.headers.get("content-type", ""))
-            take_response(self._state, url, values, via="response_url")
+            take_response(self._state, url, await read_body(request))
         except Refused as refusal:
             status = refusal.status if refusal.status != 200 else 400
             return JSONResponse(refusal.body, status)
@@ -86,24 +93,18 @@ class _WebApi:
             return Response(status_code=400)
         return PlainTextResponse("ok")
 
-    def _failure(self, method: str, args: Arguments | Refused) -> Failure:
-        own = self._state.failure_of(method, args) if isinstance(args, Arguments) else None
-        if own is not None:
-            return own
-        failure = self._state.next_failure(method) or passes()
-        has_blocks = isinstance(args, Arguments) and args.has_blocks
-        return passes() if failure.blocks_only and not has_blocks else failure
+    def _failure(self, method: str, args: Arguments) -> Failure:
+        failure = self._state.failure_of(method, args) or self._state.next_failure(method) or passes()
+        return passes() if failure.blocks_only and not args.has_blocks else failure
 
-    def _carry_out(self, method: str, args: Arguments | Refused) -> _Reply:
+    def _carry_out(self, method: str, args: Arguments) -> _Reply:
         scopes = {"X-OAuth-Scopes": ",".join(sorted(self._state.scopes))}
         try:
             return _Reply({"ok": True, **self._result(method, args)}, 200, scopes)
         except Refused as refusal:
             return _Reply(refusal.body, refusal.status, scopes | refusal.headers)
 
-    def _result(self, method: str, args: Arguments | Refused) -> Json:
-        if isinstance(args, Refused):
-            raise args
+    def _result(self, method: str, args: Arguments) -> Json:
         if method == "apps.connections.open":  # the one method that takes the app's own token
             return {"url": self._state.sockets.issue(args.token)}
         if method not in METHODS:
@@ -115,20 +116,6 @@ class _WebApi:
         if self._state.limits is not None:
             self._state.limiter.take(self._state.limits, method, args.text("channel"), self._state.clock())
         return METHODS[method](self._state, args)
-
-    def _log(self, method: str, args: Arguments | Refused, failure: Failure, reply: _Reply | None) -> None:
-        error: Any = reply.body.get("error") if reply is not None else None
-        self._state.log(
-            Call(
-                method=method,
-                at=self._state.clock(),
-                channel=args.text("channel") if isinstance(args, Arguments) else None,
-                error=error,
-                carried_out=reply is not None and error is None,
-                failure=failure.name if failure.hides_answer else None,
-                arguments=args.as_json() if isinstance(args, Arguments) else {},
-            )
-        )
 
 
 def _answer(failure: Failure, reply: _Reply | None) -> Response:

@@ -89,12 +89,12 @@ class Desk:
 
     async def end_subscriptions(self, channel_id):
         """Until nothing is left to end: a busy bot may put a person off."""
-        line = "unsubscribe all"
+        line = "/racing unsubscribe all"
         async with asyncio.timeout(PATIENCE_MS / 1000):
             while True:
-                slack, url = self.stage.slack, self.stage.bot.url
-                answer = await slack.command(url, "/racing", line, channel=channel_id, user="U0ALICE")
-                self.stage.expectations.typed(channel_id, f"/racing {line}")
+                person = self.stage.slack.person("U0ALICE", self.stage.bot.url)
+                answer = await person.types(line, channel=channel_id)
+                self.stage.expectations.typed(channel_id, line)
                 if answer.error is None and "has no subscriptions" in (await settled(answer)).text:
                     return
 

@@ -235,6 +235,6 @@ class Day:
         found = [(message, button) for message in self.world.slack.messages(ACK) if (button := button_in(message))]
         if found:
             message, button = found[-1]
-            press = partial(self.world.slack.action, BOT, button["action_id"], button["value"])
-            await self.world.asked(partial(press, message=message, user=SUBSCRIBER))
+            presses = self.world.slack.person(SUBSCRIBER, BOT).presses
+            await self.world.asked(partial(presses, button["action_id"], button["value"], message))
             self.pressed.add(button["value"])

@@ -302,7 +302,7 @@ class World:
         await self.asked(lambda: self.slack.event(BOT, event, event_id=event_id))
 
     async def types(self, channel_id: str, line: str) -> None:
-        await self.asked(lambda: self.slack.command(BOT, "/racing", line, channel=channel_id, user=SUBSCRIBER))
+        await self.asked(lambda: self.slack.person(SUBSCRIBER, BOT).types(f"/racing {line}", channel=channel_id))
 
     async def asked(self, ask: Callable[[], Awaitable[Answer]]) -> None:
         """Ask the bot until the bot answers."""

@@ -18,5 +18,5 @@ def info(state: WorkspaceState, args: Arguments) -> Json:
 def members(state: WorkspaceState, args: Arguments) -> Json:
     channel = known_channel(state, args)
     need_scope(state, f"{channel.scope_prefix}:read")
-    page, following = page_of(sorted(channel.members), args.text("cursor"), args.number("limit", 100, 1000))
-    return {"members": page, **following}
+    page, cursor = page_of([(member, member) for member in sorted(channel.members)], args)
+    return {"members": page, "response_metadata": {"next_cursor": cursor}}

@@ -5,46 +5,36 @@ docs.slack.dev/reference/methods/conversations.history
 
 from sandbox.slack.arguments import Arguments
 from sandbox.slack.methods.access import readable_channel
-from sandbox.slack.methods.paging import make_cursor, read_cursor
+from sandbox.slack.methods.paging import page_of
 from sandbox.slack.methods.shapes import message_shape
 from sandbox.slack.refused_calls import Refused
 from sandbox.slack.state import WorkspaceState
 from sandbox.slack.timestamps import parse_ts
-from sandbox.slack.values import Json, PostedMessage
-
-DEFAULT_LIMIT = 100
-LIMIT_MAX = 999
+from sandbox.slack.values import Channel, Json, PostedMessage
 
 
 def history(state: WorkspaceState, args: Arguments) -> Json:
     """Newest first, without the replies in threads."""
-    channel = readable_channel(state, args)
-    shown = reversed(_visible(state, channel.id))
-    within = [message for message in shown if not message.is_reply and _is_within(message, args)]
-    mark = read_cursor(args.text("cursor"))
-    rest = [message for message in within if mark is None or parse_ts(message.ts) <= _mark(mark)]
-    return {**_page(state, rest, args), "pin_count": 0}
+    shown = reversed(_visible(state, readable_channel(state, args)))
+    return _page(state, [message for message in shown if not message.is_reply and _is_within(message, args)], args)
 
 
 def replies(state: WorkspaceState, args: Arguments) -> Json:
     """A thread, oldest first, its first message in front."""
-    channel = readable_channel(state, args)
-    ts = args.required("ts", "thread_not_found")
+    channel, ts = readable_channel(state, args), args.required("ts", "thread_not_found")
     if state.message(channel.id, ts) is None:
         raise Refused("thread_not_found")
-    thread = [message for message in _visible(state, channel.id) if ts in {message.ts, message.thread_ts}]
-    within = [message for message in thread if message.ts == ts or _is_within(message, args)]
-    mark = read_cursor(args.text("cursor"))
-    rest = [message for message in within if mark is None or parse_ts(message.ts) >= _mark(mark)]
-    return _page(state, rest, args)
+    visible = _visible(state, channel)
+    thread = [one for one in visible if one.ts == ts or (one.thread_ts == ts and _is_within(one, args))]
+    return _page(state, thread, args)
 
 
-def _visible(state: WorkspaceState, channel_id: str) -> list[PostedMessage]:
+def _visible(state: WorkspaceState, channel: Channel) -> list[PostedMessage]:
     """History may lag behind the posts."""
     now = state.clock()
     return [
         message
-        for message in state.messages(channel_id)
+        for message in state.messages(channel.id)
         if (now - message.received_at).total_seconds() >= state.history_lag_s
     ]
 
@@ -59,28 +49,15 @@ def _is_within(message: PostedMessage, args: Arguments) -> bool:
 
 def _bound(args: Arguments, name: str) -> int | None:
     value = args.text(name)
-    if value is None or value == "now":
-        return None
     try:
-        return parse_ts(value)
+        return None if value is None else parse_ts(value)
     except ValueError as error:
         raise Refused(f"invalid_ts_{name}") from error
 
 
-def _mark(mark: str) -> int:
-    try:
-        return parse_ts(mark)
-    except ValueError as error:
-        raise Refused("invalid_cursor") from error
-
-
-def _page(state: WorkspaceState, rest: list[PostedMessage], args: Arguments) -> Json:
-    limit = args.number("limit", DEFAULT_LIMIT, LIMIT_MAX)
+def _page(state: WorkspaceState, messages: list[PostedMessage], args: Arguments) -> Json:
     with_metadata = args.flag("include_all_metadata")
-    page: Json = {
-        "messages": [message_shape(state, message, with_metadata=with_metadata) for message in rest[:limit]],
-        "has_more": len(rest) > limit,
-    }
-    if page["has_more"]:
-        page["response_metadata"] = {"next_cursor": make_cursor(rest[limit].ts)}
-    return page
+    page, cursor = page_of([(message.ts, message) for message in messages], args)
+    shapes = [message_shape(state, message, with_metadata=with_metadata) for message in page]
+    following = {"response_metadata": {"next_cursor": cursor}} if cursor else {}
+    return {"messages": shapes, "has_more": bool(cursor), **following}

@@ -1,30 +1,22 @@
-"""Opaque cursors of Slack's lists. Foreign cursors are refused."""
+"""Pages of Slack's lists, with cursors. Foreign cursors are refused."""
 
-import base64
-import binascii
+from collections.abc import Sequence
+from typing import TypeVar
 
+from sandbox.slack.arguments import Arguments
 from sandbox.slack.refused_calls import Refused
-from sandbox.slack.values import Json
+
+LIMIT = 100
+LIMIT_MAX = 999
+Item = TypeVar("Item")
 
 
-def make_cursor(mark: str) -> str:
-    return base64.urlsafe_b64encode(f"next:{mark}".encode()).decode()
-
-
-def read_cursor(cursor: str | None) -> str | None:
-    if cursor is None:
-        return None
-    try:
-        kind, _, mark = base64.b64decode(cursor, altchars=b"-_", validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError, ValueError) as error:
-        raise Refused("invalid_cursor") from error
-    if kind != "next":
+def page_of(items: Sequence[tuple[str, Item]], args: Arguments) -> tuple[list[Item], str]:
+    """The items of a page, each given with its mark, and the cursor of the next page or nothing."""
+    cursors = [f"next:{mark}" for mark, _ in items]
+    asked, limit = args.text("cursor"), args.number("limit", LIMIT, LIMIT_MAX)
+    if asked is not None and asked not in cursors:
         raise Refused("invalid_cursor")
-    return mark
-
-
-def page_of(items: list[str], cursor: str | None, limit: int) -> tuple[list[str], Json]:
-    mark = read_cursor(cursor)
-    rest = items if mark is None else [item for item in items if item >= mark]
-    following = make_cursor(rest[limit]) if len(rest) > limit else ""
-    return rest[:limit], {"response_metadata": {"next_cursor": following}}
+    start = 0 if asked is None else cursors.index(asked)
+    page = [item for _, item in items[start : start + limit]]
+    return page, (cursors[start + limit] if start + limit < len(items) else "")

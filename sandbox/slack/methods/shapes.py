@@ -62,7 +62,7 @@ def channel_shape(state: WorkspaceState, channel: Channel) -> Json:
 def user_shape(state: WorkspaceState, user: User) -> Json:
     return {
         "id": user.id,
-        "team_id": user.team_id or state.team_id,
+        "team_id": state.team_id,
         "name": user.name,
         "real_name": user.name,
         "deleted": user.is_deactivated,

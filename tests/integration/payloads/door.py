@@ -116,8 +116,7 @@ class Door:
 
     async def ask(self, line: str) -> Any:
         """The answer to a typed command, with `text` and `blocks`."""
-        command, _, text = line.partition(" ")
-        answer = await self.slack.command(self.url, command, text, channel=ASKING, user="UALICE")
+        answer = await self.slack.person("UALICE", self.url).types(line, channel=ASKING)
         return (await answer.responses(timeout_s=PATIENCE_S))[-1]
 
     def shown(self, region: str) -> dict[str, Any]:

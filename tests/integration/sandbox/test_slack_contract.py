@@ -217,7 +217,7 @@ async def test_command_carries_the_fields_that_slack_sends(workspace):
         return Response()
 
     async with routed(endpoint) as bot:
-        await workspace.command(bot, "/racing", "A & B <@U1|ann> <x>", channel="G1", user="U1")
+        await workspace.person("U1", bot).types("/racing A & B <@U1|ann> <x>", channel="G1")
     assert received["response_url"].startswith(workspace.address)
     assert received.items() >= {
         ("channel_name", "privategroup"),
@@ -247,7 +247,7 @@ async def test_answer_that_slack_would_not_take_is_an_error(workspace, response,
 
     workspace.ack_timeout_s = 0.05 if response is None else workspace.ack_timeout_s
     async with routed(endpoint) as bot:
-        answer = await workspace.command(bot, "/racing", channel="C1", user="U1")
+        answer = await workspace.person("U1", bot).types("/racing", channel="C1")
         released.set()
     assert answer.error == error
     assert workspace.ephemerals == []

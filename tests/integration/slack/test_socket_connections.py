@@ -61,7 +61,7 @@ class Rig:
         await self.workspace.wait_for(lambda: self.workspace.sockets.connections == 1)
 
     def types(self, command):
-        return asyncio.create_task(self.workspace.command("", command, channel="C1", user="U1"))
+        return asyncio.create_task(self.workspace.person("U1", "").types(command, channel="C1"))
 
     async def begin(self):
         """A command whose commit has begun."""

@@ -233,7 +233,7 @@ def post(text, channel="C1", blocks=(), edited=None):
 
 
 def whisper(text):
-    return EphemeralMessage(ts="1.0", channel="C1", user="U1", text=text, received_at=NOW, via="response_url")
+    return EphemeralMessage(ts="1.0", channel="C1", user="U1", text=text, received_at=NOW)
 
 
 def screen_on(file, environ=None):
