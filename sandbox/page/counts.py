@@ -15,7 +15,7 @@ from sandbox.demo_words import Expectations
 from sandbox.racing_service.delivery_queue import Delivery
 from sandbox.racing_service.event_payloads import CARD, MEETING_OFF, RACE_OFF, RESULT
 from sandbox.slack.state import WorkspaceState
-from sandbox.slack.values import Json, PostedMessage
+from sandbox.slack.values import Json, PostedMessage, texts_in
 
 EVENTS_OF_WORD = {
     **{word: {RESULT} for word in ("Result", "CONFLICT", "VOID")},
@@ -77,7 +77,7 @@ class Reading:
 
     def __init__(self, message: PostedMessage) -> None:
         self.message = message
-        self.words = "\n".join((message.text, *_words(message.blocks)))
+        self.words = "\n".join((message.text, *texts_in(message.blocks)))
         self.is_summary = SUMMARY.search(self.words) is not None
         self._named = None if REMINDER.search(self.words) else NAMES.search(message.text)
 
@@ -256,14 +256,3 @@ def _inversions(there: Sequence[PostedMessage]) -> int:
     """Corrections above the first message."""
     firsts = [place for place, one in enumerate(there) if not one.text.startswith("CORRECTION")]
     return sum(one.text.startswith("CORRECTION") and place < min(firsts, default=0) for place, one in enumerate(there))
-
-
-def _words(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for one in value.values():
-            yield from _words(one)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _words(one)

@@ -212,11 +212,11 @@ class Page:
         if asked.get("on"):
             if since is None:
                 since = SwitchedOn(utc_now(), len(stage.slack.calls), len(stage.service.requests))
-                await trouble.begin(stage)
+                await trouble.switch(stage, on=True)
                 self.on[trouble.name] = since
             return trouble.expected
         if since is not None:
-            await trouble.end(stage)
+            await trouble.switch(stage, on=False)
             send_again(stage)
             self.did[trouble.name] = since.seen(stage)
             del self.on[trouble.name]
@@ -331,8 +331,4 @@ def _text(asked: Json, name: str) -> str:
 
 def _channel_of(view: Json) -> str:
     """The channel in the form's private metadata, or nothing."""
-    try:
-        found = json.loads(view.get("private_metadata") or "{}")
-    except ValueError:
-        return ""
-    return str(found.get("channel_id") or found.get("channel") or "") if isinstance(found, dict) else ""
+    return str(json.loads(view["private_metadata"] or "{}").get("channel_id"))

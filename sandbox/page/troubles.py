@@ -40,16 +40,10 @@ class Trouble:
     off: Act
     needs: Callable[[Stage], str | None] = lambda _stage: None
 
-    async def begin(self, stage: Stage) -> None:
-        await _done(self.on(stage))
-
-    async def end(self, stage: Stage) -> None:
-        await _done(self.off(stage))
-
-
-async def _done(result: object) -> None:
-    if isawaitable(result):
-        await result
+    async def switch(self, stage: Stage, *, on: bool) -> None:
+        result = self.on(stage) if on else self.off(stage)
+        if isawaitable(result):
+            await result
 
 
 def _slack(failure: Callable[[], Failure]) -> tuple[Act, Act]:

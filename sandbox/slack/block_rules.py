@@ -5,6 +5,7 @@ from typing import Any
 
 from sandbox.slack.block_shapes import NEWER_BLOCKS, OLDER_BLOCKS, TABLE_CHARACTERS, VIEWS
 from sandbox.slack.value_rules import array, by_type, distinct, problem
+from sandbox.slack.values import texts_in
 
 MESSAGE_BLOCKS = 50
 VIEW_BLOCKS = 100
@@ -41,16 +42,7 @@ def view_problems(view: Any, kind: str, *, refused: Collection[str] = ()) -> lis
 
 def shown_characters(blocks: Any) -> int:
     """All characters, links and values included: the measure for "too long"."""
-    total, waiting = 0, [blocks]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            total += len(value)
-        elif isinstance(value, list):
-            waiting.extend(value)
-        elif isinstance(value, dict):
-            waiting.extend(inner for key, inner in value.items() if key not in _NOT_SHOWN)
-    return total
+    return sum(map(len, texts_in(blocks, _NOT_SHOWN)))
 
 
 def _of_type(blocks: list[Any], kind: str) -> list[dict[str, Any]]:

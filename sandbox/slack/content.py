@@ -1,7 +1,6 @@
 """A message's text, blocks and metadata, checked as Slack does."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 from sandbox.slack.arguments import Arguments
@@ -12,30 +11,15 @@ from sandbox.slack.values import Json
 # docs.slack.dev/reference/methods/chat.postMessage and chat.update
 TEXT_CUT_AT = 40_000
 UPDATE_TEXT_LIMIT = 4_000
-_TRUNCATED = {
-    "warning": "message_truncated",
-    "response_metadata": {
-        "warnings": ["message_truncated"],
-        "messages": ["[WARN] Your message was truncated but still posted."],
-    },
-}
 
 
-@dataclass(frozen=True)
-class Content:
-    """`warnings` goes into the answer if Slack cut the text."""
-
-    text: str
-    blocks: tuple[Json, ...]
-    warnings: Json
-
-
-def read_content(args: Arguments, *, refused_kinds: Collection[str]) -> Content:
+def read_content(args: Arguments, *, refused_kinds: Collection[str]) -> tuple[str, tuple[Json, ...]]:
+    """Text and blocks. Slack cuts a longer text, and posts."""
     blocks = read_blocks(args, refused_kinds=refused_kinds)
     text = args.text("text") or ""
     if not text.strip() and not blocks:
         raise Refused("no_text")
-    return Content(text[:TEXT_CUT_AT], blocks, _TRUNCATED if len(text) > TEXT_CUT_AT else {})
+    return text[:TEXT_CUT_AT], blocks
 
 
 def read_blocks(args: Arguments, *, refused_kinds: Collection[str]) -> tuple[Json, ...]:

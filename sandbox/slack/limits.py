@@ -9,8 +9,6 @@ from datetime import datetime
 
 from sandbox.slack.refused_calls import rate_limited
 
-HISTORY_METHODS = frozenset({"conversations.history", "conversations.replies"})
-
 
 @dataclass(frozen=True, kw_only=True)
 class SlackLimits:
@@ -57,19 +55,18 @@ class RateLimiter:
             bucket.level -= 1
 
     def _buckets_for(self, limits: SlackLimits, method: str, channel_id: str, now: datetime) -> list[_Bucket]:
+        per_minute = {
+            "chat.postMessage": limits.workspace_per_minute,
+            "chat.update": limits.update_per_minute,
+            "conversations.history": limits.history_per_minute,
+            "conversations.replies": limits.history_per_minute,
+        }.get(method)
+        if per_minute is None:
+            return []
+        found = [self._bucket((method, ""), per_minute, per_minute / 60, now)]
         if method == "chat.postMessage":
-            return [
-                self._bucket(("channel", channel_id), limits.burst, 1 / limits.per_channel_s, now),
-                self._per_minute("workspace", limits.workspace_per_minute, now),
-            ]
-        if method == "chat.update":
-            return [self._per_minute(method, limits.update_per_minute, now)]
-        if method in HISTORY_METHODS:
-            return [self._per_minute(method, limits.history_per_minute, now)]
-        return []
-
-    def _per_minute(self, name: str, allowed: int, now: datetime) -> _Bucket:
-        return self._bucket((name, ""), allowed, allowed / 60, now)
+            found.append(self._bucket(("channel", channel_id), limits.burst, 1 / limits.per_channel_s, now))
+        return found
 
     def _bucket(self, key: tuple[str, str], size: float, per_s: float, now: datetime) -> _Bucket:
         return self._buckets.setdefault(key, _Bucket(size, per_s, size, now))

@@ -10,14 +10,13 @@ from sandbox.slack.methods.views import store_view
 from sandbox.slack.state import WorkspaceState
 from sandbox.slack.values import Json, elements_of
 
-_SEVERAL = {"multi_static_select", "checkboxes"}
-_IDS = {
+_FIELDS = {
+    **dict.fromkeys(("multi_static_select", "multi_external_select", "checkboxes"), "selected_options"),
     "multi_users_select": "selected_users",
     "multi_conversations_select": "selected_conversations",
     "plain_text_input": "value",
 }
-_LOOKED_UP = "multi_external_select"
-_STATEFUL = _SEVERAL | set(_IDS) | {_LOOKED_UP}
+"""The field of an input's state that has what is filled in."""
 
 
 def filled_in(view: Json, values: Json) -> Json:
@@ -65,24 +64,19 @@ def carry_out(state: WorkspaceState, view_id: str, answer: Answer) -> Answer:
 
 def _inputs(view: Json) -> list[tuple[Json, Json]]:
     """The elements with a state: inputs, menus and pickers."""
-    return [(block, element) for block, element in elements_of(view["blocks"]) if element["type"] in _STATEFUL]
+    return [(block, element) for block, element in elements_of(view["blocks"]) if element["type"] in _FIELDS]
 
 
 def _entry(element: Json, value: Any) -> Json:
-    kind = element["type"]
-    if kind in _SEVERAL:
-        return {"type": kind, "selected_options": [_option(element, one) for one in value]}
-    if kind == _LOOKED_UP:
-        return {"type": kind, "selected_options": list(value)}
-    return {"type": kind, _IDS[kind]: value}
+    is_listed = "options" in element or "option_groups" in element
+    chosen = [_option(element, one) for one in value] if is_listed else value
+    return {"type": element["type"], _FIELDS[element["type"]]: chosen}
 
 
 def _initial(element: Json) -> Json:
-    kind = element["type"]
-    if kind in _SEVERAL or kind == _LOOKED_UP:
-        return {"type": kind, "selected_options": element.get("initial_options", [])}
-    field = _IDS[kind]
-    return {"type": kind, field: element.get(field.replace("selected_", "initial_").replace("value", "initial_value"))}
+    field = _FIELDS[element["type"]]
+    initial = element.get(f"initial_{field.removeprefix('selected_')}")
+    return {"type": element["type"], field: [] if initial is None and field == "selected_options" else initial}
 
 
 def _option(element: Json, wanted: str) -> Json:

@@ -121,15 +121,12 @@ class Person:
 
     async def opened(self, callback_id: str, *, timeout_s: float = PATIENCE_S) -> str:
         """The id of the open view of a callback_id. Raises TimeoutError."""
-        views = self.workspace.views
-        found: list[str] = []
 
-        def is_there() -> bool:
-            found[:] = [view_id for view_id, view in views.items() if view["callback_id"] == callback_id]
-            return bool(found)
+        def found() -> list[str]:
+            return [view_id for view_id, view in self.workspace.views.items() if view["callback_id"] == callback_id]
 
-        await self.workspace.wait_for(is_there, timeout_s)
-        return found[-1]
+        await self.workspace.wait_for(lambda: bool(found()), timeout_s)
+        return found()[-1]
 
     @property
     def _user(self) -> User:

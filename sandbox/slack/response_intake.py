@@ -15,14 +15,14 @@ def take_response(state: WorkspaceState, url: ResponseUrl, values: Json) -> Sent
 
     A response goes to the person who asked, or with `replace_original` into the clicked message.
     """
-    content = read_content(Arguments(values), refused_kinds=state.refused_blocks)
+    text, blocks = read_content(Arguments(values), refused_kinds=state.refused_blocks)
     # Slack takes "in_channel" too. The bot must not answer the whole channel.
     if values.get("response_type", "ephemeral") != "ephemeral":
         raise Refused("invalid_response_type")
     in_place = values.get("replace_original", False)
     if not isinstance(in_place, bool):
         raise Refused("invalid_arguments")
-    response = SentResponse(content.text, content.blocks, replace_original=in_place)
+    response = SentResponse(text, blocks, replace_original=in_place)
     url.responses.append(response)
     _show(state, url, response)
     state.changes.notify()

@@ -18,7 +18,6 @@ from sandbox.slack.refused_calls import Refused
 from sandbox.slack.values import Json
 
 LOOPBACK = "127.0.0.1"
-CONNECTIONS_MAX = 10
 
 
 class Sockets:
@@ -98,8 +97,6 @@ class Sockets:
         if ticket not in self._tickets:
             return web.Response(status=403)
         self._tickets.remove(ticket)
-        if len(self._connections) >= CONNECTIONS_MAX:
-            return web.Response(status=429)
         connection = web.WebSocketResponse()
         await connection.prepare(request)
         await connection.send_str(

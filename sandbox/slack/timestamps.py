@@ -25,9 +25,4 @@ def format_ts(microseconds: int) -> str:
 
 def parse_ts(ts: str) -> int:
     """Microseconds since 1970 of a `ts` or of plain seconds. Raises ValueError."""
-    seconds, _, fraction = ts.partition(".")
-    if not (seconds + fraction).isascii() or not seconds.isdigit() or (fraction and not fraction.isdigit()):
-        raise ValueError("no timestamp")
-    if len(seconds) > 12 or len(fraction) > 6:
-        raise ValueError("no timestamp")
-    return int(seconds) * _MICROSECONDS + int((fraction + "000000")[:6])
+    return round(float(ts) * _MICROSECONDS)

@@ -1,6 +1,6 @@
 """The values of a workspace."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,17 @@ def elements_of(blocks: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
         for element in [*block.get("elements", ()), block.get("accessory"), block.get("element")]:
             if isinstance(element, dict) and "action_id" in element:
                 yield block, element
+
+
+def texts_in(value: object, without: Collection[str] = ()) -> Iterator[str]:
+    """Every text in a JSON value, but for the fields of the names `without`."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from texts_in([one for name, one in value.items() if name not in without], without)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from texts_in(one, without)
 
 
 DEFAULT_SCOPES = frozenset(
@@ -98,16 +109,12 @@ class SentResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """`error` is Slack's code. `carried_out` is True if the call changed anything.
-
-    `failure` names the scripted failure that hid the answer. `arguments` are without the token.
-    """
+    """`error` is Slack's code. `failure` names the scripted failure that hid the answer."""
 
     method: str
     at: datetime
     channel: str | None
     error: str | None
-    carried_out: bool
     failure: str | None = None
     arguments: Json = field(default_factory=dict)
 

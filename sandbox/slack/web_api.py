@@ -58,14 +58,12 @@ class _WebApi:
         failure = self._failure(method, args)
         await asyncio.sleep(failure.delay_before_s)
         reply = self._carry_out(method, args) if failure.carried_out else None
-        error = reply.body.get("error") if reply is not None else None
         self._state.log(
             Call(
                 method=method,
                 at=self._state.clock(),
                 channel=args.text("channel"),
-                error=error,
-                carried_out=reply is not None and error is None,
+                error=reply.body.get("error") if reply is not None else None,
                 failure=failure.name if failure.hides_answer else None,
                 arguments=args.as_json(),
             )

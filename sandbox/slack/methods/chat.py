@@ -14,7 +14,7 @@ from sandbox.slack.values import Json, PostedMessage
 def post_message(state: WorkspaceState, args: Arguments) -> Json:
     """docs.slack.dev/reference/methods/chat.postMessage."""
     channel = writable_channel(state, args)
-    content = read_content(args, refused_kinds=state.refused_blocks)
+    text, blocks = read_content(args, refused_kinds=state.refused_blocks)
     thread_ts = args.text("thread_ts")
     if thread_ts is not None and state.message(channel.id, thread_ts) is None:
         raise Refused("thread_not_found")
@@ -22,20 +22,15 @@ def post_message(state: WorkspaceState, args: Arguments) -> Json:
         PostedMessage(
             ts=state.timestamps.issue(),
             channel=channel.id,
-            text=content.text,
+            text=text,
             user=state.bot_user_id,
             received_at=state.clock(),
-            blocks=content.blocks,
+            blocks=blocks,
             metadata=read_metadata(args) or None,
             thread_ts=thread_ts,
         )
     )
-    return {
-        "channel": channel.id,
-        "ts": message.ts,
-        "message": message_shape(state, message, with_metadata=True),
-        **content.warnings,
-    }
+    return _answer(state, message)
 
 
 def update(state: WorkspaceState, args: Arguments) -> Json:
@@ -52,13 +47,12 @@ def update(state: WorkspaceState, args: Arguments) -> Json:
         raise Refused("no_text")
     metadata = (read_metadata(args) or None) if "metadata" in args else message.metadata
     new_text = message.text if text is None else text
-    edited = state.edit(replace(message, text=new_text, blocks=blocks, metadata=metadata))
-    return {
-        "channel": edited.channel,
-        "ts": edited.ts,
-        "text": edited.text,
-        "message": message_shape(state, edited, with_metadata=True),
-    }
+    return _answer(state, state.edit(replace(message, text=new_text, blocks=blocks, metadata=metadata)))
+
+
+def _answer(state: WorkspaceState, message: PostedMessage) -> Json:
+    shape = message_shape(state, message, with_metadata=True)
+    return {"channel": message.channel, "ts": message.ts, "message": shape}
 
 
 def _own_message(state: WorkspaceState, args: Arguments) -> PostedMessage:

@@ -49,13 +49,9 @@ def channel_shape(state: WorkspaceState, channel: Channel) -> Json:
         return shape | {"user": channel.dm_user, "is_open": True}
     return shape | {
         "name": channel.name,
-        "name_normalized": channel.name,
         "creator": channel.creator,
-        "is_general": False,
         "is_member": state.bot_is_in(channel),
         "num_members": len(channel.members),
-        "topic": {"value": "", "creator": "", "last_set": 0},
-        "purpose": {"value": "", "creator": "", "last_set": 0},
     }
 
 
@@ -71,6 +67,5 @@ def user_shape(state: WorkspaceState, user: User) -> Json:
         "is_restricted": False,
         "is_bot": user.is_bot,
         "tz": "Europe/London",
-        "tz_offset": 0,
         "profile": {"real_name": user.name, "display_name": user.name},
     }
