@@ -45,6 +45,9 @@ class _BothDialect(PGDialect):
     statement_compiler = _BothCompiler
 
 
+_BOTH = _BothDialect(paramstyle="named")
+
+
 def shapes(compiled: Compiled) -> Iterator[str]:
     """The statement in words that say nothing of database, values, and their number.
 
@@ -52,7 +55,7 @@ def shapes(compiled: Compiled) -> Iterator[str]:
     """
     assert compiled.statement is not None
     columns = getattr(compiled, "column_keys", None)
-    text = str(compiled.statement.compile(dialect=_BothDialect(paramstyle="named"), column_keys=columns))
+    text = str(compiled.statement.compile(dialect=_BOTH, column_keys=columns))
     for pattern, common in SAME:
         text = re.sub(pattern, common, text)
     for part in re.split(r" UNION(?: ALL)? ", text):

@@ -5,7 +5,7 @@ A channel with `paused_until` is paused in every state.
 
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, func, or_, select, union_all, update
+from sqlalchemy import ColumnElement, bindparam, func, or_, select, union_all, update
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col
 
@@ -36,12 +36,18 @@ def end(session: Session, channel_id: str) -> int:
     return sum(affected(session, one.values(paused_until=None)) for one in statements)
 
 
+_ENDS = union_all(
+    *(
+        select(col(table.paused_until).label("ends")).where(col(table.channel_id) == bindparam("channel"))
+        for table in _TABLES
+    )
+).subquery()
+_LAST_END = select(func.max(_ENDS.c.ends))
+
+
 def last_end(session: Session, channel_id: str) -> datetime | None:
     """The end of the channel's pause. The moment may be past: messages are held until the job `end_pauses` has run."""
-    ends = union_all(
-        *(select(col(table.paused_until).label("ends")).where(col(table.channel_id) == channel_id) for table in _TABLES)
-    ).subquery()
-    found: datetime | None = session.execute(select(func.max(ends.c.ends))).scalar_one_or_none()
+    found: datetime | None = session.execute(_LAST_END, {"channel": channel_id}).scalar_one_or_none()
     return found
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Select, delete, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, func, literal_column, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -38,13 +38,15 @@ EVENTS_SEARCHED = 200
 """Events told to a channel among which `last_posts` looks."""
 
 
+_OF_CHANNEL = (
+    select(ChannelSubscriptionRow)
+    .where(col(ChannelSubscriptionRow.channel_id) == bindparam("channel"))
+    .order_by(col(ChannelSubscriptionRow.region))
+)
+
+
 def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptionRow]:
-    statement = (
-        select(ChannelSubscriptionRow)
-        .where(col(ChannelSubscriptionRow.channel_id) == channel_id)
-        .order_by(col(ChannelSubscriptionRow.region))
-    )
-    return session.execute(statement).scalars().all()
+    return session.execute(_OF_CHANNEL, {"channel": channel_id}).scalars().all()
 
 
 def filters_of(session: Session, channel_id: str) -> list[ChannelFilter]:
