@@ -36,10 +36,8 @@ class Seen:
         self.can_tell = True
         self.now_s = 0.0
         self.too_large = 0
-        self.statuses: list[str] = []
-        self.events: list[tuple[str | None, str]] = []
+        self.events: list[tuple[str, ...]] = []
         self.signature_failures: list[str] = []
-        self.refused: list[str] = []
         self.unread: list[bytes] = []
         self.report = CountsForBot()
         self.report.connect(self)
@@ -50,17 +48,11 @@ class Seen:
             self.tell_too_large,
         )
 
-    def delivery(self, status: str, *, count: int = 1) -> None:
-        self.statuses += [status] * count
-
-    def event(self, name: str | None, outcome: str, *, count: int = 1) -> None:
-        self.events += [(name, outcome)] * count
-
-    def signature_failure(self, reason: str, *, count: int = 1) -> None:
-        self.signature_failures += [reason] * count
-
-    def request_refused(self, reason: str, *, count: int = 1) -> None:
-        self.refused += [reason] * count
+    def count(self, metric: str, *labels: str, times: int = 1) -> None:
+        if metric == "webhook_events":
+            self.events += [labels] * times
+        if metric == "signature_failures":
+            self.signature_failures += labels * times
 
     async def note(self, count: int) -> bool:
         self.notes.append(count)
