@@ -6,7 +6,7 @@ spelling.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from bot.events.races import finishing_position, is_shared
@@ -94,7 +94,7 @@ def orders_in(value: Any, *, is_order: bool) -> list[Order]:
 
 def named(entries: Sequence[Any]) -> Order:
     """Without places, except those of the entries."""
-    return Order([Group([one]) for one in entries[:MOST_RUNNERS]])
+    return Order([Group([one]) for one in entries])
 
 
 def in_places(entries: Sequence[Any]) -> Order:
@@ -154,8 +154,8 @@ def _by_place(value: Any) -> list[Order] | None:
     is_place = all(finishing_position(key) or is_no_finish(key) for key in keys)
     if not is_place or not any(map(finishing_position, keys)):
         return None
-    by_place = islice(zip(keys, value.values(), strict=True), MOST_RUNNERS)
-    return [Order([Group(refs if isinstance(refs, list) else [refs], position_in(key)) for key, refs in by_place])]
+    by_place = zip(map(position_in, keys), value.values(), strict=True)
+    return [Order([Group(refs if isinstance(refs, list) else [refs], place) for place, refs in by_place])]
 
 
 def _by_horse(value: Any) -> list[Order] | None:
@@ -171,8 +171,7 @@ def _by_horse(value: Any) -> list[Order] | None:
     is_place = (finishing_position(one) or is_no_finish(one) or one == "0" for one in places)
     if 1 not in map(finishing_position, places) or not all(is_place) or fields_of(value).facts:
         return None
-    by_horse = islice(value.items(), MOST_RUNNERS)
-    return [Order([Group([key], read_position(place)) for key, place in by_horse])]
+    return [Order([Group([key], read_position(place)) for key, place in value.items()])]
 
 
 def _listed(value: Any) -> list[Order]:

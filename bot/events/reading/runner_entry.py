@@ -26,7 +26,12 @@ from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, 
 from bot.events.reading.json_values import flag, flag_in, identifier, is_no, is_yes, text
 from bot.events.reading.record_objects import is_id
 
-_PLACES = ("place.official", "place.plain", "place.past_the_post", "place.provisional")
+_PLACES = {
+    "place.official": Standing.OFFICIAL,
+    "place.plain": Standing.PLAIN,
+    "place.past_the_post": Standing.PAST_THE_POST,
+    "place.provisional": Standing.PROVISIONAL,
+}
 
 PLAIN = Standing.PLAIN
 
@@ -251,7 +256,7 @@ class _Outcome(NamedTuple):
 def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
     """`away`: "NR" in the place of another text."""
     places = []
-    for standing, fact in zip(Standing, _PLACES, strict=True):
+    for fact, standing in _PLACES.items():
         for position in filter(None, map(read_position, said.of(fact))):
             is_anew = not position.isdecimal() and _PLACED_ANEW.search(position)
             places.append(SaidPlace(Standing.OFFICIAL if is_anew else standing, position))
