@@ -8,30 +8,20 @@ export function drawBlocks(blocks, context) {
   return element("div", { class: "blocks" }, ...blocks.map((block) => drawBlock(block, context)));
 }
 
-function drawBlock(block, context) {
-  const draw = BLOCKS[block.type];
-  return draw ? draw(block, context) : unknown("block", block);
-}
+const drawBlock = (block, context) => BLOCKS[block.type]?.(block, context) ?? unknown("block", block);
 
 export function unknown(what, value) {
   return element("div", { class: "unknown" }, element("strong", {}, `unknown ${what}: ${value.type}`), element("pre", {}, JSON.stringify(value, null, 2)));
 }
 
-function text(object, context) {
-  if (!object) return null;
-  return object.type === "mrkdwn" ? mrkdwn(object.text, context.names) : unescaped(object.text ?? "");
-}
+const text = (object, context) => object && (object.type === "mrkdwn" ? mrkdwn(object.text, context.names) : unescaped(object.text));
 
 const BLOCKS = {
   header: (block, context) => element("h3", { class: "block-header" }, text(block.text, context)),
   divider: () => element("hr"),
   section: (block, context) =>
-    element(
-      "div",
-      { class: "section" },
-      element(
-        "div",
-        { class: "section-text" },
+    element("div", { class: "section" },
+      element("div", { class: "section-text" },
         text(block.text, context),
         block.fields ? element("div", { class: "fields" }, ...block.fields.map((one) => element("div", {}, text(one, context)))) : null,
       ),
@@ -41,22 +31,17 @@ const BLOCKS = {
     element("div", { class: "context" }, ...block.elements.map((one) => element("span", {}, text(one, context)))),
   actions: (block, context) => element("div", { class: "actions" }, ...block.elements.map((one) => drawElement(one, context))),
   input: drawInput,
-  data_table: (block) => dataTable(block),
-  data_visualization: (block) => chart(block),
+  data_table: dataTable,
+  data_visualization: chart,
   container: (block, context) => {
-    const inner = (block.child_blocks ?? []).map((one) => drawBlock(one, context));
-    const title = element("strong", {}, text(block.title, context) ?? "");
+    const inner = block.child_blocks.map((one) => drawBlock(one, context));
+    const title = element("strong", {}, text(block.title, context));
     if (!block.is_collapsible) return element("div", { class: "container" }, title, ...inner);
     return element("details", { class: "container", open: !block.default_collapsed }, element("summary", {}, title), ...inner);
   },
 };
 
-const sortable = (value) => {
-  const number = Number.parseFloat(value.text);
-  return Number.isNaN(number) ? [1, value.text] : [0, number];
-};
-
-const compared = ([kind, one], [otherKind, other]) => kind - otherKind || (one > other) - (one < other);
+const inOrder = (one, other) => one.text.localeCompare(other.text, "en", { numeric: true });
 
 function dataTable(block) {
   const [head, ...rows] = block.rows;
@@ -64,34 +49,25 @@ function dataTable(block) {
   const shown = { page: 0, by: null, down: false };
   const holder = element("div", { class: "table" });
   const draw = () => {
-    const sorted = shown.by === null ? rows : [...rows].sort((one, other) => compared(sortable(one[shown.by]), sortable(other[shown.by])));
+    const sorted = shown.by === null ? rows : [...rows].sort((one, other) => inOrder(one[shown.by], other[shown.by]));
     if (shown.down) sorted.reverse();
     const pages = Math.max(1, Math.ceil(rows.length / size));
     const part = sorted.slice(shown.page * size, (shown.page + 1) * size);
     const heads = head.map((one, at) =>
-      element(
-        "th",
-        { scope: "col", "aria-sort": shown.by === at ? (shown.down ? "descending" : "ascending") : "none" },
+      element("th", { scope: "col", "aria-sort": shown.by === at ? (shown.down ? "descending" : "ascending") : "none" },
         element("button", { class: "sort", onclick: () => { Object.assign(shown, { down: shown.by === at && !shown.down, by: at, page: 0 }); draw(); } }, one.text),
       ),
     );
+    const cell = (one, at) => (at === block.row_header_column_index ? element("th", { scope: "row" }, one.text) : element("td", {}, one.text));
+    const turn = (label, page) => element("button", { disabled: page < 0 || page >= pages, onclick: () => { shown.page = page; draw(); } }, label);
+    const pager = [turn("Earlier rows", shown.page - 1), ` ${shown.page + 1} of ${pages} `, turn("Later rows", shown.page + 1)];
     holder.replaceChildren(
       element("p", { class: "caption" }, block.caption),
-      element(
-        "table",
-        {},
+      element("table", {},
         element("thead", {}, element("tr", {}, ...heads)),
-        element("tbody", {}, ...part.map((row) => element("tr", {}, ...row.map((one, at) => element(at === (block.row_header_column_index ?? -1) ? "th" : "td", at === block.row_header_column_index ? { scope: "row" } : {}, one.text))))),
+        element("tbody", {}, ...part.map((row) => element("tr", {}, ...row.map(cell)))),
       ),
-      pages > 1
-        ? element(
-            "p",
-            { class: "pager" },
-            element("button", { disabled: shown.page === 0, onclick: () => { shown.page -= 1; draw(); } }, "Earlier rows"),
-            ` ${shown.page + 1} of ${pages} `,
-            element("button", { disabled: shown.page >= pages - 1, onclick: () => { shown.page += 1; draw(); } }, "Later rows"),
-          )
-        : "",
+      pages > 1 ? element("p", { class: "pager" }, ...pager) : "",
     );
   };
   draw();
@@ -108,23 +84,19 @@ function shape(tag, attributes) {
 
 const [WIDTH, HEIGHT] = [480, 140];
 
-function lines(series, top) {
-  return series.map((one, number) => {
-    const step = WIDTH / Math.max(1, one.data.length - 1);
-    const points = one.data.map((point, at) => `${(at * step).toFixed(1)},${(HEIGHT - (Number(point.value) / top) * (HEIGHT - 8)).toFixed(1)}`);
-    return shape("polyline", { points: points.join(" "), class: `line-${number}` });
-  });
+function drawLine(one, number, top) {
+  const step = WIDTH / Math.max(1, one.data.length - 1);
+  const points = one.data.map((point, at) => `${(at * step).toFixed(1)},${(HEIGHT - (point.value / top) * (HEIGHT - 8)).toFixed(1)}`);
+  return shape("polyline", { points: points.join(" "), class: `line-${number}` });
 }
 
 function chart(block) {
   const { series } = block.chart;
-  const top = Math.max(1, ...series.flatMap((one) => one.data.map((point) => Number(point.value))));
-  const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" });
-  svg.setAttribute("aria-label", `${block.title}: ${series.map((one) => `${one.name}, ${one.data.at(-1)?.value}`).join("; ")}`);
-  svg.append(...lines(series, top));
-  return element(
-    "figure",
-    { class: "chart" },
+  const top = Math.max(1, ...series.flatMap((one) => one.data.map((point) => point.value)));
+  const label = `${block.title}: ${series.map((one) => `${one.name}, ${one.data.at(-1)?.value}`).join("; ")}`;
+  const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label });
+  svg.append(...series.map((one, number) => drawLine(one, number, top)));
+  return element("figure", { class: "chart" },
     element("figcaption", {}, block.title),
     svg,
     element("p", { class: "legend" }, ...series.map((one, number) => element("span", { class: `key key-${number}` }, one.name))),
@@ -142,19 +114,13 @@ async function press(one, context) {
 
 // A confirmation as Slack draws it.
 function agreed(confirm, context) {
-  const dialog = element(
-    "dialog",
-    { class: "modal", "aria-labelledby": "confirm-title" },
-    element(
-      "form",
-      { method: "dialog" },
+  const dialog = element("dialog", { class: "modal", "aria-labelledby": "confirm-title" },
+    element("form", { method: "dialog" },
       element("header", {}, element("h2", { id: "confirm-title" }, confirm.title.text)),
       element("div", { class: "modal-body" }, element("p", {}, text(confirm.text, context))),
-      element(
-        "footer",
-        {},
-        element("button", { class: "button", value: "" }, confirm.deny?.text ?? "Cancel"),
-        element("button", { class: `button ${confirm.style === "danger" ? "is-danger" : "primary"}`, value: "yes", autofocus: true }, confirm.confirm?.text ?? "OK"),
+      element("footer", {},
+        element("button", { class: "button", value: "" }, confirm.deny.text),
+        element("button", { class: "button primary", value: "yes", autofocus: true }, confirm.confirm.text),
       ),
     ),
   );

@@ -44,9 +44,7 @@ function drawRace(race) {
     declared: [act("settle", race.id, "Settle"), act("abandon_race", race.id, "Abandon"), act("wrong_order", race.id, "Wrong order"), act("forge", race.id, "Forge")],
     result: [act("correct", race.id, "Correct"), act("abandon_race", race.id, "Abandon")],
   };
-  return element(
-    "li",
-    { class: `race is-${race.status}`, "data-race": race.id },
+  return element("li", { class: `race is-${race.status}`, "data-race": race.id },
     element("span", {}, element("strong", {}, race.off), ` ${race.title}: ${race.winner ?? race.reason ?? STATUS[race.status]}`),
     element("span", { class: "acts" }, ...(acts[race.status] ?? [])),
   );
@@ -54,9 +52,7 @@ function drawRace(race) {
 
 function drawMeeting(meeting, isOpen) {
   const run = meeting.races.filter((race) => race.status === "result").length;
-  return element(
-    "details",
-    { "data-id": meeting.id, open: isOpen },
+  return element("details", { "data-id": meeting.id, open: isOpen },
     element("summary", {}, meeting.course, element("span", { class: "tally" }, ` ${run} of ${meeting.races.length} run`)),
     act("abandon_meeting", meeting.id, "Abandon the meeting"),
     element("ul", { class: "races" }, ...meeting.races.map(drawRace)),
@@ -83,13 +79,9 @@ function drawTroubles() {
     at("panel-trouble"),
     element("p", {}, "Switch a trouble on, let something happen under “The day”, and switch the trouble off. The counts at the top are made from deliveries and channels alone."),
     element("p", { id: "problems" }, ...(documents.get("counts")?.problems ?? []).map((one) => element("span", { class: "is-error" }, `${one}. `))),
-    element(
-      "ul",
-      { class: "troubles" },
+    element("ul", { class: "troubles" },
       ...of("trouble").map((one) =>
-        element(
-          "li",
-          {},
+        element("li", {},
           element("button", { type: "button", role: "switch", "aria-checked": String(one.on), disabled: Boolean(one.needs), "data-trouble": one.name, onclick: () => trouble(one.name, !one.on) }, one.title),
           element("p", {}, one.needs ?? one.expected, one.did && !one.needs ? element("span", { class: "did" }, ` ${one.did}`) : ""),
         ),
@@ -135,31 +127,30 @@ async function abandon(race) {
   happen("abandon_race", race.id);
 }
 
+// Each step: its words, and the button that goes on, where there is one.
 const STEPS = [
   {
-    words: () => ["Abandon a race.", `The button types ${ASKED}: somebody has to take each abandonment. Then watch #gb-racing: the alarm comes within a second.`],
-    acts: () => { const race = nextRace(); return race ? [button(`Abandon the ${race.off} at ${race.course}`, () => abandon(race), { class: "button primary" })] : []; },
+    say: () => {
+      const race = nextRace();
+      const words = ["Abandon a race.", `The button types ${ASKED}: somebody has to take each abandonment. Then watch #gb-racing: the alarm comes within a second.`];
+      return race ? [...words, `Abandon the ${race.off} at ${race.course}`, () => abandon(race)] : words;
+    },
     isOver: () => alarms().length > 0,
   },
   {
-    words: () => ["Press “I have it” under the alarm.", "Everybody in the channel then reads who has the abandonment, and since when. If nobody pressed within ten minutes, the bot would ask again."],
-    acts: () => [button("Show me the button", showAlarm, { class: "button primary" })],
+    say: () => ["Press “I have it” under the alarm.", "Everybody in the channel then reads who has the abandonment, and since when. If nobody pressed within ten minutes, the bot would ask again.", "Show me the button", showAlarm],
     isOver: () => alarms().some(isTaken),
   },
   {
-    words: () => {
+    say: () => {
       tour.wasKilled ||= isOn();
-      if (!tour.wasKilled) return ["Kill the bot while 50 races settle.", "The channels asked for some of these results. Watch the counts at the top."];
+      if (!tour.wasKilled) return ["Kill the bot while 50 races settle.", "The channels asked for some of these results. Watch the counts at the top.", "Kill the bot", () => trouble(KILL, true)];
       if (isStarting()) return ["The bot starts.", "A few seconds, and the bot is ready."];
-      if (isOn()) return ["The bot is dead.", "The data service gets no answer, and will send again. Bring the bot back:"];
+      if (isOn()) return ["The bot is dead.", "The data service gets no answer, and will send again. Bring the bot back:", "Start the bot", () => trouble(KILL, false)];
       const { told, lost, doubled, on_the_way, waiting } = documents.get("counts") ?? {};
       const still = (documents.get("meta")?.waiting || waiting) + on_the_way;
-      return still ? [`${still} still on the way.`, "The results come now, each once, a message a second in each channel."] : [lost ? "Something is missing." : "Nothing was lost.", `${told} told, ${lost} lost, ${doubled} doubled. More failures are under Trouble.`];
-    },
-    acts: () => {
-      if (!tour.wasKilled) return [button("Kill the bot", () => trouble(KILL, true), { class: "button is-danger" })];
-      if (isStarting()) return [];
-      return isOn() ? [button("Start the bot", () => trouble(KILL, false), { class: "button primary" })] : [button("End the tour", remembered, { class: "button primary" })];
+      if (still) return [`${still} still on the way.`, "The results come now, each once, a message a second in each channel.", "End the tour", remembered];
+      return [lost ? "Something is missing." : "Nothing was lost.", `${told} told, ${lost} lost, ${doubled} doubled. More failures are under Trouble.`, "End the tour", remembered];
     },
     isOver: () => false,
   },
@@ -168,17 +159,15 @@ const STEPS = [
 export function drawTour() {
   const box = at("tour");
   box.hidden = tour.step === null || !documents.has("meta") || Boolean(documents.get("day")?.in_terminal);
-  if (box.hidden) return undefined;
+  if (box.hidden) return;
   if (tour.step < 0) return goTo(0);
   if (STEPS[tour.step].isOver()) tour.step += 1;
-  const { words, acts } = STEPS[tour.step];
-  const [what, look] = words();
+  const [what, look, label, act] = STEPS[tour.step].say();
   replaceWithin(
     box,
     element("p", {}, element("span", { class: "step" }, `${tour.step + 1} of ${STEPS.length}`), element("strong", {}, ` ${what} `), look),
-    element("p", { class: "acts" }, ...acts(), tour.wasKilled ? "" : button("Skip the tour", remembered)),
+    element("p", { class: "acts" }, label ? button(label, act, { class: "button primary" }) : "", tour.wasKilled ? "" : button("Skip the tour", remembered)),
   );
-  return undefined;
 }
 
 export function tourWith(show) {

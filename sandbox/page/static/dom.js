@@ -35,12 +35,12 @@ function morph(old, fresh) {
   if (old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
   if (old.nodeType === Node.TEXT_NODE) {
     if (old.data !== fresh.data) old.data = fresh.data;
-    return undefined;
+    return;
   }
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   for (const name of HANDLERS) old[name] = fresh[name];
-  return morphChildren(old, [...fresh.childNodes]);
+  morphChildren(old, [...fresh.childNodes]);
 }
 
 // The nodes in their order; a node that stays is not taken out, so that it keeps focus, selection and animation.

@@ -13,9 +13,7 @@ export function drawInput(block, context) {
   const id = `input-${block.block_id}`;
   const made = INPUTS[one.type]?.(one, context, id) ?? { node: unknown("input", one), value: () => null };
   context.inputs?.push({ block, one, value: () => ({ type: one.type, ...made.value() }) });
-  return element(
-    "div",
-    { class: "input", "data-block": block.block_id },
+  return element("div", { class: "input", "data-block": block.block_id },
     element(made.group ? "p" : "label", made.group ? { id: `${id}-label`, class: "label" } : { for: id }, block.label.text, block.optional ? " (optional)" : ""),
     made.node,
     block.hint ? element("p", { class: "hint" }, block.hint.text) : null,

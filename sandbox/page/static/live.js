@@ -37,7 +37,7 @@ export function listen(draw) {
     const { changed, gone } = JSON.parse(data);
     for (const [key, value] of Object.entries(changed)) documents.set(key, value);
     for (const key of gone) documents.delete(key);
-    draw(new Set([...Object.keys(changed), ...gone].map((key) => key.split("/")[0])));
+    draw();
   };
   source.onerror = () => notice("The demo does not answer. The page goes on once the demo answers again.", true);
 }

@@ -13,13 +13,8 @@ const seen = new Map();
 const drawn = new Map();
 const openView = { id: null };
 
-function draw(kinds) {
-  const any = (...wanted) => wanted.some((kind) => kinds.has(kind));
-  if (any("meta", "counts")) drawTop();
-  if (any("channel", "person", "message", "ephemeral", "view", "day")) drawWorkspace();
-  if (any("meeting", "day", "trouble", "counts")) drawPanels();
-  if (any("view")) drawView();
-  drawTour();
+function draw() {
+  for (const part of [drawTop, drawWorkspace, drawPanels, drawView, drawTour]) part();
 }
 
 function drawWorkspace() {
@@ -43,17 +38,13 @@ function drawSide() {
   chosen.channel ??= channels.find((one) => !one.dm_user)?.id ?? null;
   const row = (channel) => {
     const count = channel.id === chosen.channel ? 0 : ofChannel(channel).filter(isNew).length;
-    return element(
-      "li",
-      {},
-      element(
-        "button",
-        { type: "button", class: count ? "has-news" : null, "aria-current": channel.id === chosen.channel ? "true" : null, onclick: () => choose(channel.id) },
-        titleOf(channel),
-        channel.archived ? element("span", { class: "flag" }, " archived") : "",
-        count ? element("span", { class: "unread", "aria-label": `${count} unread` }, String(count)) : "",
-      ),
-    );
+    const label = [
+      titleOf(channel),
+      channel.archived ? element("span", { class: "flag" }, " archived") : null,
+      count ? element("span", { class: "unread", "aria-label": `${count} unread` }, String(count)) : null,
+    ];
+    const looks = { class: count ? "has-news" : null, "aria-current": channel.id === chosen.channel ? "true" : null };
+    return element("li", {}, button(label, () => choose(channel.id), looks));
   };
   replaceWithin(at("channels"), ...channels.filter((one) => !one.dm_user).map(row));
   replaceWithin(at("apps"), ...channels.filter((one) => one.dm_user).map(row));
@@ -103,7 +94,8 @@ function drawMessages() {
   const list = at("messages");
   const isHome = Boolean(channel.dm_user) && chosen.tab === "home";
   const place = `${channel.id}/${chosen.person}/${chosen.tab}`;
-  follows ||= shown !== place;
+  const isNewPlace = shown !== place;
+  follows ||= isNewPlace;
   shown = place;
   at("channel-title").textContent = titleOf(channel);
   at("line").placeholder = channel.dm_user ? "Message racing-bot, for example: help" : `Message ${titleOf(channel)}, or a command: /racing help`;
@@ -114,8 +106,8 @@ function drawMessages() {
   if (wanted.length === 0) wanted.push(element("li", { class: "empty" }, ...whatIsComing(channel)));
   arrange(list, wanted);
   drawThread(all);
-  if (isHome) list.scrollTop = 0;
-  else if (follows) goToEnd();
+  if (isHome && isNewPlace) list.scrollTop = 0;
+  if (!isHome && follows) goToEnd();
   drawNewer();
 }
 
@@ -125,29 +117,30 @@ function rows(messages, all) {
   for (const message of messages) {
     if (!before || dayOf(before) !== dayOf(message)) wanted.push(dayLine(message));
     const isJoined = before && dayOf(before) === dayOf(message) && senderOf(before) === senderOf(message) && Boolean(before.only) === Boolean(message.only) && new Date(message.at) - new Date(before.at) < TOGETHER_MS;
-    wanted.push(kept(message, repliesTo(message, all), Boolean(isJoined)));
+    wanted.push(messageLine(message, repliesTo(message, all), Boolean(isJoined)));
     before = message;
   }
   return wanted;
 }
 
+// What is drawn from the same values keeps its node.
+function kept(key, values, draw) {
+  const before = drawn.get(key);
+  if (before?.values.every((one, number) => one === values[number])) return before.node;
+  const node = draw();
+  drawn.set(key, { values, node });
+  return node;
+}
+
 function dayLine(message) {
   const today = new Date().toDateString();
   const words = dayOf(message) === today ? "Today" : new Date(message.at).toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long" });
-  const key = `day/${message.channel}/${dayOf(message)}/${words}`;
-  if (!drawn.has(key)) drawn.set(key, element("li", { class: "day" }, element("span", {}, words)));
-  return drawn.get(key);
+  return kept(`day/${message.channel}/${dayOf(message)}`, [words], () => element("li", { class: "day" }, element("span", {}, words)));
 }
 
-// A message that has not changed keeps its node.
-function kept(message, replies, isJoined, place = "") {
+function messageLine(message, replies, isJoined, place = "") {
   const key = `${place}${message.only ? "ephemeral" : "message"}/${message.channel}/${message.ts}`;
-  const marks = [message, replies.length, replies.at(-1), isJoined];
-  const before = drawn.get(key);
-  if (before?.marks.every((one, number) => one === marks[number])) return before.node;
-  const node = drawMessage(message, replies, isJoined, Boolean(place));
-  drawn.set(key, { marks, node });
-  return node;
+  return kept(key, [message, replies.length, replies.at(-1), isJoined], () => drawMessage(message, replies, isJoined, Boolean(place)));
 }
 
 // What came below while the person reads above.
@@ -178,41 +171,32 @@ new ResizeObserver(() => { if (follows && chosen.tab !== "home") goToEnd(); }).o
 
 const clockOf = (instant) => new Date(instant).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 
-function avatar(message) {
-  const person = senderOf(message) === "bot" ? undefined : people()[message.user];
-  const hue = person ? [...person].reduce((sum, letter) => sum + letter.charCodeAt(0) * 47, 0) % 360 : 0;
-  return element("span", { class: person ? "avatar" : "avatar is-bot", style: person ? `background: hsl(${hue} 45% 35%)` : null, "aria-hidden": "true" }, person ? person[0].toUpperCase() : "🏇");
-}
-
-function whoOf(message) {
-  const person = senderOf(message) === "bot" ? undefined : people()[message.user];
-  return person ? [element("strong", {}, person)] : [element("strong", {}, "racing-bot"), element("span", { class: "app" }, "APP")];
+function avatar(person) {
+  if (!person) return element("span", { class: "avatar is-bot", "aria-hidden": "true" }, "🏇");
+  const hue = [...person].reduce((sum, letter) => sum + letter.charCodeAt(0) * 47, 0) % 360;
+  return element("span", { class: "avatar", style: `background: hsl(${hue} 45% 35%)`, "aria-hidden": "true" }, person[0].toUpperCase());
 }
 
 function drawMessage(message, replies, isJoined, isInThread) {
   const context = contextOf({ channel: message.channel, ts: message.ts });
   const classes = ["message", message.only ? "is-ephemeral" : "", isJoined ? "is-joined" : "", /^ABANDONED/.test(message.text) ? "is-alarm" : ""];
   const phone = element("p", { class: "phone", hidden: true }, element("strong", {}, "racing-bot"), element("br"), mrkdwn(message.text.length > 240 ? `${message.text.slice(0, 239)}…` : message.text, names()));
-  const isPosted = !message.only;
+  const person = senderOf(message) === "bot" ? null : people()[message.user];
+  const app = person ? null : element("span", { class: "app" }, "APP");
+  const clock = element("time", { class: isJoined ? "gutter" : null }, clockOf(message.at));
   const last = replies.at(-1);
-  return element(
-    "li",
-    { class: classes.filter(Boolean).join(" "), "data-ts": message.ts },
+  return element("li", { class: classes.filter(Boolean).join(" "), "data-ts": message.ts },
     message.only ? element("p", { class: "only" }, "👁 Only visible to you") : null,
-    isJoined ? element("time", { class: "gutter" }, clockOf(message.at)) : avatar(message),
-    element(
-      "div",
-      { class: "body" },
-      isJoined ? null : element("div", { class: "who" }, ...whoOf(message), element("time", {}, clockOf(message.at))),
+    isJoined ? clock : avatar(person),
+    element("div", { class: "body" },
+      isJoined ? null : element("div", { class: "who" }, element("strong", {}, person ?? "racing-bot"), app, clock),
       message.blocks.length ? drawBlocks(message.blocks, context) : element("div", { class: "blocks" }, element("div", { class: "section" }, mrkdwn(message.text, context.names))),
       message.edited ? element("span", { class: "edited" }, "(edited)") : null,
       phone,
       replies.length ? button(`${replies.length === 1 ? "1 reply" : `${replies.length} replies`}, last ${clockOf(last.at)}`, () => openThread(message.ts), { class: "replies" }) : null,
     ),
-    isPosted
-      ? element(
-          "div",
-          { class: "hover" },
+    !message.only
+      ? element("div", { class: "hover" },
           isInThread ? null : button("💬", () => openThread(message.ts), { "aria-label": "Open the thread", title: "Open the thread" }),
           button("📱", () => { phone.hidden = !phone.hidden; }, { "aria-label": "As a phone notifies", title: "As a phone notifies" }),
         )
@@ -254,27 +238,20 @@ function drawThread(all) {
   const replies = repliesTo(parent, all);
   const list = pane.querySelector("ol") ?? element("ol", { class: "talk" });
   if (!list.isConnected) pane.replaceChildren(element("div", { class: "title" }, element("h2", {}, "Thread"), button("×", closeThread, { "aria-label": "Close the thread" })), list, replyForm());
-  arrange(list, [parent, ...replies].map((one) => kept(one, [], false, "thread/")));
-  return undefined;
+  arrange(list, [parent, ...replies].map((one) => messageLine(one, [], false, "thread/")));
 }
 
 function replyForm() {
   const line = element("input", { class: "line", "aria-label": "A reply", placeholder: "Reply…", maxlength: 1000, autocomplete: "off" });
-  return element(
-    "form",
-    { class: "composer", onsubmit: (event) => { event.preventDefault(); reply(line); } },
-    line,
-    element("button", { "aria-label": "Send the reply" }, "➤"),
-  );
-}
-
-function reply(line) {
-  const text = line.value.trim();
-  // Slack's own words.
-  if (text.startsWith("/")) return notice(`${text.split(" ")[0]} is not supported in threads. Sorry!`, true);
-  if (text) quietly(ask("type", { channel: chosen.channel, user: chosen.person, text, thread_ts: chosen.thread }));
-  line.value = "";
-  return undefined;
+  const onsubmit = (event) => {
+    event.preventDefault();
+    const text = line.value.trim();
+    // Slack's own words.
+    if (text.startsWith("/")) return notice(`${text.split(" ")[0]} is not supported in threads. Sorry!`, true);
+    if (text) quietly(ask("type", { channel: chosen.channel, user: chosen.person, text, thread_ts: chosen.thread }));
+    line.value = "";
+  };
+  return element("form", { class: "composer", onsubmit }, line, element("button", { "aria-label": "Send the reply" }, "➤"));
 }
 
 at("thread").addEventListener("keydown", (event) => { if (event.key === "Escape") closeThread(); });
@@ -295,11 +272,7 @@ function openTab(name) {
 function drawHome(channel) {
   const view = documents.get(`view/VHOME${channel.dm_user}`);
   if (!view) return element("li", { class: "empty" }, "The app has published no Home for this person.");
-  const before = drawn.get("home");
-  if (before?.view === view) return before.node;
-  const node = element("li", { class: "home" }, drawBlocks(view.blocks, contextOf({ view: view.id })));
-  drawn.set("home", { view, node });
-  return node;
+  return kept("home", [view], () => element("li", { class: "home" }, drawBlocks(view.blocks, contextOf({ view: view.id }))));
 }
 
 // ---- forms
@@ -317,9 +290,7 @@ function drawView() {
   const inputs = [];
   const close = () => quietly(ask("close", { user: chosen.person, view: view.id }));
   modal.replaceChildren(
-    element(
-      "form",
-      { method: "dialog", onsubmit: (event) => { event.preventDefault(); quietly(submit(view, inputs)); } },
+    element("form", { method: "dialog", onsubmit: (event) => { event.preventDefault(); quietly(submit(view, inputs)); } },
       element("header", {}, element("h2", { id: "modal-title" }, view.title.text), button("×", close, { "aria-label": "Leave the form" })),
       element("div", { class: "modal-body" }, drawBlocks(view.blocks, { ...contextOf({ view: view.id }), inputs })),
       element("footer", {}, button(view.close?.text ?? "Cancel", close, { class: "button" }), view.submit ? element("button", { class: "button primary" }, view.submit.text) : ""),
