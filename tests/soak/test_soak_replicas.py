@@ -31,7 +31,7 @@ SHORT = Size(processes=2, posts=150, kills=6, restarts=3, channels=12, life_s=(1
 LONG = Size(processes=4, posts=4_000, kills=200, restarts=20, channels=60, life_s=(2.0, 6.0))
 
 SIZES = [
-    pytest.param(SHORT, marks=(pytest.mark.soak, pytest.mark.timeout(600)), id="short"),
+    pytest.param(SHORT, marks=(pytest.mark.soak, pytest.mark.timeout(900)), id="short"),
     pytest.param(LONG, marks=(pytest.mark.long_soak, pytest.mark.timeout(2_400)), id="long"),
 ]
 
