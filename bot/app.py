@@ -381,6 +381,7 @@ class Service:
             bodies=BodyReader(max_bytes=request_guard.MAX_BODY_BYTES, budget_bytes=request_guard.BODY_BUDGET_BYTES),
             clock=self.clock,
             count=partial(self.metrics.count, "slack_requests"),
+            refuse=partial(refuse, self.ports.token, path=request_guard.SLACK_PATH),
         )
 
     def _make_socket_mode(self, bolt: AsyncApp) -> "SocketMode | None":
@@ -538,14 +539,14 @@ class Service:
         self.metrics.count("requests_refused", "path" if status == HTTPStatus.NOT_FOUND else "method")
         ours = f"{WEBHOOK_PATH} for deliveries, and {request_guard.SLACK_PATH} for Slack"
         words = f"{error.detail}: the bot takes a POST at {ours}"
-        response = refuse(status, words, method=request.method, path=path)
+        response = refuse(self.ports.token, status, words, method=request.method, path=path)
         response.headers.update(error.headers or {})
         return response
 
     async def _refuse_bug(self, _request: Request, error: Exception) -> Response:
         reference = f"req-{self.ports.token(4)}"
         log.error("request_failed", exc_info=error, reference=reference)
-        return refuse(500, "a fault of ours", reference=reference)
+        return refuse(self.ports.token, 500, "a fault of ours", reference=reference)
 
     async def _probe(self) -> None:
         """Raise StorageError unless a delivery could be stored now.

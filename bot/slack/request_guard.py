@@ -9,7 +9,6 @@ import hmac
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -22,7 +21,6 @@ from starlette.responses import Response
 from bot.clock import Clock
 from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, BodyUnreadable
 from bot.slack.body_router import receive
-from bot.web import json_answers
 from bot.web.plain_answers import RETRY_AFTER_S
 from bot.web.request_body import BodyReader
 
@@ -40,8 +38,6 @@ _SIGNATURE = re.compile(r"v0=[0-9a-fA-F]{64}")
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _NUL_IN_TEXT = "the body has a NUL in it, which PostgreSQL does not take"
 
-refuse = partial(json_answers.refuse, path=SLACK_PATH)
-
 
 @dataclass(frozen=True)
 class SlackEndpoint:
@@ -50,6 +46,7 @@ class SlackEndpoint:
     bodies: BodyReader
     clock: Clock
     count: Callable[[str], None]
+    refuse: Callable[..., Response]
 
     async def __call__(self, request: Request) -> Response:
         try:
@@ -59,26 +56,26 @@ class SlackEndpoint:
                 async with self.bodies.read(request.stream()) as body:
                     response = await self._verified(request, body)
         except ClientDisconnect:
-            response = refuse(400, "the connection ended before the body did")
+            response = self.refuse(400, "the connection ended before the body did")
         except BodyBudgetSpent as error:
-            response = refuse(503, str(error), retry_after_s=RETRY_AFTER_S)
+            response = self.refuse(503, str(error), retry_after_s=RETRY_AFTER_S)
         except BodyRefused as error:
-            response = refuse(413 if isinstance(error, BodyTooLarge) else 408, str(error))
+            response = self.refuse(413 if isinstance(error, BodyTooLarge) else 408, str(error))
         self.count(str(response.status_code))
         return response
 
     def _refuse_unread(self, request: Request) -> Response | None:
         """Refusals that need no body."""
         if self.signing_secret is None:
-            return refuse(404, "Slack comes by Socket Mode here: SLACK_SIGNING_SECRET is not set")
+            return self.refuse(404, "Slack comes by Socket Mode here: SLACK_SIGNING_SECRET is not set")
         timestamps = request.headers.getlist("X-Slack-Request-Timestamp")
         signatures = request.headers.getlist("X-Slack-Signature")
         if len(timestamps) != 1 or len(signatures) != 1:
-            return refuse(401, "exactly one X-Slack-Request-Timestamp and one X-Slack-Signature are needed")
+            return self.refuse(401, "exactly one X-Slack-Request-Timestamp and one X-Slack-Signature are needed")
         if not _TIMESTAMP.fullmatch(timestamps[0]) or not _SIGNATURE.fullmatch(signatures[0]):
-            return refuse(401, "the timestamp or the signature has not the form of Slack's")
+            return self.refuse(401, "the timestamp or the signature has not the form of Slack's")
         if abs(self.clock().timestamp() - int(timestamps[0])) > MAX_AGE_S:
-            return refuse(401, "the timestamp is more than five minutes off: a replay, or a clock that is wrong")
+            return self.refuse(401, "the timestamp is more than five minutes off: a replay, or a clock that is wrong")
         return None
 
     async def _verified(self, request: Request, body: bytes) -> Response:
@@ -86,16 +83,16 @@ class SlackEndpoint:
         signature = request.headers["X-Slack-Signature"].lower()
         secret = self.signing_secret
         if secret is None or not hmac.compare_digest(sign(secret, timestamp, body), signature):
-            return refuse(401, "the signature does not match")
+            return self.refuse(401, "the signature does not match")
         headers = {name: value for name, value in request.headers.items() if name.startswith("x-slack-retry")}
         try:
             answer = await receive(
                 self.bolt, read_body(body.decode(), request.headers.get("content-type", "")), headers
             )
         except UnicodeDecodeError:
-            return refuse(400, "the body is not UTF-8")
+            return self.refuse(400, "the body is not UTF-8")
         except BodyUnreadable as error:
-            return refuse(400, str(error))
+            return self.refuse(400, str(error))
         return Response(answer.body, answer.status, answer.first_headers_without_set_cookie())
 
 

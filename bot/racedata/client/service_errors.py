@@ -22,6 +22,7 @@ No failure holds a key, a header or a whole address.
 """
 
 from collections.abc import Mapping
+from math import ceil
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -149,7 +150,7 @@ class RateLimited(ServiceFailure):
     def _sentences(self) -> str:
         wait_s = self.retry_after_s
         if wait_s is not None and wait_s > 120:
-            return f"The data service asks for no requests now. Try again in {round(wait_s / 60):,} minutes."
+            return f"The data service asks for no requests now. Try again in {ceil(wait_s / 60):,} minutes."
         when = f"in {max(1, round(wait_s))} s" if wait_s is not None else "in a minute"
         return f"Too many requests this minute. Try again {when}."
 

@@ -37,6 +37,7 @@ from bot.slack.listeners.ways_in import CommandListener, DirectMessageListener
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
+from bot.web.json_answers import refuse
 from bot.web.request_body import BodyReader
 from sandbox.slack import bot_requests
 from tests.clock import now
@@ -214,6 +215,7 @@ class Endpoint:
             bodies=BodyReader(max_bytes=64 * 1024, budget_bytes=1024 * 1024),
             clock=now,
             count=lambda _status: None,
+            refuse=partial(refuse, secrets.token_hex),
         )
         app = Starlette(routes=[Route(SLACK_PATH, self.endpoint.__call__, methods=["POST"])])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")

@@ -137,7 +137,7 @@ async def test_time_without_a_race_names_the_nearest_races_with_buttons_and_no_t
     for line in lines:
         one = await answer(RACECARD_COMMAND, desk_with(card), typed(line.partition(" ")[2]))
         assert f"Race of {line.split()[-1]}" in one.text
-    assert not any(block_problems(said.blocks))
+    assert not any(block_problems(list(said.blocks)))
 
 
 async def test_day_and_off_time_are_told_apart(desk_with, asked):
