@@ -45,7 +45,9 @@ class ResponseUrls:
         return url
 
     def use(self, number: int) -> ResponseUrl:
-        """Counts one use. Raises HTTP 404 for an old or used-up address."""
+        """Counts one use. Raises HTTP 404 for an unknown, old or used-up address."""
+        if number >= len(self._issued):
+            raise Refused("invalid_url", status=404)
         url = self._issued[number]
         if (self._clock() - url.issued_at).total_seconds() > LIFE_S:
             raise Refused("expired_url", status=404)

@@ -188,6 +188,7 @@ async def test_response_address_is_good_for_five_uses_and_thirty_minutes(workspa
     later = workspace.response_urls.issue("C1", "U1")
     clock.forward(31 * 60)
     assert await respond(workspace.address + later.path, {"text": "late"}) == (404, "expired_url")
+    assert await respond(f"{workspace.address}/commands/{later.number + 1}", {"text": "lost"}) == (404, "invalid_url")
 
 
 @pytest.mark.parametrize(
