@@ -99,7 +99,7 @@ class SchemaUnknown(StorageError):
 
 
 class SecretsUnreadable(StorageError):
-    """`opened`: the other secrets."""
+    """`opened`: the secrets that could be opened."""
 
     opened: Sequence[str] = ()
 

@@ -323,9 +323,9 @@ def _nearest(parts: Sequence[Part], depth: int) -> list[Part]:
 def _handed_down(
     parts: Sequence[Part], entries: Sequence[list[Part]], above: Callable[[], Race]
 ) -> Callable[[list[Part]], Race]:
-    """What an entry takes over. At another place than the place beside the list, the region and the day of the list.
+    """The place, region and day that an entry takes over; at another place only the list's region and day.
 
-    The region of the list stands in no object of a place, and no entry names another region.
+    A region in the object of a place is not the list's. Where an entry names another region, the list has none.
     """
 
     @cache
@@ -374,7 +374,7 @@ def _listing(races: list[dict[str, Any]]) -> list[Part]:
 
 
 def _with_place_beside(entries: list[list[Part]], found: _Found) -> list[list[Part]]:
-    """With the place beside a list of mere names, unless a name is the place's."""
+    """Before a list of mere names, the place beside the list, unless a name in the list may be the place's."""
     place = _place_beside(found)
     are_names = all(len(more) == 1 and len(more[0].fields) == 1 for more in entries)
     if not (are_names and _has_place(place)) or any(may_be_there(_place_of(more), place) for more in entries):
@@ -413,9 +413,9 @@ def _are_others(entries: Sequence[list[Part]], found: _Found) -> bool:
 
 
 def _entries(parts: Iterable[Part], about: About) -> tuple[int, list[list[Part]]]:
-    """The objects of each race or meeting of the first list that has any; of races in meetings, the meeting's too.
+    """The depth of the first list with races or meetings, and the objects of each.
 
-    With the depth of the list.
+    The objects of a race in a meeting have the meeting's too.
     """
     parts = list(parts)
     lists = (RACE_LISTS, CARD_LISTS) if about is About.RACE else LISTS_OF_MEETINGS

@@ -196,7 +196,7 @@ async def encryption_keys(deployment: Deployment) -> Seen:
         numbers = ", ".join(str(row.id) for row in closed)
         cost = f"No key opens the secret of subscription {numbers}: deliveries signed with the secret are refused."
         mend = (
-            "Add the key of that time to ENCRYPTION_KEYS, after the newest. Is the key lost: "
+            "Add the key of that time to ENCRYPTION_KEYS, after the newest. If the key is lost, run "
             f"`racing-bot subscribe --again`, then `racing-bot subscribe --retire {closed[0].id}`."
         )
         return Seen(told, (failed("secrets_not_opened", cost, mend),))

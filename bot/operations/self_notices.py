@@ -26,7 +26,7 @@ log = get_logger(__name__)
 
 
 def key_of_refusal(cause: str, month: str) -> str:
-    """The key of the notice of a refusal: admins hear of a cause once a month, whichever parts of the bot meet it."""
+    """The key of a refusal's notice. Admins hear of a cause once a month, from whichever part of the bot."""
     return f"refused:{cause}:{month}"
 
 
@@ -61,10 +61,10 @@ class SelfNotices:
     async def secrets_unreadable(self, reason: str) -> None:
         await self._tell(
             f"secrets-unreadable:{self._today()}",
-            f"Deliveries by a stored signing secret are answered 503: {reason}. Put the former key back into "
-            "ENCRYPTION_KEYS, after the newest. The data service tries each delivery again for about a day. Is the key "
-            "lost, run: racing-bot subscribe --again, and then racing-bot subscribe --retire with the number of the "
-            "old subscription.",
+            f"Deliveries with an unknown signature are answered 503, because I can't read a stored secret: {reason}. "
+            "Put the former key back into ENCRYPTION_KEYS, after the newest. The data service tries each delivery "
+            "again for about a day. If the key is lost, run racing-bot subscribe --again, then racing-bot subscribe "
+            "--retire NUMBER of the old subscription.",
             Urgency.CRITICAL,
         )
 
@@ -77,7 +77,7 @@ class SelfNotices:
         )
 
     async def circuit_open(self, error: ServiceFailure) -> None:
-        """Each refusal of a key is news: the key is another. Of a spent quota the quota's job may have told before."""
+        """Each refusal of a key is news, because the key is another. The quota's job may have told of a spent quota."""
         month = month_key(self.clock())
         if error.cause not in BREAKER_WORDS:
             until = self.clock() + timedelta(seconds=rate_wait_s(error))

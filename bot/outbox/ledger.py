@@ -102,7 +102,7 @@ class TracedVersion:
 class Trace:
     """`deliveries`: waiting, failing or without news, so without a version. `kept_since`: the first stored delivery.
 
-    `untold`: channels with a subscription that no version was told in.
+    `untold`: channels with a subscription, but without a message of any version.
     """
 
     versions: tuple[TracedVersion, ...]

@@ -48,7 +48,7 @@ def is_noted(session: Session, key: str) -> bool:
 
 
 def standing(session: Session, beginning: str) -> list[str]:
-    """The keys with this beginning, in the order of text."""
+    """The keys with this beginning, sorted."""
     statement = select(col(Notice.key)).where(_begins(beginning)).order_by(col(Notice.key))
     return list(session.execute(statement).scalars())
 

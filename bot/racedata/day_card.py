@@ -40,7 +40,7 @@ STOPPED = frozenset({Coverage.QUOTA, Coverage.FAILED})
 
 @dataclass(frozen=True)
 class MeetingCard:
-    """`outcomes`: of each race."""
+    """`outcomes`: one for each race, in the order of `races`."""
 
     course: Course
     region: str | None
@@ -139,7 +139,7 @@ def at_off(card: Card, off: str | None) -> Card:
 
 
 def _races_at(card: Card, off: str) -> tuple[MeetingCard, ...]:
-    """A meeting for each race of the time."""
+    """The races at this off time, each in a meeting card of its own."""
     return tuple(
         replace(meeting, races=(race,), outcomes=(outcome,))
         for meeting in card.meetings

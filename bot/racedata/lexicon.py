@@ -222,7 +222,7 @@ class Lexicon:
         return frozenset(own).union(*(names for _, names in _COMMON))
 
     def _published(self, codes: frozenset[str]) -> str | None:
-        """The only published code of these, else None."""
+        """The published code among these; None if several are published."""
         return _only(codes & self._codes)
 
 
@@ -234,7 +234,7 @@ def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
 
 
 def _only(found: Collection[T]) -> T | None:
-    """The value, of one value or of equal values."""
+    """The value if all values are equal, else None."""
     each = set(found)
     return each.pop() if len(each) == 1 else None
 

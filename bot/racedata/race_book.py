@@ -105,7 +105,7 @@ class _Reading:
 
 @dataclass(eq=False)
 class _Region:
-    """Readings of a region take turns, and are one walk. `pages`: read since the first of the `readers` began."""
+    """Readings of a region take turns on a single walk. `pages`: read since the first of the `readers` began."""
 
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     trail: Trail = field(default_factory=Trail)

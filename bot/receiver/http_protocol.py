@@ -73,7 +73,7 @@ class StrangerProtocol(HttpToolsProtocol):
         """The oldest request without an answer. `cycle` is the newest request."""
         self._in_head, self._in_body, self._write_blocked = True, False, False
         self._framing_bytes, self._body_bytes = 0, 0
-        """Of the present message: all bytes outside the body. Of the present piece: the bytes of bodies."""
+        """All bytes of the present message outside its body; the bytes of bodies in the present piece."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn types it
         super().connection_made(transport)
@@ -102,7 +102,7 @@ class StrangerProtocol(HttpToolsProtocol):
         except _RefusedError as refused:
             self._refuse(refused)
         except httptools.HttpParserError as error:
-            # Around an error of ours, or of an address that is none.
+            # The parser wraps our refusals, and the error of a malformed address.
             why = error.__context__ or error
             self._refuse(why if isinstance(why, _RefusedError) else _RefusedError(400, "malformed", f"{why}"[:200]))
 

@@ -58,7 +58,7 @@ log = Log()
 
 
 def new_reference() -> str:
-    """Of a request, for the answer and the log."""
+    """A reference of a request, for the answer and the log."""
     return f"req-{token_hex(4)}"
 
 

@@ -88,7 +88,7 @@ class Relay:
             passing_on.cancel()
             with contextlib.suppress(asyncio.CancelledError, ConnectionError):
                 await passing_on
-            # To close would wait until a hanging bot has read everything.
+            # `close` would wait until a hanging bot has read everything.
             writer.transport.abort()
 
 

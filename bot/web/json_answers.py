@@ -20,7 +20,7 @@ def refuse(
 ) -> JSONResponse:
     """A refusal, and its line in the log under the reference of the answer. `retry_after_s` where a retry helps.
 
-    `reference`: of a line that the caller has written.
+    `reference`: given where the caller has written the line.
     """
     if reference is None:
         reference = f"req-{token(4)}"

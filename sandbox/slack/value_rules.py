@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 Rule = Callable[[Any, str], Iterator[str]]
-"""Of a value and its place."""
+"""Gives the complaints about a value; the text is the value's place."""
 
 
 def problem(words: str, path: str) -> str:
@@ -97,7 +97,7 @@ def by_type(shapes: Mapping[str, Rule], what: str = "") -> Rule:
 
 
 def also(rule: Rule, *further: Rule) -> Rule:
-    """The further rules are for a value that keeps the first."""
+    """The further rules apply only to a value that keeps the first rule."""
 
     def check(value: Any, path: str) -> Iterator[str]:
         found = list(rule(value, path))

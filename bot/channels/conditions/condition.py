@@ -154,11 +154,11 @@ class Condition(ABC):
         raise ValueError("a word is expected")
 
     def key(self, value: Any) -> Any:
-        """Equal for equal values."""
+        """The key by which two values count as equal."""
         return value
 
     def of_file(self, values: Sequence[Any]) -> Any:
-        """The first of equal values."""
+        """The choice of a file's values. Of equal values the first counts."""
         each: dict[Any, Any] = {}
         for value in values:
             each.setdefault(self.key(value), value)

@@ -42,7 +42,7 @@ _WITH_REASON = re.compile(r"(.+?) *\(([^()]{4,})\)")
 
 _MARKED = (("lists.non_runners", "nonrunner"), ("lists.reserves", "reserve"))
 _LAST_NAME, _LAST_NUMBER = NAMES_OF["runner.horse"][-1], NAMES_OF["runner.number"][-1]
-"""Of a key: an entry's own name and number come first."""
+"""Fields for the key of an entry. The names are last, because the entry's own name and number come first."""
 
 
 _Listed = tuple[list[Any], bool]
@@ -87,13 +87,13 @@ def _read(order: Order) -> list[Horse | None]:
 
 
 def orders_in(value: Any, *, is_order: bool) -> list[Order]:
-    """By the first spelling of the value; empty if the value is no order. `is_order`: by the name of the field."""
+    """The orders by the first spelling that fits; empty if none fits. `is_order`: the field is named as an order."""
     spellings = (_in_text, _by_place, *((_by_horse, _listed) if is_order else ()))
     return next((found for spelling in spellings if (found := spelling(value)) is not None), [])
 
 
 def named(entries: Sequence[Any]) -> Order:
-    """Without places, except those of the entries."""
+    """An order without places, except the places that the entries give."""
     return Order([Group([one]) for one in entries])
 
 
@@ -161,7 +161,7 @@ def _by_place(value: Any) -> list[Order] | None:
 def _by_horse(value: Any) -> list[Order] | None:
     """Of {"Horse A": 1, "Horse B": 2, "Horse C": "PU"} or {"5": 1, "2": 2}, not {"winner": "Horse A", "margin": 2}.
 
-    Of {"1": 3, "2": 1, "3": 2} either number may be the place, and the order is empty.
+    Empty for {"1": 3, "2": 1, "3": 2}: either number may be the place.
     """
     if not isinstance(value, dict):
         return None

@@ -115,7 +115,7 @@ def _said_of_loss(words: str) -> dict[str, str]:
 
 
 def _with_course_id(entry: dict[str, Any]) -> dict[str, Any]:
-    """The plain id of a course is no meeting's."""
+    """The entry of a course, whose plain id is the course's, not a meeting's."""
     return {"course_id" if fold(key[:LONGEST_NAME]) in _PLAIN_IDS else key: said for key, said in entry.items()}
 
 
@@ -214,7 +214,7 @@ _READ_BARE: Mapping[str, Callable[[Any], dict[str, Any] | None]] = {
     LISTED_COURSES: _read_bare_course,
     CARD_LISTS: lambda _: None,
 }
-"""Of any other list: `_read_bare`."""
+"""The readers of bare entries by list. `_read_bare` reads the entries of any other list."""
 
 
 def within(race: Race, parent: Race) -> Race:

@@ -58,7 +58,7 @@ _OF_OBJECTS = _PLACE_NAMES.union(*map(NAMES_OF.__getitem__, _MARKS))
 """Fields of a runner that may stand in an object of the runner: its result, its betting."""
 
 _OUTCOMES = _MARKS - {"marks.objects"} | {"state.result"}
-"""Facts that may say of a horse that it has no place, or that its place is another."""
+"""Facts that may take a horse's place away, or change the place."""
 
 _NUMBER, NAME_LABEL, ID_LABEL = "number ", "name ", "id "
 
@@ -335,7 +335,7 @@ def state_of_position(position: str) -> RaceState | None:
 
 
 def _read_status(value: Any) -> str | None:
-    """A text that is not common to all horses."""
+    """The status; None for a word such as "Declared" that says nothing."""
     said = text(value) if isinstance(value, str | dict) else None
     return said if said and fold(said[:LONGEST_NAME]) not in _SAYS_NOTHING else None
 

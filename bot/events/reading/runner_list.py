@@ -204,7 +204,7 @@ class _Horses:
         only_known: bool = False,
         out: str | None = None,
     ) -> bool:
-        """False if no horse is read. `only_known`: words of which any names no horse of another list name none.
+        """False if no horse is read. `only_known`: nothing is added unless other lists have each of the horses.
 
         `standing`: of each place that is plain by its own name. `out`: the position of horses that do not run.
         """

@@ -47,7 +47,7 @@ LATEST_TURN = timedelta(hours=24)
 PROBE_EVERY = timedelta(hours=1)
 
 LONG_HOLD_S = 3_600.0
-"""Admins hear of a wait as long as this: nothing new is read meanwhile."""
+"""From this length on admins are told of a wait: nothing new is read meanwhile."""
 
 
 class StateStore(Protocol):

@@ -31,9 +31,9 @@ class Step(Generic[T]):
 
 @dataclass
 class Trail:
-    """The memory of a walk, also of a walk that is read page by page in several calls of `walk`.
+    """The memory of a walk. Several calls of `walk` may read the walk page by page.
 
-    `resume_at`: the cursor that a next call has to go on from. Any other cursor begins another walk.
+    `resume_at`: the cursor with which the next call continues the walk. Any other cursor begins another walk.
     """
 
     seen: set[str | None] = field(default_factory=set)
@@ -42,7 +42,7 @@ class Trail:
     empty_pages: int = 0
 
     def come_to(self, cursor: str | None) -> None:
-        """The next page is that of the cursor."""
+        """Called before the page of the cursor is read."""
         if cursor is None or cursor != self.resume_at:
             self.seen, self.last_page, self.empty_pages = set(), None, 0
         self.seen.add(cursor)

@@ -67,7 +67,7 @@ class ServiceFailure(ServiceError):
 
     @property
     def cause(self) -> str:
-        """The name of what is wrong, equal for each part of the bot that meets the failure."""
+        """The failure's code, else the name of its class: equal in each part of the bot."""
         return self.known_code or self.code or type(self).__name__
 
     @property

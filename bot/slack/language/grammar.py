@@ -327,7 +327,7 @@ class PhraseReader:
             except ValueError as error:
                 return [replace(phrase, wrong=Refusal(f"{error}."), meant=kind.guesses(words[at].text))], at + 1
         every = Kind.VALUE, EVERY_VALUE, kind.field
-        # After a colon there are words such as "at" alone.
+        # "digest: at": after the colon stand joining words alone.
         return ([_phrase(every, words)], len(words)) if is_named else ([_phrase(every, [words[start - 1]])], start)
 
     def _zone(self, words: Sequence[Word], end: int, before: Sequence[Phrase]) -> PhrasesFound:
@@ -421,7 +421,7 @@ def _phrase(known: tuple[Any, ...], words: Sequence[Word]) -> Phrase:
 
 
 def _left_out(one: Phrase) -> Phrase:
-    """The phrase after a minus. In "-course York" the minus is of York."""
+    """The phrase after a minus. In "-course York" the minus excludes York."""
     if one.kind is Kind.FILLER:
         return replace(one, kind=Kind.NOT, typed=f"-{one.typed}")
     kind = Kind.COURSE if one.kind is Kind.UNKNOWN else one.kind

@@ -382,7 +382,7 @@ def _doubt(phrases: Sequence[Phrase], taken: Sequence[Phrase], whole: LineReques
 
 
 def _turned(phrases: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
-    """The readings of words that may end an exclusion, or begin one; else [].
+    """The readings of a line with words that may end or begin an exclusion; [] for any other line.
 
     "no racecards but abandonments", "without York, with Bath", "no racecards just abandonments", "GB - York".
     """

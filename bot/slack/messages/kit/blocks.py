@@ -155,7 +155,7 @@ def options(named: Iterable[tuple[str, str]]) -> list[Block]:
 
 
 def all_options(named: Iterable[tuple[str, str]]) -> Iterator[Block]:
-    """Without empty labels, and without values that are too long."""
+    """Options with an empty label or too long a value are left out."""
     for label, value in named:
         shown = plain(label, OPTION_TEXT_MAX)
         if shown and len(value) <= OPTION_VALUE_MAX:

@@ -88,7 +88,7 @@ def safe(value: str | None, limit: int = DATA_MAX) -> str | None:
 
 
 def is_as_it_is(value: str | None, limit: int) -> bool:
-    """True for text that needs no change, and for no text: the fast path."""
+    """True for text that needs no change, and for None: the fast path."""
     return value is None or (len(value) <= limit and _AS_IT_IS.fullmatch(value) is not None)
 
 
