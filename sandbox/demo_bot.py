@@ -13,7 +13,7 @@ import httpx
 from bot.clock import utc_now
 from sandbox.loopback_server import LOOPBACK, free_port
 
-READY_S = 30.0
+READY_S = 60.0
 STOP_S = 15.0
 LOG_LINES = 15
 _POLL_S = 0.05
