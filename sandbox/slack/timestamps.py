@@ -1,9 +1,12 @@
 """Slack's `ts`: a message's id in its channel and a point in time."""
 
+import re
+
 from bot.clock import Clock
 
 _MICROSECONDS = 1_000_000
 _STEP = 100
+_TS = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
 
 class Timestamps:
@@ -25,4 +28,6 @@ def format_ts(microseconds: int) -> str:
 
 def parse_ts(ts: str) -> int:
     """Microseconds since 1970 of a `ts` or of plain seconds. Raises ValueError."""
+    if not _TS.fullmatch(ts):
+        raise ValueError("no timestamp")
     return round(float(ts) * _MICROSECONDS)

@@ -68,7 +68,10 @@ USUAL = {"chat.postMessage": {"channel": "C1", "text": "x"}, "chat.update": {"ch
         ("not_in_channel", "conversations.history", {"channel": "C2"}),
         ("channel_not_found", "conversations.history", {"channel": "G2"}),
         ("invalid_cursor", "conversations.history", {"channel": "C1", "cursor": "forged"}),
-        ("invalid_ts_oldest", "conversations.history", {"channel": "C1", "oldest": "yesterday"}),
+        *(
+            ("invalid_ts_oldest", "conversations.history", {"channel": "C1", "oldest": oldest})
+            for oldest in ("yesterday", "1.76e9", "-1", "inf")
+        ),
         ("invalid_limit", "conversations.history", {"channel": "C1", "limit": 0}),
         ("invalid_trigger_id", "views.open", {"trigger_id": "made-up", "view": MODAL}),
         ("not_found", "views.update", {"view_id": "V999", "view": MODAL}),
