@@ -31,11 +31,13 @@ class Log:
         if LOG_LEVELS[level] < LOG_LEVELS[self.level]:
             return
         moment = utc_now().isoformat().replace("+00:00", "Z")
-        told = {**values, "event": event, "level": level, "logger": "bot.receiver", "timestamp": moment}
+        # Before quotes and backslashes are escaped, which would hide a secret that has any.
+        masked = {name: self._masked(value) if isinstance(value, str) else value for name, value in values.items()}
+        told = {**masked, "event": event, "level": level, "logger": "bot.receiver", "timestamp": moment}
         if self.as_json:
             line = json.dumps(told, ensure_ascii=False, default=str)
         else:
-            fields = [f"{name}={_quoted(self._masked(str(value)))}" for name, value in values.items()]
+            fields = [f"{name}={_quoted(str(value))}" for name, value in masked.items()]
             line = " ".join([moment, f"[{level:9}]", f"{event:30}", *fields])
         try:
             sys.stderr.write(f"{self._masked(line)}\n")

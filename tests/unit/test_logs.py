@@ -125,3 +125,12 @@ def test_what_strangers_choose_forges_no_line_of_the_receiver(path, capsys):
     line = capsys.readouterr().err
     assert line.endswith(f"path={path!r} reason='of ********'\n")
     assert line[:-1].isprintable()
+
+
+@pytest.mark.parametrize("secret", ["back\\slash", 'quo"ted', "tab\tted", "plain-secret"])
+def test_receiver_masks_a_secret_that_json_would_escape(secret, capsys):
+    log = Log()
+    log.secrets = [secret]
+    log.warning("stored_secrets_not_read", reason=f"of {secret}", status=503)
+    line = json.loads(capsys.readouterr().err)
+    assert (line["reason"], line["status"]) == ("of ********", 503)
