@@ -55,7 +55,7 @@ OTHER = "other"
 OK = "ok"
 
 STATUSES = ("200", "400", "401", "408", "411", "413", "415", "503")
-SLACK_STATUSES = ("200", "400", "401", "404", "408", "413", "503")
+SLACK_STATUSES = ("200", "400", "401", "404", "408", "413", "500", "503")
 EVENT_LABELS = (*(kind.value for kind in EventKind), drill_mark.DRILL_EVENT, OTHER)
 EVENT_OUTCOMES = ("accepted", "duplicate", "not_stored", "too_large")
 SIGNATURE_FAILURES = ("missing", "mismatch")

@@ -26,7 +26,7 @@ from tests.unit.pages import ROOT, nodes, production, settings
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 CONSTANT = {f"{METRIC_PREFIX}build_info", f"{METRIC_PREFIX}job_interval_seconds"}
-STATUSES_OF_BOLT = {"200", "404"}
+STATUSES_OF_BOLT = {"200", "404", "500"}
 PROTOCOL = "bot/receiver/http_protocol.py"
 REFUSING = (
     ("bot/app.py", "count", 1),
