@@ -99,9 +99,7 @@ class SchemaUnknown(StorageError):
 
 
 class SecretsUnreadable(StorageError):
-    """`opened`: the secrets that could be opened."""
-
-    opened: Sequence[str] = ()
+    pass
 
 
 WITHOUT_LABEL = "Without the "

@@ -2,8 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from bot.errors import SecretsUnreadable
+
+
+class OpenedSecrets(NamedTuple):
+    """The secrets of subscriptions by number, and of the others why no key opens the secret."""
+
+    secrets: dict[int, str]
+    shut: dict[int, str]
 
 
 class Vault:
@@ -32,20 +40,15 @@ class Vault:
         except self._refusal:
             raise SecretsUnreadable("none of ENCRYPTION_KEYS opens a secret that is stored") from None
 
-    def open_all(self, locked: Mapping[int, bytes]) -> list[str]:
-        """The secrets of subscriptions by number. Raises SecretsUnreadable if one can't be opened."""
-        opened: list[str] = []
-        shut: list[str] = []
+    def open_all(self, locked: Mapping[int, bytes]) -> OpenedSecrets:
+        """`locked`: by the number of the subscription."""
+        found = OpenedSecrets({}, {})
         for number, secret in locked.items():
             try:
-                opened.append(self.open(secret))
+                found.secrets[number] = self.open(secret)
             except SecretsUnreadable as error:
-                shut.append(f"subscription {number}: {error}")
-        if shut:
-            failure = SecretsUnreadable("; ".join(shut))
-            failure.opened = opened
-            raise failure
-        return opened
+                found.shut[number] = str(error)
+        return found
 
     def renew(self, locked: bytes | None) -> bytes | None:
         """The same secret under the newest key; unchanged where no key opens the secret."""

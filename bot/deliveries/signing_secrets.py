@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 
-from bot.errors import SecretsUnreadable, StorageError
+from bot.db.vault import OpenedSecrets
+from bot.errors import StorageError
 
 REREAD_S, REREAD_EVERY_S = 2.0, 5.0
 """Between two reads of the stored secrets for unknown signatures at least, and between two reads at most."""
@@ -13,7 +14,7 @@ class SigningSecrets:
     def __init__(
         self,
         settings_secrets: Iterable[str],
-        read_stored: Callable[[], Awaitable[list[str]]],
+        read_stored: Callable[[], Awaitable[OpenedSecrets]],
         monotonic: Callable[[], float],
         warn: Callable[..., object],
     ) -> None:
@@ -22,10 +23,10 @@ class SigningSecrets:
         self._read_stored = read_stored
         self._monotonic = monotonic
         self._warn = warn
-        self._stored: tuple[str, ...] = ()
+        self._stored: dict[int, str] = {}
         self._reread_at_s: float | None = None
         self.unread = True
-        """True unless the last read gave the stored secrets. An unknown signature may be by a stored secret."""
+        """True unless the last read gave every stored secret. An unknown signature may be by a stored secret."""
         self.unreadable: str | None = None
         """Why a stored secret can't be opened."""
 
@@ -34,7 +35,7 @@ class SigningSecrets:
 
     @property
     def active(self) -> tuple[str, ...]:
-        return self._settings_secrets + self._stored
+        return *self._settings_secrets, *self._stored.values()
 
     async def keep_current(self) -> None:
         """Drops retired secrets, also while every signature matches.
@@ -59,14 +60,18 @@ class SigningSecrets:
     async def read(self) -> bool:
         """True if the stored secrets changed."""
         try:
-            stored = tuple(await self._read_stored())
-            self.unread, self.unreadable = False, None
+            found = await self._read_stored()
         except StorageError as error:
             self._warn("stored_secrets_not_read", reason=str(error))
-            opened = error.opened if isinstance(error, SecretsUnreadable) else None
-            self.unread, self.unreadable = True, None if opened is None else str(error)
-            # Another replica may have put a secret that was read before under a newer key.
-            stored = tuple(dict.fromkeys([*self._stored, *(opened or ())]))
+            self.unread, self.unreadable = True, None
+            return False
+        # Another replica may have put a secret that was read before under a newer key.
+        known = {number: self._stored[number] for number in found.shut if number in self._stored}
+        shut = [f"subscription {number}: {why}" for number, why in found.shut.items() if number not in known]
+        self.unread, self.unreadable = bool(shut), "; ".join(shut) or None
+        if self.unreadable:
+            self._warn("stored_secrets_not_read", reason=self.unreadable)
+        stored = dict(sorted((found.secrets | known).items()))
         changed = stored != self._stored
         self._stored = stored
         return changed

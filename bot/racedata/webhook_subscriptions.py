@@ -8,7 +8,7 @@ from sqlmodel import Session, col
 
 from bot.db.engine import affected
 from bot.db.tables import WebhookSubscriptionRow
-from bot.db.vault import Vault
+from bot.db.vault import OpenedSecrets, Vault
 
 
 def live(session: Session) -> Sequence[WebhookSubscriptionRow]:
@@ -50,8 +50,7 @@ def delivers_since(rows: Iterable[WebhookSubscriptionRow], region: str | None, e
     return min(made, default=None)
 
 
-def signing_secrets(session: Session, vault: Vault) -> list[str]:
-    """Raises SecretsUnreadable if a stored secret can't be opened."""
+def signing_secrets(session: Session, vault: Vault) -> OpenedSecrets:
     return vault.open_all({row.id or 0: row.secret for row in live(session) if row.secret is not None})
 
 

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, unquote
 
-from bot.db.vault import Vault
+from bot.db.vault import OpenedSecrets, Vault
 from bot.deliveries.journal import connect_postgresql
 from bot.errors import StorageUnavailable, reason_of
 
 _LIVE = "SELECT id, secret FROM webhook_subscription WHERE retired_at IS NULL AND secret IS NOT NULL ORDER BY id"
 
 
-def reading(url: str, vault: Vault) -> Callable[[], list[str]]:
-    """A blocking reader of the secrets. Raises StorageUnavailable, and SecretsUnreadable if one can't be opened."""
+def reading(url: str, vault: Vault) -> Callable[[], OpenedSecrets]:
+    """A blocking reader of the secrets. Raises StorageUnavailable."""
     return lambda: vault.open_all(_locked(url))
 
 

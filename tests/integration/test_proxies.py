@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 from pydantic import SecretStr
 
+from bot.db.vault import OpenedSecrets
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import SlackError, SlackUnreached
 from bot.operations.health import Heartbeat
@@ -25,6 +26,10 @@ REFUSAL = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n"
 
 async def nothing():
     return ()
+
+
+async def none_stored():
+    return OpenedSecrets({}, {})
 
 
 @asynccontextmanager
@@ -85,7 +90,7 @@ async def beat(place):
 
 
 async def deliver_to_ourselves(place):
-    secrets = SigningSecrets(["secret"], nothing, time.monotonic, print)
+    secrets = SigningSecrets(["secret"], none_stored, time.monotonic, print)
     assert (await SelfDelivery(f"https://{place}", secrets, lambda: 0.0)(b"{}")).problem
 
 
@@ -140,7 +145,7 @@ async def test_what_the_proxy_does_not_let_out_was_not_sent(set_environment):
             await transport.send(Request("GET", "courses"))
         await transport.aclose()
         assert not caught.value.may_have_arrived
-        secrets = SigningSecrets(["secret"], nothing, time.monotonic, print)
+        secrets = SigningSecrets(["secret"], none_stored, time.monotonic, print)
         problem = (await SelfDelivery("https://0.0.0.0:1", secrets, lambda: 0.0)(b"{}")).problem
         assert problem
         assert problem.told == "The proxy in the environment does not lead to 0.0.0.0:1."

@@ -23,7 +23,7 @@ from bot.db.tables import EventVersion, OutboxMessage, WebhookSubscriptionRow
 from bot.db.threads import READERS
 from bot.db.vault import Vault
 from bot.deliveries import inbox
-from bot.errors import SecretsUnreadable, StorageUnavailable
+from bot.errors import StorageUnavailable
 from bot.events.races import Race
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.job_runs import SlotClaim
@@ -241,11 +241,12 @@ async def test_secrets_are_encrypted_and_keys_rotate(database):
     assert b"signing secret" not in row.secret
     number = await database.write(partial(webhook_subscriptions.add, row=row))
     rotated = Vault([new, old])
-    assert await database.read(partial(webhook_subscriptions.signing_secrets, vault=rotated)) == ["signing secret"]
-    with pytest.raises(SecretsUnreadable):
-        await database.read(partial(webhook_subscriptions.signing_secrets, vault=Vault([new])))
+    secrets, shut = await database.read(partial(webhook_subscriptions.signing_secrets, vault=rotated))
+    assert (secrets, shut) == ({number: "signing secret"}, {})
+    secrets, shut = await database.read(partial(webhook_subscriptions.signing_secrets, vault=Vault([new])))
+    assert (secrets, shut.keys()) == ({}, {number})
     assert await database.write(partial(webhook_subscriptions.retire, subscription_id=number, now=NOW))
-    assert await database.read(partial(webhook_subscriptions.signing_secrets, vault=rotated)) == []
+    assert await database.read(partial(webhook_subscriptions.signing_secrets, vault=rotated)) == ({}, {})
 
 
 @on_both

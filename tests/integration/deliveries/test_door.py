@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bot.db.vault import OpenedSecrets
 from bot.deliveries.journal import Journal
 from bot.deliveries.signature_mismatches import LASTS_S
-from bot.errors import SecretsUnreadable, StorageUnavailable
+from bot.errors import StorageUnavailable
 from bot.receiver.door import Appending
 from bot.web.plain_answers import WEBHOOK_PATH
 from tests.integration.deliveries.webhooks import MAX_BYTES, SECRETS, Seen, client_of, make_app, post, sign
@@ -243,13 +244,9 @@ async def test_note_that_could_not_be_told_is_told_with_the_next_one(client, see
 
 async def test_stored_secret_is_found_and_no_signature_called_wrong_while_one_can_not_be_read(seen):
     """The unread secret was stored by another process, with a key that this process does not have."""
-    stored: list[str] | None = []
+    stored = OpenedSecrets({}, {})
 
     async def read_stored():
-        if stored is None:
-            failure = SecretsUnreadable("ENCRYPTION_KEYS lacks a key")
-            failure.opened = ["opened-secret"]
-            raise failure
         return stored
 
     moments = count(0, 10)
@@ -257,9 +254,9 @@ async def test_stored_secret_is_found_and_no_signature_called_wrong_while_one_ca
     learned = {"X-SVC-Signature": sign(b"{}", "learned-secret")}
     async with client_of(app) as client:
         assert (await post(client, b"{}", **FORGED)).status_code == 401
-        stored = ["learned-secret"]
+        stored = OpenedSecrets({1: "learned-secret"}, {})
         assert (await post(client, b"{}", **learned)).status_code == 200
-        stored = None
+        stored = OpenedSecrets({3: "opened-secret"}, dict.fromkeys((1, 2), "ENCRYPTION_KEYS lacks a key"))
         assert (await post(client, b"{}", **FORGED)).status_code == 503
         for body, secret in ((b"{}", "learned-secret"), (b"{ }", "opened-secret")):
             assert (await post(client, body, **{"X-SVC-Signature": sign(body, secret)})).status_code == 200

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from aiohttp import web
 
+from bot.db.vault import OpenedSecrets
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.operations.public_url import SelfDelivery, unreached
 from sandbox.loopback_server import free_port
@@ -25,7 +26,7 @@ NOTHING_LISTENS = "http://127.0.0.1:9"
 
 def delivery(address, *secrets, call_s=2.0):
     async def none_stored():
-        return []
+        return OpenedSecrets({}, {})
 
     return SelfDelivery(
         address, SigningSecrets(secrets, none_stored, lambda: 0.0, print), time.monotonic, call_s=call_s
@@ -86,16 +87,16 @@ async def test_body_comes_signed_by_the_newest_secret():
 
 
 async def test_secret_of_a_moment_ago_signs_though_the_stored_secrets_were_just_read():
-    stored: list[str] = []
+    stored: dict[int, str] = {}
 
     async def read_stored():
-        return list(stored)
+        return OpenedSecrets(dict(stored), {})
 
     secrets = SigningSecrets([], read_stored, lambda: 0.0, print)
     async with endpoint(answers(200, '{"status":"accepted"}')) as address:
         deliver = SelfDelivery(address, secrets, time.monotonic)
         check(await deliver(BODY), "no signing secret")
-        stored.append(NEW)
+        stored[1] = NEW
         assert (await deliver(BODY)).problem is None
 
 

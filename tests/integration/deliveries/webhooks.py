@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import httpx
 from starlette.responses import JSONResponse
 
+from bot.db.vault import OpenedSecrets
 from bot.deliveries.signature_mismatches import Mismatches
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.operations.metrics import ReceiverNews
@@ -85,8 +86,8 @@ class Seen:
 def make_app(
     seen: Seen, store, *, places=None, read_stored=None, budget=16 * MAX_BYTES, body_s=0.3, monotonic=lambda: 0.0
 ):
-    async def none_stored() -> list[str]:
-        return []
+    async def none_stored() -> OpenedSecrets:
+        return OpenedSecrets({}, {})
 
     report = seen.report
 

@@ -19,7 +19,7 @@ from bot.db.replicas import DEAD_AFTER, Replicas
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
 from bot.deliveries.signing_secrets import SigningSecrets
-from bot.errors import SecretsUnreadable, StorageUnavailable
+from bot.errors import StorageUnavailable
 from bot.outbox import told_once
 from bot.racedata import webhook_subscriptions
 from bot.racedata.client.circuit_breakers import CircuitBreakers
@@ -137,16 +137,19 @@ async def secrets_of(database, *keys):
     return await database.read(partial(webhook_subscriptions.signing_secrets, vault=Vault(keys)))
 
 
-def read_by_bot(database):
-    return partial(secrets_of, database, NEW)
+def read_by_bot(database, key=NEW):
+    return partial(secrets_of, database, key)
 
 
-def read_by_receiver(database):
-    return partial(asyncio.to_thread, reading(database.address, Vault([NEW])))
+def read_by_receiver(database, key=NEW):
+    return partial(asyncio.to_thread, reading(database.address, Vault([key])))
+
+
+by_each_reader = pytest.mark.parametrize("reader", [read_by_bot, read_by_receiver])
 
 
 @on_both
-@pytest.mark.parametrize("reader", [read_by_bot, read_by_receiver])
+@by_each_reader
 async def test_secret_that_no_key_opens_takes_no_other_with_it_and_is_named_until_it_is_retired(database, reader):
     number = await add(database, LOST, secret="whsec-lost")
     secrets = SigningSecrets([], reader(database), lambda: 0.0, lambda *_, **__: None)
@@ -160,6 +163,34 @@ async def test_secret_that_no_key_opens_takes_no_other_with_it_and_is_named_unti
 
 
 @on_both
+@by_each_reader
+async def test_retired_secret_is_dropped_while_another_can_not_be_opened(database, reader):
+    number = await add(database, NEW, secret="whsec-leaked")
+    await add(database, LOST, secret="whsec-lost")
+    secrets = SigningSecrets([], reader(database), lambda: 0.0, lambda *_, **__: None)
+    await secrets.read()
+    active = [secrets.active]
+    await database.write(partial(webhook_subscriptions.retire, subscription_id=number, now=NOW))
+    await secrets.read()
+    active.append(secrets.active)
+    assert (active, secrets.unread) == ([("whsec-leaked",), ()], True)
+
+
+@on_both
+@by_each_reader
+async def test_replica_without_the_new_key_goes_on_with_the_secrets_that_it_has_read(database, reader):
+    number = await add(database, OLD, secret="whsec-old")
+    secrets = SigningSecrets([], reader(database, OLD), lambda: 0.0, lambda *_, **__: None)
+    await secrets.read()
+    await database.write(partial(webhook_subscriptions.renew, vault=Vault([NEW, OLD])))
+    await secrets.read()
+    assert (secrets.active, secrets.unread, secrets.unreadable) == (("whsec-old",), False, None)
+    await database.write(partial(webhook_subscriptions.retire, subscription_id=number, now=NOW))
+    await secrets.read()
+    assert secrets.active == ()
+
+
+@on_both
 async def test_secrets_and_answers_are_renewed_once_so_that_old_keys_can_go(database):
     await add(database, OLD, secret="whsec-old")
     number = await add(database, OLD, answer="the whole answer")
@@ -169,9 +200,7 @@ async def test_secrets_and_answers_are_renewed_once_so_that_old_keys_can_go(data
         for keys in ([], [NEW, OLD], [NEW, OLD])
     ]
     assert renewed == [0, 2, 0]
-    with pytest.raises(SecretsUnreadable) as unread:
-        await secrets_of(database, NEW)
-    assert unread.value.opened == ["whsec-old"]
+    assert list((await secrets_of(database, NEW)).secrets.values()) == ["whsec-old"]
     answers = {row.id: row.answer for row in await database.read(webhook_subscriptions.live)}
     assert Vault([NEW]).open(answers[number] or b"") == "the whole answer"
 
