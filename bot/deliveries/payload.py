@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, lru_cache, partial
 from hashlib import sha256
-from itertools import chain, islice
+from itertools import chain, islice, product
 from typing import Any, NamedTuple
 
 from bot.events import drill_mark
@@ -26,7 +26,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.merge import in_common
 from bot.events.race_state import RaceState, state_in
-from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_course, may_be_there, may_share_meeting
+from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_there, may_share_meeting
 from bot.events.reading.aliases import RACE_DATE, read_number, read_region, string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
@@ -36,6 +36,7 @@ from bot.events.reading.off_times import read_clock, read_instant, read_plain_da
 from bot.events.reading.race_list import (
     CARD_LISTS,
     LISTS_OF_MEETINGS,
+    OF_A_RACE,
     RACE_LISTS,
     lists_races,
     race_entries,
@@ -310,9 +311,8 @@ def _subjects(parts: list[Part], shared: Callable[[], Race]) -> list[_Found]:
         part._replace(about=About.OTHER if part.about in beside else part.about, fields=part.fields.without(hidden))
         for part in parts
     ]
-    return _meant(
-        [_Found(named, [*above, *more], *_ids(named, [*above, *more]), partial(of_entry, more)) for more in entries]
-    )
+    each = [_Found(named, [*above, *more], *_ids(named, [*above, *more]), partial(of_entry, more)) for more in entries]
+    return _meant(each, entries)
 
 
 def _nearest(parts: Sequence[Part], depth: int) -> list[Part]:
@@ -333,6 +333,10 @@ def _handed_down(
         here = within(_shared(parts), above())
         around = [part.fields for part in parts if part.about not in {About.MEETING, About.COURSE}]
         region = first_of(around, "race.region", read_region) if _has_place(here) else here.region
+        courses = {in_short(_place_of(more).course) for more in entries} - {Course()}
+        if len(courses) == 1 and all(more[0].about is About.RACE for more in entries):
+            # The name beside the races is the meeting's own: "Royal Ascot".
+            return here, here.model_copy(update={"course": Course()})
         others = {region_of(sources_of(more, About.MEETING)) for more in entries} - {None, region}
         return here, Race(region=None if others else region, race_date=here.race_date)
 
@@ -366,7 +370,9 @@ def _with_races_beside(entries: list[list[Part]], found: _Found) -> list[list[Pa
 
 def _is_there(race: Race, meeting: Race) -> bool:
     by_id = meeting.meeting_id is not None and race.meeting_id == meeting.meeting_id
-    return by_id or (may_share_meeting(race, meeting) and is_same_course(race.course, meeting.course))
+    return by_id or (
+        may_share_meeting(race, meeting) and is_same_course(in_short(race.course), in_short(meeting.course))
+    )
 
 
 def _listing(races: list[dict[str, Any]]) -> list[Part]:
@@ -387,15 +393,28 @@ def _place_beside(found: _Found) -> Race:
     return Race(course=course_of(found.sources), meeting_id=text(found.meeting_id))
 
 
-def _meant(races: list[_Found]) -> list[_Found]:
+def _meant(races: list[_Found], entries: Sequence[list[Part]]) -> list[_Found]:
     """The races that the event is about: a list may have all races of a card."""
     kind = races[0].named.kind
     if kind is EventKind.RESULT_RECEIVED:
         return [one for one in races if not one.is_to_come] or races
-    is_meeting = kind is EventKind.MEETING_ABANDONED
+    if kind is EventKind.MEETING_ABANDONED and any(map(_is_lost, races)):
+        return [one for one, more in zip(races, entries, strict=True) if _is_lost(one) or _tells_loss(more)]
     others = [one for one in races if kind is EventKind.RACE_ABANDONED and one.said.says_run]
-    lost = [one for one in races if one.said.abandoned or one.said.is_void] if others or is_meeting else []
+    lost = [*filter(_is_lost, races)] if others else []
     return lost or [one for one in races if one not in others] or races
+
+
+def _is_lost(found: _Found) -> bool:
+    return bool(found.said.abandoned or found.said.is_void)
+
+
+def _tells_loss(more: Sequence[Part]) -> bool:
+    """Of a meeting, by a status or a reason of its own, or by a lost race. "Declared" says nothing."""
+    own = race_from(sources_of(more, About.MEETING), race_id=None, meeting_id=None)
+    races = read_races((part.fields for part in more), own)
+    is_told = by_card_status(own.status) or any(one.abandoned or one.is_void or one.reason for one in (own, *races))
+    return own.abandoned is not False and bool(is_told)
 
 
 def _names_subject(found: _Found) -> bool:
@@ -408,7 +427,7 @@ def _names_subject(found: _Found) -> bool:
 def _are_others(entries: Sequence[list[Part]], found: _Found) -> bool:
     """True for meetings of another course than the one beside them, and for several meetings with ids."""
     places = [*map(_place_of, entries)]
-    is_there = all(may_be_same_course(one.course, course_of(found.sources)) for one in places)
+    is_there = all(may_be_there(Race(course=one.course), Race(course=course_of(found.sources))) for one in places)
     return not is_there or len({one.meeting_id for one in places} - {None}) > 1
 
 
@@ -418,10 +437,11 @@ def _entries(parts: Iterable[Part], about: About) -> tuple[int, list[list[Part]]
     The objects of a race in a meeting have the meeting's too.
     """
     parts = list(parts)
-    lists = (RACE_LISTS, CARD_LISTS) if about is About.RACE else LISTS_OF_MEETINGS
-    for part in parts:
-        entries = race_entries(part.fields, *lists)[: MOST_EVENTS + 1]
-        if found := [_below(one, about) for one in entries if about is About.RACE or _is_meeting(one)]:
+    lists = [(RACE_LISTS, CARD_LISTS)] if about is About.RACE else [LISTS_OF_MEETINGS[:2], LISTS_OF_MEETINGS[2:]]
+    for part, of in product(parts, lists):
+        entries = race_entries(part.fields, *of)[: MOST_EVENTS + 1]
+        is_sure = of == LISTS_OF_MEETINGS[:2]
+        if found := [_below(one, about) for one in entries if about is About.RACE or _is_meeting(one, is_sure=is_sure)]:
             return part.depth, found
     if about is About.MEETING:
         return 0, []
@@ -431,10 +451,14 @@ def _entries(parts: Iterable[Part], about: About) -> tuple[int, list[list[Part]]
     return min((depth for depth, _ in within_each), default=0), races
 
 
-def _is_meeting(entry: Mapping[str, Any]) -> bool:
+def _is_meeting(entry: Mapping[str, Any], *, is_sure: bool) -> bool:
+    """`is_sure`: by the name of the list. Other lists may have races that are called by title and number."""
     fields = fields_of(entry)
     is_race = "ids.race" in fields.facts or read_off(entry) != OffTime()
-    return lists_races(fields) or not is_race
+    may_be_race = not (
+        is_sure or OF_A_RACE.isdisjoint(fields.facts) or _has_place(_place_of(parts_of(entry, About.RACE)))
+    )
+    return lists_races(fields) or not (is_race or may_be_race)
 
 
 def _below(entry: Mapping[str, Any], about: About) -> list[Part]:
@@ -449,7 +473,13 @@ def _events(found: _Found, number: int | None, body: bytes, most: int) -> Iterat
     race = found.race
     races = _races(found, race)
     is_elsewhere = not all(may_be_there(one, race) for one in races)
-    if is_elsewhere or (found.stands_for_many and not races):
+    if is_elsewhere and _has_place(_place_beside(found)) and len(_by_meeting(races)) == 1:
+        # The meeting's own name, "Royal Ascot", is no other course.
+        common = in_common(races)
+        course = Course() if common.course != Course() else race.course
+        known = race.model_copy(update={"course": course, "meeting_id": common.meeting_id or race.meeting_id})
+        race, races = known, tuple(within(one, known) for one in races)
+    elif is_elsewhere or (found.stands_for_many and not races):
         race = race.model_copy(update={"course": Course(), "meeting_id": None, "region": None})
     if found.named.subject is Subject.RACE or race.course != Course() or not races:
         yield _event(found, number, race, races, body)
@@ -465,7 +495,7 @@ def _events(found: _Found, number: int | None, body: bytes, most: int) -> Iterat
 def _by_meeting(races: tuple[Race, ...]) -> list[tuple[Race, ...]]:
     meetings: dict[str | None, tuple[Race, ...]] = {}
     for race in races:
-        place = race.course.course_id or race.course.name or race.meeting_id
+        place = race.course.course_id or in_short(race.course).name or race.meeting_id
         meetings[place] = (*meetings.get(place, ()), race)
     return list(meetings.values())
 

@@ -377,5 +377,11 @@ def may_share_meeting(one: "Race", other: "Race") -> bool:
 
 
 def may_be_there(one: "Race", other: "Race") -> bool:
-    """True unless the courses or the meetings differ."""
-    return may_be_same_course(one.course, other.course) and may_share_meeting(one, other)
+    """True unless the courses or the meetings differ. A delivery may spell a course in several ways."""
+    return may_be_same_course(in_short(one.course), in_short(other.course)) and may_share_meeting(one, other)
+
+
+@lru_cache(maxsize=1024)
+def in_short(course: Course) -> Course:
+    """Equal for the spellings of a delivery: "York", "YORK (GB)"."""
+    return Course(course_id=course.course_id, name=plain_name(course.name).casefold() if course.name else None)

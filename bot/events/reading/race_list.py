@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.events.race_state import state_in
 from bot.events.races import Course, Race, may_be_there
-from bot.events.reading.aliases import read_course_name
+from bot.events.reading.aliases import read_course_name, read_short_number
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, fold, values_of
 from bot.events.reading.json_values import LONGEST_READ, identifier, text
 from bot.events.reading.off_times import read_clock, read_date
@@ -35,8 +35,9 @@ LISTS_OF_MEETINGS = (MEETING_LISTS, COURSE_LISTS, LISTED_COURSES, CARD_LISTS)
 
 _OF_MEETINGS, _ONLY_LISTS = frozenset({MEETING_LISTS, COURSE_LISTS}), frozenset({CARD_LISTS, LISTED_COURSES})
 _COURSES_OR_RACES = frozenset(NAMES_OF[COURSE_LISTS]).intersection(NAMES_OF[RACE_LISTS])
-_OF_A_RACE = frozenset(
+OF_A_RACE = frozenset(
     {"ids.race", "race.title", "race.number", "race.number.own", "race.distance", "lists.runners"}
+    | {"race.race_class", "race.race_class.own", "race.race_type"}
     | {"off.scheduled", "off.plain", "off.plain.own", "off.off"}
 )
 
@@ -77,6 +78,8 @@ def _entries(fields: Fields, *facts: str) -> Iterator[list[dict[str, Any]]]:
                 continue
             may_be_one = fact in _ONLY_LISTS or BY_NAME.get(name) is About.MEETING
             is_list = not may_be_one or isinstance(value, list) or races_by_key(value)
+            if isinstance(value, dict) and _are_fields(value):
+                continue
             if fact in _OF_MEETINGS and name not in BY_NAME:
                 value = _named_meetings(value)
             entries = entries_of(_as_objects(value, fact), said_by_key) if is_list else []
@@ -96,6 +99,13 @@ def _as_objects(value: Any, fact: str, deepest: int = 4) -> Any:
     if value and all(isinstance(said, str) and state_in(said) and said_by_key(key) for key, said in value.items()):
         return {key: {"status": said} for key, said in value.items()}
     return {key: _as_objects(inner, fact, deepest - 1) for key, inner in value.items()} if is_by_key(value) else value
+
+
+def _are_fields(value: Mapping[str, Any]) -> bool:
+    """Whether the keys of texts are names of fields: {"Name": "York"}, {"Total": "2"}."""
+    return all(isinstance(said, str) for said in value.values()) and (
+        bool(fields_of(value).facts) or any(said.isdecimal() for said in value.values())
+    )
 
 
 def _named_meetings(value: Any) -> Any:
@@ -126,7 +136,7 @@ def _are_courses(value: Any, beside: Fields) -> bool:
     entries = entries_of(value, said_by_key) if not isinstance(value, str) else []
     objects = [fields_of(one) for one in entries if isinstance(one, dict)]
     return all(map(_read_bare_course, (one for one in entries if not isinstance(one, dict)))) and all(
-        lists_races(one) or _OF_A_RACE.isdisjoint(one.facts) for one in objects
+        lists_races(one) or OF_A_RACE.isdisjoint(one.facts) for one in objects
     )
 
 
@@ -194,7 +204,7 @@ def _is_large(number: str) -> bool:
 def _read_bare_course(entry: Any) -> dict[str, Any] | None:
     """A name, or the service's id of a course."""
     name = text(identifier(entry))
-    if name is None or read_clock(name) or state_in(name) or name.isdecimal():
+    if name is None or read_clock(name) or state_in(name) or name.isdecimal() or read_short_number(name):
         return None
     if is_id(name):
         return {"course_id": name} if name.startswith("cr_") else None

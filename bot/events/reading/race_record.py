@@ -210,7 +210,8 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     is_in_doubt = any(map(is_yes, values_of(own, "state.inquiry"))) or any(
         map(_UNDER_REVIEW.fullmatch, map(letters, statuses))
     )
-    is_inquiry = RaceState.RUN not in told and is_in_doubt
+    is_official = RaceState.RUN in told or any(map(is_yes, values_of(own, "state.official")))
+    is_inquiry = is_in_doubt and not is_official
     is_provisional = is_inquiry or any(map(is_yes, values_of(own, "state.provisional")))
     if placings.has_places and (is_provisional or any(map(is_no, values_of(own, "state.official")))):
         told |= {RaceState.PROVISIONAL}

@@ -51,7 +51,7 @@ STANDING_OF = {
     for name in NAMES_OF[f"objects.{standing.name.casefold()}"]
 }
 NAMING_HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
-_NOT_PLACED = frozenset({"lists.non_runners", "lists.reserves"})
+_NOT_PLACED = frozenset({"lists.non_runners", "lists.reserves", "lists.disqualified"})
 
 LEADERS = (
     ("1", "order.winner.official", Standing.OFFICIAL),
@@ -72,7 +72,7 @@ _TELLS_WINNER = frozenset(BY_NAME).union(
 
 _NOT_THE_RACE = re.compile(
     "market|betting|odds|poll|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|history|sectional"
-    "|exchange|bookmaker|comments|replay|video|^(?:recent|past)?(?:form|performances?)$|^(?:stewards)?(?:inquir|enquir|objection|protest)"
+    "|exchange|bookmaker|comments|replay|video|^(?:recent|past)?form$|^(?:recent|past)performances?$|^(?:stewards)?(?:inquir|enquir|objection|protest)"
 )
 """In the name of an object about bets, opinions, figures or an inquiry: its order is no result, its time no off."""
 

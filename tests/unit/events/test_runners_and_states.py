@@ -280,6 +280,7 @@ def test_runners_have_a_position_only_where_one_was_published(record, expected):
         *(({"winner": "A", "status": status}, "Provisional") for status in ("Under review", "Result under review")),
         ({"winner": "A", "status": ["Under review", "Official"]}, "Official"),
         ({"winner": "A", "stewards_inquiry": True, "status": "Official"}, "Official"),
+        ({"winner": "A", "stewards_inquiry": True, "is_official": True}, None),
         ({"winner": "A", "stewards_inquiry": False, "photo_finish": True}, None),
         ({"finish_order": ["A"], "provisional_placings": ["A", "B"]}, None),
         ({"runners": [{"horse": "A", "finishing_order": 1}]}, None),

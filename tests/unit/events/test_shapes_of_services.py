@@ -285,6 +285,7 @@ def test_too_many_events_are_told_of_no_single_course(kind, name):
 
 
 AROUND: dict[str, Any] = {"region": "GB", "date": DAY, "reason": "Frost"}
+LOST_RACE = {"off": "13:00", "status": "Abandoned"}
 BOTH, AYR_ANYWHERE = ["GB York Frost", "GB Ayr Frost"], ["GB York Frost", "None Ayr Frost"]
 
 
@@ -311,6 +312,44 @@ def test_each_named_meeting_is_told_with_what_stands_beside_the_list(name, liste
         ({**AROUND, "venues": {"York": "Fog", "Ayr": "Snow"}}, ["GB Ayr Snow", "GB York Fog"]),
         ({**AROUND, "courses": [{"id": "cr_1", "name": "York"}, {"id": "cr_2", "name": "Ayr"}]}, BOTH),
         ({"date": DAY, "meetings": {"GB": ["York"], "IE": ["Naas"]}}, ["GB York None", "IE Naas None"]),
+        *(
+            ({**AROUND, "course": "York", "meetings": said, "venues": [said]}, ["GB York Frost"])
+            for said in ("see website", "TBC", "none", "All", "York", "YORK", "York (GB)", "Race 5")
+        ),
+        ({**AROUND, "meetings": {"Name": "York", "Region": "GB"}}, ["GB None Frost"]),
+        (
+            {
+                **AROUND,
+                "meetings": [{"name": "York", "status": "Abandoned"}, {"name": "Ayr", "reason": "Frost"}, "Bath"],
+            },
+            BOTH,
+        ),
+        (
+            {**AROUND, "meetings": [{"name": "York", "abandoned": True}, {"name": "Ayr", "status": "Frozen"}]},
+            ["GB York Frost", "GB Ayr Frozen, Frost"],
+        ),
+        (
+            {**AROUND, "meetings": [{"name": "York", "status": "Abandoned"}, {"name": "Ayr", "status": "Declared"}]},
+            ["GB York Frost"],
+        ),
+        (
+            {**AROUND, "meetings": [{"name": "York", "abandoned": True}, {"name": "Ayr", "races": [LOST_RACE]}]},
+            ["GB York Frost", "GB Ayr Frost, 1 races"],
+        ),
+        ({**AROUND, "venues": {"York": True, "Ayr": "Frost", "Bath": False}}, ["GB Ayr Frost", "GB York Frost"]),
+        *(
+            ({**AROUND, "course": "York", name: [{"number": 3, "name": "A Race"}]}, [f"GB York Frost{races}"])
+            for name, races in (("cancelled", ", 1 races"), ("card", ", 1 races"), ("affected", ""))
+        ),
+        *(
+            ({**AROUND, "course": "York", name: said}, ["GB York Frost"])
+            for name, said in (
+                ("meetings", {"Status": "Abandoned"}),
+                ("meetings", {"Total": "2"}),
+                ("location", ["York", "England"]),
+            )
+        ),
+        ({**AROUND, "meetings": [{"number": 1, "name": "York"}, {"number": 2, "name": "Ayr"}]}, BOTH),
         ({**AROUND, "meeting_ids": ["m_1", 204]}, ["GB m_1 Frost", "GB 204 Frost"]),
         ({**AROUND, "course_ids": ["cr_1", "cr_2"]}, ["GB cr_1 Frost", "GB cr_2 Frost"]),
         (
@@ -332,6 +371,15 @@ def test_each_named_meeting_is_told_with_what_stands_beside_the_list(name, liste
 )
 def test_meetings_are_read_however_they_are_listed(data, meetings):
     assert lost_meetings(**data) == meetings
+
+
+@pytest.mark.parametrize("kind", ["meeting.abandoned", "racecard.published", "race.abandoned", "result.received"])
+@pytest.mark.parametrize("name", ["Ascot", "ASCOT", "Ascot (GB)", "Royal Ascot"])
+def test_region_and_id_stand_beside_a_meeting_of_another_name_than_its_course(kind, name):
+    races = [{"course": "Ascot", "off": "13:00", "winner": "A"}, {"course": "Ascot", "off": "13:30", "winner": "B"}]
+    payload = shape(kind, meeting={"id": "m_1", "name": name, "region": "GB"}, date=DAY, races=races)
+    told = [one for event in read_events(json.dumps(payload).encode()) for one in (event.race, *event.races)]
+    assert {(one.region, one.meeting_id, one.race_date) for one in told} == {("GB", "m_1", DAY)}
 
 
 def test_nearest_value_beside_a_list_counts():
