@@ -143,10 +143,13 @@ class SelfNotices:
             )
 
     async def _tell(self, key: str, words: str, urgency: Urgency, *, is_news: bool = False) -> bool:
-        try:
+        def tell(session: Session) -> bool:
             if is_news:
-                await self.database.write(partial(told_once.free, keys=[key]))
-            if await self.database.write(lambda session: self.notices.tell(session, key, words, urgency=urgency)):
+                told_once.free(session, [key])
+            return self.notices.tell(session, key, words, urgency=urgency)
+
+        try:
+            if await self.database.write(tell):
                 self.wake.set()
         except StorageError as error:
             log.warning("admins_not_told", key=key, words=words, reason=str(error))

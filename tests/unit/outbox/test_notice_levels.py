@@ -12,6 +12,7 @@ import pytest
 from sqlmodel import select
 
 from bot.db.tables import EventVersion, MessageKind, OutboxMessage
+from bot.errors import StorageError
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
@@ -19,7 +20,8 @@ from bot.events.races import Race
 from bot.fanout.drill_fanout import tell_unknown
 from bot.operations.repair import outage
 from bot.operations.repair.outage import Outage
-from bot.operations.self_notices import SelfNotices
+from bot.operations.self_notices import SelfNotices, key_of_refusal
+from bot.outbox import told_once
 from bot.outbox.channel_queues import Claim
 from bot.outbox.held_queues import PAUSED, Held
 from bot.outbox.message import Message
@@ -132,6 +134,7 @@ ELSEWHERE = {
     "channel_open": "test_subscriber_hears_the_end_of_a_closing_as_all_clear",
     "standstill_message": "test_standstill_past_the_queue_is_urgent",
     "self_notices._tell": "test_notices_about_the_service_itself",
+    "self_notices.tell": "test_notices_about_the_service_itself",
     "self_notices._note_account": "test_notices_about_the_service_itself",
     "channel_life.on_revoked": "test_lost_token_is_urgent",
     "quota_warnings._tell": "tests/unit/racedata/test_quota_book.py",
@@ -192,6 +195,21 @@ async def test_each_key_that_is_refused_is_told_and_a_spent_quota_once_a_month(d
         await telling.circuit_open(error)
         await telling.circuit_open(error)
     assert await told() == [URGENT] * 3
+
+
+async def test_notice_that_can_not_be_stored_leaves_the_one_before_for_the_all_clear(database, monkeypatch):
+    notices = Notices("CADMIN", admin_notice, clock=lambda: NOW)
+    telling = SelfNotices(database, notices, 1_000, lambda: NOW, asyncio.Event())
+    refusal = Unauthorized("races", code="unauthorized")
+    await telling.circuit_open(refusal)
+
+    def full(*_, **__):
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(notices, "tell", full)
+    await telling.circuit_open(refusal)
+    key = key_of_refusal("unauthorized", "2026-11")
+    assert await database.read(lambda session: told_once.is_noted(session, key))
 
 
 async def test_long_wait_is_told_with_its_end_and_what_goes_on(database, notices, told):
