@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from bot.events.race_state import RaceState, state_in
+from bot.events.race_state import RaceState, letters, state_in
 from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared
 from bot.events.reading.aliases import string
 from bot.events.reading.fields import NAMES_OF, Fields, Standing, fields_of, values_of
@@ -95,7 +95,11 @@ class Placings(NamedTuple):
 def read_placings(objects: Iterable[Fields]) -> Placings:
     """At most MOST_RUNNERS runners."""
     objects = list(objects)
-    horses = _Horses(is_tied=any(map(_is_for_first, values_of(objects, "marks.dead_heat"))))
+    outcomes = chain.from_iterable(
+        values_of(objects, fact) for fact in ("state.status", "state.status.own", "state.result")
+    )
+    is_tied = any(map(_is_for_first, values_of(objects, "marks.dead_heat"))) or any(map(_is_dead_heat, outcomes))
+    horses = _Horses(is_tied=is_tied)
     objects = [one for one in map(_with_inner_orders, objects) if not NAMING_HORSES.isdisjoint(one.facts)]
     field = list[Horse]()
     for name, value, standing in _said(objects, "lists.runners"):
@@ -173,6 +177,10 @@ def _leaders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
 
 def _is_for_first(dead_heat: Any) -> bool:
     return is_yes(dead_heat) or finishing_position(text(dead_heat)) == 1
+
+
+def _is_dead_heat(outcome: Any) -> bool:
+    return letters(string(outcome)) == "deadheat"
 
 
 def _names_a_leader(ref: Any, fact: str, *, by_number: bool) -> bool:

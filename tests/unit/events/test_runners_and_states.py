@@ -237,6 +237,10 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
             ({"runners": [{"horse": horse, **mark} for horse in "AB"], "dead_heat": said}, places("1=", *"AB"))
             for mark, said in (({"winner": True}, True), ({"status": "WINNER"}, "first"))
         ),
+        *(
+            ({"runners": [{"horse": horse, "winner": True} for horse in "AB"], name: "Dead heat"}, places("1=", *"AB"))
+            for name in ("status", "result")
+        ),
         ({"runners": [{"horse": horse, "winner": True} for horse in "ABC"], "dead_heat": True}, places("1?", *"ABC")),
         ({"runners": [{"horse": one, "winner": True, "status": "Dead heat"} for one in "AB"]}, places("1=", *"AB")),
         *(
