@@ -34,7 +34,7 @@ class Size:
     within_s: float
 
 
-SHORT = Size(at_each=0, at_random=10, kills=40, within_s=240)
+SHORT = Size(at_each=0, at_random=10, kills=40, within_s=90)
 LONG = Size(at_each=10, at_random=60, kills=250, within_s=3_000)
 
 

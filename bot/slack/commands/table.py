@@ -50,9 +50,11 @@ _SAYINGS = {
     "today's meetings, todays meetings, is there, any racing, what is on, " + ", ".join(NON_RUNNERS),
     "next": "what is next, what is the next, when is the next",
     "list": "subscriptions, my subscriptions, our subscriptions, list subscriptions, show subscriptions, "
-    "what do we get, what am i subscribed to, what comes here, what do you send here, settings",
+    "what do we get, what am i subscribed to, what comes here, what do you send here, settings, "
+    "am i subscribed to anything, are we subscribed to anything",
     "help": "hello, hello there, hi, hi there, help me, thanks, thank you, commands, how do i, how can i, how to",
-    "usage": "quota, how much quota is left, how much quota",
+    "usage": "quota, how much quota is left, how much quota, how many requests are left, "
+    "how many requests do we have left",
     "watch": "follow, following, track",
     "watching": "watches, my watches, list watches, watch list, watchlist",
     "unwatch": "unfollow, stop watching, stop following, stop tracking",
@@ -62,7 +64,7 @@ _SAYINGS = {
     "resume": "start again, unpause, continue, end pause, end the pause, end a pause",
     "subscribe": "add, send, send me, send us, this channel receives, this channel also receives, "
     "this channel still receives",
-    "unsubscribe": "remove, delete, unsub, turn off, stop sending, stop sending us",
+    "unsubscribe": "remove, delete, unsub, turn off, stop sending, stop sending us, stop sending me",
     "mute": "silence",
     "courses": "list courses",
     "trace": "who was told",
