@@ -13,7 +13,7 @@ import psutil
 
 ROOT = Path(__file__).parents[2]
 LINE = re.compile(r"^(?:#(?P<channel>[\w-]+))? +[│┃┊] (?P<text>.*)$")
-DONE_S = 60
+DONE_S = 110
 
 
 @contextmanager
