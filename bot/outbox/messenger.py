@@ -22,11 +22,12 @@ HISTORY_IN_WORDS = "the channel's history"
 
 @dataclass(frozen=True)
 class HistoryPage:
-    """`message_ts`: of the message looked for. `rev`: the revision in the message's metadata."""
+    """`message_ts`: of the message looked for. `rev`: the revision in its metadata. `slack_at`: by Slack's clock."""
 
     message_ts: str | None
     next_cursor: str | None
     rev: int = 0
+    slack_at: datetime | None = None
 
 
 class Sender(Protocol):

@@ -6,7 +6,7 @@ thread is read. Each claim reads one page, because such calls are limited.
 """
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from bot.db.database_clock import FAR
@@ -44,6 +44,9 @@ HISTORY_LOOK_BACK = timedelta(minutes=5)
 LOOK_BACK_BLINDLY = timedelta(days=1)
 """The same where the difference of the clocks is unknown."""
 
+CLOCKS_APART = timedelta(minutes=1)
+"""Less is the time between claim and answer, and the difference of the replicas' clocks."""
+
 HISTORY_PAGE_S = 7.0
 """Shorter than the queue's lease."""
 
@@ -56,11 +59,15 @@ FAILED_LOOKS_MAX = {DoubtfulPosts.REPEAT: 6, DoubtfulPosts.HOLD: 64}
 
 @dataclass(frozen=True)
 class _Place:
-    """`look`: the message, its call, its number of looks."""
+    """`look`: the message, its call, its number of looks.
+
+    `ahead_now`: how far Slack's clock is ahead now, for the part of the history where this counts.
+    """
 
     look: tuple[int | None, datetime | None, int]
     cursor: str | None = None
     pages: int = 0
+    ahead_now: timedelta | None = None
 
 
 @dataclass(frozen=True)
@@ -92,8 +99,11 @@ class Resolver:
             log.info("message_in_doubt_found", post=post.idempotency_key, message_ts=page.message_ts)
             return Found(claim, page.message_ts, page.rev)
         if page.next_cursor is not None:
-            self._places[claim.channel_id] = _Place(place.look, page.next_cursor, place.pages + 1)
+            self._places[claim.channel_id] = replace(place, cursor=page.next_cursor, pages=place.pages + 1)
             return self._look_again(claim, "reading the channel's history", timedelta(0))
+        if elsewhere := _after_a_set_clock(claim, place, page):
+            self._places[claim.channel_id] = elsewhere
+            return self._look_again(claim, "our clock was set, so reading another part of the history", timedelta(0))
         if post.looks + 1 < LOOKS_BEFORE_REPEAT:
             return self._look_again(claim, "not in the channel's history yet", LOOK_AGAIN, looked=1)
         log.info("message_in_doubt_not_there", post=post.idempotency_key)
@@ -114,7 +124,9 @@ class Resolver:
         if place.pages >= PAGES_PER_LOOK:
             raise SlackDoubtful(HISTORY_IN_WORDS, f"more than {PAGES_PER_LOOK} pages")
         try:
-            return await look_for(self.sender, claim, *_window(claim), within_s=HISTORY_PAGE_S, cursor=place.cursor)
+            return await look_for(
+                self.sender, claim, *_window(claim, place), within_s=HISTORY_PAGE_S, cursor=place.cursor
+            )
         except SlackError:
             raise
         except Exception as error:
@@ -177,11 +189,23 @@ def _repeat(claim: Claim, reason: str, seen: Unanswered, *, may_be_repeat: bool)
     )
 
 
-def _window(claim: Claim) -> tuple[datetime, datetime]:
+def _after_a_set_clock(claim: Claim, place: _Place, page: HistoryPage) -> _Place | None:
+    """Where to look too, by the clocks of now, if our clock was set since the channel's last answered post."""
+    if page.slack_at is None or place.ahead_now is not None:
+        return None
+    ahead_now, (before, margin) = page.slack_at - claim.claimed_at, _ahead(claim, place)
+    return _Place(place.look, ahead_now=ahead_now) if abs(ahead_now - before) > margin - CLOCKS_APART else None
+
+
+def _ahead(claim: Claim, place: _Place) -> tuple[timedelta, timedelta]:
+    """How far Slack's clock was ahead at the call, give or take a margin."""
+    ahead = claim.slack_ahead if place.ahead_now is None else place.ahead_now
+    return (timedelta(0), LOOK_BACK_BLINDLY) if ahead is None else (ahead, HISTORY_LOOK_BACK)
+
+
+def _window(claim: Claim, place: _Place) -> tuple[datetime, datetime]:
     """By Slack's clock."""
-    post, ahead = claim.post, claim.slack_ahead
+    post, (ahead, margin) = claim.post, _ahead(claim, place)
     assert post.sending_at
     assert post.deadline_at
-    margin = LOOK_BACK_BLINDLY if ahead is None else HISTORY_LOOK_BACK
-    ahead = ahead or timedelta(0)
     return post.sending_at + ahead - margin, post.deadline_at + ahead + margin

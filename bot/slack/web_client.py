@@ -21,6 +21,7 @@ from bot.errors import SlackDoubtful, SlackError, SlackRefused, SlackUnreached
 from bot.logs import Mask, MaskSecrets
 from bot.outbox.message import Message
 from bot.outbox.messenger import Call, HistoryPage
+from bot.racedata.client.headers import http_date
 from bot.slack.api_errors import EDIT_METHOD, HISTORY_METHOD, POST_METHOD, REPLIES_METHOD, WAIT, classify
 
 WEB_API_TIMEOUT_S = 10.0
@@ -194,7 +195,8 @@ class SlackClient:
             if payload.get("post") == post_key:
                 rev = payload.get("rev")
                 return HistoryPage(_ts_in(message.get("ts"), method), None, rev if isinstance(rev, int) else 0)
-        return HistoryPage(None, (answer.get("response_metadata") or {}).get("next_cursor") or None)
+        next_cursor = (answer.get("response_metadata") or {}).get("next_cursor") or None
+        return HistoryPage(None, next_cursor, slack_at=http_date((answer.headers or {}).get("Date")))
 
     async def call(
         self, method: str, start: Callable[[], Awaitable[AsyncSlackResponse]], *, timeout_s: float = WEB_API_TIMEOUT_S

@@ -74,6 +74,20 @@ async def test_history_is_read_around_the_call_by_slacks_clock(ahead_s, since_s,
     assert (asked["until"] - SENT).total_seconds() == until_s
 
 
+@pytest.mark.parametrize(("set_s", "parts"), [(0, 1), (200, 1), (3_600, 2), (-3_600, 2)])
+async def test_message_is_looked_for_by_the_clocks_of_now_too_if_our_clock_was_set_since_the_last_post(set_s, parts):
+    """Slack has the message at the call, by Slack's clock. Our clock was set before the call."""
+    one = claim(ahead=timedelta(0), after_s=60)
+    slack_at = one.claimed_at - timedelta(seconds=set_s)
+    more, ends = (HistoryPage(None, cursor, slack_at=slack_at) for cursor in ("next", None))
+    history, outcomes = await look(*[one] * 2 * parts, pages=[more, ends] * parts)
+    assert [type(outcome) for outcome in outcomes] == [LookAgain] * 2 * parts
+    assert [outcome.looks for outcome in outcomes] == [*[0] * (2 * parts - 1), 1]
+    assert [asked["cursor"] for asked in history.asked] == [None, "next"] * parts
+    called_at = SENT - timedelta(seconds=set_s)
+    assert any(asked["since"] <= called_at <= asked["until"] for asked in history.asked)
+
+
 @pytest.mark.parametrize(
     ("after_s", "again_s"),
     [(5, 10), (14.9, 0.1), (15, None), (600, None), (15 - 900, 900), (15 - 901, None)],
