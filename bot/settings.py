@@ -46,6 +46,7 @@ MONTH_S = 31 * 24 * 3600
 YEAR_DAYS = 366
 
 FERNET_KEY_BYTES = 32
+MAKE_KEY = 'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
 
 ENV_FILE_ENCODING = "utf-8-sig"
 """Some editors begin a file with a byte order mark."""
@@ -128,10 +129,7 @@ def _check_fernet_key(value: SecretStr) -> SecretStr:
     except ValueError:
         is_key = False
     if not is_key:
-        raise ValueError(
-            "is not a Fernet key (32 bytes in url-safe base64); make one with: "
-            'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
-        )
+        raise ValueError(f"is not a Fernet key (32 bytes in url-safe base64); make one with: {MAKE_KEY}")
     return value
 
 

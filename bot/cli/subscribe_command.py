@@ -25,7 +25,7 @@ from bot.racedata.client.service_errors import (
     ServiceUnreachable,
 )
 from bot.racedata.reference_book import ReferenceBook
-from bot.settings import WEBHOOK_SECRET_MIN, Settings
+from bot.settings import MAKE_KEY, WEBHOOK_SECRET_MIN, Settings
 from bot.web.plain_answers import WEBHOOK_PATH
 
 log = get_logger(__name__)
@@ -206,10 +206,7 @@ def _check(settings: Settings, events: Sequence[str]) -> list[EventKind]:
     if not settings.public_url:
         problems.append("PUBLIC_URL is missing: the https address at which the data service reaches this bot.")
     if not settings.encryption_keys:
-        problems.append(
-            "ENCRYPTION_KEYS is missing: the secret is stored encrypted. Make one with: "
-            'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
-        )
+        problems.append(f"ENCRYPTION_KEYS is missing: the secret is stored encrypted. Make one with: {MAKE_KEY}")
     if problems:
         raise SettingsError(problems)
     return list(dict.fromkeys(EventKind(one) for one in events)) or list(EventKind)

@@ -17,16 +17,15 @@ from bot.clock import Monotonic
 from bot.db import migrate
 from bot.db.engine import Database, is_damage
 from bot.db.schema import is_there
-from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
 from bot.deliveries.intake import place_in
 from bot.deliveries.journal import STORE_WITHIN_S, Journal
 from bot.doctor.deployment import Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
-from bot.errors import SchemaUnknown, SecretsUnreadable, StorageError, reason_of
+from bot.errors import SchemaUnknown, StorageError, reason_of
 from bot.events.sentences import counted
 from bot.racedata import webhook_subscriptions
-from bot.settings import MIB
+from bot.settings import MAKE_KEY, MIB
 
 PROOF = "doctor.proof"
 PROOF_BYTES = 256 * 1024
@@ -45,7 +44,6 @@ JOURNAL_READ_WITHIN = timedelta(minutes=1)
 """The bot reads the journal each second."""
 
 MIGRATE = "Run `racing-bot migrate`."
-MAKE_KEY = 'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
 
 
 async def database(deployment: Deployment) -> Seen:
@@ -189,31 +187,22 @@ def _write_a_log_record(connection: Connection) -> None:
 
 async def encryption_keys(deployment: Deployment) -> Seen:
     keys = [key.get_secret_value() for key in deployment.settings.encryption_keys]
-    locked = [row for row in await deployment.database.read(webhook_subscriptions.live) if row.secret or row.answer]
-    closed = _not_opened_by(Vault(keys), locked)
+    rows = await deployment.database.read(webhook_subscriptions.live)
+    locked = {row.id or 0: kept for row in rows if (kept := row.secret or row.answer)}
+    closed = [*Vault(keys).open_all(locked).shut]
     told = f"{len(locked) - len(closed)} of {len(locked)} stored secrets can be opened"
     if closed:
-        numbers = ", ".join(str(row.id) for row in closed)
+        numbers = ", ".join(map(str, closed))
         cost = f"No key opens the secret of subscription {numbers}: deliveries signed with the secret are refused."
         mend = (
             "Add the key of that time to ENCRYPTION_KEYS, after the newest. If the key is lost, run "
-            f"`racing-bot subscribe --again`, then `racing-bot subscribe --retire {closed[0].id}`."
+            f"`racing-bot subscribe --again`, then `racing-bot subscribe --retire {closed[0]}`."
         )
         return Seen(told, (failed("secrets_not_opened", cost, mend),))
     if not keys and not deployment.settings.racing_webhook_secrets:
         cost = "ENCRYPTION_KEYS is not set, and `racing-bot subscribe` stores no secret without a key."
         return Seen(told, (warning("no_encryption_key", cost, f"Set ENCRYPTION_KEYS to a key made by: {MAKE_KEY}"),))
     return Seen(told)
-
-
-def _not_opened_by(vault: Vault, rows: list[WebhookSubscriptionRow]) -> list[WebhookSubscriptionRow]:
-    closed = []
-    for row in rows:
-        try:
-            vault.open(row.secret or row.answer or b"")
-        except SecretsUnreadable:
-            closed.append(row)
-    return closed
 
 
 async def journal(deployment: Deployment) -> Seen | NotApplicable:

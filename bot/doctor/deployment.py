@@ -74,7 +74,7 @@ class Deployment:
 
     async def usage(self) -> ServicePage[Any] | UpgradeRequired:
         """`/account/usage`, free of quota; the refusal if the plan lacks the endpoint. Raises other ServiceFailures."""
-        return await self._once("usage", self._ask_usage)
+        return await self.once("usage", self._ask_usage)
 
     async def _ask_usage(self) -> ServicePage[Any] | UpgradeRequired:
         try:
@@ -89,11 +89,11 @@ class Deployment:
     async def whoami(self) -> AsyncSlackResponse:
         """`auth.test`. Raises SlackError."""
         call = partial(self.slack.call, "auth.test", self.slack.web.auth_test, timeout_s=HTTP_TIMEOUT_S)
-        return await self._once("whoami", call)
+        return await self.once("whoami", call)
 
     async def public_health(self) -> httpx.Response:
         """`GET /healthz` at PUBLIC_URL. Raises httpx.HTTPError."""
-        return await self._once("public", lambda: self.ask("GET", f"{self.settings.public_url}/healthz"))
+        return await self.once("public", lambda: self.ask("GET", f"{self.settings.public_url}/healthz"))
 
     async def ask(
         self, method: str, url: str, *, time_of: str | None = None, body: bytes | None = None, **headers: str
@@ -114,7 +114,7 @@ class Deployment:
             answer.cancel()
         await asyncio.gather(*self._answers.values(), return_exceptions=True)
 
-    async def _once(self, name: str, make: Callable[[], Awaitable[T]]) -> T:
+    async def once(self, name: str, make: Callable[[], Awaitable[T]]) -> T:
         if name not in self._answers:
             self._answers[name] = asyncio.ensure_future(make())
         # Other checks may wait for an abandoned check's question.

@@ -147,8 +147,7 @@ def _left(channel_id: str) -> Finding:
 
 
 async def history(deployment: Deployment) -> Seen | NotApplicable:
-    places = [deployment.settings.admin_channel or "", *await _subscribed(deployment)]
-    for place in (place for place in places[:MOST_CHANNELS] if place.startswith(("C", "G"))):
+    for place in (await _to_try(deployment))[0]:
         try:
             await _newest_message(deployment, place)
         except SlackChannelClosed:
@@ -163,13 +162,9 @@ async def history(deployment: Deployment) -> Seen | NotApplicable:
 
 
 async def replies(deployment: Deployment) -> Seen | NotApplicable:
-    """Asks for the replies of the newest message, in channels with live messages first."""
-    chosen = await deployment.database.read(subscriptions.every)
-    live = sorted({channel_id for channel_id, one in chosen if one.show})
-    others = sorted({channel_id for channel_id, _ in chosen})
-    known = dict.fromkeys([*live, *others, deployment.settings.admin_channel or ""])
-    places = [place for place in known if place.startswith(("C", "G"))]
-    for place in places[:MOST_CHANNELS]:
+    """Asks for the replies of the newest message."""
+    places, live = await _to_try(deployment)
+    for place in places:
         try:
             message_ts = await _newest_message(deployment, place)
         except (SlackChannelClosed, SlackScopeMissing):
@@ -185,8 +180,22 @@ async def replies(deployment: Deployment) -> Seen | NotApplicable:
     return NotApplicable("not tried: there is no channel with the bot in it and a message that the bot can see")
 
 
+async def _to_try(deployment: Deployment) -> tuple[list[str], list[str]]:
+    """The channels, those with live messages first; and the channels with live messages."""
+    chosen = await deployment.database.read(subscriptions.every)
+    live = sorted({channel_id for channel_id, one in chosen if one.show})
+    others = sorted({channel_id for channel_id, _ in chosen})
+    known = dict.fromkeys([*live, *others, deployment.settings.admin_channel or ""])
+    return [place for place in known if place.startswith(("C", "G"))][:MOST_CHANNELS], live
+
+
 async def _newest_message(deployment: Deployment, channel_id: str) -> str | None:
-    """Asks as the bot asks for a post in doubt. Raises SlackError."""
+    """Raises SlackError."""
+    return await deployment.once(f"newest in {channel_id}", partial(_ask_for_newest, deployment, channel_id))
+
+
+async def _ask_for_newest(deployment: Deployment, channel_id: str) -> str | None:
+    """Asks as the bot asks for a post in doubt."""
     web = deployment.slack.web
     ask = partial(web.conversations_history, channel=channel_id, limit=NEWEST_MESSAGES, include_all_metadata=True)
     answer = await deployment.slack.call(HISTORY_METHOD, ask, timeout_s=HTTP_TIMEOUT_S)

@@ -178,7 +178,7 @@ def open_client(
     http: httpx.AsyncClient | None = None,
     hooks: Hooks | None = None,
 ) -> RacingClient:
-    """SettingsError for an unusable address or key."""
+    """Settings have checked the address and the key: httpx's own error would show the key."""
     transport = Transport(base_url, key, http=http)
     breakers = CircuitBreakers(store, timing.clock, key)
     return RacingClient(Calls(transport, breakers, timing, hooks or Hooks()))

@@ -5,15 +5,12 @@ message, repr or log shows the key, a header or a whole address.
 """
 
 import asyncio
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import httpx
 from pydantic import JsonValue, SecretStr
 
-from bot.addresses import check_service_address
-from bot.errors import SettingsError
 from bot.logs import Mask, MaskSecrets
 from bot.racedata.client.service_errors import AnswerUnreadable, ServiceFailure, ServiceUnreachable
 from bot.web.outgoing import open_http
@@ -81,7 +78,6 @@ class Transport:
         max_answer_bytes: int = MAX_ANSWER_BYTES,
         whole_answer_s: float = WHOLE_ANSWER_S,
     ) -> None:
-        _check(base_url, key)
         self._base_url = base_url.rstrip("/") + "/"
         self._key = key
         self.mask: Mask = MaskSecrets([key.get_secret_value()]).masked
@@ -152,16 +148,3 @@ def _unreachable(path: str, error: Exception) -> ServiceUnreachable:
     return ServiceUnreachable(
         path, message=type(error).__name__, may_have_arrived=not isinstance(error, SURELY_NOT_SENT)
     )
-
-
-def _check(base_url: str, key: SecretStr) -> None:
-    """SettingsError for an unusable address or key: httpx's own error would show the key."""
-    problems = []
-    try:
-        check_service_address(base_url)
-    except ValueError as error:
-        problems.append(f"RACING_API_URL {error}")
-    if not re.fullmatch(r"[\x21-\x7e]+", key.get_secret_value()):
-        problems.append("RACING_API_KEY must be printable ASCII without spaces")
-    if problems:
-        raise SettingsError(problems)
