@@ -14,7 +14,7 @@ from sqlalchemy import select
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bot.db import named_values
@@ -78,9 +78,9 @@ from bot.slack.permissions import People
 from bot.slack.response_url import Responder
 from bot.slack.web_client import METHOD_OF, METHODS, SlackClient, make_web_client
 from bot.tasks import Tasks
-from bot.web.json_answers import refuse
+from bot.web.json_answers import Refusing
 from bot.web.outgoing import open_http
-from bot.web.plain_answers import WEBHOOK_PATH
+from bot.web.plain_answers import WEBHOOK_PATH, LineBound, refusal
 from bot.web.request_body import BodyReader
 
 if TYPE_CHECKING:
@@ -129,6 +129,7 @@ class Service:
         self.ports = ports or Ports()
         self.clock = clock = self.ports.clock
         self.metrics = Metrics(METHODS)
+        self.refuse = Refusing(self.ports.token, LineBound(self.ports.monotonic))
         self.health = Health(self._probe, lambda: self._degraded, self.metrics.registry)
         self.queued = asyncio.Event()
         self.database = Database(settings.database_url.get_secret_value(), runner=self.ports.runner())
@@ -381,7 +382,7 @@ class Service:
             bodies=BodyReader(max_bytes=request_guard.MAX_BODY_BYTES, budget_bytes=request_guard.BODY_BUDGET_BYTES),
             clock=self.clock,
             count=partial(self.metrics.count, "slack_requests"),
-            refuse=partial(refuse, self.ports.token, path=request_guard.SLACK_PATH),
+            refuse=partial(self.refuse, path=request_guard.SLACK_PATH),
         )
 
     def _make_socket_mode(self, bolt: AsyncApp) -> "SocketMode | None":
@@ -539,14 +540,14 @@ class Service:
         self.metrics.count("requests_refused", "path" if status == HTTPStatus.NOT_FOUND else "method")
         ours = f"{WEBHOOK_PATH} for deliveries, and {request_guard.SLACK_PATH} for Slack"
         words = f"{error.detail}: the bot takes a POST at {ours}"
-        response = refuse(self.ports.token, status, words, method=request.method, path=path)
+        response = self.refuse(status, words, method=request.method, path=path)
         response.headers.update(error.headers or {})
         return response
 
     async def _refuse_bug(self, _request: Request, error: Exception) -> Response:
         reference = f"req-{self.ports.token(4)}"
         log.error("request_failed", exc_info=error, reference=reference)
-        return refuse(self.ports.token, 500, "a fault of ours", reference=reference)
+        return JSONResponse(refusal("a fault of ours", reference), 500)
 
     async def _probe(self) -> None:
         """Raise StorageError unless a delivery could be stored now.

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 import httpx
-from pydantic_core import from_json
 from sqlalchemy import func, select
 from sqlmodel import Session, col
 
@@ -19,7 +18,7 @@ from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.events.event import TOPIC_OF
 from bot.events.sentences import counted
 from bot.operations import public_url
-from bot.operations.public_url import Problem
+from bot.operations.public_url import Problem, object_in
 from bot.racedata import webhook_subscriptions
 from bot.slack import request_guard
 from bot.web.plain_answers import WEBHOOK_PATH
@@ -97,7 +96,7 @@ async def public_address(deployment: Deployment) -> Seen:
     except httpx.HTTPError as error:
         problem = public_url.unreached(error, address, HTTP_TIMEOUT_S)
         return Seen(address, (failed("public_url_dead", problem.told, problem.mend),))
-    if response.status_code != httpx.codes.OK or _object_of(response).get("status") != "ok":
+    if response.status_code != httpx.codes.OK or object_in(response.content).get("status") != "ok":
         problem = public_url.answered(response)
         return Seen(address, (failed("public_url_elsewhere", problem.told, problem.mend),))
     return Seen(f"{address} leads to a running bot, seen from this machine", tuple(_certificate(deployment, response)))
@@ -125,7 +124,7 @@ async def webhook_endpoint(deployment: Deployment) -> Seen | NotApplicable:
     if (
         isinstance(answer, httpx.Response)
         and answer.status_code == httpx.codes.UNAUTHORIZED
-        and "error" in _object_of(answer)
+        and "error" in object_in(answer.content)
     ):
         return Seen(f"{address} refuses an unsigned delivery, as the bot does")
     problem = _problem(answer)
@@ -178,7 +177,7 @@ async def bot(deployment: Deployment) -> Seen:
         told = f"No bot answers at {address} ({type(error).__name__})."
         mend = "Start `racing-bot serve`. Does the bot run on another machine: run `racing-bot doctor` there."
         return Seen(address, (warning("bot_not_running", told, mend),))
-    answer = _object_of(response)
+    answer = object_in(response.content)
     if answer.get("status") not in ("ready", "degraded", "unready"):
         told = f"Another program answers at {address} ({response.status_code})."
         mend = "Set PORT to a free port, or end the other program."
@@ -205,11 +204,3 @@ def _own_address(deployment: Deployment) -> str:
         host, port = settings.metrics_host, settings.metrics_port
     host = "127.0.0.1" if host in _EVERYWHERE else host
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
-
-
-def _object_of(response: httpx.Response) -> dict[str, Any]:
-    try:
-        found = from_json(response.content)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import product
-from typing import Any
+from typing import Any, Literal, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.process_collector import ProcessCollector
@@ -32,7 +32,7 @@ from bot.errors import (
 from bot.events import drill_mark
 from bot.events.event import EventKind
 from bot.logs import get_logger
-from bot.operations.jobs.job import Job
+from bot.operations.jobs.job import Job, JobOutcome
 from bot.operations.status_figures import ServiceState
 from bot.racedata.client.circuit_breakers import BREAKER_CODES, USAGE_PATH
 from bot.racedata.client.service_client import DELIVERIES_PATH, RACES_PATH
@@ -46,6 +46,7 @@ from bot.racedata.client.service_errors import (
 )
 from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading
+from bot.web.plain_answers import EventOutcome, RequestRefusal, SignatureFailure
 
 log = get_logger(__name__)
 
@@ -57,9 +58,6 @@ OK = "ok"
 STATUSES = ("200", "400", "401", "408", "411", "413", "415", "503")
 SLACK_STATUSES = ("200", "400", "401", "404", "408", "413", "500", "503")
 EVENT_LABELS = (*(kind.value for kind in EventKind), drill_mark.DRILL_EVENT, OTHER)
-EVENT_OUTCOMES = ("accepted", "duplicate", "not_stored", "too_large")
-SIGNATURE_FAILURES = ("missing", "mismatch")
-REFUSALS = ("crowded", "head_too_large", "late", "malformed", "method", "path")
 POST_OUTCOMES = (
     *(
         "sent",
@@ -112,7 +110,6 @@ POSTS_WAITING: Mapping[str, tuple[str, ...]] = {
     "posts_parked": (GIVEN_UP,),
 }
 WAITING_LABELS = ("deliveries", *POSTS_WAITING)
-JOB_OUTCOMES = (OK, "failed")
 BOUNDS = ("low", "expected", "high")
 
 PARTS = (
@@ -130,14 +127,29 @@ UNKNOWN = float("nan")
 
 Labels = Mapping[str, Sequence[str]]
 
-COUNTERS: Mapping[str, tuple[str, Labels]] = {
+Counted = Literal[
+    "deliveries",
+    "webhook_events",
+    "signature_failures",
+    "requests_refused",
+    "slack_requests",
+    "slack_calls",
+    "posts",
+    "service_requests",
+    "job_runs",
+]
+
+COUNTERS: Mapping[Counted, tuple[str, Labels]] = {
     "deliveries": ("Requests at the webhook endpoint, by the status of the answer", {"status": STATUSES}),
     "webhook_events": (
         "Signed deliveries, by event and outcome",
-        {"event": EVENT_LABELS, "outcome": EVENT_OUTCOMES},
+        {"event": EVENT_LABELS, "outcome": get_args(EventOutcome)},
     ),
-    "signature_failures": ("Deliveries without a right signature, by reason", {"reason": SIGNATURE_FAILURES}),
-    "requests_refused": ("Requests that reached no endpoint, and closed connections", {"reason": REFUSALS}),
+    "signature_failures": ("Deliveries without a right signature, by reason", {"reason": get_args(SignatureFailure)}),
+    "requests_refused": (
+        "Requests that reached no endpoint, and closed connections",
+        {"reason": get_args(RequestRefusal)},
+    ),
     "slack_requests": ("Requests of Slack, by the status of the answer", {"status": SLACK_STATUSES}),
     "posts": ("Attempts to post, by outcome", {"outcome": POST_OUTCOMES}),
     "service_requests": (
@@ -171,8 +183,8 @@ class Metrics:
         ProcessCollector(registry=self.registry)
         for name, (words, labels) in COUNTERS.items():
             self._declare(Counter, name, words, labels)
-        for name, (words, labels) in GAUGES.items():
-            self._declare(Gauge, name, words, labels)
+        for gauge, (words, labels) in GAUGES.items():
+            self._declare(Gauge, gauge, words, labels)
         answers = {"method": (*slack_methods, OTHER), "answer": (OK, *SLACK_ANSWERS.values())}
         self._declare(Counter, "slack_calls", "Calls of Slack's Web API, by method and answer", answers)
         versions = {"version": version("racing-bot"), "python": platform.python_version()}
@@ -190,7 +202,7 @@ class Metrics:
     def declare_jobs(self, jobs: Sequence[Job]) -> None:
         ids = {"job_id": [job.id for job in jobs]}
         runs = "Runs of jobs in this replica, by outcome"
-        self._declare(Counter, "job_runs", runs, {**ids, "outcome": JOB_OUTCOMES})
+        self._declare(Counter, "job_runs", runs, {**ids, "outcome": get_args(JobOutcome)})
         last = "When a job last succeeded, in any replica; 0 before the first time"
         self._declare(Gauge, "job_last_success_timestamp_seconds", last, ids)
         self._declare(Gauge, "job_interval_seconds", "How often a job runs", ids)
@@ -206,8 +218,8 @@ class Metrics:
     def _series(self, name: str, *labels: str) -> Any:
         return self._declared[name].labels(*labels) if labels else self._declared[name]
 
-    def count(self, name: str, *labels: str, times: int = 1) -> None:
-        """A value that a label does not declare counts as "other"."""
+    def count(self, name: Counted, *labels: str, times: int = 1) -> None:
+        """A value that a label does not declare counts as "other": no count may stop the work that is counted."""
         known = (value if value in values else OTHER for value, values in zip(labels, self._values[name], strict=True))
         self._series(name, *known).inc(times)
 
@@ -291,7 +303,7 @@ class ReceiverNews:
                 # The next news is heard all the same.
                 log.exception("receiver_news_not_heard", what=what)
 
-    async def _hear(self, count: int, what: str, labels: list[str]) -> None:
+    async def _hear(self, count: int, what: Counted | Literal["signature_matched"], labels: list[str]) -> None:
         if what == "signature_matched":
             self.mismatches.matched()
             return

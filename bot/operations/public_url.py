@@ -121,10 +121,13 @@ class SelfDelivery:
                     break
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             return unreached(error, address, self.call_s)
+        said = object_in(answer)
         if response.status_code == HTTPStatus.OK:
-            return None if answer.strip() in {ACCEPTED, DUPLICATE} else NOT_OURS
-        if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE and (reason := _error_of(answer)):
-            return Problem(f"I answered 503: {reason}.", "See /readyz: its `storage` says what keeps me from storing.")
+            return None if said in (ACCEPTED, DUPLICATE) else NOT_OURS
+        if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE and isinstance(reason := said.get("error"), str):
+            return Problem(
+                f"I answered 503: {reason[:200]}.", "See /readyz: its `storage` says what keeps me from storing."
+            )
         return answered(response)
 
 
@@ -187,10 +190,9 @@ def _reason(cause: BaseException) -> str:
     return str(said).splitlines()[0][:200] if said else type(cause).__name__
 
 
-def _error_of(answer: bytes) -> str | None:
+def object_in(answer: bytes) -> dict[str, object]:
     try:
         found = json.loads(answer)
     except ValueError:
-        return None
-    error = found.get("error") if isinstance(found, dict) else None
-    return error[:200] if isinstance(error, str) else None
+        return {}
+    return found if isinstance(found, dict) else {}

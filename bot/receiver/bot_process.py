@@ -15,6 +15,7 @@ from typing import Protocol
 
 from bot.receiver.log import log
 from bot.wakeup import rest
+from bot.web.plain_answers import EventOutcome, RequestRefusal, SignatureFailure
 
 START_AGAIN_S, START_AGAIN_MAX_S = 0.5, 30.0
 """The pause before a dead bot is started again, doubled until a bot has lived for STEADY_S."""
@@ -86,18 +87,17 @@ class CountsForBot:
     def delivery(self, status: str) -> None:
         self._count("deliveries", status)
 
-    def event(self, name: str | None, outcome: str) -> None:
-        """A signed delivery was "accepted", a "duplicate", "not_stored" or "too_large"."""
+    def event(self, name: str | None, outcome: EventOutcome) -> None:
+        """Of a signed delivery."""
         self._count("webhook_events", name or "", outcome)
 
-    def signature_failure(self, reason: str) -> None:
-        """The signature was "missing", or a "mismatch" with every secret."""
+    def signature_failure(self, reason: SignatureFailure) -> None:
         self._count("signature_failures", reason)
 
     def signature_matched(self) -> None:
         self._count("signature_matched")
 
-    def request_refused(self, reason: str) -> None:
+    def request_refused(self, reason: RequestRefusal) -> None:
         self._count("requests_refused", reason)
 
     def connect(self, transport: Line | None) -> None:

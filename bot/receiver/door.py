@@ -26,7 +26,7 @@ from bot.errors import (
 )
 from bot.receiver.bot_process import CountsForBot
 from bot.receiver.log import log, new_reference
-from bot.web.plain_answers import ACCEPTED, DUPLICATE, RETRY_AFTER_S, refusal, retry_after
+from bot.web.plain_answers import ACCEPTED, DUPLICATE, RETRY_AFTER_S, EventOutcome, refusal, retry_after
 from bot.web.request_body import CODINGS, BodyReader, decoded
 
 ADMITTED_AT_ONCE = 128
@@ -191,7 +191,7 @@ class Door:
         except StorageError:
             self.counts.event(name, "not_stored")
             raise
-        outcome = "accepted" if is_new else "duplicate"
+        outcome: EventOutcome = "accepted" if is_new else "duplicate"
         self.counts.event(name, outcome)
         log.info("delivery_answered", outcome=outcome, reference=reference)
         return in_json(200, ACCEPTED if is_new else DUPLICATE)
@@ -201,7 +201,8 @@ class Door:
         if not signed and await self._reread():
             signed = is_signed(self.signing_secrets.active, body, signature)
         if not signed and self.signing_secrets.unread:
-            self.counts.event(None, "not_stored")
+            # Perhaps a stranger's: not to be counted with signed deliveries that are not stored.
+            self.counts.signature_failure("secret_unread")
             raise StorageUnavailable("a stored secret can't be read, and the signature may be by that secret")
         return signed
 
@@ -226,7 +227,8 @@ def values(headers: Headers, name: str) -> list[str]:
     return [value.decode("latin-1") for each, value in headers if each == wanted]
 
 
-def in_json(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> HttpAnswer:
+def in_json(status: int, content: Mapping[str, object], headers: Mapping[str, str] | None = None) -> HttpAnswer:
+    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
     lines = {"Content-Length": str(len(body)), "Content-Type": "application/json", **(headers or {})}
     return HttpAnswer(status, [(name.lower().encode(), value.encode()) for name, value in lines.items()], body)
 
@@ -236,6 +238,6 @@ def refuse(
 ) -> HttpAnswer:
     """A refusal, and its line in the log under the reference of the answer. A 503 asks for a retry."""
     reference = reference or new_reference()
-    log.warning("request_refused", **{"status": status, "reference": reference, "reason": error, **logged})
-    body = json.dumps(refusal(error, reference), ensure_ascii=False, separators=(",", ":")).encode()
-    return in_json(status, body, {**retry_after(RETRY_AFTER_S if status == 503 else None), **(headers or {})})
+    log.bounded("request_refused", status=status, **{"reference": reference, "reason": error, **logged})
+    retry = retry_after(RETRY_AFTER_S if status == 503 else None)
+    return in_json(status, refusal(error, reference), {**retry, **(headers or {})})

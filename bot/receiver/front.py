@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
 from bot.receiver.door import Door, HttpAnswer, SenderLeft, refuse
-from bot.web.plain_answers import WEBHOOK_PATH
+from bot.web.plain_answers import WEBHOOK_PATH, RequestRefusal
 
 HttpMessage = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[HttpMessage]]
@@ -15,7 +15,7 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 class Front:
     """`bot` takes every other request. `wrong_method` is told of a request for deliveries that is no POST."""
 
-    def __init__(self, door: Door, bot: Application, wrong_method: Callable[[str], None]) -> None:
+    def __init__(self, door: Door, bot: Application, wrong_method: Callable[[RequestRefusal], None]) -> None:
         self._door = door
         self._bot = bot
         self._wrong_method = wrong_method

@@ -14,6 +14,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from bot.receiver.door import refuse
+from bot.web.plain_answers import RequestRefusal
 
 PIECE_BYTES = 4_096
 """A read may have several requests. A piece's bytes before a request count as the request's."""
@@ -35,7 +36,7 @@ class Limits:
 class Connections:
     """The connections of one server. `count` gets the reason of each refused request and of each closed connection."""
 
-    def __init__(self, count: Callable[[str], None], limits: Limits | None = None) -> None:
+    def __init__(self, count: Callable[[RequestRefusal], None], limits: Limits | None = None) -> None:
         self.count = count
         self.limits = limits or Limits()
         self._waiting: dict[StrangerProtocol, None] = {}
@@ -57,7 +58,7 @@ class Connections:
 
 
 class _RefusedError(Exception):
-    def __init__(self, status: int, reason: str, words: str) -> None:
+    def __init__(self, status: int, reason: RequestRefusal, words: str) -> None:
         self.status, self.reason, self.words = status, reason, words
 
 

@@ -3,10 +3,12 @@
 import json
 import logging
 import sys
+import time
 from collections.abc import Iterable
 from secrets import token_hex
 
-from bot.clock import utc_now
+from bot.clock import Monotonic, utc_now
+from bot.web.plain_answers import LineBound
 
 LOG_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
@@ -14,9 +16,10 @@ LOG_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 class Log:
     """A full disk or closed pipe stops no work. `secrets` are masked."""
 
-    def __init__(self) -> None:
+    def __init__(self, monotonic: Monotonic = time.monotonic) -> None:
         self.level, self.as_json = "info", True
         self.secrets: Iterable[str] = ()
+        self._bound = LineBound(monotonic)
 
     def info(self, event: str, **values: object) -> None:
         self._write("info", event, values)
@@ -26,6 +29,11 @@ class Log:
 
     def error(self, event: str, **values: object) -> None:
         self._write("error", event, values)
+
+    def bounded(self, event: str, *, status: int, **values: object) -> None:
+        """A warning that strangers cause. The kind is the status of the answer."""
+        if (left_out := self._bound.left_out((event, status))) is not None:
+            self.warning(event, status=status, **values, **left_out)
 
     def _write(self, level: str, event: str, values: dict[str, object]) -> None:
         if LOG_LEVELS[level] < LOG_LEVELS[self.level]:

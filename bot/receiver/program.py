@@ -7,7 +7,6 @@ the bot dies.
 import asyncio
 import contextlib
 import gc
-import json
 import logging
 import resource
 import signal
@@ -166,7 +165,7 @@ class OtherRequests:
     async def __call__(self, scope: HttpMessage, receive: Receive, send: Send) -> None:
         is_read = scope["method"] in {"GET", "HEAD"}
         if is_read and scope["path"] == "/healthz":
-            await answer(_json(200, {"status": "ok"}), send)
+            await answer(in_json(200, {"status": "ok"}), send)
         elif is_read and scope["path"] == "/readyz":
             await answer(await self._answer_ready(scope, receive), send)
         else:
@@ -187,8 +186,8 @@ class OtherRequests:
         if not self._bot.was_up:
             return self._told(503, "unready", "the bot is starting")
         if not self._shows_reasons:
-            return _json(200, {"status": "degraded"})
-        return _json(200, {"status": "degraded", "degraded": {"bot": "does not answer; deliveries are stored"}})
+            return in_json(200, {"status": "degraded"})
+        return in_json(200, {"status": "degraded", "degraded": {"bot": "does not answer; deliveries are stored"}})
 
     async def _can_store(self) -> bool:
         """Requests share a look at the journal, as anybody can send any number of them."""
@@ -198,7 +197,7 @@ class OtherRequests:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(JOURNAL_READY_S):
                 return await asyncio.shield(self._proving)
-        log.warning("journal_not_writable", reason=f"no answer within {JOURNAL_READY_S:g} s")
+        log.bounded("journal_not_writable", status=503, reason=f"no answer within {JOURNAL_READY_S:g} s")
         return False
 
     async def _look(self) -> bool:
@@ -213,11 +212,7 @@ class OtherRequests:
 
     def _told(self, status: int, word: str, reason: str) -> HttpAnswer:
         told = {"status": word, **({"reason": reason} if self._shows_reasons else {})}
-        return _json(status, told, {"Retry-After": "5"})
-
-
-def _json(status: int, content: dict[str, Any], headers: dict[str, str] | None = None) -> HttpAnswer:
-    return in_json(status, json.dumps(content, separators=(",", ":")).encode(), headers)
+        return in_json(status, told, {"Retry-After": "5"})
 
 
 def public_config(app: Any, connections: Connections) -> uvicorn.Config:

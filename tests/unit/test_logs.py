@@ -134,3 +134,16 @@ def test_receiver_masks_a_secret_that_json_would_escape(secret, capsys):
     log.warning("stored_secrets_not_read", reason=f"of {secret}", status=503)
     line = json.loads(capsys.readouterr().err)
     assert (line["reason"], line["status"]) == ("of ********", 503)
+
+
+def test_flood_of_refusals_leaves_sixty_lines_a_minute_of_a_kind_and_a_count(capsys):
+    moments = [0.0, *[59.9] * 99, 59.9, 60.0, 60.0]
+    statuses = [*[401] * 100, 503, 401, 401]
+    ticks = iter(moments)
+    log = Log(lambda: next(ticks))
+    for number, status in enumerate(statuses):
+        log.bounded("request_refused", status=status, reference=number)
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line["reference"] for line in lines] == [*range(60), 100, 101, 102]
+    assert [line["left_out"] for line in lines if "left_out" in line] == [40]
+    assert lines[-2]["left_out"] == 40

@@ -3,12 +3,15 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlmodel import Session
 
 from bot.db.engine import Database, Work
 
 HOUR_S = 3_600
+
+JobOutcome = Literal["ok", "failed"]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from bot.db.engine import Database
 from bot.errors import RacingBotError
 from bot.logs import get_logger
 from bot.operations.jobs import job_runs
-from bot.operations.jobs.job import Job
+from bot.operations.jobs.job import Job, JobOutcome
 from bot.operations.jobs.job_runs import SlotClaim
 from bot.racedata.client.service_errors import TRANSIENT, ServiceFailure
 
@@ -42,7 +42,7 @@ INTERVALS_MISSED = 3
 
 
 class Jobs:
-    """`failing`: job → reason of the failed last run. `count` gets each job and "ok" or "failed".
+    """`failing`: job → reason of the failed last run. `count` gets each job and its outcome.
 
     `wall`: APScheduler's clock. `_over`: job → the slot that this replica does not try for again.
     """
@@ -56,7 +56,7 @@ class Jobs:
         wall: Clock,
         monotonic: Monotonic,
         token: Token,
-        count: Callable[[str, str], None] = lambda _job, _outcome: None,
+        count: Callable[[str, JobOutcome], None] = lambda _job, _outcome: None,
     ) -> None:
         self.table = table
         self._database = database

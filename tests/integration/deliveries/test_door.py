@@ -260,6 +260,10 @@ async def test_stored_secret_is_found_and_no_signature_called_wrong_while_one_ca
         assert (await post(client, b"{}", **FORGED)).status_code == 503
         for body, secret in ((b"{}", "learned-secret"), (b"{ }", "opened-secret")):
             assert (await post(client, body, **{"X-SVC-Signature": sign(body, secret)})).status_code == 200
+    await seen.hear()
+    assert seen.signature_failures == ["mismatch", "secret_unread"]
+    # A stranger's request counts as no signed delivery, and raises no alarm of signed deliveries.
+    assert {outcome for _, outcome in seen.events} <= {"accepted", "duplicate"}
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -4,7 +4,6 @@ import asyncio
 import json
 import secrets
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,7 +19,8 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
-from bot.web.json_answers import refuse
+from bot.web.json_answers import Refusing
+from bot.web.plain_answers import LineBound
 from bot.web.request_body import BodyReader
 from sandbox.slack import bot_requests
 from tests.clock import START
@@ -69,7 +69,7 @@ class Guarded:
             bodies=BodyReader(max_bytes=MAX_BYTES, budget_bytes=16 * MAX_BYTES, body_s=0.05),
             clock=lambda: START,
             count=lambda _status: None,
-            refuse=partial(refuse, secrets.token_hex),
+            refuse=Refusing(secrets.token_hex, LineBound(lambda: 0.0)),
         )
         app = Starlette(routes=[Route(SLACK_PATH, endpoint.__call__, methods=["POST"])])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")

@@ -37,7 +37,8 @@ from bot.slack.listeners.ways_in import CommandListener, DirectMessageListener
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
-from bot.web.json_answers import refuse
+from bot.web.json_answers import Refusing
+from bot.web.plain_answers import LineBound
 from bot.web.request_body import BodyReader
 from sandbox.slack import bot_requests
 from tests.clock import now
@@ -215,7 +216,7 @@ class Endpoint:
             bodies=BodyReader(max_bytes=64 * 1024, budget_bytes=1024 * 1024),
             clock=now,
             count=lambda _status: None,
-            refuse=partial(refuse, secrets.token_hex),
+            refuse=Refusing(secrets.token_hex, LineBound(lambda: 0.0)),
         )
         app = Starlette(routes=[Route(SLACK_PATH, self.endpoint.__call__, methods=["POST"])])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")

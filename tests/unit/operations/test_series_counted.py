@@ -59,7 +59,7 @@ def argument(path, called, place=0):
 def assigned(path, name):
     """The literals that a variable gets."""
     for node in nodes(ROOT / path):
-        if isinstance(node, ast.Assign) and [getattr(one, "id", None) for one in node.targets] == [name]:
+        if isinstance(node, ast.AnnAssign) and node.value and getattr(node.target, "id", None) == name:
             yield from (one.value for one in ast.walk(node.value) if isinstance(one, ast.Constant))
 
 
