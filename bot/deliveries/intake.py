@@ -11,9 +11,10 @@ from bot.db import named_values
 from bot.db.engine import Database
 from bot.db.named_values import Mark
 from bot.deliveries import inbox
+from bot.deliveries.event_keys import unreadable_key
 from bot.deliveries.inbox import Arrival, StoredDelivery
 from bot.deliveries.journal import BYTES_AT_ONCE, Journal, JournalPlace, Letter
-from bot.deliveries.payload import payload_of, unreadable_key
+from bot.deliveries.payload import payload_of
 from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.wakeup import rest

@@ -18,7 +18,7 @@ _ORDER = ("sequence", "occurred_at", "updated_at", "first_attempt_at")
 
 
 class RacingEvent(Value):
-    """`key` identifies the event: "result.received:rc_1" (see bot.deliveries.payload).
+    """`key` identifies the event: "result.received:rc_1" (see bot.deliveries.event_keys).
 
     `kind` is None for an unreadable payload, which is posted as a plain line. `race`: the race, or the fields of the
     meeting. `races`: of a meeting or a card. `races_run`: of an abandoned meeting, 0 for an untold number.

@@ -279,7 +279,7 @@ def _position(before: Runner | None, now: Runner | None, of: str, places: Places
         return
     if by_place(was) == by_place(is_now) or places.is_still_shared(before, now):
         return
-    place_before, place_now = finishing_position(was) or None, finishing_position(is_now) or None
+    place_before, place_now = finishing_position(was), finishing_position(is_now)
     # The first winner rings, and so does a second horse in a place.
     is_news = place_now == 1 or place_now in places.had
     rings = place_before != place_now if was is not None else bool(place_now and is_news)

@@ -90,7 +90,7 @@ class Places:
 
 
 def _place(runner: Runner | None) -> int | None:
-    return finishing_position(runner.position) or None if runner else None
+    return finishing_position(runner.position) if runner else None
 
 
 def _paired(earlier: Sequence[V], later: Sequence[V], ways: Sequence[_By[V]]) -> list[Pair[V]]:

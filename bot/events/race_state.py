@@ -60,12 +60,17 @@ _STATES = (
         RaceState.ABANDONED,
         (
             "abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|^(?:race)?aborted$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止"
-            "|^(?:レース|開催|競走)?取(?:消|り?止め|りやめ)|abgebrochen|^race(?:deleted|scrubbed|stopped)$"
+            "|^(?:レース|開催|競走)?取(?:消|り?止め|りやめ)|abgebrochen|^race(?:deleted|scrubbed|stopped)$|^(?:race|meeting)?scrapped$"
+            "|^(?:race|meeting|card|fixture)lost$|^meetingoff$|washedout|^aban$|^canc$|supprim|anulad|suspendid|entfällt"
+            "|afgelast|aflyst|^peruttu|odwoła|zrušen|отмен|ακυρ|i\u0307?ptal$|^(?:경주|개최)?취소|ملغ"
         ),
     ),
     (
         RaceState.POSTPONED,
-        "postpon|^ppd$|reschedul|deferred|putoff|^(?:race|meeting)?moved$|verschoben|flytta[dt]|reporté|uppskjut|延期",
+        (
+            "postpon|^ppd$|reschedul|deferred|putoff|^(?:race|meeting)?moved$|verschoben|verlegt|flytta[dt]|reporté|uppskjut"
+            "|utsatt|udsat|uitgesteld|aplazad|adiad|rinviat|siirret|延期|연기"
+        ),
     ),
     (RaceState.WALKOVER, "walk(?:ed)?over|^wo$|^wover$"),
     (RaceState.RUN, f"^(?:race|result|results|all)?(?:{_RUN})(?:race|result)?$"),
@@ -73,7 +78,9 @@ _STATES = (
 )
 """The first state with a match. Words of a lost race may stand within other words, words of a run race may not."""
 
-_NOT_RUN = re.compile("(?:race)?(?:(?:was)?notrun|didnottakeplace)")
+_NOT_RUN = re.compile(
+    "(?:race|meeting)?(?:(?:was|is|willbe)?not(?:be)?(?:run|staged|held)|willnotbe(?:run|staged|held)|(?:did|will)nottakeplace)"
+)
 
 _WITH_REASON = re.compile(r"(?P<state>[^-\u2013\u2014:(]+)(?: [-\u2013\u2014] |: ?|\()(?P<reason>.*[^\W\d_][^)]*)\)?")
 
@@ -96,15 +103,20 @@ def state_in(status: str | None) -> RaceState | None:
     said = letters((status or "")[:LONGEST_STATUS])
     if _NOT_RUN.fullmatch(said):
         return RaceState.ABANDONED
-    if not said or _DOUBT.search(_words(status)):
+    if not said or is_doubtful(status):
         return None
     return next((state for state, pattern in _STATES if re.search(pattern, said)), None)
+
+
+def is_doubtful(status: str | None) -> bool:
+    """True for "May be abandoned" and "Inspection at 8"."""
+    return _DOUBT.search(_words(status)) is not None
 
 
 def is_amended(status: str | None) -> bool:
     """For example "Amended result", not "To be amended". "Correct weight" is an official result in Australia."""
     words = _words(status)
-    is_sure = not (_DOUBT.search(words) or re.search(r"\bto be\b", words, re.IGNORECASE))
+    is_sure = not (is_doubtful(status) or re.search(r"\bto be\b", words, re.IGNORECASE))
     return is_sure and re.search("(?<!un)(?:amended|revised|corrected)", words, re.IGNORECASE) is not None
 
 

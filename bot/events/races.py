@@ -76,6 +76,11 @@ _CLOCK = re.compile(
 )
 """Words behind the time are passed over: "14:30 GMT", "14:30 (local)"."""
 
+_OWN_NAME = re.compile(
+    r"\b(?:festival|carnival|meeting|fixture|race ?day|weekend|week|session|evening|afternoon)\b", re.IGNORECASE
+)
+"""A word of a meeting's own name, "Ebor Festival". The name is told where no course is."""
+
 OF_COURSE = "course."
 
 
@@ -291,11 +296,11 @@ class Race(Value):
 
 @lru_cache(maxsize=1024)
 def finishing_position(position: str | None) -> int | None:
-    """None also for a number beside words of another meaning: "1 (DSQ)" is no place."""
+    """None also for 0, and for a number beside words of another meaning: "1 (DSQ)" is no place."""
     found = _PLACE.fullmatch((position or "").strip())
     if found is None:
         return None
-    return int(found["place"]) if found["place"] else _PLACE_WORDS[letters(found["word"])]
+    return (int(found["place"]) or None) if found["place"] else _PLACE_WORDS[letters(found["word"])]
 
 
 @lru_cache(maxsize=1024)
@@ -383,5 +388,6 @@ def may_be_there(one: "Race", other: "Race") -> bool:
 
 @lru_cache(maxsize=1024)
 def in_short(course: Course) -> Course:
-    """Equal for the spellings of a delivery: "York", "YORK (GB)"."""
-    return Course(course_id=course.course_id, name=plain_name(course.name).casefold() if course.name else None)
+    """Equal for the spellings of a delivery: "York", "YORK (GB)". The own name of a meeting is no course's."""
+    name = course.name if course.name and not _OWN_NAME.search(course.name) else None
+    return Course(course_id=course.course_id, name=plain_name(name).casefold() if name else None)

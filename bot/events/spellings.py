@@ -17,6 +17,7 @@ _FAVOURITE = re.compile(" ?[jc]?f(?:av)?$", re.IGNORECASE)
 
 _TO_COME = frozenset(
     {"declared", "declarations", "confirmed", "scheduled", "upcoming", "open", "published", "entries", "pending"}
+    | {"active", "asplanned", "asscheduled", "goingahead", "live", "normal", "ok", "on", "racing", "running"}
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bot.events.race_state import state_in
-from bot.events.races import Course, Race, may_be_there
+from bot.events.races import Course, Race, in_short, may_be_there
 from bot.events.reading.aliases import read_course_name, read_short_number
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, fold, values_of
 from bot.events.reading.json_values import LONGEST_READ, identifier, text
@@ -29,13 +29,28 @@ _REGION = re.compile("[A-Z]{2,3}")
 _PLACE_NAME = re.compile(r"(?!.*[a-z][A-Z])[^\W\d_a-z][^\d_]{2,}")
 """As people write the name of a course, not as a program writes the name of a field."""
 
+_RACE_TITLE = re.compile(
+    r"\b(?:handicap|h'?cap|stakes|hurdle|(?:steeple)?chase|plate|cup|trophy|shield|maiden|novices?|nursery|bumper|derby"
+    r"|oaks|guineas|allowance|claiming|selling|juvenile|conditions|prix|preis|premio|lopp)\b|ステークス|記念|賞",
+    re.IGNORECASE,
+)
+"""A word of a race's title. No course is called so."""
+
 RACE_LISTS, CARD_LISTS, MEETING_LISTS = "lists.races", "lists.cards", "lists.meetings"
+NAMED_RACES, RUN_RACES = "lists.named_races", "lists.run_races"
 COURSE_LISTS, LISTED_COURSES = "course.several", "course.listed"
 LISTS_OF_MEETINGS = (MEETING_LISTS, COURSE_LISTS, LISTED_COURSES, CARD_LISTS)
 
-_OF_MEETINGS, _ONLY_LISTS = frozenset({MEETING_LISTS, COURSE_LISTS}), frozenset({CARD_LISTS, LISTED_COURSES})
-_COURSES_OR_RACES = frozenset(NAMES_OF[COURSE_LISTS]).intersection(NAMES_OF[RACE_LISTS])
-OF_A_RACE = frozenset(
+_OF_MEETINGS, _ONLY_LISTS = (
+    frozenset({MEETING_LISTS, COURSE_LISTS}),
+    frozenset({CARD_LISTS, LISTED_COURSES, NAMED_RACES}),
+)
+_OF_COURSES, _OF_RACES = frozenset({COURSE_LISTS, LISTED_COURSES}), frozenset({RACE_LISTS, NAMED_RACES, RUN_RACES})
+_LOST = frozenset(NAMES_OF["lists.lost"])
+_COURSES_OR_RACES = _LOST.union(set(NAMES_OF[COURSE_LISTS]).intersection(NAMES_OF[RACE_LISTS]))
+"""Names of lists whose entries say what is listed: courses or races."""
+
+_OF_A_RACE = frozenset(
     {"ids.race", "race.title", "race.number", "race.number.own", "race.distance", "lists.runners"}
     | {"race.race_class", "race.race_class.own", "race.race_type"}
     | {"off.scheduled", "off.plain", "off.plain.own", "off.off"}
@@ -44,6 +59,9 @@ OF_A_RACE = frozenset(
 _PLAIN_IDS = frozenset(NAMES_OF["ids.plain"])
 
 _BETWEEN_NAMES = re.compile(" ?[,;/|] ?| & | and ")
+_NUMBERS = re.compile("(?:races? ?|r)?([0-9]{1,2})(?: ?(?:-|\u2013|to) ?r?([0-9]{1,2}))?", re.IGNORECASE)
+LONGEST_NUMBERS = 200
+"""Characters of a list of numbers in a text."""
 
 MOST_RUNNERS_A_CARD = 2_500
 """Runners of all races. No further race is read."""
@@ -74,31 +92,41 @@ def _entries(fields: Fields, *facts: str) -> Iterator[list[dict[str, Any]]]:
     for fact in facts:
         for name in fields.facts.get(fact, ()):
             value = fields[name]
-            if name in _COURSES_OR_RACES and (fact == COURSE_LISTS) is not _are_courses(value, fields):
+            if isinstance(value, str) and (name in _LOST or fact in _OF_RACES):
+                value = _named_races(value)
+            if name in _COURSES_OR_RACES and (fact in _OF_COURSES) is not _are_courses(name, value, fields):
                 continue
             may_be_one = fact in _ONLY_LISTS or BY_NAME.get(name) is About.MEETING
-            is_list = not may_be_one or isinstance(value, list) or races_by_key(value)
+            is_list = (
+                not may_be_one
+                or isinstance(value, list)
+                or races_by_key(value)
+                or (name in _LOST and _is_by_place_or_day(value))
+            )
             if isinstance(value, dict) and _are_fields(value):
                 continue
             if fact in _OF_MEETINGS and name not in BY_NAME:
                 value = _named_meetings(value)
-            entries = entries_of(_as_objects(value, fact), said_by_key) if is_list else []
+            read_bare = _read_bare if name in _LOST and fact == CARD_LISTS else _READ_BARE.get(fact, _read_bare)
+            by_key = said_by_key if fact not in _OF_MEETINGS else _said_of_meeting
+            entries = entries_of(_as_objects(value, read_bare), by_key) if is_list else []
             objects = [one for one in entries if isinstance(one, dict) and not is_runner(fields_of(one))]
             is_of_courses = fact == COURSE_LISTS or BY_NAME.get(name) is About.COURSE
             yield [*map(_with_course_id, objects)] if is_of_courses else objects
     yield [value for name, value in fields.items() if _NUMBERED.fullmatch(name) and isinstance(value, dict)]
 
 
-def _as_objects(value: Any, fact: str, deepest: int = 4) -> Any:
+def _as_objects(value: Any, read_bare: "_BareReader", deepest: int = 4) -> Any:
     """With an object for each bare entry, in lists under keys too; {"13:00": "Abandoned"} with {"status": …}."""
     if isinstance(value, list):
-        read_bare = _READ_BARE.get(fact, _read_bare)
         return [one if isinstance(one, dict) else read_bare(one) for one in value[:MOST_ENTRIES]]
     if not isinstance(value, dict) or not deepest:
         return value
     if value and all(isinstance(said, str) and state_in(said) and said_by_key(key) for key, said in value.items()):
         return {key: {"status": said} for key, said in value.items()}
-    return {key: _as_objects(inner, fact, deepest - 1) for key, inner in value.items()} if is_by_key(value) else value
+    return (
+        {key: _as_objects(inner, read_bare, deepest - 1) for key, inner in value.items()} if is_by_key(value) else value
+    )
 
 
 def _are_fields(value: Mapping[str, Any]) -> bool:
@@ -108,20 +136,29 @@ def _are_fields(value: Mapping[str, Any]) -> bool:
     )
 
 
+def _named_races(value: str) -> list[Any]:
+    """The times and numbers of "13:00, 13:30", "R4, R5" and "races 4-7". A single number may be of how many races."""
+    named: list[Any] = []
+    for one in _BETWEEN_NAMES.split(value[:LONGEST_NUMBERS]):
+        numbers = _NUMBERS.fullmatch(one.strip())
+        if not numbers and not read_clock(one):
+            return []
+        named += range(int(numbers[1]), int(numbers[2] or numbers[1]) + 1) if numbers else [one]
+    return named if len(named) > 1 else []
+
+
 def _named_meetings(value: Any) -> Any:
     """The meetings of "York, Ayr", {"York": true} and {"York": "Frost"}."""
     if isinstance(value, str):
         return _BETWEEN_NAMES.split(value[:LONGEST_READ])
     if not isinstance(value, dict) or not all("course" in said_by_key(key) for key in value):
         return value
+    # Beside a state, "Going ahead" is a state too. Without one, "Frost" is a reason.
+    words = "status" if any(isinstance(said, str) and state_in(said) for said in value.values()) else "reason"
     return {
-        key: {"abandoned": said} if isinstance(said, bool) else _said_of_loss(said) if isinstance(said, str) else said
+        key: {"abandoned": said} if isinstance(said, bool) else {words: said} if isinstance(said, str) else said
         for key, said in value.items()
     }
-
-
-def _said_of_loss(words: str) -> dict[str, str]:
-    return {"status" if state_in(words) else "reason": words}
 
 
 def _with_course_id(entry: dict[str, Any]) -> dict[str, Any]:
@@ -129,14 +166,23 @@ def _with_course_id(entry: dict[str, Any]) -> dict[str, Any]:
     return {"course_id" if fold(key[:LONGEST_NAME]) in _PLAIN_IDS else key: said for key, said in entry.items()}
 
 
-def _are_courses(value: Any, beside: Fields) -> bool:
-    """Whether entries under `courses` are courses, not races as in French."""
-    if "course.french" in beside.facts:
+def may_be_race(fields: Fields) -> bool:
+    """Whether an entry has a field or a title of a race. A meeting may have these too."""
+    return not _OF_A_RACE.isdisjoint(fields.facts) or any(map(_is_title, fields.of("race.title.own")))
+
+
+def _is_title(said: Any) -> bool:
+    return isinstance(said, str) and _RACE_TITLE.search(said) is not None
+
+
+def _are_courses(name: str, value: Any, beside: Fields) -> bool:
+    """Whether the entries of a list are courses, not races. In French, `courses` are races."""
+    if "course.french" in beside.facts and name not in _LOST:
         return False
     entries = entries_of(value, said_by_key) if not isinstance(value, str) else []
     objects = [fields_of(one) for one in entries if isinstance(one, dict)]
     return all(map(_read_bare_course, (one for one in entries if not isinstance(one, dict)))) and all(
-        lists_races(one) or OF_A_RACE.isdisjoint(one.facts) for one in objects
+        lists_races(one) or not may_be_race(one) for one in objects
     )
 
 
@@ -160,8 +206,18 @@ def said_by_key(key: str) -> dict[str, Any]:
     return {"course": key} if _PLACE_NAME.fullmatch(key) else {}
 
 
+def _said_of_meeting(key: str) -> dict[str, Any]:
+    """As `said_by_key`, with an id as the meeting's."""
+    return {"meeting_id" if name == "race_id" else name: said for name, said in said_by_key(key).items()}
+
+
+def _is_by_place_or_day(value: Any) -> bool:
+    """Whether the keys are regions, courses or days, not names of fields: {"GB": ["York"], "IE": ["Naas"]}."""
+    return is_by_key(value) and not fields_of(value).facts and all(map(said_by_key, value))
+
+
 def _lists(fields: Fields, parent: Race) -> Iterator[tuple[Race, ...]]:
-    for entries in _entries(fields, RACE_LISTS, CARD_LISTS):
+    for entries in _entries(fields, RACE_LISTS, NAMED_RACES, CARD_LISTS):
         yield tuple(_read(entries, parent))
 
 
@@ -191,7 +247,7 @@ def _read_bare(entry: Any) -> dict[str, Any] | None:
         return None
     if read_clock(entry):
         return {"off": entry}
-    if " " in name:
+    if " " in name or name.istitle():
         return {"race_name": name}
     return {"race_number" if name.isdecimal() and not _is_large(name) else "race_id": name}
 
@@ -206,6 +262,8 @@ def _read_bare_course(entry: Any) -> dict[str, Any] | None:
     name = text(identifier(entry))
     if name is None or read_clock(name) or state_in(name) or name.isdecimal() or read_short_number(name):
         return None
+    if _is_title(name):
+        return None
     if is_id(name):
         return {"course_id": name} if name.startswith("cr_") else None
     return {"course": name} if read_course_name(name) else None
@@ -218,7 +276,9 @@ def _read_bare_meeting(entry: Any) -> dict[str, Any] | None:
     return _read_bare_course(entry) or ({"meeting_id": name} if is_any_id else None)
 
 
-_READ_BARE: Mapping[str, Callable[[Any], dict[str, Any] | None]] = {
+_BareReader = Callable[[Any], dict[str, Any] | None]
+
+_READ_BARE: Mapping[str, _BareReader] = {
     MEETING_LISTS: _read_bare_meeting,
     COURSE_LISTS: _read_bare_course,
     LISTED_COURSES: _read_bare_course,
@@ -231,11 +291,12 @@ def within(race: Race, parent: Race) -> Race:
     """The race, with the day and the place of the parent where the race has none. At another place only the day."""
     if not may_be_there(race, parent):
         parent = Race(race_date=parent.race_date)
+    is_placed = parent.course == Course() or in_short(race.course) != Course()
     return race.model_copy(
         update={
             "region": race.region or parent.region,
             "meeting_id": race.meeting_id or parent.meeting_id,
             "race_date": race.race_date or parent.race_date,
-            "course": parent.course if race.course == Course() else race.course,
+            "course": race.course if is_placed else parent.course,
         }
     )

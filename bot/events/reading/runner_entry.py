@@ -1,4 +1,4 @@
-"""A horse as an entry of a list or an order tells it: its labels, its fields, its place (Spec gap G2).
+"""A horse in an entry of a list or order: the horse's labels, fields and places (Spec gap G2).
 
 A label is an id, the name or the number. An entry may give several places of different standing.
 """
@@ -55,10 +55,10 @@ _OF_BETS = frozenset(
 )
 
 _OF_OBJECTS = _PLACE_NAMES.union(*map(NAMES_OF.__getitem__, _MARKS))
-"""Fields of a runner that may stand in an object of the runner: its result, its betting."""
+"""Fields of a runner that may stand in an object of the runner: {"result": {"place": 7}}."""
 
 _OUTCOMES = _MARKS - {"marks.objects"} | {"state.result"}
-"""Facts that may take a horse's place away, or change the place."""
+"""Facts that may take away or change a horse's place."""
 
 _NUMBER, NAME_LABEL, ID_LABEL = "number ", "name ", "id "
 
@@ -67,6 +67,9 @@ _PLAIN_STATUS, _RUNS, _NO_NAME, _NON_RUNNER = (
 )
 
 _SAYS_NOTHING = _PLAIN_STATUS | _NO_NAME
+
+_BEGINS_DISQUALIFIED = re.compile(r"(?:disq|dsq|dq\b)", re.IGNORECASE)
+"""A note about another horse may end so: "Awarded the race, winner disqualified"."""
 
 _PLACED_ANEW = re.compile("promoted|demoted|placed", re.IGNORECASE)
 """Words beside a place after an inquiry."""
@@ -85,14 +88,18 @@ _NAME_OF_NON_RUNNER = re.compile(r"(.+?) *\((?:nr|non[ -]?runner|withdrawn|scrat
 _WHOLE = re.compile(r"\A([0-9]+)\.0+\Z")
 
 NUMBER_ON_CLOTH = re.compile(
-    r"(?:#|n[or]\.? ?)?\(?(?P<number>[0-9]{1,3}[A-Za-z]?)(?:(?:[.)]|st|nd|rd|th)? ?(?P<name>[^\W\d]{2}.+))?\)?",
+    r"(?:#|n[or]\.? ?)?\(?(?P<number>[0-9]{1,3}[A-Za-z]?)"
+    r"(?:(?:[.)]|st|nd|rd|th)? ?(?P<name>(?!(?:st|nd|rd|th) )[^\W\d]{2}.+|(?<=[ .)])[^\W\d][ '\u2019].+))?\)?",
     re.IGNORECASE,
 )
-"""As an order names a horse: "4", "#4", "No. 4", "4. Horse A", "1st Horse A"."""
+"""A horse in an order: "4", "#4", "No. 4", "4. Horse A", "1. A Plus Tard", "1st Horse A"."""
 
 
 class SaidPlace(NamedTuple):
-    """`by_mark`: by a winner's flag or status. A market for places has several: two are no dead heat."""
+    """`by_mark`: the place comes from a winner's flag or status.
+
+    Two horses with the mark are no dead heat: a market for places has several winners.
+    """
 
     standing: Standing
     position: str
@@ -104,7 +111,7 @@ class SaidPlace(NamedTuple):
 class Horse:
     """`said`: a runner's fields, without the position. `out`: the position of a horse without a place: "PU", "NR".
 
-    `runs`: as `Runner.runs`, where nothing says that the horse is out.
+    `runs`: as `Runner.runs`, of a horse that is not out.
     """
 
     labels: list[str]
@@ -227,7 +234,7 @@ def is_name(said: str) -> bool:
 
 
 def _own_fields(entry: dict[str, Any]) -> Fields:
-    """With the fields of an inner runner, of its result and of its betting: {"result": {"place": 7}}."""
+    """The entry's fields, with the fields of an inner runner and of the runner's objects: {"result": {"place": 7}}."""
     fields = fields_of(entry)
     inner = fields.get("runner") or fields.get("node")
     own = Fields({**fields_of(inner), **fields, "runner": None}) if isinstance(inner, dict) else fields
@@ -242,7 +249,7 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
 
 
 class _Outcome(NamedTuple):
-    """Every place that an entry gives, the position of a horse without a place, and a reason.
+    """Every place of an entry, `out` as in `Horse`, and the reason for the position.
 
     A non-runner has no place, even if the payload gives a number. `runs`: as `Runner.runs`.
     """
@@ -278,7 +285,8 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
             one if is_shared(one.position) else one._replace(position=shared.get(one.position, one.position))
             for one in places
         ]
-    spoken = [*filter(None, map(_read_status, statuses))]
+    notes = (note for note in map(text, said.of("marks.note")) if note and _BEGINS_DISQUALIFIED.match(note))
+    spoken = [*filter(None, map(_read_status, statuses)), *notes]
     words = [*spoken, *positions, *filter(None, map(_read_status, others))]
     out, reason = _out_of(said, [*words, *away])
     if out:
@@ -306,7 +314,7 @@ def _out_of(said: Fields, words: Sequence[str]) -> tuple[str | None, str | None]
 
 
 def _is_marked(said: Fields, mark: str) -> bool:
-    """By a flag, by the moment or the reason in its place, or by an object with any of these."""
+    """By a flag, by a moment or a reason in the place of a flag, or by an object with a flag, moment or reason."""
     return any(map(flag_in, said.of(f"marks.{mark}")))
 
 
@@ -352,7 +360,7 @@ def position_in(position: str) -> str | None:
     if position.isdecimal():
         return position if position.strip("0") else None
     position = _WHOLE.sub(r"\1", position)
-    if not position.strip("0-. ") or fold(position[:LONGEST_NAME]) in _NO_NAME:
+    if not position.strip("0-. ") or re.fullmatch("-[0-9]+", position) or fold(position[:LONGEST_NAME]) in _NO_NAME:
         return None
     is_word = not re.search("[0-9]", position) and state_in(position) is not RaceState.WALKOVER
     place = finishing_position(position) if is_word else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from bot.deliveries.payload import MOST_EVENTS
+from bot.deliveries.listed_events import MOST_EVENTS
 from bot.events import event_store
 from bot.events.event_bounds import EVENT_RACES_MAX, EVENT_RUNNERS_MAX, KEPT_ID_MAX
 from bot.events.event_store import PLACE_EVENTS_MAX, By

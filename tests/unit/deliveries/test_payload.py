@@ -350,6 +350,18 @@ def test_data_is_as_new_as_its_last_sure_update(payload, is_said):
         *(({"reason": f"Abandoned after {part}"}, 0) for part in ("three races", "the third race", "the 2nd race")),
         *(({"note": f"{part} lost to fog"}, 0) for part in ("Last four races", "Remaining races", "Rest of the card")),
         ({"races_abandoned": 4, "total_races": 7}, 3),
+        *(
+            ({"note": f"{part}, fog"}, 3)
+            for part in (
+                *("Races 4-7 abandoned", "Races 4 to 7 are cancelled", "R4, R5 and R6 lost", "ABANDONED R4-R7"),
+                *("Abandoned following race 3", "Abandoned (races 4, 5 & 6)"),
+            )
+        ),
+        ({"scope": "races 4-7"}, 3),
+        ({"status": "Abandoned after the third"}, 0),
+        ({"abandoned_from": "15:00"}, 0),
+        *(({"note": note}, None) for note in ("Abandoned after the first inspection", "Races 1-7 abandoned")),
+        ({"note": "Races 1-3 run, 20-11 abandoned"}, None),
         ({"partial": False, "scope": "Full", "reason": "Frost after a cold night"}, None),
         *(({"note": note}, None) for note in ("Frost seen after Sunday races", "Last minute races are not planned")),
         ({"from_race": 1}, None),

@@ -14,6 +14,7 @@ from bot.events.reading.race_record import read_race
 from bot.events.typed_text import folded, tidy
 
 A_BEAT_B = [("A", "1"), ("B", "2")]
+B_BEAT_A = [("A", "2"), ("B", "1")]
 C_WON = [("A", "3"), ("B", "2"), ("C", "1")]
 A2_B_NR = [("A", "2"), ("B", "NR")]
 B_C_OUT = [("B", "NR"), ("C (FR)", "NR")]
@@ -101,8 +102,9 @@ def places(place, *positions):
         *places(2, "2着", "Runner-up", "2º", "2 (disq. & placed 2nd)", "2nd (DHT)", "2(降)", "two"),
         *places(3, "=3", "= 3", "3=", "T3", "t-3"),
         *places(1, "1st (by 3L)", "Won by a short head", "1 by 3/4 lengths", "1st (btn 0)"),
-        *(("12", 12), ("0", 0)),
+        ("12", 12),
         *places(None, "3 (DSQ)", "DQ1", "1 or 2", "1st by stewards", "٣"),
+        *places(None, "0", "0=", "00", "0th"),
         *places(None, None, "", "PU", "F", "=", "T", "TO 3", "-1", "DNF", "NR", "BD2"),
     ],
 )
@@ -138,7 +140,23 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ({"runners": [{"horse": "A", "position": 0}]}, [("A", None)]),
         ({"runners": [{"horse": "A", "position": "1.0"}]}, [("A", "1")]),
         ({"runners": [{"horse": "A", "position": "0.0"}]}, [("A", None)]),
+        *(({"runners": [{"horse": "A", "position": none}]}, [("A", None)]) for none in (-1, "-1", "00")),
         ({"runners": [{"horse": "A", "position": "=10"}]}, [("A", "=10")]),
+        *(
+            ({"runners": [{"horse": "A", "position": 1, again: 2}, {"horse": "B", "position": 2, anew: 1}]}, B_BEAT_A)
+            for again, anew in (
+                *(
+                    ("demoted_to", "promoted_to"),
+                    ("placed_by_stewards", "placed_by_stewards"),
+                    ("moved_to", "moved_to"),
+                ),
+            )
+        ),
+        (
+            {"runners": [{"horse": "A", "position": 1, "note": "DQ - weighed in light"}]},
+            [("A", "DQ - weighed in light")],
+        ),
+        ({"runners": [{"horse": "A", "position": 1, "comment": "Race won after B disqualified"}]}, [("A", "1")]),
         ({"runners": [{"horse": "A", "position": None, "casualty": "Pulled up"}]}, [("A", "Pulled up")]),
         ({"runners": [{"horse": "A", "status": "Pulled Up"}]}, [("A", "Pulled Up")]),
         ({"runners": [{"horse": "A", "status": "weighed_in"}]}, [("A", None)]),
@@ -324,11 +342,32 @@ def test_runners_of_several_lists_are_put_together():
             RaceState.ABANDONED,
             ["取消", "開催取り止め", "取りやめ", "Abgebrochen", "Did not take place", "Race deleted"],
         ),
+        (
+            RaceState.ABANDONED,
+            ["Will not be run", "Not staged", "Washed out", "Meeting off", "ABAN", "CANC", "Race lost"],
+        ),
+        (RaceState.ABANDONED, ["Afgelast", "Aflyst", "Peruttu", "Odwołany", "İptal", "취소", "Anulada", "Supprimée"]),
+        (RaceState.POSTPONED, ["Verlegt", "Aplazada", "Rinviata", "Utsatt", "Uitgesteld", "연기"]),
         (RaceState.VOID, ["競走不成立"]),
         (RaceState.PROVISIONAL, ["Interim", "Provisional", "Photo finish", "Stewards inquiry"]),
         (RaceState.PROVISIONAL, ["Objection lodged", "Inquiry in progress", "UNDER_INQUIRY", "Photo called", "審議"]),
         (RaceState.PROVISIONAL, ["Interim result", "Awaiting weigh in", "Arrivée provisoire", "Vorläufig"]),
-        (None, ["出走取消", "Pending", "Stopped", "Suspended", "Hold all tickets", "Preliminary"]),
+        (
+            None,
+            [
+                "출전취소",
+                "Off",
+                "Lost",
+                "Suspended",
+                "Will be run",
+                "出走取消",
+                "Pending",
+                "Stopped",
+                "Suspended",
+                "Hold all tickets",
+                "Preliminary",
+            ],
+        ),
         (None, ["", None, "Declared", "Going down", "Delayed", "Off", "Under review", "Avoid", "Runner"]),
         (None, ["Moved up", "First start aborted"]),
         (

@@ -265,6 +265,31 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         ),
         [YORK],
     ),
+    "Japanese": (
+        shape(
+            開催日="2026年11月20日", 競馬場="東京", 発走時刻="15:40", 結果=[{"着順": "1", "馬番": "5", "馬名": "ア"}]
+        ),
+        ["東京 15:40: ア 1"],
+    ),
+    "French": (
+        shape(
+            hippodrome="York",
+            jour="20/11/2026",
+            heure="13h00",
+            arrivee="2 - 1",
+            partants=[{"numero": 1, "cheval": "A"}, {"numero": 2, "cheval": "B"}],
+        ),
+        ["York 13:00: A 2, B 1"],
+    ),
+    "Spanish": (
+        shape(hipódromo="York", fecha=DAY, hora="13:00", resultados=[], runners=[{"caballo": "A", "puesto": 1}]),
+        ["York 13:00: A 1"],
+    ),
+    "start in UTC": (shape(**AT | {"off": None}, startTimeUTC=f"{DAY}T13:00:00Z", runners=ROWS), [YORK]),
+    "numbers before names of one letter": (
+        shape(**AT, placings=["1. A Plus Tard", "2. D'Or", "3. I Am"]),
+        ["York 13:00: A Plus Tard 1, D'Or 2, I Am 3"],
+    ),
     "nothing of a race": (shape(blob="x", marketBook={"status": "CLOSED"}), ["the payload names no race"]),
 }
 
@@ -339,7 +364,7 @@ def test_each_named_meeting_is_told_with_what_stands_beside_the_list(name, liste
         ({**AROUND, "venues": {"York": True, "Ayr": "Frost", "Bath": False}}, ["GB Ayr Frost", "GB York Frost"]),
         *(
             ({**AROUND, "course": "York", name: [{"number": 3, "name": "A Race"}]}, [f"GB York Frost{races}"])
-            for name, races in (("cancelled", ", 1 races"), ("card", ", 1 races"), ("affected", ""))
+            for name, races in (("cancelled", ", 1 races"), ("card", ", 1 races"), ("affected", ", 1 races"))
         ),
         *(
             ({**AROUND, "course": "York", name: said}, ["GB York Frost"])
@@ -349,6 +374,53 @@ def test_each_named_meeting_is_told_with_what_stands_beside_the_list(name, liste
                 ("location", ["York", "England"]),
             )
         ),
+        *(
+            ({**AROUND, "course": "York", name: said}, [f"GB York Frost, {len(said)} races"])
+            for name in ("cancelled", "abandoned", "affected", "lost")
+            for said in (
+                ["Ebor Handicap", "Gimcrack Stakes"],
+                ["Ebor Handicap", "Juddmonte"],
+                [{"name": "Ebor Handicap"}, {"name": "Juddmonte"}],
+                *(["13:00", "13:30"], [3, 4, 5], ["rc_1", "rc_2"], ["Prix Foy"]),
+            )
+        ),
+        ({**AROUND, "course": "York", "meetings": ["Ebor Handicap", "Gimcrack Stakes"]}, ["GB York Frost"]),
+        ({**AROUND, "course": "York", "cancelled": "R4, R5 and R6"}, ["GB York Frost, 3 races"]),
+        ({**AROUND, "course": "York", "abandoned_races": "4-7"}, ["GB York Frost, 4 races"]),
+        ({**AROUND, "course": "York", "abandoned_races": "4"}, ["GB York Frost"]),
+        ({**AROUND, "course": "York", "race_numbers": [4, 5]}, ["GB York Frost, 2 races"]),
+        *(
+            ({**AROUND, "course": "York", "meetings": [{"name": "Ebor Festival", **more}]}, [f"GB York Frost{races}"])
+            for more, races in (
+                *(({}, ""), ({"id": "m_1"}, ""), ({"status": "Abandoned"}, "")),
+                ({"races": ["13:00", "13:30"]}, ", 2 races"),
+            )
+        ),
+        ({**AROUND, "meetings": [{"name": "Ebor Festival"}]}, ["GB Ebor Festival Frost"]),
+        ({**AROUND, "meetings": [{"name": "Ebor Festival", "course": "York"}, {"course": "Ayr"}]}, BOTH),
+        *(
+            ({**AROUND, "meetings": [{"name": "York", "status": "Abandoned"}, {"name": "Ayr", **part}]}, BOTH)
+            for part in (
+                *({"abandoned_from": 4}, {"abandoned_after": "race 3"}, {"partial": True}, {"abandoned_races": 3}),
+                *({"races_run": 3}, {"note": "Remaining races lost"}, {"abandoned_from": "15:00"}),
+            )
+        ),
+        *(
+            (
+                {**AROUND, "meetings": [{"name": "York", "status": "Abandoned"}, {"name": "Ayr", **on}]},
+                ["GB York Frost"],
+            )
+            for on in (
+                *({"status": "Going ahead"}, {"status": "Inspection 8am"}, {"status": "ON"}, {"status": "Active"}),
+                *({"partial": False}, {"abandoned_races": 0}),
+            )
+        ),
+        ({**AROUND, "meetings": {"York": "Abandoned", "Ayr": "Going ahead"}}, ["GB York Frost"]),
+        ({**AROUND, "meetings": {"m_1": {"course": "York"}, "m_2": {"course": "Ayr"}}}, BOTH),
+        ({"date": DAY, "cancelled": {"GB": ["York"], "IE": ["Naas"]}}, ["GB York None", "IE Naas None"]),
+        ({**AROUND, "course": "York", "cancelled": {"Reason": {"text": "Fog"}}}, ["GB York Frost"]),
+        ({**AROUND, "course": "York", "cancelled": {"by": {"name": "Clerk"}}}, ["GB York Frost"]),
+        ({**AROUND, "countries": [{"name": "A", "meetings": ["York"]}, {"name": "B", "meetings": ["Ayr"]}]}, BOTH),
         ({**AROUND, "meetings": [{"number": 1, "name": "York"}, {"number": 2, "name": "Ayr"}]}, BOTH),
         ({**AROUND, "meeting_ids": ["m_1", 204]}, ["GB m_1 Frost", "GB 204 Frost"]),
         ({**AROUND, "course_ids": ["cr_1", "cr_2"]}, ["GB cr_1 Frost", "GB cr_2 Frost"]),
@@ -380,6 +452,35 @@ def test_region_and_id_stand_beside_a_meeting_of_another_name_than_its_course(ki
     payload = shape(kind, meeting={"id": "m_1", "name": name, "region": "GB"}, date=DAY, races=races)
     told = [one for event in read_events(json.dumps(payload).encode()) for one in (event.race, *event.races)]
     assert {(one.region, one.meeting_id, one.race_date) for one in told} == {("GB", "m_1", DAY)}
+
+
+def test_meetings_in_groups_have_the_day_of_the_group():
+    days = [{"date": DAY, "meetings": ["York"]}, {"date": "2026-11-21", "meetings": [{"course": "Ayr"}]}]
+    events = read_events(json.dumps(shape("meeting.abandoned", reason="Frost", days=days)).encode())
+    told = [(one.race.course.name, one.race.race_date, one.reason) for one in events]
+    assert told == [("York", DAY, "Frost"), ("Ayr", "2026-11-21", "Frost")]
+
+
+@pytest.mark.parametrize(
+    ("races", "numbers"),
+    [
+        *(({name: "4-7"}, ["4", "5", "6", "7"]) for name in ("races", "race", "race_number", "race_numbers")),
+        *(({name: "R4, 5 & 6"}, ["4", "5", "6"]) for name in ("races", "race", "race_nos", "cancelled")),
+        *(({name: [4, 5]}, ["4", "5"]) for name in ("race_number", "race_numbers", "abandoned")),
+        *(({name: [4]}, ["4"]) for name in ("race_number", "races")),
+        *(({name: "4"}, ["4"]) for name in ("race", "race_number")),
+    ],
+)
+def test_each_numbered_race_that_is_lost_is_an_event(races, numbers):
+    events = read_events(json.dumps(shape("race.abandoned", course="York", date=DAY, **races)).encode())
+    assert [(one.race.course.name, one.race.number, one.races) for one in events] == [("York", n, ()) for n in numbers]
+
+
+@pytest.mark.parametrize("name", ["off", "off_times", "race_times"])
+def test_each_off_time_of_a_lost_race_is_an_event_and_two_times_of_a_result_are_one(name):
+    times = {**AT, "off": None, name: ["13:00", "13:30"]}
+    assert said(shape("race.abandoned", **times)) == ["York 13:00", "York 13:30"]
+    assert len(said(shape(**times, runners=ROWS))) == 1
 
 
 def test_nearest_value_beside_a_list_counts():

@@ -1,0 +1,142 @@
+"""The event of a record: its name, its ids, the race or meeting (Spec gap G1)."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bot.events.event import EventKind
+from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
+from bot.events.races import Course, OffTime, Race
+from bot.events.reading.aliases import string
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, first_of, values_of
+from bot.events.reading.json_values import flag_in, identifier, text
+from bot.events.reading.lazy import Lazy
+from bot.events.reading.race_list import lists_races, within
+from bot.events.reading.race_record import Sources, course_of, meeting_id_of, off_of, race_from, race_id_of, sources_of
+from bot.events.reading.record_objects import About, Part, kind_of
+from bot.events.spellings import by_card_status
+
+DEEPEST_EVENT_NAME = 2
+
+SURE_NAMES = frozenset(NAMES_OF["event.sure_name"])
+
+NOWHERE = Race()
+
+_NAMING = ("race_id", "meeting_id", "course", "off", "title", "number", "race_date", "runners")
+
+
+class EventName(NamedTuple):
+    kind: EventKind | None
+    name: str | None
+    bearer: Part | None
+
+    @property
+    def subject(self) -> Subject | None:
+        return DECLARATIONS[self.kind].subject if self.kind else None
+
+
+@dataclass(frozen=True)
+class FoundEvent:
+    """One event of a delivery. `shared` gives the place and day beside a batch, or beside a list of meetings."""
+
+    named: EventName
+    parts: list[Part]
+    race_id: str | None
+    meeting_id: str | None
+    shared: Callable[[], Race] = Race
+    stands_for_many: bool = False
+
+    @classmethod
+    def of(cls, named: EventName, parts: list[Part], shared: Callable[[], Race]) -> "FoundEvent":
+        return cls(named, parts, *_ids(named, parts), shared)
+
+    @Lazy
+    def sources(self) -> Sources:
+        """Lazy: a key of an id needs no sources."""
+        return sources_of(self.parts, About.MEETING if self.named.subject is Subject.MEETING else About.RACE)
+
+    @Lazy
+    def said(self) -> Race:
+        """The race by its own fields, and by the fields beside the list."""
+        return within(race_from(self.sources, race_id=self.race_id, meeting_id=self.meeting_id), self.shared())
+
+    @property
+    def race(self) -> Race:
+        return self.said.model_copy(update={"abandoned": True}) if self.named.kind in ABANDONMENTS else self.said
+
+    @property
+    def is_to_come(self) -> bool:
+        """Without any sign of an outcome."""
+        race, is_run = self.said, any(map(flag_in, values_of(self.sources.own, "state.run")))
+        is_told = race.is_settled or race.abandoned or is_run or race.unread_order or race.disputed
+        return not is_told and by_card_status(race.status) == by_card_status(None)
+
+    @property
+    def is_lost(self) -> bool:
+        return bool(self.said.abandoned or self.said.is_void)
+
+    @property
+    def is_event(self) -> bool:
+        """Whether an entry of a batch is an event: an entry of a list of events' names is none."""
+        return self.named.kind is not None and (self.lists_races or is_named(self.said))
+
+    @property
+    def place(self) -> Race:
+        return Race(course=course_of(self.sources), meeting_id=text(self.meeting_id))
+
+    @property
+    def names_subject(self) -> bool:
+        """Lists beside a race are its neighbours on the card; lists beside a meeting are its races."""
+        if self.named.subject is Subject.RACE:
+            return self.race_id is not None or off_of(self.sources) != OffTime()
+        return self.race_id is not None or has_place(self.place)
+
+    @property
+    def carried(self) -> Iterator[Part]:
+        return (part for part in self.parts if part.about not in {About.DELIVERY, About.COURSE})
+
+    @property
+    def fields(self) -> list[Fields]:
+        return [part.fields for part in self.carried]
+
+    @property
+    def lists_races(self) -> bool:
+        return any(lists_races(part.fields) for part in self.parts)
+
+
+def named_in(parts: list[Part]) -> EventName:
+    """The shallowest known event, else the first value that is surely an event's name."""
+    shallow = [part for part in parts if part.depth <= DEEPEST_EVENT_NAME]
+    for part in shallow:
+        for value in values_of([part.fields], "event.name"):
+            if kind := kind_of(value):
+                return EventName(kind, kind.value, part)
+    for part in shallow:
+        of_part = "event.sure_name" if part.depth else "event.top_name"
+        unknown = first_of([part.fields], "event.name" if part.name in SURE_NAMES else of_part, string)
+        if unknown:
+            return EventName(None, unknown[:LONGEST_NAME], part)
+    return EventName(None, None, None)
+
+
+def _ids(named: EventName, parts: list[Part]) -> tuple[str | None, str | None]:
+    """A plain `id` in an object with racing fields is the race's, or the meeting's for a meeting's event.
+
+    The id of an `event` beside a race is of several races. Beside the event's name, `id` may be the delivery's own.
+    """
+    racing = [part for part in parts if part.about is About.DATA and part.is_racing and part.depth]
+    racing = [part for part in racing if part.name not in SURE_NAMES or len(racing) == 1]
+    plain_id = first_of((part.fields for part in racing if part is not named.bearer), "ids.plain", identifier)
+    of_one_race = named.subject is Subject.RACE or (
+        named.subject is not Subject.MEETING and not any(lists_races(part.fields) for part in parts)
+    )
+    race_id, meeting_id = race_id_of(parts), meeting_id_of(parts)
+    return race_id or (plain_id if of_one_race else None), meeting_id or (None if of_one_race else plain_id)
+
+
+def is_named(race: Race) -> bool:
+    return any(getattr(race, name) != getattr(NOWHERE, name) for name in _NAMING)
+
+
+def has_place(race: Race) -> bool:
+    return race.course != Course() or race.meeting_id is not None

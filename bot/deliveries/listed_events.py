@@ -1,0 +1,280 @@
+"""The events that a delivery lists: the entries of a batch, races, meetings (Spec gap G1).
+
+`found_in` gives an event for the record, or an event for each entry of the first list in the place of the race or
+meeting. A list of races gives the races of a race's event; the lists of a meeting's event give meetings.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from itertools import chain, islice, product
+from typing import Any
+
+from bot.deliveries.found_event import FoundEvent, has_place, named_in
+from bot.deliveries.meeting_extent import tells_loss
+from bot.events.event import EventKind
+from bot.events.kinds import ABANDONMENTS, Subject
+from bot.events.race_state import is_doubtful
+from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_there, may_share_meeting
+from bot.events.reading.aliases import RACE_DATE, read_region
+from bot.events.reading.fields import fields_of, first_of
+from bot.events.reading.json_values import text
+from bot.events.reading.off_times import read_plain_date
+from bot.events.reading.race_list import (
+    CARD_LISTS,
+    LISTS_OF_MEETINGS,
+    NAMED_RACES,
+    RACE_LISTS,
+    lists_races,
+    may_be_race,
+    race_entries,
+    read_races,
+    within,
+)
+from bot.events.reading.race_record import (
+    course_of,
+    meeting_id_of,
+    race_date_of,
+    race_from,
+    read_off,
+    region_of,
+    sources_of,
+)
+from bot.events.reading.record_objects import (
+    NAMING_HORSES,
+    About,
+    Part,
+    entries_of,
+    kind_of,
+    parts_of,
+    races_by_key,
+)
+from bot.events.spellings import by_card_status
+
+MOST_EVENTS = 30
+"""Events of a delivery. More are told as a single event in its plain form."""
+
+DEEPEST_BATCH = 2
+
+_PLACE_AND_DAY = frozenset(
+    {"race.region", "race.date", "race.date.own", "ids.meeting", "ids.course", "course.country"}
+    | {"course.name", "course.track", "course.meeting"}
+)
+
+
+def found_in(
+    record: dict[str, Any], above: Callable[[], Race] = Race, deepest: int = DEEPEST_BATCH
+) -> list[FoundEvent]:
+    """The event of a record; of a batch, its events with the unknown events beside them."""
+    parts = parts_of(record)
+    found = _subjects(parts, above)
+    if found[0].named.kind or not deepest:
+        return found
+    shared = _beside(parts, above)
+    of_lists = ([found_in(one, shared, deepest - 1) for one in entries] for entries in _batches(parts))
+    batch = (of_entry for of_list in of_lists if any(one[0].is_event for one in of_list) for of_entry in of_list)
+    return [*chain.from_iterable(batch)] or found
+
+
+def _batches(parts: list[Part]) -> Iterator[list[dict[str, Any]]]:
+    """The lists of objects, and the objects under the name of an event: {"race.abandoned": {…}}."""
+    for name, value in (field for part in parts for field in part.fields.items()):
+        named = {name: value} if kind_of(name) else value
+        if isinstance(value, list) or named is not value or races_by_key(value):
+            entries = entries_of(named, lambda key: {"event": key} if kind_of(key) else {})
+            yield [one for one in entries if isinstance(one, dict)][: MOST_EVENTS + 1]
+
+
+def _beside(parts: list[Part], above: Callable[[], Race]) -> Callable[[], Race]:
+    return cache(lambda: within(_shared(parts), above()))
+
+
+def _shared(parts: Sequence[Part]) -> Race:
+    """No outcome. A moment in the envelope is no day of a race."""
+    sources = sources_of(parts)
+    racing = [
+        part for part in parts if part.is_racing or part.about is About.MEETING or RACE_DATE.fact in part.fields.facts
+    ]
+    return Race(
+        region=region_of(sources),
+        meeting_id=text(meeting_id_of(parts)),
+        course=course_of(sources),
+        race_date=(race_date_of(sources_of(racing)) if racing else None)
+        or first_of((part.fields for part in parts), "race.date.own", read_plain_date),
+    )
+
+
+def first_told(found: list[FoundEvent]) -> FoundEvent:
+    return next((one for one in found if one.named.kind in ABANDONMENTS), found[0])
+
+
+def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool = True) -> list[FoundEvent]:
+    """The event, or an event for each entry of a list in the place of the race or meeting.
+
+    `in_groups`: the list may stand in an entry of another list: {"days": [{"date": …, "meetings": […]}]}.
+    """
+    named = named_in(parts)
+    found = FoundEvent.of(named, parts, shared)
+    about = About.RACE if named.subject is Subject.RACE else About.MEETING
+    is_one = named.subject is None or (found.names_subject and about is About.RACE)
+    depth, entries = (0, []) if is_one else _entries(found.carried, about, lost=named.kind in ABANDONMENTS)
+    if in_groups and not (is_one or entries or found.names_subject):
+        groups = [one for of_list in _batches(parts) for one in of_list if lists_races(fields_of(one))]
+        of_each = (_subjects([*_below(one, About.DATA), *parts], shared, in_groups=False) for one in groups)
+        return [*chain.from_iterable(of_each)] or [found]
+    if not entries or (found.names_subject and not _are_others(entries, found)):
+        return [found]
+    if len(entries) > MOST_EVENTS:
+        return [replace(found, stands_for_many=True)]
+    hidden = _PLACE_AND_DAY
+    if about is About.MEETING:
+        hidden, entries = hidden.union(LISTS_OF_MEETINGS), _with_races_beside(_with_place_beside(entries, found), found)
+    if len(entries) > 1:
+        # Horses and races beside several entries are of none of them.
+        hidden |= NAMING_HORSES
+    parts = _nearest(parts, depth)
+    of_entry = _handed_down(parts, entries, shared)
+    beside = {About.MEETING, About.COURSE}
+    above = [
+        part._replace(about=About.OTHER if part.about in beside else part.about, fields=part.fields.without(hidden))
+        for part in parts
+    ]
+    each = [FoundEvent.of(named, [*above, *more], partial(of_entry, more)) for more in entries]
+    return _meant(each, entries)
+
+
+def _nearest(parts: Sequence[Part], depth: int) -> list[Part]:
+    """The objects around a list, the nearest first: the first value counts."""
+    return sorted(parts, key=lambda part: (part.depth > depth, -part.depth))
+
+
+def _handed_down(
+    parts: Sequence[Part], entries: Sequence[list[Part]], above: Callable[[], Race]
+) -> Callable[[list[Part]], Race]:
+    """The place, region and day that an entry takes over; at another place only the list's region and day.
+
+    A region in the object of a place is not the list's. Where an entry names another region, the list has none.
+    """
+
+    @cache
+    def beside() -> tuple[Race, Race]:
+        here = within(_shared(parts), above())
+        around = [part.fields for part in parts if part.about not in {About.MEETING, About.COURSE}]
+        region = first_of(around, "race.region", read_region) if has_place(here) else here.region
+        courses = {in_short(_place_of(more).course) for more in entries} - {Course()}
+        if len(courses) == 1 and all(more[0].about is About.RACE for more in entries):
+            # The name beside the races is the meeting's own: "Royal Ascot".
+            return here, here.model_copy(update={"course": Course()})
+        others = {region_of(sources_of(more, About.MEETING)) for more in entries} - {None, region}
+        return here, Race(region=None if others else region, race_date=here.race_date)
+
+    def of_entry(more: list[Part]) -> Race:
+        here, elsewhere = beside()
+        return here if has_place(here) and may_be_there(_place_of(more), here) else elsewhere
+
+    return of_entry
+
+
+def _place_of(parts: Sequence[Part]) -> Race:
+    return Race(course=course_of(sources_of(parts, About.MEETING)), meeting_id=text(meeting_id_of(parts)))
+
+
+def _with_races_beside(entries: list[list[Part]], found: FoundEvent) -> list[list[Part]]:
+    """The meetings with their races beside. Races of other places are one more entry."""
+    races = next(filter(None, (race_entries(part.fields, RACE_LISTS) for part in found.carried)), [])
+    wheres = (_place_of(parts_of(one, About.RACE)) for one in races)
+    placed = [(one, where if has_place(where) else found.place) for one, where in zip(races, wheres, strict=True)]
+    places = [*map(_place_of, entries)]
+    of_each = [[one for one, where in placed if _is_there(where, place)] for place in places]
+    left = [one for one, where in placed if has_place(where) and not any(_is_there(where, place) for place in places)]
+    return [[*more, *_listing(its)] for more, its in zip([*entries, []], [*of_each, left], strict=True) if more or its]
+
+
+def _is_there(race: Race, meeting: Race) -> bool:
+    by_id = meeting.meeting_id is not None and race.meeting_id == meeting.meeting_id
+    return by_id or (
+        may_share_meeting(race, meeting) and is_same_course(in_short(race.course), in_short(meeting.course))
+    )
+
+
+def _listing(races: list[dict[str, Any]]) -> list[Part]:
+    return [Part(About.MEETING, "", 1, fields_of({"races": races}))] if races else []
+
+
+def _with_place_beside(entries: list[list[Part]], found: FoundEvent) -> list[list[Part]]:
+    """Before a list of mere names, the place beside the list, unless a name in the list may be the place's."""
+    place = found.place
+    are_names = all(len(more) == 1 and len(more[0].fields) == 1 for more in entries)
+    if not (are_names and has_place(place)) or any(may_be_there(_place_of(more), place) for more in entries):
+        return entries
+    fields = {"course": place.course.name, "course_id": place.course.course_id, "meeting_id": place.meeting_id}
+    return [[Part(About.MEETING, "", 1, fields_of(fields))], *entries]
+
+
+def _meant(races: list[FoundEvent], entries: Sequence[list[Part]]) -> list[FoundEvent]:
+    """The races that the event is about: a list may have all races of a card."""
+    kind = races[0].named.kind
+    if kind is EventKind.RESULT_RECEIVED:
+        return [one for one in races if not one.is_to_come] or races
+    lost = [one for one in races if one.is_lost]
+    if kind is EventKind.MEETING_ABANDONED and lost:
+        return [one for one, more in zip(races, entries, strict=True) if one.is_lost or _tells_loss(more)]
+    others = [one for one in races if kind is EventKind.RACE_ABANDONED and one.said.says_run]
+    return (others and lost) or [one for one in races if one not in others] or races
+
+
+def _tells_loss(more: Sequence[Part]) -> bool:
+    """Of a meeting, by a status, a reason or an extent of its own, or by a lost race. "Declared" says nothing."""
+    own = race_from(sources_of(more, About.MEETING), race_id=None, meeting_id=None)
+    fields = [part.fields for part in more]
+    races = read_races(fields, own)
+    is_status = by_card_status(own.status) and not is_doubtful(own.status)
+    is_told = is_status or any(one.abandoned or one.is_void or one.reason for one in (own, *races))
+    return own.abandoned is not False and bool(is_told or tells_loss(fields, races))
+
+
+def _are_others(entries: Sequence[list[Part]], found: FoundEvent) -> bool:
+    """True for meetings of another course than the one beside them, and for several meetings with ids."""
+    places = [*map(_place_of, entries)]
+    is_there = all(may_be_there(Race(course=one.course), Race(course=found.place.course)) for one in places)
+    return not is_there or len({one.meeting_id for one in places} - {None}) > 1
+
+
+def _entries(parts: Iterable[Part], about: About, *, lost: bool) -> tuple[int, list[list[Part]]]:
+    """The depth of the first list with races or meetings, and the objects of each.
+
+    The objects of a race in a meeting have the meeting's too. `lost`: a list of off times or numbers is of lost races.
+    """
+    parts = list(parts)
+    of_races = (RACE_LISTS, NAMED_RACES, CARD_LISTS) if lost else (RACE_LISTS, CARD_LISTS)
+    sure, others = LISTS_OF_MEETINGS[:2], LISTS_OF_MEETINGS[2:]
+    for part, of in product(parts, [of_races] if about is About.RACE else [sure, others]):
+        entries = race_entries(part.fields, *of)[: MOST_EVENTS + 1]
+        if about is About.MEETING:
+            entries = [*_meetings(entries, is_sure=of == sure)]
+        if entries:
+            return part.depth, [_below(one, about) for one in entries]
+    if about is About.MEETING:
+        return 0, []
+    listed = ((part.depth, one) for part in parts for one in race_entries(part.fields, *LISTS_OF_MEETINGS))
+    within_each = [(depth, _below(one, About.MEETING)) for depth, one in islice(listed, MOST_EVENTS + 1)]
+    races = [[*meeting, *race] for _, meeting in within_each for race in _entries(meeting, about, lost=lost)[1]]
+    return min((depth for depth, _ in within_each), default=0), races
+
+
+def _meetings(entries: Sequence[dict[str, Any]], *, is_sure: bool) -> Iterator[dict[str, Any]]:
+    """The entries that are no races. `is_sure`: by the name of the list.
+
+    In any other list with a race, an entry without a course is a race: the entry may have a title alone.
+    """
+    of_races = not is_sure and any(may_be_race(fields_of(one)) for one in entries)
+    for entry in entries:
+        fields = fields_of(entry)
+        is_race = "ids.race" in fields.facts or read_off(entry) != OffTime()
+        is_titled = of_races and not has_place(_place_of(parts_of(entry, About.RACE)))
+        if lists_races(fields) or not (is_race or is_titled):
+            yield entry
+
+
+def _below(entry: dict[str, Any], about: About) -> list[Part]:
+    return [part._replace(depth=part.depth + 1) for part in parts_of(entry, about)]

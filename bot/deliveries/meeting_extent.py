@@ -1,0 +1,107 @@
+"""How much of an abandoned meeting was run: by numbers, by words, and by its races (Spec gap G1)."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from bot.events.races import OffTime, Race
+from bot.events.reading.aliases import read_number
+from bot.events.reading.fields import Fields, fields_of, first_of, values_of
+from bot.events.reading.json_values import count, flag, text
+from bot.events.reading.off_times import read_clock
+from bot.events.reading.race_list import race_entries, within
+from bot.events.reading.race_record import read_race
+
+_A_RACE = r"(?:race|r|course|rennen) ?"
+_SEVERAL = r"(?:races? ?|r)(?P<%s>[0-9]{1,2})(?:,? ?(?:-|\u2013|to|through|,|&|and) ?r?[0-9]{1,2})+"
+_LOST = r"(?:abandon|cancel|lost|called off)"
+_AFTER_RACE = re.compile(
+    rf"\b(?:after|following|après la|nach) (?:the )?{_A_RACE}(?P<last>[0-9]{{1,2}})\b"
+    rf"|(?<!\w)(?:from|à partir de la|ab) {_A_RACE}(?P<first>[0-9]{{1,2}})\b"
+    rf"|(?<!\w){_SEVERAL % 'lost'}[ :-]*(?:(?:are|were|have|been|be|now|all) )*{_LOST}"
+    rf"|{_LOST}\w*[ :(-]*{_SEVERAL % 'named'}|^{_SEVERAL % 'alone'}$",
+    re.IGNORECASE,
+)
+"""The last race that was run, or the first of the lost races: "Abandoned after race 3", "Races 4-7 abandoned"."""
+
+_ORDINAL = "first|opening|second|third|fourth|fifth|sixth|seventh|[0-9]{1,2}(?:st|nd|rd|th)"
+_NUMBER = rf"one|two|three|four|five|six|seven|[0-9]{{1,2}}|{_ORDINAL}"
+_REST = re.compile(
+    r"\b(?:remaining|remainder|rest of|part(?:ly|ial(?:ly)?)?[ _-]?(?:abandon|cancel|lost)\w*)\b"
+    rf"|\bafter (?:the )?(?:first )?(?:{_NUMBER}) races?\b|\bafter the (?:{_ORDINAL})(?=$|[,.;])"
+    rf"|\b(?:last|final) (?:{_NUMBER}) races\b"
+    r"|^partial(?:ly)?$|(?:abandon|cancel)\w*?[ _(-]+part(?:ly|ial(?:ly)?)\b",
+    re.IGNORECASE,
+)
+"""Words for a meeting that was partly run."""
+
+
+def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
+    """How many races were run; 0 if some were run, and the payload gives no number. None for a whole meeting.
+
+    Of a meeting whose payload names races 3 to 7 alone, races 1 and 2 were run.
+    """
+    run, first_lost, lost, in_all = (
+        first_of(fields, f"state.{key}", _number) for key in ("races_run", "first_lost", "races_lost", "races_in_all")
+    )
+    run = run or _last_run(fields) or (first_lost - 1 if first_lost and first_lost > 1 else None)
+    if run or (lost and in_all and lost < in_all):
+        return run or (in_all or 0) - (lost or 0)
+    is_part = first_of(fields, "state.partly", flag) or any(map(_REST.search, _scopes(fields)))
+    begins_later = min((count(race.number) or 1 for race in races), default=1) > 1
+    from_a_time = not races and _lost_from(fields).text is not None
+    return 0 if is_part or begins_later or from_a_time else None
+
+
+def tells_loss(fields: Sequence[Fields], races: Sequence[Race]) -> bool:
+    """Whether a meeting's own fields say how much was lost."""
+    return races_run(fields, races) is not None or bool(first_of(fields, "state.races_lost", _number))
+
+
+def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Race) -> tuple[Race, ...]:
+    """The races, and the races in a list of races that were run. `abandoned` is False for each race that was run.
+
+    A race with a winning time was run, and so were the races before the first lost race.
+    """
+    run = (one for part in fields for one in race_entries(part, "lists.run_races"))
+    races += tuple(within(read_race(one), meeting).model_copy(update={"abandoned": False}) for one in run)
+    first_lost = first_of(fields, "state.first_lost", _number) or (_last_run(fields) or 0) + 1
+    until = _lost_from(fields).minute_of_day
+
+    def was_run(race: Race) -> bool:
+        number, off = count(race.number), race.off.minute_of_day
+        is_before = number is not None and number < first_lost
+        return race.winning_time is not None or is_before or (off is not None and until is not None and off < until)
+
+    return tuple(
+        race.model_copy(update={"abandoned": False}) if race.abandoned is None and was_run(race) else race
+        for race in races
+    )
+
+
+def _lost_from(fields: Sequence[Fields]) -> OffTime:
+    return OffTime(text=first_of(fields, "state.lost_from", _first_clock))
+
+
+def _first_clock(value: Any) -> str | None:
+    return next(filter(None, map(read_clock, value)), None) if isinstance(value, list) else read_clock(value)
+
+
+def _last_run(fields: Sequence[Fields]) -> int | None:
+    """The number of the last race before the abandonment."""
+    after = next(filter(None, map(_AFTER_RACE.search, _scopes(fields))), None)
+    if after is None:
+        return first_of(fields, "state.last_run", _number)
+    return int(after["last"] or 0) or int(after["first"] or after["lost"] or after["named"] or after["alone"]) - 1
+
+
+def _scopes(fields: Sequence[Fields]) -> list[str]:
+    return [text(value) or "" for value in values_of(fields, "state.scope")]
+
+
+def _number(value: Any) -> int | None:
+    """3 for each of 3, "race 3", {"number": 3}, {"race": 3} and [1, 2, 3]."""
+    if isinstance(value, dict):
+        fields = fields_of(value)
+        return first_of([fields], "runner.number", _number) or _number(fields.get("race"))
+    return len(value) or None if isinstance(value, list) else count(read_number(value))
