@@ -156,7 +156,8 @@ class Service:
             self.intake.wake.set,
             self.telling.too_large,
         )
-        self.drills = self._make_drills()
+        deliver = SelfDelivery(settings.public_url, self.signing_secrets, self.ports.monotonic)
+        self.drills = Drills(self.database, deliver, clock, self.queued, self.ports.monotonic)
         self.native = NativeBlocks(self.ports.monotonic)
         self.poster = self._make_poster(pace or Pace())
         self.fanout = self._make_fanout()
@@ -315,11 +316,6 @@ class Service:
             wake=self.intake.stored,
             monotonic=self.ports.monotonic,
         )
-
-    def _make_drills(self) -> Drills:
-        monotonic = self.ports.monotonic
-        deliver = SelfDelivery(self.settings.public_url, self.signing_secrets, monotonic)
-        return Drills(self.database, deliver, self.clock, self.queued, monotonic)
 
     def _make_standstill(self) -> Standstill:
         return Standstill(

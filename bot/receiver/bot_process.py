@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -35,14 +35,6 @@ UNREAD_MAX_BYTES = 65_536
 """A hanging bot is told nothing while more bytes wait."""
 
 
-class Process(Protocol):
-    """The part of `subprocess.Popen` in use."""
-
-    def wait(self) -> int: ...
-
-    def send_signal(self, number: int, /) -> None: ...
-
-
 BOT_MODULE = "bot.cli.server"
 """The module of the bot. Its function `be_the_bot` gets the numbers of the inherited files."""
 
@@ -60,7 +52,7 @@ httpx would load its command line, and structlog rich: 4 MiB without use.
 """
 
 
-def spawn(fds: Sequence[int]) -> Process:
+def spawn(fds: Sequence[int]) -> subprocess.Popen[bytes]:
     start = _START.format(root=str(Path(__file__).parents[2]), bot=BOT_MODULE, fds=tuple(fds))
     # Python's threads take turns: with a heap for each thread, 4 MiB would lie free.
     environment = {"MALLOC_ARENA_MAX": "1", **os.environ}
@@ -120,23 +112,13 @@ class CountsForBot:
         self._transport.write(json.dumps([[number, *what] for what, number in counts.items()]).encode() + b"\n")
 
 
-class _FromBot(asyncio.Protocol):
-    """The bot writes a line when the bot is up."""
-
-    def __init__(self, is_up: Callable[[], None]) -> None:
-        self._is_up = is_up
-
-    def data_received(self, _data: bytes) -> None:
-        self._is_up()
-
-
-class BotProcess:
+class BotProcess(asyncio.Protocol):
     """`inner`: the listening socket of the bot's own server, which outlives each process of the bot."""
 
     def __init__(self, inner: socket.socket, report: CountsForBot) -> None:
         self._inner = inner
         self._report = report
-        self._process: Process | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._up = asyncio.Event()
         self.was_up = False
         self._wait_s = START_AGAIN_S
@@ -197,7 +179,7 @@ class BotProcess:
             theirs.callback(os.close, their_life)
             self._process = spawn((self._inner.fileno(), their_news.fileno(), their_life))
             theirs.close()
-            transport, _ = await loop.create_connection(lambda: _FromBot(self._came_up), sock=news)
+            transport, _ = await loop.create_connection(lambda: self, sock=news)
             self._report.connect(transport)
             code = await loop.run_in_executor(None, self._process.wait)
             self._up.clear()
@@ -206,6 +188,7 @@ class BotProcess:
             transport.abort()
         return code
 
-    def _came_up(self) -> None:
+    def data_received(self, _data: bytes) -> None:
+        """The bot writes a line when the bot is up."""
         self._up.set()
         self.was_up = True

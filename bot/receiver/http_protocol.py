@@ -72,7 +72,7 @@ class StrangerProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._answering: RequestResponseCycle | None = None
         """The oldest request without an answer. `cycle` is the newest request."""
-        self._in_head, self._in_body, self._write_blocked = True, False, False
+        self._in_head, self._in_body = True, False
         self._framing_bytes, self._body_bytes = 0, 0
         """All bytes of the present message outside its body; the bytes of bodies in the present piece."""
 
@@ -170,12 +170,10 @@ class StrangerProtocol(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._write_blocked = True
         self._follow()
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._write_blocked = False
         self._follow()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
@@ -190,12 +188,12 @@ class StrangerProtocol(HttpToolsProtocol):
         """Wait anew, or stop waiting, after each change of what is to come."""
         self._stop_waiting()
         if self.transport.is_closing() or (
-            not self._write_blocked and (self.pipeline or (self._is_answering and not self._in_body))
+            not self.flow.write_paused and (self.pipeline or (self._is_answering and not self._in_body))
         ):
             return
         self._others.wait(self)
         limits = self._limits
-        if self._write_blocked or self._in_head:
+        if self.flow.write_paused or self._in_head:
             self._timer = self.loop.call_later(limits.head_s, self._give_up)
         elif self._in_body and not self._is_answering:
             self._timer = self.loop.call_later(limits.rest_s, self._give_up)

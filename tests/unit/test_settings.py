@@ -113,6 +113,7 @@ def test_settings_know_every_secret_that_the_log_is_to_mask(load):
     ("changes", "words"),
     [
         ({"RACING_API_URL": "https://api.example.com"}, "RACING_API_URL must end in the version segment"),
+        ({"RACING_API_URL": "http://api.example.com/v1"}, "RACING_API_URL must be https"),
         ({"SLACK_API_URL": "http://slack.com/api/"}, "SLACK_API_URL must be https"),
         ({"PUBLIC_URL": "https://bot.example.com/readyz"}, "PUBLIC_URL must end before /readyz"),
         *(
@@ -143,8 +144,10 @@ def test_settings_know_every_secret_that_the_log_is_to_mask(load):
         ({"SLACK_SIGNING_SECRET": None}, "SLACK_SIGNING_SECRET is missing"),
         ({"METRICS_PORT": "9000"}, "METRICS_PORT and METRICS_HOST go together"),
         ({"METRICS_HOST": "127.0.0.1"}, "METRICS_PORT and METRICS_HOST go together"),
-        ({"RACING_API_KEY": 'one" key'}, "RACING_API_KEY must be printable ASCII without spaces"),
-        ({"RACING_API_KEY": "clé"}, "RACING_API_KEY must be printable ASCII without spaces"),
+        *(
+            ({"RACING_API_KEY": key}, "RACING_API_KEY must be printable ASCII without spaces")
+            for key in ('one" key', "clé", "5ecret with a space", "5ecret\nof two lines")
+        ),
         ({"DATABASE_URL": "racing-bot.db"}, "DATABASE_URL must begin with sqlite:///"),
         ({"DATABASE_URL": "sqlite://"}, "DATABASE_URL must name a file"),
         ({"DATABASE_URL": "sqlite:///:memory:"}, "DATABASE_URL must name a file"),

@@ -72,15 +72,14 @@ class Bounds:
 
 @dataclass
 class Repaired:
-    """`records`: listed. `unread`: names of records without an event. `failed`: all others, in order.
+    """`records`: listed. `unread`: names of records without an event. `requests`: spent on records.
 
-    `requests`: spent on records. `broken`: why the list is incomplete. `missing`: of `failed`, those without a delivery
-    in the inbox. `made`: stored and fanned out. `events`: keys with news.
+    `broken`: why the list is incomplete. `missing`: readable records without a delivery in the inbox, in order. `made`:
+    stored and fanned out. `events`: keys with news.
     """
 
     records: int = 0
     unread: tuple[str, ...] = ()
-    failed: tuple[Failed, ...] = ()
     requests: int = 0
     broken: ServiceError | None = None
     missing: Sequence[Failed] = ()
@@ -195,9 +194,9 @@ class Repair:
         # Off the event loop: hundreds of records take a while.
         read = await asyncio.to_thread(self._read, records)
         found.records = len(records)
-        found.failed = in_order([one for _, one in read if one is not None])
+        failed = in_order([one for _, one in read if one is not None])
         found.unread = tuple(name for name, one in read if one is None)
-        found.missing = await self._database.read(partial(find_missing, failed=found.failed))
+        found.missing = await self._database.read(partial(find_missing, failed=failed))
         return found
 
     def _read(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[str, Failed | None]]:
