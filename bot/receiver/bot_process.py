@@ -35,6 +35,14 @@ UNREAD_MAX_BYTES = 65_536
 """A hanging bot is told nothing while more bytes wait."""
 
 
+class Process(Protocol):
+    """The part of `subprocess.Popen` in use."""
+
+    def wait(self) -> int: ...
+
+    def send_signal(self, number: int, /) -> None: ...
+
+
 BOT_MODULE = "bot.cli.server"
 """The module of the bot. Its function `be_the_bot` gets the numbers of the inherited files."""
 
@@ -52,7 +60,7 @@ httpx would load its command line, and structlog rich: 4 MiB without use.
 """
 
 
-def spawn(fds: Sequence[int]) -> subprocess.Popen[bytes]:
+def spawn(fds: Sequence[int]) -> Process:
     start = _START.format(root=str(Path(__file__).parents[2]), bot=BOT_MODULE, fds=tuple(fds))
     # Python's threads take turns: with a heap for each thread, 4 MiB would lie free.
     environment = {"MALLOC_ARENA_MAX": "1", **os.environ}
@@ -118,7 +126,7 @@ class BotProcess(asyncio.Protocol):
     def __init__(self, inner: socket.socket, report: CountsForBot) -> None:
         self._inner = inner
         self._report = report
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._up = asyncio.Event()
         self.was_up = False
         self._wait_s = START_AGAIN_S
