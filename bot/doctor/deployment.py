@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -47,29 +46,16 @@ class ForgetfulStore:
         change(None)
 
 
-@dataclass(frozen=True)
-class TimeTold:
-    """A `Date` header, and our time of its receipt."""
-
-    date: datetime
-    at: datetime
-
-    @property
-    def ahead_s(self) -> float:
-        """Seconds from the sender's clock to ours; negative if ours is behind."""
-        return (self.at - self.date).total_seconds()
-
-
 @dataclass
 class Deployment:
-    """Each shared answer is asked for once."""
+    """Each shared answer is asked for once. `ahead_s`: seconds from a sender's clock to ours, by `Date` headers."""
 
     settings: Settings
     database: Database
     racing: RacingClient
     slack: SlackClient
     ports: Ports
-    times: dict[str, TimeTold] = field(default_factory=dict)
+    ahead_s: dict[str, float] = field(default_factory=dict)
     _answers: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
 
     async def usage(self) -> ServicePage[Any] | UpgradeRequired:
@@ -107,7 +93,7 @@ class Deployment:
 
     def note_time(self, whose: str, response: httpx.Response) -> None:
         if date := http_date(response.headers.get("date")):
-            self.times[whose] = TimeTold(date, self.ports.clock())
+            self.ahead_s[whose] = (self.ports.clock() - date).total_seconds()
 
     async def forget(self) -> None:
         for answer in self._answers.values():

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from bot.db.named_values import DatabaseStateStore
-from bot.doctor.deployment import SERVICE, SLACK, Deployment, TimeTold
+from bot.doctor.deployment import SERVICE, SLACK, Deployment
 from bot.doctor.findings import CheckOutcome, Finding, NotApplicable, Seen, failed, warning
 from bot.racedata.client.circuit_breakers import CircuitBreakers, OpenBreaker
 from bot.racedata.client.service_errors import (
@@ -125,7 +125,7 @@ async def clock(deployment: Deployment) -> Seen:
         questions.append(deployment.public_health())
     # An error response tells the time too.
     await asyncio.gather(*questions, return_exceptions=True)
-    told = {name: deployment.times[name] for name in (SLACK, SERVICE) if name in deployment.times}
+    told = {name: deployment.ahead_s[name] for name in (SLACK, SERVICE) if name in deployment.ahead_s}
     if not told:
         finding = warning(
             "clock_off",
@@ -134,18 +134,17 @@ async def clock(deployment: Deployment) -> Seen:
         )
         return Seen("not compared", (finding,))
     # The nearest clock is probably right: two clocks rarely err equally.
-    name = min(told, key=lambda one: abs(told[one].ahead_s))
+    name = min(told, key=lambda one: abs(told[one]))
     findings = tuple(_findings(deployment, name, told[name]))
-    return Seen(f"this machine is {_apart(told[name].ahead_s)} {name}", findings)
+    return Seen(f"this machine is {_apart(told[name])} {name}", findings)
 
 
-def _findings(deployment: Deployment, name: str, reference: TimeTold) -> Iterator[Finding]:
-    if how_bad := _how_bad(reference.ahead_s):
-        told = f"The clock of this machine is {_apart(reference.ahead_s)} {name}. {CLOCK_COST}"
+def _findings(deployment: Deployment, name: str, ours_s: float) -> Iterator[Finding]:
+    if how_bad := _how_bad(ours_s):
+        told = f"The clock of this machine is {_apart(ours_s)} {name}. {CLOCK_COST}"
         yield Finding("clock_off", how_bad, told, CLOCK_MEND)
-    theirs = deployment.times.get(f"{deployment.settings.public_url}/healthz")
     # The bot may run on another machine.
-    ahead_s = reference.ahead_s - theirs.ahead_s if theirs is not None else 0.0
+    ahead_s = ours_s - deployment.ahead_s.get(f"{deployment.settings.public_url}/healthz", ours_s)
     if how_bad := _how_bad(ahead_s):
         told = f"The clock of the bot at PUBLIC_URL is {_apart(ahead_s)} {name}. {CLOCK_COST}"
         yield Finding("clock_off", how_bad, told, CLOCK_MEND)
