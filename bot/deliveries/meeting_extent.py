@@ -1,9 +1,9 @@
 """How much of an abandoned meeting was run: by numbers, by words, and by its races (Spec gap G1)."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from bot.events.race_state import run_before_loss
 from bot.events.races import OffTime, Race
 from bot.events.reading.aliases import read_number
 from bot.events.reading.fields import Fields, fields_of, first_of, values_of
@@ -11,29 +11,6 @@ from bot.events.reading.json_values import count, flag, text
 from bot.events.reading.off_times import read_clock
 from bot.events.reading.race_list import race_entries, within
 from bot.events.reading.race_record import read_race
-
-_A_RACE = r"(?:race|r|course|rennen) ?"
-_SEVERAL = r"(?:races? ?|r)(?P<%s>[0-9]{1,2})(?:,? ?(?:-|\u2013|to|through|,|&|and) ?r?[0-9]{1,2})+"
-_LOST = r"(?:abandon|cancel|lost|called off)"
-_AFTER_RACE = re.compile(
-    rf"\b(?:after|following|après la|nach) (?:the )?{_A_RACE}(?P<last>[0-9]{{1,2}})\b"
-    rf"|(?<!\w)(?:from|à partir de la|ab) {_A_RACE}(?P<first>[0-9]{{1,2}})\b"
-    rf"|(?<!\w){_SEVERAL % 'lost'}[ :-]*(?:(?:are|were|have|been|be|now|all) )*{_LOST}"
-    rf"|{_LOST}\w*[ :(-]*{_SEVERAL % 'named'}|^{_SEVERAL % 'alone'}$",
-    re.IGNORECASE,
-)
-"""The last race that was run, or the first of the lost races: "Abandoned after race 3", "Races 4-7 abandoned"."""
-
-_ORDINAL = "first|opening|second|third|fourth|fifth|sixth|seventh|[0-9]{1,2}(?:st|nd|rd|th)"
-_NUMBER = rf"one|two|three|four|five|six|seven|[0-9]{{1,2}}|{_ORDINAL}"
-_REST = re.compile(
-    r"\b(?:remaining|remainder|rest of|part(?:ly|ial(?:ly)?)?[ _-]?(?:abandon|cancel|lost)\w*)\b"
-    rf"|\bafter (?:the )?(?:first )?(?:{_NUMBER}) races?\b|\bafter the (?:{_ORDINAL})(?=$|[,.;])"
-    rf"|\b(?:last|final) (?:{_NUMBER}) races\b"
-    r"|^partial(?:ly)?$|(?:abandon|cancel)\w*?[ _(-]+part(?:ly|ial(?:ly)?)\b",
-    re.IGNORECASE,
-)
-"""Words for a meeting that was partly run."""
 
 
 def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
@@ -47,7 +24,7 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
     run = run or _last_run(fields) or (first_lost - 1 if first_lost and first_lost > 1 else None)
     if run or (lost and in_all and lost < in_all):
         return run or (in_all or 0) - (lost or 0)
-    is_part = first_of(fields, "state.partly", flag) or any(map(_REST.search, _scopes(fields)))
+    is_part = first_of(fields, "state.partly", flag) or any(run is not None for run in _run_in_words(fields))
     begins_later = min((count(race.number) or 1 for race in races), default=1) > 1
     from_a_time = not races and _lost_from(fields).text is not None
     return 0 if is_part or begins_later or from_a_time else None
@@ -89,19 +66,17 @@ def _first_clock(value: Any) -> str | None:
 
 def _last_run(fields: Sequence[Fields]) -> int | None:
     """The number of the last race before the abandonment."""
-    after = next(filter(None, map(_AFTER_RACE.search, _scopes(fields))), None)
-    if after is None:
-        return first_of(fields, "state.last_run", _number)
-    return int(after["last"] or 0) or int(after["first"] or after["lost"] or after["named"] or after["alone"]) - 1
+    return next(filter(None, _run_in_words(fields)), None) or first_of(fields, "state.last_run", _number)
 
 
-def _scopes(fields: Sequence[Fields]) -> list[str]:
-    return [text(value) or "" for value in values_of(fields, "state.scope")]
+def _run_in_words(fields: Sequence[Fields]) -> Iterator[int | None]:
+    return (run_before_loss(text(value) or "") for value in values_of(fields, "state.scope"))
 
 
 def _number(value: Any) -> int | None:
-    """3 for each of 3, "race 3", {"number": 3}, {"race": 3} and [1, 2, 3]."""
+    """3 for each of 3, "race 3", "3 of 7", {"number": 3}, {"race": 3} and [1, 2, 3]."""
     if isinstance(value, dict):
         fields = fields_of(value)
-        return first_of([fields], "runner.number", _number) or _number(fields.get("race"))
-    return len(value) or None if isinstance(value, list) else count(read_number(value))
+        named = (first_of([fields], fact, _number) for fact in ("race.number", "race.number.own"))
+        return next(filter(None, named), None) or _number(fields.get("race"))
+    return len(value) or None if isinstance(value, list) else count((read_number(value) or "").partition(" of ")[0])

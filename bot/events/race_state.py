@@ -92,6 +92,31 @@ _DOUBT = re.compile(
 """A race that may be abandoned is not abandoned."""
 
 
+_A_RACE = r"(?:race|r|course|rennen) ?"
+_SEVERAL = r"(?:races? ?|r)(?P<%s>[0-9]{1,2})(?:,? ?(?:-|\u2013|to|through|,|&|and) ?r?[0-9]{1,2})+"
+_LOST = r"(?:abandon|cancel|lost|called off)"
+_RUN_BEFORE = re.compile(
+    rf"\b(?:after|following|après la|nach) (?:the )?{_A_RACE}(?P<last>[0-9]{{1,2}})\b"
+    rf"|(?<!\w)(?:from|before|prior to|à partir de la|ab) {_A_RACE}(?P<first>[0-9]{{1,2}})\b"
+    rf"|(?<!\w){_SEVERAL % 'lost'}[ :-]*(?:(?:are|were|have|been|be|now|all) )*{_LOST}"
+    rf"|{_LOST}\w*[ :(-]*{_SEVERAL % 'named'}|^{_SEVERAL % 'alone'}$",
+    re.IGNORECASE,
+)
+"""The last race that was run, or the first of the lost races: "Abandoned after race 3", "Races 4-7 abandoned"."""
+
+_ORDINAL = "first|opening|second|third|fourth|fifth|sixth|seventh|[0-9]{1,2}(?:st|nd|rd|th)"
+_NUMBER = rf"one|two|three|four|five|six|seven|[0-9]{{1,2}}|{_ORDINAL}"
+_PART = re.compile(
+    r"\b(?:remaining|remainder|rest of|part(?:ly|ial(?:ly)?)?[ _-]?(?:abandon|cancel|lost)\w*)\b"
+    rf"|\bafter (?:the )?(?:first )?(?:{_NUMBER}) races?\b|\b(?:last|final) (?:{_NUMBER}) races\b"
+    rf"|\b(?:after|from) (?:the )?(?:{_ORDINAL}|[0-9]{{1,2}}[:.][0-9]{{2}})(?: race)?(?=$|[,.;])"
+    r"|\b(?:mid|half)-?way through\b"
+    r"|^partial(?:ly)?$|(?:abandon|cancel)\w*?[ _(-]+part(?:ly|ial(?:ly)?)\b",
+    re.IGNORECASE,
+)
+"""Words for a meeting that was partly run."""
+
+
 def letters(status: str | None) -> str:
     """The letters alone: "weighedin" of "Weighed In" and "weighed_in"."""
     return "".join(filter(str.isalpha, status or "")).casefold()
@@ -111,6 +136,14 @@ def state_in(status: str | None) -> RaceState | None:
 def is_doubtful(status: str | None) -> bool:
     """True for "May be abandoned" and "Inspection at 8"."""
     return _DOUBT.search(_words(status)) is not None
+
+
+def run_before_loss(words: str) -> int | None:
+    """How many races of a meeting were run; 0 if some were run, and the words give no number. None for other words."""
+    if found := _RUN_BEFORE.search(words):
+        first = found["first"] or found["lost"] or found["named"] or found["alone"]
+        return int(found["last"]) if found["last"] else (int(first) - 1) or None
+    return 0 if _PART.search(words) else None
 
 
 def is_amended(status: str | None) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
 
-from bot.events.race_state import NOT_RUN, RaceState, letters, reason_in, state_in
+from bot.events.race_state import NOT_RUN, RaceState, letters, reason_in, run_before_loss, state_in
 from bot.events.races import PROVISIONAL, Course, OffTime, Race
 from bot.events.reading import aliases
 from bot.events.reading.aliases import Field
@@ -252,7 +252,10 @@ def _is_lost_by_more(sources: Sources) -> bool:
 
 
 def _says_lost(value: Any) -> bool:
-    return flag(value) is True if not isinstance(value, str) or is_yes(value) else state_in(value) in NOT_RUN
+    """False for a meeting that is lost in part: the race may have been run."""
+    if not isinstance(value, str) or is_yes(value):
+        return flag(value) is True
+    return state_in(value) in NOT_RUN and run_before_loss(value) is None
 
 
 def _spread(values: Iterable[Any]) -> Iterator[Any]:

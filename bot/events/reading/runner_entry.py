@@ -74,6 +74,11 @@ _BEGINS_DISQUALIFIED = re.compile(r"(?:disq|dsq|dq\b)", re.IGNORECASE)
 _PLACED_ANEW = re.compile("promoted|demoted|placed", re.IGNORECASE)
 """Words beside a place after an inquiry."""
 
+_NEW_PLACE = re.compile(
+    r"\b(?:promoted|demoted|relegated|placed|moved (?:up|down))(?: to)? (?P<place>[0-9a-z]{1,7})\b", re.IGNORECASE
+)
+"""A place after an inquiry: "Disqualified, placed 2nd"."""
+
 _HAS_PRICE = re.compile("[1-9]|^ev", re.IGNORECASE)
 """Not "SP", "-" or "0"."""
 
@@ -264,7 +269,7 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
     """`away`: "NR" in the place of another text."""
     places = []
     for fact, standing in _PLACES.items():
-        for position in filter(None, map(read_position, said.of(fact))):
+        for position in map(_with_new_place, filter(None, map(read_position, said.of(fact)))):
             is_anew = not position.isdecimal() and _PLACED_ANEW.search(position)
             places.append(SaidPlace(Standing.OFFICIAL if is_anew else standing, position))
     positions = [one.position for one in places if not one.position.isdecimal()]
@@ -286,12 +291,22 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
             for one in places
         ]
     notes = (note for note in map(text, said.of("marks.note")) if note and _BEGINS_DISQUALIFIED.match(note))
-    spoken = [*filter(None, map(_read_status, statuses)), *notes]
+    said_of_horse = [*filter(None, map(_read_status, statuses)), *notes]
+    anew = {status: place for status in said_of_horse if (place := _with_new_place(status)) != status}
+    places += [SaidPlace(Standing.OFFICIAL, place) for place in anew.values()]
+    spoken = [one for one in said_of_horse if one not in anew]
     words = [*spoken, *positions, *filter(None, map(_read_status, others))]
     out, reason = _out_of(said, [*words, *away])
     if out:
         return _Outcome([], out, reason)
     return _Outcome(places, None, next(iter(spoken), None), _says_that_it_runs(said, folded))
+
+
+@lru_cache(maxsize=1024)
+def _with_new_place(words: str) -> str:
+    """The new place of "2nd, placed 1st"; the words themselves if the words are a place, or tell no new place."""
+    found = None if finishing_position(words) else _NEW_PLACE.search(words)
+    return found["place"] if found and finishing_position(found["place"]) else words
 
 
 def _says_that_it_runs(said: Fields, statuses: frozenset[str]) -> bool:

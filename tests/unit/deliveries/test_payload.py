@@ -358,6 +358,10 @@ def test_data_is_as_new_as_its_last_sure_update(payload, is_said):
             )
         ),
         ({"scope": "races 4-7"}, 3),
+        ({"note": "Abandoned before race 4"}, 3),
+        ({"races_completed": "3 of 7"}, 3),
+        ({"abandoned_from": {"race_number": 4, "time": "15:00"}}, 3),
+        *(({"note": f"Abandoned {part}"}, 0) for part in ("from 15:00", "after the 14:30", "midway through the card")),
         ({"status": "Abandoned after the third"}, 0),
         ({"abandoned_from": "15:00"}, 0),
         *(({"note": note}, None) for note in ("Abandoned after the first inspection", "Races 1-7 abandoned")),

@@ -181,6 +181,7 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
         ({"finishing_order": ["Abandoned Lad"], "runners": ["Abandoned Lad", "B"]}, None),
         ({"status": "May be abandoned"}, None),
         ({"meeting": {"status": "abandoned"}, "placings": ["A"]}, None),
+        *(({"meeting": {"status": part}}, None) for part in ("Partially abandoned", "Abandoned after race 3")),
         ({"meeting": {"status": "abandoned"}, "status": "Weighed in"}, None),
         ({"headline": "A wins after B abandoned by jockey", "placings": ["A"]}, None),
         ({"headline": "Race abandoned after a fall", "placings": ["A"]}, True),

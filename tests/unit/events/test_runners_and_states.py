@@ -145,12 +145,31 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         *(
             ({"runners": [{"horse": "A", "position": 1, again: 2}, {"horse": "B", "position": 2, anew: 1}]}, B_BEAT_A)
             for again, anew in (
+                ("demoted_to", "promoted_to"),
                 *(
-                    ("demoted_to", "promoted_to"),
-                    ("placed_by_stewards", "placed_by_stewards"),
-                    ("moved_to", "moved_to"),
+                    (name, name)
+                    for name in (
+                        *("placed_by_stewards", "moved_to", "corrected_position", "new_position", "updated_place"),
+                        *("position_revised", "adjusted_finish"),
+                    )
                 ),
             )
+        ),
+        *(
+            ({"winner": "A", "runners": ["A", "B"], f"{new}_winner": "B"}, [("A", None), ("B", "1")])
+            for new in ("corrected", "new", "updated", "revised", "amended", "adjusted")
+        ),
+        ({"placings": ["A", "B"], "corrected_placings": ["B", "A"]}, [*reversed(B_BEAT_A)]),
+        ({"old": {"winner": "A"}, "new": {"winner": "B"}, "runners": ["A", "B"]}, [("A", None), ("B", "1")]),
+        ({"runners": [{"horse": "A", "position": "1st, placed 2nd"}]}, [("A", "2nd")]),
+        (
+            {"runners": [{"horse": "A", "position": 1, "status": "Disqualified, placed 2nd"}, "B"]},
+            [("A", "2nd"), ("B", None)],
+        ),
+        ({"runners": [{"horse": "A", "position": 2, "status": "Promoted to 1st"}]}, [("A", "1st")]),
+        (
+            {"runners": [{"horse": "A", "position": 1, "status": "Disqualified and placed last"}]},
+            [("A", "Disqualified and placed last")],
         ),
         (
             {"runners": [{"horse": "A", "position": 1, "note": "DQ - weighed in light"}]},
