@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 from sqlmodel import Session, col
 
 from bot.channels import channel_lock
@@ -46,13 +46,15 @@ def of_channel(session: Session, channel_id: str, now: datetime) -> list[MutedMe
     return [row for row in active(session, now) if row.channel_id == channel_id]
 
 
+_ACTIVE = (
+    select(MutedMeetingRow)
+    .where(col(MutedMeetingRow.muted_at) > bindparam("since"), col(MutedMeetingRow.ended_at).is_(None))
+    .order_by(col(MutedMeetingRow.muted_at).desc(), col(MutedMeetingRow.id).desc())
+)
+
+
 def active(session: Session, now: datetime) -> Sequence[MutedMeetingRow]:
-    statement = (
-        select(MutedMeetingRow)
-        .where(col(MutedMeetingRow.muted_at) > now - KEPT_FOR, col(MutedMeetingRow.ended_at).is_(None))
-        .order_by(col(MutedMeetingRow.muted_at).desc(), col(MutedMeetingRow.id).desc())
-    )
-    return session.execute(statement).scalars().all()
+    return session.execute(_ACTIVE, {"since": now - KEPT_FOR}).scalars().all()
 
 
 def muting(rows: Sequence[MutedMeetingRow], event: RacingEvent) -> dict[str, str]:

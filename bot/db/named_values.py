@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import bindparam, delete, select
 from sqlmodel import Session, col
 
 from bot.clock import Clock
@@ -58,6 +58,11 @@ class Mark(StrEnum):
     """The write by which `/readyz` tries the database."""
 
 
+_STATE = table_of(StoredState).c
+_NAMED = select(_STATE.value, _STATE.updated_at).where(_STATE.name == bindparam("name"))
+_LOCKED = _NAMED.with_for_update()
+
+
 def get(session: Session, name: str, *, lock: bool = False) -> tuple[Any, datetime] | None:
     kept = text(session, name, lock=lock)
     return (json.loads(kept[0]), kept[1]) if kept else None
@@ -65,9 +70,7 @@ def get(session: Session, name: str, *, lock: bool = False) -> tuple[Any, dateti
 
 def text(session: Session, name: str, *, lock: bool = False) -> tuple[str, datetime] | None:
     """The stored JSON and the time of writing. `lock`: other replicas wait with a change for this transaction's end."""
-    state = table_of(StoredState).c
-    named = select(state.value, state.updated_at).where(state.name == name)
-    row = session.connection().execute(named.with_for_update() if lock else named).one_or_none()
+    row = session.connection().execute(_LOCKED if lock else _NAMED, {"name": name}).one_or_none()
     return (row[0], row[1]) if row else None
 
 

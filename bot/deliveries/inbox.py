@@ -81,6 +81,12 @@ _DUE = (
 )
 """By receipt. Numbers do not tell the order of receipt: a commit inserts in the order of keys."""
 
+_READ = (
+    select(*(_INBOX.c[name] for name in ("id", "event_key", "event_name", "body", "received_at", "attempts")))
+    .where(_IS_NEW, _INBOX.c.id.in_(bindparam("numbers", expanding=True)))
+    .order_by(_INBOX.c.received_at, _INBOX.c.id)
+)
+
 _URGENT_DUE = _DUE.where(_IS_URGENT)
 _DUE_OF_REGION = _DUE.where(_INBOX.c.region == bindparam("region"))
 _DUE_OF_EVENTS = _DUE.where(_INBOX.c.event_key.in_(bindparam("keys", expanding=True)))
@@ -280,15 +286,10 @@ def _read(session: Session, chosen: Sequence[_Due]) -> list[StoredDelivery]:
     """By receipt. Another replica may have done some."""
     if not chosen:
         return []
-    row = _INBOX.c
-    statement = (
-        select(row.id, row.event_key, row.event_name, row.body, row.received_at, row.attempts)
-        .where(_IS_NEW, row.id.in_([one.inbox_id for one in chosen]))
-        .order_by(row.received_at, row.id)
-    )
+    found = session.connection().execute(_READ, {"numbers": [one.inbox_id for one in chosen]})
     return [
         StoredDelivery(number, key, name, zlib.decompress(body or b""), received_at, attempts)
-        for number, key, name, body, received_at, attempts in session.connection().execute(statement)
+        for number, key, name, body, received_at, attempts in found
     ]
 
 

@@ -77,8 +77,14 @@ def latest(session: Session, event_keys: Iterable[str]) -> dict[str, EventVersio
 
 
 def versions(session: Session, event_keys: Iterable[str]) -> dict[str, list[EventVersion]]:
-    of_these = col(EventVersion.event_key).in_(sorted(event_keys))
-    return _by_key(session.execute(select(EventVersion).where(of_these).order_by(col(EventVersion.version))).scalars())
+    return _by_key(session.execute(_OF_KEYS, {"keys": sorted(event_keys)}).scalars())
+
+
+_OF_KEYS = (
+    select(EventVersion)
+    .where(col(EventVersion.event_key).in_(bindparam("keys", expanding=True)))
+    .order_by(col(EventVersion.version))
+)
 
 
 def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, EventKind]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlmodel import Session, col
 
 from bot.db.engine import insert_here
@@ -17,4 +17,7 @@ def add(session: Session, event_key: str, race_ids: Iterable[str | None]) -> Non
 
 def naming(session: Session, race_ids: Collection[str | None]) -> set[str]:
     """The keys of abandoned meetings that name one of the races."""
-    return set(session.execute(select(col(NamedRace.event_key)).where(col(NamedRace.race_id).in_(race_ids))).scalars())
+    return set(session.execute(_NAMING, {"races": list(race_ids)}).scalars())
+
+
+_NAMING = select(col(NamedRace.event_key)).where(col(NamedRace.race_id).in_(bindparam("races", expanding=True)))

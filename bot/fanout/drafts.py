@@ -6,9 +6,9 @@ from datetime import datetime
 from itertools import count
 from typing import NamedTuple, Protocol
 
-from sqlmodel import Session
+from sqlmodel import Session, col
 
-from bot.db.tables import EventVersion
+from bot.db.tables import EventVersion, OutboxMessage
 from bot.desk.decide import Because, Release, Show, Telling
 from bot.events import event_store
 from bot.events.event import RacingEvent
@@ -139,7 +139,8 @@ class Drafts:
         self._live.finish(self.bumps)
         if self._shown:
             self._write_shown()
-        message_store.wait_no_longer(self._session, self._released, now=self._now)
+        if self._released:
+            message_store.release(self._session, col(OutboxMessage.id).in_(sorted(self._released)), due_at=self._now)
         claiming = replace(claiming, room=claiming.room - len(added.claims))
         begun = claim_at_fanout.lease_for_edits(self._session, self._to_edit(), claiming)
         waiting = added.waiting + self._finish(begun.values(), claiming.now)

@@ -108,7 +108,7 @@ class LiveMessages:
     def _edited(self, one: _Touched) -> set[int]:
         live = set(self._made(one, self._filters).values())
         if one.meeting.region is None:
-            live.update(number for _, number in live_meetings.of_regions(self._session, one.meeting, self._filters))
+            live |= live_meetings.of_regions(self._session, one.meeting, self._filters)
         return live
 
     def _made(self, one: _Touched, channels: Collection[str]) -> dict[str, int]:

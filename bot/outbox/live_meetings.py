@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, delete, literal_column, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, delete, literal_column, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -108,10 +108,8 @@ def of_channels(session: Session, meeting: Meeting, channels: Collection[str]) -
 
     None for a channel that gets no other: its live message was given up or deleted, or one of several may be meant.
     """
-    if not (channels and _places(meeting)):
-        return {}
     there: dict[str, list[tuple[LiveMeetingRow, bool]]] = {}
-    for found, channel, usable in session.execute(_of_course(meeting, channels)):
+    for found, channel, usable in _of_course(session, meeting, channels):
         there.setdefault(channel, []).append((found, usable))
     live: dict[str, int | None] = {}
     for channel, rows in there.items():
@@ -125,24 +123,33 @@ def of_channels(session: Session, meeting: Meeting, channels: Collection[str]) -
     return live
 
 
-def _places(meeting: Meeting) -> list[ColumnElement[bool]]:
-    course_id, name = meeting.course.course_id, folded_name(meeting.course.name)
-    return [
-        *([col(LiveMeetingRow.course_id) == course_id] if course_id else []),
-        *([col(LiveMeetingRow.folded_name) == name] if name else []),
-    ]
-
-
-def _of_course(meeting: Meeting, channels: Collection[str]) -> Select[LiveMeetingRow, str, bool]:
-    """Rows of the day and course, each with the channel, and whether the message may be edited."""
-    is_usable = and_(col(OutboxMessage.state) != MessageState.DEAD_LETTER, ~_IS_GONE)
-    return (
-        select(LiveMeetingRow, col(OutboxMessage.channel_id), is_usable)
-        .join(OutboxMessage, _IS_ITS_MESSAGE)
-        .where(col(LiveMeetingRow.race_date) == meeting.race_date, or_(*_places(meeting)))
-        .where(col(OutboxMessage.channel_id).in_(sorted(channels)))
-        .order_by(col(LiveMeetingRow.message_id))
+_OF_COURSE = (
+    select(
+        LiveMeetingRow,
+        col(OutboxMessage.channel_id),
+        and_(col(OutboxMessage.state) != MessageState.DEAD_LETTER, ~_IS_GONE),
     )
+    .join(OutboxMessage, _IS_ITS_MESSAGE)
+    .where(col(LiveMeetingRow.race_date) == bindparam("day"))
+    .where(
+        or_(
+            col(LiveMeetingRow.course_id) == bindparam("course_id"),
+            col(LiveMeetingRow.folded_name) == bindparam("name"),
+        )
+    )
+    .where(col(OutboxMessage.channel_id).in_(bindparam("channels", expanding=True)))
+    .order_by(col(LiveMeetingRow.message_id))
+)
+
+
+def _of_course(
+    session: Session, meeting: Meeting, channels: Collection[str]
+) -> Sequence[Row[LiveMeetingRow, str, bool]]:
+    """Rows of the day and course, each with the channel, and whether the message may be edited."""
+    place = {"course_id": meeting.course.course_id, "name": folded_name(meeting.course.name) or None}
+    if not channels:
+        return ()
+    return session.execute(_OF_COURSE, {"day": meeting.race_date, **place, "channels": sorted(channels)}).all()
 
 
 def _meant(rows: Sequence[LiveMeetingRow], region: str | None) -> LiveMeetingRow | None:
@@ -178,24 +185,26 @@ def delete_unsent(session: Session, channel_id: str) -> None:
     session.execute(delete(OutboxMessage).where(col(OutboxMessage.id).in_(unsent)))
 
 
-def of_regions(session: Session, meeting: Meeting, channels: Collection[str]) -> list[tuple[str, int]]:
-    """Channels, each with a live message of the day and course, of any region: all may be meant without a region."""
-    found = session.execute(_of_course(meeting, channels)) if channels and _places(meeting) else ()
-    return [(channel, row.message_id) for row, channel, is_usable in found if is_usable]
+def of_regions(session: Session, meeting: Meeting, channels: Collection[str]) -> set[int]:
+    """The live messages of the day and course, of any region: all may be meant without a region."""
+    return {row.message_id for row, _, is_usable in _of_course(session, meeting, channels) if is_usable}
 
 
 def threads(session: Session, replies: Collection[int]) -> dict[int, str]:
     """Reply → the ts of its thread. A live message that was gone at the reply's last call has no thread."""
     if not replies:
         return {}
-    reply, live = aliased(OutboxMessage), OutboxMessage
-    is_there = or_(col(live.gone_since).is_(None), col(reply.sending_at) < col(live.gone_since))
-    statement = (
-        select(col(reply.id), col(live.message_ts))
-        .join(reply, col(reply.thread_of) == col(live.id))
-        .where(col(reply.id).in_(sorted(replies)), col(live.message_ts).is_not(None), is_there)
-    )
-    return {number: ts for number, ts in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
+    found = session.execute(_THREADS, {"replies": sorted(replies)})
+    return {number: ts for number, ts in found}  # noqa: C416  rows are no pairs to mypy
+
+
+_REPLY = aliased(OutboxMessage)
+_THREADS = (
+    select(col(_REPLY.id), col(OutboxMessage.message_ts))
+    .join(_REPLY, col(_REPLY.thread_of) == col(OutboxMessage.id))
+    .where(col(_REPLY.id).in_(bindparam("replies", expanding=True)), col(OutboxMessage.message_ts).is_not(None))
+    .where(or_(~_IS_GONE, col(_REPLY.sending_at) < col(OutboxMessage.gone_since)))
+)
 
 
 def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dict[int, LiveMeeting]:

@@ -7,7 +7,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, case, func, literal_column, or_, select, update
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
@@ -72,7 +72,7 @@ class Priority(IntEnum):
 
 
 class NewPost(NamedTuple):
-    """A message to be made, unless its `idempotency_key` exists.
+    """A message to be made, unless its `idempotency_key` exists. The fields are columns, but for `asked`.
 
     `muted_by`: who muted the meeting. `not_before`: the message waits. `due_at`: a message that waited was due then.
     `content`: as JSON, of a message without an event. `thread_of`: a live message. `asked`: the message is to
@@ -111,14 +111,12 @@ def add(session: Session, posts: Iterable[NewPost]) -> dict[str, int]:
 
 def ids_of(session: Session, idempotency_keys: Collection[str]) -> dict[str, int]:
     """Key → id, of those that exist."""
-    statement = select(col(OutboxMessage.idempotency_key), col(OutboxMessage.id)).where(
-        col(OutboxMessage.idempotency_key).in_(sorted(idempotency_keys))
-    )
-    return {key: number for key, number in session.execute(statement) if number}
+    found = session.connection().execute(_IDS, {"keys": sorted(idempotency_keys)})
+    return {key: number for key, number in found}  # noqa: C416  rows are no pairs to mypy
 
 
 def insert(session: Session, posts: Sequence[NewPost]) -> dict[str, int]:
-    """New key → id, in existing queues. Messages in the channels of `sending` are "sending"."""
+    """New key → id, in existing queues."""
     if not posts:
         return {}
     rows = [row_of(post) for post in posts]
@@ -136,42 +134,35 @@ def make_queues(session: Session, channel_ids: Iterable[str]) -> None:
     wanted = set(channel_ids)
     if not wanted:
         return
-    there = select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.channel_id).in_(sorted(wanted)))
-    missing = wanted.difference(session.execute(there).scalars())
+    missing = wanted.difference(session.connection().execute(_QUEUES, {"channels": sorted(wanted)}).scalars())
     rows = [{"channel_id": one, "state": QueueState.OPEN, "next_free_at": ALWAYS} for one in sorted(missing)]
     if rows:
         made = insert_into(dialect_of(session), ChannelQueue).on_conflict_do_nothing(index_elements=["channel_id"])
         session.connection().execute(made, rows)
 
 
+_ROW, _QUEUE = table_of(OutboxMessage).c, table_of(ChannelQueue).c
+_IDS = select(_ROW.idempotency_key, _ROW.id).where(_ROW.idempotency_key.in_(bindparam("keys", expanding=True)))
+_QUEUES = select(_QUEUE.channel_id).where(_QUEUE.channel_id.in_(bindparam("channels", expanding=True)))
+
+
 @cache
 def _insert_statement(dialect: str) -> ReturningInsert[int, str]:
     """Cached: SQLAlchemy takes a while to build the statement."""
-    row = table_of(OutboxMessage).c
     once = insert_into(dialect, OutboxMessage).on_conflict_do_nothing(index_elements=["idempotency_key"])
-    return once.returning(row.id, row.idempotency_key)
+    return once.returning(_ROW.id, _ROW.idempotency_key)
 
 
 def row_of(post: NewPost) -> dict[str, Any]:
     begun = MessageState.SENDING if post.sending_at else MessageState.QUEUED
-    return {
-        "channel_id": post.channel_id,
-        "idempotency_key": post.idempotency_key,
-        "kind": post.kind,
-        "event_id": post.event_id,
-        "content": post.content,
+    row = {
+        **post._asdict(),
         "priority": int(post.priority),
         "state": MessageState.MUTED if post.muted_by else begun,
-        "muted_by": post.muted_by,
-        "received_at": post.received_at,
-        "not_before": None if post.muted_by else post.not_before,
-        "due_at": post.due_at,
         "attempts": 1 if post.sending_at else 0,
-        "sending_at": post.sending_at,
-        "deadline_at": post.deadline_at,
-        "thread_of": post.thread_of,
-        "follows_id": post.follows_id,
     }
+    del row["asked"]
+    return row
 
 
 def waiting_in(session: Session, channel_id: str) -> list[datetime]:
@@ -190,12 +181,6 @@ def release(session: Session, *where: ColumnElement[bool], due_at: datetime | No
     ended = COUNTS_FROM if due_at is None else due_at
     statement = update(OutboxMessage).where(in_order(~IS_DUE, *where)).values(due_at=ended, not_before=None)
     session.execute(statement.execution_options(synchronize_session=False))
-
-
-def wait_no_longer(session: Session, message_ids: Collection[int], *, now: datetime) -> None:
-    """News follows that may not wait."""
-    if message_ids:
-        release(session, col(OutboxMessage.id).in_(sorted(message_ids)), due_at=now)
 
 
 def slack_ahead(session: Session, channel_id: str, now: datetime) -> timedelta | None:

@@ -395,12 +395,15 @@ def _add_acknowledgements(session: Session, views: Iterable[MessageView], new: T
     asking = {view.post.id or 0: view for view in views if _reports_loss(view) and _may_ask(view.post, new)}
     if not asking:
         return
-    statement = select(Acknowledgement).where(
-        col(Acknowledgement.message_id).in_(sorted(asking)), col(Acknowledgement.state) != AckState.REPLACED
-    )
-    for row in session.execute(statement).scalars():
+    for row in session.execute(_ASKED, {"messages": sorted(asking)}).scalars():
         view = asking[row.message_id]
         view.say(asked=AskedInView(view.post.idempotency_key, row.taken_by, row.taken_at))
+
+
+_ASKED = select(Acknowledgement).where(
+    col(Acknowledgement.message_id).in_(bindparam("messages", expanding=True)),
+    col(Acknowledgement.state) != AckState.REPLACED,
+)
 
 
 def _may_ask(post: OutboxMessage, new: Tells | None) -> bool:

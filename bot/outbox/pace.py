@@ -58,10 +58,8 @@ class Buckets:
         """Lock the buckets that no other replica has locked. New buckets are full."""
         if not self.limits:
             return {}
-        columns = select(col(MethodPace.method), col(MethodPace.calls), col(MethodPace.counted_at))
-        statement = columns.where(col(MethodPace.method).in_(self.limits)).with_for_update(skip_locked=True)
-        found = ((Call(name), calls, at) for name, calls, at in session.execute(statement))
-        taken = {call: Bucket(self.limits[call], calls, at) for call, calls, at in found}
+        found = session.connection().execute(_TAKE, {"methods": list(self.limits)})
+        taken = {Call(name): Bucket(self.limits[Call(name)], calls, at) for name, calls, at in found}
         if missing := self.limits.keys() - taken.keys():
             full = {call: Bucket(self.limits[call], self.limits[call].burst, ALWAYS) for call in missing}
             taken |= _make(session, full)
@@ -69,8 +67,8 @@ class Buckets:
         return taken
 
     def put_back(self, session: Session, call: Call, bucket: Bucket) -> None:
-        values = {"calls": bucket.calls, "counted_at": bucket.counted_at}
-        session.execute(update(MethodPace).where(col(MethodPace.method) == call).values(**values))
+        values = {"name": call, "after": bucket.calls, "after_at": bucket.counted_at}
+        session.connection().execute(_PUT_BACK, values)
         self._left[call] = bucket
 
     def calls(self, session: Session, call: Call, now: datetime) -> int | None:
@@ -101,6 +99,13 @@ class Buckets:
 
 
 _PACE = table_of(MethodPace)
+_TAKE = (
+    select(_PACE.c.method, _PACE.c.calls, _PACE.c.counted_at)
+    .where(_PACE.c.method.in_(bindparam("methods", expanding=True)))
+    .with_for_update(skip_locked=True)
+)
+_LEFT = update(_PACE).values(calls=bindparam("after"), counted_at=bindparam("after_at"))
+_PUT_BACK = _LEFT.where(_PACE.c.method == bindparam("name"))
 _UNCHANGED = (
     select(_PACE.c.method)
     .where(
@@ -110,11 +115,7 @@ _UNCHANGED = (
     )
     .with_for_update(skip_locked=True)
 )
-_SPEND = (
-    update(_PACE)
-    .where(_PACE.c.method.in_(_UNCHANGED))
-    .values(calls=bindparam("after"), counted_at=bindparam("after_at"))
-)
+_SPEND = _LEFT.where(_PACE.c.method.in_(_UNCHANGED))
 
 
 def _make(session: Session, full: Mapping[Call, Bucket]) -> dict[Call, Bucket]:

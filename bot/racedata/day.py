@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from itertools import takewhile
 from typing import Generic, TypeVar
 
-from sqlalchemy import CompoundSelect, or_, select, union
+from sqlalchemy import bindparam, or_, select, union
 from sqlmodel import Session, col
 
 from bot.db import named_values
@@ -102,15 +102,38 @@ def folded_name(name: str | None) -> str:
     return " ".join((name or "").split()).casefold()
 
 
+_EVENT = EventVersion
+_KEYS = select(col(_EVENT.event_key)).where(col(_EVENT.kind).in_(OUTCOMES))
+_TOLD_KEYS = union(
+    _KEYS.where(col(_EVENT.race_date) == bindparam("day")),
+    _KEYS.where(
+        col(_EVENT.race_date).is_(None),
+        col(_EVENT.received_at) >= bindparam("since"),
+        col(_EVENT.received_at) <= bindparam("until"),
+    ),
+)
+_TOLD = (
+    select(col(_EVENT.event_key), col(_EVENT.race_id), col(_EVENT.data))
+    .where(col(_EVENT.event_key).in_(_TOLD_KEYS))
+    .order_by(col(_EVENT.version))
+)
+_DOUBTFUL = (
+    select(_EVENT)
+    .where(col(_EVENT.event_key).in_(_TOLD_KEYS), col(_EVENT.kind) == EventKind.RESULT_RECEIVED)
+    .where(or_(col(_EVENT.version) > 1, col(_EVENT.remarks).contains('"contradicts":"', autoescape=True)))
+    .order_by(col(_EVENT.version))
+)
+
+
+def _of_day(day: date) -> dict[str, object]:
+    since, until = (datetime.combine(day, clock, UTC) for clock in (time.min, time.max))
+    return {"day": day.isoformat(), "since": since, "until": until}
+
+
 def known_day(session: Session, day: date, region: str | None = None) -> KnownDay:
     """The races of the day, with the outcomes of its date, or received on the day (UTC) without a date."""
-    event, rows = EventVersion, race_book_store.rows_of(session, day, region)
-    told = (
-        select(col(event.event_key), col(event.race_id), col(event.data))
-        .where(col(event.event_key).in_(_told_keys(day)))
-        .order_by(col(event.version))
-    )
-    latest = {key: (race_id, data) for key, race_id, data in session.execute(told)}
+    rows = race_book_store.rows_of(session, day, region)
+    latest = {key: (race_id, data) for key, race_id, data in session.execute(_TOLD, _of_day(day))}
     return KnownDay(
         [DayRow(race_id, data, partial(race_book_store.read_row, race_id, of, data)) for race_id, of, data, _ in rows],
         [DayRow(race_id, data, partial(_event, key, data)) for key, (race_id, data) in latest.items()],
@@ -125,15 +148,8 @@ def _doubts(session: Session, day: date) -> dict[str, RaceOutcome]:
 
     BOTH: contradicts an abandonment. UNCERTAIN: as RaceOutcome says.
     """
-    row = EventVersion
-    statement = (
-        select(row)
-        .where(col(row.event_key).in_(_told_keys(day)), col(row.kind) == EventKind.RESULT_RECEIVED)
-        .where(or_(col(row.version) > 1, col(row.remarks).contains('"contradicts":"', autoescape=True)))
-        .order_by(col(row.version))
-    )
     versions: dict[str, list[tuple[RacingEvent, VersionRemarks]]] = {}
-    for one in session.execute(statement).scalars():
+    for one in session.execute(_DOUBTFUL, _of_day(day)).scalars():
         versions.setdefault(one.event_key, []).append(event_store.known(one))
     found = {key: _doubt(said) for key, said in versions.items()}
     return {key: doubt for key, doubt in found.items() if doubt}
@@ -159,17 +175,6 @@ def _event(key: str, data: str) -> RacingEvent | None:
     except ValueError:
         log.warning("event_of_the_day_not_readable", event_key=key)
         return None
-
-
-def _told_keys(day: date) -> CompoundSelect[str]:
-    row = EventVersion
-    since, until = (datetime.combine(day, clock, UTC) for clock in (time.min, time.max))
-    of_these = col(row.kind).in_(OUTCOMES)
-    undated = (col(row.race_date).is_(None), col(row.received_at) >= since, col(row.received_at) <= until)
-    return union(
-        select(col(row.event_key)).where(of_these, col(row.race_date) == day.isoformat()),
-        select(col(row.event_key)).where(of_these, *undated),
-    )
 
 
 def _near(day: KnownDay, place: "_Place", region: str | None) -> KnownDay:

@@ -182,14 +182,19 @@ def at_courses(session: Session, begins: str, since: str) -> list[Race]:
     return [race for race in read if race and (race.course.name or "").casefold().startswith(begins)]
 
 
+_BOOK = BookRace
+_OF_DAY = (
+    select(col(_BOOK.race_id), col(_BOOK.region), col(_BOOK.data), col(_BOOK.updated_at))
+    .where(col(_BOOK.race_date) == bindparam("day"))
+    .order_by(col(_BOOK.race_id))
+)
+_OF_REGION = _OF_DAY.where(col(_BOOK.region) == bindparam("region"))
+
+
 def rows_of(session: Session, day: date, region: str | None) -> Sequence[Row[str, str, str, datetime]]:
     """Id, region, data and last change of the day's races, in a region (None: all)."""
-    row = BookRace
-    of_day = select(col(row.race_id), col(row.region), col(row.data), col(row.updated_at))
-    of_day = of_day.where(col(row.race_date) == day.isoformat())
-    if region is not None:
-        of_day = of_day.where(col(row.region) == region)
-    return session.execute(of_day.order_by(col(row.race_id))).all()
+    which = _OF_DAY if region is None else _OF_REGION
+    return session.execute(which, {"day": day.isoformat(), "region": region}).all()
 
 
 def race_of_each_meeting(session: Session, day: date, region: str | None) -> list[tuple[str, str | None]]:
