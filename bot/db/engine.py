@@ -81,19 +81,22 @@ def is_damage(error: BaseException) -> bool:
 
 
 class Database:
-    """Connects at the first call; `close` finishes waiting work. `busy_s`: SQLite's wait for another process's lock."""
+    """Connects at the first call; `close` finishes waiting work. `busy_s`: SQLite's wait for another process's lock.
+
+    `writer`: for migrations, and for tools without an event loop.
+    """
 
     def __init__(self, url: str, *, busy_s: float = BUSY_S, runner: WorkRunner | None = None) -> None:
         self._runner = runner or Threads()
         self.address = url
         self.url = _engine_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self._writer = _make_engine(url, writes=True, busy_s=busy_s)
+        self.writer = _make_engine(url, writes=True, busy_s=busy_s)
         self._reader = _make_engine(url, writes=False, busy_s=busy_s)
         self.file = _file_of(self.url)
         self._kept = kept = SqliteFile(self.file, FILE_GONE) if self.file else None
         if kept:
-            for engine in (self._writer, self._reader):
+            for engine in (self.writer, self._reader):
                 event.listen(engine, "do_connect", lambda *_: kept.make())
                 event.listen(engine, "connect", lambda *_: kept.note_opened())
         self.failed_writes = 0
@@ -105,11 +108,6 @@ class Database:
     def shown(self) -> str:
         """The address without secrets."""
         return shown_database(self.url)
-
-    @property
-    def writer(self) -> Engine:
-        """For migrations, and for tools without an event loop."""
-        return self._writer
 
     def check_file(self) -> None:
         """Raise StorageUnavailable if SQLite's file or its log was removed or replaced."""
@@ -126,7 +124,7 @@ class Database:
         """A connection of SQLite that was opened while the file was read-only stays read-only."""
         if self._kept:
             self._kept.let_go()
-        self._writer.dispose()
+        self.writer.dispose()
         self._reader.dispose()
 
     async def write(self, work: Work[T]) -> T:
@@ -193,7 +191,7 @@ class Database:
 
     def _commit(self, batch: Sequence[WorkUnit]) -> None:
         self.check_file()
-        with Session(self._writer, expire_on_commit=False) as session, session.begin():
+        with Session(self.writer, expire_on_commit=False) as session, session.begin():
             for unit in batch:
                 unit.result = unit.work(session)
                 session.flush()

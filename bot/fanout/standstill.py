@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from sqlmodel import Session
 
 from bot.db.engine import Database
 from bot.deliveries import inbox
-from bot.deliveries.inbox import FirstWaiting
 from bot.errors import SlackDoubtful, SlackError
 from bot.fanout.fanout import Fanout
 from bot.logs import get_logger
@@ -19,6 +18,8 @@ from bot.outbox.notices import Notices
 from bot.outbox.poster import Poster
 
 log = get_logger(__name__)
+
+T = TypeVar("T")
 
 STANDS_STILL_S = 60.0
 """Limit for a waiting delivery, and for a loop without a good turn."""
@@ -82,7 +83,6 @@ class Standstill:
         self._delivery = _Unchanged()
         self._post = _Unchanged()
         self._is_told = False
-        self._is_read = True
         self._told_directly_at_s: float | None = None
         self._tried_directly_at_s: float | None = None
 
@@ -102,11 +102,8 @@ class Standstill:
 
     async def _look_at_posts(self) -> None:
         """For `/readyz` alone: a notice to admins would need Slack too."""
-        try:
-            async with asyncio.timeout(ANSWERED_S):
-                tried = await self._database.read_for_alerts(channel_queues.tried_longest)
-        except Exception as error:  # noqa: BLE001  the poster reports the same error
-            log.info("tried_posts_not_read", reason=str(error))
+        is_read, tried = await self._read(channel_queues.tried_longest)
+        if not is_read:
             return
         lasted_s = self._post.lasted_s(tried and tried[0], self._monotonic())
         is_long = tried is not None and lasted_s >= STANDS_STILL_S
@@ -114,9 +111,8 @@ class Standstill:
 
     async def _find(self) -> str | None:
         """A sentence without full stop."""
-        self._is_read = True
-        first = await self._first_waiting()
-        head = NONE_IS_POSTED if self._is_read else NOT_READ
+        is_read, first = await self._read(inbox.first_waiting)
+        head = NONE_IS_POSTED if is_read else NOT_READ
         now_s = self._monotonic()
         waits_s = self._delivery.lasted_s(first and first.inbox_id, now_s)
         fanout_s = self._fanout_turns.lasted_s(self._fanout.good_turns, now_s)
@@ -130,14 +126,14 @@ class Standstill:
             return f"{inbox.reference(first.inbox_id)} was accepted more than a minute ago, and nobody is told ({why})"
         return None
 
-    async def _first_waiting(self) -> FirstWaiting | None:
+    async def _read(self, first: Callable[[Session], T | None]) -> tuple[bool, T | None]:
+        """False if the database does not answer."""
         try:
             async with asyncio.timeout(ANSWERED_S):
-                return await self._database.read_for_alerts(inbox.first_waiting)
+                return True, await self._database.read_for_alerts(first)
         except Exception as error:  # noqa: BLE001  fan-out and poster report the same error
-            self._is_read = False
-            log.info("first_waiting_not_read", reason=str(error))
-            return None
+            log.info("standstill_not_looked_for", reason=str(error))
+            return False, None
 
     async def _tell(self, reason: str) -> bool:
         """True if this standstill needs no more tries."""

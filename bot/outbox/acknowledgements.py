@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, literal_column, or_, select, update
 from sqlmodel import Session, col
 
 from bot.channels.ack_request import AckRequest
@@ -123,7 +123,7 @@ def take(session: Session, key: str, user_id: str, now: datetime) -> Press | Non
     """Somebody pressed the button of the message with this key. None for an unknown message."""
 
     def taken(row: Acknowledgement) -> bool:
-        return move(session, row.message_id, NOT_TAKEN, state=AckState.TAKEN, taken_by=user_id, taken_at=now)
+        return move(session, [row.message_id], NOT_TAKEN, state=AckState.TAKEN, taken_by=user_id, taken_at=now)
 
     return _pressed(session, key, taken, now)
 
@@ -140,20 +140,26 @@ def give_back(session: Session, key: str, user_id: str, now: datetime) -> Press 
             return False
         before, again = _state_before(session, row, asked), asked.model_copy(update={"given_back_at": now})
         written = {"taken_by": None, "taken_at": None, "asked": again.model_dump_json()}
-        return move(session, row.message_id, (AckState.TAKEN,), state=before, **written)
+        return move(session, [row.message_id], (AckState.TAKEN,), state=before, **written)
 
     return _pressed(session, key, given_back, now)
 
 
 def _pressed(session: Session, key: str, change: Callable[[Acknowledgement], bool], now: datetime) -> Press | None:
     """A press on an earlier message counts for the later message in the same place. `change`: True for news."""
-    number, press = _message_with(session, key), None
+    asking = select(col(Acknowledgement.message_id)).join(
+        OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id)
+    )
+    number = session.execute(asking.where(col(OutboxMessage.idempotency_key) == key)).scalar_one_or_none()
+    press: Press | None = None
     while number is not None:
         alert = session.get_one(OutboxMessage, number)
         row = session.get_one(Acknowledgement, number, with_for_update=True, populate_existing=True)
         if is_news := change(row):
             session.refresh(row)
-            _show_anew(session, number, now)
+            # The escalations show who has the abandonment too.
+            shown = [number, *session.execute(_following([number])).scalars()]
+            bump(session, {one: Bump(now, passes_pause=True) for one in shown})
         version = session.get(EventVersion, alert.event_id)
         event = event_store.known(version)[0] if version else None
         partly_run = day_views.partly_run(session, [event] if event else [])
@@ -161,6 +167,13 @@ def _pressed(session: Session, key: str, change: Callable[[Acknowledgement], boo
         asked = asked_of(row) if row.state == AckState.REPLACED else None
         number = asked.moved_to if asked is not None else None
     return press
+
+
+_THESE = col(Acknowledgement.message_id).in_(bindparam("messages", expanding=True))
+_OF_MESSAGES = select(Acknowledgement).where(_THESE)
+_LOCK = (
+    select(col(Acknowledgement.message_id)).where(_THESE).order_by(col(Acknowledgement.message_id)).with_for_update()
+)
 
 
 def _state_before(session: Session, row: Acknowledgement, asked: StoredRequest) -> AckState:
@@ -172,28 +185,15 @@ def _state_before(session: Session, row: Acknowledgement, asked: StoredRequest) 
     return AckState.UNANSWERED if told.issuperset(elsewhere) else AckState.REMINDED
 
 
-def _message_with(session: Session, key: str) -> int | None:
-    statement = select(col(Acknowledgement.message_id)).join(
-        OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id)
-    )
-    found: int | None = session.execute(statement.where(col(OutboxMessage.idempotency_key) == key)).scalar_one_or_none()
-    return found
-
-
 def end(session: Session, message_ids: Collection[int]) -> None:
     """Newer messages of the channels ask instead."""
-    if not message_ids:
-        return
-    open_rows = update(Acknowledgement).where(
-        col(Acknowledgement.message_id).in_(sorted(message_ids)), is_any(NOT_TAKEN)
-    )
-    session.execute(open_rows.values(state=AckState.REPLACED))
+    if message_ids:
+        move(session, message_ids, NOT_TAKEN, state=AckState.REPLACED)
 
 
 def lock(session: Session, message_ids: Collection[int]) -> None:
     """Lock the acknowledgements of the messages: after queues and before messages, as a press of the button does."""
-    these = select(col(Acknowledgement.message_id)).where(col(Acknowledgement.message_id).in_(sorted(message_ids)))
-    session.execute(these.order_by(col(Acknowledgement.message_id)).with_for_update())
+    session.execute(_LOCK, {"messages": sorted(message_ids)})
 
 
 def ask_instead(session: Session, message_id: int, instead_of: int, now: datetime) -> None:
@@ -219,7 +219,7 @@ def ask_instead(session: Session, message_id: int, instead_of: int, now: datetim
     session.flush()
     moved = asked.model_copy(update={"moved_to": message_id}).model_dump_json()
     had = (*NOT_TAKEN, AckState.TAKEN)
-    move(session, instead_of, had, state=AckState.REPLACED, taken_by=None, taken_at=None, asked=moved)
+    move(session, [instead_of], had, state=AckState.REPLACED, taken_by=None, taken_at=None, asked=moved)
     bump(session, {number: Bump(now) for number in session.execute(_following([instead_of])).scalars()})
     following = update(OutboxMessage).where(in_order(col(OutboxMessage.follows_id) == instead_of))
     session.execute(following.values(follows_id=message_id).execution_options(synchronize_session=False))
@@ -245,8 +245,8 @@ def _said(post: OutboxMessage) -> Escalated | None:
 def of_messages(session: Session, message_ids: Collection[int]) -> dict[int, Acknowledgement]:
     if not message_ids:
         return {}
-    statement = select(Acknowledgement).where(col(Acknowledgement.message_id).in_(sorted(message_ids)))
-    return {row.message_id: row for row in session.execute(statement).scalars()}
+    found = session.execute(_OF_MESSAGES, {"messages": sorted(message_ids)}).scalars()
+    return {row.message_id: row for row in found}
 
 
 def untaken(session: Session, since: datetime, channel_id: str | None = None) -> Untaken:
@@ -336,12 +336,6 @@ def asked_of(row: Acknowledgement) -> StoredRequest | None:
         return None
 
 
-def _show_anew(session: Session, alert: int, now: datetime) -> None:
-    """The alert and the alert's escalations show who has the abandonment."""
-    shown = [alert, *session.execute(_following([alert])).scalars()]
-    bump(session, {number: Bump(now, passes_pause=True) for number in shown})
-
-
 def _following(alerts: Iterable[int], column: Any = OutboxMessage.id) -> Select[Any]:
     """The alerts' escalations."""
     return select(col(column)).where(col(OutboxMessage.follows_id).in_(sorted(alerts)))
@@ -352,7 +346,7 @@ def is_any(states: Collection[AckState]) -> ColumnElement[bool]:
     return col(Acknowledgement.state).in_([literal_column(f"'{state}'") for state in states])
 
 
-def move(session: Session, message_id: int, origins: Collection[AckState], **written: Any) -> bool:
-    """True if the row was in a state of `origins`. The second of two writers at the same time gets False."""
-    moved = update(Acknowledgement).where(col(Acknowledgement.message_id) == message_id, is_any(origins))
+def move(session: Session, message_ids: Collection[int], origins: Collection[AckState], **written: Any) -> bool:
+    """True if a row was in a state of `origins`. The second of two writers at the same time gets False."""
+    moved = update(Acknowledgement).where(col(Acknowledgement.message_id).in_(sorted(message_ids)), is_any(origins))
     return affected(session, moved.values(**written).execution_options(synchronize_session=False)) > 0

@@ -1,6 +1,6 @@
 """The messages of held queues: given up after a time, or summarised once the channel is back."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.channels import watches
@@ -26,7 +27,6 @@ from bot.events import event_store
 from bot.outbox import acknowledgements, held_queues, live_meetings, message_store, revisions
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DUE, IS_UNSENT
-from bot.outbox.message_view import ShownBeside, shown_beside
 from bot.outbox.said_apart import say_apart
 from bot.outbox.states import WAITING_STATES, Happened, in_order, move, move_each
 
@@ -35,6 +35,8 @@ IDS_PER_STATEMENT = 1_000
 
 UNWANTED = "the channel unsubscribed while it waited"
 MEETING_MUTED = "the channel muted the meeting while it waited"
+
+_BESIDE = aliased(EventVersion)
 
 _IS_QUEUED = (IS_UNSENT, col(OutboxMessage.state) == MessageState.QUEUED)
 
@@ -46,7 +48,7 @@ class Waiting(NamedTuple):
     channel_id: str
     until: datetime | None
     own: EventVersion
-    beside: tuple[EventVersion, ...]
+    beside: list[EventVersion]
 
 
 @dataclass(frozen=True)
@@ -132,35 +134,30 @@ def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Wa
     held = select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state).in_(WAITING_STATES))
     may_go_out = col(OutboxMessage.channel_id).not_in(held)
     by_channel: dict[str, list[Waiting]] = {}
-    for some in _in_parts(event_ids):
+    for start in range(0, len(event_ids), IDS_PER_STATEMENT):
+        some = event_ids[start : start + IDS_PER_STATEMENT]
         for one in _waiting(session, col(OutboxMessage.event_id).in_(some), IS_DUE, may_go_out):
             by_channel.setdefault(one.channel_id, []).append(one)
     return dict(sorted(by_channel.items()))
 
 
-def _in_parts(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    """As many as a statement takes."""
-    return (ids[start : start + IDS_PER_STATEMENT] for start in range(0, len(ids), IDS_PER_STATEMENT))
-
-
 def _waiting(session: Session, *where: ColumnElement[bool]) -> list[Waiting]:
     """The queued messages in the order of sending."""
+    row = OutboxMessage
     statement = (
-        select(col(OutboxMessage.id), col(OutboxMessage.channel_id), col(OutboxMessage.not_before), EventVersion)
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        select(col(row.id), col(row.channel_id), col(row.not_before), EventVersion, _BESIDE)
+        .join(EventVersion, col(EventVersion.id) == col(row.event_id))
+        .outerjoin(SaidRow, col(SaidRow.message_id) == col(row.id))
+        .outerjoin(_BESIDE, col(_BESIDE.id) == col(SaidRow.event_id))
         .where(*where, *_IS_QUEUED)
-        .order_by(col(OutboxMessage.priority), col(OutboxMessage.id))
+        .order_by(col(row.priority), col(row.id), col(_BESIDE.version), col(_BESIDE.id))
     )
-    own = session.execute(statement).all()
-    ids = [post_id or 0 for post_id, _, _, _ in own]
-    beside: dict[int, list[ShownBeside]] = {}
-    for some in _in_parts(ids):
-        beside |= shown_beside(session, some)
-    return [
-        Waiting(post_id, channel_id, until, version, tuple(one.event for one in beside.get(post_id, ())))
-        for post_id, channel_id, until, version in own
-        if post_id
-    ]
+    found: dict[int, Waiting] = {}
+    for post_id, channel_id, until, own, beside in session.execute(statement):
+        one = found.setdefault(post_id, Waiting(post_id, channel_id, until, own, []))
+        if beside is not None:
+            one.beside.append(beside)
+    return list(found.values())
 
 
 def fold(session: Session, waiting: Iterable[Waiting], into: int) -> None:

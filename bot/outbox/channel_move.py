@@ -2,7 +2,7 @@
 
 import json
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -64,7 +64,9 @@ def move_person(session: Session, person_id: str, channel_id: str) -> None:
     Two ids would be two channels: every alert would come twice, and the second would tell what the first has told.
     Raises LockTaken while another replica fans out, and while a message to the person is sent.
     """
-    if not (watches.has_any(session, person_id) or _has_escalation(session, person_id)):
+    of_person = (col(OutboxMessage.channel_id) == person_id, col(OutboxMessage.kind) == MessageKind.ESCALATION)
+    has_escalation = session.execute(select(exists().where(*of_person))).scalar_one()
+    if not (has_escalation or watches.has_any(session, person_id)):
         return
     queue = col(ChannelQueue.channel_id)
     queues = session.execute(select(ChannelQueue).where(queue.in_([person_id, channel_id])).with_for_update())
@@ -92,13 +94,6 @@ def _rename_told(session: Session, old_id: str, new_id: str) -> None:
         told = table_of(table).c[column]
         named = update(table).where(in_order(told.contains(before, autoescape=True), number=col(number)))
         session.execute(named.values({column: func.replace(told, before, after)}))
-
-
-def _has_escalation(session: Session, channel_id: str) -> bool:
-    of_channel = select(col(OutboxMessage.id)).where(
-        col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.kind) == MessageKind.ESCALATION
-    )
-    return session.execute(of_channel.limit(1)).first() is not None
 
 
 def _move_messages(session: Session, old_id: str, new_id: str) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import (
     ColumnElement,
     Function,
     Integer,
+    Row,
     ScalarSelect,
     and_,
     bindparam,
@@ -163,7 +164,7 @@ def claim(
         spent = [call for call, calls in left.items() if calls < 1]
         passed_over = False
         taken: list[Claim] = []
-        for post, event, trial_since in _heads(session, _lock_queues(session, now, limit - len(claims), spent), spent):
+        for post, event, trial_since in _heads(session, now, limit - len(claims), spent):
             in_doubt = post.state in _UNDER_WAY
             begun = Claim(post.channel_id, token, post, event, in_doubt, now, trial_since=trial_since)
             if left.get(begun.call, 1) < 1:
@@ -379,19 +380,13 @@ _LEASED = (
 )
 
 
-def _lock_queues(session: Session, now: datetime, limit: int, spent: Collection[str]) -> list[str]:
-    values = {"now": now, "far": now + FAR, "most": limit, **_without(spent)}
-    return list(session.execute(_FREE_QUEUES, values).scalars())
-
-
 def _heads(
-    session: Session, channel_ids: list[str], spent: Collection[str]
-) -> list[tuple[OutboxMessage, EventVersion | None, datetime | None]]:
-    """Read after the queues are locked: another replica may have sent messages before."""
-    if not channel_ids:
-        return []
-    found = session.execute(_HEADS, {"channels": channel_ids, **_without(spent)})
-    return [(post, event, held_at) for post, event, held_at in found]
+    session: Session, now: datetime, limit: int, spent: Collection[str]
+) -> Sequence[Row[OutboxMessage, EventVersion | None, datetime | None]]:
+    """Locks the queues. The messages are read after that: another replica may have sent messages before."""
+    values = {"now": now, "far": now + FAR, "most": limit, **_without(spent)}
+    channels = session.execute(_FREE_QUEUES, values).scalars().all()
+    return session.execute(_HEADS, {"channels": channels, **_without(spent)}).all() if channels else ()
 
 
 def next_due(

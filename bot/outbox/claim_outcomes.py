@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 from sqlalchemy import Boolean, Integer, Update, and_, bindparam, literal_column, tuple_, update
 from sqlmodel import Session, col
 
-from bot.db.engine import affected, table_of
+from bot.db.engine import table_of
 from bot.db.tables import ChannelQueue, OutboxMessage, Reason, SaidRow
 from bot.deliveries import inbox
 from bot.logs import get_logger
@@ -62,7 +62,7 @@ class ClaimOutcome(ABC):
     def record(self, at: Recording) -> bool:
         """False if the lease is lost."""
         free_at = at.now + self.after + (at.pause_after(self.claim) if self.pauses else timedelta(0))
-        if not _release(at.session, self.claim, free_at=free_at):
+        if not _free(at.session, [self.claim], free_at):
             return False
         self._write(at)
         return True
@@ -216,17 +216,15 @@ class CallHeld(ClaimOutcome):
 
 
 @dataclass(frozen=True)
-class CredentialsDead(ClaimOutcome):
+class CredentialsDead(NotSent):
     """Every call is held."""
 
     name = "credentials_dead"
 
-    reason: str
-
     def _write(self, at: Recording) -> None:
         call_holds.hold_call(at.session, call_holds.EVERY_CALL, at.now + CREDENTIALS_HOLD, self.reason)
         log.error("slack_credentials_dead", reason=self.reason)
-        _write_not_sent(at.session, self.claim, self.reason)
+        super()._write(at)
 
 
 @dataclass(frozen=True)
@@ -274,10 +272,9 @@ def record_posted(at: Recording, sent: Sequence[Posted]) -> dict[str, timedelta 
     """
     ours: dict[str, timedelta | None] = {}
     for pause in {at.pause_after(one.claim) for one in sent}:
-        leases = [(one.claim.channel_id, one.claim.lease_token) for one in sent if at.pause_after(one.claim) == pause]
-        values = {"leases": leases, "free_at": at.now + pause}
-        freed = at.session.connection().execute(_FREED, values)
-        ours.update((channel_id, pause if waits else None) for channel_id, waits in freed)
+        claims = [one.claim for one in sent if at.pause_after(one.claim) == pause]
+        freed = _free(at.session, claims, at.now + pause)
+        ours.update((channel_id, pause if waits else None) for channel_id, waits in freed.items())
     # In a fixed order, so that no deadlock is possible.
     written = sorted((one for one in sent if one.claim.channel_id in ours), key=lambda one: one.claim.post.id or 0)
     _write_posted(at, written)
@@ -323,6 +320,13 @@ _FREED = (
 )
 
 
+def _free(session: Session, claims: Sequence[Claim], free_at: datetime) -> dict[str, bool]:
+    """Channel → whether a further message waits. Leaves out lost leases."""
+    leases = [(claim.channel_id, claim.lease_token) for claim in claims]
+    freed = session.connection().execute(_FREED, {"leases": leases, "free_at": free_at})
+    return {channel_id: waits for channel_id, waits in freed}  # noqa: C416  rows are no pairs to mypy
+
+
 def _write_not_sent(session: Session, claimed: Claim, detail: str, *, plain: bool | None = None) -> None:
     written = {"detail": _detail(claimed, detail), "plain": claimed.post.plain if plain is None else plain}
     if claimed.is_edit:
@@ -365,9 +369,3 @@ _EDIT_MADE = (
 def _detail(claimed: Claim, detail: str) -> str:
     """A message too slow to render stays in plain form."""
     return f"{OVERRAN}; {detail}" if has_overrun(claimed.post) and detail != OVERRAN else detail
-
-
-def _release(session: Session, claimed: Claim, *, free_at: datetime) -> bool:
-    is_ours = (_QUEUE.c.channel_id == claimed.channel_id, _QUEUE.c.lease_token == claimed.lease_token)
-    freed = update(_QUEUE).where(*is_ours).values(lease_token=None, leased_until=None, next_free_at=free_at)
-    return affected(session, freed) > 0

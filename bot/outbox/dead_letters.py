@@ -79,12 +79,9 @@ def _offered(now: datetime) -> Select[OutboxMessage, EventVersion]:
         .where(col(OutboxMessage.state) == literal_column("'dead_letter'"))
         .where(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMessage.reason) != Reason.UNSUBSCRIBED)
         .where(col(OutboxMessage.received_at) > now - OFFERED_FOR)
-        .where(~_is_posted_again(), ~_is_replaced())
+        .where(~exists().where(col(_AGAIN.idempotency_key) == col(OutboxMessage.idempotency_key) + AGAIN))
+        .where(~_is_replaced())
     )
-
-
-def _is_posted_again() -> ColumnElement[bool]:
-    return exists().where(col(_AGAIN.idempotency_key) == col(OutboxMessage.idempotency_key) + AGAIN)
 
 
 def _is_replaced() -> ColumnElement[bool]:

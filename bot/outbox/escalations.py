@@ -111,13 +111,13 @@ def escalate(session: Session, now: datetime, notices: Notices, absent: Absent =
     message_store.make_queues(session, channels.union(notices.places(session)))
     for one in _open(session, locked=True):
         if one.is_moot(now):
-            steps += move(session, one.row.message_id, OPEN, state=AckState.REPLACED)
+            steps += move(session, [one.row.message_id], OPEN, state=AckState.REPLACED)
         elif (asked := asked_of(one.row)) is None:
             notices.unreadable_acknowledgement(session, one.alert.channel_id, one.alert.idempotency_key)
         elif one.is_due(asked, now):
             if not one.is_past(now):
                 steps += _step(session, one, asked, now, absent)
-            elif move(session, one.row.message_id, OPEN, state=AckState.UNANSWERED):
+            elif move(session, [one.row.message_id], OPEN, state=AckState.UNANSWERED):
                 past.append(one)
         if steps >= STEPS_PER_COMMIT:
             break
@@ -207,7 +207,7 @@ def _step(session: Session, one: Open, asked: StoredRequest, now: datetime, abse
         return False
     waits = _reminds(one, asked) and _elsewhere(one, asked) and not one.is_lost
     after = AckState.REMINDED if waits else AckState.UNANSWERED
-    if not move(session, one.row.message_id, OPEN, state=after, stepped_at=now):
+    if not move(session, [one.row.message_id], OPEN, state=after, stepped_at=now):
         return False
     minutes = one.minutes_untaken(asked, now)
     message_store.add(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, Select, func, select
 from sqlmodel import Session, col
 
 from bot.channels import pauses
@@ -70,14 +70,16 @@ def end_trial(session: Session, channel_id: str) -> bool:
 
 
 def held_of(session: Session, channel_id: str) -> Held | None:
-    statement = select(ChannelQueue).where(_is(channel_id), col(ChannelQueue.state) != QueueState.OPEN)
-    row = session.execute(statement).scalar_one_or_none()
-    return held(row) if row else None
+    return _first(session, select(ChannelQueue).where(_is(channel_id), col(ChannelQueue.state) != QueueState.OPEN))
 
 
 def _lock(session: Session, channel_id: str, state: QueueState) -> Held | None:
-    statement = select(ChannelQueue).where(_is(channel_id), col(ChannelQueue.state) == state).with_for_update()
-    row = session.execute(statement).scalar_one_or_none()
+    of_state = select(ChannelQueue).where(_is(channel_id), col(ChannelQueue.state) == state)
+    return _first(session, of_state.with_for_update())
+
+
+def _first(session: Session, queues: Select[ChannelQueue]) -> Held | None:
+    row = session.execute(queues).scalar_one_or_none()
     return held(row) if row else None
 
 

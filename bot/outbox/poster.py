@@ -314,8 +314,5 @@ class Poster:
             channel_id=claim.channel_id,
             message_ts=outcome.message_ts if isinstance(outcome, Posted) else None,
             reference=inbox.reference(claim.event.inbox_id) if claim.event else None,
-            since_receipt_s=round(self._since_receipt_s(claim), 3),
+            since_receipt_s=round((self.clock() - claim.post.received_at).total_seconds(), 3),
         )
-
-    def _since_receipt_s(self, claim: Claim) -> float:
-        return (self.clock() - claim.post.received_at).total_seconds()

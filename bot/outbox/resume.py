@@ -238,6 +238,7 @@ def _summary(session: Session, channel_id: str, waiting: list[Waiting], *, held:
     cards = [row for row in cards if held.because in KEPT or watched[row.event_key]]
     abandonments = tuple(event_store.read(row) for row in newest if row.kind in ABANDONMENTS)
     events = [event for event, _ in abandonments]
+    filters = subscriptions.mentioning(session, [channel_id]).get(channel_id, [])
     return Backlog(
         held=held,
         abandonments=abandonments,
@@ -245,7 +246,7 @@ def _summary(session: Session, channel_id: str, waiting: list[Waiting], *, held:
         # Unknown kinds are counted by name.
         counts=Counter(row.kind or event_store.known(row)[0].name for row in newest),
         given_up=given_up,
-        mentions=_mentions(session, channel_id, events),
+        mentions=tuple(dict.fromkeys(one for event in events for one in mentions(filters, event))),
         cards=tuple(map(event_store.read, cards)),
         # An abandonment edits the message.
         lost=frozenset(
@@ -254,11 +255,6 @@ def _summary(session: Session, channel_id: str, waiting: list[Waiting], *, held:
         partly_run=day_views.partly_run(session, events),
         watched=watched,
     )
-
-
-def _mentions(session: Session, channel_id: str, abandoned: Iterable[RacingEvent]) -> tuple[str, ...]:
-    filters = subscriptions.mentioning(session, [channel_id]).get(channel_id, [])
-    return tuple(dict.fromkeys(one for event in abandoned for one in mentions(filters, event)))
 
 
 def _newest(waiting: Iterable[Waiting]) -> dict[str, EventVersion]:

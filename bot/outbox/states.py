@@ -128,9 +128,9 @@ def move(session: Session, happened: Happened | QueueEvent, *where: ColumnElemen
     Raises TypeError unless `written` has exactly the transition's columns.
     """
     transition = _transition(happened, written)
-    table = _table(happened)
-    which = (_is_any(table, transition.origins), *where)
-    statement = update(table).where(in_order(*which)) if isinstance(happened, Happened) else update(table).where(*which)
+    table = table_of(OutboxMessage if isinstance(happened, Happened) else ChannelQueue)
+    which = and_(_is_any(table, transition.origins), *where)
+    statement = update(table).where(in_order(which) if isinstance(happened, Happened) else which)
     return affected(session, statement.values(state=transition.to.value, **written))
 
 
@@ -161,10 +161,6 @@ def _transition(happened: Happened | QueueEvent, written: Mapping[str, Any]) -> 
     if set(written) != set(transition.writes):
         raise TypeError(f"{happened.value!r} writes {transition.writes}, not {tuple(written)}")
     return transition
-
-
-def _table(happened: Happened | QueueEvent) -> Table:
-    return table_of(OutboxMessage if isinstance(happened, Happened) else ChannelQueue)
 
 
 def _is_any(table: Table, states: tuple[StrEnum, ...]) -> ColumnElement[bool]:

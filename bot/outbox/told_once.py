@@ -49,8 +49,8 @@ def is_noted(session: Session, key: str) -> bool:
 
 def standing(session: Session, beginning: str) -> list[str]:
     """The keys with this beginning, sorted."""
-    statement = select(col(Notice.key)).where(_begins(beginning)).order_by(col(Notice.key))
-    return list(session.execute(statement).scalars())
+    statement = select(col(Notice.key)).where(col(Notice.key).startswith(beginning, autoescape=True))
+    return list(session.execute(statement.order_by(col(Notice.key))).scalars())
 
 
 def free(session: Session, keys: Iterable[str]) -> list[str]:
@@ -61,7 +61,3 @@ def free(session: Session, keys: Iterable[str]) -> list[str]:
 
 def _is(key: str) -> ColumnElement[bool]:
     return col(Notice.key).in_([key, f"log:{key}"])
-
-
-def _begins(beginning: str) -> ColumnElement[bool]:
-    return col(Notice.key).startswith(beginning, autoescape=True)

@@ -41,7 +41,7 @@ def counting(database) -> Iterator[Counted]:
         counted.commits += 1
 
     listeners: list[tuple[str, Any]] = [("before_cursor_execute", executed), ("begin", begun), ("commit", committed)]
-    engines = (database._writer, database._reader)
+    engines = (database.writer, database._reader)
     for engine in engines:
         for name, listener in listeners:
             event.listen(engine, name, listener)
