@@ -1,4 +1,4 @@
-"""Everything that a service takes from outside: time, chance, threads, connections. Tests may pass other ports."""
+"""The ports of a service to the outside: time, chance, threads, connections. Tests pass ports of their own."""
 
 import asyncio
 import random
@@ -19,13 +19,13 @@ from bot.slack.web_client import make_session
 
 
 def _wall() -> datetime:
-    """APScheduler's own clock, which tests leave real. By another clock the scheduler would count each missed run."""
+    """APScheduler's clock. Tests leave the clock real: by a clock that jumps, the scheduler counts each missed run."""
     return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
 class Ports:
-    """`wall`: APScheduler's clock. `worked`: the thread's processor time. `racing_transport`: None for the network."""
+    """`worked`: processor time of the thread. `racing_transport`: None for the network."""
 
     clock: Clock = utc_now
     wall: Clock = _wall

@@ -1,4 +1,4 @@
-"""Meetings that channels muted. An ended mute is kept, with its end."""
+"""Muted meetings of channels. The row of an ended mute stays, with the time of the end."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from bot.logs import get_logger
 log = get_logger(__name__)
 
 KEPT_FOR = timedelta(days=30)
-"""Racecards come days ahead and corrections days after. Nothing of a meeting is expected later."""
+"""Racecards come days before a meeting, and corrections days after. Events of a meeting end within a month."""
 
 
 def mute(session: Session, channel_id: str, meeting: Meeting, user_id: str, now: datetime) -> int:
@@ -69,7 +69,7 @@ def read(row: MutedMeetingRow) -> Meeting:
 
 @lru_cache(maxsize=4096)
 def _meeting(text: str, channel_id: str) -> Meeting:
-    """The stored meeting. An unreadable row, logged once a process, gives a meeting that has no race."""
+    """The stored meeting. An unreadable row gives a meeting without races. The log has each such row once a process."""
     try:
         return Meeting.model_validate_json(text)
     except ValueError:

@@ -28,7 +28,7 @@ async def receive(
     check_shape(body)
     if not is_ours(body):
         kind, event = body.get("type") or "", body.get("event", {}).get("type") or ""
-        log.warning("slack_request_not_ours", kind=kind[:100], slack_event=event[:100])
+        log.warning("slack_request_not_ours", kind=str(kind)[:100], slack_event=str(event)[:100])
         return BoltResponse(status=200, body="")
     _tidy(body)
     try:

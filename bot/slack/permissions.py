@@ -80,17 +80,15 @@ class People:
             return found.is_admin and not self._is_outside(caller, found)
         return False if isinstance(found, SlackScopeMissing) else None
 
-    async def is_outsider(self, caller: Caller) -> bool:
-        """Without Slack's answer, and without users:read, only the workspace in Slack's body shows an outsider."""
-        if caller.user_id in self.admin_users:
-            return False
-        found = await self._look_up(caller.user_id)
-        return self._is_outside(caller, found if isinstance(found, Person) else Person())
-
     async def check_is_member(self, caller: Caller) -> None:
-        """Raise CommandError for an outsider."""
-        if await self.is_outsider(caller):
-            raise CommandError(NOT_FOR_OUTSIDERS)
+        """Raise CommandError for an outsider.
+
+        Without Slack's answer, and without users:read, only the workspace in Slack's body shows an outsider.
+        """
+        if caller.user_id not in self.admin_users:
+            person = await self.person(caller.user_id)
+            if self._is_outside(caller, person or Person()):
+                raise CommandError(NOT_FOR_OUTSIDERS)
 
     async def person(self, user_id: str) -> Person | None:
         found = await self._look_up(user_id)

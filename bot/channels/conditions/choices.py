@@ -1,6 +1,7 @@
 """Choices: when a channel is told of the events that the filter's other conditions take, and who acknowledges."""
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
@@ -52,13 +53,45 @@ def time_of_day(typed: str) -> time | None:
     return read_clock(typed, is_hour_enough=True)
 
 
+def _halves(typed: str) -> list[time]:
+    """The times that words may mean, the earlier first: two for "6", and none for other words."""
+    at = time_of_day(typed)
+    if at is None or not _HALF_UNSAID.fullmatch(typed.strip()):
+        return [at] if at else []
+    return sorted([at, at.replace(hour=(at.hour + 12) % 24)])
+
+
 def moment_of(day: date, at: time, zone: tzinfo) -> datetime:
     """In UTC: moments on both sides of a change of the clock compare there alone."""
     return datetime.combine(day, at, tzinfo=zone).astimezone(UTC)
 
 
+_HALF_UNSAID = re.compile(r"[1-9](?:[:.][0-9]{2})?|1[0-2]", re.ASCII)
+"""An hour of the morning or of the evening."""
+
+
 class HourCondition(ChoiceCondition):
-    """An hour, perhaps with a zone: "6pm London time"."""
+    """An hour, perhaps with a zone: "6pm London time".
+
+    `wanted`: the refusal of other words, with a place for an example.
+    """
+
+    wanted: str
+
+    @abstractmethod
+    def meanings(self, typed: str) -> tuple[str, ...]:
+        """The stored forms that words may mean: two for "6", which may be in the evening, and none for other words."""
+
+    def stored(self, typed: str) -> str:
+        """Raises ValueError also for words with two meanings."""
+        meant = self.meanings(typed)
+        if len(meant) != 1:
+            why = f"may be {' or '.join(meant)}: write one of the two" if meant else self.wanted.format(self.example)
+            raise ValueError(f"{typed[:40]} {why}")
+        return meant[0]
+
+    def guesses(self, typed: str) -> tuple[str, ...]:
+        return self.meanings(typed) or (self.example,)
 
     def joined(self, one: FilterFields, other: FilterFields) -> Any:
         return super().joined(one, other) if one.zone == other.zone else ()
@@ -69,17 +102,15 @@ class DigestCondition(HourCondition):
     file_noun = "an hour of a digest"
     topic: Topic | None = Topic.RESULTS
     typed_as = "digest:"
+    wanted = "is no time of day: write {}, for example"
     example = "18:00"
     before: tuple[str, ...] = ("results together",)
     label = "Results together, once a day at"
     help = "a day's results come in one message at that time"
     hint = f"For example: {example}. Abandonments, and changes of earlier news, come at once."
 
-    def stored(self, typed: str) -> str:
-        found: time | None = time_of_day(typed)
-        if found is None:
-            raise ValueError(f"{typed[:40]} is no time of day: write {self.example}, for example")
-        return f"{found:%H:%M}"
+    def meanings(self, typed: str) -> tuple[str, ...]:
+        return tuple(f"{one:%H:%M}" for one in _halves(typed))
 
     def said(self, chosen: FilterFields) -> str:
         return f"{self.before[0]} at {listed(self.of(chosen))} {by_the_clock(chosen)}"
@@ -126,14 +157,12 @@ _SPAN = re.compile(r" ?(?:\b(?:to|until|till|and)\b|[-–—]) ?", re.IGNORECASE
 
 _NOON = time(12)
 
-_HALF_UNSAID = re.compile("[1-9]|1[0-2]", re.ASCII)
-"""An hour of the morning or of the evening."""
-
 
 class QuietCondition(HourCondition):
     field = file_key = "quiet"
     file_noun = "quiet hours"
     typed_as = "quiet:"
+    wanted = "are no quiet hours: write start and end, {} for example"
     example = "22:00-07:00"
     before = (
         "quiet hours",
@@ -146,21 +175,22 @@ class QuietCondition(HourCondition):
         f"For example: {example}. Results and racecards wait, and come together at the end. Abandonments come at once."
     )
 
-    def stored(self, typed: str) -> str:
-        """As "22:00-07:00". Raises ValueError also for "10-7", which would be quiet nearly all day."""
+    def meanings(self, typed: str) -> tuple[str, ...]:
+        """As "22:00-07:00". "10-7" may also mean quiet nearly all day."""
         parts = _SPAN.split(typed.strip())
-        each = [hour for part in parts if (hour := time_of_day(part)) is not None]
-        is_half_unsaid = all(map(_HALF_UNSAID.fullmatch, parts)) and each == sorted(each, reverse=True)
-        if is_half_unsaid or not len(parts) == len(set(each)) == len(("begin", "end")):
-            raise ValueError(f"{typed[:40]} are no quiet hours: write start and end, {self.example} for example")
-        return "-".join(f"{one:%H:%M}" for one in each)
+        begins, *ends = [_halves(part) for part in parts]
+        first, last = time_of_day(parts[0]), time_of_day(parts[-1])
+        if len(parts) != len(("begin", "end")) or first is None or last is None or first == last:
+            return ()
+        is_half_unsaid = len(begins) == len(ends[0]) == len(("am", "pm")) and first > last
+        return tuple(f"{one:%H:%M}-{last:%H:%M}" for one in (begins[::-1] if is_half_unsaid else [first]))
 
     def guesses(self, typed: str) -> tuple[str, ...]:
         """`no messages after 10pm` means from 10 pm until morning, and `before 8am` the night until 8 am."""
         said, (begin, ends) = time_of_day(typed), self.example.split("-")
         if said:
             begin, ends = (f"{said:%H:%M}", ends) if said >= _NOON else (begin, f"{said:%H:%M}")
-        return (f"{begin}-{ends}",)
+        return self.meanings(typed) or (f"{begin}-{ends}",)
 
     def said(self, chosen: FilterFields) -> str:
         hours = listed([one.replace("-", " to ") for one in chosen.quiet])

@@ -43,9 +43,6 @@ class RegionCondition(Condition):
     def joined(self, one: FilterFields, _other: FilterFields) -> str:
         return one.region
 
-    def added(self, before: FilterFields, _chosen: FilterFields, *, whole: bool) -> str:  # noqa: ARG002
-        return before.region
-
     def without(self, before: FilterFields, _words: Collection[str]) -> str:
         return before.region
 

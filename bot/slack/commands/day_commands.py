@@ -11,7 +11,6 @@ from bot.racedata.day_card import STOPPED, Card, at_off
 from bot.slack.commands.invocation import Command, Desk, Invocation, reader_of
 from bot.slack.commands.places import BEEN, WAS, DayPlan, day_grammar, day_plan, first_regions, only_abandonments
 from bot.slack.language.grammar import Kind
-from bot.slack.language.request import DAYS_FIELD, FLAGS_FIELD
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
 from bot.slack.messages.answers.help_answer import HelpGroup
@@ -50,11 +49,11 @@ async def _question(desk: Desk, invocation: Invocation, asked: DayPlan, card: Ca
 
 async def _plan_racecard(desk: Desk, invocation: Invocation) -> DayPlan:
     asked: DayPlan = await _read_racecard(desk, invocation)
-    return _without_off(asked) if asked.wanted.of(FLAGS_FIELD) else asked
+    return _without_off(asked) if asked.wanted.of(Kind.FLAG) else asked
 
 
 async def _answer_racecard(desk: Desk, invocation: Invocation, asked: DayPlan) -> Message:
-    if asked.wanted.of(FLAGS_FIELD):
+    if asked.wanted.of(Kind.FLAG):
         return await _answer_next(desk, invocation, asked)
     card = await _card(desk, invocation, asked)
     question = await _question(desk, invocation, asked, card)
@@ -87,7 +86,7 @@ async def _answer_next(desk: Desk, invocation: Invocation, asked: DayPlan) -> Me
     invocation.progress.say = partial(desk.races.progress, asked.region)
     first = await desk.races.card(asked.region, asked.day, asked.course)
     cards = [first]
-    if not asked.wanted.of(DAYS_FIELD):
+    if not asked.wanted.of(Kind.DAY):
         day = timedelta(days=1)
         cards.append(await desk.races.known(asked.region, asked.day - day, asked.course))
         if len(coming(cards, now)) < NEXT_SHOWN:

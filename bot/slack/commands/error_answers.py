@@ -81,6 +81,9 @@ MENDED_MAX = 2
 
 OFFERED_MAX = 10
 
+_LOOKS = frozenset({"list", "watching"})
+"""Lines that show and change nothing. Such a line stands in place of no refused offer."""
+
 
 async def with_working_offers(
     error: CommandError, desk: Desk, invocation: Invocation, line: str, within_s: float | None = None
@@ -124,7 +127,7 @@ class _Trying:
 
     async def work(self, lines: Mapping[str, str], tries: int, before: str = "") -> None:
         for label, line in list(lines.items())[:OFFERED_MAX]:
-            if before and label == WITHOUT_THAT and not self.shows_lines:
+            if before and (line in _LOOKS or (label == WITHOUT_THAT and not self.shows_lines)):
                 continue
             shown = line if self.shows_lines else _label(before, label) if before else label
             error, changes = await self._try(line)

@@ -18,6 +18,7 @@ from bot.outbox.message import Message
 from bot.racedata.day import lacks_meeting
 from bot.slack.commands.filter_view import abandonments_here
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, row_number
+from bot.slack.commands.pause import PAUSE_COMMAND
 from bot.slack.commands.places import DayPlan, day_grammar, day_plan
 from bot.slack.commands.subscription_changes import announce, note
 from bot.slack.messages.alerts.alert_notes import MUTE
@@ -49,7 +50,13 @@ async def _plan_by_key(desk: Desk, invocation: Invocation) -> Meeting:
 
 
 async def _plan(desk: Desk, invocation: Invocation) -> Meeting:
-    """The meeting of the typed course and day."""
+    """The meeting of the typed course and day. Raises CommandError for a time until when, which is a pause's."""
+    if await _is_of_time(desk, invocation):
+        raise CommandError(
+            "A mute is of one meeting, and its abandonments still come. A pause holds everything that this channel "
+            "receives, abandonments too.",
+            lines={f"Pause {invocation.text}": f"pause {invocation.text}"},
+        )
     asked: DayPlan = await _read(desk, invocation)
     if asked.course is None:
         told = "Name the course whose results and racecards are not to come here: /racing mute York."
@@ -58,6 +65,15 @@ async def _plan(desk: Desk, invocation: Invocation) -> Meeting:
         told = "A mute is of all results and racecards of a meeting, and not of one race."
         raise CommandError(told, lines={"The meeting": asked.wanted.but(times=()).line("mute")})
     return Meeting(course=asked.course, race_date=asked.day.isoformat(), region=asked.region)
+
+
+async def _is_of_time(desk: Desk, invocation: Invocation) -> bool:
+    """Whether the words are for a pause, such as "until 6pm"."""
+    try:
+        await PAUSE_COMMAND.plan(desk, invocation)
+    except CommandError:
+        return False
+    return bool(invocation.text)
 
 
 def _mute(session: Session, desk: Desk, invocation: Invocation, meeting: Meeting) -> Muted:

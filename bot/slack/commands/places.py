@@ -41,16 +41,8 @@ from bot.slack.language.grammar import (
     Phrase,
     PhraseReader,
 )
-from bot.slack.language.refusals import Refusal, one_at_a_time, unknown_words
-from bot.slack.language.request import (
-    DAYS_FIELD,
-    FLAGS_FIELD,
-    PAGES_FIELD,
-    TIMES_FIELD,
-    UNKNOWN_WORDS,
-    LineRequest,
-    request_of,
-)
+from bot.slack.language.refusals import one_at_a_time, unknown_words
+from bot.slack.language.request import LineRequest, Refusal, request_of
 from bot.slack.language.tokens import words_of
 
 USUAL_REGIONS = ("GB", "IRE")
@@ -76,7 +68,7 @@ _OWN: Mapping[str, tuple[Kind, Any]] = {
     ),
 }
 
-_ONE_OF_EACH = {REGIONS_FIELD: "region", COURSES_FIELD: "course", TIMES_FIELD: "off time", DAYS_FIELD: "day"}
+_ONE_OF_EACH = {REGIONS_FIELD: "region", COURSES_FIELD: "course", Kind.TIME: "off time", Kind.DAY: "day"}
 _LIKE_A_REGION = re.compile("[A-Z]{2,4}")
 
 
@@ -95,11 +87,11 @@ class DayPlan:
 
     @property
     def off(self) -> str | None:
-        return next(iter(self.wanted.of(TIMES_FIELD)), None)
+        return next(iter(self.wanted.of(Kind.TIME)), None)
 
     @property
     def page(self) -> int:
-        return max(self.wanted.of(PAGES_FIELD), default=1)
+        return max(self.wanted.of(Kind.PAGE), default=1)
 
 
 def day_grammar(own: Collection[str] = (), *, looks_back: bool = False) -> Grammar:
@@ -118,16 +110,16 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
         words, today = words_of(invocation.text), utc_today(desk.clock())
         lexicon = await desk.reference.lexicon(PLACE_CHECK_S) if words else NO_LISTS
         read = PhraseReader(lexicon, grammar, today).read(words)
-        if grammar.looks_back and only_abandonments(found := request_of(read)) and WAS not in found.of(FLAGS_FIELD):
+        if grammar.looks_back and only_abandonments(found := request_of(read)) and WAS not in found.of(Kind.FLAG):
             # A day that is past would hide a coming loss.
             past, read = read, PhraseReader(lexicon, replace(grammar, looks_back=False), today).read(words)
-            if BEEN in found.of(FLAGS_FIELD):
+            if BEEN in found.of(Kind.FLAG):
                 read += [one for one in past if one.kind is Kind.DAY and one not in read]
         phrases = _with_regions(read, lexicon)
         wanted = request_of(phrases)
         if refused := wanted.refused or _refused(wanted, command, shows):
             raise refused.error(command)
-        days = wanted.of(DAYS_FIELD)
+        days = wanted.of(Kind.DAY)
         asked = DayPlan(
             wanted, date.fromisoformat(days[0]) if days else today, next(iter(wanted.of(REGIONS_FIELD)), None)
         )
@@ -135,7 +127,7 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
             return await _placed(desk, asked, phrases, lexicon, grammar)
         except CommandError as error:
             lines = {label: wanted.mended(command, right) for label, right in error.offers.items()}
-            rest = wanted.but(unknown=(), pages=(), flags=() if grammar.looks_back else wanted.of(FLAGS_FIELD)).line()
+            rest = wanted.but(unknown=(), pages=(), flags=() if grammar.looks_back else wanted.of(Kind.FLAG)).line()
             understood = {WITHOUT_THAT: f"{command} {rest}"} if rest and not lines else {}
             raise CommandError(
                 error.told, lines=lines or understood, asks=error.asks and bool(lines), after=error.after
@@ -172,10 +164,10 @@ def _refused(wanted: LineRequest, command: str, shows: Collection[Topic]) -> Ref
         plain = replace(wanted.but(regions=(), courses=(), topics=(), flags=(), all=()), left_out={})
         told = f"I can leave nothing out here. /{command} shows a region, a course, or everything."
         return Refusal(told, {one: plain.but(**{name: (one,)}) for name, one in places})
-    past = [one for one in wanted.of(FLAGS_FIELD) if one in {WAS, BEEN}]
+    past = [one for one in wanted.of(Kind.FLAG) if one in {WAS, BEEN}]
     if past and not only_abandonments(wanted):
-        return Refusal(unknown_words(past, "course", "region", "day"), {WITHOUT_THAT: wanted.without(FLAGS_FIELD)})
-    wanted = wanted.without(FLAGS_FIELD) if past else wanted
+        return Refusal(unknown_words(past, "course", "region", "day"), {WITHOUT_THAT: wanted.without(Kind.FLAG)})
+    wanted = wanted.without(Kind.FLAG) if past else wanted
     for name, noun in _ONE_OF_EACH.items():
         if len(several := wanted.of(name)) > 1:
             return Refusal(one_at_a_time(noun, several), {one: wanted.but(**{name: (one,)}) for one in several})
@@ -193,7 +185,7 @@ def _refused(wanted: LineRequest, command: str, shows: Collection[Topic]) -> Ref
 async def _placed(desk: Desk, asked: DayPlan, phrases: Sequence[Phrase], lexicon: Lexicon, grammar: Grammar) -> DayPlan:
     """The plan with its course. A course without a list is known where the day has a meeting there."""
     wanted, region = asked.wanted, asked.region
-    unknown = wanted.of(UNKNOWN_WORDS)
+    unknown = wanted.of(Kind.UNKNOWN)
     unchecked = () if lexicon.regions or region is None else (region,)
     typed = " ".join((*wanted.of(COURSES_FIELD), *unknown))
     if not typed:
@@ -218,7 +210,7 @@ async def _placed(desk: Desk, asked: DayPlan, phrases: Sequence[Phrase], lexicon
 
 
 def _unknown(wanted: LineRequest, lexicon: Lexicon, grammar: Grammar) -> CommandError:
-    words, regions = wanted.of(UNKNOWN_WORDS), wanted.of(REGIONS_FIELD)
+    words, regions = wanted.of(Kind.UNKNOWN), wanted.of(REGIONS_FIELD)
     if error := no_region(lexicon, words):
         return error
     if any(one.meant_by(word) for word in words for one in OF_RACES):

@@ -10,7 +10,13 @@ from bot.channels import pauses, subscriptions
 from bot.channels.conditions.choices import minutes_of
 from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIELD, NOT_COURSES_FIELD
-from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD, region_named, topics_in_order
+from bot.channels.conditions.event_conditions import (
+    REGIONS_FIELD,
+    TOPICS_FIELD,
+    region_named,
+    region_words,
+    topics_in_order,
+)
 from bot.channels.conditions.table import BY_FIELD, CHOICES, CONDITIONS, VALUED
 from bot.channels.conditions.zones import zone_called
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
@@ -21,6 +27,7 @@ from bot.events.days import UTC_NAME
 from bot.events.event import TOPIC_OF, Topic
 from bot.events.races import Course
 from bot.events.sentences import listed
+from bot.events.typed_text import typed_line
 from bot.outbox import message_store
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
@@ -36,11 +43,12 @@ from bot.slack.commands.places import USUAL_REGIONS
 from bot.slack.commands.subscription_changes import audited
 from bot.slack.forms.form_fields import course_value, not_shown, problem
 from bot.slack.forms.subscribe_form import FormOf
-from bot.slack.language.grammar import ALL, NO_LISTS
-from bot.slack.language.refusals import Refusal, value_wanted
-from bot.slack.language.request import DAYS_FIELD, TIMES_FIELD, UNKNOWN_WORDS, LineRequest, read, typed_values
+from bot.slack.language.grammar import ALL, NO_LISTS, SUBSCRIBING, SUBSCRIBING_ME, Kind
+from bot.slack.language.refusals import value_wanted
+from bot.slack.language.request import LineRequest, Refusal, read, typed_values
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Said, Subscribed, subscribed
+from bot.slack.messages.kit.blocks import ENDING
 
 CHANGED = (
     "Somebody has changed or ended this subscription since you opened the form, so nothing was saved. Close the form, "
@@ -210,19 +218,19 @@ def _uncovered(session: Session, filters: Sequence[ChannelFilter]) -> list[str]:
 async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineRequest, list[ChannelFilter]]:
     """The request of the line, and its filters. A refusal has the form, filled with what was understood."""
     lexicon = await check.lexicon() if invocation.text.strip() else NO_LISTS
-    wanted = read(invocation.text, lexicon, in_direct=invocation.is_direct)
+    wanted = read(invocation.text, lexicon, SUBSCRIBING_ME if invocation.is_direct else SUBSCRIBING)
     try:
         if refused := _refused(wanted):
             raise refused.error(NAME)
         return wanted, [] if wanted.is_bare else await _filters(check, wanted, invocation)
     except CommandError as error:
         error.lines |= {label: wanted.mended(NAME, right) for label, right in error.offers.items()}
-        error.form = wanted.without(DAYS_FIELD, TIMES_FIELD, UNKNOWN_WORDS).line()
+        error.form = wanted.without(Kind.DAY, Kind.TIME, Kind.UNKNOWN).line()
         raise
 
 
 async def _filters(check: FilterChoice, wanted: LineRequest, invocation: Invocation) -> list[ChannelFilter]:
-    places = (*wanted.of(REGIONS_FIELD), *wanted.of(UNKNOWN_WORDS))
+    places = (*wanted.of(REGIONS_FIELD), *wanted.of(Kind.UNKNOWN))
     if wanted.out(REGIONS_FIELD):
         raise await _others(check, wanted)
     there = await check.desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
@@ -272,7 +280,7 @@ def _refused(wanted: LineRequest) -> Refusal | None:
     if nameless := next((one for one in CONDITIONS if EVERY_VALUE in wanted.of(one.field)), None):
         known = wanted.but(unknown=())
         offers = {f"{nameless.typed_as}{one}": known.but(**{nameless.field: (one,)}) for one in nameless.guesses("")}
-        return replace(value_wanted(nameless), offers=offers)
+        return Refusal(value_wanted(nameless), offers)
     return None if wanted.all_topics else Refusal("Nothing would be left. Name what this channel is to receive.")
 
 
@@ -280,10 +288,10 @@ def _quiet_outside(wanted: LineRequest) -> dict[str, LineRequest]:
     """The quiet hours of "results between 9am and 10pm"."""
     quiet = BY_FIELD["quiet"]
     try:
-        hours = quiet.stored("-".join(wanted.of(TIMES_FIELD)[::-1]))
+        hours = quiet.stored("-".join(wanted.of(Kind.TIME)[::-1]))
     except ValueError:
         return {}
-    return {f"{quiet.typed_as}{hours}": wanted.without(TIMES_FIELD).but(quiet=(hours,))}
+    return {f"{quiet.typed_as}{hours}": wanted.without(Kind.TIME).but(quiet=(hours,))}
 
 
 async def _others(check: FilterChoice, wanted: LineRequest) -> CommandError:
@@ -306,8 +314,16 @@ async def _from_where(check: FilterChoice, wanted: LineRequest, there: Sequence[
     each = {region: wanted.but(regions=(region,)) for region in list(dict.fromkeys(regions))[:ASKED_MAX]}
     each["All regions"] = wanted.but(all=(ALL,))
     what = listed(topics_in_order(wanted.all_topics)).capitalize()
+    # "only abandonments", where results come too
+    more = {one.region: topics_in_order(one.topics - (wanted.no_more_than or one.topics)) for one in there}
+    ends = {
+        f"End {listed(some)} from {region_named(region)}": typed_line([ENDING, region_words(region), *some])
+        for region, some in more.items()
+        if some
+    }
     return CommandError(
-        f"{what} from where? Name a region or a course.", lines={label: one.line(NAME) for label, one in each.items()}
+        f"{what} from where? Name a region or a course.",
+        lines=ends | {label: one.line(NAME) for label, one in each.items()},
     )
 
 

@@ -35,39 +35,45 @@ from bot.slack.messages.kit.blocks import ENDING
 
 HELP = "help"
 
+_HELLO = "(?:hi|hello|hey|morning|good (?:morning|afternoon|evening))(?: there| all| bot| racing-bot)?"
 _PASTED = re.compile(
-    rf"(?:(?:/racing|<@\w+(?:\|[^>]*)?>|(?:can|could) you|{'|'.join(COURTESY)})(?:[\s,]+|$))+", re.IGNORECASE
+    rf"(?:(?:/racing|<@\w+(?:\|[^>]*)?>|{_HELLO}|thank you|(?:can|could|would|will) you|the|"
+    rf"(?:show|give|get) (?:me|us)|{'|'.join(COURTESY)})(?:[\s,.!:;-]+|$)|show (?!meetings))+",
+    re.IGNORECASE,
 )
-"""What may stand before the command: the slash command again, a mention of the bot, a courtesy."""
+"""What may stand before the command: the slash command again, a mention of the bot, a greeting, a courtesy."""
 
 _SAYINGS = {
     "results abandonments": "abandonments, abandonment, abandoned, cancelled, is, has, have, anything abandoned, "
-    "what is abandoned, what is off, what has",
+    "what is abandoned, what is off, what has, are, are there, did, anything off",
     f"results abandonments {BEEN}": "what is been",
     f"results abandonments {WAS}": f"{WAS}, were, what {WAS}, what were, what got",
-    "results": "any, latest, result, who won, winner",
+    "results": "any, latest, result, who won, who has won, what won, which horse won, winner",
     "racecard": "card, cards, racecards, declarations, entries, runners, going, meetings, races, racing, "
-    "today's meetings, todays meetings, is there, any racing, what is on, " + ", ".join(NON_RUNNERS),
-    "next": "what is next, what is the next, when is the next",
+    "today's meetings, todays meetings, is there, any racing, what is on, what time is, what time does, when is, "
+    + ", ".join(NON_RUNNERS),
+    "next": "what is next, what is the next, when is the next, what time is the next",
     "list": "subscriptions, my subscriptions, our subscriptions, list subscriptions, show subscriptions, "
-    "what do we get, what am i subscribed to, what comes here, what do you send here, settings, "
+    "what do we get, what do i get, what am i subscribed to, what comes here, what do you send here, settings, "
     "am i subscribed to anything, are we subscribed to anything",
-    "help": "hello, hello there, hi, hi there, help me, thanks, thank you, commands, how do i, how can i, how to",
+    "help": "help me, commands, how do i, how can i, how to",
     "usage": "quota, how much quota is left, how much quota, how many requests are left, "
     "how many requests do we have left",
     "watch": "follow, following, track",
-    "watching": "watches, my watches, list watches, watch list, watchlist",
+    "watching": "watches, my watches, list watches, watch list, watchlist, what is watched, "
+    "what am i watching, what are we watching, who is watching",
     "unwatch": "unfollow, stop watching, stop following, stop tracking",
     "pause": "hold, snooze",
-    "pause for": "stop for, mute for",
-    "pause until": "stop until, mute until",
+    "pause for": "stop for",
+    "pause until": "stop until",
     "resume": "start again, unpause, continue, end pause, end the pause, end a pause",
     "subscribe": "add, send, send me, send us, this channel receives, this channel also receives, "
     "this channel still receives",
     "unsubscribe": "remove, delete, unsub, turn off, stop sending, stop sending us, stop sending me",
     "mute": "silence",
     "courses": "list courses",
-    "trace": "who was told",
+    "trace": "who was told, who has",
+    "subscribe only": "only, just",
 }
 
 _WHEN = ("after", "before", "between")
@@ -88,23 +94,33 @@ _SAID = {
         for name in (one.name, *one.before[:1])
         for off, after in (("", " off"), ("no ", ""), ("stop ", ""))
     },
-    **{
-        f"{told.format(whom)} {when}": "subscribe"
-        for told in ("tell {}", "alert {}", "warn {}", "notify {}", "let {} know")
-        for whom in ("me", "us")
-        for when in ("if", "when", "about")
-    },
     **{said: command for command, sayings in _SAYINGS.items() for said in sayings.split(", ")},
 }
 """People's words in place of a command → the words of the command."""
 
-_IS = re.compile(r"^(wh\w+)'?s(?= )", re.IGNORECASE)
-"""As in "what's on"."""
-
-_RUNS = re.compile(
-    r"^(?:tell|alert|warn|notify|let) (?:us|(me))(?: know)? when (.+) (?:runs|rides|wins|is running)$", re.IGNORECASE
+_AT_TIMES = "(?:at night|overnight|after|before|between|from [0-9])"
+_WHAT = "(?: me| us| here| anything| results| racecards| cards)*"
+_NOT = "(?:do not|don'?t|never)"
+_TELL = "(?:tell|alert|warn|notify|let|message|ping)"
+_SOON = "(?: next| today| tonight| tomorrow| this week(?:end)?| on [a-z]+day)?"
+_RUNS = f"(?:run|running|ride|riding){_SOON}"
+_PHRASINGS = tuple(
+    (re.compile(rf"^(?:{said})", re.IGNORECASE), meant)
+    for said, meant in (
+        (r"(wh\w+)'?s(?= )", r"\1 is"),
+        (rf"{_TELL} (?:us|(me))(?: know)? when (.+) (?:runs|rides|wins|is running)$", r"watch \2 \1"),
+        (rf"(?:what|which) (?:horses|runners|rides) (?:are|is) {_RUNS} for (.+?){_SOON}$", r"watch \1"),
+        (rf"(?:when|where|is|does) (?:is |does )?(.+) {_RUNS}$", r"watch \1"),
+        (rf"(?:(only|just) )?{_TELL} (?:me|us)(?: know)?(?: (only|just))? (?:if|when|about|of)\b", r"subscribe \1\2"),
+        (
+            rf"(?:no (?:alerts|notifications)|{_NOT} (?:{_TELL}|send|post|disturb){_WHAT})(?= {_AT_TIMES})",
+            "no messages",
+        ),
+        (rf"{_NOT} (?:send|post|give)(?: me| us)? ", "unsubscribe "),
+        (r"turn (.+) off$", r"unsubscribe \1"),
+    )
 )
-"""As in "tell me when Bold Warrior runs"."""
+"""Sentences with other words within, such as "tell me when Bold Warrior runs", and their beginning as a command."""
 
 _MOST_SAID = max(len(said.split()) for said in _SAID)
 
@@ -171,7 +187,8 @@ def find_command(line: str) -> tuple[Command | None, str]:
 
 
 def _in_words_of_commands(line: str) -> str:
-    line = _RUNS.sub(r"watch \2 \1", _IS.sub(r"\1 is", line))
+    for phrasing, meant in _PHRASINGS:
+        line = phrasing.sub(meant, line)
     words = (line.replace(":", " ", 1) if line.partition(":")[0].lower() in _SAID else line).split()
     for size in range(min(_MOST_SAID, len(words)), 0, -1):
         if said := _SAID.get(" ".join(words[:size]).lower()):

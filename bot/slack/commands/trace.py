@@ -33,7 +33,7 @@ from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.commands.places import day_grammar
 from bot.slack.language.grammar import Kind, PhraseReader
 from bot.slack.language.refusals import unknown_words
-from bot.slack.language.request import DAYS_FIELD, TIMES_FIELD, request_of
+from bot.slack.language.request import request_of
 from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
@@ -129,12 +129,16 @@ async def _answer(desk: Desk, invocation: Invocation, wanted: str) -> Message:
 
 
 async def _plan(_desk: Desk, invocation: Invocation) -> str:
-    if wanted := invocation.text.strip(AROUND_AN_ID):
+    wanted = invocation.text.strip(AROUND_AN_ID)
+    named = {one.kind for one in PhraseReader(grammar=_GRAMMAR).read(words_of(wanted))}
+    # "who has the abandonments"
+    if not named <= {Kind.TOPIC, Kind.ALL, Kind.FILLER}:
         return wanted
     raise CommandError(
         "Say which race: /racing trace and its id, as it stands in the small print of a message; or course and time, "
         "as York 14:30. The course alone will do for an abandoned meeting. A meeting's id, an event's key or a "
-        "delivery's reference (inbox-1) will do too."
+        "delivery's reference (inbox-1) will do too.",
+        lines={"Abandonments of today": "results abandonments"} if wanted else {},
     )
 
 
@@ -226,10 +230,10 @@ def _read(wanted: str, now: datetime, lexicon: Lexicon) -> _Asked | None:
     # The unknown words may begin a course's name.
     begins = " ".join(one.typed for one in phrases if one.kind is Kind.UNKNOWN)
     typed = " ".join(filter(None, (*named, begins)))
-    one_of_each = all(len(some) <= 1 for some in (named, regions, asked.of(TIMES_FIELD), asked.of(DAYS_FIELD)))
+    one_of_each = all(len(some) <= 1 for some in (named, regions, asked.of(Kind.TIME), asked.of(Kind.DAY)))
     if asked.refused or not one_of_each or not _COURSE.fullmatch(typed):
         return None
-    off, day, region = (next(iter(some), None) for some in (asked.of(TIMES_FIELD), asked.of(DAYS_FIELD), regions))
+    off, day, region = (next(iter(some), None) for some in (asked.of(Kind.TIME), asked.of(Kind.DAY), regions))
     return _Asked(typed, off, region, day)
 
 

@@ -31,9 +31,9 @@ from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
 from bot.slack.commands.subscribe import USAGE_OF_PLACES
 from bot.slack.commands.subscription_changes import audited
-from bot.slack.language.grammar import ALL, SUBSCRIBING, Phrase
-from bot.slack.language.refusals import Refusal, value_wanted
-from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
+from bot.slack.language.grammar import ALL, SUBSCRIBING, UNSUBSCRIBING, Kind, Phrase
+from bot.slack.language.refusals import value_wanted
+from bot.slack.language.request import LineRequest, Refusal, read, typed_values
 from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, unsubscribed
@@ -46,7 +46,7 @@ ENDING_ALIKE = 0.75
 
 async def _plan(desk: Desk, invocation: Invocation) -> LineRequest:
     lexicon = await desk.database.read(partial(_lexicon, channel_id=invocation.channel_id))
-    return read(invocation.text, lexicon)
+    return read(invocation.text, lexicon, UNSUBSCRIBING)
 
 
 def _changes(session: Session, invocation: Invocation, planned: LineRequest) -> bool:
@@ -116,7 +116,7 @@ def _ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channe
     there = ", ".join(map(region_words, regions))
     if refused := _refused(wanted, regions, there):
         raise refused.error(NAME)
-    words = (*wanted.of(REGIONS_FIELD), *wanted.of(UNKNOWN_WORDS), *wanted.not_chosen)
+    words = (*wanted.of(REGIONS_FIELD), *wanted.of(Kind.UNKNOWN), *wanted.not_chosen)
     unknown = [typed for typed in words if typed not in regions]
     if unknown:
         wrong = wrong_words(unknown, {word: word for word in (*map(region_words, regions), *Topic)}, ENDING_ALIKE)
@@ -166,7 +166,7 @@ def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal
     if wanted.refused and not wanted.not_chosen:
         return wanted.refused
     if nameless := [one for one in NARROWING if EVERY_VALUE in wanted.of(one.field)]:
-        return value_wanted(nameless[0])
+        return Refusal(value_wanted(nameless[0]))
     return _of_one_kind(wanted)
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 from bot.channels.conditions.choices import ZONE, ChoiceCondition, DigestCondition, HourCondition
 from bot.channels.conditions.condition import EVERY_VALUE, Condition
+from bot.channels.conditions.course_condition import COURSES_FIELD
+from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD
 from bot.channels.conditions.race_conditions import SORTS_OF_RACES
 from bot.channels.conditions.table import TYPED_AS, VALUED
 from bot.channels.conditions.zones import zone_called
@@ -21,7 +23,7 @@ from bot.events.event import Topic
 from bot.events.typed_off import read_off
 from bot.events.typed_text import SINGLE_QUOTE
 from bot.racedata.lexicon import Lexicon
-from bot.slack.language.refusals import Refusal, no_day, not_chosen, nothing_follows
+from bot.slack.language.refusals import no_day, not_chosen, nothing_follows
 from bot.slack.language.tokens import Word, parted, read_page
 
 WORDS_OF_A_NAME = 6
@@ -32,16 +34,18 @@ WORDS_OF_A_DAY = 4
 
 
 class Kind(StrEnum):
-    REGION = "region"
-    COURSE = "course"
-    TOPIC = "topic"
+    """The kind of a phrase. For things and flags it is also the name of the field in a request."""
+
+    REGION = REGIONS_FIELD
+    COURSE = COURSES_FIELD
+    TOPIC = TOPICS_FIELD
     ALL = "all"
-    DAY = "day"
-    TIME = "time"
+    DAY = "days"
+    TIME = "times"
     """The time of a race."""
-    FLAG = "flag"
+    FLAG = "flags"
     """A command's own word, such as "next"."""
-    PAGE = "page"
+    PAGE = "pages"
     NAME = "name"
     """The kind of a name in any words, with the name's first word: `horse:Fog`, `jockey`."""
     VALUE = "value"
@@ -88,7 +92,13 @@ SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
     **OF_ALL,
     **dict.fromkeys(("any", "each", "every", "daily", "day", "this", "channel"), (Kind.FILLER, "")),
 }
-"""The own words of `subscribe` and `unsubscribe`."""
+"""The own words of `subscribe`."""
+
+SUBSCRIBING_ME = {**SUBSCRIBING, "me": (Kind.FILLER, "me")}
+"""The own words in the direct messages with the bot, where "me" is the channel."""
+
+UNSUBSCRIBING = {**SUBSCRIBING, EVERYTHING: (Kind.ALL, ALL)}
+"""The own words of `unsubscribe`: "everything from York" is all of York."""
 
 JOINTS = frozenset({Kind.AND, Kind.OR})
 
@@ -137,7 +147,7 @@ class Phrase:
     """Words with one meaning: `value` is a code, a course's word, a word in full, or a value of the field `of_field`.
 
     `is_named`: `course:` or `region:` stood before. `has_comma`: a comma follows. `is_out`: a minus stood before.
-    `wrong`: the refusal of a value, and the values that may be `meant`.
+    `wrong`: why a value is refused, in words, and the values that may be `meant`.
     """
 
     kind: Kind
@@ -148,7 +158,7 @@ class Phrase:
     has_comma: bool = False
     is_out: bool = False
     is_quoted: bool = False
-    wrong: Refusal | None = None
+    wrong: str = ""
     meant: tuple[str, ...] = ()
 
 
@@ -276,7 +286,7 @@ class PhraseReader:
             return None
         if first == "at" and (hour := _of_topics(before)):
             found, end = self._values(hour, words, start, before)
-            if found[0].value:
+            if found[0].value or found[0].wrong:
                 return found, end
         for end in range(start + run, start, -1):
             said = _text(words[start:end]).casefold()
@@ -321,11 +331,16 @@ class PhraseReader:
             zone, end = self._zone(words, end, before) if isinstance(kind, HourCondition) else ([], end)
             return [*(replace(one, is_named=is_named) for one in found), *zone], end
         if at < len(words) and (is_named or self._is_meant(kind, words[at])):
-            phrase = _phrase((Kind.VALUE, None, kind.field), [words[at]])
+            end = at + 1
+            # "quiet 11 to 7" is one value.
+            last = _past(words, end, {"to", "until", "till"})
+            if end < last < len(words) and words[last].text[0].isdecimal():
+                end = last + 1
+            phrase, typed = _phrase((Kind.VALUE, None, kind.field), words[at:end]), _text(words[at:end])
             try:
-                return [replace(phrase, value=kind.stored(words[at].text), is_named=True)], at + 1
+                return [replace(phrase, value=kind.stored(typed), is_named=True)], end
             except ValueError as error:
-                return [replace(phrase, wrong=Refusal(f"{error}."), meant=kind.guesses(words[at].text))], at + 1
+                return [replace(phrase, wrong=f"{error}.", meant=kind.guesses(typed))], end
         every = Kind.VALUE, EVERY_VALUE, kind.field
         # "digest: at": after the colon stand joining words alone.
         return ([_phrase(every, words)], len(words)) if is_named else ([_phrase(every, [words[start - 1]])], start)
@@ -347,7 +362,9 @@ class PhraseReader:
             return False
         if not (kind.is_of_names or any(map(str.isdecimal, word.text))):
             return False
-        is_no_name = self._single(word)[0] in {Kind.UNKNOWN, Kind.TIME} and not self.lexicon.is_country(word.text)
+        is_no_name = self._single(word)[0] in {Kind.UNKNOWN, Kind.TIME, Kind.DAY} and not self.lexicon.is_country(
+            word.text
+        )
         return word.text[0] in "@#<" or (bool(self.lexicon.regions) and is_no_name)
 
     def _exactly(self, text: str) -> tuple[Kind, str] | None:
@@ -380,7 +397,7 @@ class PhraseReader:
             day = parse_day(phrase.value, self.today, looks_back=self.grammar.looks_back)
         except (ValueError, OverflowError) as error:
             meant = tuple(one.isoformat() for one in getattr(error, "meant", ()))
-            return replace(phrase, wrong=Refusal(no_day(phrase.value, self.today)), meant=meant)
+            return replace(phrase, wrong=no_day(phrase.value, self.today), meant=meant)
         return replace(phrase, value=day.isoformat() if day else phrase.value)
 
     def _single(self, word: Word) -> tuple[Kind, Any]:

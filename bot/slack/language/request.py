@@ -14,7 +14,7 @@ from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIEL
 from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD, topics_in_order
 from bot.channels.conditions.table import BY_FIELD, CHOICES, OF_RACES, VALUED
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
-from bot.errors import WITHOUT_LABEL
+from bot.errors import WITHOUT_LABEL, CommandError
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
 from bot.events.sentences import listed
@@ -33,22 +33,8 @@ from bot.slack.language.grammar import (
     Phrase,
     PhraseReader,
 )
-from bot.slack.language.refusals import Refusal, no_exclusion, nothing_after, unclear
 from bot.slack.language.tokens import parted, words_of
 
-DAYS_FIELD, TIMES_FIELD, FLAGS_FIELD, PAGES_FIELD, UNKNOWN_WORDS = "days", "times", "flags", "pages", "unknown"
-
-_FIELDS = {
-    Kind.REGION: REGIONS_FIELD,
-    Kind.COURSE: COURSES_FIELD,
-    Kind.TOPIC: TOPICS_FIELD,
-    Kind.ALL: ALL,
-    Kind.DAY: DAYS_FIELD,
-    Kind.TIME: TIMES_FIELD,
-    Kind.FLAG: FLAGS_FIELD,
-    Kind.PAGE: PAGES_FIELD,
-    Kind.UNKNOWN: UNKNOWN_WORDS,
-}
 _FIELDS_OF_VALUES = frozenset(one.field for one in VALUED)
 
 _ALL_OF_A_PLACE = {(Kind.ALL, Kind.REGION), (Kind.REGION, Kind.ALL), (Kind.ALL, Kind.COURSE)}
@@ -60,7 +46,25 @@ _EXCEPT = frozenset({"but", "except", "excluding"})
 """Negations that after another negation may name what is wanted: "no alerts but abandonments"."""
 
 NamedThings = Mapping[str, tuple[Any, ...]]
-"""Named values, by `regions`, `courses`, `topics`, `all`, `days`, `times`, `flags`, `unknown` and choices' fields."""
+"""Named values, by the kinds of phrases (`regions`, `days`, `unknown`) and by choices' fields."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """`told`: the words for the person. `offers`: the requests that buttons make, by the buttons' labels.
+
+    `is_of_meaning`: the line has several meanings, and each button takes one meaning. `command`: the command of the
+    buttons, where the buttons have another command than the line.
+    """
+
+    told: str
+    offers: Mapping[str, "LineRequest"] = field(default_factory=dict)
+    is_of_meaning: bool = False
+    command: str = ""
+
+    def error(self, command: str) -> CommandError:
+        lines = {label: offered.line(self.command or command) for label, offered in self.offers.items()}
+        return CommandError(self.told, lines=lines, asks_meaning=self.is_of_meaning)
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ class LineRequest:
     @property
     def of_choices(self) -> frozenset[Topic] | None:
         """The topics of the choices, where choices alone were typed of regions: `GB cards:19:00`; else None."""
-        others = self.taken.keys() - {REGIONS_FIELD, ALL, UNKNOWN_WORDS, *(one.field for one in CHOICES)}
+        others = self.taken.keys() - {REGIONS_FIELD, ALL, Kind.UNKNOWN, *(one.field for one in CHOICES)}
         has_choices = any(one.field in self.taken for one in CHOICES)
         return self.topics_of_choices if has_choices and not (others or self.left_out) else None
 
@@ -175,15 +179,14 @@ class LineRequest:
         return "".join([first, *only, *out, *values]).removeprefix(", ")
 
 
-def read(text: str, lexicon: Lexicon = NO_LISTS, *, in_direct: bool = False) -> LineRequest:
-    """`in_direct`: in the direct messages with the bot, where "me" is the channel."""
-    own = {**SUBSCRIBING, "me": (Kind.FILLER, "me")} if in_direct else SUBSCRIBING
+def read(text: str, lexicon: Lexicon = NO_LISTS, own: Mapping[str, tuple[Kind, Any]] = SUBSCRIBING) -> LineRequest:
+    """`own`: the command's own words."""
     phrases = PhraseReader(lexicon, Grammar(own, has_days=True, has_choices=True)).read(words_of(text))
     phrases = _without_all_of_words(phrases if lexicon.regions or lexicon.courses else _as_places(phrases))
     phrases = _with_only_courses(_without_idle_but(phrases))
     wanted = request_of(phrases)
     refused = wanted.refused or _of_a_moment(wanted)
-    if not (refused or wanted.of(UNKNOWN_WORDS)):
+    if not (refused or wanted.of(Kind.UNKNOWN)):
         refused = _doubt(phrases, _split(phrases)[0], wanted, lexicon)
     return replace(wanted, refused=refused)
 
@@ -197,21 +200,21 @@ def request_of(phrases: Sequence[Phrase]) -> LineRequest:
         phrases=phrases,
     )
     wrong = next((one for one in phrases if one.wrong), None)
-    if wrong is None or wrong.wrong is None:
+    if wrong is None:
         return wanted
-    name = wrong.of_field or _FIELDS.get(wrong.kind, TOPICS_FIELD)
+    name = wrong.of_field or (TOPICS_FIELD if wrong.kind is Kind.NOT_CHOSEN else wrong.kind)
     # Nobody asks for racecards by "no non-runners".
     meant = () if wanted.not_chosen and (wanted.is_negated or wrong.is_out) else wrong.meant
     offers = {one: wanted.but(**{name: _in_order(name, [*wanted.of(name), one])}) for one in meant}
-    return replace(wanted, refused=replace(wrong.wrong, offers=offers))
+    return replace(wanted, refused=Refusal(wrong.wrong, offers))
 
 
 def _of_a_moment(wanted: LineRequest) -> Refusal | None:
     """The refusal of a day or time: a subscription has neither."""
-    for name, what in ((TIMES_FIELD, "time"), (DAYS_FIELD, "day")):
+    for name, what in ((Kind.TIME, "time"), (Kind.DAY, "day")):
         if named := (*wanted.of(name), *wanted.out(name)):
             told = f"A subscription has no {what} such as {named[0]}: it lasts until it is ended. Nothing was changed."
-            lasting = wanted.without(DAYS_FIELD, TIMES_FIELD)
+            lasting = wanted.without(Kind.DAY, Kind.TIME)
             return Refusal(told, {f"{WITHOUT_LABEL}{what}": lasting} if lasting.line() else {})
     return None
 
@@ -237,7 +240,7 @@ def _typed(named: NamedThings) -> list[str]:
         *topics_in_order(frozenset(named.get(TOPICS_FIELD, ()))),
         *(f"{COURSE_PREFIX}{one}" for one in named.get(COURSES_FIELD, ())),
         *typed_values(named),
-        *(one for name in (TIMES_FIELD, DAYS_FIELD, FLAGS_FIELD, UNKNOWN_WORDS) for one in named.get(name, ())),
+        *(one for name in (Kind.TIME, Kind.DAY, Kind.FLAG, Kind.UNKNOWN) for one in named.get(name, ())),
     ]
 
 
@@ -320,7 +323,7 @@ def _named(phrases: Sequence[Phrase]) -> dict[str, tuple[Any, ...]]:
     found: dict[str, list[Any]] = {}
     for one in phrases:
         if not one.wrong:
-            found.setdefault(one.of_field or _FIELDS[one.kind], []).append(one.value)
+            found.setdefault(one.of_field or one.kind, []).append(one.value)
     return {name: _in_order(name, some) for name, some in found.items()}
 
 
@@ -349,16 +352,18 @@ def _as_typed(phrase: Phrase, right: str | None) -> str:
 def _doubt(phrases: Sequence[Phrase], taken: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon) -> Refusal | None:
     """The refusal of a line with several meanings, or with unclear topics or places."""
     plain = [one for one in phrases if one.kind is not Kind.FILLER]
-    no = _no_at(plain)
+    end = _no_at(plain)
     for one, other in pairwise(phrases):
         is_twice = other.kind is Kind.NOT and one.typed.casefold() != "but"
         if one.kind is Kind.NOT and (is_twice or other.kind is Kind.ONLY):
-            return no_exclusion(f"{one.typed} {other.typed}")
+            words = f"{one.typed} {other.typed}".capitalize()
+            return Refusal(f'"{words}" leaves nothing out: name all that is wanted, without these words.')
     if plain and plain[-1].kind is Kind.NOT:
-        return nothing_after(plain[-1].typed)
+        no = plain[-1].typed
+        return Refusal(f'Nothing follows "{no}". Write what is to be left out: {no} York, for example.')
     found = (
         _turned(phrases, whole)
-        or _clauses(plain[:no], taken, whole)
+        or _clauses(plain[:end], taken, whole)
         or _without_each(plain, taken, whole)
         or _of_two_kinds(plain, whole)
     )
@@ -368,7 +373,7 @@ def _doubt(phrases: Sequence[Phrase], taken: Sequence[Phrase], whole: LineReques
         one.typed.casefold() == "with" and other.kind is Kind.TOPIC
         for one, other in pairwise(phrases[1 : _no_at(phrases)])
     )
-    if not found and more != whole and (is_with or any(starmap(_is_crossing, _joined(plain[:no])))):
+    if not found and more != whole and (is_with or any(starmap(_is_crossing, _joined(plain[:end])))):
         found = [whole, more]
     if not found and whole.of(REGIONS_FIELD) and whole.of(COURSES_FIELD) and any(starmap(_parts_place, _joined(plain))):
         there = {one.region for one in lexicon.courses if one.name in whole.of(COURSES_FIELD)}
@@ -378,7 +383,10 @@ def _doubt(phrases: Sequence[Phrase], taken: Sequence[Phrase], whole: LineReques
     if not found and whole.everything and is_place:
         every = tuple(Topic) if EVERYTHING in whole.of(ALL) and not whole.of(TOPICS_FIELD) else whole.of(TOPICS_FIELD)
         found = [whole.but(all=(), topics=every), whole.but(regions=(), courses=())]
-    return unclear([one for one in found if _is_clear(one, lexicon)]) if found else None
+    if not found:
+        return None
+    told = "Your line has several meanings, so nothing was changed. Press the meaning you want."
+    return Refusal(told, {one.label: one for one in found if _is_clear(one, lexicon)}, is_of_meaning=True)
 
 
 def _turned(phrases: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
@@ -414,7 +422,7 @@ def _of_two_kinds(plain: Sequence[Phrase], whole: LineRequest) -> list[LineReque
     """The readings of "jumps and class 1": jumps, class 1, or class 1 over jumps. A comma joins choices of one race."""
     fields = {COURSES_FIELD, *(one.field for one in OF_RACES)}
     for is_and, one, other in _joined(plain):
-        first, second = (each.of_field or _FIELDS.get(each.kind, "") for each in (one, other))
+        first, second = (each.of_field or each.kind for each in (one, other))
         if is_and and {first, second} <= fields and first != second:
             return [whole.but(**{second: ()}), whole.but(**{first: ()}), whole]
     return []

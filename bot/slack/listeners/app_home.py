@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
-from sqlalchemy import Select, func, or_, select, union_all
+from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bot.channels import mutes, subscriptions, watches
@@ -120,19 +120,17 @@ def _page(session: Session, *, desk: Desk, user_id: str, is_admin: bool, said: s
 def _channel_ids(session: Session, user_id: str | None) -> list[str]:
     """The channels with a subscription or a watch. Of a person: the channels that the person subscribed or changed."""
     row, watch = ChannelSubscriptionRow, WatchRow
-    subscribed: Select[str, str, datetime] = select(
-        col(row.channel_id), col(row.created_by), col(row.updated_at).label("changed_at")
+    subscribed = select(col(row.updated_at), col(row.channel_id), col(row.created_by))
+    watching = select(col(watch.created_at), col(watch.channel_id), col(watch.created_by))
+    changed = select(col(AuditEntry.channel_id)).where(col(AuditEntry.user_id) == user_id)
+    own = set(session.execute(changed).scalars()) if user_id else set()
+    each = sorted(
+        (moment, channel_id)
+        for statement in (subscribed, watching.where(col(watch.person_id).is_(None)))
+        for moment, channel_id, created_by in session.execute(statement)
+        if user_id in {None, created_by} or channel_id in own
     )
-    watching: Select[str, str, datetime] = select(
-        col(watch.channel_id), col(watch.created_by), col(watch.created_at).label("changed_at")
-    )
-    of_both = union_all(subscribed, watching.where(col(watch.person_id).is_(None))).subquery()
-    channel_id = of_both.c.channel_id
-    statement = select(channel_id).group_by(channel_id).order_by(func.max(of_both.c.changed_at).desc())
-    if user_id is not None:
-        changed = select(col(AuditEntry.channel_id)).where(col(AuditEntry.user_id) == user_id)
-        statement = statement.where(or_(of_both.c.created_by == user_id, channel_id.in_(changed)))
-    return list(session.execute(statement).scalars())
+    return list(dict.fromkeys(channel_id for _, channel_id in reversed(each)))
 
 
 def _channel(session: Session, channel_id: str, now: datetime) -> HomeChannel:

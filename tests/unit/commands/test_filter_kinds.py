@@ -48,7 +48,7 @@ SAMPLES = {
         ("flat", "aw"), "code:flat", ("aw",), {"race_type": "Flat"}, {"race_type": "Hurdle", "surface": "Turf"}
     ),
     "mentions": Sample(("U1", "here"), None, ("here",), {}, None),
-    "digest": Sample(("12:00", "18:00"), "digest:12", ("18:00",), {}, None),
+    "digest": Sample(("12:00", "18:00"), "digest:12:00", ("18:00",), {}, None),
     "cards": Sample(("18:00", "19:00"), "cards:18", ("19:00",), {}, None),
     "quiet": Sample(("22:00-07:00", "12:00-13:00"), "quiet:12-13", ("22:00-07:00",), {}, None),
     "zone": Sample(("Europe/London",), "zone", (), {}, None),

@@ -31,11 +31,12 @@ async def meaning(town, here, line):
         read = read_watch_words(words)
         assert read_watch_words(read.line.removeprefix("watch ")) == read
         return read.line, ()
-    if name in {"racecard", "results"}:
+    if name in {"racecard", "results", "next"}:
         asked = []
 
         async def card(region, day, course):
-            asked.append(f"{day:%a %Y-%m-%d} {region} {course and (course.course_id or course.name)}")
+            said = "" if line.startswith(name) else f"{name} "
+            asked.append(f"{said}{day:%a %Y-%m-%d} {region} {course and (course.course_id or course.name)}")
             raise StorageUnavailable
 
         town.desk.races = SimpleNamespace(card=card, known=no_meetings, progress=lambda _region: None)
@@ -48,6 +49,8 @@ async def meaning(town, here, line):
     if name in {"mute", "unmute"}:
         meeting = done[0] if name == "mute" else done
         return f"{meeting.course.name} {meeting.race_date}", ()
+    if name == "trace":
+        return f"trace {done}", ()
     if name == "unwatch":
         return done.names[0].words, ()
     return "; ".join(await town.receives(here)) or "nothing", getattr(done, "notes", ())

@@ -224,7 +224,6 @@ def read_slash(command, text):
         ("am I subscribed to anything?", "list", ""),
         ("stop until 18:00", "pause", "until 18:00"),
         ("snooze 2h", "pause", "2h"),
-        ("mute until 18:00", "pause", "until 18:00"),
         ("start again", "resume", ""),
         ("add Ireland", "subscribe", "Ireland"),
         ("remove GB racecards", "unsubscribe", "GB racecards"),
