@@ -35,15 +35,8 @@ KILLED = "!"
 BESIDE = "outside any unit of work"
 
 
-@dataclass(frozen=True)
-class Times:
-    """The poster's times, shortened so that a death holds up queues for seconds, not for half a minute."""
-
-    call_s: float = 0.8
-    lease_margin_s: float = 0.4
-    look_s: float = 1.0
-    look_again_s: float = 0.5
-    settle_s: float = 1.0
+CALL_S, LEASE_MARGIN_S, LOOK_S, LOOK_AGAIN_S, SETTLE_S = 0.8, 0.4, 1.0, 0.5, 1.0
+"""The poster's times, shortened so that a death holds up queues for seconds, not for half a minute."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +48,6 @@ class Life:
     passed: Path
     spared: frozenset[str] = frozenset()
     skip: int | None = None
-    times: Times | None = None
     pace: Pace = field(default_factory=Pace)
 
 
@@ -166,8 +158,7 @@ def live(life: Life) -> None:
     log = os.open(life.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    if life.times:
-        _shorten(life.times)
+    _shorten_times()
     settings = load_settings(env_file=None, **life.settings)
     configure_logging(settings.log_level, settings.log_format, settings.secret_values)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
@@ -191,13 +182,13 @@ def _append(failpoints: Passing, append: Callable[[Any], list[bool]], letters: A
     return new
 
 
-def _shorten(times: Times) -> None:
+def _shorten_times() -> None:
     values = {
-        "POST_CALL_S": times.call_s,
-        "LEASE_MARGIN_S": times.lease_margin_s,
-        "EDIT_LOOK_S": times.look_s,
-        "HISTORY_PAGE_S": times.look_s,
-        "LOOK_AGAIN": timedelta(seconds=times.look_again_s),
+        "POST_CALL_S": CALL_S,
+        "LEASE_MARGIN_S": LEASE_MARGIN_S,
+        "EDIT_LOOK_S": LOOK_S,
+        "HISTORY_PAGE_S": LOOK_S,
+        "LOOK_AGAIN": timedelta(seconds=LOOK_AGAIN_S),
     }
     modules = [module for name, module in sys.modules.items() if name.startswith(("bot.fanout.", "bot.outbox."))]
     for name, value in values.items():

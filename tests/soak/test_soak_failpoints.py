@@ -10,13 +10,12 @@ import pytest
 from bot.outbox.pace import Pace
 from tests.clock import move_clock
 from tests.postgres import new_postgres_database
-from tests.soak.life import Times
 from tests.soak.oracle import Verdict
 from tests.soak.weather import BRINGS
 from tests.soak.world import World, failpoints_of, figures_of, run_world
 
 PACE = Pace(channel_s=0.1, workspace_per_minute=None)
-PATIENCE_S = (0.5, 2.0)
+LIVES_S = (0.5, 2.0)
 AT_RANDOM = 0.3
 
 
@@ -61,7 +60,7 @@ async def test_soak_at_every_failpoint_loses_and_doubles_nothing(engine, request
 
 
 async def live_and_die(url: str, size: Size, folder: Path, record_property) -> tuple[frozenset[str], Verdict]:
-    async with run_world(folder, url, pace=PACE, times=Times()) as world:
+    async with run_world(folder, url, pace=PACE) as world:
         async with asyncio.TaskGroup() as group:
             group.create_task(world.sender.run())
             seldom = await die_everywhere(world, size)
@@ -94,7 +93,7 @@ async def die_everywhere(world: World, size: Size) -> dict[str, int]:
         running = world.start(world.ports[0], spared=spared, skip=skip)
         # Some failpoints are passed on a stop in good order alone: a life that dies nowhere else comes so far.
         end = world.random.choices((running.kill, running.pause), weights=(80, 20))[0] if at_random else running.stop
-        await running.live(world.random.uniform(*PATIENCE_S), end)
+        await running.live(world.random.uniform(*LIVES_S), end)
     return {name: tally.died_at[name] for name in tally.passed if not enough(world, name, size)}
 
 

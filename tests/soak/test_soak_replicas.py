@@ -8,7 +8,6 @@ import pytest
 from bot.outbox.pace import Pace
 from tests.clock import move_clock
 from tests.postgres import OwnPostgres, new_postgres_database
-from tests.soak.life import Times
 from tests.soak.racing import BOTH, REGIONS, SoakChannel
 from tests.soak.world import World, figures_of, run_world
 
@@ -42,7 +41,7 @@ async def test_soak_of_replicas_loses_and_doubles_nothing(size, own_server, tmp_
     url = new_postgres_database(own_server.address)
     move_clock(url)
     async with run_world(
-        tmp_path, url, processes=size.processes, pace=PACE, times=Times(), channels=channels, waiting_at_most=200
+        tmp_path, url, processes=size.processes, pace=PACE, channels=channels, waiting_at_most=200
     ) as world:
         async with asyncio.TaskGroup() as group:
             group.create_task(world.sender.run())

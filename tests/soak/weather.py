@@ -12,7 +12,7 @@ from sandbox.slack import failures
 from sandbox.slack.arguments import Arguments
 from sandbox.slack.failures import Failure
 from sandbox.slack.workspace import SlackWorkspace
-from tests.soak.life import Times
+from tests.soak.life import CALL_S
 
 METHODS = {"chat.postMessage": 0.4, "chat.update": 0.6, "conversations.history": 0.15, "auth.test": 0.15}
 """The share of a method's calls with a failure. Only messages with blocks can have blocks refused.
@@ -48,12 +48,12 @@ class Weather:
     refused: set[str] = field(default_factory=set)
     was_archived: set[str] = field(default_factory=set)
 
-    def begin(self, times: Times) -> None:
+    def begin(self) -> None:
         """Have calls fail, by a script for the whole soak."""
         self.slack.history_lag_s = LAG_S
         self.slack.failure_of = self._failure_of
         for method, share in METHODS.items():
-            self.slack.script(method, [*_calls(self.random, times, share)])
+            self.slack.script(method, [*_calls(self.random, share)])
 
     def change(self) -> None:
         """Archive other channels. Earlier archived channels are open again, and nobody tells the bot."""
@@ -98,19 +98,19 @@ def key_of_call(args: Arguments) -> str:
     return str((metadata.get("event_payload") or {}).get("post") or "")
 
 
-def _calls(random: Random, times: Times, share: float) -> Iterator[Failure]:
-    kinds = _kinds(times)
+def _calls(random: Random, share: float) -> Iterator[Failure]:
+    kinds = _kinds()
     for _ in range(CALLS):
         yield random.choice(kinds) if random.random() < share else failures.passes()
 
 
-def _kinds(times: Times) -> list[Failure]:
+def _kinds() -> list[Failure]:
     return [
         failures.drop_before(),
         failures.drop_after(),
-        failures.delay_after(times.call_s + 0.2),
+        failures.delay_after(CALL_S + 0.2),
         # Accepted after the bot's deadline: an early look would miss the message.
-        failures.delay_before(times.call_s + 0.2),
+        failures.delay_before(CALL_S + 0.2),
         *[failures.rate_limited(1)] * 8,
         failures.http_error(503),
         failures.http_error(500).accepted(),

@@ -19,21 +19,19 @@ from bot.db.engine import Database
 from bot.deliveries.intake import place_in
 from bot.deliveries.journal import Journal
 from bot.outbox.pace import Pace
-from sandbox.loopback_server import free_port
-from sandbox.slack.limits import SlackLimits
 from sandbox.slack.workspace import SlackWorkspace
-from tests.clock import now
+from tests.clock import PATIENCE_S, now
 from tests.soak.databases import SUBSCRIBER, forget_job_runs, prepare, receipts, unfinished, unread
-from tests.soak.life import KILLED, Life, Times, live
+from tests.soak.life import CALL_S, KILLED, SETTLE_S, Life, live
 from tests.soak.oracle import ADMINS, Oracle, Verdict, given_up, missing, received_in_order
 from tests.soak.racing import CHANNELS, SECRET, Delivery, Races, SoakChannel
 from tests.soak.weather import Weather
+from tests.world import own_port
 
 BOT_TOKEN = "xoxb-soak-test-token"
 SIGNING_SECRET = "soak-signing-secret-test"
-READY_S = 30.0
 PAUSE_S = 2.0
-"""Longer than a lease of Times."""
+"""Longer than a lease."""
 
 AFTER_PAUSE_S = 1.0
 IN_FLIGHT = 4
@@ -150,7 +148,6 @@ class World:
     channels: Sequence[SoakChannel]
     ports: Sequence[int]
     pace: Pace
-    times: Times | None
     weather: Weather
     tally: Tally = field(default_factory=Tally)
 
@@ -181,7 +178,6 @@ class World:
             passed=self.folder / f"passed-{number}",
             spared=spared,
             skip=skip,
-            times=self.times,
             pace=self.pace,
         )
         process = self._processes.Process(target=live, args=(life,), name=f"life {number}")
@@ -202,7 +198,7 @@ class World:
             "admin_channel": ADMINS,
             "database_url": self.database_url,
             "log_format": "json",
-            **({"settle_s": str(self.times.settle_s)} if self.times else {}),
+            "settle_s": str(SETTLE_S),
         }
 
     async def finish(self, *, timeout_s: float) -> None:
@@ -217,9 +213,8 @@ class World:
                     await asyncio.sleep(0.2)
         except TimeoutError:
             self.tally.wrong.append(f"not done after {timeout_s:g} s")
-        if self.times:
-            # Posts sent and given up by the last killed life would arrive by then.
-            await asyncio.sleep(self.times.call_s + 0.5)
+        # Posts sent and given up by the last killed life would arrive by then.
+        await asyncio.sleep(CALL_S + 0.5)
         for one in running:
             await one.live(0, one.stop)
 
@@ -255,7 +250,7 @@ class Running:
 
     async def live(self, seconds: float, end: Callable[[], Awaitable[None]]) -> None:
         """Let a process live so long after the first failpoint, and then end the process, if still alive."""
-        async with asyncio.timeout(READY_S):
+        async with asyncio.timeout(PATIENCE_S):
             while self.process.is_alive() and not self.life.passed.exists():  # noqa: ASYNC110  another process
                 await asyncio.sleep(0.02)
         await self._wait(seconds)
@@ -271,7 +266,7 @@ class Running:
     async def stop(self) -> None:
         """Stop the process in good order, perhaps with a death at a failpoint on the way."""
         self.process.terminate()
-        await self._wait(READY_S)
+        await self._wait(PATIENCE_S)
 
     async def pause(self) -> None:
         """SIGSTOP past the leases, and then let the process go on for a while."""
@@ -282,7 +277,7 @@ class Running:
         await self._wait(AFTER_PAUSE_S)
 
     async def _ended(self) -> None:
-        await self._wait(READY_S)
+        await self._wait(PATIENCE_S)
         lines = self.life.passed.read_text(encoding="utf-8").splitlines() if self.life.passed.exists() else []
         self.life.passed.unlink(missing_ok=True)
         died_at = [line.removeprefix(KILLED) for line in lines if line.startswith(KILLED)]
@@ -313,26 +308,23 @@ async def run_world(
     *,
     processes: int = 1,
     pace: Pace,
-    times: Times | None,
     channels: Sequence[SoakChannel] = CHANNELS,
-    limits: SlackLimits | None = None,
     waiting_at_most: int = 60,
 ) -> AsyncIterator[World]:
     """A world whose database is ready and whose Slack answers, without a process of the bot."""
     random = Random(seed())
-    slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, limits=limits)
+    slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET)
     slack.add_user(SUBSCRIBER)
     for channel_id in (*(channel.channel_id for channel in channels), ADMINS):
         slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
     weather = Weather(slack, random, [channel.channel_id for channel in channels], seed())
-    if times:
-        weather.begin(times)
-    ports = [free_port() for _ in range(processes)]
+    weather.begin()
+    ports = [own_port() for _ in range(processes)]
     regions = tuple(sorted({region for channel in channels for region in channel.regions} - {"*"}))
     stories = Races(random, regions=regions).stories()
     async with slack.running(), make_session() as session:
         sender = Sender(session, stories, ports, random, lambda: world.expected() - world.posted() < waiting_at_most)
-        world = World(folder, database_url, slack, sender, random, channels, ports, pace, times, weather)
+        world = World(folder, database_url, slack, sender, random, channels, ports, pace, weather)
         await prepare(world.database, channels)
         try:
             yield world
