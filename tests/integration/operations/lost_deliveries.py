@@ -27,12 +27,12 @@ from bot.racedata.client.service_client import open_client
 from bot.racedata.day_path import Paths
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
-from sandbox.loopback_server import serve
 from sandbox.racing_service import RacingService, Switches
 from sandbox.racing_service.delivery_queue import Delivery
 from sandbox.racing_service.event_payloads import Happening
 from sandbox.racing_service.race_shapes import race_record
 
+ADDRESS = "http://127.0.0.1:9/v1"
 TAKEN = {"CGB": "GB", "CIRE": "IRE", "CALL": "*"}
 OUR_ANSWER = '{"error": "not stored; send it again"}'
 SETTINGS: Any = SimpleNamespace(monthly_quota=None, command_quota_share=25)
@@ -48,7 +48,7 @@ class Outage:
 
     now: datetime
     service: RacingService = field(init=False)
-    base_url: str = ""
+    http: httpx.AsyncClient = field(init=False)
     answers: list[int | None] = field(default_factory=lambda: [503, None])
     waited_s: float = 0.0
     opened: list[Any] = field(default_factory=list)
@@ -101,7 +101,7 @@ class Outage:
 
         store = DatabaseStateStore(pipeline.database, pipeline.clock)
         timing = Timing(pipeline.clock, lambda: self.waited_s, wait, lambda: 0.5)
-        self.client = open_client(self.base_url, SecretStr(self.service.api_key), store, timing, hooks=hooks)
+        self.client = open_client(ADDRESS, SecretStr(self.service.api_key), store, timing, http=self.http, hooks=hooks)
         self.quota = QuotaBook(pipeline.database, self.client, SETTINGS, pipeline.clock)
         races = RaceBook(pipeline.database, self.client, pipeline.clock, self.quota, Paths(**paths))
         self.opened.extend([races, self.client])
@@ -161,9 +161,8 @@ async def outage_at(now: datetime) -> AsyncIterator[Outage]:
             days_back=2,
             days_ahead=2,
         ) as outage.service,
-        serve(outage.app) as address,
+        httpx.AsyncClient(transport=httpx.ASGITransport(outage.app)) as outage.http,
     ):
-        outage.base_url = f"{address}/v1"
         outage.service.subscribe("https://bot.example.com/webhooks/racing", frozenset(EventKind))
         yield outage
         for one in outage.opened:

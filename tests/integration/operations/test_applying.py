@@ -15,11 +15,10 @@ from bot.errors import LockTaken, StorageUnavailable, SubscriptionFileWrong, Sub
 from bot.events.event import Topic
 from bot.events.races import Course
 from bot.operations.subscription_file import as_data, as_yaml, read
-from bot.outbox.channel_closing import pause_channel
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.lexicon import Lexicon
 from tests.databases import on_both, on_postgresql
-from tests.integration.pipeline.steps import fan_out
+from tests.integration.pipeline.steps import fan_out, pause
 from tests.unit.pages import settings
 
 LISTS = Lexicon(
@@ -69,10 +68,6 @@ async def apply(pipeline, text, **more):
 
 async def shown_of(pipeline, wanted):
     return await pipeline.database.read(lambda session: difference(session, wanted))
-
-
-async def pause(pipeline, channel_id, until=None):
-    await pipeline.database.write(lambda session: pause_channel(session, channel_id, until, pipeline.clock()))
 
 
 def file(**channels):

@@ -12,8 +12,6 @@ import pytest
 from sqlalchemy import update
 
 from bot.channels import subscriptions
-from bot.db import named_values
-from bot.db.named_values import Mark
 from bot.db.tables import ChannelQueue, SubscriptionState
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
@@ -24,14 +22,15 @@ from bot.operations.drill_run import OVER, Drills, Stop
 from bot.operations.public_url import AddressAnswer, Problem
 from bot.operations.status_figures import read_status
 from bot.outbox import ledger, message_store
-from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.ledger import LedgerOutcome
 from bot.slack.messages.answers.drill_report import drill_report
 from sandbox.slack import failures
 from tests.databases import first_on_both, on_both
-from tests.integration.pipeline.steps import fan_out, run_job
+from tests.integration.conftest import Moment
+from tests.integration.pipeline.steps import close, fan_out, pause, resume, run_job, wait, write
 from tests.notice_levels import WARNING, level_of
 
+APART_S = 2 * kept_drills.DRILLS_APART.total_seconds()
 FINE = AddressAnswer("https://bot.example.com/webhooks/racing", 0.1)
 
 
@@ -99,19 +98,6 @@ def stage(pipeline):
     return Stage(pipeline)
 
 
-async def change(pipeline, work):
-    return await pipeline.database.write(work)
-
-
-async def begun_minutes_ago(pipeline, kept):
-    """Let a drill be two minutes old: on PostgreSQL the database's own clock counts, and no test moves that clock."""
-    earlier = kept.model_copy(update={"begun_at": kept.begun_at - 2 * kept_drills.DRILLS_APART})
-    await change(
-        pipeline,
-        lambda session: named_values.put(session, Mark.DRILL, earlier.model_dump(mode="json"), earlier.begun_at),
-    )
-
-
 async def test_drill_comes_to_the_channels_that_take_abandonments_or_to_the_one_that_is_named(stage, gb):
     await gb.subscribe("CIRE", "IRE", topics=frozenset({Topic.RESULTS}))
     await gb.subscribe("CALL", "*", topics=frozenset({Topic.ABANDONMENTS}))
@@ -126,7 +112,7 @@ async def test_drill_comes_to_the_channels_that_take_abandonments_or_to_the_one_
     words = said(report)
     for told in ("all 2 channels got the message", "s after the beginning", "took the delivery after 0.1 s"):
         assert told in words
-    await begun_minutes_ago(gb, report.kept)
+    await wait(gb, APART_S)
     here = await stage.drill("CIRE")
     assert [one.channel_id for one in here.told] == ["CIRE"]
     assert [len(gb.texts(channel)) for channel in ("CIRE", "CGB")] == [1, 1]
@@ -134,15 +120,14 @@ async def test_drill_comes_to_the_channels_that_take_abandonments_or_to_the_one_
 
 async def test_drill_in_a_paused_channel_says_so_and_never_comes_late(stage, gb):
     await gb.subscribe("CALL", "*")
-    await change(gb, lambda session: pause_channel(session, "CGB", None, gb.clock()))
+    await pause(gb)
     report = await stage.drill()
     paused = next(one for one in report.told if one.channel_id == "CGB")
     assert (paused.outcome, paused.is_held, paused.why) == (LedgerOutcome.WAITING, True, "the channel is paused")
     assert stage.seconds < 5, "nobody waits for a channel that is held"
     assert "/racing resume" in said(report)
     assert "1 of 2 channels got the message" in said(report)
-    await change(gb, lambda session: gb.reopening.resume(session, "CGB", gb.clock()))
-    await gb.post_all()
+    await resume(gb)
     assert gb.texts("CGB") == []
     (version,) = (await stage.trace(report.kept)).versions
     assert {one.channel_id: one.why for one in version.told} == {"CGB": OVER, "CALL": None}
@@ -152,8 +137,7 @@ async def test_drill_in_a_paused_channel_says_so_and_never_comes_late(stage, gb)
 async def test_drill_in_a_closed_channel_says_how_to_open_the_channel(stage, gb, is_known):
     gb.slack.channels["CGB"].is_archived = True
     if is_known:
-        close = partial(close_channel, notices=gb.notices, channel_id="CGB", reason="is_archived")
-        await change(gb, lambda session: close(session, now=gb.clock()))
+        await close(gb)
     report = await stage.drill()
     assert report.told[0].is_held
     assert ("unarchive the channel" if is_known else "is_archived") in said(report)
@@ -164,10 +148,9 @@ async def test_channels_without_the_bot_are_named_with_what_brings_the_bot(stage
     report = await stage.drill()
     assert report.told == []
     assert "/racing subscribe GB" in said(report)
-    await begun_minutes_ago(pipeline, report.kept)
+    await wait(pipeline, APART_S)
     await pipeline.subscribe("CNEW", "GB")
-    waiting = SubscriptionState.WAITING
-    await change(pipeline, lambda session: subscriptions.set_state(session, "CNEW", waiting, pipeline.clock()))
+    await write(pipeline, subscriptions.set_state, "CNEW", SubscriptionState.WAITING, pipeline.clock())
     report = await stage.drill()
     assert list(report.uninvited) == ["CNEW"]
     assert "/invite @racing-bot" in said(report)
@@ -208,19 +191,20 @@ async def test_drill_that_is_stopped_says_where_and_rings_nobody_afterwards(stag
 
 @on_both
 async def test_one_drill_a_minute_by_all_replicas_together(make_pipeline):
-    one, other = Stage(make_pipeline()), Stage(make_pipeline())
+    clock = Moment()
+    one, other = (Stage(make_pipeline(clock=clock)) for _ in range(2))
     kept = await asyncio.gather(one.begin(), other.begin())
     assert sum(each is not None for each in kept) == 1
     latest = await one.latest()
     assert latest is not None
     assert latest in kept
-    await begun_minutes_ago(one.pipeline, latest)
+    await wait(one.pipeline, APART_S)
     assert await other.begin() is not None
 
 
 async def test_end_of_an_earlier_drill_leaves_the_latest_open(stage):
     earlier = await stage.begin()
-    await begun_minutes_ago(stage.pipeline, earlier)
+    await wait(stage.pipeline, APART_S)
     latest = await stage.begin()
     await stage.drills.end(earlier)
     assert await stage.latest() == latest
@@ -242,7 +226,7 @@ async def test_signed_drill_that_nobody_began_tells_no_channel_and_admins_once(s
 
 async def test_earlier_drill_that_was_fanned_out_late_and_a_replay_ring_and_alarm_nobody(stage, gb):
     late = await stage.begin()
-    await begun_minutes_ago(gb, late)
+    await wait(gb, APART_S)
     report = await stage.drill()
     assert await gb.deliver(drill_mark.body_of(late.drill.drill_id))
     assert await gb.deliver(stage.bodies[0]) is False
@@ -273,18 +257,18 @@ async def test_drill_stands_in_the_ledger_and_in_no_list_figure_metric_or_mentio
 
 async def test_abandonment_goes_before_a_drill_that_waits(stage, gb):
     far = gb.clock() + timedelta(days=1)
-    await change(gb, lambda session: message_store.make_queues(session, ["CGB"]))
-    await change(gb, lambda session: session.execute(update(ChannelQueue).values(next_free_at=far)))
+    await write(gb, message_store.make_queues, ["CGB"])
+    await write(gb, lambda session: session.execute(update(ChannelQueue).values(next_free_at=far)))
     kept = await stage.begin()
     await fan_out(gb, drill_mark.body_of(kept.drill.drill_id))
     await fan_out(gb, {"event": "race.abandoned", "race": {"race_id": "rc_1", "region": "GB", "course": "Ascot"}})
-    await change(gb, lambda session: session.execute(update(ChannelQueue).values(next_free_at=message_store.ALWAYS)))
+    await write(gb, lambda session: session.execute(update(ChannelQueue).values(next_free_at=message_store.ALWAYS)))
     await gb.post_all()
     assert [text.split(":")[0] for text in gb.texts("CGB")] == ["ABANDONED", "DRILL"]
 
 
 async def test_drill_of_a_process_that_died_is_ended_by_the_job(stage, gb):
-    await change(gb, lambda session: pause_channel(session, "CGB", None, gb.clock()))
+    await pause(gb)
     kept = await stage.begin()
     await stage.deliver(drill_mark.body_of(kept.drill.drill_id))
     await gb.fanout.run_once()

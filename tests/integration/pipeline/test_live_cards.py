@@ -19,7 +19,6 @@ from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.event import Topic
 from bot.operations.jobs.outbox_jobs import follow_off_times
 from bot.outbox import call_holds, channel_move, channel_queues
-from bot.outbox.channel_closing import close_channel
 from bot.outbox.messenger import Call
 from bot.racedata.day_path import Paths
 from bot.racedata.race_book import RaceBook
@@ -28,7 +27,7 @@ from tests.clock import DAY, now, set_ahead
 from tests.databases import on_both
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.racing_day import abandonment, edits, result, tell, tell_two_in_ireland
-from tests.integration.pipeline.steps import expire, fan_out, pause, run_job, wait
+from tests.integration.pipeline.steps import close, expire, fan_out, pause, run_job, wait
 from tests.integration.pipeline.stories import passes, so_far, subscribes, unsubscribes
 from tests.integration.pipeline.test_unchecked import check, service_is_back
 from tests.notice_levels import without_level
@@ -130,7 +129,7 @@ async def test_two_replicas_make_one_live_message(make_pipeline):
 
 @pytest.mark.parametrize(("days_ahead", "state"), [(0, "dead_letter"), (2, "queued")])
 async def test_live_message_of_a_closed_channel_is_dropped_once_the_day_has_gone_by(live, days_ahead, state):
-    await live.database.write(lambda session: close_channel(session, live.notices, "CGB", "is_archived", live.clock()))
+    await close(live)
     day = (live.clock() + timedelta(days=days_ahead)).date().isoformat()
     await tell(live, {"event": "racecard.published", "race": result(date=day, placings=())["race"]})
     live.clock.forward(TWO_DAYS_S)

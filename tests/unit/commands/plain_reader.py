@@ -6,6 +6,7 @@ used here.
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 
 REGIONS = {"GB": ("York", "Ffos Las", "elsewhere in GB"), "IRE": ("Curragh", "elsewhere in IRE"), "FR": ("in FR",)}
@@ -25,10 +26,12 @@ _TOPIC = "(?:results|abandonments|racecards)"
 _NO = "(?:no|not|except|without|but not|excluding)"
 
 
+@cache
 def _at(word: str) -> Cells:
     return EVERY if word == "all" else frozenset(cell for cell in EVERY if word in cell[:2])
 
 
+@cache
 def _of(*topics: str) -> Cells:
     return frozenset(cell for cell in EVERY if cell[2] in topics)
 
@@ -143,6 +146,7 @@ PATTERNS = {
 _WORDS = {_PLACE: ("GB", "IRE", "FR", "all", "York", "Curragh"), _TOPIC: TOPICS, _NO: NEGATIONS}
 
 
+@cache
 def lines() -> list[str]:
     """Every line of the patterns."""
     return sorted({line for pattern in PATTERNS for line in _lines(pattern)})

@@ -46,6 +46,7 @@ def cells_of(wanted):
     return frozenset(filter(is_in, EVERY))
 
 
+@pytest.mark.long
 def test_no_line_of_the_second_reader_is_read_as_less_or_more_than_meant():
     requests = {line: read(line, LISTS) for line in lines()}
     understood = {line: cells_of(one) for line, one in requests.items() if one.refused is None}
