@@ -17,6 +17,9 @@ from bot.db.engine import Database
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = START.date().isoformat()
 
+PATIENCE_S = 60.0
+"""For whatever comes soon on a quiet machine. The limit ends a test that hangs; no test is about a busy machine."""
+
 AHEAD_S = os.environ.setdefault("TESTS_CLOCK_AHEAD_S", str((START - datetime.now(UTC)).total_seconds()))
 """The workers of a run, and the processes of a worker, have the same clock."""
 

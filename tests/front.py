@@ -18,10 +18,7 @@ from bot.receiver.front import Front
 from bot.receiver.log import log
 from bot.receiver.stored_secrets import reading
 from bot.settings import Settings
-from tests.clock import now
-
-PATIENT_S = 60.0
-"""A generous limit of time: a busy machine fails no test."""
+from tests.clock import PATIENCE_S, now
 
 
 class Receiver:
@@ -33,7 +30,7 @@ class Receiver:
         # No test pulls the plug.
         self.journal.durable = False
         self.report = CountsForBot(tell_s=0)
-        self.appending = Appending(self.journal.append, _aside, self.report.tell, PATIENT_S)
+        self.appending = Appending(self.journal.append, _aside, self.report.tell, PATIENCE_S)
         secrets = [secret.get_secret_value() for secret in settings.racing_webhook_secrets]
         vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
         self.signing_secrets = SigningSecrets(

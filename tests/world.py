@@ -24,7 +24,7 @@ from sandbox.slack.answers import Answer
 from sandbox.slack.person import Person
 from sandbox.slack.values import SentResponse
 from sandbox.slack.workspace import SlackWorkspace
-from tests.clock import START, now
+from tests.clock import PATIENCE_S, START, now
 
 WEBHOOK_SECRET = "whsec-acceptance-1"
 SIGNING_SECRET = "slack-signing-secret-test"
@@ -65,7 +65,7 @@ class Address:
 
     async def wait_degraded(self, part: str, words: str = "") -> None:
         """Wait until /readyz says `words` of the part. A degraded bot is ready."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 status, body = await self.readiness()
                 assert status == 200
@@ -80,7 +80,7 @@ class Address:
         headers = {"Content-Type": "application/json"}
         if signature is not None:
             headers["X-SVC-Signature"] = str(signature)
-        async with httpx.AsyncClient(timeout=10) as client:
+        async with httpx.AsyncClient(timeout=PATIENCE_S) as client:
             return await client.post(f"{self.url}/webhooks/racing", content=body, headers=headers)
 
     async def accept(self, payload: object) -> None:
@@ -90,14 +90,14 @@ class Address:
         assert answer.status_code == 200, answer.text
 
 
-async def until(holds: Callable[[], bool], *, timeout_s: float = 60.0) -> None:
+async def until(holds: Callable[[], bool], *, timeout_s: float = PATIENCE_S) -> None:
     """Wait by looking again and again: no event tells of the change."""
     async with asyncio.timeout(timeout_s):
         while not holds():  # noqa: ASYNC110  another process makes the change
             await asyncio.sleep(0.01)
 
 
-async def settled(answer: Answer, *, timeout_s: float = 60.0) -> SentResponse:
+async def settled(answer: Answer, *, timeout_s: float = PATIENCE_S) -> SentResponse:
     """The last answer to a command or click: on a slow machine words on the progress come first."""
     assert (answer.status, answer.error) == (200, None), answer
     number = 0
@@ -139,7 +139,7 @@ class World:
 
     async def say(self, command: str, text: str, *, channel: str, user: str = "UALICE") -> str:
         """The answer to a command, text and blocks. After the answer of a busy bot the command is typed again."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 response = await settled(await self.person(user).types(f"{command} {text}", channel=channel))
                 if not response.text.startswith(NOT_IN_TIME):
@@ -168,7 +168,7 @@ class World:
 
     async def home(self, words: str, user: str = "UALICE") -> str:
         """The words of a person's App Home, opened again until `words` are shown."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 assert (await self.person(user).opens_home()).status == 200
                 try:
@@ -176,7 +176,7 @@ class World:
                 except TimeoutError:
                     continue
 
-    async def shown_at_home(self, words: str, user: str = "UALICE", *, timeout_s: float = 60.0) -> str:
+    async def shown_at_home(self, words: str, user: str = "UALICE", *, timeout_s: float = PATIENCE_S) -> str:
         views = self.slack.views
         await self.slack.wait_for(
             lambda: words in shown(views.get(f"VHOME{user}", {"blocks": []})), timeout_s=timeout_s
@@ -198,12 +198,12 @@ class World:
     def texts(self, channel: str) -> list[str]:
         return [message.text for message in self.slack.messages(channel)]
 
-    async def wait_for_posts(self, channel: str, number: int, *, timeout_s: float = 60.0) -> list[str]:
+    async def wait_for_posts(self, channel: str, number: int, *, timeout_s: float = PATIENCE_S) -> list[str]:
         await self.slack.wait_for(lambda: len(self.slack.messages(channel)) >= number, timeout_s=timeout_s)
         return self.texts(channel)
 
     async def wait_for_text(self, channel: str, words: str) -> None:
-        await self.slack.wait_for(lambda: any(words in text for text in self.texts(channel)), timeout_s=60)
+        await self.slack.wait_for(lambda: any(words in text for text in self.texts(channel)), timeout_s=PATIENCE_S)
 
 
 @dataclass

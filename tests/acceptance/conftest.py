@@ -15,9 +15,9 @@ import pytest
 
 from sandbox.racing_service.switches import Switches
 from tests.acceptance.forked import Forked
+from tests.clock import PATIENCE_S
 from tests.world import Address, World, own_port, stand_ins
 
-READY_S = 30.0
 NOWHERE = "http://127.0.0.1:9"
 """An address where nobody listens."""
 
@@ -44,7 +44,7 @@ class Bot(Address):
 
     async def wait_for_answer(self, status: int, words: str = "") -> dict[str, Any]:
         """The answer of /readyz, once the answer has the status and the words."""
-        async with asyncio.timeout(READY_S):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 assert self.process is not None
                 assert self.process.poll() is None, f"the bot has ended:\n{self.log}"
@@ -70,7 +70,7 @@ class Bot(Address):
     async def ended(self) -> int:
         """The exit code, after the process has ended by itself."""
         assert self.process is not None
-        return await asyncio.to_thread(self.process.wait, 40)
+        return await asyncio.to_thread(self.process.wait, PATIENCE_S)
 
 
 @asynccontextmanager
@@ -80,13 +80,13 @@ async def run_world(
     """The bot between its stand-ins."""
     async with stand_ins(folder, switches, **settings) as around:
         # `tests/integration/walk` tests Slack's three seconds, by a time apart from the machine's.
-        around.slack.ack_timeout_s = READY_S
+        around.slack.ack_timeout_s = PATIENCE_S
         bot = Bot(own_port(), folder, around.settings)
         try:
             if start:
                 await bot.start()
                 if around.slack.socket_mode:
-                    await around.slack.wait_for(lambda: around.slack.sockets.connections > 0, timeout_s=READY_S)
+                    await around.slack.wait_for(lambda: around.slack.sockets.connections > 0, timeout_s=PATIENCE_S)
             yield World(bot, around.slack, around.service)
         finally:
             if bot.process is not None and bot.process.poll() is None:

@@ -22,6 +22,7 @@ from pathlib import Path
 import psutil
 
 import tests.clock
+from tests.clock import PATIENCE_S
 
 PASSED_ON = {"PATH", "HOME", "LANG", "SSL_CERT_FILE"}
 
@@ -95,7 +96,7 @@ def _run(  # noqa: PLR0917  a process is given its values by position
     starts: Iterator[Callable[[Sequence[int]], bot_process.Process]] = chain([_Bot], repeat(_start_cold))
     bot_process.spawn = lambda fds: next(starts)(fds)  # noqa: PLW0108  each call takes the next
     # No test is about a busy machine.
-    bot_process.COMES_UP_S = 30.0
+    bot_process.COMES_UP_S = PATIENCE_S
     main()
 
 
@@ -163,7 +164,7 @@ async def run_command(bot, *words: str, prepare: Callable[[Path], None] | None =
     """The command run to the end. A setting of None is taken away; `prepare` is run in the process before."""
     env = {name: value for name, value in (bot.env | settings).items() if value is not None}
     output, errors = (bot.folder / f"command-{uuid.uuid4().hex}.{name}" for name in ("out", "err"))
-    code = await asyncio.to_thread(Forked(words, bot.folder, env, output, errors, prepare=prepare).wait, 60)
+    code = await asyncio.to_thread(Forked(words, bot.folder, env, output, errors, prepare=prepare).wait, PATIENCE_S)
     ran = Ran(code, output.read_text(encoding="utf-8"), errors.read_text(encoding="utf-8"))
     assert "Traceback" not in ran.said, ran.said
     return ran

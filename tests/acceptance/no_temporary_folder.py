@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from tests.acceptance.forked import PROCESSES
+from tests.clock import PATIENCE_S
 
 TEMPORARY = ("/tmp", "/var/tmp", "/usr/tmp", "/dev/shm")
 NOT_TO_BE_WRITTEN = "/proc"
@@ -45,7 +46,7 @@ def why_not(folder: Path) -> str | None:
     """Why folders can't be taken away on this system; None where taking works."""
     trial = PROCESSES.Process(target=_try, args=(folder,))
     trial.start()
-    trial.join(20)
+    trial.join(PATIENCE_S)
     return None if trial.exitcode == 0 else "this system lets no process have mounts of its own (unshare, mount)"
 
 

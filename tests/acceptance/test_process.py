@@ -19,7 +19,7 @@ from sandbox.slack import failures
 from tests.acceptance.conftest import NOWHERE, Bot
 from tests.acceptance.forked import run_command
 from tests.acceptance.no_temporary_folder import make_read_only, take_temporary_folders, why_not
-from tests.clock import DAY, move_clock
+from tests.clock import DAY, PATIENCE_S, move_clock
 from tests.payloads import abandoned, result
 from tests.postgres import new_postgres_database
 from tests.world import APP_TOKEN, SIGNING_SECRET, own_port, until
@@ -65,7 +65,7 @@ async def test_deliveries_are_taken_while_the_bot_is_stuck_or_dead_and_each_is_t
         )
         bot.kill()
         await until(lambda: '"event": "bot_ended"' in world.bot.log)
-        async with httpx.AsyncClient(timeout=40) as client:
+        async with httpx.AsyncClient(timeout=PATIENCE_S) as client:
             # A request that is for the bot waits for the next bot.
             assert "racing_bot_" in (await client.get(f"{world.bot.url}/metrics")).text
         assert (await world.bot.deliver(result("rc_2", course="Park 2"))).json() == {"status": "accepted"}
@@ -163,7 +163,7 @@ async def test_bot_with_both_secrets_takes_both_ways_and_shows_no_secret(make_wo
         opened = world.slack.sockets.opened
         world.slack.script("apps.connections.open", [failures.slack_error("invalid_auth"), failures.html(502)])
         await world.slack.sockets.cut()
-        await world.slack.wait_for(lambda: world.slack.sockets.opened > opened, timeout_s=60)
+        await world.slack.wait_for(lambda: world.slack.sockets.opened > opened)
         world.slack.socket_mode = False
         world.service.fail_next("*", "server_error", times=2)
         await world.say("/usage", "", channel="CGB")
@@ -218,7 +218,7 @@ async def test_sigterm_ends_the_first_process_while_it_still_loads(make_world, l
             (bot,) = psutil.Process(process.pid).children()
             await until(lambda: any(loaded in one.path for one in bot.memory_maps()))
             bot.terminate()
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE_S):
                 code = await process.wait()
         finally:
             if process.returncode is None:
@@ -314,8 +314,8 @@ async def test_two_replicas_are_one_bot(make_world, postgres_server, tmp_path):
             assert sorted(answer.json()["status"] for answer in answers) == ["accepted"] * 4 + ["duplicate"] * 20
             assert (await other.deliver(abandoned())).status_code == 200
             world.bot.kill()
-            texts = await world.wait_for_posts("CGB", 5, timeout_s=60)
-            await world.wait_for_posts("CALL", 5, timeout_s=60)
+            texts = await world.wait_for_posts("CGB", 5)
+            await world.wait_for_posts("CALL", 5)
             assert len(set(texts)) == 5
             assert await other.stop() == 0
         finally:

@@ -18,6 +18,7 @@ import structlog
 
 from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
+from bot.db import engine
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
 from bot.deliveries import inbox
@@ -42,7 +43,7 @@ from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.web_client import METHOD_OF, SlackClient, make_session, make_web_client
 from sandbox.slack.workspace import SlackWorkspace
-from tests.clock import move_clock, now
+from tests.clock import PATIENCE_S, move_clock, now
 from tests.databases import current, empty
 from tests.postgres import new_postgres_database
 from tests.skipped_time import PatientLoop
@@ -65,6 +66,14 @@ def plain_tracebacks() -> Iterator[None]:
     structlog.reset_defaults()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def patient_locks() -> Iterator[None]:
+    """A deadlock outlasts any patience; a busy machine needs some."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(engine, "LOCK_PATIENCE_S", PATIENCE_S)
+        yield
+
+
 @pytest.fixture(scope="session")
 def sqlite_database(tmp_path_factory) -> Iterator[Database]:
     with current(f"sqlite:///{tmp_path_factory.mktemp('sqlite') / 'bot.db'}") as database:
@@ -82,8 +91,8 @@ def postgresql_database(postgres_server: str) -> Iterator[Database]:
 @pytest_asyncio.fixture
 async def database(request) -> AsyncIterator[Database]:
     """An empty database with the current schema: of SQLite, where the test has no mark of `tests/databases.py`."""
-    engine = getattr(request, "param", "sqlite")
-    opened: Database = request.getfixturevalue(f"{engine}_database")
+    name = getattr(request, "param", "sqlite")
+    opened: Database = request.getfixturevalue(f"{name}_database")
     empty(opened)
     yield opened
     # What the test has left in the queue is done before the next test begins.

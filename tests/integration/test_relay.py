@@ -15,7 +15,8 @@ from bot.errors import StorageUnavailable
 from bot.receiver import program
 from bot.receiver.program import OtherRequests
 from bot.receiver.relay import Relay
-from sandbox.loopback_server import LOOPBACK, cut_connection, free_port, serve
+from sandbox.loopback_server import LOOPBACK, cut_connection, serve
+from tests.world import own_port
 
 
 async def echo(request: Request):
@@ -89,7 +90,7 @@ async def test_answer_before_the_end_of_the_body_is_passed_on_at_once():
 
 @pytest.mark.parametrize("path", ["/cut", "/echo"])
 async def test_bot_that_is_away_or_ends_meanwhile_is_a_503(path):
-    async with relayed(free_port() if path == "/echo" else None) as client:
+    async with relayed(own_port() if path == "/echo" else None) as client:
         answer = await client.get(path)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
     assert "try again" in answer.json()["error"]
@@ -241,7 +242,7 @@ async def storable():
 async def test_bot_that_is_away_ends_or_hangs_is_told_by_the_receiver(monkeypatch):
     monkeypatch.setattr(program, "BOT_READY_S", 0.2)
     async with ending_bot(OF_A_LENGTH + b"abc") as ending, hung_bot() as (hanging, _):
-        for port in (free_port(), ending, hanging):
+        for port in (own_port(), ending, hanging):
             async with asked_ready(port, storable) as client:
                 answer = await client.get("/readyz")
             assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
@@ -266,7 +267,7 @@ async def test_requests_share_a_look_at_the_journal_for_a_while(monkeypatch, can
         if not can_store:
             raise StorageUnavailable("locked")
 
-    async with asked_ready(free_port(), prove) as client:
+    async with asked_ready(own_port(), prove) as client:
         answers = await asyncio.gather(*(client.get("/readyz") for _ in range(20)))
         answers.append(await client.get("/readyz"))
         assert ({answer.status_code for answer in answers}, len(looks)) == ({200 if can_store else 503}, 1)

@@ -106,9 +106,7 @@ async def test_channel_is_not_moved_while_another_replica_fans_out(database, mon
     await database.write(CHANGES["moved away"])
 
 
-async def test_change_that_has_to_wait_keeps_nobody_else_waiting(database, monkeypatch):
-    # The writes of the others take a busy machine a while.
-    monkeypatch.setattr(engine, "LOCK_PATIENCE_S", 60.0)
+async def test_change_that_has_to_wait_keeps_nobody_else_waiting(database):
     with another_replica(database, "C1"):
         changed = asyncio.create_task(database.write(save))
         await asyncio.gather(
@@ -124,9 +122,7 @@ async def test_change_that_has_to_wait_keeps_nobody_else_waiting(database, monke
     assert [value for value, _ in kept] == list(range(20))
 
 
-async def test_channels_that_share_a_transaction_are_locked_in_any_order(database, other, monkeypatch):
-    # A deadlock would outlast any patience; a busy machine needs some.
-    monkeypatch.setattr(engine, "LOCK_PATIENCE_S", 60.0)
+async def test_channels_that_share_a_transaction_are_locked_in_any_order(database, other):
     for _ in range(20):
         await asyncio.gather(
             *(database.write(partial(save, channel_id=f"C{number}")) for number in range(10)),

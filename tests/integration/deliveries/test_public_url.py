@@ -15,9 +15,9 @@ from aiohttp import web
 from bot.db.vault import OpenedSecrets
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.operations.public_url import SelfDelivery, unreached
-from sandbox.loopback_server import free_port
 from tests.authority import Authority
 from tests.clock import real_clock
+from tests.world import own_port
 
 BODY = b'{"event":"racing-bot.drill","drill":"0123456789abcdef"}'
 OLD, NEW = "whsec-old", "whsec-new"
@@ -47,7 +47,7 @@ async def endpoint(answer, context=None):
     app.router.add_post("/webhooks/racing", answer)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
-    port = free_port()
+    port = own_port()
     await web.TCPSite(runner, "127.0.0.1", port, ssl_context=context).start()
     try:
         yield f"{'https' if context else 'http'}://127.0.0.1:{port}"

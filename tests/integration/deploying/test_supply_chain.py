@@ -14,7 +14,8 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from sandbox.loopback_server import free_port, serve
+from sandbox.loopback_server import serve
+from tests.world import own_port
 
 ROOT = Path(__file__).parents[3]
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
@@ -74,7 +75,7 @@ async def test_known_vulnerability_of_an_installed_package_fails(uv):
 
 async def test_osv_that_is_not_reached_is_said_and_passes(uv):
     async with serve(osv(status=503)) as away:
-        for address in (f"http://127.0.0.1:{free_port()}", away):
+        for address in (f"http://127.0.0.1:{own_port()}", away):
             code, told = await audit(uv, address)
             assert (code, told.splitlines()[-1]) == (0, "The packages are not audited: OSV is not reached from here")
 

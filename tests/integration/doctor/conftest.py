@@ -33,12 +33,13 @@ from bot.ports import Ports
 from bot.racedata import webhook_subscriptions
 from bot.settings import Settings, load_settings
 from bot.slack.web_client import make_session, make_web_client
-from sandbox.loopback_server import free_port, serve
+from sandbox.loopback_server import serve
 from sandbox.racing_service.racing_standin import RacingService
 from sandbox.racing_service.switches import Switches
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import START, now
 from tests.front import receiver_of
+from tests.world import own_port
 
 KEY, TOKEN, APP_TOKEN, SIGNING_SECRET = (
     "doctors-racing-key",
@@ -175,7 +176,7 @@ async def clinic(tmp_path: Path, empty_database: Path, monkeypatch) -> AsyncIter
         slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
     slack.add_user("UALICE", "alice")
     service = RacingService(START.date(), api_key=KEY, switches=Switches(allow_http_loopback=True))
-    port = free_port()
+    port = own_port()
     async with service, slack.running(), serve(service.app) as address, AsyncExitStack() as running:
         clinic = Clinic(
             tmp_path,

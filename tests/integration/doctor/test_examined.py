@@ -15,7 +15,6 @@ from bot.channels.conditions.choices import MEETINGS
 from bot.channels.filters import ChannelFilter
 from bot.db import migrate
 from bot.events.event import Topic
-from sandbox.loopback_server import free_port
 from sandbox.racing_service.service_state import USAGE
 from sandbox.slack.failures import (
     Failure,
@@ -31,6 +30,7 @@ from tests.clock import move_clock
 from tests.integration.doctor.conftest import APP_TOKEN
 from tests.integration.doctor.programs import answering
 from tests.postgres import new_postgres_database
+from tests.world import own_port
 
 GB = ChannelFilter(region="GB", topics=frozenset(Topic))
 
@@ -84,7 +84,7 @@ async def test_socket_mode_needs_no_signing_secret_and_opens_no_connection(clini
 
 
 async def test_reasons_are_read_where_the_bot_tells_them(clinic):
-    clinic.settings |= {"metrics_host": "127.0.0.1", "metrics_port": str(free_port())}
+    clinic.settings |= {"metrics_host": "127.0.0.1", "metrics_port": str(own_port())}
     await clinic.retire(1)
     await clinic.start_bot(until={"webhooks"})
     bot = (await clinic.examine("bot"))["bot"]

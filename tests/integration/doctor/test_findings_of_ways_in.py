@@ -8,13 +8,13 @@ from starlette.responses import RedirectResponse, Response
 from bot.channels.conditions.choices import MEETINGS
 from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
-from sandbox.loopback_server import free_port
 from sandbox.slack.failures import http_error, rate_limited, slack_error
 from tests.authority import Authority
 from tests.clock import real_clock
 from tests.integration.doctor.conftest import APP_TOKEN, SIGNING_SECRET
 from tests.integration.doctor.programs import answering, healthy_program, proxy
 from tests.integration.doctor.stories import DEAD, FAILED, WARNING, Cases, check_mended
+from tests.world import own_port
 
 case = Cases()
 
@@ -94,7 +94,7 @@ async def a_certificate_that_ends(clinic):
 async def moved_with_a_redirect(clinic):
     await clinic.start_bot()
     right = clinic.settings["public_url"]
-    clinic.settings |= {"port": str(free_port())}
+    clinic.settings |= {"port": str(own_port())}
     clinic.settings["public_url"] = f"http://127.0.0.1:{clinic.settings['port']}"
     await clinic.serve_in_its_place(answering(lambda request: RedirectResponse(f"{right}{request.url.path}")))
     yield
@@ -119,7 +119,7 @@ async def a_proxy_that_forgets_deliveries(clinic):
 async def with_proxy(clinic, forgotten):
     await clinic.start_bot()
     clinic.settings["bot"] = clinic.settings["public_url"]
-    clinic.settings["port"] = str(free_port())
+    clinic.settings["port"] = str(own_port())
     clinic.settings["public_url"] = f"http://127.0.0.1:{clinic.settings['port']}"
     await clinic.serve_in_its_place(proxy(clinic.settings["bot"], without=forgotten))
 
@@ -150,7 +150,7 @@ case.short(
 async def another_program(clinic):
     await clinic.serve_in_its_place(answering(lambda _: Response("<html>no bot here</html>")))
     yield
-    clinic.settings["port"] = str(free_port())
+    clinic.settings["port"] = str(own_port())
     await clinic.start_bot(until=set())
 
 

@@ -23,14 +23,13 @@ from bot.settings import Settings
 from sandbox.loopback_server import serve
 from sandbox.racing_service.racing_standin import RacingService
 from sandbox.slack.workspace import SlackWorkspace
-from tests.clock import now
+from tests.clock import PATIENCE_S, now
 from tests.front import Receiver, has_unread, receiver_of
 from tests.payloads import result
 from tests.promtool import Scrape
 from tests.world import WEBHOOK_SECRET, Address, own_port, stand_ins
 
 MAX_BODY_BYTES = 65_536
-PATIENCE_S = 60.0
 
 
 @dataclass
@@ -119,7 +118,7 @@ class RunningBot(Address):
 
     def sql(self, statement: str) -> None:
         """Change the database behind the bot."""
-        connection = sqlite3.connect(self.database, timeout=10)
+        connection = sqlite3.connect(self.database, timeout=PATIENCE_S)
         with connection:
             connection.execute(statement)
         connection.close()

@@ -13,8 +13,10 @@ from starlette.routing import Route
 from bot.operations import health
 from bot.operations.health import BODY_MAX, HEARTBEAT_CALL_S, Heartbeat
 from bot.web.outgoing import open_http
-from sandbox.loopback_server import free_port, serve
-from tests.integration.operations.running_bot import PATIENCE_S, run_bot
+from sandbox.loopback_server import serve
+from tests.clock import PATIENCE_S
+from tests.integration.operations.running_bot import run_bot
+from tests.world import own_port
 
 SECRET_ID = "0f7c41d2-5a5e-4b7c-9d59-heartbeat"
 PATH, FAIL = f"/ping/{SECRET_ID}", f"/ping/{SECRET_ID}/fail"
@@ -103,7 +105,7 @@ async def test_monitor_that_is_away_or_silent_is_not_waited_for(monitor, make_he
     caplog.set_level(logging.DEBUG)
     monkeypatch.setattr(health, "HEARTBEAT_CALL_S", 0.2)
     monitor.answers.clear()
-    away = f"http://127.0.0.1:{free_port()}/{SECRET_ID}"
+    away = f"http://127.0.0.1:{own_port()}/{SECRET_ID}"
     with structlog.testing.capture_logs() as lines:
         assert [await make_heartbeat(url).beat() for url in (monitor.url, away)] == [False, False]
     monitor.answers.set()

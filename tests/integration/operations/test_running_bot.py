@@ -18,10 +18,11 @@ from bot.deliveries import inbox
 from bot.fanout.standstill import STANDS_STILL_S
 from bot.operations import health
 from bot.racedata import webhook_subscriptions
+from tests.clock import PATIENCE_S
 from tests.databases import empty
 from tests.front import has_unread
 from tests.integration.operations import breaking
-from tests.integration.operations.running_bot import PATIENCE_S, run_bot
+from tests.integration.operations.running_bot import run_bot
 from tests.notice_levels import ALL_CLEAR, WARNING
 from tests.payloads import result
 

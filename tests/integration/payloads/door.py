@@ -37,12 +37,12 @@ from bot.ports import Ports
 from bot.settings import Settings
 from sandbox.loopback_server import serve
 from sandbox.slack.workspace import SlackWorkspace
+from tests.clock import PATIENCE_S
 from tests.front import has_unread, receiver_of
 from tests.sim.ports import Inline, SlackSession, Wire
 
 TOKEN, SIGNING_SECRET, WEBHOOK_SECRET = "xoxb-test-payloads", "slack-signing-secret-test", "whsec-payloads-1"
 ASKING = "CASK"
-PATIENCE_S = 60.0
 
 COUNTRIES = {
     "GB": "Great Britain",

@@ -1,7 +1,6 @@
 """In which order posts are locked: two replicas that go by numbers never wait for each other. PostgreSQL's alone."""
 
 import asyncio
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
@@ -19,13 +18,16 @@ from bot.outbox import backlog, channel_move, channel_queues, escalations, messa
 from bot.outbox.claim_outcomes import GivenUp
 from bot.outbox.message_store import ALWAYS
 from bot.outbox.revisions import Bumps
-from tests.clock import START
+from tests.clock import PATIENCE_S, START
 from tests.databases import on_postgresql
 from tests.integration.pipeline.desk import ask
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
 from tests.integration.pipeline.steps import fan_out, quiet_now
 
-WAITS = text("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'waiting' AND wait_event_type = 'Lock'")
+WAITS = text(
+    "SELECT count(*) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND application_name = 'waiting' AND wait_event_type = 'Lock'"
+)
 
 
 @pytest.fixture
@@ -85,11 +87,11 @@ def waiting(engine, work, *what, ends):
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(work, *what)
         try:
-            _wait_for_a_lock(engine)
+            _wait_for_a_lock(engine, working)
             yield working
         finally:
             ends()
-        working.result(timeout=10)
+        working.result(timeout=PATIENCE_S)
 
 
 def _locking(numbers):
@@ -100,17 +102,16 @@ def _work(engine, work):
     """Returns what the work returns, after its commit."""
     with Session(engine) as session:
         session.execute(text("SET application_name = 'waiting'"))
-        session.execute(text("SET lock_timeout = '30s'"))
+        session.execute(text(f"SET lock_timeout = '{PATIENCE_S:g}s'"))
         done = work(session)
         session.commit()
         return done
 
 
-def _wait_for_a_lock(engine):
-    give_up_at = time.monotonic() + 40
+def _wait_for_a_lock(engine, working):
     with engine.connect() as watching:
         while not watching.execute(WAITS).scalar_one():
-            assert time.monotonic() < give_up_at
+            assert not working.done()
             watching.rollback()
 
 

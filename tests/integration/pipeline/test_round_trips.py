@@ -18,7 +18,7 @@ from bot.outbox.pace import Pace
 from bot.racedata import race_book_store
 from bot.racedata.race_book_store import PLACE_RACES_MAX
 from sandbox.slack import failures
-from tests.clock import DAY
+from tests.clock import DAY, PATIENCE_S
 from tests.databases import on_both
 from tests.integration.conftest import Pipeline
 from tests.integration.pipeline.counted import counting
@@ -93,7 +93,7 @@ def is_at_rest(pipeline):
 
 
 async def until(holds):
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while not holds():  # noqa: ASYNC110  the bot tells nobody when it has come to rest
             await asyncio.sleep(0.001)
 

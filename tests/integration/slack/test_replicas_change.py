@@ -25,7 +25,6 @@ from bot.channels import subscriptions
 from bot.channels.conditions.event_conditions import REGIONS_FIELD
 from bot.channels.conditions.table import CONDITIONS
 from bot.channels.filters import ChannelFilter
-from bot.db import engine
 from bot.db.engine import Database
 from bot.db.tables import AuditEntry, SubscriptionState
 from bot.deliveries import inbox
@@ -52,13 +51,12 @@ from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.web_client import SlackClient, make_session, make_web_client
-from tests.clock import now
+from tests.clock import PATIENCE_S, now
 from tests.databases import empty
 from tests.front import intake_on
 from tests.integration.conftest import TOKEN
 from tests.integration.pipeline.racing_day import result
 
-PATIENCE_S = 60.0
 _TABLES = "(channel_subscription|muted_meeting)"
 CHANGES = re.compile(rf"(INSERT INTO|DELETE FROM) {_TABLES}\b|UPDATE {_TABLES} SET (?!state)")
 """A statement that changes a channel's subscriptions. The bot's presence in the channel is written earlier."""
@@ -109,9 +107,8 @@ async def nobody_minds(_user_id, _channel_id):
 
 
 @pytest_asyncio.fixture
-async def replicas(postgresql_database, slack, monkeypatch):
+async def replicas(postgresql_database, slack):
     """Two replicas on one database; the lists of the data service are known."""
-    monkeypatch.setattr(engine, "LOCK_PATIENCE_S", PATIENCE_S, raising=False)
     empty(postgresql_database)
     session = make_session()
     client = SlackClient(make_web_client(TOKEN, slack.api_url, session))

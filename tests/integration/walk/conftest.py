@@ -18,6 +18,7 @@ from bot.settings import Settings
 from sandbox.loopback_server import serve
 from sandbox.racing_service.switches import Switches
 from sandbox.slack.workspace import SlackWorkspace
+from tests.clock import PATIENCE_S
 from tests.front import receiver_of
 from tests.sim.ports import Inline
 from tests.world import Address, World, own_port, stand_ins
@@ -52,7 +53,7 @@ async def run_world(
         try:
             async with serve(receiver_of(service).app, bot.port):
                 if around.slack.socket_mode:
-                    await around.slack.wait_for(lambda: around.slack.sockets.connections > 0, timeout_s=30)
+                    await around.slack.wait_for(lambda: around.slack.sockets.connections > 0, timeout_s=PATIENCE_S)
                 yield World(bot, around.slack, around.service)
         finally:
             await service.stop()
