@@ -19,7 +19,6 @@ from bot.racedata.client.headers import http_date
 from bot.racedata.client.records import ServicePage
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.service_errors import ServiceUnreachable, UpgradeRequired
-from bot.racedata.quota_book import usage_by_day
 from bot.settings import Settings
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 from bot.web.outgoing import open_http
@@ -65,7 +64,7 @@ class Deployment:
     async def _ask_usage(self) -> ServicePage[Any] | UpgradeRequired:
         try:
             async with asyncio.timeout(HTTP_TIMEOUT_S):
-                return await usage_by_day(self.racing)
+                return await self.racing.usage_by_day()
         except UpgradeRequired as error:
             return error
         except TimeoutError:

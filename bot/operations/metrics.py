@@ -127,7 +127,7 @@ UNKNOWN = float("nan")
 
 Labels = Mapping[str, Sequence[str]]
 
-Counted = Literal[
+CounterName = Literal[
     "deliveries",
     "webhook_events",
     "signature_failures",
@@ -139,7 +139,7 @@ Counted = Literal[
     "job_runs",
 ]
 
-COUNTERS: Mapping[Counted, tuple[str, Labels]] = {
+COUNTERS: Mapping[CounterName, tuple[str, Labels]] = {
     "deliveries": ("Requests at the webhook endpoint, by the status of the answer", {"status": STATUSES}),
     "webhook_events": (
         "Signed deliveries, by event and outcome",
@@ -218,7 +218,7 @@ class Metrics:
     def _series(self, name: str, *labels: str) -> Any:
         return self._declared[name].labels(*labels) if labels else self._declared[name]
 
-    def count(self, name: Counted, *labels: str, times: int = 1) -> None:
+    def count(self, name: CounterName, *labels: str, times: int = 1) -> None:
         """A value that a label does not declare counts as "other": no count may stop the work that is counted."""
         known = (value if value in values else OTHER for value, values in zip(labels, self._values[name], strict=True))
         self._series(name, *known).inc(times)
@@ -303,7 +303,7 @@ class ReceiverNews:
                 # The next news is heard all the same.
                 log.exception("receiver_news_not_heard", what=what)
 
-    async def _hear(self, count: int, what: Counted | Literal["signature_matched"], labels: list[str]) -> None:
+    async def _hear(self, count: int, what: CounterName | Literal["signature_matched"], labels: list[str]) -> None:
         if what == "signature_matched":
             self.mismatches.matched()
             return

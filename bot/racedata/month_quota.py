@@ -53,10 +53,6 @@ class Counted(Value):
     requests: int
     since: str | None = None
 
-    def fell_from(self, before: "Counted") -> bool:
-        """Sums from another day on can't be compared."""
-        return self.since == before.since and self.requests < before.requests
-
 
 class QuotaReading(Value):
     """A reading of `/account/usage`.

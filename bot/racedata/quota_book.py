@@ -10,9 +10,8 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from math import sqrt
 from statistics import mean, stdev
-from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 from sqlmodel import Session, col
 
 from bot.clock import Clock
@@ -23,9 +22,9 @@ from bot.db.tables import QuotaSample
 from bot.events.races import Value
 from bot.logs import get_logger
 from bot.racedata.client.circuit_breakers import QUOTA
-from bot.racedata.client.records import UNREAD_SHOWN, ServicePage
-from bot.racedata.client.service_client import RACES_PATH, RacingClient
-from bot.racedata.client.service_errors import InvalidParam, QuotaExceeded, ServiceFailure, Spared
+from bot.racedata.client.records import UNREAD_SHOWN
+from bot.racedata.client.service_client import BY_DAY, BY_ENDPOINT, RACES_PATH, RacingClient
+from bot.racedata.client.service_errors import QuotaExceeded, ServiceFailure, Spared
 from bot.racedata.forecast import DAYS_KEPT, LEAST_DAYS, Forecast, forecast
 from bot.racedata.month_quota import (
     Counted,
@@ -44,8 +43,6 @@ from bot.racedata.month_quota import (
 from bot.settings import Settings
 
 log = get_logger(__name__)
-
-BY_DAY, BY_ENDPOINT = "day", "endpoint"
 
 KEEP_SAMPLES = timedelta(days=100)
 
@@ -86,14 +83,6 @@ class TotalSeen(Value):
         return TotalSeen(month=month, first=first, last=total, monthly=monthly, turned=turned)
 
 
-async def usage_by_day(client: RacingClient) -> ServicePage[Any]:
-    """Usage by day. "Grouping by day is also offered", but the value for `by` is not shown (Spec gap G5)."""
-    try:
-        return await client.usage(by=BY_DAY)
-    except InvalidParam:
-        return await client.usage()
-
-
 class QuotaBook:
     def __init__(self, database: Database, client: RacingClient, settings: Settings, clock: Clock) -> None:
         self._database = database
@@ -103,7 +92,7 @@ class QuotaBook:
 
     async def read(self, by: str = BY_DAY) -> QuotaReading:
         """Costs no quota. Raises ServiceError."""
-        page = await usage_by_day(self._client)
+        page = await self._client.usage_by_day()
         usage = read_usage(page.data)
         if not (is_readable := usage.has_requests or page.data == []):
             log.warning("usage_not_readable", body=str(page.data)[:UNREAD_SHOWN])
@@ -191,8 +180,8 @@ class QuotaBook:
             if before and before.goes_on_in(usage.counted(month)):
                 return dated.requests, True, QuotaSource.ROWS
             # Rows that reach back only some days lose the month's first days, so their sum can fall.
-            highest = most_used(session, month)
-            return max(dated.requests, highest), dated.requests >= highest, QuotaSource.ROWS
+            least = before.used if before else 0
+            return max(dated.requests, least), dated.requests >= least, QuotaSource.ROWS
         total = usage.whole.requests
         if total is None:
             return own, False, QuotaSource.OWN_COUNT
@@ -242,7 +231,9 @@ def _has_room_again(before: QuotaReading | None, counted: Counted | None, limit:
     if before is None or counted is None or (limit is not None and counted.requests >= limit):
         return False
     has_risen = limit is not None and before.limit is not None and limit > before.limit
-    return has_risen or (before.counted is not None and counted.fell_from(before.counted))
+    seen = before.counted
+    # Sums from another day on can't be compared.
+    return has_risen or (seen is not None and seen.since == counted.since and seen.requests > counted.requests)
 
 
 def expected_by(session: Session, reading: QuotaReading) -> Forecast | None:
@@ -277,24 +268,19 @@ def put_reading(session: Session, reading: QuotaReading, settled: Iterable[Quota
     """Keep a reading as the latest, and as the sample of its day. `settled` are the samples of past days' ends."""
     kept = reading.model_copy(update={"rows": ()}).model_dump(mode="json")
     named_values.put(session, Mark.QUOTA_READING, kept, reading.taken_at)
-    _forget_earlier_today(session, reading)
+    # Only the last sample of a day is kept, and any higher figure. A sample at midnight ends the day before.
+    midnight, taken_at = reading.taken_at.replace(hour=0, minute=0, second=0, microsecond=0), col(QuotaSample.taken_at)
+    earlier = (taken_at > midnight, taken_at < reading.taken_at, col(QuotaSample.used) <= reading.used)
+    session.execute(delete(QuotaSample).where(*earlier))
     known = {sample.taken_at for sample in samples(session)}
     session.add_all(sample for sample in settled if sample.taken_at not in known)
     session.add(QuotaSample(**reading.model_dump(include={*QuotaSample.model_fields})))
-    session.execute(delete(QuotaSample).where(col(QuotaSample.taken_at) < reading.taken_at - KEEP_SAMPLES))
+    session.execute(delete(QuotaSample).where(taken_at < reading.taken_at - KEEP_SAMPLES))
 
 
 def samples(session: Session, since: datetime | None = None) -> Sequence[QuotaSample]:
     of_these = () if since is None else (col(QuotaSample.taken_at) >= since,)
     return session.execute(select(QuotaSample).where(*of_these).order_by(col(QuotaSample.taken_at))).scalars().all()
-
-
-def _forget_earlier_today(session: Session, reading: QuotaReading) -> None:
-    """Keep only the last sample of each day, and any higher figure. A sample at midnight ends the day before."""
-    midnight = reading.taken_at.replace(hour=0, minute=0, second=0, microsecond=0)
-    taken_at = col(QuotaSample.taken_at)
-    earlier = (taken_at > midnight, taken_at < reading.taken_at, col(QuotaSample.used) <= reading.used)
-    session.execute(delete(QuotaSample).where(*earlier))
 
 
 def latest(session: Session, month: str) -> QuotaReading | None:
@@ -306,14 +292,6 @@ def latest(session: Session, month: str) -> QuotaReading | None:
 def last_read_at(session: Session) -> datetime | None:
     kept = named_values.text(session, Mark.QUOTA_READING)
     return kept[1] if kept else None
-
-
-def most_used(session: Session, month: str) -> int:
-    """The highest sampled figure of a month: use never falls within a month."""
-    highest: int | None = session.execute(
-        select(func.max(col(QuotaSample.used))).where(col(QuotaSample.month) == month)
-    ).scalar_one()
-    return highest or 0
 
 
 # The use of each day (UTC) by samples of the month's figures

@@ -73,7 +73,7 @@ class Calls:
         self.transport = transport
         self.breakers = breakers
         self.state = AccountState()
-        self.refused_groupings: dict[str, str | None] = {}
+        self.refuses_days = False
         self._told = AccountState()
         self._held_up: dict[int, ServiceFailure] = {}
         self._answered = asyncio.Event()

@@ -28,6 +28,7 @@ from bot.racedata.client.transport import Params, Request, Transport
 from bot.racedata.month_quota import Purpose
 
 T = TypeVar("T")
+BY_DAY, BY_ENDPOINT = "day", "endpoint"
 RACES_PATH = "races/search"
 DELIVERIES_PATH = "webhooks/deliveries"
 RECORDS_PER_PAGE = 200
@@ -112,19 +113,17 @@ class RacingClient:
         return self._walk(DELIVERIES_PATH, DeliveryPage, _given(status=status))
 
     async def usage(self, by: str | None = None) -> AnyPage:
-        """The usage as published (Spec gap G5). Costs no quota. Only `by="endpoint"` is specified.
+        """The usage as published (Spec gap G5). Costs no quota. Only `by="endpoint"` is specified."""
+        return await self._whole(USAGE_PATH, _given(by=by))
 
-        A grouping that the service refused is not asked for again.
-        """
-        refused = self._calls.refused_groupings
-        if by is not None and by in refused:
-            raise InvalidParam(USAGE_PATH, code=InvalidParam.known_code, message=refused[by])
-        try:
-            return await self._whole(USAGE_PATH, _given(by=by))
-        except InvalidParam as error:
-            if by is not None:
-                refused[by] = error.message
-            raise
+    async def usage_by_day(self) -> AnyPage:
+        """The value for `by` is not shown (Spec gap G5). A refused value is not asked for again."""
+        if not self._calls.refuses_days:
+            try:
+                return await self.usage(by=BY_DAY)
+            except InvalidParam:
+                self._calls.refuses_days = True
+        return await self.usage()
 
     async def read_path(self, template: str, **values: str) -> AnyPage:
         """The answer of the operator's path (Spec gaps G9, G10), with its `{names}` filled in."""

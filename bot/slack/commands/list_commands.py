@@ -11,9 +11,9 @@ from bot.events.typed_text import typed_line
 from bot.operations.status_figures import read_status
 from bot.outbox.message import Message
 from bot.racedata.client.records import KnownCountry, KnownCourse
+from bot.racedata.client.service_client import BY_DAY, BY_ENDPOINT
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import TYPED_MAX, has_words, likely, likely_courses
-from bot.racedata.quota_book import BY_DAY, BY_ENDPOINT
 from bot.slack.commands.invocation import LIST_S, Command, Desk, Invocation, admins_only, no_words, reader_of
 from bot.slack.language.grammar import OF_ALL, THINGS, Grammar, Kind, PhraseReader
 from bot.slack.language.refusals import one_at_a_time, unknown_words

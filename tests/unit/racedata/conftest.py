@@ -134,6 +134,12 @@ class FakeClient:
     async def usage(self, by=None):
         return AnyPage(meta=Meta(**self.meta), data=await self._answer(f"usage by {by}"))
 
+    async def usage_by_day(self):
+        try:
+            return await self.usage("day")
+        except InvalidParam:
+            return await self.usage()
+
     async def _answer(self, name):
         self.asked.append(name)
         answer = self.answers[name]
