@@ -3,24 +3,80 @@
 import asyncio
 import io
 import json
+import os
 import shutil
 import signal
 import sys
 import tempfile
 import webbrowser
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TextIO
 
 from sandbox.demo_bot import DemoFailed, end_of_log
 from sandbox.demo_day import Day, begin_at_the_page
-from sandbox.demo_prompt import stay_up
 from sandbox.demo_screen import Screen, make_console
 from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
 from sandbox.loopback_server import PortTakenError, serve
 from sandbox.page.counts import count
 from sandbox.page.page_app import Page, build_page
 from sandbox.racing_service.delivery_queue import SIGNATURE_HEADER
+
+PRESS = "press"
+CHANNEL, USER = "C0ALL", "U0ALICE"
+
+
+async def stay_up(stage: Stage, stdin: TextIO) -> None:
+    """Answers typed lines until cancelled, and retries deliveries."""
+    delivering = asyncio.create_task(stage.service.run_deliveries())
+    try:
+        if stdin.isatty():
+            stage.screen.is_typed_at = True
+            stage.screen.plain(
+                "Type a command as if in #everything, as an admin: /racecard IRE, /racing drill, /racing trace inbox-1 "
+                "or /racing help. Press a button by its words: press Who was told."
+            )
+            async for line in typed_lines(stdin.fileno()):
+                await answer(stage, line)
+        await delivering
+    finally:
+        delivering.cancel()
+
+
+async def answer(stage: Stage, line: str) -> None:
+    """Lines are such as "/racecard IRE", "#everything /racecard IRE" or "press Who was told"."""
+    where, _, rest = line.strip().partition(" ")
+    by_name = {f"#{name}": channel_id for channel_id, name in CHANNELS.items()}
+    if where.startswith("#") and where not in by_name:
+        stage.screen.note(f"{where} is no channel here; the channels are {', '.join(by_name)}.")
+        return
+    problem: str | None = None
+    channel_id, command = (by_name[where], rest.strip()) if where in by_name else (CHANNEL, line.strip())
+    verb, _, label = command.partition(" ")
+    if verb == PRESS:
+        problem = await stage.press(channel_id, USER, label.strip(" []"))
+    elif command:
+        problem = await stage.say(channel_id, USER, command)
+    if problem is not None:
+        stage.screen.note(problem)
+
+
+async def typed_lines(descriptor: int) -> AsyncGenerator[str]:
+    """By the loop: a thread waiting in `read` would outlive Ctrl-C."""
+    loop = asyncio.get_running_loop()
+    arrived: asyncio.Queue[bytes] = asyncio.Queue()
+    loop.add_reader(descriptor, lambda: arrived.put_nowait(os.read(descriptor, 4096)))
+    kept = b""
+    try:
+        while part := await arrived.get():
+            *lines, kept = (kept + part).split(b"\n")
+            for line in lines:
+                yield line.decode(errors="replace")
+    finally:
+        loop.remove_reader(descriptor)
+
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -78,18 +134,18 @@ async def _run(screen: Screen, folder: Path, demo: Demo) -> None:
 
 async def _play(page: Page, demo: Demo, address: str) -> None:
     """The day in the terminal, unless the page opens: there the day begins with the page."""
-    stage = page.stage
+    stage, stays = page.stage, demo.stay and not demo.headless
     stage.screen.plain("racing-bot between stand-ins of Slack and of the data service. All of it is on this machine.")
+    stage.is_begun = False
     await stage.start_bot()
+    if stays and sys.stdin.isatty():
+        stage.screen.plain("Lines that you type meanwhile are answered at the end.")
+    await stage.bot.while_alive(begin_at_the_page(stage) if demo.open_page else Day(stage).play())
+    stage.is_begun = True
     if demo.open_page:
-        await stage.bot.while_alive(begin_at_the_page(stage))
         page.day.play_once_seen()
         webbrowser.open(address)
-    else:
-        stage.is_day_played = True
-        await stage.bot.while_alive(Day(stage).play())
-        stage.is_day_played = False
-    if demo.stay and not demo.headless:
+    if stays:
         _say_how_to_go_on(stage)
         await stage.bot.while_alive(stay_up(stage, sys.stdin))
 
@@ -118,7 +174,7 @@ def _say_how_to_go_on(stage: Stage) -> None:
 
 def _explain(screen: Screen, log_path: Path, failure: Exception) -> None:
     screen.title("The demo failed")
-    screen.problem(str(failure))
+    screen.plain(str(failure), "bold red")
     if log_end := end_of_log(log_path):
         screen.plain(f"The end of the bot's log, which is kept in {log_path}:")
         screen.plain(log_end)

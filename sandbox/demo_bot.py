@@ -127,14 +127,13 @@ class BotProcess:
         self._killed = process
         process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), STOP_S)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), STOP_S)
         finally:
-            # Leave no process behind after an interruption.
+            # Leave no process behind, after an interruption either.
             if process.returncode is None:
                 process.kill()
+        await process.wait()
 
     async def _ended_by_itself(self) -> int:
         """The exit code, unless the process was killed."""

@@ -1,15 +1,15 @@
 """The demo's day."""
 
 import json
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 
 import httpx
 
 from sandbox.demo_bot import DemoFailed
 from sandbox.demo_stage import ADMIN, ADMINS, CHANNELS, PLAN, Stage
+from sandbox.page.counts import count
 from sandbox.racing_day import Meeting, Race
 from sandbox.racing_service.delivery_queue import Attempt, Delivery
 from sandbox.racing_service.event_payloads import CARD, RACE_OFF
@@ -19,8 +19,7 @@ READ_S = 1.4
 QUOTA = PLANS[PLAN].per_month
 USED = QUOTA * 81 // 100
 
-SUBSCRIBED = {"C0GB": "GB", "C0IRE": "IRE results abandonments racecards", "C0ALL": "all abandonments racecards"}
-AT_THE_PAGE = {
+SUBSCRIBED = {
     "C0GB": "GB results abandonments racecards",
     "C0IRE": "IRE results abandonments racecards",
     "C0ALL": "all abandonments",
@@ -29,7 +28,7 @@ AT_THE_PAGE = {
 
 async def begin_at_the_page(stage: Stage) -> None:
     """Channels subscribe, and tomorrow's cards come out. Raises DemoFailed."""
-    for channel_id, words in AT_THE_PAGE.items():
+    for channel_id, words in SUBSCRIBED.items():
         if problem := await stage.say(channel_id, ADMIN, f"/racing subscribe {words}"):
             raise DemoFailed(problem)
     racing = stage.service.racing
@@ -43,7 +42,6 @@ class Day:
     """Waits after each event until the channels have the message."""
 
     stage: Stage
-    due: Counter[str] = field(default_factory=Counter)
     refused: int = 0
 
     async def play(self) -> None:
@@ -113,7 +111,6 @@ class Day:
     async def _deliver(self, deliveries: Sequence[Delivery]) -> None:
         for delivery in deliveries:
             takers = self.stage.expectations.takers(delivery.happening, delivery.created_at)
-            self.due.update(takers)
             self.stage.screen.note(f"webhook: {_about(delivery)}{'' if takers else ', which no channel asked for'}")
         await self.stage.service.deliver_due()
         for delivery in deliveries:
@@ -123,7 +120,7 @@ class Day:
         await self.stage.pause(READ_S)
 
     def _all_there(self) -> bool:
-        return all(len(self.stage.slack.messages(channel_id)) >= due for channel_id, due in self.due.items())
+        return not count(self.stage.service.deliveries, self.stage.slack, self.stage.expectations).lost
 
     async def _forge(self, race: Race) -> None:
         """A delivery signed with a stranger's secret."""

@@ -1,15 +1,104 @@
-"""The demo in the terminal."""
+"""The demo in the terminal, and Slack's messages as its lines."""
 
 import os
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
 
-from sandbox.demo_markup import body_lines, button_line, readable, small_print
-from sandbox.slack.values import EphemeralMessage, PostedMessage
+from sandbox.slack.values import Json, PostedMessage
+
+_TOKEN = re.compile(r"<([^<>\n]+)>")
+_STYLED = re.compile(r"(?<![\w*])\*(?P<bold>[^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])|`(?P<code>[^`\n]+)`")
+_STYLES = {"bold": "bold", "code": "cyan"}
+_BETWEEN = " · "
+
+
+def readable(markup: str, names: Mapping[str, str] | None = None) -> Text:
+    """Styles, the fallback of a date token, entities as characters.
+
+    `names` are people's and channels' names by id. docs.slack.dev/messaging/formatting
+    """
+    known = names or {}
+    worded = _TOKEN.sub(lambda token: _in_words(token[1], known), markup)
+    text, end = Text(), 0
+    for styled in _STYLED.finditer(worded):
+        kind = str(styled.lastgroup)
+        text.append(unescaped(worded[end : styled.start()]))
+        text.append(unescaped(styled[kind]), _STYLES[kind])
+        end = styled.end()
+    return text.append(unescaped(worded[end:]))
+
+
+def unescaped(text: str) -> str:
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def body_lines(blocks: Iterable[Json], text: str, names: Mapping[str, str] | None = None) -> list[Text]:
+    """The message without its context blocks; `text` if the blocks show nothing."""
+    shown = [line for block in blocks if block.get("type") != "context" for line in _block_lines(block, names)]
+    return shown or list(readable(text, names).split("\n"))
+
+
+def small_print(blocks: Iterable[Json], names: Mapping[str, str] | None = None) -> list[Text]:
+    return [line for block in blocks if block.get("type") == "context" for line in _block_lines(block, names)]
+
+
+def button_line(blocks: Iterable[Json]) -> list[Text]:
+    """For example "[Full result] [Who was told]"; nothing without buttons."""
+    elements = (one for block in blocks for one in (*block.get("elements", ()), block.get("accessory") or {}))
+    labels = [f"[{one['text']['text']}]" for one in elements if one.get("type") == "button"]
+    return [Text(" ".join(labels), "cyan")] if labels else []
+
+
+def _block_lines(block: Json, names: Mapping[str, str] | None) -> Iterator[Text]:
+    """A block for the mouse only has no lines."""
+    kind = block.get("type")
+    if kind == "header":
+        for line in _read(block["text"], names):
+            line.stylize("bold")
+            yield line
+    elif kind == "section":
+        yield from _read(block.get("text", {}), names)
+        yield from _joined(block.get("fields", ()), ": ", names)
+    elif kind == "context":
+        yield from _joined((each for each in block["elements"] if "text" in each), " ", names)
+    elif kind == "data_table":
+        # A table's cells are raw: entities are left as typed.
+        head, *rows = (Text("  ".join(cell["text"] for cell in row)) for row in block["rows"])
+        head.stylize("dim")
+        yield from (head, *rows)
+    elif kind == "container":
+        # Collapsed, as in a channel.
+        yield from (Text("▸ ").append_text(line) for line in _read(block["title"], names))
+
+
+def _joined(texts: Iterable[Json], within: str, names: Mapping[str, str] | None) -> Iterator[Text]:
+    parts = [Text(within).join(_read(text, names)) for text in texts]
+    if parts:
+        yield Text(_BETWEEN).join(parts)
+
+
+def _read(text: Json, names: Mapping[str, str] | None) -> list[Text]:
+    content = text.get("text", "")
+    if not content:
+        return []
+    whole = readable(content, names) if text.get("type") == "mrkdwn" else Text(unescaped(content))
+    return list(whole.split("\n"))
+
+
+def _in_words(token: str, names: Mapping[str, str]) -> str:
+    """The words for "<…>", still escaped: a label, a name, or the address."""
+    target, _, label = token.partition("|")
+    if target.startswith(("@", "#")):
+        return target[0] + (label or names.get(target[1:], target[1:]))
+    if target.startswith("!"):
+        return label or f"@{target[1:].partition('^')[0]}"
+    return label or target.removeprefix("mailto:")
+
 
 WIDTH_OF_A_PIPE = 100
 POST_LINES = 9
@@ -54,12 +143,8 @@ class Screen:
         self._channels = dict(channels)
         self._names = {**channels, **people}
         self._seen: set[str] = set()
-        self._answer_lines: int | None = ANSWER_LINES
-        self._is_typed_at = False
-
-    def show_to_a_person(self) -> None:
+        self.is_typed_at = False
         """Whole answers, and buttons: a person at the terminal can press buttons."""
-        self._answer_lines, self._is_typed_at = None, True
 
     def title(self, words: str) -> None:
         self._console.print()
@@ -68,18 +153,15 @@ class Screen:
     def note(self, words: str) -> None:
         self._lines("", "", [Text(words, "dim")], style="dim")
 
-    def plain(self, words: str) -> None:
-        self._print(Text(words))
-
-    def problem(self, words: str) -> None:
-        self._print(Text(words, "bold red"))
+    def plain(self, words: str, style: str = "") -> None:
+        self._print(Text(words, style))
 
     def typed(self, channel_id: str, user_id: str, line: str) -> None:
         words = Text.assemble((f"{self._names.get(user_id, user_id)} types ", "dim"), (line, "bold"))
         self._lines(channel_id, "┊", [words], style="dim")
 
-    def message(self, message: PostedMessage | EphemeralMessage) -> None:
-        if isinstance(message, EphemeralMessage):
+    def message(self, message: PostedMessage) -> None:
+        if message.only is not None:
             self._answer(message)
         else:
             self._post(message)
@@ -96,19 +178,18 @@ class Screen:
             lines[0].stylize(_ALARM)
         if message.edited:
             lines[-1].append(" (edited)", "dim")
-        lines += self._buttons(message)
+        lines += button_line(message.blocks) if self.is_typed_at else []
         self._lines(message.channel, "┃" if alarm else "│", lines, style="bold red" if alarm else "dim")
 
-    def _answer(self, message: EphemeralMessage) -> None:
+    def _answer(self, message: PostedMessage) -> None:
         """Only one person sees the answer, so no channel's name is shown."""
-        lines = _clipped(body_lines(message.blocks, message.text, self._names), self._answer_lines)
-        lines += [_dim(line) for line in small_print(message.blocks, self._names)]
-        lines += self._buttons(message)
+        whole = body_lines(message.blocks, message.text, self._names)
+        lines = whole if self.is_typed_at else _clipped(whole, ANSWER_LINES)
+        for line in small_print(message.blocks, self._names):
+            line.stylize("dim")
+            lines.append(line)
+        lines += button_line(message.blocks) if self.is_typed_at else []
         self._lines("", "┊", lines, style="dim")
-
-    def _buttons(self, message: PostedMessage | EphemeralMessage) -> list[Text]:
-        line = button_line(message.blocks) if self._is_typed_at else None
-        return [line] if line else []
 
     def _lines(self, channel_id: str, edge: str, lines: Sequence[Text], style: str) -> None:
         name = f"#{self._channels[channel_id]}" if channel_id in self._channels else ""
@@ -129,12 +210,7 @@ class Screen:
         return f"bold {_COLOURS[known.index(channel_id) % len(_COLOURS)]}" if channel_id in known else ""
 
 
-def _clipped(lines: Sequence[Text], most: int | None) -> list[Text]:
-    if most is None or len(lines) <= most:
+def _clipped(lines: Sequence[Text], most: int) -> list[Text]:
+    if len(lines) <= most:
         return list(lines)
     return [*lines[: most - 1], Text(f"… and {len(lines) - most + 1} more lines", "dim")]
-
-
-def _dim(line: Text) -> Text:
-    line.stylize("dim")
-    return line

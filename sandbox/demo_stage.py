@@ -60,13 +60,8 @@ class Stage:
     service_url: str
     speed: float
     expectations: Expectations = field(default_factory=Expectations)
-    others: list[BotProcess] = field(default_factory=list)
-    """Further replicas on the same database."""
-
-    is_day_played: bool = False
-    """The terminal plays the day, which troubles would break."""
-
-    retry_gaps_s: tuple[float, ...] = RETRY_GAPS_S
+    is_begun: bool = True
+    """False while the demo subscribes or plays by itself, which troubles would break."""
 
     @property
     def webhook_url(self) -> str:
@@ -133,32 +128,24 @@ class Stage:
 
     async def forge(self, race: Race) -> httpx.Response:
         """The bot's answer to a delivery signed with a stranger's secret."""
-        body = {"event": "race.abandoned", "race": {"race_id": race.race_id, "region": race.course.region}}
-        return await post_signed(self.webhook_url, "a stranger's secret", json.dumps(body).encode())
+        told = {"event": "race.abandoned", "race": {"race_id": race.race_id, "region": race.course.region}}
+        body = json.dumps(told).encode()
+        headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign("a stranger's secret", body)}
+        return await self.service.delivery_queue.client.post(self.webhook_url, content=body, headers=headers)
 
     async def start_bot(self) -> None:
         """The first start subscribes to the data service, and lets the bot read the service's lists."""
         if self.service.subscriptions:
-            await self.bot.start(self._settings())
+            await self.bot.start(self.settings())
             return
         self.subscribe_webhook()
-        await self.bot.start(self._settings())
+        await self.bot.start(self.settings())
         for _ in range(round(LISTS_S / POLL_S)):
             if {one.endpoint for one in self.service.requests if one.status == httpx.codes.OK} >= LISTS:
                 break
             await asyncio.sleep(POLL_S)
 
-    async def start_second(self) -> None:
-        """A second replica on the same database. Deliveries go to the first."""
-        second = BotProcess(self.bot.folder, self.bot.database_url, "second.log")
-        self.others.append(second)
-        await second.start(self._settings())
-
-    async def stop_second(self) -> None:
-        while self.others:
-            await self.others.pop().stop()
-
-    def _settings(self) -> dict[str, str]:
+    def settings(self) -> dict[str, str]:
         return {
             "RACING_API_URL": self.service_url,
             "RACING_API_KEY": self.service.api_key,
@@ -172,12 +159,6 @@ class Stage:
             "QUOTA_CHECK_S": str(QUOTA_CHECK_S),
             "REPAIR_CHECK_S": str(REPAIR_CHECK_S),
         }
-
-
-async def post_signed(url: str, secret: str, body: bytes) -> httpx.Response:
-    headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(secret, body)}
-    async with httpx.AsyncClient(trust_env=False) as client:
-        return await client.post(url, content=body, headers=headers)
 
 
 @asynccontextmanager
@@ -200,5 +181,4 @@ async def open_stage(
         try:
             yield stage
         finally:
-            await stage.stop_second()
             await stage.bot.stop()

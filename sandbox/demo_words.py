@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from bot.clock import utc_now
-from sandbox.racing_places import REGION_CODES
+from sandbox.racing_day import REGION_CODES
 from sandbox.racing_service.event_payloads import CARD, MEETING_OFF, RACE_OFF, RESULT, Happening
 
 EVENTS_OF = {

@@ -1,15 +1,68 @@
-"""A made-up day's racing, equal for equal seeds, whatever the date is today."""
+"""A made-up day's racing, equal for equal seeds, whatever the date is today; its places are of `racing.toml`."""
 
+import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from functools import lru_cache
-from itertools import islice
+from functools import cache, lru_cache
+from hashlib import sha256
+from itertools import islice, zip_longest
+from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
-from sandbox.racing_places import RACING, REGIONS, Course, Region, courses_of, made_up_id, zone_of
+
+class Region(NamedTuple):
+    """`zone`: of most courses; `elsewhere` of the file has the others. `courses`: name, shortcode, country label."""
+
+    code: str
+    zone: str
+    first_off: str
+    meetings_a_day: list[int]
+    jumps: bool
+    goings: list[str]
+    courses: list[list[str]]
+
+
+class Course(NamedTuple):
+    """`country` is a label, not the region's code (Interface, Course)."""
+
+    course_id: str
+    name: str
+    shortcode: str | None
+    country: str
+    region: str
+
+
+RACING = tomllib.loads((Path(__file__).parent / "racing.toml").read_text("utf-8"))
+REGIONS = tuple(Region(**region) for region in RACING["regions"])
+REGION_CODES = tuple(region.code for region in REGIONS)
+_FIELDS = RACING["country_fields"]
+COUNTRIES: list[dict[str, Any]] = [dict(zip_longest(_FIELDS, one)) for one in RACING["countries"]]
+
+
+def zone_of(region: Region, course: Course) -> ZoneInfo:
+    """By the course's name, or by its country label, or of the region."""
+    elsewhere = RACING["elsewhere"]
+    return ZoneInfo(elsewhere.get(course.name) or elsewhere.get(course.country) or region.zone)
+
+
+def made_up_id(prefix: str, *parts: object) -> str:
+    """Equal for equal parts: "cr_5f2a91c07e3b"."""
+    return prefix + sha256("|".join(map(str, parts)).encode()).hexdigest()[:12]
+
+
+@cache
+def courses_of(code: str) -> tuple[Course, ...]:
+    region = next(one for one in REGIONS if one.code == code)
+    written = ([*course, "", ""][:3] for course in region.courses)
+    return tuple(
+        Course(made_up_id("cr_", code, name), name, shortcode or None, country or code, code)
+        for name, shortcode, country in written
+    )
+
 
 SYNTHETIC = "(AW)"
 

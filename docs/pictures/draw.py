@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sandbox.demo_day import SUBSCRIBED
 from sandbox.demo_screen import Screen, make_console
 from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
 from sandbox.loopback_server import serve
@@ -25,7 +26,6 @@ from sandbox.page.page_app import Page, build_page
 
 PICTURES = Path(__file__).parent
 SIZE = {"width": 1280, "height": 760}
-SUBSCRIBED = {"C0GB": "GB", "C0IRE": "IRE results abandonments racecards", "C0ALL": "all abandonments"}
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
 

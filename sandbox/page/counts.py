@@ -5,11 +5,13 @@ a channel has chosen, its messages are counted; a missing message only where the
 """
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import lru_cache
 from statistics import median
+from typing import NamedTuple
 
 from sandbox.demo_words import Expectations
 from sandbox.racing_service.delivery_queue import Delivery
@@ -42,23 +44,18 @@ LOST_AFTER_S = 45.0
 PROBLEMS_NAMED = 20
 
 
-@dataclass(frozen=True)
-class Subject:
-    """The subject of a message in a channel. `off` None is a whole meeting."""
+class Subject(NamedTuple):
+    """The subject of a message. `off` None is a whole meeting."""
 
-    channel_id: str
     event: str
     course: str
     off: str | None
     date: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Counts:
-    """Lateness runs from the first delivery attempt to the message.
-
-    `waiting` deliveries are sent again, `given_up` deliveries are not.
-    """
+    """Lateness runs from the first delivery attempt to the message. `given_up` deliveries are sent no more."""
 
     told: int = 0
     lost: int = 0
@@ -66,10 +63,9 @@ class Counts:
     out_of_order: int = 0
     on_the_way: int = 0
     given_up: int = 0
-    waiting: int = 0
     late_median_s: float | None = None
     late_longest_s: float | None = None
-    problems: tuple[str, ...] = ()
+    problems: list[str] = field(default_factory=list)
 
 
 class Reading:
@@ -105,58 +101,8 @@ class Reading:
         return subject.event == RACE_OFF and is_whole and is_named
 
 
-@dataclass
-class Readings:
-    """Each message is read once, and once more after an edit."""
-
-    _kept: dict[tuple[str, str], Reading] = field(default_factory=dict)
-
-    def of(self, slack: WorkspaceState, channel_id: str) -> list[Reading]:
-        """The channel's messages, oldest first."""
-        return [self._reading(message) for message in slack.messages(channel_id)]
-
-    def _reading(self, message: PostedMessage) -> Reading:
-        key = (message.channel, message.ts)
-        if key not in self._kept or self._kept[key].message is not message:
-            self._kept[key] = Reading(message)
-        return self._kept[key]
-
-
-@dataclass
-class _Tally:
-    """The counts in the making, by the names of `Counts`."""
-
-    counted: Counter[str] = field(default_factory=Counter)
-    late: list[float] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-
-    def compare(
-        self, subject: Subject, all_of_them: list[Delivery], due: list[Delivery], there: list[PostedMessage]
-    ) -> None:
-        """Messages that are there. Those of a watch or after a form need not be due."""
-        if (more := len(there) - len(all_of_them)) > 0:
-            self.counted["doubled"] += more
-            self.problems.append(f"doubled: {_name(subject)}")
-        self.counted["told"] += min(len(there), len(all_of_them))
-        self.counted["out_of_order"] += _inversions(there)
-        self.late += [
-            (message.received_at - delivery.attempts[0].at).total_seconds()
-            for delivery, message in _told_by(due, there)
-            if message
-        ]
-
-    def miss(self, subject: Subject, missing: list[Delivery], said: Sequence[Reading], *, can_come: bool) -> None:
-        """Deliveries without a message, newest first."""
-        if missing[0].status == "failed":
-            self.counted["given_up"] += len(missing)
-            return
-        told = sum(any(one.tells_among_others(subject, _first(each)) for one in said) for each in missing)
-        self.counted["told"] += told
-        if told == len(missing):
-            return
-        self.counted["on_the_way" if can_come else "lost"] += len(missing) - told
-        if not can_come:
-            self.problems.append(f"lost: {_name(subject)}")
+reading = lru_cache(maxsize=10_000)(Reading)
+"""Each message is read once, and once more after an edit, which makes a new message."""
 
 
 def count(
@@ -164,46 +110,58 @@ def count(
     slack: WorkspaceState,
     expectations: Expectations,
     is_quiet: Callable[[Delivery, str], bool] = lambda _delivery, _channel_id: True,
-    readings: Readings | None = None,
 ) -> Counts:
-    """The counts of all deliveries but those that wait.
-
-    `is_quiet` tells of a delivery and a channel whether a missing message counts as lost. Repeated counts
-    share `readings`.
-    """
-    readings, tally = readings or Readings(), _Tally()
-    delivered = [one for one in deliveries if one.status != "pending"]
+    """`is_quiet` tells of a delivery and a channel whether a missing message counts as lost."""
+    counts, late = Counts(), list[float]()
+    about: dict[Subject, list[Delivery]] = defaultdict(list)
+    for delivery in deliveries:
+        about[subject_of(delivery)].append(delivery)
     for channel_id in slack.channels:
-        about: dict[Subject, list[Delivery]] = defaultdict(list)
-        for delivery in delivered:
-            about[subject_of(delivery, channel_id)].append(delivery)
-        said = readings.of(slack, channel_id) if about else []
         by_course: dict[str, list[Reading]] = defaultdict(list)
+        said = [reading(message) for message in slack.messages(channel_id)] if about else []
         for one in said:
             by_course[one.course].append(one)
         for subject, all_of_them in about.items():
             there = [one.message for one in by_course[subject.course] if one.is_about(subject)]
+            # Messages of a watch or after a form need not be due.
+            expected = len(_distinct(all_of_them))
+            counts.told += min(len(there), expected)
+            counts.out_of_order += _inversions(there)
+            if len(there) > expected:
+                counts.doubled += len(there) - expected
+                counts.problems.append(f"doubled: {_name(subject)}")
             wanted = [(one, expectations.of(channel_id, one.created_at)) for one in all_of_them]
             due = _distinct(one for one, each in wanted if each.takes(subject.event, one.happening.region))
-            tally.compare(subject, _distinct(all_of_them), due, there)
+            told_by = _told_by(due, there)
+            late += [(message.received_at - _first(one)).total_seconds() for one, message in told_by if message]
             if len(due) > len(there):
                 can_come = wanted[-1][1].waits(subject.event) or not is_quiet(due[-1], channel_id)
-                missing = [one for one, message in _told_by(due, there) if message is None]
-                tally.miss(subject, missing, said, can_come=can_come)
-    return Counts(
-        **tally.counted,
-        waiting=sum(delivery.status == "pending" for delivery in deliveries),
-        late_median_s=round(max(0.0, median(tally.late)), 3) if tally.late else None,
-        late_longest_s=round(max(tally.late), 3) if tally.late else None,
-        problems=tuple(tally.problems[:PROBLEMS_NAMED]),
-    )
+                _miss(counts, subject, [one for one, message in told_by if not message], said, can_come=can_come)
+    counts.late_median_s = round(max(0.0, median(late)), 3) if late else None
+    counts.late_longest_s = round(max(late), 3) if late else None
+    del counts.problems[PROBLEMS_NAMED:]
+    return counts
 
 
-def subject_of(delivery: Delivery, channel_id: str) -> Subject:
+def _miss(
+    counts: Counts, subject: Subject, missing: list[Delivery], said: Sequence[Reading], *, can_come: bool
+) -> None:
+    """Deliveries without a message, newest first. Pending deliveries are sent again."""
+    if missing[0].status == "failed":
+        counts.given_up += len(missing)
+        return
+    left = [one for one in missing if not any(each.tells_among_others(subject, _first(one)) for each in said)]
+    counts.told += len(missing) - len(left)
+    lost = [one for one in left if not can_come and one.status != "pending"]
+    counts.on_the_way += len(left) - len(lost)
+    counts.lost += len(lost)
+    if lost:
+        counts.problems.append(f"lost: {_name(subject)}")
+
+
+def subject_of(delivery: Delivery) -> Subject:
     subject = delivery.happening.subject
-    return Subject(
-        channel_id, delivery.happening.event, subject["course"]["name"], subject.get("off_time"), subject["date"]
-    )
+    return Subject(delivery.happening.event, subject["course"]["name"], subject.get("off_time"), subject["date"])
 
 
 def _name(subject: Subject) -> str:
@@ -223,19 +181,15 @@ def _distinct(deliveries: Iterable[Delivery]) -> list[Delivery]:
     return found
 
 
-def _told_by(
-    due: Sequence[Delivery], there: Sequence[PostedMessage]
-) -> Iterator[tuple[Delivery, PostedMessage | None]]:
+def _told_by(due: Sequence[Delivery], there: Sequence[PostedMessage]) -> list[tuple[Delivery, PostedMessage | None]]:
     """Newest first, with the newest message that no newer delivery has. A summary may have told an older delivery."""
     left = list(there)
-    for delivery in reversed(due):
-        is_later = bool(left) and left[-1].received_at >= _first(delivery)
-        yield delivery, left.pop() if is_later else None
+    return [(one, left.pop() if left and left[-1].received_at >= _first(one) else None) for one in reversed(due)]
 
 
 def _first(delivery: Delivery) -> datetime:
     """The first attempt: a message may come of an attempt whose answer was lost."""
-    return delivery.attempts[0].at
+    return next((one.at for one in delivery.attempts), delivery.created_at)
 
 
 def _body(delivery: Delivery) -> Json:

@@ -1,12 +1,12 @@
 """The page's ASGI app: static files, a stream of documents, and an endpoint for each action of a person.
 
-Actions are JSON, answered with `{"said": …}`, or with `{"error": …}` and 400 or 403.
+Actions are JSON, answered with `{"said": …}`, or with 400 and `{"error": …}`.
 """
 
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
@@ -23,11 +24,10 @@ from starlette.staticfiles import StaticFiles
 from bot.clock import utc_now
 from sandbox.demo_bot import DemoFailed
 from sandbox.demo_stage import COMMANDS, Stage
-from sandbox.page.counts import LOST_AFTER_S, Readings, count
+from sandbox.page.counts import LOST_AFTER_S, count
 from sandbox.page.documents import Documents, documents
-from sandbox.page.happenings import HAPPENINGS
-from sandbox.page.playing_day import PlayingDay
-from sandbox.page.troubles import BY_NAME, TROUBLES, send_again
+from sandbox.page.happenings import HAPPENINGS, PlayingDay
+from sandbox.page.troubles import TROUBLES
 from sandbox.racing_service.delivery_queue import Delivery
 from sandbox.slack.answers import Answer
 from sandbox.slack.person import Person
@@ -54,17 +54,16 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class SwitchedOn:
-    """The start of a trouble, with the calls and requests before."""
+    """The start of a trouble, which ends with `stack`."""
 
     at: datetime
-    calls: int
-    requests: int
+    stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     def seen(self, stage: Stage) -> str:
         """The figures since the start."""
         attempts = [one for delivery in stage.service.deliveries for one in delivery.attempts if one.at >= self.at]
-        calls = stage.slack.calls[self.calls :]
-        requests = stage.service.requests[self.requests :]
+        calls = [one for one in stage.slack.calls if one.at >= self.at]
+        requests = [one for one in stage.service.requests if one.at >= self.at]
         told = (
             (attempts, sum(one.accepted for one in attempts), "attempts to deliver accepted"),
             (calls, sum(one.ok for one in calls), "calls of Slack answered with ok"),
@@ -86,7 +85,6 @@ class Page:
 
     def __post_init__(self) -> None:
         self.day = PlayingDay(self.stage, Random(1))
-        self._readings = Readings()
 
     async def aclose(self) -> None:
         await self.day.stop()
@@ -94,7 +92,7 @@ class Page:
     def documents(self) -> Documents:
         found = documents(self.stage)
         found["counts"] = self.counts()
-        found["day"] = {"every_s": self.day.every_s, "in_terminal": self.stage.is_day_played}
+        found["day"] = {"every_s": self.day.every_s, "is_begun": self.stage.is_begun}
         for trouble in TROUBLES:
             since = self.on.get(trouble.name)
             found[f"trouble/{trouble.name}"] = {
@@ -112,7 +110,7 @@ class Page:
         now = time.monotonic()
         if now - self._counted_at >= COUNT_EVERY_S:
             stage = self.stage
-            counts = count(stage.service.deliveries, stage.slack, stage.expectations, self._is_quiet, self._readings)
+            counts = count(stage.service.deliveries, stage.slack, stage.expectations, self._is_quiet)
             self._counts, self._counted_at = asdict(counts), now
         return self._counts
 
@@ -122,7 +120,8 @@ class Page:
         if not self.stage.bot.is_running or channel.is_archived or not slack.bot_is_in(channel):
             return False
         calls = (call.at for call in reversed(slack.calls) if call.channel == channel_id)
-        last = max(delivery.attempts[-1].at, self.stage.bot.started_at, next(calls, delivery.created_at))
+        attempts = (attempt.at for attempt in delivery.attempts)
+        last = max(delivery.created_at, *attempts, self.stage.bot.started_at, next(calls, delivery.created_at))
         return (utc_now() - last).total_seconds() > self.lost_after_s
 
     async def type(self, asked: Json) -> object:
@@ -137,7 +136,7 @@ class Page:
         if not name.startswith("/") and slack.channels[channel_id].dm_user == person.user_id:
             return _status(await person.writes(line, thread_ts))
         if not name.startswith("/"):
-            slack.say(channel_id, person.user_id, line, thread_ts)
+            slack.say(channel_id, person.user_id, line, thread_ts=thread_ts)
             return None
         if name not in COMMANDS:
             raise Refused(f"{name} is no command here. Slack knows {', '.join(COMMANDS)}.")
@@ -151,8 +150,7 @@ class Page:
         action_id, value = _text(asked, "action_id"), _text(asked, "value")
         if "view" in asked:
             return _status(await person.presses_in_view(action_id, value, self._view(asked)))
-        ts = _text(asked, "ts")
-        message = slack.message(_text(asked, "channel"), ts) or slack.ephemeral(ts)
+        message = slack.message(_text(asked, "channel"), _text(asked, "ts"))
         if message is None:
             raise Refused("the message is gone")
         status = _status(await person.presses(action_id, value, message))
@@ -201,23 +199,24 @@ class Page:
         return "The day is paused." if every_s is None else "The day plays."
 
     async def trouble(self, asked: Json) -> object:
-        trouble = BY_NAME.get(_text(asked, "name"))
+        by_name = {one.name: one for one in TROUBLES}
+        trouble = by_name.get(_text(asked, "name"))
         if trouble is None:
-            raise Refused(f"a trouble is one of {', '.join(BY_NAME)}")
+            raise Refused(f"a trouble is one of {', '.join(by_name)}")
         if (missing := trouble.needs(self.stage)) is not None:
             raise Refused(missing)
-        if self.stage.is_day_played:
-            raise Refused("The terminal plays a day of some seconds. Make trouble afterwards.")
+        if not self.stage.is_begun:
+            raise Refused("The demo plays a day of some seconds. Make trouble afterwards.")
         stage, since = self.stage, self.on.get(trouble.name)
         if asked.get("on"):
             if since is None:
-                since = SwitchedOn(utc_now(), len(stage.slack.calls), len(stage.service.requests))
-                await trouble.switch(stage, on=True)
+                since = SwitchedOn(utc_now())
+                await since.stack.enter_async_context(trouble.lasts(stage))
                 self.on[trouble.name] = since
             return trouble.expected
         if since is not None:
-            await trouble.switch(stage, on=False)
-            send_again(stage)
+            await since.stack.aclose()
+            stage.service.delivery_queue.hurry(utc_now())
             self.did[trouble.name] = since.seen(stage)
             del self.on[trouble.name]
         return self.did.get(trouble.name)
@@ -255,8 +254,7 @@ ACTIONS: tuple[Do, ...] = (
 def build_page(page: Page) -> Starlette:
     def answering(do: Do) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            if (refusal := _refusal(request)) is not None:
-                return refusal
+            _check_asker(request)
             try:
                 return JSONResponse({"said": await do(page, await _asked(request))})
             except (Refused, LookupError, ValueError, DemoFailed, httpx.HTTPError) as error:
@@ -265,8 +263,7 @@ def build_page(page: Page) -> Starlette:
         return answer
 
     async def live(request: Request) -> Response:
-        if (refusal := _refusal(request)) is not None:
-            return refusal
+        _check_asker(request)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(_stream(page, request), media_type="text/event-stream", headers=headers)
 
@@ -292,22 +289,25 @@ async def _stream(page: Page, request: Request) -> AsyncIterator[str]:
         changed = {key: value for key, value in now.items() if sent.get(key) != value}
         gone = [key for key in sent if key not in now]
         if changed or gone:
-            yield f"data: {json.dumps({'changed': changed, 'gone': gone}, default=str)}\n\n"
+            yield f"data: {json.dumps({'changed': changed, 'gone': gone}, default=_in_json)}\n\n"
         sent = now
         before = len(page.stage.slack.calls)
         with suppress(TimeoutError):
             await page.stage.slack.wait_for(lambda b=before: len(page.stage.slack.calls) != b, EVERY_S)  # type: ignore[misc]
 
 
-def _refusal(request: Request) -> Response | None:
+def _in_json(value: Any) -> object:
+    return value.isoformat() if isinstance(value, datetime) else list(value)
+
+
+def _check_asker(request: Request) -> None:
     """403 for a page of another site, and for another site's name of this address (DNS rebinding)."""
     host = (request.headers.get("host") or "").rpartition(":")[0] or request.headers.get("host", "")
     origin = request.headers.get("origin")
     if host not in LOOPBACK_NAMES or (origin is not None and origin != f"http://{request.headers['host']}"):
-        return JSONResponse({"error": "only this page may ask"}, status_code=403)
+        raise HTTPException(403, "only this page may ask")
     if request.method == "POST" and not request.headers.get("content-type", "").startswith("application/json"):
-        return JSONResponse({"error": "the body must be application/json"}, status_code=403)
-    return None
+        raise HTTPException(403, "the body must be application/json")
 
 
 async def _asked(request: Request) -> Json:

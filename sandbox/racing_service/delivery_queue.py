@@ -106,6 +106,12 @@ class DeliveryQueue:
         self._deliveries = [each for each in self._deliveries if each.created_at > now - KEEP_RECORDS]
         return list(self._deliveries)
 
+    def hurry(self, now: datetime) -> None:
+        """Failed deliveries are due at once."""
+        for delivery in self._deliveries:
+            if delivery.next_at is not None:
+                delivery.next_at = now
+
     def forget(self) -> None:
         """Forget all deliveries. Those that wait are not sent."""
         self._deliveries.clear()

@@ -1,24 +1,74 @@
-"""The service's endpoints, as an ASGI app behind the gate."""
+"""The service's endpoints, as an ASGI app behind the gate.
+
+Pages of a list have cursors: opaque, bound to their query, good for ever (Interface, Limits 6 to 8).
+"""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, ValidationError
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
-from sandbox.racing_day import Race, in_utc
-from sandbox.racing_places import REGION_CODES
-from sandbox.racing_service.account import By, grouped, month_of
-from sandbox.racing_service.cursors import ListQuery, NoQuery, take_page
+from sandbox.racing_day import REGION_CODES, Race, in_utc, made_up_id
 from sandbox.racing_service.delivery_queue import Delivery
-from sandbox.racing_service.delivery_records import delivery_record, subscription_answer
+from sandbox.racing_service.event_payloads import race_record
 from sandbox.racing_service.gate import Endpoint, gated
-from sandbox.racing_service.race_shapes import race_record
-from sandbox.racing_service.reference_data import country_records, course_records, reference_data
+from sandbox.racing_service.records import (
+    country_records,
+    course_records,
+    delivery_record,
+    reference_data,
+    subscription_answer,
+)
 from sandbox.racing_service.refusals import invalid_param
-from sandbox.racing_service.service_state import USAGE, Call, Position, State
+from sandbox.racing_service.service_state import USAGE, By, Call, Position, State, grouped, month_of
+
+Item = TypeVar("Item")
+
+
+class NoQuery(BaseModel):
+    """Parameters that an endpoint does not know are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ListQuery(NoQuery):
+    """Spec gap G12: the largest limit."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] | None = None
+    cursor: str | None = None
+
+    def bound(self) -> str:
+        """What binds a cursor: "The next request repeats every other parameter unchanged"."""
+        return f"{type(self).__name__} {self.model_dump(exclude={'cursor'})}"
+
+
+def take_page(
+    items: Sequence[Item], position_of: Callable[[Item], Position], query: ListQuery, state: State, *, descending: bool
+) -> tuple[list[Item], dict[str, object]]:
+    """The page's items, and the `meta` fields with the next cursor. Every bad cursor is the same invalid_param."""
+    rest, after = sorted(items, key=position_of, reverse=descending), None
+    if query.cursor is not None:
+        bound, after = state.cursors.get(query.cursor, (None, None))
+        if bound != query.bound():
+            raise invalid_param("cursor", "was not issued by this service for this query")
+    if after is not None:
+        rest = [each for each in rest if (position_of(each) < after if descending else position_of(each) > after)]
+    limit, short_every = query.limit or state.switches.default_limit, state.switches.short_page_every
+    is_short = short_every and state.numbered % short_every == 0
+    page = rest[: max(1, limit // 2) if is_short else limit]
+    has_more = len(rest) > len(page)
+    paging: dict[str, object] = {"has_more": has_more}
+    if has_more or state.switches.last_cursor == "string":
+        position = position_of(page[-1]) if page else after
+        paging["next_cursor"] = cursor = made_up_id("pg_", query.bound(), position)
+        state.cursors[cursor] = query.bound(), position
+    elif state.switches.last_cursor == "null":
+        paging["next_cursor"] = None
+    return page, paging
+
 
 Record = dict[str, Any]
 EventName = Literal["result.received", "race.abandoned", "meeting.abandoned", "racecard.published"]
@@ -96,19 +146,14 @@ def _read(validate: Callable[[Any], Read], sent: Any) -> Read:
         raise invalid_param(param or "body", first["msg"].removeprefix("Value error, ")) from None
 
 
-def countries(call: Call, state: State) -> Response:
-    _query(call, NoQuery)
-    return enveloped(call, state, country_records(state.racing))
+def whole(list_of: Callable[[State], Any]) -> Endpoint:
+    """A list without parameters and pages."""
 
+    def endpoint(call: Call, state: State) -> Response:
+        _query(call, NoQuery)
+        return enveloped(call, state, list_of(state))
 
-def courses(call: Call, state: State) -> Response:
-    _query(call, NoQuery)
-    return enveloped(call, state, course_records(state.racing))
-
-
-def reference(call: Call, state: State) -> Response:
-    _query(call, NoQuery)
-    return enveloped(call, state, reference_data(state.racing, state.switches))
+    return endpoint
 
 
 def search(call: Call, state: State) -> Response:
@@ -175,9 +220,9 @@ def _refusals(counts: Counter[str]) -> dict[str, int]:
 
 
 ENDPOINTS: dict[str, tuple[str, Endpoint]] = {
-    "/countries": ("GET", countries),
-    "/courses": ("GET", courses),
-    "/reference": ("GET", reference),
+    "/countries": ("GET", whole(lambda state: country_records(state.racing))),
+    "/courses": ("GET", whole(lambda state: course_records(state.racing))),
+    "/reference": ("GET", whole(lambda state: reference_data(state.racing, state.switches))),
     "/races/search": ("GET", search),
     "/webhooks/subscribe": ("POST", subscribe),
     "/webhooks/deliveries": ("GET", deliveries),

@@ -9,9 +9,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox.loopback_server import cut_connection
 from sandbox.racing_service import refusals
-from sandbox.racing_service.account import day_of, minute_of, minute_reset, month_of, month_reset, seconds_until
 from sandbox.racing_service.plan_table import PLANS
-from sandbox.racing_service.service_state import USAGE, Call, State
+from sandbox.racing_service.service_state import (
+    USAGE,
+    Call,
+    State,
+    day_of,
+    minute_of,
+    minute_reset,
+    month_of,
+    month_reset,
+    seconds_until,
+)
 
 BASE_PATH = "/v1"
 DROP, HTML, SLOW = "drop", "html", "slow"

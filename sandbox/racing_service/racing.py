@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Literal
 
-from sandbox.racing_day import SYNTHETIC, Meeting, Race, Runner, meetings_on
-from sandbox.racing_places import REGION_CODES, Course, made_up_id
+from sandbox.racing_day import REGION_CODES, SYNTHETIC, Course, Meeting, Race, Runner, made_up_id, meetings_on
 
 RaceStatus = Literal["declared", "result", "abandoned"]
 _REASONS = ("High winds", "Frozen track", "Waterlogged", "Unsafe ground after a heavy shower")
@@ -59,18 +58,17 @@ class Racing:
 
     def race(self, race_id: str) -> Race:
         """Raises LookupError."""
-        for meeting in self.meetings():
-            for race in meeting.races:
-                if race.race_id == race_id:
-                    return race
-        raise LookupError(f"no such race: {race_id}")
+        found = next((race for one in self.meetings() for race in one.races if race.race_id == race_id), None)
+        if found is None:
+            raise LookupError(f"no such race: {race_id}")
+        return found
 
     def meeting(self, meeting_id: str) -> Meeting:
         """Raises LookupError."""
-        for meeting in self.meetings():
-            if meeting.meeting_id == meeting_id:
-                return meeting
-        raise LookupError(f"no such meeting: {meeting_id}")
+        found = next((one for one in self.meetings() if one.meeting_id == meeting_id), None)
+        if found is None:
+            raise LookupError(f"no such meeting: {meeting_id}")
+        return found
 
     def state(self, race: Race) -> RaceState:
         """Races before today are settled, and a few are abandoned."""

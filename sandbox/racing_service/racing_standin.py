@@ -3,22 +3,19 @@
 import asyncio
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from functools import cached_property
 from typing import Self
 
-import httpx
+from starlette.types import ASGIApp
 
-from bot.clock import utc_now
 from sandbox.racing_day import Meeting, Race
-from sandbox.racing_service.account import KeyCounts, day_of, month_of
-from sandbox.racing_service.delivery_queue import Delivery, DeliveryQueue, Subscription
+from sandbox.racing_service.delivery_queue import Delivery, Subscription
 from sandbox.racing_service.endpoints import build_app
-from sandbox.racing_service.event_payloads import Happening, meeting_happening, race_happening
+from sandbox.racing_service.event_payloads import happening
 from sandbox.racing_service.gate import DROP, HTML, SLOW
 from sandbox.racing_service.plan_table import PLANS
-from sandbox.racing_service.racing import Racing
 from sandbox.racing_service.refusals import scripted
-from sandbox.racing_service.service_state import Clock, State
-from sandbox.racing_service.switches import Switches
+from sandbox.racing_service.service_state import KeyCounts, State, day_of, month_of
 
 
 class RacingService(State):
@@ -27,23 +24,9 @@ class RacingService(State):
     Only races changed through the methods are delivered, by `deliver_due` or `run_deliveries`.
     """
 
-    def __init__(
-        self,
-        today: date,
-        *,
-        seed: int = 1,
-        plan: str = "free",
-        api_key: str = "demo-racing-key",
-        switches: Switches | None = None,
-        clock: Clock = utc_now,
-        delivery_client: httpx.AsyncClient | None = None,
-        days_back: int = 7,
-        days_ahead: int = 4,
-    ) -> None:
-        racing = Racing(today, seed, days_back=days_back, days_ahead=days_ahead)
-        queue = DeliveryQueue(delivery_client)
-        super().__init__(clock, racing, api_key, PLANS[plan], queue, switches or Switches())
-        self.app = build_app(self)
+    @cached_property
+    def app(self) -> ASGIApp:
+        return build_app(self)
 
     async def __aenter__(self) -> Self:
         return self
@@ -68,13 +51,8 @@ class RacingService(State):
 
     def publish(self, event: str, subject: Race | Meeting, reason: str | None = None) -> list[Delivery]:
         """Sends an event, whatever the state of its race or meeting."""
-        racing, shape, now = self.racing, self.switches.payload, self.clock()
-        happening: Happening
-        if isinstance(subject, Race):
-            happening = race_happening(event, subject, racing, shape, now)
-        else:
-            happening = meeting_happening(event, subject, racing, shape, now, reason=reason)
-        return self.delivery_queue.add(happening, now)
+        now, shape = self.clock(), self.switches.payload
+        return self.delivery_queue.add(happening(event, subject, self.racing, shape, now, reason=reason), now)
 
     def settle(self, race_id: str) -> list[Delivery]:
         race = self.racing.race(race_id)
@@ -83,8 +61,7 @@ class RacingService(State):
 
     def correct(self, race_id: str) -> list[Delivery]:
         """Winner and second change places, and the result is sent again."""
-        race = self.racing.race(race_id)
-        self.racing.swap_first_two(race)
+        self.racing.swap_first_two(self.racing.race(race_id))
         return self.settle(race_id)
 
     def abandon_race(self, race_id: str, reason: str) -> list[Delivery]:

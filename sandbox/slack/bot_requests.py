@@ -13,10 +13,9 @@ from urllib.parse import urlencode
 
 import httpx
 
-from sandbox.slack.answers import Answer
-from sandbox.slack.refused_calls import Refused
-from sandbox.slack.response_intake import take_response
-from sandbox.slack.short_lived import ResponseUrl
+from sandbox.slack.answers import Answer, ResponseUrl
+from sandbox.slack.calls import Refused
+from sandbox.slack.content import take_response
 from sandbox.slack.state import WorkspaceState
 from sandbox.slack.values import Json
 

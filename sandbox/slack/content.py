@@ -1,12 +1,14 @@
-"""A message's text, blocks and metadata, checked as Slack does."""
+"""A message's text, blocks and metadata, checked as Slack does, and the bot's responses to commands and actions."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
-from sandbox.slack.arguments import Arguments
+from sandbox.slack.answers import ResponseUrl
 from sandbox.slack.block_rules import MESSAGE_CHARACTERS, block_problems, shown_characters
-from sandbox.slack.refused_calls import Refused, refused_for
-from sandbox.slack.values import Json
+from sandbox.slack.calls import Arguments, Refused, refused_for
+from sandbox.slack.state import WorkspaceState
+from sandbox.slack.values import Json, SentResponse
 
 # docs.slack.dev/reference/methods/chat.postMessage and chat.update
 TEXT_CUT_AT = 40_000
@@ -47,3 +49,22 @@ def read_metadata(args: Arguments) -> Json | None:
     if not (isinstance(event_type, str) and event_type and isinstance(payload, dict)):
         raise Refused("invalid_metadata_format")
     return {"event_type": event_type, "event_payload": payload}
+
+
+def take_response(state: WorkspaceState, url: ResponseUrl, values: Json) -> None:
+    """Raises Refused.
+
+    A response goes to the person who asked, or with `replace_original` into the clicked message.
+    """
+    text, blocks = read_content(Arguments(values), refused_kinds=state.refused_blocks)
+    # Slack takes "in_channel" too. The bot must not answer the whole channel.
+    if values.get("response_type", "ephemeral") != "ephemeral":
+        raise Refused("invalid_response_type")
+    in_place = values.get("replace_original", False)
+    if not isinstance(in_place, bool):
+        raise Refused("invalid_arguments")
+    url.responses.append(SentResponse(text, blocks, replace_original=in_place))
+    if in_place and (original := state.message(url.channel_id, url.message_ts or "")) is not None:
+        state.edit(replace(original, text=text, blocks=blocks))
+    else:
+        state.say(url.channel_id, state.bot_user_id, text, blocks=blocks, only=url.user_id)

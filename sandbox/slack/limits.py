@@ -7,7 +7,9 @@ import math
 from dataclasses import dataclass
 from datetime import datetime
 
-from sandbox.slack.refused_calls import rate_limited
+from sandbox.slack.calls import Refused
+
+_ROUNDING_S = 1e-5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,52 +23,34 @@ class SlackLimits:
     history_per_minute: int = 50
 
 
-@dataclass
-class _Bucket:
-    """Fills by `per_s` up to `size`. Every call takes 1."""
-
-    size: float
-    per_s: float
-    level: float
-    at: datetime
-
-    def fill(self, now: datetime) -> None:
-        self.level = min(self.size, self.level + (now - self.at).total_seconds() * self.per_s)
-        self.at = now
-
-    @property
-    def wait_s(self) -> float:
-        return max(0.0, (1 - self.level) / self.per_s)
-
-
 class RateLimiter:
+    """Of each rate the moment at which its bucket is full again. An empty bucket fills in `size / per_s` seconds."""
+
     def __init__(self) -> None:
-        self._buckets: dict[tuple[str, str], _Bucket] = {}
+        self._full_at: dict[tuple[str, str], float] = {}
 
     def take(self, limits: SlackLimits, method: str, channel_id: str | None, now: datetime) -> None:
         """Raises the 429 if a bucket is empty."""
-        buckets = self._buckets_for(limits, method, channel_id or "", now)
-        for bucket in buckets:
-            bucket.fill(now)
-        wait_s = max((bucket.wait_s for bucket in buckets), default=0.0)
-        if wait_s > 0:
-            raise rate_limited(max(1, math.ceil(wait_s)))
-        for bucket in buckets:
-            bucket.level -= 1
+        at_s, rates = now.timestamp(), _rates(limits, method, channel_id or "")
+        full_at = {key: max(at_s, self._full_at.get(key, at_s)) for key in rates}
+        wait_s = max((full_at[key] - at_s - (size - 1) / per_s for key, (size, per_s) in rates.items()), default=0.0)
+        if wait_s > _ROUNDING_S:
+            retry_after_s = max(1, math.ceil(wait_s - _ROUNDING_S))
+            raise Refused("ratelimited", status=429, headers={"Retry-After": str(retry_after_s)})
+        self._full_at |= {key: full_at[key] + 1 / per_s for key, (_, per_s) in rates.items()}
 
-    def _buckets_for(self, limits: SlackLimits, method: str, channel_id: str, now: datetime) -> list[_Bucket]:
-        per_minute = {
-            "chat.postMessage": limits.workspace_per_minute,
-            "chat.update": limits.update_per_minute,
-            "conversations.history": limits.history_per_minute,
-            "conversations.replies": limits.history_per_minute,
-        }.get(method)
-        if per_minute is None:
-            return []
-        found = [self._bucket((method, ""), per_minute, per_minute / 60, now)]
-        if method == "chat.postMessage":
-            found.append(self._bucket(("channel", channel_id), limits.burst, 1 / limits.per_channel_s, now))
-        return found
 
-    def _bucket(self, key: tuple[str, str], size: float, per_s: float, now: datetime) -> _Bucket:
-        return self._buckets.setdefault(key, _Bucket(size, per_s, size, now))
+def _rates(limits: SlackLimits, method: str, channel_id: str) -> dict[tuple[str, str], tuple[float, float]]:
+    """Size and refill per second of each bucket that a call takes from."""
+    per_minute = {
+        "chat.postMessage": limits.workspace_per_minute,
+        "chat.update": limits.update_per_minute,
+        "conversations.history": limits.history_per_minute,
+        "conversations.replies": limits.history_per_minute,
+    }.get(method)
+    if per_minute is None:
+        return {}
+    rates: dict[tuple[str, str], tuple[float, float]] = {(method, ""): (per_minute, per_minute / 60)}
+    if method == "chat.postMessage":
+        rates["channel", channel_id] = (limits.burst, 1 / limits.per_channel_s)
+    return rates

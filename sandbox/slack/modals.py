@@ -6,7 +6,7 @@ from typing import Any
 
 from sandbox.slack.answers import Answer
 from sandbox.slack.block_rules import view_problems
-from sandbox.slack.methods.views import store_view
+from sandbox.slack.methods import store_view
 from sandbox.slack.state import WorkspaceState
 from sandbox.slack.values import Json, elements_of
 

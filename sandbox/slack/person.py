@@ -6,15 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sandbox.slack import modals
-from sandbox.slack.answers import Answer
+from sandbox.slack.answers import PATIENCE_S, Answer, ResponseUrl
 from sandbox.slack.bot_requests import send_event, send_form, with_body_taken
-from sandbox.slack.changes import PATIENCE_S
-from sandbox.slack.methods.shapes import blocks_with_ids, message_shape
-from sandbox.slack.short_lived import ResponseUrl
+from sandbox.slack.shapes import blocks_with_ids, message_shape
 from sandbox.slack.state import WorkspaceState
-from sandbox.slack.values import Channel, EphemeralMessage, Json, PostedMessage, User, elements_of
+from sandbox.slack.values import Channel, Json, PostedMessage, User, elements_of
 
-Seen = PostedMessage | EphemeralMessage
 _MENTION = re.compile(r"(<[@#!][^<>]+>)")
 
 
@@ -47,7 +44,9 @@ class Person:
 
     async def writes(self, text: str, thread_ts: str | None = None) -> Answer:
         """Writes in the direct messages with the bot: the event `message.im`, which needs the scope im:history."""
-        said = self.workspace.say(self.workspace.direct_message(self.user_id).id, self.user_id, text, thread_ts)
+        said = self.workspace.say(
+            self.workspace.direct_message(self.user_id).id, self.user_id, text, thread_ts=thread_ts
+        )
         event = {"type": "message", "channel": said.channel, "channel_type": "im", "user": self.user_id}
         in_thread = {"thread_ts": thread_ts} if thread_ts else {}
         return await send_event(self.workspace, self.bot_url, event | {"text": text, "ts": said.ts} | in_thread)
@@ -60,7 +59,7 @@ class Person:
 
     async def clicks(self, label: str, *, channel: str) -> Answer:
         """Clicks the button of this text or action_id in the newest message that has one. Raises LookupError."""
-        for message in reversed(self._sees(channel)):
+        for message in reversed(self.workspace.seen_by(self.user_id, channel)):
             for button in _buttons(message.blocks, label):
                 return await self.presses(button["action_id"], button.get("value", ""), message)
         raise LookupError(f"{self.user_id} sees nothing to click that says {label!r} in {channel}")
@@ -70,15 +69,15 @@ class Person:
             return await self.presses_in_view(button["action_id"], button.get("value", ""), view_id)
         raise LookupError(f"nothing in the view says {label!r}")
 
-    async def presses(self, action_id: str, value: str, message: Seen) -> Answer:
+    async def presses(self, action_id: str, value: str, message: PostedMessage) -> Answer:
         state, channel = self.workspace, self.workspace.channels[message.channel]
         url = state.response_urls.issue(channel.id, self.user_id, message.ts)
-        is_ephemeral = isinstance(message, EphemeralMessage)
+        is_kept = message.only is None
         container = {
             "type": "message",
             "message_ts": message.ts,
             "channel_id": channel.id,
-            "is_ephemeral": is_ephemeral,
+            "is_ephemeral": not is_kept,
         }
         payload: Json = {
             "type": "block_actions",
@@ -89,7 +88,7 @@ class Person:
             "actions": [self._action(blocks_with_ids(message.blocks), action_id, value)],
         }
         # Slack keeps no ephemeral message.
-        if isinstance(message, PostedMessage):
+        if is_kept:
             payload["message"] = message_shape(state, message, with_metadata=True)
         return await self._send(payload, url)
 
@@ -131,11 +130,6 @@ class Person:
     @property
     def _user(self) -> User:
         return self.workspace.users[self.user_id]
-
-    def _sees(self, channel: str) -> list[Seen]:
-        """The messages and ephemerals of a channel that this person sees, oldest first."""
-        own = [one for one in self.workspace.ephemerals if (one.channel, one.user) == (channel, self.user_id)]
-        return sorted([*self.workspace.messages(channel), *own], key=lambda message: message.ts)
 
     def _in_view(self, view_id: str) -> Json:
         return {"container": {"type": "view", "view_id": view_id}, "view": self.workspace.views[view_id]}

@@ -12,9 +12,8 @@ from itertools import count
 
 from aiohttp import WSMsgType, web
 
-from sandbox.slack.answers import Answer
-from sandbox.slack.changes import Changes
-from sandbox.slack.refused_calls import Refused
+from sandbox.slack.answers import Answer, Changes
+from sandbox.slack.calls import Refused
 from sandbox.slack.values import Json
 
 LOOPBACK = "127.0.0.1"

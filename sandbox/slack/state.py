@@ -1,23 +1,22 @@
 """The workspace's state and switches."""
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count, repeat
+from typing import Any
 
 import httpx
 
 from bot.clock import Clock, utc_now
-from sandbox.slack.arguments import Arguments
-from sandbox.slack.changes import PATIENCE_S, Changes
+from sandbox.slack.answers import PATIENCE_S, Changes, ResponseUrls, Triggers
+from sandbox.slack.calls import Arguments
 from sandbox.slack.failures import Failure
 from sandbox.slack.limits import RateLimiter, SlackLimits
-from sandbox.slack.short_lived import ResponseUrls, Triggers
 from sandbox.slack.sockets import Sockets
 from sandbox.slack.timestamps import Timestamps
-from sandbox.slack.values import DEFAULT_SCOPES, Call, Channel, EphemeralMessage, Json, PostedMessage, User
+from sandbox.slack.values import DEFAULT_SCOPES, Call, Channel, Json, PostedMessage, User
 
-OnMessage = Callable[[PostedMessage | EphemeralMessage], None]
+OnMessage = Callable[[PostedMessage], None]
 FailureOf = Callable[[str, Arguments], Failure | None]
 
 ANY_METHOD = "*"
@@ -74,7 +73,6 @@ class WorkspaceState:
         """Handles by group id."""
         self.channels: dict[str, Channel] = {}
         self.posted: dict[str, dict[str, PostedMessage]] = {}
-        self.ephemerals: list[EphemeralMessage] = []
         self.views: dict[str, Json] = {}
         self.calls: list[Call] = []
         self.limiter = RateLimiter()
@@ -89,36 +87,22 @@ class WorkspaceState:
         self.numbers = count(1)
         self.failure_of: FailureOf = lambda _method, _args: None
         """A failure of this call, ahead of scripted failures."""
-        self._scripts: dict[str, deque[Failure]] = {}
-        self._lasting: dict[str, Failure] = {}
+        self._scripts: dict[str, Iterator[Failure]] = {}
 
     def script(self, method: str, failures: Iterable[Failure], *, then_always: Failure | None = None) -> None:
         """The method "*" is any method.
 
         After the failures `then_always` meets every call, until the next `script` for the method.
         """
-        script = deque(failures)
-        if method == RESPONSE_URL and any(one.blocks_only for one in (*script, then_always) if one):
-            raise ValueError("nobody looks for blocks in an answer through a response_url before it is carried out")
-        self._scripts[method] = script
-        self._lasting.pop(method, None)
-        if then_always is not None:
-            self._lasting[method] = then_always
+        self._scripts[method] = chain(failures, repeat(then_always) if then_always else ())
 
     def next_failure(self, method: str) -> Failure | None:
-        for name in (method, ANY_METHOD) if method != RESPONSE_URL else (method,):
-            if self._scripts.get(name):
-                return self._scripts[name].popleft()
-            if name in self._lasting:
-                return self._lasting[name]
-        return None
+        names = (method,) if method == RESPONSE_URL else (method, ANY_METHOD)
+        return next((one for name in names for one in self._scripts.get(name, ())), None)
 
     def reachable(self) -> str:
         """The workspace's own address."""
-        if self.address is None:
-            raise RuntimeError(
-                "the workspace has no address yet: use `async with workspace.running()`, or set `address`"
-            )
+        assert self.address is not None, "use `async with workspace.running()`, or set `address`"
         return self.address
 
     async def wait_for(self, predicate: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
@@ -126,46 +110,33 @@ class WorkspaceState:
         await self.changes.wait_for(predicate, timeout_s)
 
     def messages(self, channel_id: str) -> list[PostedMessage]:
-        """The messages of a channel, oldest first, edits applied, replies included."""
-        return list(self.posted.get(channel_id, {}).values())
+        """The messages of a channel, oldest first, edits applied, replies included, ephemeral messages left out."""
+        return [one for one in self.posted.get(channel_id, {}).values() if one.only is None]
+
+    def seen_by(self, user_id: str, channel_id: str) -> list[PostedMessage]:
+        """The messages of a channel, oldest first, and the person's own ephemeral messages."""
+        return [one for one in self.posted.get(channel_id, {}).values() if one.only in {None, user_id}]
 
     def message(self, channel_id: str, ts: str) -> PostedMessage | None:
+        """An ephemeral message too."""
         return self.posted.get(channel_id, {}).get(ts)
 
-    def say(self, channel_id: str, user_id: str, text: str, thread_ts: str | None = None) -> PostedMessage:
-        """A person's message; with `thread_ts` a reply in a thread."""
-        return self.put(
-            PostedMessage(
-                ts=self.timestamps.issue(),
-                channel=channel_id,
-                text=text,
-                user=user_id,
-                received_at=self.clock(),
-                thread_ts=thread_ts,
-            )
-        )
+    def say(self, channel_id: str, user_id: str, text: str, **more: Any) -> PostedMessage:
+        """A new message now. `more` are further fields, such as the `thread_ts` of a reply."""
+        ts, at = self.timestamps.issue(), self.clock()
+        return self.put(PostedMessage(ts=ts, channel=channel_id, text=text, user=user_id, received_at=at, **more))
 
     def put(self, message: PostedMessage) -> PostedMessage:
         """Stores a new or an edited message."""
         self.posted.setdefault(message.channel, {})[message.ts] = message
-        self._tell(message)
+        for listener in list(self.listeners):
+            listener(message)
+        self.changes.notify()
         return message
 
     def edit(self, message: PostedMessage) -> PostedMessage:
         """Stores a changed message, marked with the ts of the edit."""
         return self.put(replace(message, edited=self.timestamps.issue()))
-
-    def put_ephemeral(self, message: EphemeralMessage) -> EphemeralMessage:
-        self.ephemerals.append(message)
-        self._tell(message)
-        return message
-
-    def ephemeral(self, ts: str) -> EphemeralMessage | None:
-        return next((message for message in self.ephemerals if message.ts == ts), None)
-
-    def replace_ephemeral(self, message: EphemeralMessage, changed: EphemeralMessage) -> None:
-        self.ephemerals[self.ephemerals.index(message)] = changed
-        self._tell(changed)
 
     def log(self, call: Call) -> None:
         self.calls.append(call)
@@ -189,8 +160,3 @@ class WorkspaceState:
 
     def bot_is_in(self, channel: Channel) -> bool:
         return self.bot_user_id in channel.members
-
-    def _tell(self, message: PostedMessage | EphemeralMessage) -> None:
-        for listener in list(self.listeners):
-            listener(message)
-        self.changes.notify()

@@ -67,9 +67,9 @@ class Channel:
         return "groups" if self.is_private else "channels"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PostedMessage:
-    """`edited` is the ts of the last edit; `ts` never changes."""
+    """`edited` is the ts of the last edit; `ts` never changes. An ephemeral message has the one person who sees it."""
 
     ts: str
     channel: str
@@ -80,22 +80,11 @@ class PostedMessage:
     metadata: Json | None = None
     thread_ts: str | None = None
     edited: str | None = None
+    only: str | None = None
 
     @property
     def is_reply(self) -> bool:
         return self.thread_ts is not None and self.thread_ts != self.ts
-
-
-@dataclass(frozen=True, kw_only=True)
-class EphemeralMessage:
-    """Only `user` sees the message."""
-
-    ts: str
-    channel: str
-    user: str
-    text: str
-    received_at: datetime
-    blocks: tuple[Json, ...] = ()
 
 
 @dataclass(frozen=True)

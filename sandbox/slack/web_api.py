@@ -1,7 +1,6 @@
 """The workspace over HTTP: `/api/{method}`, and the response addresses."""
 
 import asyncio
-import json
 from dataclasses import dataclass
 
 from starlette.applications import Starlette
@@ -11,11 +10,10 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from sandbox.loopback_server import cut_connection
-from sandbox.slack.arguments import Arguments, read_arguments, read_body
+from sandbox.slack.calls import Arguments, Refused, read_arguments, read_body
+from sandbox.slack.content import take_response
 from sandbox.slack.failures import Failure, passes
 from sandbox.slack.methods import METHODS
-from sandbox.slack.refused_calls import Refused
-from sandbox.slack.response_intake import take_response
 from sandbox.slack.state import RESPONSE_URL, WorkspaceState
 from sandbox.slack.values import Call, Json
 
@@ -30,23 +28,14 @@ def build_app(state: WorkspaceState) -> Starlette:
     )
 
 
-@dataclass(frozen=True)
-class _Reply:
-    """The outcome of a call, before a scripted failure hides the outcome."""
-
-    body: Json
-    status: int
-    headers: dict[str, str]
-
-
 class _Cut(Response):
     async def __call__(self, scope: Scope, receive: Receive, _send: Send) -> None:
         await cut_connection(scope, receive)
 
 
+@dataclass(frozen=True)
 class _WebApi:
-    def __init__(self, state: WorkspaceState) -> None:
-        self._state = state
+    state: WorkspaceState
 
     async def call(self, request: Request) -> Response:
         method = request.path_params["method"]
@@ -55,15 +44,17 @@ class _WebApi:
         except ClientDisconnect:
             # Nobody reads the answer, and half a call did nothing.
             return Response(status_code=400)
+        except Refused as refusal:
+            return JSONResponse(refusal.body)
         failure = self._failure(method, args)
         await asyncio.sleep(failure.delay_before_s)
-        reply = self._carry_out(method, args) if failure.carried_out else None
-        self._state.log(
+        reply, error = self._carry_out(method, args) if failure.carried_out else (None, None)
+        self.state.log(
             Call(
                 method=method,
-                at=self._state.clock(),
+                at=self.state.clock(),
                 channel=args.text("channel"),
-                error=reply.body.get("error") if reply is not None else None,
+                error=error,
                 failure=failure.name if failure.hides_answer else None,
                 arguments=args.as_json(),
             )
@@ -72,18 +63,16 @@ class _WebApi:
         return _answer(failure, reply)
 
     async def respond(self, request: Request) -> Response:
-        failure = self._state.next_failure(RESPONSE_URL) or passes()
+        failure = self.state.next_failure(RESPONSE_URL) or passes()
         await asyncio.sleep(failure.delay_before_s)
-        response = await self._take(request) if failure.carried_out else None
+        reply = await self._take(request) if failure.carried_out else None
         await asyncio.sleep(failure.delay_after_s)
-        if response is None or failure.cut or failure.status is not None:
-            return _answer(failure, None)
-        return response
+        return _answer(failure, reply)
 
     async def _take(self, request: Request) -> Response:
         try:
-            url = self._state.response_urls.use(request.path_params["number"])
-            take_response(self._state, url, await read_body(request))
+            url = self.state.response_urls.use(request.path_params["number"])
+            take_response(self.state, url, await _payload(request))
         except Refused as refusal:
             status = refusal.status if refusal.status != 200 else 400
             return JSONResponse(refusal.body, status)
@@ -92,36 +81,45 @@ class _WebApi:
         return PlainTextResponse("ok")
 
     def _failure(self, method: str, args: Arguments) -> Failure:
-        failure = self._state.failure_of(method, args) or self._state.next_failure(method) or passes()
+        failure = self.state.failure_of(method, args) or self.state.next_failure(method) or passes()
         return passes() if failure.blocks_only and not args.has_blocks else failure
 
-    def _carry_out(self, method: str, args: Arguments) -> _Reply:
-        scopes = {"X-OAuth-Scopes": ",".join(sorted(self._state.scopes))}
+    def _carry_out(self, method: str, args: Arguments) -> tuple[Response, str | None]:
+        """The answer, and Slack's error in the answer."""
+        scopes = {"X-OAuth-Scopes": ",".join(sorted(self.state.scopes))}
         try:
-            return _Reply({"ok": True, **self._result(method, args)}, 200, scopes)
+            return JSONResponse({"ok": True, **self._result(method, args)}, headers=scopes), None
         except Refused as refusal:
-            return _Reply(refusal.body, refusal.status, scopes | refusal.headers)
+            return JSONResponse(refusal.body, refusal.status, scopes | refusal.headers), refusal.code
 
     def _result(self, method: str, args: Arguments) -> Json:
         if method == "apps.connections.open":  # the one method that takes the app's own token
-            return {"url": self._state.sockets.issue(args.token)}
+            return {"url": self.state.sockets.issue(args.token)}
         if method not in METHODS:
             raise Refused("unknown_method", req_method=method)
         if args.token is None:
             raise Refused("not_authed")
-        if args.token != self._state.bot_token:
+        if args.token != self.state.bot_token:
             raise Refused("invalid_auth")
-        if self._state.limits is not None:
-            self._state.limiter.take(self._state.limits, method, args.text("channel"), self._state.clock())
-        return METHODS[method](self._state, args)
+        if self.state.limits is not None:
+            self.state.limiter.take(self.state.limits, method, args.text("channel"), self.state.clock())
+        return METHODS[method](self.state, args)
 
 
-def _answer(failure: Failure, reply: _Reply | None) -> Response:
+async def _payload(request: Request) -> Json:
+    """Slack has one word for every response that can't be read. docs.slack.dev/changelog, 17 May 2016."""
+    try:
+        return await read_body(request)
+    except Refused as refusal:
+        raise Refused("invalid_payload") from refusal
+
+
+def _answer(failure: Failure, reply: Response | None) -> Response:
+    """The reply, unless the failure hides the reply."""
     if failure.cut:
         return _Cut()
     if failure.status is not None or reply is None:
         return Response(failure.body, failure.status or 500, failure.headers, failure.content_type)
-    body = json.dumps(reply.body)
     if failure.truncate:
-        body = body[: len(body) // 2]
-    return Response(body, reply.status, reply.headers, "application/json")
+        return Response(reply.body[: len(reply.body) // 2], reply.status_code, media_type=reply.media_type)
+    return reply

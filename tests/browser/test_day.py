@@ -2,6 +2,8 @@
 
 import pytest
 
+from sandbox.demo_bot import end_of_log
+
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 BURST = 50
 TIMEOUT_S = 300
@@ -94,7 +96,7 @@ async def test_bot_killed_amid_fifty_deliveries_loses_and_doubles_nothing(desk):
     await page.wait_for_selector(".up")
     counts = await desk.counts_with(page, told=BURST)
     waiting = [one.attempts for one in desk.stage.service.deliveries if one.status != "delivered"]
-    assert counts["told"] == str(BURST), (counts, waiting, desk.stage.bot.log_end())
+    assert counts["told"] == str(BURST), (counts, waiting, end_of_log(desk.stage.bot.log_path))
     assert (counts["lost"], counts["doubled"], counts["out of order"]) == ("0", "0", "0")
     assert any(len(one.attempts) > 1 for one in desk.stage.service.deliveries), "the kill was amid the deliveries"
     for region in regions:

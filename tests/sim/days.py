@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from sandbox.slack import failures
-from sandbox.slack.arguments import Arguments
+from sandbox.slack.calls import Arguments
 from sandbox.slack.failures import Failure
 from tests.clock import START
 from tests.sim.people import ACK, Choice, ChoosingOracle, PeoplesChannel, button_in, choosing_channels

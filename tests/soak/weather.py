@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from sandbox.slack import failures
-from sandbox.slack.arguments import Arguments
+from sandbox.slack.calls import Arguments
 from sandbox.slack.failures import Failure
 from sandbox.slack.workspace import SlackWorkspace
 from tests.soak.life import CALL_S

@@ -245,6 +245,7 @@ def commands_of(group, before=""):
 def test_every_shell_command_is_documented_with_its_options():
     typed = re.compile("racing-bot((?: [a-z]+)+)")
     table = {typed.findall(code_in(row[0])[0])[0].strip(): row for row in rows("docs/command-line.md", "Command line")}
+    table["demo"] = ["", " ".join(row[0] for row in rows("docs/demo.md", "The demo"))]
     documented = {name: set(re.findall(r"--[a-z-]+", row[1])) for name, row in table.items()}
     commands = commands_of(get_command(command_line))
     assert documented == {name: options_of(command) for name, command in commands.items()}

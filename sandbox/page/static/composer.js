@@ -1,7 +1,7 @@
 // The composer: the list of commands with their usage while typing, and the echo of what was typed.
 
 import { at, element, offering } from "./dom.js";
-import { ask, chosen, of, quietly } from "./live.js";
+import { ask, chosen, echo, of, quietly } from "./live.js";
 
 const COMMANDS = [
   ["/racing subscribe", "[region…|all] [results] [abandonments] [racecards] [course] [class:1] [digest:18:00] [ack:10m]", "Let this channel receive racing"],
@@ -23,9 +23,6 @@ const COMMANDS = [
 const SHOWN = 8;
 const PLACED = ["/racing subscribe", "/racecard", "/results"];
 const line = at("line");
-
-// The echo is a message that only the person sees, until the page is loaded anew.
-export const echoes = [];
 
 function completions() {
   const meetings = of("meeting");
@@ -60,24 +57,17 @@ line.addEventListener("keydown", (event) => {
   complete(best);
 });
 
-let drawEcho = () => {};
-
 // What the person says in a channel. A command is echoed.
 export function send(channel, text) {
   const now = Date.now();
-  const said = { ts: (now / 1000).toFixed(6), channel, user: chosen.person, only: chosen.person, text, blocks: [], at: new Date(now).toISOString(), echo: true };
-  if (text.startsWith("/")) echoes.push(said);
-  drawEcho();
-  return ask("type", { channel, user: chosen.person, text });
+  if (text.startsWith("/")) echo({ ts: (now / 1000).toFixed(6), channel, user: chosen.person, only: chosen.person, text, blocks: [], received_at: new Date(now).toISOString() });
+  return quietly(ask("type", { channel, user: chosen.person, text }));
 }
 
-export function onSent(drawn) {
-  drawEcho = drawn;
-  at("composer").addEventListener("submit", (event) => {
-    event.preventDefault();
-    const text = line.value.trim();
-    offers.hide();
-    line.value = "";
-    if (text) quietly(send(chosen.channel, text));
-  });
-}
+at("composer").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = line.value.trim();
+  offers.hide();
+  line.value = "";
+  if (text) send(chosen.channel, text);
+});

@@ -3,20 +3,15 @@
 import { send } from "./composer.js";
 import { at, button, element, replaceWithin } from "./dom.js";
 import { ask, documents, happen, of, quietly, trouble } from "./live.js";
+import { choose } from "./page.js";
 
 // ---- top: the bot, and the counts
 
 export function drawTop() {
-  const meta = documents.get("meta");
-  if (!meta) return;
-  const { running } = meta.bot;
-  replaceWithin(
-    at("bot-state"),
-    element("span", { class: running ? "up" : "down" }, running ? "bot is up" : "bot is dead"),
-    meta.waiting ? element("span", { class: "waiting" }, ` · ${meta.waiting} to be sent again`) : "",
-  );
   const counts = documents.get("counts");
   if (!counts) return;
+  const isUp = documents.get("bot").is_running;
+  replaceWithin(at("bot-state"), element("span", { class: isUp ? "up" : "down" }, isUp ? "bot is up" : "bot is dead"));
   const rows = [
     ["told", counts.told],
     ["lost", counts.lost, counts.lost > 0],
@@ -59,14 +54,14 @@ function drawMeeting(meeting, isOpen) {
   );
 }
 
-function drawDay() {
+export function drawDay() {
   const meetings = of("meeting");
   const open = new Set([...document.querySelectorAll("#panel-day details[open]")].map((one) => one.dataset.id));
-  const every = documents.get("day")?.every_s ?? null;
+  const { every_s: every, is_begun: isBegun } = documents.get("day") ?? {};
   const regions = [...new Set(meetings.map((one) => one.region))].sort((one, other) => HOME_FIRST.indexOf(other) - HOME_FIRST.indexOf(one));
   replaceWithin(
     at("panel-day"),
-    element("p", { class: "acts", role: "group", "aria-label": "The day plays by itself" }, ...PACES.map(([label, every_s]) => button(label, () => quietly(ask("play", { every_s })), { "aria-pressed": String(every === every_s) }))),
+    element("p", { class: "acts", role: "group", "aria-label": "The day plays by itself" }, ...PACES.map(([label, every_s]) => button(label, () => quietly(ask("play", { every_s })), { "aria-pressed": String(isBegun && every === every_s) }))),
     element("p", { class: "acts" }, act("burst", "", "Settle 50 races at once"), act("publish_cards", "", "Publish tomorrow’s cards")),
     ...regions.map((region) => element("section", {}, element("h3", {}, region), ...meetings.filter((one) => one.region === region).map((one) => drawMeeting(one, open.has(one.id))))),
   );
@@ -74,7 +69,7 @@ function drawDay() {
 
 // ---- trouble
 
-function drawTroubles() {
+export function drawTroubles() {
   replaceWithin(
     at("panel-trouble"),
     element("p", {}, "Switch a trouble on, let something happen under “The day”, and switch the trouble off. The counts at the top are made from deliveries and channels alone."),
@@ -90,40 +85,31 @@ function drawTroubles() {
   );
 }
 
-const PANELS = { "panel-day": drawDay, "panel-trouble": drawTroubles };
-
-// A part that is folded up is drawn when it is opened.
-export function drawPanels() {
-  for (const [id, draw] of Object.entries(PANELS)) if (at(id).parentElement.open) draw();
-}
-
-for (const id of Object.keys(PANELS)) at(id).parentElement.addEventListener("toggle", drawPanels);
-
 // ---- the tour: three steps, each over when the workspace shows it. A cookie remembers, since the port changes.
 
 const TOUR = "racing-bot-tour=done";
 const ASKED = "/racing subscribe GB ack:10m";
 const KILL = "bot_killed_in_burst";
-const tour = { step: document.cookie.includes(TOUR) ? null : -1, channel: "C0GB", known: new Set(), show: () => {} };
+const tour = { step: document.cookie.includes(TOUR) ? null : -1, channel: "C0GB", known: new Set() };
 
-const alarms = () => of("message").filter((one) => one.channel === tour.channel && one.text.startsWith("ABANDONED") && !tour.known.has(one.ts));
+const alarms = () => of("message").filter((one) => one.channel === tour.channel && !one.only && one.text.startsWith("ABANDONED") && !tour.known.has(one.ts));
 const nextRace = () => of("meeting").filter((one) => one.region === "GB").flatMap((one) => one.races.map((race) => ({ ...race, course: one.course }))).find((race) => race.status === "declared");
 const isTaken = (message) => message.text.includes(" has it since ");
 const isOn = () => Boolean(documents.get(`trouble/${KILL}`)?.on);
-const isStarting = () => isOn() && Boolean(documents.get("meta")?.bot.running);
+const isStarting = () => isOn() && documents.get("bot").is_running;
 const remembered = () => { tour.step = null; document.cookie = `${TOUR}; max-age=31536000; SameSite=Strict`; drawTour(); };
 const goTo = (step) => { Object.assign(tour, { step, wasKilled: false }); if (step === 0) tour.known = new Set(alarms().map((one) => one.ts)); drawTour(); };
 
 function showAlarm() {
-  tour.show(tour.channel);
+  choose(tour.channel);
   const pressed = [...document.querySelectorAll("#messages .is-alarm button")].filter((one) => one.textContent === "I have it").at(-1);
   pressed?.scrollIntoView({ block: "center" });
   pressed?.focus();
 }
 
 async function abandon(race) {
-  tour.show(tour.channel);
-  await quietly(send(tour.channel, ASKED));
+  choose(tour.channel);
+  await send(tour.channel, ASKED);
   happen("abandon_race", race.id);
 }
 
@@ -147,9 +133,8 @@ const STEPS = [
       if (!tour.wasKilled) return ["Kill the bot while 50 races settle.", "The channels asked for some of these results. Watch the counts at the top.", "Kill the bot", () => trouble(KILL, true)];
       if (isStarting()) return ["The bot starts.", "A few seconds, and the bot is ready."];
       if (isOn()) return ["The bot is dead.", "The data service gets no answer, and will send again. Bring the bot back:", "Start the bot", () => trouble(KILL, false)];
-      const { told, lost, doubled, on_the_way, waiting } = documents.get("counts") ?? {};
-      const still = (documents.get("meta")?.waiting || waiting) + on_the_way;
-      if (still) return [`${still} still on the way.`, "The results come now, each once, a message a second in each channel.", "End the tour", remembered];
+      const { told, lost, doubled, on_the_way } = documents.get("counts");
+      if (on_the_way) return [`${on_the_way} still on the way.`, "The results come now, each once, a message a second in each channel.", "End the tour", remembered];
       return [lost ? "Something is missing." : "Nothing was lost.", `${told} told, ${lost} lost, ${doubled} doubled. More failures are under Trouble.`, "End the tour", remembered];
     },
     isOver: () => false,
@@ -158,7 +143,7 @@ const STEPS = [
 
 export function drawTour() {
   const box = at("tour");
-  box.hidden = tour.step === null || !documents.has("meta") || Boolean(documents.get("day")?.in_terminal);
+  box.hidden = tour.step === null || !documents.get("day")?.is_begun;
   if (box.hidden) return;
   if (tour.step < 0) return goTo(0);
   if (STEPS[tour.step].isOver()) tour.step += 1;
@@ -170,7 +155,4 @@ export function drawTour() {
   );
 }
 
-export function tourWith(show) {
-  tour.show = show;
-  at("start-tour").addEventListener("click", () => goTo(0));
-}
+at("start-tour").addEventListener("click", () => goTo(0));

@@ -21,7 +21,7 @@ export function drawInput(block, context) {
   );
 }
 
-function menu(one, id, find, initial = []) {
+function menu(one, id, find, initial = [], named_as = "selected_options", valueOf = (option) => option) {
   const chosen = new Map(initial.map((option) => [option.value, option]));
   const chips = element("ul", { class: "chosen" });
   const list = element("ul", { id: `${id}-offers`, class: "offers", role: "listbox", "aria-label": "Options", hidden: true });
@@ -46,7 +46,7 @@ function menu(one, id, find, initial = []) {
     if (event.key === "Enter") event.preventDefault();
   });
   drawChosen();
-  return { node: element("div", { class: "menu" }, chips, field, list), picked: () => [...chosen.values()] };
+  return { node: element("div", { class: "menu" }, chips, field, list), value: () => ({ [named_as]: [...chosen.values()].map(valueOf) }) };
 }
 
 const among = (options) => (typed) => options.filter((option) => optionText(option).toLowerCase().includes(typed.trim().toLowerCase()));
@@ -54,13 +54,8 @@ const among = (options) => (typed) => options.filter((option) => optionText(opti
 // A menu of people or of channels, whose value is ids.
 function idMenu(one, id, names, initial, field) {
   const options = named(names);
-  const made = menu(one, id, among(options), (initial ?? []).map((value) => options.find((option) => option.value === value) ?? { value, text: { text: value } }));
-  return { node: made.node, value: () => ({ [field]: made.picked().map((option) => option.value) }) };
-}
-
-function optionMenu(one, id, find) {
-  const made = menu(one, id, find, one.initial_options);
-  return { node: made.node, value: () => ({ selected_options: made.picked() }) };
+  const chosen = (initial ?? []).map((value) => options.find((option) => option.value === value) ?? { value, text: { text: value } });
+  return menu(one, id, among(options), chosen, field, (option) => option.value);
 }
 
 const INPUTS = {
@@ -68,8 +63,8 @@ const INPUTS = {
     const node = element("input", { id, maxlength: one.max_length, placeholder: one.placeholder?.text, value: one.initial_value });
     return { node, value: () => ({ value: node.value || null }) };
   },
-  multi_static_select: (one, _context, id) => optionMenu(one, id, among(optionsOf(one))),
-  multi_external_select: (one, context, id) => optionMenu(one, id, (typed) => (typed.length < (one.min_query_length ?? 3) ? [] : context.lookUp(one.action_id, typed))),
+  multi_static_select: (one, _context, id) => menu(one, id, among(optionsOf(one)), one.initial_options),
+  multi_external_select: (one, context, id) => menu(one, id, (typed) => (typed.length < (one.min_query_length ?? 3) ? [] : context.lookUp(one.action_id, typed)), one.initial_options),
   multi_users_select: (one, context, id) => idMenu(one, id, context.people, one.initial_users, "selected_users"),
   multi_conversations_select: (one, context, id) => idMenu(one, id, channelsOf(context), one.initial_conversations, "selected_conversations"),
   checkboxes: (one, _context, id) => {

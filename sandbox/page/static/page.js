@@ -1,8 +1,8 @@
 // The workspace: channels, messages, threads, Home and forms, each part drawn from the documents.
 
 import { drawBlocks } from "./blocks.js";
-import { echoes, onSent } from "./composer.js";
-import { drawPanels, drawTop, drawTour, tourWith } from "./desk.js";
+import "./composer.js";
+import { drawDay, drawTop, drawTour, drawTroubles } from "./desk.js";
 import { arrange, at, button, element, replaceWithin } from "./dom.js";
 import { ask, chosen, documents, listen, names, notice, of, people, quietly } from "./live.js";
 import { mrkdwn } from "./mrkdwn.js";
@@ -14,19 +14,14 @@ const drawn = new Map();
 const openView = { id: null };
 
 function draw() {
-  for (const part of [drawTop, drawWorkspace, drawPanels, drawView, drawTour]) part();
-}
-
-function drawWorkspace() {
-  drawSide();
-  drawMessages();
+  for (const part of [drawTop, drawSide, drawMessages, drawDay, drawTroubles, drawView, drawTour]) part();
 }
 
 // ---- channels and people
 
 const titleOf = (channel) => (channel.dm_user ? "racing-bot (direct)" : `#${channel.name}`);
 const isNew = (message) => message.ts > (seen.get(message.channel) ?? "");
-const ofChannel = (channel) => of("message").filter((one) => one.channel === channel.id);
+const ofChannel = (id) => of("message").filter((one) => one.channel === id && !one.only);
 
 function drawSide() {
   // First, because the channels are those of the person who is chosen.
@@ -37,10 +32,10 @@ function drawSide() {
   const channels = of("channel").filter((one) => !one.dm_user || one.dm_user === chosen.person);
   chosen.channel ??= channels.find((one) => !one.dm_user)?.id ?? null;
   const row = (channel) => {
-    const count = channel.id === chosen.channel ? 0 : ofChannel(channel).filter(isNew).length;
+    const count = channel.id === chosen.channel ? 0 : ofChannel(channel.id).filter(isNew).length;
     const label = [
       titleOf(channel),
-      channel.archived ? element("span", { class: "flag" }, " archived") : null,
+      channel.is_archived ? element("span", { class: "flag" }, " archived") : null,
       count ? element("span", { class: "unread", "aria-label": `${count} unread` }, String(count)) : null,
     ];
     const looks = { class: count ? "has-news" : null, "aria-current": channel.id === chosen.channel ? "true" : null };
@@ -50,10 +45,10 @@ function drawSide() {
   replaceWithin(at("apps"), ...channels.filter((one) => one.dm_user).map(row));
 }
 
-function choose(channelId) {
+export function choose(channelId) {
   Object.assign(chosen, { channel: channelId, thread: null, tab: "messages" });
   openDrawer(null);
-  drawWorkspace();
+  draw();
   if (hasMouse) at("line").focus({ preventScroll: true });
 }
 
@@ -73,17 +68,16 @@ document.addEventListener("keydown", (event) => { if (event.key === "Escape") op
 // ---- messages
 
 const TOGETHER_MS = 5 * 60_000;
-const dayOf = (message) => new Date(message.at).toDateString();
+const dayOf = (message) => new Date(message.received_at).toDateString();
 const isReply = (message) => Boolean(message.thread_ts) && message.thread_ts !== message.ts;
 const repliesTo = (message, all) => all.filter((one) => isReply(one) && one.thread_ts === message.ts);
 const isAtEnd = (list) => list.scrollHeight - list.scrollTop - list.clientHeight < 60;
-const senderOf = (message) => (message.only && !message.echo ? "bot" : message.user);
 let shown = "";
 let follows = true;
 let lastTop = 0;
 
 function whatIsComing(channel) {
-  if (documents.get("day")?.in_terminal) return ["Nothing here yet. The terminal plays a day of some seconds: its channels subscribe, and messages come here."];
+  if (documents.get("day")?.is_begun === false) return ["Nothing here yet. The demo plays a day of some seconds: its channels subscribe, and messages come here."];
   if (channel.dm_user) return ["Nothing here yet. Type ", element("code", {}, "help"), " below and press Enter."];
   return ["Nothing here yet. Type ", element("code", {}, "/racing subscribe GB"), " below and press Enter; then settle a race under “The day”."];
 }
@@ -100,8 +94,8 @@ function drawMessages() {
   at("channel-title").textContent = titleOf(channel);
   at("line").placeholder = channel.dm_user ? "Message racing-bot, for example: help" : `Message ${titleOf(channel)}, or a command: /racing help`;
   drawTabs(channel);
-  const own = [...of("ephemeral"), ...echoes].filter((one) => one.channel === channel.id && one.only === chosen.person);
-  const all = [...ofChannel(channel), ...own].sort((one, other) => (one.ts < other.ts ? -1 : 1));
+  const visible = of("message").filter((one) => one.channel === channel.id && (!one.only || one.only === chosen.person));
+  const all = visible.sort((one, other) => (one.ts < other.ts ? -1 : 1));
   const wanted = isHome ? [drawHome(channel)] : rows(all.filter((one) => !isReply(one)), all);
   if (wanted.length === 0) wanted.push(element("li", { class: "empty" }, ...whatIsComing(channel)));
   arrange(list, wanted);
@@ -116,7 +110,7 @@ function rows(messages, all) {
   let before = null;
   for (const message of messages) {
     if (!before || dayOf(before) !== dayOf(message)) wanted.push(dayLine(message));
-    const isJoined = before && dayOf(before) === dayOf(message) && senderOf(before) === senderOf(message) && Boolean(before.only) === Boolean(message.only) && new Date(message.at) - new Date(before.at) < TOGETHER_MS;
+    const isJoined = before && dayOf(before) === dayOf(message) && before.user === message.user && before.only === message.only && new Date(message.received_at) - new Date(before.received_at) < TOGETHER_MS;
     wanted.push(messageLine(message, repliesTo(message, all), Boolean(isJoined)));
     before = message;
   }
@@ -134,21 +128,19 @@ function kept(key, values, draw) {
 
 function dayLine(message) {
   const today = new Date().toDateString();
-  const words = dayOf(message) === today ? "Today" : new Date(message.at).toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long" });
+  const words = dayOf(message) === today ? "Today" : new Date(message.received_at).toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long" });
   return kept(`day/${message.channel}/${dayOf(message)}`, [words], () => element("li", { class: "day" }, element("span", {}, words)));
 }
 
 function messageLine(message, replies, isJoined, place = "") {
-  const key = `${place}${message.only ? "ephemeral" : "message"}/${message.channel}/${message.ts}`;
-  return kept(key, [message, replies.length, replies.at(-1), isJoined], () => drawMessage(message, replies, isJoined, Boolean(place)));
+  return kept(`${place}${message.channel}/${message.ts}`, [message, replies.length, replies.at(-1), isJoined], () => drawMessage(message, replies, isJoined, Boolean(place)));
 }
 
 // What came below while the person reads above.
 function drawNewer() {
-  const channel = { id: chosen.channel };
-  const newest = ofChannel(channel).filter((one) => !isReply(one)).at(-1);
-  if (newest && isAtEnd(at("messages")) && chosen.tab !== "home") seen.set(chosen.channel, newest.ts);
-  const count = ofChannel(channel).filter((one) => isNew(one) && !isReply(one)).length;
+  const top = ofChannel(chosen.channel).filter((one) => !isReply(one));
+  if (top.length && isAtEnd(at("messages")) && chosen.tab !== "home") seen.set(chosen.channel, top.at(-1).ts);
+  const count = top.filter(isNew).length;
   at("newer").hidden = count === 0 || chosen.tab === "home";
   at("newer").textContent = `↓ ${count} new ${count === 1 ? "message" : "messages"}`;
 }
@@ -181,9 +173,9 @@ function drawMessage(message, replies, isJoined, isInThread) {
   const context = contextOf({ channel: message.channel, ts: message.ts });
   const classes = ["message", message.only ? "is-ephemeral" : "", isJoined ? "is-joined" : "", /^ABANDONED/.test(message.text) ? "is-alarm" : ""];
   const phone = element("p", { class: "phone", hidden: true }, element("strong", {}, "racing-bot"), element("br"), mrkdwn(message.text.length > 240 ? `${message.text.slice(0, 239)}…` : message.text, names()));
-  const person = senderOf(message) === "bot" ? null : people()[message.user];
+  const person = people()[message.user];
   const app = person ? null : element("span", { class: "app" }, "APP");
-  const clock = element("time", { class: isJoined ? "gutter" : null }, clockOf(message.at));
+  const clock = element("time", { class: isJoined ? "gutter" : null }, clockOf(message.received_at));
   const last = replies.at(-1);
   return element("li", { class: classes.filter(Boolean).join(" "), "data-ts": message.ts },
     message.only ? element("p", { class: "only" }, "👁 Only visible to you") : null,
@@ -191,9 +183,9 @@ function drawMessage(message, replies, isJoined, isInThread) {
     element("div", { class: "body" },
       isJoined ? null : element("div", { class: "who" }, element("strong", {}, person ?? "racing-bot"), app, clock),
       message.blocks.length ? drawBlocks(message.blocks, context) : element("div", { class: "blocks" }, element("div", { class: "section" }, mrkdwn(message.text, context.names))),
-      message.edited ? element("span", { class: "edited" }, "(edited)") : null,
+      message.edited && !message.only ? element("span", { class: "edited" }, "(edited)") : null,
       phone,
-      replies.length ? button(`${replies.length === 1 ? "1 reply" : `${replies.length} replies`}, last ${clockOf(last.at)}`, () => openThread(message.ts), { class: "replies" }) : null,
+      replies.length ? button(`${replies.length === 1 ? "1 reply" : `${replies.length} replies`}, last ${clockOf(last.received_at)}`, () => openThread(message.ts), { class: "replies" }) : null,
     ),
     !message.only
       ? element("div", { class: "hover" },
@@ -325,12 +317,8 @@ at("person").addEventListener("change", (event) => {
   chosen.person = event.target.value;
   if (documents.get(`channel/${chosen.channel}`)?.dm_user) chosen.channel = null;
   Object.assign(chosen, { tab: "messages", thread: null });
-  drawWorkspace();
+  draw();
 });
 
-onSent(() => {
-  follows = true;
-  drawMessages();
-});
-tourWith(choose);
+at("composer").addEventListener("submit", () => { follows = true; drawMessages(); });
 listen(draw);

@@ -29,8 +29,7 @@ from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from sandbox.racing_service import RacingService, Switches
 from sandbox.racing_service.delivery_queue import Delivery
-from sandbox.racing_service.event_payloads import Happening
-from sandbox.racing_service.race_shapes import race_record
+from sandbox.racing_service.event_payloads import Happening, race_record
 
 ADDRESS = "http://127.0.0.1:9/v1"
 TAKEN = {"CGB": "GB", "CIRE": "IRE", "CALL": "*"}

@@ -19,8 +19,8 @@ from sandbox.demo_bot import DemoFailed
 from sandbox.demo_screen import Screen, make_console
 from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
 from sandbox.loopback_server import LOOPBACK, serve
-from sandbox.page import playing_day
-from sandbox.page.counts import Counts, Reading, Readings, count
+from sandbox.page import happenings
+from sandbox.page.counts import Counts, Reading, count
 from sandbox.page.happenings import HAPPENINGS
 from sandbox.page.page_app import MOST_BYTES, Page, build_page
 from sandbox.page.troubles import TROUBLES
@@ -99,13 +99,13 @@ async def test_request_that_makes_no_sense_is_refused_with_words(client):
 
 
 async def test_stream_begins_with_every_document(client, page):
-    page.stage.is_day_played = True
+    page.stage.is_begun = False
     documents = await first_documents(client)
     assert set(documents) == set(page.documents())
     kinds = {key.split("/")[0] for key in documents}
-    assert kinds >= {"meta", "channel", "person", "meeting", "trouble", "counts", "day"}
-    assert documents["meta"]["bot"]["running"] is False
-    assert documents["day"] == {"every_s": None, "in_terminal": True}
+    assert kinds >= {"bot", "channel", "person", "meeting", "trouble", "counts", "day"}
+    assert documents["bot"] == {"is_running": False}
+    assert documents["day"] == {"every_s": None, "is_begun": False}
 
 
 async def test_day_plays_and_pauses(client, page):
@@ -116,7 +116,7 @@ async def test_day_plays_and_pauses(client, page):
                 break
     await client.post("/api/play", json={"every_s": None})
     played = len(page.stage.service.deliveries)
-    assert (await first_documents(client))["day"] == {"every_s": None, "in_terminal": False}
+    assert (await first_documents(client))["day"] == {"every_s": None, "is_begun": True}
     assert len(page.stage.service.deliveries) == played
 
 
@@ -124,7 +124,7 @@ async def test_day_plays_and_pauses(client, page):
 async def test_day_begins_with_a_british_result_once_the_page_is_seen(
     client, page, monkeypatch, is_open_before_the_bot_is_ready
 ):
-    monkeypatch.setattr(playing_day, "FIRST_AFTER_S", 0.0)
+    monkeypatch.setattr(happenings, "FIRST_AFTER_S", 0.0)
     if not is_open_before_the_bot_is_ready:
         page.day.play_once_seen()
     assert page.stage.service.deliveries == []
@@ -247,6 +247,11 @@ class Watched:
         self.arrived(self.stage.service.correct(self.race.race_id))
         self.correction("2.0")
 
+    def refused(self):
+        self.result()
+        (delivery,) = self.stage.service.correct(self.race.race_id)
+        delivery.attempts.append(Attempt(now() + timedelta(seconds=1), 503))
+
     def late(self):
         (delivery,) = self.stage.service.deliveries
         self.result(at=delivery.attempts[0].at + timedelta(seconds=3))
@@ -266,6 +271,7 @@ def watch(stage, region):
 COUNTS: dict[str, tuple[Callable[[Watched], object], str, bool, dict[str, object]]] = {
     "a message": (lambda it: it.result(), "GB", True, {"told": 1}),
     "none so far": (lambda _: None, "GB", False, {"on_the_way": 1}),
+    "one to be sent again": (Watched.refused, "GB", True, {"told": 1, "on_the_way": 1}),
     "none": (lambda _: None, "GB", True, {"lost": 1}),
     "a second message": (lambda it: [it.result(ts) for ts in ("1.0", "2.0")], "GB", True, {"told": 1, "doubled": 1}),
     "corrected, and back": (Watched.corrected_and_back, "GB", True, {"told": 3}),
@@ -341,8 +347,8 @@ def test_every_summary_of_the_bot_is_read_as_a_summary(path):
 
 
 async def test_edited_message_is_read_anew(stage):
-    watched, readings, told = watch(stage, "GB"), Readings(), []
+    watched, told = watch(stage, "GB"), []
     for tell in (lambda: watched.says("Result: elsewhere"), watched.result):
         tell()
-        told.append(count(stage.service.deliveries, stage.slack, stage.expectations, readings=readings).told)
+        told.append(count(stage.service.deliveries, stage.slack, stage.expectations).told)
     assert told == [0, 1]

@@ -92,6 +92,28 @@ async def test_call_is_refused_as_slack_refuses_it(client, workspace, error, met
     assert workspace.calls[-1].error == error
 
 
+@pytest.mark.parametrize(
+    ("kind", "body", "error"),
+    [
+        ("application/json; charset=utf-8", b'{"channel": ', "invalid_json"),
+        ("application/json", b"\xff", "invalid_json"),
+        ("application/json", b"[" * 100_000, "invalid_json"),
+        ("application/json", b'["C1"]', "json_not_object"),
+        ("application/x-www-form-urlencoded", b"\xff", "invalid_form_data"),
+    ],
+)
+async def test_body_that_slack_cannot_read_is_refused_by_its_word(workspace, kind, body, error):
+    """docs.slack.dev/apis/web-api. A response has one word: docs.slack.dev/changelog, 17 May 2016."""
+    headers = {"Content-Type": kind, "Authorization": f"Bearer {workspace.bot_token}"}
+    url = workspace.response_urls.issue("C1", "U1")
+    async with httpx.AsyncClient(trust_env=False) as http:
+        called = await http.post(f"{workspace.api_url}chat.postMessage", content=body, headers=headers)
+        responded = await http.post(workspace.address + url.path, content=body, headers=headers)
+    assert (called.status_code, called.json()) == (200, {"ok": False, "error": error})
+    assert (responded.status_code, responded.json()["error"]) == (400, "invalid_payload")
+    assert workspace.posted == {}
+
+
 async def test_message_is_kept_as_posted_and_an_edit_changes_what_the_edit_mentions(client, workspace):
     posted = await client.chat_postMessage(channel="C1", text="old", blocks=[SECTION], metadata=METADATA)
     await client.chat_update(channel="C1", ts=posted["ts"], text="new")
@@ -254,7 +276,7 @@ async def test_answer_that_slack_would_not_take_is_an_error(workspace, response,
         answer = await workspace.person("U1", bot).types("/racing", channel="C1")
         released.set()
     assert answer.error == error
-    assert workspace.ephemerals == []
+    assert workspace.posted == {}
 
 
 @pytest.mark.usefixtures("real_time")

@@ -6,8 +6,7 @@ from datetime import date, timedelta
 from functools import reduce
 from itertools import count, product
 
-from sandbox.racing_day import Meeting
-from sandbox.racing_places import REGION_CODES
+from sandbox.racing_day import REGION_CODES, Meeting
 from sandbox.racing_service.delivery_queue import Subscription
 from tests.clock import START, now
 from tests.payloads import abandoned

@@ -11,12 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from sandbox.demo import answer, typed_lines
 from sandbox.demo_bot import BotProcess, DemoFailed, end_of_log
-from sandbox.demo_markup import body_lines, readable, small_print, unescaped
-from sandbox.demo_prompt import answer, typed_lines
-from sandbox.demo_screen import POST_LINES, WIDTH_OF_A_PIPE, Screen, make_console
+from sandbox.demo_screen import (
+    POST_LINES,
+    WIDTH_OF_A_PIPE,
+    Screen,
+    body_lines,
+    make_console,
+    readable,
+    small_print,
+    unescaped,
+)
 from sandbox.demo_stage import Stage
-from sandbox.slack.values import EphemeralMessage, PostedMessage
+from sandbox.slack.values import PostedMessage
 
 # The process
 
@@ -233,7 +241,7 @@ def post(text, channel="C1", blocks=(), edited=None):
 
 
 def whisper(text):
-    return EphemeralMessage(ts="1.0", channel="C1", user="U1", text=text, received_at=NOW)
+    return PostedMessage(ts="1.0", channel="C1", user="U0BOT", text=text, received_at=NOW, only="U1")
 
 
 def screen_on(file, environ=None):
@@ -291,7 +299,7 @@ def test_person_at_the_terminal_sees_whole_answers_buttons_and_whose_message_it_
     assert out.getvalue().endswith("more lines\n")
     screen.message(post("ABANDONED: Ascot", blocks=blocks))
     assert "I have it" not in out.getvalue()
-    screen.show_to_a_person()
+    screen.is_typed_at = True
     screen.message(long)
     assert out.getvalue().endswith("line 29\n")
     screen.message(post("ABANDONED: York", channel="D0ALICE", blocks=blocks))

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 from slack_sdk.models.blocks import Block
 
-from sandbox.racing_day import meetings_on
-from sandbox.racing_places import COUNTRIES, REGION_CODES, courses_of
+from sandbox.racing_day import COUNTRIES, REGION_CODES, courses_of, meetings_on
 from sandbox.slack.block_rules import NEW_BLOCKS, block_problems, view_problems
+from sandbox.slack.calls import Refused
 from sandbox.slack.limits import RateLimiter, SlackLimits
-from sandbox.slack.refused_calls import Refused
 from sandbox.slack.timestamps import Timestamps, format_ts, parse_ts
 from sandbox.slack.workspace import SlackWorkspace
 

@@ -1,13 +1,35 @@
-"""A call's arguments, from a form, a JSON body or the query string."""
+"""A call of the Web API: its arguments, from a form, a JSON body or the query string, and its refusal."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from sandbox.slack.refused_calls import Refused
 from sandbox.slack.values import Json
+
+
+class Refused(Exception):
+    """`code` is Slack's error; `extra` are further fields of the body."""
+
+    def __init__(self, code: str, *, status: int = 200, headers: dict[str, str] | None = None, **extra: Any) -> None:
+        self.code = code
+        self.status = status
+        self.headers = headers or {}
+        self.extra = extra
+        super().__init__(code)
+
+    @property
+    def body(self) -> dict[str, Any]:
+        return {"ok": False, "error": self.code, **self.extra}
+
+
+def refused_for(code: str, problems: Sequence[str]) -> Refused:
+    """As Slack answers for blocks and views."""
+    messages = [f"[ERROR] {problem}" for problem in problems]
+    return Refused(code, errors=list(problems), response_metadata={"messages": messages})
+
 
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 
@@ -65,14 +87,20 @@ class Arguments:
 
 
 async def read_arguments(request: Request) -> Arguments:
+    """Raises Refused."""
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     token = bearer.strip() if scheme.lower() == "bearer" else None
     return Arguments({**request.query_params, **await read_body(request)}, token)
 
 
 async def read_body(request: Request) -> Json:
-    body = (await request.body()).decode()
-    if body and request.headers.get("content-type", "").startswith("application/json"):
-        values: Json = json.loads(body)
-        return values
-    return dict(parse_qsl(body, keep_blank_values=True))
+    """Raises Refused with Slack's word for a body that can't be read. docs.slack.dev/apis/web-api."""
+    body = await request.body()
+    is_json = request.headers.get("content-type", "").startswith("application/json")
+    try:
+        values: Any = json.loads(body or b"{}") if is_json else dict(parse_qsl(body.decode(), keep_blank_values=True))
+    except (ValueError, RecursionError) as fault:
+        raise Refused("invalid_json" if is_json else "invalid_form_data") from fault
+    if not isinstance(values, dict):
+        raise Refused("json_not_object")
+    return values
