@@ -11,10 +11,9 @@ from pathlib import Path
 import httpx
 
 from bot.clock import utc_now
-from bot.events.event import EventKind
 from sandbox.demo_bot import BotProcess, DemoFailed
 from sandbox.demo_screen import Screen
-from sandbox.demo_words import Expectations
+from sandbox.demo_words import EVENTS_OF, Expectations
 from sandbox.loopback_server import serve
 from sandbox.racing_day import Race
 from sandbox.racing_service.delivery_queue import SIGNATURE_HEADER, sign
@@ -22,7 +21,7 @@ from sandbox.racing_service.racing_standin import RacingService
 from sandbox.racing_service.switches import RETRY_GAPS_S as SPECIFIED_GAPS_S
 from sandbox.racing_service.switches import Switches
 from sandbox.slack.answers import Answer
-from sandbox.slack.values import DEFAULT_SCOPES
+from sandbox.slack.values import DEFAULT_SCOPES, Json
 from sandbox.slack.workspace import SlackWorkspace
 
 CHANNELS = {"C0GB": "gb-racing", "C0IRE": "ire-racing", "C0ALL": "everything", "C0ADMIN": "racing-admins"}
@@ -76,10 +75,7 @@ class Stage:
         if name not in COMMANDS:
             return f"{name} is no command here; Slack knows {', '.join(COMMANDS)}."
         open_before = set(self.slack.views)
-        answer = await self.type(channel_id, user_id, name, words)
-        if answer.error is None:
-            self.expectations.typed(channel_id, line)
-        return await self._outcome(line, answer, open_before)
+        return await self._outcome(line, await self.type(channel_id, user_id, name, words), open_before)
 
     async def type(self, channel_id: str, user_id: str, name: str, words: str) -> Answer:
         """A command as Slack sends it: `should_escape` of /racing puts ids in place of names."""
@@ -87,7 +83,10 @@ class Stage:
             ids = {f"@{one.name}": f"<@{one.id}|{one.name}>" for one in self.slack.users.values()}
             ids |= {f"#{one.name}": f"<#{one.id}|{one.name}>" for one in self.slack.channels.values()}
             words = re.sub(r"[@#][\w-]+", lambda found: ids.get(found[0], found[0]), words)
-        return await self.slack.person(user_id, self.bot.url).types(f"{name} {words}", channel=channel_id)
+        answer = await self.slack.person(user_id, self.bot.url).types(f"{name} {words}", channel=channel_id)
+        if answer.error is None:
+            self.expectations.typed(channel_id, f"{name} {words}")
+        return answer
 
     async def press(self, channel_id: str, user_id: str, label: str) -> str | None:
         """The newest button of this label in the channel. None after an answer, else the problem."""
@@ -101,18 +100,15 @@ class Stage:
     async def _outcome(self, line: str, answer: Answer, open_before: set[str]) -> str | None:
         if answer.error is not None:
             return f"{line}: Slack would show {answer.error}."
-        answered = asyncio.create_task(answer.responses(timeout_s=ANSWER_S))
-        opened = asyncio.create_task(self.slack.wait_for(lambda: bool(set(self.slack.views) - open_before), ANSWER_S))
-        done, waiting = await asyncio.wait({answered, opened}, return_when=asyncio.FIRST_COMPLETED)
-        for task in waiting:
-            task.cancel()
-        if any(task.exception() is None for task in done):
-            return self._form(open_before) if opened in done else None
-        return f"{line}: no answer within {ANSWER_S:g} seconds."
+        views, said = self.slack.views, answer.response_url.responses if answer.response_url else []
+        try:
+            await self.slack.wait_for(lambda: bool(said or views.keys() - open_before), ANSWER_S)
+        except TimeoutError:
+            return f"{line}: no answer within {ANSWER_S:g} seconds."
+        return next((self._form(view) for view_id, view in views.items() if view_id not in open_before), None)
 
-    def _form(self, open_before: set[str]) -> str:
+    def _form(self, view: Json) -> str:
         """Nobody can fill in a form at a terminal."""
-        (view, *_) = [view for view_id, view in self.slack.views.items() if view_id not in open_before]
         labels = [block["label"]["text"] for block in view["blocks"] if "label" in block]
         return f"Slack shows the form “{view['title']['text']}”: {', '.join(labels)}. Here, type the words after it."
 
@@ -124,7 +120,7 @@ class Stage:
             raise DemoFailed(f"Nothing came within {ARRIVE_S:g} seconds, but should have: {what}.") from error
 
     def subscribe_webhook(self) -> None:
-        self.service.subscribe(self.webhook_url, frozenset(EventKind))
+        self.service.subscribe(self.webhook_url, frozenset().union(*EVENTS_OF.values()))
 
     async def forge(self, race: Race) -> httpx.Response:
         """The bot's answer to a delivery signed with a stranger's secret."""

@@ -46,6 +46,8 @@ async def test_forged_delivery_is_refused_and_told_nowhere(desk):
     page = await desk.subscribed("/racing subscribe all")
     await press(desk, page, "USA", "Forge")
     await page.wait_for_selector("#notice:has-text('answered 401')")
+    words, list_ = [await page.locator(one).bounding_box() for one in ("#notice", "#messages")]
+    assert words["y"] >= list_["y"] + list_["height"], "a notice covers no message"
     assert await page.locator("#messages > .message:not(.is-ephemeral)").count() == 0
 
 
@@ -92,6 +94,7 @@ async def test_bot_killed_amid_fifty_deliveries_loses_and_doubles_nothing(desk):
     await page.click("#tab-trouble")
     await page.click("[data-trouble=bot_killed_in_burst]")
     await page.wait_for_selector(".down")
+    await page.wait_for_selector("[data-count='on the way']")
     await page.click("[data-trouble=bot_killed_in_burst]")
     await page.wait_for_selector(".up")
     counts = await desk.counts_with(page, told=BURST)

@@ -144,6 +144,7 @@ async def test_tour_is_three_presses_and_is_remembered(desk, width, monkeypatch)
     await page.wait_for_selector("#counts .count")
     assert await tour.is_hidden()
     assert await page.evaluate("document.documentElement.scrollWidth") <= width, "nothing is wider than the screen"
+    assert await page.evaluate("document.querySelector('.top').scrollWidth") <= width, "the counts fit beside the name"
     await desk.end_subscriptions("C0GB")
 
 
