@@ -231,17 +231,7 @@ TRANSIENT = (*PASSING, CircuitOpen, Spared)
 """Failures that cost no further request, or may pass soon. Any other refusal would be the same within minutes."""
 
 BY_CODE: dict[str, type[ServiceFailure]] = {
-    kind.known_code: kind
-    for kind in (
-        Unauthorized,
-        UpgradeRequired,
-        OutsideWindow,
-        InvalidParam,
-        RateLimited,
-        QuotaExceeded,
-        ServerFault,
-    )
-    if kind.known_code
+    kind.known_code: kind for kind in ServiceFailure.__subclasses__() if kind.known_code
 }
 """Interface, Errors."""
 
