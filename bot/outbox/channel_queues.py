@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import (
@@ -96,7 +97,7 @@ class Claim:
     read_s: float = 0.0
     """Seconds of processor time spent on reading the content of the claimed messages."""
 
-    @property
+    @cached_property
     def is_edit(self) -> bool:
         return self.post.state == MessageState.SENT
 

@@ -85,6 +85,12 @@ class Posted(ClaimOutcome):
         """True if `record_posted` is enough."""
         return not (self.claim.in_doubt or self.claim.trial_since)
 
+    @property
+    def may_show_more(self) -> bool:
+        """False if no event is shown for the first time."""
+        shown = self.claim.shown
+        return not self.is_simple or (isinstance(shown, MessageView) and shown.is_longer)
+
     def _write(self, at: Recording) -> None:
         claim = self.claim
         _write_posted(at, [self])
@@ -216,15 +222,17 @@ class CallHeld(ClaimOutcome):
 
 
 @dataclass(frozen=True)
-class CredentialsDead(NotSent):
+class CredentialsDead(ClaimOutcome):
     """Every call is held."""
 
     name = "credentials_dead"
 
+    reason: str
+
     def _write(self, at: Recording) -> None:
         call_holds.hold_call(at.session, call_holds.EVERY_CALL, at.now + CREDENTIALS_HOLD, self.reason)
         log.error("slack_credentials_dead", reason=self.reason)
-        super()._write(at)
+        _write_not_sent(at.session, self.claim, self.reason)
 
 
 @dataclass(frozen=True)
@@ -282,10 +290,7 @@ def record_posted(at: Recording, sent: Sequence[Posted]) -> dict[str, timedelta 
 
 
 def _write_posted(at: Recording, posted: Sequence[Posted]) -> None:
-    for one in posted:
-        shown = one.claim.shown
-        if not one.is_simple or (isinstance(shown, MessageView) and shown.is_longer):
-            mark_said(at.session, one.claim.post.id, one.rev, at.now)
+    mark_said(at.session, {one.claim.post.id or 0: one.rev for one in posted if one.may_show_more}, at.now)
     posts = [one for one in posted if not one.claim.is_edit]
     sent = {"sent_at": at.now, "detail": None}
     rows = [{"number": one.claim.post.id, "message_ts": one.message_ts, "sent_rev": one.rev, **sent} for one in posts]

@@ -15,6 +15,7 @@ from sqlmodel import Session, col
 
 from bot.db.engine import affected, dialect_of, insert_into, table_of
 from bot.db.tables import BigKey, EventVersion, MessageState, OutboxMessage, SaidRow
+from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.outbox.message_store import IS_TO_EDIT, IS_UNSENT, Priority
 from bot.outbox.states import in_order
@@ -82,14 +83,9 @@ class Bumps:
     def _hurried(self) -> set[int]:
         if not self.urgent:
             return set()
-        row = EventVersion
         race_ids = {race_id for event in self.urgent for race_id in event.race_ids}
-        keys = {key for event in self.urgent for key in (event.key, event.contradicting_key) if key}
-        is_of_races = or_(col(row.race_id).in_(sorted(race_ids)), col(row.event_key).in_(sorted(keys)))
-        of_race = select(col(row.id)).where(is_of_races)
-        behind = (IS_UNSENT, col(OutboxMessage.priority) > Priority.ABANDONMENT)
-        unsent = select(col(OutboxMessage.id)).where(*behind, col(OutboxMessage.event_id).in_(of_race))
-        return {number for number in self._session.execute(unsent).scalars() if number is not None}
+        named = {"races": sorted(race_ids), "events": sorted(event_store.keys_of(self.urgent))}
+        return set(self._session.execute(_BEHIND, named).scalars())
 
 
 def bump(session: Session, messages: Mapping[int, Bump]) -> None:
@@ -99,10 +95,11 @@ def bump(session: Session, messages: Mapping[int, Bump]) -> None:
     bumps.write()
 
 
-def mark_said(session: Session, message_id: int | None, rev: int, now: datetime) -> None:
-    """Slack shows the message's revision `rev`."""
-    shown = update(SaidRow).where(col(SaidRow.message_id) == message_id, col(SaidRow.said_at).is_(None))
-    session.execute(shown.where(col(SaidRow.rev).between(1, rev)).values(said_at=now))
+def mark_said(session: Session, revs: Mapping[int, int], now: datetime) -> None:
+    """Slack shows these revisions, by message."""
+    if revs:
+        rows = [{"number": number, "shown": rev, "now": now} for number, rev in sorted(revs.items())]
+        session.connection().execute(_SHOWN, rows)
 
 
 def cancel(session: Session, *where: ColumnElement[bool]) -> int:
@@ -139,6 +136,19 @@ _BUMPED = (
         edit_attempts=_M.edit_attempts + bindparam("calls", type_=Integer()),
         edit_sending_at=func.coalesce(bindparam("begun_at", type_=_M.received_at.type), _M.edit_sending_at),
     )
+)
+_SHOWN = (
+    update(_SAID)
+    .where(_SAID.c.message_id == bindparam("number"), _SAID.c.said_at.is_(None))
+    .where(_SAID.c.rev.between(1, bindparam("shown")))
+    .values(said_at=bindparam("now"))
+)
+_OF_RACES = or_(
+    col(EventVersion.race_id).in_(bindparam("races", expanding=True)),
+    col(EventVersion.event_key).in_(bindparam("events", expanding=True)),
+)
+_BEHIND = select(_M.id).where(
+    IS_UNSENT, _M.priority > int(Priority.ABANDONMENT), _M.event_id.in_(select(col(EventVersion.id)).where(_OF_RACES))
 )
 
 
