@@ -10,7 +10,7 @@ from bot.channels.conditions.event_conditions import is_person
 from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError, SlackError
 from bot.logs import get_logger
-from bot.slack.channel_membership import members, problem_of_channel, problem_of_person
+from bot.slack.channel_membership import is_member, members, problem_of_channel, problem_of_person
 from bot.slack.commands.invocation import MEMBERSHIP_S, Desk, Invocation
 
 log = get_logger(__name__)
@@ -62,6 +62,21 @@ async def _of_channel(desk: Desk, invocation: Invocation, channel_id: str) -> st
     if await has_left(desk, channel_id, invocation):
         return f"You are not in {channel_id}: ask somebody there to choose it."
     return None
+
+
+async def is_own_direct(desk: Desk, invocation: Invocation) -> bool:
+    """Whether the place is the person's direct message with the bot, as far as Slack says in time.
+
+    At Home an admin presses buttons for the direct messages of other people too.
+    """
+    channel_id, left_s = invocation.channel_id, invocation.left_s(MEMBERSHIP_S)
+    if not (invocation.is_direct and invocation.from_home):
+        return invocation.is_direct and await is_member(desk.slack, channel_id, left_s) is not False
+    try:
+        async with asyncio.timeout(left_s):
+            return invocation.user_id in (await members(desk.slack, channel_id) or ())
+    except TimeoutError:
+        return False
 
 
 async def has_left(desk: Desk, channel_id: str, invocation: Invocation) -> bool:

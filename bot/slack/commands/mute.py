@@ -16,6 +16,7 @@ from bot.outbox import backlog
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata.day import lacks_meeting
+from bot.slack.commands.channel_checks import is_own_direct
 from bot.slack.commands.filter_view import abandonments_here
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, row_number
 from bot.slack.commands.pause import PAUSE_COMMAND
@@ -76,9 +77,14 @@ async def _is_of_time(desk: Desk, invocation: Invocation) -> bool:
     return bool(invocation.text)
 
 
-def _mute(session: Session, desk: Desk, invocation: Invocation, meeting: Meeting) -> Muted:
-    now = desk.clock()
-    if invocation.is_direct:
+async def _ask(desk: Desk, invocation: Invocation, meeting: Meeting) -> tuple[Meeting, bool]:
+    """The meeting, and whether the place is the person's direct message with the bot."""
+    return meeting, await is_own_direct(desk, invocation)
+
+
+def _mute(session: Session, desk: Desk, invocation: Invocation, asked: tuple[Meeting, bool]) -> Muted:
+    (meeting, is_own), now = asked, desk.clock()
+    if is_own:
         # A mute of the direct message holds no message under the person's id.
         move_person(session, invocation.user_id, invocation.channel_id)
     known = {row.id for row in mutes.of_channel(session, invocation.channel_id, now)}
@@ -136,7 +142,7 @@ def _words(meeting: Meeting) -> str:
 
 
 MUTE_BUTTON = Command(
-    MUTE, "", "Post no more results of a meeting here", _answer_mute, _plan_by_key, rights=may_change, store=_mute
+    MUTE, "", "Post no more results of a meeting here", _answer_mute, _plan_by_key, _ask, may_change, store=_mute
 )
 MUTE_COMMAND = replace(MUTE_BUTTON, name="mute", plan=_plan, answer=_answer_typed_mute)
 UNMUTE_BUTTON = Command(

@@ -16,8 +16,8 @@ from bot.outbox import acknowledgements, backlog, held_queues
 from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
-from bot.slack.channel_membership import is_member
-from bot.slack.commands.invocation import MEMBERSHIP_S, SAYING_NOTHING, Command, Desk, Invocation, may_change, no_words
+from bot.slack.commands.channel_checks import is_own_direct
+from bot.slack.commands.invocation import SAYING_NOTHING, Command, Desk, Invocation, may_change, no_words
 from bot.slack.commands.subscription_changes import audited
 from bot.slack.language.grammar import Grammar, Kind, Phrase, PhraseReader
 from bot.slack.language.tokens import words_of
@@ -69,8 +69,7 @@ def _has_something(session: Session, invocation: Invocation, planned: Paused) ->
 
 async def _ask(desk: Desk, invocation: Invocation, planned: Paused) -> tuple[Paused, bool]:
     """The plan, and whether the place is the person's direct message with the bot."""
-    left_s = invocation.left_s(MEMBERSHIP_S)
-    return planned, invocation.is_direct and await is_member(desk.slack, invocation.channel_id, left_s) is not False
+    return planned, await is_own_direct(desk, invocation)
 
 
 def _pause(session: Session, desk: Desk, invocation: Invocation, asked: tuple[Paused, bool]) -> Paused:

@@ -34,7 +34,7 @@ from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.racedata.day_views import recent
 from bot.slack.channel_membership import is_member
-from bot.slack.commands.channel_checks import NOT_THERE, check_escalation, has_left
+from bot.slack.commands.channel_checks import NOT_THERE, check_escalation, has_left, is_own_direct
 from bot.slack.commands.filter_choice import FilterChoice, added_to
 from bot.slack.commands.filter_view import as_shown, overridden_in
 from bot.slack.commands.form_button import open_form
@@ -72,6 +72,7 @@ class SubscribePlan:
     """Filters to be stored beside the channel's filters, or in the place of `instead_of`. Without filters a form opens.
 
     `wanted`: the typed line, None of a form. `is_member`: whether the bot is in the channel, as far as Slack says.
+    `is_own`: the channel is the person's direct message with the bot.
     """
 
     wanted: LineRequest | None
@@ -79,6 +80,7 @@ class SubscribePlan:
     checked: FilterChoice
     instead_of: ChannelFilter | None = None
     is_member: bool | None = None
+    is_own: bool = False
 
 
 async def _plan(desk: Desk, invocation: Invocation) -> SubscribePlan:
@@ -101,13 +103,14 @@ async def ask_slack(desk: Desk, invocation: Invocation, planned: SubscribePlan) 
         raise CommandError(NOT_WITH_ME)
     await check_escalation(desk, invocation, planned.filters)
     filters = await _by_the_clock_of(planned.checked, invocation, planned.filters)
-    return replace(planned, filters=filters, is_member=member)
+    is_own = invocation.is_direct and (not invocation.from_home or await is_own_direct(desk, invocation))
+    return replace(planned, filters=filters, is_member=member, is_own=is_own)
 
 
 def store(session: Session, desk: Desk, invocation: Invocation, planned: SubscribePlan) -> Subscribed:
     """Raises FieldsWrong where `instead_of` has changed."""
     channel_id, now, before, check = invocation.channel_id, desk.clock(), planned.instead_of, planned.checked
-    if invocation.is_direct:
+    if planned.is_own:
         # Watches of the same person would tell every alert a second time, also where Slack hides the membership.
         move_person(session, invocation.user_id, channel_id)
     if planned.is_member:

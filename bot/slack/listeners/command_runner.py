@@ -13,6 +13,7 @@ from bot.slack.commands.error_answers import explain, hand_on, with_working_offe
 from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation, begun, reader_of
 from bot.slack.commands.table import unknown_command
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
+from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX
 from bot.slack.messages.kit.layout import sentence
 from bot.slack.response_url import Reply, Responder
 from bot.tasks import Tasks
@@ -60,6 +61,10 @@ class CommandRunner:
     async def commit(self, command: Command | None, invocation: Invocation) -> Committed:
         """The change is stored when this returns, or `error` says why not."""
         invocation = begun(invocation)
+        if len(invocation.text) > BUTTON_VALUE_MAX:
+            # The time of reading grows with the square of the length, and everything else waits.
+            told = f"A line has at most {BUTTON_VALUE_MAX} characters, so nothing was read. Type several lines."
+            return Committed(invocation, error=CommandError(told))
         if command is None:
             return Committed(invocation, error=unknown_command(invocation.text))
         if not command.is_a_change:

@@ -43,7 +43,15 @@ class FormListener:
             await ack(response_action="errors", errors=_errors(error, view, reference))
             return
         user_id = str((body.get("user") or {}).get("id") or "")
-        invocation = Invocation("", form.channel_id, user_id, reference, team_id=team_of(body), form=(form, submitted))
+        invocation = Invocation(
+            "",
+            form.channel_id,
+            user_id,
+            reference,
+            team_id=team_of(body),
+            from_home=form.from_home,
+            form=(form, submitted),
+        )
         log.info("form", reference=reference, channel_id=form.channel_id)
         committed = await self.runner.commit(FORM_SUBMITTED, invocation)
         if committed.error is not None:

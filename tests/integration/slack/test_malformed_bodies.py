@@ -278,6 +278,7 @@ UNHEARD: list[Any] = [
     *(of_kind(kind, callback_id=[]) for kind in ("dialog_submission", "dialog_suggestion")),
     of_kind("message_action", message={"text": "x"}),
     {"type": "app_rate_limited", "minute_rate_limited": 1},
+    {"type": "app_requested", "event": {"type": {"id": "x"}}},
     event(type="function_executed", function=7),
     event(type="channel_rename", channel={"id": "C1", "name": "x"}),
     event(type="workflow_step_execute", workflow_step=None),

@@ -101,6 +101,12 @@ async def test_progress_in_place_is_replaced_by_the_answer_within_the_uses_of_th
     assert [one["replace_original"] for one in webhook.sent] == [True] * 4
 
 
+async def test_line_longer_than_the_line_of_any_button_is_refused_unread(webhook):
+    runner, long = make_runner(webhook), typed("no " * 4_000)
+    await runner.answer(await runner.commit(find_command("subscribe")[0], long), Reply(URL, "cmd-1"))
+    assert "at most 2000 characters" in webhook.sent[0]["text"]
+
+
 @pytest.mark.parametrize(
     ("say", "told"), [("Reading", "Reading; the answer follows."), (None, "This takes a moment; the answer follows.")]
 )

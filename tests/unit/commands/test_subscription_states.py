@@ -1,15 +1,17 @@
 """Live, waiting or suspended: a channel's subscriptions after changes, by Slack's answers."""
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from bot.channels import subscriptions
+from bot.channels import subscriptions, watches
 from bot.channels.filters import ChannelFilter
+from bot.channels.watches import WatchedName
 from bot.db.engine import Database
-from bot.db.tables import SubscriptionState
+from bot.db.tables import SubscriptionState, WatchKind
 from bot.errors import CommandError, SlackChannelClosed, SlackDoubtful, SlackError, SlackRefused, SlackScopeMissing
 from bot.events.event import DEFAULT_TOPICS
 from bot.outbox import held_queues
@@ -17,6 +19,8 @@ from bot.outbox.resume import Reopening
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import COMMIT_S, begun
+from bot.slack.commands.mute import MUTE_COMMAND
+from bot.slack.commands.pause import PAUSE_COMMAND
 from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND, said_of
 from bot.slack.commands.subscription_pages import EDIT_BUTTON
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
@@ -176,6 +180,29 @@ async def test_direct_message_of_other_people_is_refused_in_words(channel):
         await channel.types("GB")
     assert "/invite" not in str(caught.value)
     assert await channel.states() == {}
+
+
+async def test_mute_in_a_direct_message_of_other_people_leaves_the_watches_of_the_person(channel):
+    name = WatchedName(WatchKind.HORSE, "Fog")
+    add = partial(watches.add, channel_id="U1", names=[name], user_id="U1", now=NOW, person_id="U1")
+    await channel.database.write(add)
+    channel.channel_id = "D1"
+    channel.hears(SlackChannelClosed("conversations.history", "channel_not_found"))
+    await MUTE_COMMAND.commit(channel.desk, channel.typed("course:York"))
+    (row,) = await channel.database.read(partial(watches.of_person, person_id="U1"))
+    assert row.channel_id == "U1"
+
+
+async def test_press_at_home_moves_no_watch_into_the_direct_message_of_another_person(channel):
+    name = WatchedName(WatchKind.HORSE, "Fog")
+    add = partial(watches.add, channel_id="U1", names=[name], user_id="U1", now=NOW, person_id="U1")
+    await channel.database.write(add)
+    channel.channel_id = "D2"
+    channel.hears({"members": ["U2"]})
+    for command, words in ((SUBSCRIBE_COMMAND, "GB"), (PAUSE_COMMAND, "")):
+        await command.commit(channel.desk, channel.typed(words, from_home=True))
+    (row,) = await channel.database.read(partial(watches.of_person, person_id="U1"))
+    assert (row.channel_id, row.paused_until) == ("U1", None)
 
 
 async def test_nobody_is_told_to_invite_the_bot_into_a_direct_message(channel):
