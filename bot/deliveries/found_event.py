@@ -105,7 +105,7 @@ class FoundEvent:
 
 
 def named_in(parts: list[Part]) -> EventName:
-    """The shallowest known event, else the first value that is surely an event's name."""
+    """The shallowest known event, else the first value that is surely an event's name, else a known event's name."""
     shallow = [part for part in parts if part.depth <= DEEPEST_EVENT_NAME]
     for part in shallow:
         for value in values_of([part.fields], "event.name"):
@@ -116,7 +116,8 @@ def named_in(parts: list[Part]) -> EventName:
         unknown = first_of([part.fields], "event.name" if part.name in SURE_NAMES else of_part, string)
         if unknown:
             return EventName(None, unknown[:LONGEST_NAME], part)
-    return EventName(None, None, None)
+    named = ((kind, part) for part in shallow for value in part.fields.values() if (kind := kind_of(value)))
+    return next((EventName(kind, kind.value, part) for kind, part in named), EventName(None, None, None))
 
 
 def _ids(named: EventName, parts: list[Part]) -> tuple[str | None, str | None]:

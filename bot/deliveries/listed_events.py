@@ -10,7 +10,7 @@ from functools import cache, partial
 from itertools import chain, islice, product
 from typing import Any
 
-from bot.deliveries.found_event import FoundEvent, has_place, named_in
+from bot.deliveries.found_event import FoundEvent, has_place, is_named, named_in
 from bot.deliveries.meeting_extent import tells_loss
 from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS, Subject
@@ -46,6 +46,7 @@ from bot.events.reading.record_objects import (
     Part,
     entries_of,
     kind_of,
+    may_be_about_the_race,
     parts_of,
     races_by_key,
 )
@@ -80,7 +81,8 @@ def _batches(parts: list[Part]) -> Iterator[list[dict[str, Any]]]:
     """The lists of objects, and the objects under the name of an event: {"race.abandoned": {…}}."""
     for name, value in (field for part in parts for field in part.fields.items()):
         named = {name: value} if kind_of(name) else value
-        if isinstance(value, list) or named is not value or races_by_key(value):
+        is_listed = isinstance(value, list) or named is not value or races_by_key(value)
+        if is_listed and may_be_about_the_race(name):
             entries = entries_of(named, lambda key: {"event": key} if kind_of(key) else {})
             yield [one for one in entries if isinstance(one, dict)][: MOST_EVENTS + 1]
 
@@ -119,9 +121,8 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
     is_one = named.subject is None or (found.names_subject and about is About.RACE)
     depth, entries = (0, []) if is_one else _entries(found.carried, about, lost=named.kind in ABANDONMENTS)
     if in_groups and not (is_one or entries or found.names_subject):
-        groups = [one for of_list in _batches(parts) for one in of_list if lists_races(fields_of(one))]
-        of_each = (_subjects([*_below(one, About.DATA), *parts], shared, in_groups=False) for one in groups)
-        return [*chain.from_iterable(of_each)] or [found]
+        groups = (_subjects([*_below(one, About.DATA), *parts], shared, in_groups=False) for one in _groups(found))
+        return [*chain.from_iterable(groups)] or [found]
     if not entries or (found.names_subject and not _are_others(entries, found)):
         return [found]
     if len(entries) > MOST_EVENTS:
@@ -141,6 +142,15 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
     ]
     each = [FoundEvent.of(named, [*above, *more], partial(of_entry, more)) for more in entries]
     return _meant(each, entries)
+
+
+def _groups(found: FoundEvent) -> Iterator[dict[str, Any]]:
+    """The entries that list races or meetings; of an event that names no race, the entries with a race too."""
+    is_named_alone = found.lists_races or is_named(found.said)
+    for one in chain.from_iterable(_batches(found.parts)):
+        fields = fields_of(one)
+        if lists_races(fields) or ("is.race" in fields.facts and not is_named_alone):
+            yield one
 
 
 def _nearest(parts: Sequence[Part], depth: int) -> list[Part]:
@@ -220,7 +230,8 @@ def _meant(races: list[FoundEvent], entries: Sequence[list[Part]]) -> list[Found
     if kind is EventKind.MEETING_ABANDONED and lost:
         return [one for one, more in zip(races, entries, strict=True) if one.is_lost or _tells_loss(more)]
     others = [one for one in races if kind is EventKind.RACE_ABANDONED and one.said.says_run]
-    return (others and lost) or [one for one in races if one not in others] or races
+    is_told_apart = kind is EventKind.RACE_ABANDONED and any(one.said.status and one.is_to_come for one in races)
+    return ((others or is_told_apart) and lost) or [one for one in races if one not in others] or races
 
 
 def _tells_loss(more: Sequence[Part]) -> bool:

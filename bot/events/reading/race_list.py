@@ -56,6 +56,8 @@ _OF_A_RACE = frozenset(
     | {"off.scheduled", "off.plain", "off.plain.own", "off.off"}
 )
 
+_NAMES_RACE = frozenset({"off", "number", "race_id"})
+
 _PLAIN_IDS = frozenset(NAMES_OF["ids.plain"])
 
 _BETWEEN_NAMES = re.compile(" ?[,;/|] ?| & | and ")
@@ -122,8 +124,11 @@ def _as_objects(value: Any, read_bare: "_BareReader", deepest: int = 4) -> Any:
         return [one if isinstance(one, dict) else read_bare(one) for one in value[:MOST_ENTRIES]]
     if not isinstance(value, dict) or not deepest:
         return value
-    if value and all(isinstance(said, str) and state_in(said) and said_by_key(key) for key, said in value.items()):
-        return {key: {"status": said} for key, said in value.items()}
+    if value and all(
+        isinstance(said, str) and _NAMES_RACE.intersection(said_by_key(key)) for key, said in value.items()
+    ):
+        words = _field_of([*value.values()])
+        return {key: {words: said} for key, said in value.items()}
     return (
         {key: _as_objects(inner, read_bare, deepest - 1) for key, inner in value.items()} if is_by_key(value) else value
     )
@@ -148,17 +153,20 @@ def _named_races(value: str) -> list[Any]:
 
 
 def _named_meetings(value: Any) -> Any:
-    """The meetings of "York, Ayr", {"York": true} and {"York": "Frost"}."""
+    """The meetings of "York, Ayr", {"York": true}, {"York": "Frost"} and {"York": ["13:00"]}."""
     if isinstance(value, str):
         return _BETWEEN_NAMES.split(value[:LONGEST_READ])
     if not isinstance(value, dict) or not all("course" in said_by_key(key) for key in value):
         return value
-    # Beside a state, "Going ahead" is a state too. Without one, "Frost" is a reason.
-    words = "status" if any(isinstance(said, str) and state_in(said) for said in value.values()) else "reason"
-    return {
-        key: {"abandoned": said} if isinstance(said, bool) else {words: said} if isinstance(said, str) else said
-        for key, said in value.items()
-    }
+    fields = {bool: "abandoned", str: _field_of([*value.values()]), list: "races"}
+    return {key: {fields[type(said)]: said} if type(said) in fields else said for key, said in value.items()}
+
+
+def _field_of(words: Sequence[Any]) -> str:
+    """The field of texts under keys: beside "Abandoned", "Going ahead" is a status too; "Frost" alone is a reason."""
+    if any(isinstance(said, str) and state_in(said) for said in words):
+        return "status"
+    return "race_name" if any(map(_is_title, words)) else "reason"
 
 
 def _with_course_id(entry: dict[str, Any]) -> dict[str, Any]:

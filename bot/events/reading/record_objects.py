@@ -175,7 +175,7 @@ def _children(part: Part) -> Iterator[Part]:
         return
     found = []
     for name, value in part.fields.items():
-        if isinstance(value, dict) and _may_be_about_the_race(name) and not races_by_key(value):
+        if isinstance(value, dict) and may_be_about_the_race(name) and not races_by_key(value):
             fields = fields_of(value)
             if part.is_racing and not _may_tell_winner(name) and not _OF_LEADERS.isdisjoint(fields.facts):
                 fields = fields.without(_OF_LEADERS)
@@ -188,7 +188,7 @@ def _children(part: Part) -> Iterator[Part]:
 
 
 @lru_cache(maxsize=512)
-def _may_be_about_the_race(name: str) -> bool:
+def may_be_about_the_race(name: str) -> bool:
     return name not in OPAQUE_NAMES and not (_ANOTHER_RACE.match(name) or _NOT_THE_RACE.search(name))
 
 

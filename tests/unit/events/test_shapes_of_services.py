@@ -454,6 +454,47 @@ def test_region_and_id_stand_beside_a_meeting_of_another_name_than_its_course(ki
     assert {(one.region, one.meeting_id, one.race_date) for one in told} == {("GB", "m_1", DAY)}
 
 
+LISTED = [{"course": "York", "date": DAY, "off": "13:00"}, {"course": "Ayr", "date": DAY, "off": "14:00"}]
+
+
+@pytest.mark.parametrize("kind", ["race.abandoned", "meeting.abandoned"])
+@pytest.mark.parametrize("name", ["entities", "value", "details", "objects"])
+def test_entries_with_a_race_are_the_events_of_a_delivery_that_names_no_other(kind, name):
+    events = read_events(json.dumps({"event": kind, name: LISTED}).encode())
+    assert [one.race.course.name for one in events] == ["York", "Ayr"]
+
+
+@pytest.mark.parametrize("name", ["next_races", "related", "previous", "odds", "history"])
+def test_entries_about_other_races_are_no_events(name):
+    assert said({"event": "race.abandoned", name: LISTED}) == ["the payload names no race"]
+
+
+@pytest.mark.parametrize(
+    ("payload", "lines"),
+    [
+        *(
+            (shape("race.abandoned", **AT | {"off": None}, races={"13:00": one, "13:30": other}), ["York 13:00", *rest])
+            for one, other, rest in (("Fog", "Fog", ["York 13:30"]), ("Abandoned", "Open", []))
+        ),
+        (
+            shape("race.abandoned", date=DAY, meetings={"York": ["13:00", "13:30"], "Ayr": ["14:00"]}),
+            ["Ayr 14:00", "York 13:00", "York 13:30"],
+        ),
+        (shape("race.abandoned", **AT | {"off": None}, race_id=["r1", "r2"]), [f"York {DAY}"] * 2),
+        (
+            shape(
+                "race.abandoned", before={"id": "r1", **AT, "status": "Open"}, after={"id": "r1", **AT, "status": "Off"}
+            ),
+            ["York 13:00"],
+        ),
+        ({"detail-type": "race.abandoned", "detail": AT}, ["York 13:00"]),
+        ({"event": "price.moved", "beside": "race.abandoned", **AT}, ["The event price.moved is unknown."]),
+    ],
+)
+def test_lost_races_are_read_under_keys_and_the_event_by_its_value(payload, lines):
+    assert said(payload) == lines
+
+
 def test_meetings_in_groups_have_the_day_of_the_group():
     days = [{"date": DAY, "meetings": ["York"]}, {"date": "2026-11-21", "meetings": [{"course": "Ayr"}]}]
     events = read_events(json.dumps(shape("meeting.abandoned", reason="Frost", days=days)).encode())
