@@ -4,7 +4,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 
-from bot.deliveries import inbox
 from bot.events import event_store
 from bot.events.event import EventKind
 from bot.logs import get_logger
@@ -110,7 +109,6 @@ def _message(telling: _Telling) -> Message:
         meeting_link=meeting_link,
         data_as_of=event.data_as_of,
         may_be_repeat=post.may_be_repeat,
-        reference=inbox.reference(shown.own.inbox_id),
         **dict(shown.beside),
     )
     return render(event, context)

@@ -41,7 +41,7 @@ DRAW = """async ([blocks, text, width]) => {
   const context = { names: {}, people: {}, inputs: [], press() {}, lookUp: async () => [] };
   const holder = document.createElement("div");
   holder.id = "picture";
-  holder.style.cssText = `width: ${width}px; padding: 12px; background: var(--ground)`;
+  holder.style.cssText = `width: ${width}px; padding: 0 12px; display: flow-root; background: var(--ground)`;
   holder.append(blocks.length ? drawBlocks(blocks, context) : mrkdwn(text, {}));
   document.body.replaceChildren(holder);
   document.body.style.cssText = "height: auto; display: block; overflow: visible";

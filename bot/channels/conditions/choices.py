@@ -337,10 +337,12 @@ class AckCondition(ChoiceCondition):
         return f", {self.said(chosen)}" if minutes_of(chosen) else ""
 
     def said(self, chosen: FilterFields) -> str:
-        minutes = minutes_of(chosen)
-        if minutes is None:
-            return "no acknowledgement of abandonments"
-        return f"abandonments to be acknowledged within {counted(minutes, 'minute')}"
+        return f"abandonments to be acknowledged within {counted(minutes_of(chosen) or 0, 'minute')}"
+
+    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
+        if was.ack and not now.ack:
+            return iter([Loss("turned off acknowledgement of abandonments from")])
+        return super().losses(was, now)
 
 
 ESCALATE_GROUPS_FIELD = "escalate_groups"

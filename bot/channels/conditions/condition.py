@@ -291,6 +291,6 @@ class NarrowingCondition(SaidCondition):
     def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
         left, before = self.of(now), self.of(was)
         if left and not before:
-            yield Loss(f"ended all races but {self.named(now)} from")
+            yield Loss(f"kept only {self.named(now)} from")
         elif left and (ended := self._ended(before, left)):
-            yield Loss(f"ended {listed([self.in_words(one) for one in ended])} from")
+            yield Loss(f"removed {listed([self.in_words(one) for one in ended])} from")

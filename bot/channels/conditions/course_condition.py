@@ -84,12 +84,12 @@ class OnlyCourses(CoursesCondition):
 
     def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
         if now.courses and not was.courses:
-            yield Loss(f"ended all courses but {courses_named(now.courses)} from")
+            yield Loss(f"kept only {courses_named(now.courses)} from")
             return
         left_out = [one for one in now.not_courses if takes_course(was, one)]
         ended = [one for one in was.courses if now.courses and not takes_course(now, one) and one not in left_out]
         if ended:
-            yield Loss(f"ended {courses_named(ended)} from")
+            yield Loss(f"removed {courses_named(ended)} from")
 
 
 class NotCourses(CoursesCondition):
@@ -118,7 +118,7 @@ class NotCourses(CoursesCondition):
 
     def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
         if left_out := [one for one in now.not_courses if takes_course(was, one)]:
-            yield Loss(f"left out {courses_named(left_out)} from")
+            yield Loss(f"left {courses_named(left_out)} out of")
 
 
 def takes_course(chosen: FilterFields, course: Course) -> bool:

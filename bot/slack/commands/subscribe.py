@@ -24,7 +24,8 @@ from bot.db.tables import SubscriptionState
 from bot.deliveries import inbox
 from bot.errors import WITHOUT_THAT, CommandError, FieldsWrong
 from bot.events.days import UTC_NAME
-from bot.events.event import TOPIC_OF, Topic
+from bot.events.event import TOPIC_OF, EventKind, Topic
+from bot.events.kinds import DECLARATIONS
 from bot.events.races import Course
 from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
@@ -215,7 +216,7 @@ def _uncovered(session: Session, filters: Sequence[ChannelFilter]) -> list[str]:
         events = [kind for kind, topic in TOPIC_OF.items() if topic in chosen.topics]
         for event in webhook_subscriptions.uncovered(session, region, events):
             missing.setdefault(event, []).append(region_named(chosen.region))
-    return [f"{event} from {listed(regions)}" for event, regions in missing.items()]
+    return [f"{DECLARATIONS[EventKind(event)].counted[1]} from {listed(regions)}" for event, regions in missing.items()]
 
 
 async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineRequest, list[ChannelFilter]]:

@@ -314,7 +314,7 @@ async def test_admin_reads_which_channels_were_not_told_and_whose_direct_message
     assert "• direct messages with <@" in said
     assert "D0ALICE" not in said
     assert "<#CGB>, this channel, was not told: it had not asked for this news." in said
-    assert "Not told, because not asked for: 2 other channels with a subscription." in said
+    assert "2 other channels with a subscription had not asked for this news." in said
     assert "CIRE" not in said
     assert "other channel" not in await asked(pipeline, "york 14.30", is_admin=False)
 

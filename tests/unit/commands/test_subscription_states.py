@@ -209,7 +209,7 @@ async def test_nobody_is_told_to_invite_the_bot_into_a_direct_message(channel):
     channel.channel_id = "D1"
     channel.hears(SlackScopeMissing("conversations.history", "missing_scope"))
     said = await channel.types("GB")
-    assert "I could not see whether these are the direct messages with me" in said
+    assert "I could not see whether these are your direct messages with me" in said
     assert "/invite" not in said
 
 

@@ -80,4 +80,15 @@ TOLD = (
     ),
 )
 OF_THE_DAY = outcomes_of([*AT_KEMPTON, *AT_ASCOT], TOLD, "GB", None)
+ELSEWHERE = [
+    _race(
+        f"rc_{number}{half}", Course(name=name), off, "Handicap", region=region, meeting_id=f"mt_{number}", going=None
+    )
+    for number, (name, region, hour) in enumerate(
+        (("Wolverhampton", "GB", 16), ("Naas", "IRE", 12), ("Saint-Cloud", "FR", 13), ("Turffontein", "SAF", 11)),
+        start=3,
+    )
+    for half, off in enumerate(f"{hour + at // 2}:{at % 2 * 30:02}" for at in range(7))
+]
+OF_SIX_MEETINGS = outcomes_of([*AT_KEMPTON, *AT_ASCOT, *ELSEWHERE], TOLD, None, None)
 OF_KEMPTON = outcomes_of([*AT_KEMPTON, *AT_ASCOT], TOLD, "GB", KEMPTON)

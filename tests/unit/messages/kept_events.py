@@ -29,6 +29,12 @@ FIELD = (
     Runner(horse="Horse E", position="PU"),
     Runner(number="9", position="F"),
 )
+WATCHED_FIELD = (
+    FIELD[1].model_copy(update={"horse": "Desert Crown"}),
+    FIELD[0],
+    FIELD[3],
+    Runner(horse="Blue Moon", position="PU", trainer="A Smith"),
+)
 RACE = Race(
     race_id="rc_1",
     region="GB",
@@ -127,7 +133,7 @@ EVENTS_IN_CONTEXT: dict[str, tuple[RacingEvent, MessageContext]] = {
         ON_TIME.model_copy(update={"corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), changes=GOING)}),
     ),
     "result_watched": (
-        RESULT,
+        RESULT.model_copy(update={"race": RACE.model_copy(update={"runners": WATCHED_FIELD})}),
         ON_TIME.model_copy(
             update={
                 "watched": (
@@ -219,7 +225,7 @@ EVENTS_IN_CONTEXT: dict[str, tuple[RacingEvent, MessageContext]] = {
     "race_abandoned_corrected": (ABANDONED, ON_TIME.model_copy(update={"changes": REASON, "previous_link": LINK})),
     "meeting_abandoned_with_mentions_late": (MEETING, LATE.model_copy(update={"mentions": ("here",)})),
     "racecard_corrected": (RACECARD, ON_TIME.model_copy(update={"changes": GOING, "previous_link": LINK})),
-    "unreadable": (UNREADABLE, ON_TIME.model_copy(update={"reference": "inbox-0123456789ab"})),
+    "unreadable": (UNREADABLE, ON_TIME),
 }
 
 

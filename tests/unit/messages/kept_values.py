@@ -69,6 +69,7 @@ CARD = Card(
     read_at=kept_day.LIST_READ_AT,
     data_as_of="2026-11-20T14:36:00+00:00",
 )
+SIX_MEETINGS = replace(CARD, region=None, outcomes=kept_day.OF_SIX_MEETINGS)
 ONE_COURSE = Card(
     TODAY,
     "GB",
@@ -172,7 +173,7 @@ NONE_LOST = replace(RECENT, abandonments=0, abandoned=())
 SAID = Said(
     filters=(GB,),
     unchecked=("Kemton",),
-    uncovered=("race.abandoned",),
+    uncovered=("abandoned races from GB",),
     recent=RECENT,
     is_member=False,
     is_paused=True,

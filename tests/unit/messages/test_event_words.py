@@ -295,11 +295,8 @@ OTHERS: dict[str, tuple[RacingEvent, dict[str, Any]]] = {
     "A card of a meeting": (event(CARD, AT_ASCOT), {}),
     "A card of a race": (event(CARD, RACE.model_copy(update={"field_size": 12})), {}),
     "A card of too many runners": (event(CARD, RACE.model_copy(update={"field_size": 10**5_000})), {}),
-    "An unreadable delivery": (RacingEvent(key=UNREADABLE), {"reference": "inbox-0123456789ab"}),
-    "An unreadable delivery with a name": (
-        RacingEvent(key=UNREADABLE, name="<!here>"),
-        {"reference": "inbox-0123456789ab"},
-    ),
+    "An unreadable delivery": (RacingEvent(key=UNREADABLE), {}),
+    "An unreadable delivery with a name": (RacingEvent(key=UNREADABLE, name="<!here>"), {}),
 }
 
 

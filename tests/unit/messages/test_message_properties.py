@@ -38,7 +38,7 @@ OUR_TOKENS = re.compile(
 OUR_TITLE = re.compile(r"\A\*(.*)\*\u2003", re.MULTILINE)
 """The race of a result in bold; the data is checked as all other data."""
 
-OUR_FORMATTING = re.compile(r"\(event `[^`]+`\)|🛑 \*(?:ABANDONED|POSTPONED)\*")
+OUR_FORMATTING = re.compile(r"calls it `[^`]+`\.|🛑 \*(?:ABANDONED|POSTPONED)\*")
 ENTITY = re.compile(r"&(?!(?:amp|lt|gt);)")
 UNSEEN = re.compile("[\u202a-\u202e\u2066-\u2069\u200b\x00-\x09\x0b-\x1f]")
 NOW = datetime(2026, 11, 20, 14, 32, tzinfo=UTC)
@@ -153,7 +153,6 @@ CONTEXTS = st.builds(
     may_be_repeat=st.booleans(),
     contradicts=st.none() | st.sampled_from(EventKind),
     data_as_of=TEXTS,
-    reference=TEXTS,
     corrected=st.none() | st.builds(Corrected, at=st.just(NOW), changes=CHANGES, order_unknown=st.booleans()),
     repeated=st.none() | st.builds(Corrected, at=st.just(NOW), changes=CHANGES, order_unknown=st.booleans()),
     superseded=st.none()

@@ -121,5 +121,31 @@ def test_every_builder_has_a_picture():
     assert {made.func for made in kept.values()} == {kept[name].func for name in names()}
 
 
+TALLEST = {
+    150: "result result_late result_edited result_of_a_walkover result_superseded result_watched",
+    220: "result_corrected result_in_two_versions result_after_abandonment result_with_places_marked_abandoned "
+    "result_declared_void result_marked_abandoned racecard_corrected racecard_of_an_abandoned_meeting "
+    "racecard_with_an_abandoned_race "
+    "race_abandoned race_abandoned_of_another_day race_abandoned_bare race_abandoned_after_result "
+    "race_abandoned_contradicted race_abandoned_corrected race_abandoned_of_a_meeting "
+    "race_abandoned_to_be_acknowledged race_abandoned_acknowledged meeting_abandoned "
+    "meeting_abandoned_with_races_of_its_own",
+    800: "card card_of_a_course card_of_a_course_to_come next_off results_of_day results_of_a_course "
+    "abandonments_of_day",
+}
+"""By pixels on a phone: a result, other news of a race or a meeting, and an answer of a screen."""
+
+
+@pytest.mark.parametrize(("name", "most"), [(name, most) for most, kinds in TALLEST.items() for name in kinds.split()])
+def test_message_is_short_on_a_phone(name, most):
+    picture = (FOLDER / f"{name}-{WIDTHS[0]}.png").read_bytes()
+    assert int.from_bytes(picture[20:24], "big") <= most
+
+
+def test_every_alert_on_a_result_or_an_abandonment_is_measured():
+    measured = " ".join(TALLEST.values()).split()
+    assert {name for name in names() if name.startswith(("result", "race_", "meeting_"))} <= set(measured)
+
+
 def test_pictures_stay_small():
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < MOST_BYTES

@@ -9,7 +9,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.watched import WatchedRunner
 from bot.slack.messages import MessageContext, render
-from bot.slack.messages.alerts.watch_lines import RUNNERS_NAMED, what_happened
+from bot.slack.messages.alerts.watch_lines import RUNNERS_NAMED, watch_lines, what_happened
 from bot.slack.messages.kit.marks import WATCHED
 from tests.clock import DAY, START
 from tests.unit.kept_text import as_read, check
@@ -117,13 +117,14 @@ LOUD = ("ABANDONED: ", "POSTPONED: ", "VOID: ", "CONFLICT: ", "Two versions disa
 @pytest.mark.parametrize("name", CASES)
 def test_watch_leads_text_and_first_line_but_for_a_louder_word(name):
     event, watched, context = told(name)
-    words, beside_the_race = (what_happened(watched, event, context, again=again) for again in (False, True))
-    message = render(event, context.model_copy(update={"watched": (watched,)}))
+    context = context.model_copy(update={"watched": (watched,)})
+    (words,), (by_the_line,) = watch_lines(event, context), watch_lines(event, context, race_named=True)
+    message = render(event, context)
     lines = [line for line in as_read(message).split("\n") if not line.startswith("text: ")]
-    leads = message.text.startswith(f"{WATCHED} {words}")
+    leads = message.text.startswith(words)
     assert leads is not message.text.startswith(LOUD)
-    assert f"{WATCHED} {words}" in message.text
-    assert f"{WATCHED} {beside_the_race}" in lines[: 1 if leads else 2]
+    assert words in message.text
+    assert (by_the_line if event.kind is EventKind.RESULT_RECEIVED else words) in lines[: 1 if leads else 2]
 
 
 def test_watch_brings_no_whole_card():
@@ -135,6 +136,21 @@ def test_watch_brings_no_whole_card():
     plain = as_read(message.in_sections())
     assert "14:10" not in plain
     assert '[Racecard] racecard FR 2026-11-21 "Saint-Cloud"' in plain
+
+
+def test_watched_runners_share_a_line_by_the_line_of_their_result():
+    event, _ = result("1", "2", "PU", "8")
+    watched = [
+        WatchedRunner(horse="Misty Ghost", position="1"),
+        WatchedRunner(horse="Quiet Cavalier", by=("trainer A Smith",), position="PU"),
+        WatchedRunner(horse="Plum Heron", position="8"),
+        WatchedRunner(horse="Blue Moon", by=("jockey R Moore",), is_lost=True),
+    ]
+    message = render(event, CONTEXT.model_copy(update={"watched": tuple(watched)}))
+    text, first, *_ = as_read(message).split("\n")
+    assert "Quiet Cavalier (trainer A Smith) PU. " in text
+    said = ["Misty Ghost WON", "Quiet Cavalier PU", "Plum Heron finished 8th"]
+    assert first == " · ".join(f"{WATCHED} {one}" for one in [*said, "Blue Moon is no longer with jockey R Moore"])
 
 
 def test_many_watched_runners_are_counted():

@@ -19,8 +19,8 @@ from bot.slack.messages.kit.names import (
     SHORT_MAX,
     course_and_time,
     course_name,
+    lost_name,
     lost_part,
-    race_day,
     race_details,
     race_line,
     reason,
@@ -42,25 +42,24 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     named_as_run = len(races) - len(lost) - len(disputed) if context.partly_run else 0
     run = max(named_as_run, event.races_run or 0)
     part = None if context.partly_run is None else lost_part(partly_run=context.partly_run)
-    meeting = [course_name(event.race) or "course not given", part, race_day(event.race) or "date not given"]
-    name = f"ABANDONED: {joined(meeting, ', ')}{region_mark(event)}"
+    name = f"ABANDONED: {lost_name(event, part)}"
     title, is_whole = headline(ABANDONED, name, reason(event))
     figures = _races_in_figures(event, context, len(lost), run)
     named = times_or_count(disputed, DISPUTED_NAMED)
     conflict = f"CONFLICT: {named} reported as run too" if disputed else None
     times = lost_times(lost, event)
     line = partial(_line, event=event, named=not times)
-    were_run = f"{counted(run, 'race')} of this meeting {'was' if run == 1 else 'were'} run" if run else None
+    were_run = f"{counted(run, 'race')} {'was' if run == 1 else 'were'} run" if run else None
     marked = given(f"{CONFLICTING} {{}}", conflict)
     return alert(
         event,
         context,
         title,
         joined([name, reason(event), figures], ", "),
-        facts=[joined([were_run if times else figures or were_run, marked, None if is_whole else reason(event)])],
+        facts=[joined([None if times else figures or were_run, marked, None if is_whole else reason(event)])],
         corrected=correction(context),
         in_text=[conflict],
-        listed=times or [*map(line, lost)],
+        listed=[*times[:-1], joined([*times[-1:], were_run])] if times else [*map(line, lost)],
         details_filled_in=shows_filled_in(lost, line),
     )
 

@@ -31,7 +31,6 @@ class MessageContext(Beside):
     later says how late the alert is. `changes`: values that differ from the posted version (bot.events.facts).
     `previous_link`: https address of the posted version. `order_unknown`: nothing tells the newer version.
     `may_be_repeat`: Slack may have this post already. `contradicts`: the contradicted event's kind.
-    `reference`: finds the delivery for admins.
 
     For edits: `corrected` by a later version; `repeated`: an earlier version came again; `card_lost`: the racecard's
     meeting was abandoned.
@@ -48,7 +47,6 @@ class MessageContext(Beside):
     may_be_repeat: bool = False
     contradicts: EventKind | None = None
     data_as_of: str | None = None
-    reference: str | None = None
     corrected: Corrected | None = None
     repeated: Corrected | None = None
     later_link: str | None = None

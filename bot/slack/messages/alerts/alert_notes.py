@@ -89,7 +89,7 @@ def framed(
 def alert_buttons(event: RacingEvent, context: MessageContext, *more: Block) -> Block | None:
     """`more`: of one kind of event."""
     asked = context.asked
-    is_quieted = event.topic in QUIETED and meeting_of(event.race).is_known
+    is_quieted = asked is None and event.topic in QUIETED and meeting_of(event.race).is_known
     return actions(
         [
             *([acknowledge_button(asked.key)] if asked is not None and asked.by is None else []),

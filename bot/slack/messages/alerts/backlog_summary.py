@@ -32,8 +32,8 @@ from bot.slack.messages.kit.marks import (
 )
 from bot.slack.messages.kit.names import (
     card_name,
-    course_and_time,
     course_name,
+    lost_name,
     lost_part,
     race_day,
     race_name,
@@ -175,12 +175,7 @@ def _parts(lines: Sequence[str], room: int) -> list[list[str]]:
 
 
 def _place(summary: Backlog, event: RacingEvent) -> str:
-    """Course, time or part of the meeting, date, region. Missing values are named, because readers overlook a gap."""
-    race = event.race
-    part = lost_part(partly_run=event.key in summary.partly_run)
-    meeting = f"{course_name(race) or 'course not given'}, {part}"
-    what = meeting if event.kind is EventKind.MEETING_ABANDONED else course_and_time(race)
-    return f"{what}, {race_day(race) or 'date not given'}{region_mark(event)}"
+    return lost_name(event, lost_part(partly_run=event.key in summary.partly_run))
 
 
 def _is_contradicted(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> bool:

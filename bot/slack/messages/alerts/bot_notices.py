@@ -45,9 +45,8 @@ def drill(event: RacingEvent, context: MessageContext) -> Message:
 
 
 def unreadable(event: RacingEvent, context: MessageContext) -> Message:
-    name, because = code(event.name, EVENT_NAME_MAX), safe(event.unreadable_because)
-    known_as = joined(["Admins were told. Reference", safe(context.reference), given("(event {})", name)], " ")
-    line = f"A delivery could not be read. It may be an abandonment: check your other source. {known_as}"
-    said = joined([f"Check your other source. {known_as}", given("Because: {}", because), *asides(context)], "\n")
+    named_as = given("The data service calls it {}.", code(event.name, EVENT_NAME_MAX))
+    check = joined(["Check your other source. Admins were told.", named_as], " ")
+    text = [f"A delivery could not be read: it may be an abandonment. {check}", *asides(context, in_text=True)]
     parts = [small_print(event, context), alert_buttons(event, context)]
-    return framed(context, HEADLINE, [line, *asides(context, in_text=True)], [said], parts)
+    return framed(context, HEADLINE, text, [joined([check, *asides(context)], "\n")], parts)

@@ -6,7 +6,7 @@ from bot.events.facts import HORSE_FACT, NAMED, NON_RUNNER, POSITION_FACT, Chang
 from bot.events.kinds import CARD, RUNNER
 from bot.events.race_state import LOST_OR_VOID, RaceState, state_in
 from bot.events.races import RESERVED, Race, finishing_position, is_disqualified, is_shared
-from bot.events.sentences import counted
+from bot.events.sentences import counted, listed
 from bot.events.spellings import NO
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, ordinal
@@ -297,7 +297,7 @@ def _plural(noun: str) -> str:
 def _listed(horses: Iterable[str | None], number: int = 0) -> str:
     named = [horse or NOT_NAMED for horse in horses]
     left = max(number, len(named)) - _NAMES_MOST
-    return " and ".join([*named[:_NAMES_MOST], *([f"{left} more"] if left > 0 else [])])
+    return listed([*named[:_NAMES_MOST], *([f"{left} more"] if left > 0 else [])])
 
 
 def _position(position: str | None) -> str:

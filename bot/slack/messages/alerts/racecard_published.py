@@ -62,10 +62,12 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
     races, buttons, button = [details, lines(_lines(event))], alert_buttons(event, context), _card_button(event)
     parts: list[MessagePart] = [*races, small, buttons]
-    if button and card.is_lost:
-        times = [] if context.card_lost else lost_times(event.races, event) or [*map(_line, event.races)]
-        parts = [details, lines(times), small, alert_buttons(event, context, button)]
-    elif button and (context.watched or (changed and not (loss or card.lost))):
+    if button and loss:
+        gone = event.races if card.is_lost else card.lost
+        others = [one for one in event.races if one not in gone and _status(one)]
+        told = [] if context.card_lost else [*(lost_times(gone, event) or map(_lost_line, gone)), *map(_line, others)]
+        parts = [details, lines(told), small, alert_buttons(event, context, button)]
+    elif button and (context.watched or (changed and not card.lost)):
         # Where the card is not the news, the card is collapsed, else behind the button.
         pressed = alert_buttons(event, context, button)
         parts = [Either([fold(CARD_LABEL, races)], []), small, Either([buttons], [pressed])]
@@ -158,10 +160,18 @@ def _status(race: Race) -> str | None:
 
 
 def _line(race: Race) -> str:
+    return outcome_line(race, _became(race))
+
+
+def _lost_line(race: Race) -> str:
+    return joined([off_text(race.off) or race_line(race), _became(race)], "  ")
+
+
+def _became(race: Race) -> str | None:
     lost = lost_mark(race) if race.abandoned else None
     became = joined([lost, None if lost and race.is_postponed else _status(race)], ", ")
     # An earlier version may have given the reason, when the race was still marked abandoned.
-    return outcome_line(race, joined([became, safe(race.reason)], ", ") if became else None)
+    return joined([became, safe(race.reason)], ", ") if became else None
 
 
 def _lines(event: RacingEvent) -> list[str]:

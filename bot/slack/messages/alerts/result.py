@@ -78,20 +78,20 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     leads = [*watched_in_text, first] if kind == RESULT else [first, *watched_in_text]
     text = [*leads, status, abandoned_too, *beside]
     loud = f"{CORRECTED if kind == CORRECTION else CONFLICTING} {title}" if is_news else None
-    said = ["\n".join(watched), joined(shown, "\n")]
+    said = [joined(watched), joined(shown, "\n")]
     return framed(context, loud, text, said, _runners(event, context))
 
 
 def _runners(event: RacingEvent, context: MessageContext) -> list[MessagePart]:
     """Every runner and the buttons in a collapsed container; else the details, and *Full result* as a button.
 
-    *I have it* stands open.
+    *I have it* stands open, without the details.
     """
     race, details, small = event.race, section(race_details(event.race)), small_print(event, context)
     pressed = alert_buttons(event, context, action_button(FULL_RESULT, FULL_RESULT_WORD, event.key))
     runners = in_order(race)
     if not runners or context.asked:
-        return [details, small, pressed]
+        return [None if runners else details, small, pressed]
     whole = fold(FULL_RESULT, [details, lines(runner_lines(runners, race)), alert_buttons(event, context)])
     return [Either([whole], [details]), small, Either([], [pressed])]
 

@@ -17,7 +17,7 @@ from bot.events.watched import WatchedRunner, name_key
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.kit.marks import WATCHED
 from bot.slack.messages.kit.names import PERSON_MAX, SHORT_MAX, course_name, not_held, ordinal, race_day
-from bot.slack.messages.kit.result_line import FIRST_PLACES, RaceField, walked_over
+from bot.slack.messages.kit.result_line import FIRST_PLACES, RaceField, front, walked_over
 from bot.slack.messages.kit.text import first_of, given, joined, safe
 from bot.slack.messages.kit.times import off_text
 
@@ -25,11 +25,12 @@ RUNNERS_NAMED = 8
 
 
 def watch_lines(event: RacingEvent, context: MessageContext, *, race_named: bool = False) -> list[str]:
-    """A line for each of the first watched runners, and the number of the others. `race_named`: beside the lines."""
-    said = (
-        what_happened(one, event, context, again=race_named or number > 0) for number, one in enumerate(context.watched)
-    )
-    lines = [f"{WATCHED} {words}" for words in said]
+    """Words on each of the first watched runners, and the number of the others. `race_named`: by a result's line."""
+    lines = []
+    for number, one in enumerate(context.watched):
+        # By the line of a result the horse is enough: *Full result* names the people.
+        named = one.model_copy(update={"by": ()}) if race_named and not one.is_lost else one
+        lines.append(f"{WATCHED} {what_happened(named, event, context, again=race_named or number > 0)}")
     return first_of(lines, RUNNERS_NAMED, f"{WATCHED} and {{}} more")
 
 
@@ -39,20 +40,22 @@ def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContex
     field = RaceField(race)
     horse = field.named(one.horse) if one.horse else "horse not named"
     by = joined([safe(words, PERSON_MAX + SHORT_MAX) for words in one.by], ", ")
-    where = joined([off_text(race.off), course_name(race)], " ") or "race not named"
+    is_result = event.kind is EventKind.RESULT_RECEIVED
     is_today = event.race.race_date == f"{context.received_at:%Y-%m-%d}"
+    where = joined([off_text(race.off), course_name(race)], " ") or "race not named"
     where = joined([where, None if is_today else race_day(race)], ", ")
-    name = f"{horse} ({by})" if by and not one.is_lost else horse
+    at = None if again and is_result else where
     if one.is_lost:
         listed = "declared" if event.kind is EventKind.RACECARD_PUBLISHED else "named"
         left = f"with {by}" if by and not one.is_gone else listed
-        return f"{name} is no longer {left}: {where}"
+        return joined([f"{horse} is no longer {left}", at], ": ")
+    name = joined([horse, given("({})", by)], " ")
     if event.is_abandonment:
         also_run = "reported abandoned and run, check" if context.contradicts else "abandoned"
         # The alert has named course and day.
         return joined([f"{name}, race {also_run}", off_text(race.off)], ": ")
-    if event.kind is EventKind.RESULT_RECEIVED:
-        return f"{name}{_in_result(one, runner, field, where, context, again=again)}"
+    if is_result:
+        return f"{name}{_in_result(one, runner, field, at, context)}"
     if event.race.abandoned or context.card_lost or race.abandoned:
         return f"{name}, race {not_held(race)}: {where}"
     if one.is_back and context.order_unknown:
@@ -75,23 +78,23 @@ def _found(one: WatchedRunner, event: RacingEvent) -> tuple[Race, Runner]:
     return race.model_copy(update=card | day), runner
 
 
-def _in_result(
-    one: WatchedRunner, runner: Runner, field: RaceField, where: str, context: MessageContext, *, again: bool
-) -> str:
+def _in_result(one: WatchedRunner, runner: Runner, field: RaceField, where: str | None, context: MessageContext) -> str:
+    """`where`: None beside the line of the result, which has the prices of its horses."""
     race, position = field.race, one.position
     if race.outcome() in NOT_HELD:
-        return f", race {not_held(race)}: {where}"
+        return f", race {not_held(race)}"
     if context.contradicts is not None or race.abandoned or race.disputed or context.order_unknown:
         place = finishing_position(position)
         said = f"reported {ordinal(place) if place else safe(position, SHORT_MAX) or 'unplaced'}"
-        return f", {said}, check: {where}"
+        return joined([f", {said}, check", where], ": ")
     if is_non_runner(position):
         return _out(position, where)
     unfinished = safe(position, SHORT_MAX) if did_not_finish(position) else None
-    of_race = () if again else (f"{field.ran} ran" if field.ran else None, _status(race))
-    figures = joined([unfinished, field.price(runner), *of_race])
     verb, before = _finished(position, runner, race)
-    return joined([f" {verb}" if again else f" {verb} {before} {where}", figures or None], ", ")
+    if where is None:
+        return joined([f" {unfinished or verb}", None if runner in front(race) else field.price(runner)], ", ")
+    figures = joined([unfinished, field.price(runner), f"{field.ran} ran" if field.ran else None, _status(race)])
+    return joined([f" {verb} {before} {where}", figures], ", ")
 
 
 def _finished(position: str | None, runner: Runner, race: Race) -> tuple[str, str]:
@@ -117,8 +120,8 @@ def _status(race: Race) -> str | None:
     return None if is_settled_status(race.status) else safe(race.status, SHORT_MAX)
 
 
-def _out(position: str | None, where: str) -> str:
-    return f" is a {'reserve' if position == RESERVED else 'non-runner'}: {where}"
+def _out(position: str | None, where: str | None) -> str:
+    return joined([f" is a {'reserve' if position == RESERVED else 'non-runner'}", where], ": ")
 
 
 def _on_card(one: WatchedRunner, runner: Runner, where: str) -> str:

@@ -198,8 +198,11 @@ class MeetingView:
 
     @property
     def name(self) -> str:
-        name = course_name(self.races[0].race.model_copy(update={"course": self.meeting.course})) or "course not named"
-        return joined([f"*{name}*", self.region], " ")
+        return joined([f"*{self.course}*", self.region], " ")
+
+    @property
+    def course(self) -> str:
+        return course_name(Race(course=self.meeting.course)) or "course not named"
 
     @property
     def region(self) -> str | None:

@@ -44,7 +44,6 @@ from bot.slack.messages.kit.layout import SCREEN, Either, section_of, unit
 from bot.slack.messages.kit.names import (
     CARD_LINE_MAX,
     RUNNERS_PLAUSIBLE,
-    course_name,
     order_note,
     race_details,
     race_line,
@@ -137,7 +136,7 @@ def _nearest(meetings: Sequence[MeetingView], asked: str) -> list[Either]:
         for meeting, one in races
         if (meeting, one) in nearest
     ]
-    title = f"All {counted(len(races), 'race')} of the card, with their runners"
+    title = f"The whole card: {counted(len(races), 'race')}"
     whole = (meeting.button("Card", "racecard") for meeting in meetings)
     return [*units, *(unit(section(title, button)) for button in whole if button)]
 
@@ -343,10 +342,9 @@ def next_off(cards: Sequence[Card], line: str, question: DayQuestion) -> Message
 
 def _coming_line(meeting: MeetingView, one: RaceView, reader: AnswerReader) -> str:
     """For example "*17:05* Wolverhampton (GB) · in 12 min · Handicap · 7 runners"."""
-    course = course_name(one.race.model_copy(update={"course": meeting.meeting.course})) or "course not named"
     off = off_for_readers(one.race.off, reader.zone)
     day = published_day(one.race.race_date) if meeting.card.day != utc_today(one.now) else None
-    first = joined([given("*{}*", off), course, meeting.region], " ")
+    first = joined([given("*{}*", off), meeting.course, meeting.region], " ")
     details = clip(race_line_after_off(one.race), CARD_LINE_MAX) or None
     return joined([first, day, _how_soon(one), details])
 

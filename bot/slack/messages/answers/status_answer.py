@@ -6,7 +6,6 @@ from bot.deliveries.inbox import reference
 from bot.events.sentences import counted
 from bot.operations.status_figures import Status
 from bot.outbox.message import Block, Message
-from bot.outbox.traffic import WaitingChannel
 from bot.slack.messages.alerts.acknowledge_words import untaken_named, untaken_words
 from bot.slack.messages.alerts.backlog_summary import COUNTED
 from bot.slack.messages.answers.trace_answer import why_not_posted
@@ -42,7 +41,11 @@ def status_answer(found: Status, degraded: Mapping[str, str], only_channel: str 
             ]
         ),
     ]
-    listed = [*(_failing(found) if for_admins else ()), *_waiting(found), *(_jobs(found) if for_admins else ())]
+    listed = [
+        *(_failing(found) if for_admins else ()),
+        *_waiting(found, for_admins=for_admins),
+        *(_jobs(found) if for_admins else ()),
+    ]
     return message(text, [*head, lines(listed), _small_print(found, only_channel)])
 
 
@@ -118,16 +121,12 @@ def _failing(found: Status) -> Iterator[str]:
         yield f"• {reference(found.first_waiting.inbox_id)} is tried again: {why}"
 
 
-def _waiting(found: Status) -> Iterator[str]:
-    for channel in found.waiting_channels:
-        yield f"• {named(channel.channel_id)}: {_channel(channel)}"
+def _waiting(found: Status, *, for_admins: bool) -> Iterator[str]:
+    for one in found.waiting_channels:
+        posts = f"{counted(one.count, 'post')}, the first since {moment_for_readers(one.since)}"
+        yield f"• {named(one.channel_id)}: {posts}: {why_not_posted(one.outcome, one.why, has_ids=for_admins)}"
     if rest := found.waiting_posts - sum(one.count for one in found.waiting_channels):
         yield f"• other channels: {counted(rest, 'post')}"
-
-
-def _channel(channel: WaitingChannel) -> str:
-    since = moment_for_readers(channel.since)
-    return f"{counted(channel.count, 'post')}, the first since {since}: {why_not_posted(channel.outcome, channel.why)}"
 
 
 def _jobs(found: Status) -> Iterator[str]:

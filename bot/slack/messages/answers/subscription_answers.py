@@ -36,7 +36,7 @@ from bot.slack.messages.kit.blocks import action_button, actions, command_button
 from bot.slack.messages.kit.layout import message, page_mark, told, turns
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT
 from bot.slack.messages.kit.names import abandonment_name, reason
-from bot.slack.messages.kit.text import TEXT_MAX, clip, code, first_of, joined, named, safe, size
+from bot.slack.messages.kit.text import TEXT_MAX, clip, first_of, joined, named, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 
 ABANDONMENTS_NAMED = 20
@@ -141,13 +141,13 @@ def _rest(said: Said) -> list[str]:
         words = listed([safe(word) or "?" for word in said.unchecked])
         parts.append(f"I could not check {words} against the data service just now: it was taken as typed.")
     if said.uncovered:
-        events = listed([code(one) or "?" for one in said.uncovered])
+        events = listed([safe(one) or "?" for one in said.uncovered])
         parts.append(f"The data service does not deliver {events} to me: an admin has to subscribe the bot there.")
     if said.minutes_alone is not None:
         span = counted(said.minutes_alone, "minute")
         parts.append(
             f"If nobody has pressed *I have it* after {span}, I post here once more. Nobody else is told. To name "
-            "people or channels, use Edit in `/racing list`, or add `escalate:` and an id."
+            "people or channels, use Edit in `/racing list`, or add `escalate:@name`."
         )
     if any(one.has_hours and Topic.ABANDONMENTS in one.topics for one in said.filters):
         parts.append("Abandonments never wait.")
@@ -168,7 +168,7 @@ def _doubts(said: Said) -> list[str]:
         why = safe(said.suspended)
         return [f"But Slack did not let me post here lately ({why}): messages wait until Slack does."]
     if said.is_direct:
-        return ["I could not see whether these are the direct messages with me: I can post in no others."]
+        return ["I could not see whether these are your direct messages with me. I can post only in those."]
     return [f"I could not see whether I am in this channel: if nothing arrives, type {_invite(said)}."]
 
 

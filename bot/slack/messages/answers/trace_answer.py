@@ -183,7 +183,7 @@ def _untold(found: Trace, here: str | None) -> Iterator[str]:
     if here is not None and here in found.untold:
         yield f"{named(here)}, this channel, was not told: it had not asked for this news."
     if others:
-        yield f"Not told, because not asked for: {counted(others, 'other channel')} with a subscription."
+        yield f"{counted(others, 'other channel')} with a subscription had not asked for this news."
 
 
 def _race_named(one: TracedVersion) -> str | None:
@@ -199,8 +199,9 @@ def _why_untold(one: TracedVersion, *, limited: bool) -> str:
     return "No message was made for this version." if one.posts else "No channel was subscribed to this news."
 
 
-def why_not_posted(outcome: LedgerOutcome, why: str | None) -> str:
-    return joined([_NOT_YET[outcome], f"because {_clause(why)}" if why else None], ", ")
+def why_not_posted(outcome: LedgerOutcome, why: str | None, *, has_ids: bool) -> str:
+    """`has_ids`: with Slack's own words, for operators."""
+    return joined([_NOT_YET[outcome], f"because {_clause(why, has_ids=has_ids)}" if why else None], ", ")
 
 
 def outcome_words(told: LedgerLine, view: TraceView) -> str:
@@ -208,7 +209,7 @@ def outcome_words(told: LedgerLine, view: TraceView) -> str:
     if told.outcome is LedgerOutcome.MUTED:
         return f"not posted, because <@{safe(told.muted_by)}> muted the meeting there"
     tries = f"after {counted(told.attempts, 'attempt')}" if told.attempts > 1 else None
-    why = f"because {_clause(told.why, view)}" if told.why else None
+    why = f"because {_clause(told.why, has_ids=view.has_ids)}" if told.why else None
     if told.outcome in {LedgerOutcome.SENT, LedgerOutcome.FOLDED}:
         at = view.moment(told.sent_at) if told.sent_at else None
         return joined([joined([_how_said(told), at], " "), tries], ", ") + _where(told, view)
@@ -239,8 +240,8 @@ def _how_not_yet(told: LedgerLine) -> str:
     return f"the edit of the message there is {words}" if told.by_edit else words
 
 
-def _clause(why: str, view: TraceView | None = None) -> str:
-    if view and not view.has_ids and (_CALL.match(why) or _CODE.fullmatch(why)):
+def _clause(why: str, *, has_ids: bool) -> str:
+    if not has_ids and (_CALL.match(why) or _CODE.fullmatch(why)):
         return "Slack did not take it"
     if _CALL.match(why):
         return f"the last call ended with {code(why, WHY_MAX)}"

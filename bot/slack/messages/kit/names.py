@@ -48,6 +48,17 @@ def course_and_time(race: Race) -> str:
     return f"{course or 'course not given'}, {off or race_by_number(race) or 'time not given'}"
 
 
+def lost_name(event: RacingEvent, part: str | None) -> str:
+    """For example "Ascot, whole meeting, Sat 21 Nov (GB)". Missing values are named, because readers overlook a gap.
+
+    `part`: the lost part of an abandoned meeting.
+    """
+    race, what = event.race, course_and_time(event.race)
+    if event.kind is EventKind.MEETING_ABANDONED:
+        what = joined([course_name(race) or "course not given", part], ", ")
+    return f"{what}, {race_day(race) or 'date not given'}{region_mark(event)}"
+
+
 def card_name(race: Race) -> str:
     """For example "Ascot, Sat 21 Nov"."""
     return joined([course_name(race), race_day(race)], ", ") or _race_by_id(race) or "card not named"
@@ -80,13 +91,9 @@ def race_day(race: Race) -> str | None:
 
 
 def region_mark(event: RacingEvent) -> str:
-    return given(" ({})", region_in_words(event)) or ""
-
-
-def region_in_words(event: RacingEvent) -> str | None:
     """An abandonment told to every region, because its own is unreadable, gets "region unknown"."""
     said = safe(event.race.region, SHORT_MAX) or safe(event.race.said_region, SHORT_MAX)
-    return "region unknown" if event.is_abandonment and not said else said
+    return given(" ({})", said or ("region unknown" if event.is_abandonment else None)) or ""
 
 
 def not_held(race: Race) -> str:
