@@ -122,7 +122,7 @@ def not_running(value: Any) -> list[Order]:
 
 def lists_in(value: Any) -> list[_Listed]:
     """The list; the lists in {"count": 2, "items": […]}; the entries of {"1": {…}, "2": {…}}; a single entry."""
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and horse_of(value[0]) is None:
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and _wraps(value[0]):
         value = value[0]
     if isinstance(value, dict):
         if all(isinstance(name, str) and NUMBER_ON_CLOTH.fullmatch(key) for key, name in value.items()):
@@ -175,8 +175,12 @@ def _by_horse(value: Any) -> list[Order] | None:
 
 
 def _listed(value: Any) -> list[Order]:
-    lists = [(value, True)] if isinstance(value, list) else lists_in(value)
-    return [(in_places if in_order else named)(entries) for entries, in_order in lists]
+    return [(in_places if in_order else named)(entries) for entries, in_order in lists_in(value)]
+
+
+def _wraps(entry: dict[str, Any]) -> bool:
+    """Whether an object holds a list, rather than a horse or the horses of a place: {"runner": [{…}, {…}]}."""
+    return horse_of(entry) is None and not outcome_of(fields_of(entry)).places
 
 
 def _is_place_by_number(value: Mapping[str, Any]) -> bool:

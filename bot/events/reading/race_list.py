@@ -91,31 +91,27 @@ def race_entries(fields: Fields, *facts: str) -> list[dict[str, Any]]:
 
 def _entries(fields: Fields, *facts: str) -> Iterator[list[dict[str, Any]]]:
     """The races or meetings of each list, as objects: a bare id is {"race_id": …}, a bare name {"course": …}."""
-    for fact in facts:
-        for name in fields.facts.get(fact, ()):
-            value = fields[name]
-            if isinstance(value, str) and (name in _LOST or fact in _OF_RACES):
-                value = _named_races(value)
-            if name in _COURSES_OR_RACES and (fact in _OF_COURSES) is not _are_courses(name, value, fields):
-                continue
-            may_be_one = fact in _ONLY_LISTS or BY_NAME.get(name) is About.MEETING
-            is_list = (
-                not may_be_one
-                or isinstance(value, list)
-                or races_by_key(value)
-                or (name in _LOST and _is_by_place_or_day(value))
-            )
-            if isinstance(value, dict) and _are_fields(value):
-                continue
-            if fact in _OF_MEETINGS and name not in BY_NAME:
-                value = _named_meetings(value)
-            read_bare = _read_bare if name in _LOST and fact == CARD_LISTS else _READ_BARE.get(fact, _read_bare)
-            by_key = said_by_key if fact not in _OF_MEETINGS else _said_of_meeting
-            entries = entries_of(_as_objects(value, read_bare), by_key) if is_list else []
-            objects = [one for one in entries if isinstance(one, dict) and not is_runner(fields_of(one))]
-            is_of_courses = fact == COURSE_LISTS or BY_NAME.get(name) is About.COURSE
-            yield [*map(_with_course_id, objects)] if is_of_courses else objects
+    yield from (_listed(fields, fact, name) for fact in facts for name in fields.facts.get(fact, ()))
     yield [value for name, value in fields.items() if _NUMBERED.fullmatch(name) and isinstance(value, dict)]
+
+
+def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
+    value, is_of_courses = fields[name], fact in _OF_COURSES
+    if isinstance(value, str) and (name in _LOST or fact in _OF_RACES):
+        value = _named_races(value)
+    if name in _COURSES_OR_RACES and is_of_courses is not _are_courses(name, value, fields):
+        return []
+    may_be_one = fact in _ONLY_LISTS or BY_NAME.get(name) is About.MEETING
+    is_list = isinstance(value, list) or races_by_key(value) or (name in _LOST and _is_by_place_or_day(value))
+    if (may_be_one and not is_list) or (isinstance(value, dict) and _are_fields(value)):
+        return []
+    if fact in _OF_MEETINGS and name not in BY_NAME:
+        value = _named_meetings(value)
+    read_bare = _read_bare if name in _LOST and fact == CARD_LISTS else _READ_BARE.get(fact, _read_bare)
+    entries = entries_of(_as_objects(value, read_bare), _said_of_meeting if fact in _OF_MEETINGS else said_by_key)
+    objects = [one for one in entries if isinstance(one, dict) and not is_runner(fields_of(one))]
+    has_course_ids = fact == COURSE_LISTS or BY_NAME.get(name) is About.COURSE
+    return [*map(_with_course_id, objects)] if has_course_ids else objects
 
 
 def _as_objects(value: Any, read_bare: "_BareReader", deepest: int = 4) -> Any:

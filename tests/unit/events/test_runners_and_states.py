@@ -159,6 +159,11 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
             ({"winner": "A", "runners": ["A", "B"], f"{new}_winner": "B"}, [("A", None), ("B", "1")])
             for new in ("corrected", "new", "updated", "revised", "amended", "adjusted")
         ),
+        *(
+            ({"placings": [{inner: [{"name": "A"}, {"name": "B"}]}]}, A_BEAT_B)
+            for inner in ("runner", "horses", "items")
+        ),
+        ({"placings": [{"position": 1, "runners": [{"name": "A"}, {"name": "B"}]}]}, places("1=", *"AB")),
         ({"placings": ["A", "B"], "corrected_placings": ["B", "A"]}, [*reversed(B_BEAT_A)]),
         ({"old": {"winner": "A"}, "new": {"winner": "B"}, "runners": ["A", "B"]}, [("A", None), ("B", "1")]),
         ({"runners": [{"horse": "A", "position": "1st, placed 2nd"}]}, [("A", "2nd")]),
