@@ -65,7 +65,7 @@ class Minute(Value):
     def answered(self, now: datetime, reading: RateReading, in_flight: int) -> "Minute":
         """The minute after an answer with headers. `in_flight`: our other requests, perhaps not counted there."""
         limit = reading.limit or self.limit
-        remaining = limit if reading.remaining is None else min(reading.remaining, limit - 1)
+        remaining = limit - 1 if reading.remaining is None else min(reading.remaining, limit - 1)
         resets_at = now + timedelta(seconds=reading.resets_in_s or WINDOW_S)
         left, others = remaining - in_flight, remaining < limit - 1 - in_flight
         if self.resets_at and _ahead_s(self.resets_at, now, WINDOW_S):

@@ -142,13 +142,16 @@ async def test_limits_1_replicas_count_the_minute_together(*, service, open_raci
     assert sleep_clock.slept == [30]
 
 
-async def test_limit_is_the_plans_where_no_header_tells_it(service, racing, sleep_clock):
+async def test_limits_1_limit_is_the_plans_where_no_header_tells_it_and_is_kept(service, racing, sleep_clock):
     service.data([], plan="live")
     await racing.countries()
     sleep_clock.now_s = 60
     for _ in range(180):
         await racing.countries()
     assert sleep_clock.slept == []
+    # The first request of the minute counts too.
+    await racing.countries()
+    assert sleep_clock.slept == [60]
 
 
 async def test_command_gives_up_unasked_where_the_wait_is_too_long_and_background_waits(service, racing, sleep_clock):
