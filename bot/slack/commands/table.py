@@ -100,6 +100,7 @@ _SAID = {
 
 _AT_TIMES = "(?:at night|overnight|after|before|between|from [0-9])"
 _WHAT = "(?: me| us| here| anything| results| racecards| cards)*"
+_POST = "(?:send|post|give)(?: me| us)?"
 _NOT = "(?:do not|don'?t|never)"
 _TELL = "(?:tell|alert|warn|notify|let|message|ping)"
 _SOON = "(?: next| today| tonight| tomorrow| this week(?:end)?| on [a-z]+day)?"
@@ -116,7 +117,8 @@ _PHRASINGS = tuple(
             rf"(?:no (?:alerts|notifications)|{_NOT} (?:{_TELL}|send|post|disturb){_WHAT})(?= {_AT_TIMES})",
             "no messages",
         ),
-        (rf"{_NOT} (?:send|post|give)(?: me| us)? ", "unsubscribe "),
+        (rf"{_NOT} (?:{_POST}|{_TELL} (?:me|us) (?:about|of)) ", "unsubscribe "),
+        (rf"(?:only|just) {_POST}\b", "subscribe only"),
         (r"turn (.+) off$", r"unsubscribe \1"),
     )
 )
@@ -125,6 +127,8 @@ _PHRASINGS = tuple(
 _MOST_SAID = max(len(said.split()) for said in _SAID)
 
 _STOP = frozenset({"stop", "cancel", "end", "no"})
+_HOW_LONG = re.compile(r" (?:until|till|for (?=[0-9]|an? |half )).+$", re.IGNORECASE)
+"""The end of "stop everything until 6pm"."""
 _UNDO = frozenset({"undo", "revert", "oops", "sorry"})
 _LOOK = {"What comes here": "list"}
 
@@ -157,7 +161,8 @@ def unknown_command(line: str) -> CommandError:
     lines = lines or {one: one for one in (f"racecard {line}", f"subscribe {line}")}
     if word.lower() in _STOP:
         end = {f"End {rest}": f"{ENDING} {rest}"} if rest else {"End all": f"{ENDING} all"}
-        lines = end | {"Pause": "pause", **_LOOK}
+        how_long = "".join(_HOW_LONG.findall(rest))
+        lines = end | {f"Pause{how_long}": f"pause{how_long}", **_LOOK}
     if word.lower() in _UNDO:
         lines = _LOOK
     return CommandError(f"I don't know /racing {word[:TYPED_MAX]}.", lines=lines, asks=True, after=_KNOWN)

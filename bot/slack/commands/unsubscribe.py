@@ -151,7 +151,7 @@ def _lexicon(session: Session, channel_id: str) -> Lexicon:
 
 
 def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal | None:
-    if wanted.is_bare and not wanted.not_chosen:
+    if wanted.is_bare and not (wanted.not_chosen or wanted.refused):
         each = {f"End {one}": LineRequest({REGIONS_FIELD: (one,)}) for one in regions if one != ALL_REGIONS}
         told = f"Say what to end: this channel has subscriptions to {there}."
         return Refusal(told, each | {"End all": LineRequest({ALL: (ALL,)})})

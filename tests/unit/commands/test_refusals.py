@@ -137,6 +137,7 @@ NOBODY: Any = None
         ("undo that", "list"),
         ("stop GB please", "unsubscribe GB"),
         ("GB results between 9am and 10pm", "results GB 9:00"),
+        ("stop messages until 6pm", "pause until 6pm"),
     ],
 )
 async def test_mistyped_command_is_offered_with_its_words(channel, line, offered):
