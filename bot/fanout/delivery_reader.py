@@ -9,6 +9,7 @@ from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
 from bot.events import event_bounds
 from bot.events.event import EventKind, RacingEvent
+from bot.events.races import may_be_same_course
 from bot.logs import get_logger
 
 log = get_logger(__name__)
@@ -76,6 +77,29 @@ class DeliveryReader:
 def fills_a_commit(read: Sequence[ReadDelivery]) -> bool:
     races = sum(1 + len(event.races) if isinstance(event, RacingEvent) else 1 for _, event in read)
     return len(read) >= DELIVERIES_PER_COMMIT or races >= RACES_PER_COMMIT
+
+
+def urgent_of(read: Sequence[ReadDelivery]) -> Sequence[ReadDelivery]:
+    """The abandonments, each with the earlier deliveries that it must not overtake. Without an abandonment, all."""
+    urgent = set[int]()
+    for number, (delivery, event) in enumerate(read):
+        if isinstance(event, RacingEvent) and event.is_abandonment:
+            urgent.add(delivery.inbox_id)
+            urgent |= {earlier.inbox_id for earlier, other in read[:number] if not _is_apart(other, event)}
+    return [one for one in read if one[0].inbox_id in urgent] or read
+
+
+def _is_apart(event: RacingEvent | Exception, lost: RacingEvent) -> bool:
+    """True if the event is certainly of another race than the abandonment, or of another place."""
+    if isinstance(event, Exception) or event.kind is None:
+        return False
+    race, other = event.race, lost.race
+    if race.race_id and lost.named_race_ids:
+        return race.race_id not in lost.named_race_ids
+    if race.race_date and other.race_date and race.race_date != other.race_date:
+        return True
+    names = [course.name.casefold() for course in (race.course, other.course) if course.name]
+    return len(set(names)) > 1 and not may_be_same_course(race.course, other.course)
 
 
 def _bounded(event: RacingEvent, delivery: StoredDelivery) -> RacingEvent:

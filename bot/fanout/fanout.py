@@ -18,7 +18,7 @@ from bot.errors import StorageError, StorageUnavailable
 from bot.events import touched
 from bot.events.touched import Name
 from bot.fanout.completion_edits import look_again
-from bot.fanout.delivery_reader import DeliveryReader, ReadDelivery, ReadEvents, fills_a_commit
+from bot.fanout.delivery_reader import DeliveryReader, ReadDelivery, ReadEvents, fills_a_commit, urgent_of
 from bot.fanout.drafts import Outbox
 from bot.fanout.transaction import FannedOut, FanoutTransactions, log_lines
 from bot.logs import get_logger
@@ -147,7 +147,9 @@ class Fanout:
         first = read[0][0].inbox_id
         singly = self._refused == first
         try:
-            done = await (self._fan_out_singly(read) if singly else self._fan_out_together(read, in_order=in_order))
+            # No abandonment waits until the messages of other deliveries are stored.
+            together = partial(self._fan_out_together, urgent_of(read), in_order=in_order)
+            done = await (self._fan_out_singly(read) if singly else together())
         except Exception as error:
             self._is_behind = True
             self.transactions.kept.forget()

@@ -140,6 +140,34 @@ async def test_loss_overtakes_what_waits_but_no_earlier_news_of_its_race(pipelin
     await play(pipeline, story)
 
 
+BEFORE_A_LOSS = {
+    "another race": (result("rc_8"), abandonment(), [1, 1]),
+    "another place": (result("rc_8", course="York"), meeting(), [1, 1]),
+    "another day": (result("rc_8", date="2026-01-01"), meeting(), [1, 1]),
+    "its own race": (result(), abandonment(), [2]),
+    "a race of its meeting": (result(), meeting("rc_1"), [2]),
+    "a race of its place": (result(), meeting(), [2]),
+    "a race of no place": (result(course=None), meeting(), [2]),
+    "a race without an id": (result(**NO_ID), abandonment(), [2]),
+    "unreadable": (b"{}", meeting(), [2]),
+}
+
+
+@pytest.mark.parametrize(("earlier", "lost", "done"), BEFORE_A_LOSS.values(), ids=BEFORE_A_LOSS)
+async def test_loss_has_a_transaction_before_other_news_of_its_batch(gb, earlier, lost, done):
+    """Else an abandonment would wait until another event is stored for a thousand channels."""
+    for payload in (earlier, lost):
+        await gb.deliver(payload)
+        gb.clock.forward(0.001)
+    found, first = list[int](), await gb.fanout.run_once()
+    keys = select(col(OutboxMessage.idempotency_key)).where(col(OutboxMessage.idempotency_key).contains("abandoned"))
+    assert await gb.database.read(lambda session: len(session.execute(keys).all())) == 1
+    while first or not found:
+        found.append(first)
+        first = await gb.fanout.run_once()
+    assert found == done
+
+
 LONG_BACKLOG = [result(f"rc_{number}", off_time=f"14:{number:02}") for number in range(30)]
 
 
