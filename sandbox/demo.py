@@ -78,9 +78,6 @@ async def typed_lines(descriptor: int) -> AsyncGenerator[str]:
         loop.remove_reader(descriptor)
 
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
 @dataclass(frozen=True)
 class Demo:
     """The options. `speed` divides the pauses. With `stay` everything stays up until Ctrl-C."""
@@ -114,7 +111,7 @@ def run_demo(demo: Demo) -> int:
 async def _run(screen: Screen, folder: Path, demo: Demo) -> None:
     task = asyncio.current_task()
     assert task is not None, "asyncio.run makes one"
-    for number in STOP_SIGNALS:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # People press Ctrl-C twice.
         asyncio.get_running_loop().add_signal_handler(number, lambda: task.cancelling() or task.cancel())
     try:

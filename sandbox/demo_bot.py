@@ -11,7 +11,7 @@ from typing import TypeVar
 import httpx
 
 from bot.clock import utc_now
-from sandbox.loopback_server import LOOPBACK, free_port
+from sandbox.loopback_server import LOOPBACK, free_port, make_client
 
 READY_S = 60.0
 STOP_S = 15.0
@@ -147,7 +147,7 @@ class BotProcess:
                 return code
 
     async def _ready(self) -> None:
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with make_client() as client:
             while self._process is not self._killed:
                 # The bot does not listen yet. `while_alive` watches the process.
                 with suppress(httpx.TransportError):

@@ -42,7 +42,6 @@ class Day:
     """Waits after each event until the channels have the message."""
 
     stage: Stage
-    refused: int = 0
 
     async def play(self) -> None:
         """Raises DemoFailed if a message does not arrive."""
@@ -127,7 +126,6 @@ class Day:
         answer = await self.stage.forge(race)
         if answer.status_code != httpx.codes.UNAUTHORIZED:
             raise DemoFailed(f"The bot did not refuse a forged delivery: {answer.status_code}.")
-        self.refused += 1
         self.stage.screen.note(f"webhook: forged {RACE_OFF}, {_place(race)}: 401, refused")
         await self.stage.pause(READ_S)
 
@@ -137,8 +135,8 @@ class Day:
         posts = (f"{len(self.stage.slack.messages(id_))} in #{name}" for id_, name in CHANNELS.items())
         self.stage.screen.title("What you saw")
         self.stage.screen.plain(
-            f"{len(attempts) + self.refused} deliveries came: {len(attempts) - repeats} taken, {repeats} known already "
-            f"and not posted twice, {self.refused} forged and refused."
+            f"{len(attempts)} deliveries came: {len(attempts) - repeats} taken, {repeats} known already and not posted "
+            "twice. A forged delivery was refused."
         )
         self.stage.screen.plain(f"Messages: {', '.join(posts)}.")
 

@@ -14,7 +14,6 @@ from sandbox.slack.values import Json, PostedMessage
 _TOKEN = re.compile(r"<([^<>\n]+)>")
 _STYLED = re.compile(r"(?<![\w*])\*(?P<bold>[^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])|`(?P<code>[^`\n]+)`")
 _STYLES = {"bold": "bold", "code": "cyan"}
-_BETWEEN = " · "
 
 
 def readable(markup: str, names: Mapping[str, str] | None = None) -> Text:
@@ -79,7 +78,7 @@ def _block_lines(block: Json, names: Mapping[str, str] | None) -> Iterator[Text]
 def _joined(texts: Iterable[Json], within: str, names: Mapping[str, str] | None) -> Iterator[Text]:
     parts = [Text(within).join(_read(text, names)) for text in texts]
     if parts:
-        yield Text(_BETWEEN).join(parts)
+        yield Text(" · ").join(parts)
 
 
 def _read(text: Json, names: Mapping[str, str] | None) -> list[Text]:
@@ -128,8 +127,6 @@ def make_console(file: TextIO, environ: Mapping[str, str] = os.environ) -> Conso
         emoji=False,
     )
 
-
-DIRECT = "direct message"
 
 MARKS = ("Superseded ", "Contradicted ")
 """The first words of a message that a later message replaces."""
@@ -193,7 +190,7 @@ class Screen:
 
     def _lines(self, channel_id: str, edge: str, lines: Sequence[Text], style: str) -> None:
         name = f"#{self._channels[channel_id]}" if channel_id in self._channels else ""
-        name = name or (DIRECT if channel_id.startswith("D") else "")
+        name = name or ("direct message" if channel_id.startswith("D") else "")
         first = Text(f"{name:<{_NAME_WIDTH}} ", self._colour(channel_id))
         room = max(_NARROWEST, self._console.width - _NAME_WIDTH - 3)
         for line in lines:

@@ -22,7 +22,7 @@ from sandbox.racing_service.racing_standin import RacingService
 from sandbox.racing_service.switches import Switches
 from sandbox.slack.answers import Answer
 from sandbox.slack.person import Person
-from sandbox.slack.values import SentResponse
+from sandbox.slack.values import PostedMessage
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import PATIENCE_S, START, now
 
@@ -97,7 +97,7 @@ async def until(holds: Callable[[], bool], *, timeout_s: float = PATIENCE_S) -> 
             await asyncio.sleep(0.01)
 
 
-async def settled(answer: Answer, *, timeout_s: float = PATIENCE_S) -> SentResponse:
+async def settled(answer: Answer, *, timeout_s: float = PATIENCE_S) -> PostedMessage:
     """The last answer to a command or click: on a slow machine words on the progress come first."""
     assert (answer.status, answer.error) == (200, None), answer
     number = 0
@@ -149,7 +149,7 @@ class World:
         said = await self.say("/racing", f"subscribe {words}", channel=channel)
         assert "receives" in said, said
 
-    async def clicked(self, label: str, channel: str, user: str = "UALICE") -> SentResponse:
+    async def clicked(self, label: str, channel: str, user: str = "UALICE") -> PostedMessage:
         """The answer to a click."""
         return await settled(await self.person(user).clicks(label, channel=channel))
 

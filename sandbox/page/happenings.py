@@ -88,10 +88,7 @@ async def forge(stage: Stage, race_id: str) -> str:
 
 HAPPENINGS: dict[str, Happen] = {
     happen.__name__: happen
-    for happen in (
-        *(settle, correct, abandon_race, abandon_meeting, publish_cards),
-        *(wrong_order, burst, forge),
-    )
+    for happen in (settle, correct, abandon_race, abandon_meeting, publish_cards, wrong_order, burst, forge)
 }
 
 

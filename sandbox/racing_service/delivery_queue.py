@@ -5,13 +5,13 @@ import hashlib
 import hmac
 import json
 import secrets
-import ssl
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import count
 
 import httpx
 
+from sandbox.loopback_server import make_client
 from sandbox.racing_service.event_payloads import Happening
 from sandbox.racing_service.switches import DeliveryShape, Switches
 
@@ -82,9 +82,7 @@ class DeliveryQueue:
         self._numbers = count(1)
         self._accepted = 0
         self._slots = asyncio.Semaphore(_AT_ONCE)
-        # Receivers are on this machine: no proxy, and no certificates are loaded.
-        own = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self.client = client or httpx.AsyncClient(trust_env=False, verify=own)
+        self.client = client or make_client()
 
     def subscribe(self, url: str, events: frozenset[str], region: str | None) -> Subscription:
         number = len(self.subscriptions) + 1

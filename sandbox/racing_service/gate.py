@@ -24,6 +24,9 @@ from sandbox.racing_service.service_state import (
 
 BASE_PATH = "/v1"
 DROP, HTML, SLOW = "drop", "html", "slow"
+PROXY_PAGE = "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
+"""The answer of a proxy that can't reach the service: it has none of the service's headers."""
+
 Endpoint = Callable[[Call, State], Response]
 
 
@@ -40,7 +43,7 @@ def gated(endpoints: Mapping[str, tuple[str, Endpoint]], state: State) -> ASGIAp
             if failure == SLOW:
                 await asyncio.sleep(state.switches.slow_s)
                 failure = None
-            response = proxy_page() if failure == HTML else _answer(call, failure, endpoints, state)
+            response = HTMLResponse(PROXY_PAGE, 502) if failure == HTML else _answer(call, failure, endpoints, state)
             call.status = response.status_code
             if _is_charged(call):
                 call.counts.months[month_of(call.at)] += 1
@@ -104,11 +107,6 @@ def _check(call: Call, failure: str | None, state: State) -> None:
 
 def _nothing(_call: Call, _state: State) -> Response:
     raise refusals.not_found()
-
-
-def proxy_page() -> Response:
-    """The answer of a proxy that can't reach the service: it has none of the service's headers."""
-    return HTMLResponse("<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>", 502)
 
 
 def _is_charged(call: Call) -> bool:

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from bot.clock import Clock
 from sandbox.slack.calls import Refused
-from sandbox.slack.values import SentResponse
+from sandbox.slack.values import PostedMessage
 
 PATIENCE_S = 60.0
 """Long for busy machines; a wait ends as soon as its condition holds."""
@@ -45,7 +45,7 @@ class ResponseUrl:
     changes: Changes
     message_ts: str | None = None
     uses: int = 0
-    responses: list[SentResponse] = field(default_factory=list)
+    responses: list[PostedMessage] = field(default_factory=list)
 
     @property
     def path(self) -> str:
@@ -65,11 +65,10 @@ class Answer:
     error: str | None
     response_url: ResponseUrl | None = None
 
-    async def responses(self, n: int = 1, timeout_s: float = PATIENCE_S) -> list[SentResponse]:
+    async def responses(self, n: int = 1, timeout_s: float = PATIENCE_S) -> list[PostedMessage]:
         """At least `n` responses; raises TimeoutError. A body in the HTTP answer is the first response."""
         url = self.response_url
-        if url is None:
-            raise LookupError("this request carried no response_url")
+        assert url is not None, "this request carried no response_url"
         await url.changes.wait_for(lambda: len(url.responses) >= n, timeout_s)
         return list(url.responses)
 
@@ -102,8 +101,8 @@ class ResponseUrls:
 class Triggers:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._issued: dict[str, datetime] = {}
-        self._used: set[str] = set()
+        self._issued: dict[str, datetime | None] = {}
+        """None once the id is used."""
 
     def issue(self) -> str:
         trigger_id = f"{len(self._issued)}.sandbox.trigger"
@@ -112,11 +111,10 @@ class Triggers:
 
     def exchange(self, trigger_id: str) -> None:
         """Raises Refused for an unknown, used or old id."""
-        issued_at = self._issued.get(trigger_id)
-        if issued_at is None:
+        if trigger_id not in self._issued:
             raise Refused("invalid_trigger_id")
-        if trigger_id in self._used:
+        if (issued_at := self._issued[trigger_id]) is None:
             raise Refused("exchanged_trigger_id")
         if (self._clock() - issued_at).total_seconds() > TRIGGER_LIFE_S:
             raise Refused("expired_trigger_id")
-        self._used.add(trigger_id)
+        self._issued[trigger_id] = None

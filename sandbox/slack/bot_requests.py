@@ -7,12 +7,12 @@ import asyncio
 import hashlib
 import hmac
 import json
-import ssl
 from dataclasses import replace
 from urllib.parse import urlencode
 
 import httpx
 
+from sandbox.loopback_server import make_client
 from sandbox.slack.answers import Answer, ResponseUrl
 from sandbox.slack.calls import Refused
 from sandbox.slack.content import take_response
@@ -82,10 +82,8 @@ async def send_signed(
         "X-Slack-Request-Timestamp": str(sent_at),
         "X-Slack-Signature": sign(secret or state.signing_secret, sent_at, body),
     }
-    # The bot is on loopback: no certificates are loaded, so https fails.
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    transport, timeout_s = state.bot_transport, state.ack_timeout_s
-    async with httpx.AsyncClient(verify=context, trust_env=False, timeout=timeout_s, transport=transport) as client:
+    timeout_s = state.ack_timeout_s
+    async with make_client(timeout=timeout_s, transport=state.bot_transport) as client:
         try:
             async with asyncio.timeout(timeout_s):
                 response = await client.post(bot_url + BOT_PATH, content=body, headers=signed | (headers or {}))

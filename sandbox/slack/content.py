@@ -8,7 +8,7 @@ from sandbox.slack.answers import ResponseUrl
 from sandbox.slack.block_rules import MESSAGE_CHARACTERS, block_problems, shown_characters
 from sandbox.slack.calls import Arguments, Refused, refused_for
 from sandbox.slack.state import WorkspaceState
-from sandbox.slack.values import Json, SentResponse
+from sandbox.slack.values import Json
 
 # docs.slack.dev/reference/methods/chat.postMessage and chat.update
 TEXT_CUT_AT = 40_000
@@ -63,8 +63,9 @@ def take_response(state: WorkspaceState, url: ResponseUrl, values: Json) -> None
     in_place = values.get("replace_original", False)
     if not isinstance(in_place, bool):
         raise Refused("invalid_arguments")
-    url.responses.append(SentResponse(text, blocks, replace_original=in_place))
     if in_place and (original := state.message(url.channel_id, url.message_ts or "")) is not None:
-        state.edit(replace(original, text=text, blocks=blocks))
+        response = state.edit(replace(original, text=text, blocks=blocks))
     else:
-        state.say(url.channel_id, state.bot_user_id, text, blocks=blocks, only=url.user_id)
+        response = state.say(url.channel_id, state.bot_user_id, text, blocks=blocks, only=url.user_id)
+    url.responses.append(response)
+    state.changes.notify()

@@ -120,12 +120,9 @@ class Person:
 
     async def opened(self, callback_id: str, *, timeout_s: float = PATIENCE_S) -> str:
         """The id of the open view of a callback_id. Raises TimeoutError."""
-
-        def found() -> list[str]:
-            return [view_id for view_id, view in self.workspace.views.items() if view["callback_id"] == callback_id]
-
-        await self.workspace.wait_for(lambda: bool(found()), timeout_s)
-        return found()[-1]
+        views = self.workspace.views
+        await self.workspace.wait_for(lambda: callback_id in {one["callback_id"] for one in views.values()}, timeout_s)
+        return [view_id for view_id, view in views.items() if view["callback_id"] == callback_id][-1]
 
     @property
     def _user(self) -> User:

@@ -12,11 +12,10 @@ from itertools import count
 
 from aiohttp import WSMsgType, web
 
+from sandbox.loopback_server import LOOPBACK
 from sandbox.slack.answers import Answer, Changes
 from sandbox.slack.calls import Refused
 from sandbox.slack.values import Json
-
-LOOPBACK = "127.0.0.1"
 
 
 class Sockets:

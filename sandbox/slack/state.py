@@ -16,9 +16,6 @@ from sandbox.slack.sockets import Sockets
 from sandbox.slack.timestamps import Timestamps
 from sandbox.slack.values import DEFAULT_SCOPES, Call, Channel, Json, PostedMessage, User
 
-OnMessage = Callable[[PostedMessage], None]
-FailureOf = Callable[[str, Arguments], Failure | None]
-
 ANY_METHOD = "*"
 RESPONSE_URL = "response_url"
 """For failures of answers through a response_url. "*" leaves such answers out."""
@@ -82,10 +79,10 @@ class WorkspaceState:
         self.response_urls = ResponseUrls(clock, self.changes)
         self.socket_mode = socket_mode
         self.sockets = Sockets(app_token, self.changes)
-        self.listeners: list[OnMessage] = []
+        self.listeners: list[Callable[[PostedMessage], None]] = []
         """For every message that is posted, edited or shown to one person."""
         self.numbers = count(1)
-        self.failure_of: FailureOf = lambda _method, _args: None
+        self.failure_of: Callable[[str, Arguments], Failure | None] = lambda _method, _args: None
         """A failure of this call, ahead of scripted failures."""
         self._scripts: dict[str, Iterator[Failure]] = {}
 

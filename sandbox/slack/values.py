@@ -87,15 +87,6 @@ class PostedMessage:
         return self.thread_ts is not None and self.thread_ts != self.ts
 
 
-@dataclass(frozen=True)
-class SentResponse:
-    """The bot's answer in the HTTP answer or through a response address."""
-
-    text: str
-    blocks: tuple[Json, ...] = ()
-    replace_original: bool = False
-
-
 @dataclass(frozen=True, kw_only=True)
 class Call:
     """`error` is Slack's code. `failure` names the scripted failure that hid the answer."""

@@ -7,7 +7,7 @@ from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from sandbox.loopback_server import cut_connection
 from sandbox.slack.calls import Arguments, Refused, read_arguments, read_body
@@ -28,16 +28,11 @@ def build_app(state: WorkspaceState) -> Starlette:
     )
 
 
-class _Cut(Response):
-    async def __call__(self, scope: Scope, receive: Receive, _send: Send) -> None:
-        await cut_connection(scope, receive)
-
-
 @dataclass(frozen=True)
 class _WebApi:
     state: WorkspaceState
 
-    async def call(self, request: Request) -> Response:
+    async def call(self, request: Request) -> ASGIApp:
         method = request.path_params["method"]
         try:
             args = await read_arguments(request)
@@ -62,7 +57,7 @@ class _WebApi:
         await asyncio.sleep(failure.delay_after_s)
         return _answer(failure, reply)
 
-    async def respond(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> ASGIApp:
         failure = self.state.next_failure(RESPONSE_URL) or passes()
         await asyncio.sleep(failure.delay_before_s)
         reply = await self._take(request) if failure.carried_out else None
@@ -114,10 +109,10 @@ async def _payload(request: Request) -> Json:
         raise Refused("invalid_payload") from refusal
 
 
-def _answer(failure: Failure, reply: Response | None) -> Response:
+def _answer(failure: Failure, reply: Response | None) -> ASGIApp:
     """The reply, unless the failure hides the reply."""
     if failure.cut:
-        return _Cut()
+        return cut_connection
     if failure.status is not None or reply is None:
         return Response(failure.body, failure.status or 500, failure.headers, failure.content_type)
     if failure.truncate:

@@ -100,7 +100,7 @@ async def test_buttons_below_an_alert_show_the_result_and_mute_its_meeting_until
     await world.bot.deliver(result(other_id, course=elsewhere, runners=[]))
     await world.wait_for_posts(channel, 1)
     whole = await world.clicked("Full result", channel)
-    assert not whole.replace_original
+    assert whole.edited is None
     assert "placings not received" in shown(whole)
     race_id, course = world.race()
     await world.bot.deliver(result(race_id, course=course))
@@ -187,7 +187,7 @@ async def test_near_miss_and_pages_are_buttons_whose_answers_take_their_place(wo
     second = await world.clicked("Page 2 of 3 →", channel)
     third = await world.clicked("Page 3 of 3 →", channel)
     back = await world.clicked("← Page 2", channel)
-    assert (second.replace_original, shown(back)) == (True, shown(second))
+    assert (second.edited is not None, shown(back)) == (True, shown(second))
     assert shown(third) != shown(second)
 
 
@@ -197,7 +197,7 @@ async def test_abandonment_is_taken_by_a_press_that_everybody_sees(world):
     await world.bot.deliver(abandoned(race_id, course=course))
     await world.wait_for_posts(channel, 1)
     told = await world.clicked("I have it", channel)
-    assert not told.replace_original
+    assert told.edited is None
     await world.wait_for_text(channel, "<@UALICE> has it since")
     assert "I have it" not in shown(world.slack.messages(channel)[0])
     assert f"{course} 15:05 in <#{channel}>: you have it since" in await world.home("Your abandonments")
