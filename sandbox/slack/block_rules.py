@@ -135,7 +135,7 @@ NEWER_BLOCKS = {
 }
 
 
-# Views, docs.slack.dev/reference/views. `block_rules` checks their blocks.
+# Views, docs.slack.dev/reference/views. `view_problems` checks their blocks too.
 
 
 def _can_be_submitted(modal: Any) -> bool:

@@ -1,6 +1,6 @@
 // Block Kit as DOM. A block or an element that is not known here is shown as raw JSON with a warning.
 
-import { element } from "./dom.js";
+import { dialogForm, element } from "./dom.js";
 import { drawInput } from "./forms.js";
 import { mrkdwn, unescaped } from "./mrkdwn.js";
 
@@ -114,16 +114,10 @@ async function press(one, context) {
 
 // A confirmation as Slack draws it.
 function agreed(confirm, context) {
-  const dialog = element("dialog", { class: "modal", "aria-labelledby": "confirm-title" },
-    element("form", { method: "dialog" },
-      element("header", {}, element("h2", { id: "confirm-title" }, confirm.title.text)),
-      element("div", { class: "modal-body" }, element("p", {}, text(confirm.text, context))),
-      element("footer", {},
-        element("button", { class: "button", value: "" }, confirm.deny.text),
-        element("button", { class: "button primary", value: "yes", autofocus: true }, confirm.confirm.text),
-      ),
-    ),
-  );
+  const deny = element("button", { class: "button", value: "" }, confirm.deny.text);
+  const agree = element("button", { class: "button primary", value: "yes", autofocus: true }, confirm.confirm.text);
+  const form = dialogForm("confirm-title", confirm.title.text, element("p", {}, text(confirm.text, context)), [deny, agree]);
+  const dialog = element("dialog", { class: "modal", "aria-labelledby": "confirm-title" }, form);
   document.body.append(dialog);
   dialog.showModal();
   return new Promise((resolve) => {

@@ -17,6 +17,14 @@ export function element(tag, attributes = {}, ...children) {
 
 export const button = (label, onclick, attributes = {}) => element("button", { type: "button", class: "small", onclick, ...attributes }, label);
 
+// The form of a dialog, as Slack draws forms and confirmations.
+export const dialogForm = (id, title, body, buttons, { onsubmit, close } = {}) =>
+  element("form", { method: "dialog", onsubmit },
+    element("header", {}, element("h2", { id }, title), close),
+    element("div", { class: "modal-body" }, body),
+    element("footer", {}, ...buttons),
+  );
+
 // Draws a part anew within its old nodes: focus, selection and a click that has begun stay where they are.
 export function replaceWithin(holder, ...nodes) {
   morphChildren(holder, nodes.filter((one) => one !== "" && one !== null));

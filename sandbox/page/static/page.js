@@ -3,7 +3,7 @@
 import { drawBlocks } from "./blocks.js";
 import "./composer.js";
 import { drawDay, drawTop, drawTour, drawTroubles } from "./desk.js";
-import { arrange, at, button, element, replaceWithin } from "./dom.js";
+import { arrange, at, button, dialogForm, element, replaceWithin } from "./dom.js";
 import { ask, chosen, documents, listen, names, notice, of, people, quietly } from "./live.js";
 import { mrkdwn } from "./mrkdwn.js";
 
@@ -281,13 +281,10 @@ function drawView() {
   Object.assign(openView, { id: view.id, hash: view.hash });
   const inputs = [];
   const close = () => quietly(ask("close", { user: chosen.person, view: view.id }));
-  modal.replaceChildren(
-    element("form", { method: "dialog", onsubmit: (event) => { event.preventDefault(); quietly(submit(view, inputs)); } },
-      element("header", {}, element("h2", { id: "modal-title" }, view.title.text), button("×", close, { "aria-label": "Leave the form" })),
-      element("div", { class: "modal-body" }, drawBlocks(view.blocks, { ...contextOf({ view: view.id }), inputs })),
-      element("footer", {}, button(view.close?.text ?? "Cancel", close, { class: "button" }), view.submit ? element("button", { class: "button primary" }, view.submit.text) : ""),
-    ),
-  );
+  const onsubmit = (event) => { event.preventDefault(); quietly(submit(view, inputs)); };
+  const buttons = [button(view.close?.text ?? "Cancel", close, { class: "button" }), view.submit ? element("button", { class: "button primary" }, view.submit.text) : ""];
+  const body = drawBlocks(view.blocks, { ...contextOf({ view: view.id }), inputs });
+  modal.replaceChildren(dialogForm("modal-title", view.title.text, body, buttons, { onsubmit, close: button("×", close, { "aria-label": "Leave the form" }) }));
   if (modal.open) return;
   modal.showModal();
   modal.querySelector(".modal-body :is(input, select)")?.focus();
