@@ -27,7 +27,7 @@ ANSWERS = f"{UNIT}outbox/test_claim_sender.py {PIPELINE}answers_to_messages.py {
 TABLE: dict[str, tuple[int | None, str]] = {
     "bot/channels/filters.py": (1, f"{UNIT}channels/test_filters.py {UNIT}commands/test_filter_kinds.py"),
     "bot/deliveries/signature.py": (2, "tests/integration/deliveries/test_door.py"),
-    "bot/desk/decide.py": (3, f"{UNIT}desk/test_decide.py {UNIT}desk/test_told_once.py"),
+    "bot/desk/decide.py": (3, f"{UNIT}desk/test_decide.py {UNIT}desk/test_tellings.py {UNIT}desk/test_told_once.py"),
     "bot/desk/relatives.py": (2, f"{UNIT}desk/test_relatives.py"),
     "bot/events/race_state.py": (4, f"{UNIT}events/test_runners_and_states.py"),
     "bot/fanout/plan.py": (None, f"{PIPELINE}meetings.py {PIPELINE}filters.py {PIPELINE}quiet_hours.py"),

@@ -22,9 +22,10 @@ OF_MEETING, GIVEN_UP = told(7, MEETING), told(8, MEETING, is_dead=True)
 EARLIER, LATER, ITS_CARD = told(3, LOST), told(9, LOST), told(1, CARD)
 
 
-def news(kind, *, is_first=True, contradicts=None):
+def news(kind, *, is_first=True, contradicts=None, is_late=False):
     event = RacingEvent(key=f"{kind}:rc_1", kind=kind)
-    return News(event, VersionRemarks(contradicts=contradicts), rings=True, is_first=is_first)
+    remarks = VersionRemarks(contradicts=contradicts)
+    return News(event, remarks, rings=True, is_first=is_first, is_late=is_late)
 
 
 @pytest.mark.parametrize(
@@ -43,18 +44,24 @@ def test_result_is_taken_out_of_messages_on_its_abandoned_meeting(said, meetings
 
 
 @pytest.mark.parametrize(
-    ("is_dead", "because", "shown"),
-    [(False, Because.MEETING, [Show(7)]), (True, Because.MEETING, []), (False, Because.SUMMARY, [])],
+    ("contradicts", "is_dead", "because", "shown"),
+    [
+        (LOST, False, Because.MEETING, [Show(7)]),
+        (LOST, True, Because.MEETING, []),
+        (LOST, False, Because.SUMMARY, []),
+        (None, False, Because.MEETING, []),
+    ],
 )
-def test_result_is_taken_out_of_the_message_that_says_its_race_as_lost(is_dead, because, shown):
+def test_result_is_taken_out_of_the_message_that_says_its_race_as_lost(contradicts, is_dead, because, shown):
     lost = told(7, LOST, is_dead=is_dead, withheld=because, by=7)
-    assert meetings_without_race(news(RESULT, is_first=False, contradicts=LOST), [], [], [lost]) == shown
+    assert meetings_without_race(news(RESULT, is_first=False, contradicts=contradicts), [], [], [lost]) == shown
 
 
 def test_messages_of_the_race_wait_no_longer_for_urgent_news_alone():
     waiting = [told(1, RESULT, waits=START + timedelta(hours=1)), told(2, RESULT)]
     assert hurried(news(LOST), waiting) == [Release(1)]
     assert hurried(news(RESULT), waiting) == []
+    assert hurried(news(LOST, is_late=True), waiting) == []
 
 
 @pytest.mark.parametrize(
