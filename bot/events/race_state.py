@@ -51,7 +51,7 @@ _RUN = (
 )
 _PROVISIONAL = (
     "interim|provisional|unofficial|semiofficial|(?:arriv[eé]e)?provisoire|nonofficiel|vorläufig|審議"
-    "|photo(?:finish|called)?|(?:under)?(?:stewards)?(?:inquiry|enquiry|objection|protest)(?:lodged|inprogress|announced)?"
+    "|photo(?:finish|called)?|(?:under)?(?:stewards)?(?:inquiry|enquiry|objection|protest)(?:lodged|inprogress|announced|pending|open|underway)?"
     "|weighingin|await(?:ing)?(?:weighin|officialresult)|resultpending|preliminaryresult"
 )
 _STATES = (

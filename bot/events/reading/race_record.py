@@ -40,6 +40,9 @@ _OF_A_NUMBER, _OF_A_HORSE = re.compile("番"), re.compile("番|(?<![0-9])競走�
 _UNDER_REVIEW = re.compile("(?:race|results?|placings)?underreview")
 """A status of placings. Without placings the going or the meeting may be under review."""
 
+_PENDING = frozenset({"pending", "lodged", "announced", "open", "underway", "inprogress", "active"})
+"""Words for an inquiry that is not decided."""
+
 LONGEST_OUTCOME, LONGEST_BESIDE_PLACES = 60, 30
 """A longer text is a report: "First start void". Beside places, "Won after the favourite abandoned the race" is too."""
 
@@ -207,7 +210,7 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     flags = {state: [*map(flag_in, values_of(own, f"state.{state}"))] for state in _FLAGS}
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
-    is_in_doubt = any(map(is_yes, values_of(own, "state.inquiry"))) or any(
+    is_in_doubt = any(map(_is_pending, values_of(own, "state.inquiry"))) or any(
         map(_UNDER_REVIEW.fullmatch, map(letters, statuses))
     )
     is_official = RaceState.RUN in told or any(map(is_yes, values_of(own, "state.official")))
@@ -256,6 +259,12 @@ def _says_lost(value: Any) -> bool:
     if not isinstance(value, str) or is_yes(value):
         return flag(value) is True
     return state_in(value) in NOT_RUN and run_before_loss(value) is None
+
+
+def _is_pending(inquiry: Any) -> bool:
+    """By a flag, by a word, or by an object with either: {"status": "pending"}."""
+    said = first_of([fields_of(inquiry)], "state.status.own", text) if isinstance(inquiry, dict) else inquiry
+    return is_yes(said) or (isinstance(said, str) and letters(said) in _PENDING)
 
 
 def _spread(values: Iterable[Any]) -> Iterator[Any]:

@@ -70,6 +70,9 @@ _TELLS_WINNER = frozenset(BY_NAME).union(
 )
 """Within the object of a race, an object of another name may hold an opinion on the winner."""
 
+_LISTED_ALONE = frozenset(NAMES_OF["state.objects"])
+"""An object of these names may stand in a list: {"result": [{"winner": …}]}."""
+
 _NOT_THE_RACE = re.compile(
     "market|betting|odds|poll|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|history|sectional"
     "|exchange|bookmaker|comments|replay|video|^(?:recent|past)?form$|^(?:recent|past)performances?$|^(?:stewards)?(?:inquir|enquir|objection|protest)"
@@ -174,7 +177,8 @@ def _children(part: Part) -> Iterator[Part]:
     if part.depth >= DEEPEST or part.about is About.COURSE:
         return
     found = []
-    for name, value in part.fields.items():
+    for name, said in part.fields.items():
+        value = _without_list(said) if name in _LISTED_ALONE else said
         if isinstance(value, dict) and may_be_about_the_race(name) and not races_by_key(value):
             fields = fields_of(value)
             if part.is_racing and not _may_tell_winner(name) and not _OF_LEADERS.isdisjoint(fields.facts):
@@ -185,6 +189,12 @@ def _children(part: Part) -> Iterator[Part]:
     for one in found:
         if not (is_official and one.fields.standing is Standing.PROVISIONAL):
             yield one
+
+
+def _without_list(value: Any) -> Any:
+    """The object of [{"winner": …}]; the list of a horse itself."""
+    one = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return one if isinstance(one, dict) and "is.runner" not in fields_of(one).facts else value
 
 
 @lru_cache(maxsize=512)

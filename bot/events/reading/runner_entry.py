@@ -277,7 +277,7 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
         return _Outcome(places)
     statuses, others = said.of("marks.status"), said.of("marks.no_finish", "state.result")
     folded = frozenset(fold((text(value) or "")[:LONGEST_NAME]) for value in (*statuses, *others))
-    if not folded.isdisjoint({"winner", "won"}) or any(map(is_yes, said.of("marks.winner"))):
+    if not folded.isdisjoint({"winner", "won", "win"}) or any(map(is_yes, said.of("marks.winner"))):
         places.append(SaidPlace(PLAIN, "1", by_mark=True))
     if any(value is True for value in said.of("marks.win")):
         places.append(SaidPlace(PLAIN, "1", by_mark=True))

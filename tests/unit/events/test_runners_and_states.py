@@ -165,6 +165,16 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ),
         ({"placings": [{"position": 1, "runners": [{"name": "A"}, {"name": "B"}]}]}, places("1=", *"AB")),
         ({"placings": ["A", "B"], "corrected_placings": ["B", "A"]}, [*reversed(B_BEAT_A)]),
+        (
+            {
+                "runners": [
+                    {"horse": horse, "outcome": said} for horse, said in (("A", "lose"), ("B", "win"), ("C", "place"))
+                ]
+            },
+            [("A", None), ("B", "1"), ("C", None)],
+        ),
+        ({"result": [{"winner": "B", "second": "A"}], "runners": ["A", "B"]}, B_BEAT_A),
+        ({"results": [{"horse": "A", "position": 1}]}, [("A", "1")]),
         ({"old": {"winner": "A"}, "new": {"winner": "B"}, "runners": ["A", "B"]}, [("A", None), ("B", "1")]),
         ({"runners": [{"horse": "A", "position": "1st, placed 2nd"}]}, [("A", "2nd")]),
         (
@@ -321,6 +331,7 @@ def test_runners_have_a_position_only_where_one_was_published(record, expected):
             for flag in (
                 *({"weighed_in": False}, {"official_result": False}, {"preliminary": True}, {"under_review": True}),
                 *({"stewards_inquiry": True}, {"objection": "Y"}, {"result": {"isFinal": False}}),
+                *({"objection": {"status": "pending"}}, {"protest": "Lodged"}, {"inquiry": "In progress"}),
             )
         ),
         *(({"winner": "A", "status": status}, "Provisional") for status in ("Under review", "Result under review")),
@@ -328,6 +339,8 @@ def test_runners_have_a_position_only_where_one_was_published(record, expected):
         ({"winner": "A", "stewards_inquiry": True, "status": "Official"}, "Official"),
         ({"winner": "A", "stewards_inquiry": True, "is_official": True}, None),
         ({"winner": "A", "stewards_inquiry": False, "photo_finish": True}, None),
+        *(({"winner": "A", "objection": said}, None) for said in ("Overruled", {"status": "dismissed"}, {"by": "B"})),
+        ({"winner": "A", "stewards": "Enquiry pending"}, "Enquiry pending"),
         ({"finish_order": ["A"], "provisional_placings": ["A", "B"]}, None),
         ({"runners": [{"horse": "A", "finishing_order": 1}]}, None),
         ({"result": {"unofficial": {"winner": "B", "second": "A"}}}, "Provisional"),
