@@ -46,10 +46,10 @@ async def test_deployment_is_examined_from_before_its_first_start_until_it_is_we
         assert not (world.bot.folder / "bot.db").exists(), "the doctor makes nothing"
 
         await world.bot.start()
-        # For some seconds after the start a bot calls itself degraded.
+        # For some seconds after the start a bot calls itself degraded; commits and free space are the machine's.
         well = await run_command(world.bot, "doctor", "--json")
         ended = {name: check["outcome"] for name, check in checks_of(well).items()}
-        assert {ended.pop("bot"), ended.pop("free space")} <= {"ok", "warning"}
+        assert {ended.pop(name) for name in ("bot", "commit", "free space")} <= {"ok", "warning"}
         # There is no message yet whose replies could be read.
         assert {name for name, outcome in ended.items() if outcome == "skipped"} == {"socket mode", "replies"}
         assert set(ended.values()) == {"ok", "skipped"}
@@ -131,7 +131,9 @@ async def test_full_disk_is_found_and_room_mends_it(make_world, tmp_path):
         assert codes_of(full["free space"]) == ["disk_nearly_full"]
 
         roomy = await examined_on(world, SmallDisk(full=False), MAX_BODY_BYTES="1024")
-        assert roomy["writable"]["outcome"] == roomy["commit"]["outcome"] == "ok"
+        assert roomy["writable"]["outcome"] == "ok"
+        # A busy machine commits slowly.
+        assert roomy["commit"]["outcome"] in {"ok", "warning"}
         assert codes_of(roomy["free space"]) == ["disk_nearly_full"]
         larger = checks_of(await run_command(world.bot, "doctor", "--json", MAX_BODY_BYTES="1024"))
         assert "disk_nearly_full" not in codes_of(larger["free space"])

@@ -168,7 +168,7 @@ async def test_unknown_coding_is_415_with_the_known_ones_and_401_to_a_stranger(c
     assert forged.status_code == 401
 
 
-async def test_body_that_does_not_end_is_408(client, seen):
+async def test_body_that_does_not_end_is_408(client):
     never = asyncio.Event()
 
     async def half():

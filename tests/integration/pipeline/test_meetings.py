@@ -30,7 +30,6 @@ from tests.integration.pipeline.stories import (
     subscribes,
 )
 
-LOST_ONLY = frozenset({Topic.ABANDONMENTS})
 CLOSED, UNHEARD = "edit_window_closed", "never_heard_of_it"
 
 

@@ -153,6 +153,7 @@ class Town:
     desk: Any
     numbers: Any = field(default_factory=count)
     kept: dict[str, Invocation] = field(default_factory=dict)
+    pressed: set[tuple[str, ...]] = field(default_factory=set)
 
     async def here(self, *lines):
         """A new channel after typed lines."""
