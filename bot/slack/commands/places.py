@@ -62,10 +62,8 @@ _OWN: Mapping[str, tuple[Kind, Any]] = {
     **{word: (Kind.TOPIC, topic) for word, topic in TOPIC_WORDS.items()},
     **dict.fromkeys(NON_RUNNERS, (Kind.TOPIC, Topic.RACECARDS)),
     **dict.fromkeys((ALL, "everywhere", "worldwide", EVERYTHING, "anything", "any", "each", "every"), (Kind.ALL, ALL)),
-    **dict.fromkeys(
-        ("card", "day", "this", "called", "off", "still", "tonight", "night", "morning", "afternoon", "evening"),
-        (Kind.FILLER, ""),
-    ),
+    **dict.fromkeys(("card", "day", "this", "called", "off", "still", "running"), (Kind.FILLER, "")),
+    **dict.fromkeys(("tonight", "night", "morning", "afternoon", "evening"), (Kind.FILLER, "")),
 }
 
 _ONE_OF_EACH = {REGIONS_FIELD: "region", COURSES_FIELD: "course", Kind.TIME: "off time", Kind.DAY: "day"}

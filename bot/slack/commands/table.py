@@ -50,8 +50,8 @@ _SAYINGS = {
     f"results abandonments {WAS}": f"{WAS}, were, what {WAS}, what were, what got",
     "results": "any, latest, result, who won, who has won, what won, which horse won, winner",
     "racecard": "card, cards, racecards, declarations, entries, runners, going, meetings, races, racing, "
-    "today's meetings, todays meetings, is there, any racing, what is on, what time is, what time does, when is, "
-    + ", ".join(NON_RUNNERS),
+    "today's meetings, todays meetings, is there, any racing, what is on, what is running, "
+    "what time is, what time does, when is, " + ", ".join(NON_RUNNERS),
     "next": "what is next, what is the next, when is the next, what time is the next",
     "list": "subscriptions, my subscriptions, our subscriptions, list subscriptions, show subscriptions, "
     "what do we get, what do i get, what am i subscribed to, what comes here, what do you send here, settings, "
@@ -111,7 +111,7 @@ _PHRASINGS = tuple(
         (r"(wh\w+)'?s(?= )", r"\1 is"),
         (rf"{_TELL} (?:us|(me))(?: know)? when (.+) (?:runs|rides|wins|is running)$", r"watch \2 \1"),
         (rf"(?:what|which) (?:horses|runners|rides) (?:are|is) {_RUNS} for (.+?){_SOON}$", r"watch \1"),
-        (rf"(?:when|where|is|does) (?:is |does )?(.+) {_RUNS}$", r"watch \1"),
+        (rf"(?:when|where) (?:is|does) (.+) {_RUNS}$", r"watch \1"),
         (rf"(?:(only|just) )?{_TELL} (?:me|us)(?: know)?(?: (only|just))? (?:if|when|about|of)\b", r"subscribe \1\2"),
         (
             rf"(?:no (?:alerts|notifications)|{_NOT} (?:{_TELL}|send|post|disturb){_WHAT})(?= {_AT_TIMES})",
