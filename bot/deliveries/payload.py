@@ -149,7 +149,7 @@ def _events(found: FoundEvent, number: int | None, body: bytes, most: int) -> It
 def _by_meeting(races: tuple[Race, ...]) -> list[tuple[Race, ...]]:
     meetings: dict[str | None, tuple[Race, ...]] = {}
     for race in races:
-        place = race.course.course_id or in_short(race.course).name or race.meeting_id
+        place = race.course.course_id or in_short(race.course).name or race.meeting_id or race.course.name
         meetings[place] = (*meetings.get(place, ()), race)
     return list(meetings.values())
 

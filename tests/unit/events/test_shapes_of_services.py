@@ -290,6 +290,24 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape(**AT, placings=["1. A Plus Tard", "2. D'Or", "3. I Am"]),
         ["York 13:00: A Plus Tard 1, D'Or 2, I Am 3"],
     ),
+    **{
+        f"races with {name}": (
+            shape(races=[{"race_id": "rc_1", **AT, name: told}, {"race_id": "rc_2", **AT, "off": "13:30", name: told}]),
+            ["York 13:00: A 1, B 2", "York 13:30: A 1, B 2"],
+        )
+        for name, told in (
+            *((f"{of}_result", {"winner": "A", "second": "B"}) for of in ("official", "final", "amended", "new")),
+            *((f"{of}_order", ["A", "B"]) for of in ("official", "finishing", "final")),
+        )
+    },
+    "lost race with a final result": (
+        shape("race.abandoned", races=[{"race_id": "rc_1", **AT, "final_result": "Abandoned"}]),
+        ["York 13:00"],
+    ),
+    "cards of festivals": (
+        shape("racecard.published", date=DAY, races=[{"off": "13:00", "course": f"{one} Festival"} for one in "XY"]),
+        [f"X Festival {DAY}, 1 races", f"Y Festival {DAY}, 1 races"],
+    ),
     "nothing of a race": (shape(blob="x", marketBook={"status": "CLOSED"}), ["the payload names no race"]),
 }
 
