@@ -146,7 +146,8 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
 
 def _groups(found: FoundEvent) -> Iterator[dict[str, Any]]:
     """The entries that list races or meetings; of an event that names no race, the entries with a race too."""
-    is_named_alone = found.lists_races or is_named(found.said)
+    lists = (race_entries(fields, RACE_LISTS, CARD_LISTS) for fields in found.fields)
+    is_named_alone = found.lists_races or is_named(found.said) or any(lists)
     for one in chain.from_iterable(_batches(found.parts)):
         fields = fields_of(one)
         if lists_races(fields) or ("is.race" in fields.facts and not is_named_alone):
@@ -274,14 +275,14 @@ def _entries(parts: Iterable[Part], about: About, *, lost: bool) -> tuple[int, l
 
 
 def _meetings(entries: Sequence[dict[str, Any]], *, is_sure: bool) -> Iterator[dict[str, Any]]:
-    """The entries that are no races. `is_sure`: by the name of the list.
+    """The entries that are no races. `is_sure`: by the name of the list, where a time is the meeting's start.
 
     In any other list with a race, an entry without a course is a race: the entry may have a title alone.
     """
     of_races = not is_sure and any(may_be_race(fields_of(one)) for one in entries)
     for entry in entries:
         fields = fields_of(entry)
-        is_race = "ids.race" in fields.facts or read_off(entry) != OffTime()
+        is_race = "ids.race" in fields.facts or (not is_sure and read_off(entry) != OffTime())
         is_titled = of_races and not has_place(_place_of(parts_of(entry, About.RACE)))
         if lists_races(fields) or not (is_race or is_titled):
             yield entry

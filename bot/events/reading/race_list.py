@@ -109,9 +109,16 @@ def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
         value = _named_meetings(value)
     read_bare = _read_bare if name in _LOST and fact == CARD_LISTS else _READ_BARE.get(fact, _read_bare)
     entries = entries_of(_as_objects(value, read_bare), _said_of_meeting if fact in _OF_MEETINGS else said_by_key)
-    objects = [one for one in entries if isinstance(one, dict) and not is_runner(fields_of(one))]
+    may_be_horses = fact in {CARD_LISTS, LISTED_COURSES}
+    objects = [one for one in entries if isinstance(one, dict) and not _is_horse(fields_of(one), may_be=may_be_horses)]
     has_course_ids = fact == COURSE_LISTS or BY_NAME.get(name) is About.COURSE
     return [*map(_with_course_id, objects)] if has_course_ids else objects
+
+
+def _is_horse(entry: Fields, *, may_be: bool) -> bool:
+    """By a horse's name, or by a place where the list `may_be` of horses. Meetings and races may have a place too."""
+    is_placed = may_be and is_runner(entry) and "is.race" not in entry.facts
+    return "is.horse" in entry.facts or is_placed
 
 
 def _as_objects(value: Any, read_bare: "_BareReader", deepest: int = 4) -> Any:

@@ -475,6 +475,21 @@ def test_region_and_id_stand_beside_a_meeting_of_another_name_than_its_course(ki
 LISTED = [{"course": "York", "date": DAY, "off": "13:00"}, {"course": "Ayr", "date": DAY, "off": "14:00"}]
 
 
+@pytest.mark.parametrize(
+    "beside", [{"position": 1}, {"place": "North"}, {"rank": 2}, {"fin": False}, {"placed": ["A"]}]
+)
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *(("meeting.abandoned", name) for name in ("meetings", "data")),
+        *(("race.abandoned", name) for name in ("races", "data", "cancelled")),
+    ],
+)
+def test_meeting_or_race_with_a_place_in_the_list_is_no_horse(kind, name, beside):
+    events = read_events(json.dumps({"event": kind, name: [{**one, **beside} for one in LISTED]}).encode())
+    assert [one.race.course.name for one in events] == ["York", "Ayr"]
+
+
 @pytest.mark.parametrize("kind", ["race.abandoned", "meeting.abandoned"])
 @pytest.mark.parametrize("name", ["entities", "value", "details", "objects"])
 def test_entries_with_a_race_are_the_events_of_a_delivery_that_names_no_other(kind, name):
