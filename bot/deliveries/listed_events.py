@@ -264,6 +264,9 @@ def _entries(parts: Iterable[Part], about: About, *, lost: bool) -> tuple[int, l
         entries = race_entries(part.fields, *of)[: MOST_EVENTS + 1]
         if about is About.MEETING:
             entries = [*_meetings(entries, is_sure=of == sure)]
+        else:
+            # An entry with a list of races is a day or a meeting.
+            entries = [one for one in entries if "ids.race" in fields_of(one).facts or not lists_races(fields_of(one))]
         if entries:
             return part.depth, [_below(one, about) for one in entries]
     if about is About.MEETING:

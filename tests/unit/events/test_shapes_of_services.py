@@ -497,6 +497,13 @@ def test_entries_with_a_race_are_the_events_of_a_delivery_that_names_no_other(ki
     assert [one.race.course.name for one in events] == ["York", "Ayr"]
 
 
+@pytest.mark.parametrize("kind", ["race.abandoned", "meeting.abandoned", "racecard.published", "result.received"])
+def test_races_in_days_have_the_day(kind):
+    days = [{"date": day, "races": [{"course": "York", "off": "13:00"}]} for day in (DAY, "2026-11-21")]
+    events = read_events(json.dumps(shape(kind, days=days)).encode())
+    assert [(one.race.course.name, one.race.race_date) for one in events] == [("York", DAY), ("York", "2026-11-21")]
+
+
 @pytest.mark.parametrize("name", ["next_races", "related", "previous", "odds", "history"])
 def test_entries_about_other_races_are_no_events(name):
     assert said({"event": "race.abandoned", name: LISTED}) == ["the payload names no race"]
