@@ -181,8 +181,9 @@ def find_command(line: str) -> tuple[Command | None, str]:
 
     "pause help" is the help on pause. A pasted line may begin with another slash command.
     """
+    line = line.rstrip("?!., ")
     pasted = _PASTED.match(line)
-    line = (line[pasted.end() :] if pasted else line).rstrip("?!., ")
+    line = line[pasted.end() :] if pasted else line
     word, text = (*_in_words_of_commands(line).split(maxsplit=1), "", "")[:2]
     name = word.lower().removeprefix("/") or HELP
     command = RACING_COMMANDS.get(name) or _TYPED_TOO.get(name)

@@ -59,7 +59,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         facts=[joined([None if times else figures or were_run, marked, None if is_whole else reason(event)])],
         corrected=correction(context),
         in_text=[conflict],
-        listed=[*times[:-1], joined([*times[-1:], were_run])] if times else [*map(line, lost)],
+        listed=[*times[:-1], joined([*times[-1:], were_run], "; ")] if times else [*map(line, lost)],
         details_filled_in=shows_filled_in(lost, line),
     )
 
@@ -85,7 +85,11 @@ def _races(event: RacingEvent, context: MessageContext) -> list[Race]:
 
 
 def _with_reason_of(lost: Race, race: Race, event: RacingEvent) -> Race:
-    return race.model_copy(update={"reason": own_reason(lost.reason, event, race) or race.reason})
+    """A reason that a delivery gave is not from the race book."""
+    reason = own_reason(lost.reason, event, race) or race.reason
+    is_delivered = reason == lost.reason and "reason" not in lost.from_book
+    from_book = tuple(name for name in race.from_book if not (is_delivered and name == "reason"))
+    return race.model_copy(update={"reason": reason, "from_book": from_book})
 
 
 def lost_times(lost: Sequence[Race], event: RacingEvent) -> list[str]:
