@@ -88,7 +88,7 @@ def test_day_is_told_where_it_was_asked_for_and_left_without_a_traceback(tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["demo.out"]
     assert max(map(len, said.splitlines())) <= 100
     assert "the same once more: 200 duplicate, not posted twice" in said
-    assert "10 taken, 1 known already and not posted twice, 1 forged and refused" in " ".join(said.split())
+    assert "10 taken, 1 known already and not posted twice. A forged delivery was refused." in " ".join(said.split())
     abandoned = of(tmp_path, "^(🛑 )?ABANDONED: ")
     results = of(tmp_path, r"^(✏️ )?CORRECTION: |\d\d:\d\d.* \(\w+\)\s+1 ")
     channels = ("gb-racing", "ire-racing", "everything")
