@@ -29,7 +29,7 @@ TABLE: dict[str, tuple[int | None, str]] = {
     "bot/deliveries/signature.py": (2, "tests/integration/deliveries/test_door.py"),
     "bot/desk/decide.py": (3, f"{UNIT}desk/test_decide.py {UNIT}desk/test_tellings.py {UNIT}desk/test_told_once.py"),
     "bot/desk/relatives.py": (2, f"{UNIT}desk/test_relatives.py"),
-    "bot/events/race_state.py": (4, f"{UNIT}events/test_runners_and_states.py"),
+    "bot/events/race_state.py": (4, f"{UNIT}events/test_race_state.py"),
     "bot/fanout/plan.py": (None, f"{PIPELINE}meetings.py {PIPELINE}filters.py {PIPELINE}quiet_hours.py"),
     "bot/operations/overdue.py": (0, f"{UNIT}operations/test_overdue.py"),
     "bot/outbox/claim_outcomes.py": (None, f"{ANSWERS} {PIPELINE}dead_letters.py"),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.deliveries.payload import read_payload
-from bot.events.event import EventKind
+from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.facts import POSITION_FACT, Change, changes_between
 from bot.events.kinds import CARD, RUNNER, Noise, ToldField
 from bot.events.merge import completed
@@ -29,6 +29,11 @@ def test_declaration_has_every_field_of_every_model(kind):
     wanted = {f"{level}.{field}" for level, model in MODELS.items() for field in model.model_fields}
     assert set(DECLARATIONS[kind]) == wanted | {RUNNER, CARD}
     assert all(entry.words if isinstance(entry, ToldField) else entry.because for entry in DECLARATIONS[kind].values())
+
+
+def test_every_kind_has_a_topic_and_an_unread_payload_none():
+    assert {RacingEvent(key="k", kind=kind).topic for kind in EventKind} == set(Topic)
+    assert RacingEvent(key="k").topic is None
 
 
 @pytest.mark.parametrize(("kind", "path"), DECLARED)

@@ -1,17 +1,11 @@
-"""Runners, their places, and the state of a race, read from possible shapes of the service."""
+"""Runners and their places, read from possible shapes of the service."""
 
-import unicodedata
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from bot.events.event import EventKind, RacingEvent, Topic
-from bot.events.race_state import RaceState, reason_in, state_in
 from bot.events.races import Race, Runner
 from bot.events.reading.race_record import read_race
-from bot.events.typed_text import folded, tidy
 
 A_BEAT_B = [("A", "1"), ("B", "2")]
 B_BEAT_A = [("A", "2"), ("B", "1")]
@@ -360,122 +354,3 @@ def test_runners_of_several_lists_are_put_together():
     declared = [{"number": 4, "horse": "A", "jockey": "J"}, {"number": 7, "horse": "B"}]
     runners = read_race({"runners": declared, "finishing_order": [7, 4]}).runners
     assert [(runner.horse, runner.jockey, runner.position) for runner in runners] == [("A", "J", "2"), ("B", None, "1")]
-
-
-# Words for the state of a race, and typed words
-
-
-@pytest.mark.parametrize(
-    ("state", "words"),
-    [
-        (RaceState.ABANDONED, ["Abandoned", "ABANDONED - frost", "MEETINGABANDONED", "race_cancelled", "Called off"]),
-        (RaceState.ABANDONED, ["COURSE_ANNULEE", "Abgesagt", "Canceled", "Not run", "RACE_WAS_NOT_RUN"]),
-        (RaceState.ABANDONED, ["ABND", "ABORTED", "Race aborted", "Inställt"]),
-        (RaceState.VOID, ["Void", "Void race", "RACE_VOIDED", "Declared void", "No race", "Annulled"]),
-        (RaceState.POSTPONED, ["Postponed", "POSTPONED to Friday", "Rescheduled", "Moved", "Flyttad"]),
-        (RaceState.WALKOVER, ["Walkover", "Walk over", "W/O", "walked_over"]),
-        (RaceState.RUN, ["Result", "Weighed In", "WEIGHEDIN", "Official", "Final", "Paying", "Race finished"]),
-        (
-            RaceState.ABANDONED,
-            ["取消", "開催取り止め", "取りやめ", "Abgebrochen", "Did not take place", "Race deleted"],
-        ),
-        (
-            RaceState.ABANDONED,
-            ["Will not be run", "Not staged", "Washed out", "Meeting off", "ABAN", "CANC", "Race lost"],
-        ),
-        (RaceState.ABANDONED, ["Afgelast", "Aflyst", "Peruttu", "Odwołany", "İptal", "취소", "Anulada", "Supprimée"]),
-        (RaceState.POSTPONED, ["Verlegt", "Aplazada", "Rinviata", "Utsatt", "Uitgesteld", "연기"]),
-        (RaceState.VOID, ["競走不成立"]),
-        (RaceState.PROVISIONAL, ["Interim", "Provisional", "Photo finish", "Stewards inquiry"]),
-        (RaceState.PROVISIONAL, ["Objection lodged", "Inquiry in progress", "UNDER_INQUIRY", "Photo called", "審議"]),
-        (RaceState.PROVISIONAL, ["Interim result", "Awaiting weigh in", "Arrivée provisoire", "Vorläufig"]),
-        (
-            None,
-            [
-                "출전취소",
-                "Off",
-                "Lost",
-                "Suspended",
-                "Will be run",
-                "出走取消",
-                "Pending",
-                "Stopped",
-                "Suspended",
-                "Hold all tickets",
-                "Preliminary",
-            ],
-        ),
-        (None, ["", None, "Declared", "Going down", "Delayed", "Off", "Under review", "Avoid", "Runner"]),
-        (None, ["Moved up", "First start aborted"]),
-        (
-            None,
-            ["Not abandoned", "May be abandoned", "Subject to inspection", "Abandonment feared", "Unlikely to be void"],
-        ),
-    ],
-)
-def test_state_is_read_of_the_words_of_its_kind(state, words):
-    assert {said: state_in(said) for said in words} == dict.fromkeys(words, state)
-
-
-@pytest.mark.parametrize(
-    ("status", "reason"),
-    [
-        ("Abandoned - waterlogged", "waterlogged"),
-        ("MEETING ABANDONED: high winds", "high winds"),
-        ("Void (false start)", "false start"),
-        ("Abandoned", None),
-        ("Abandoned (3)", None),
-        ("Called-off", None),
-        ("Official - photo", None),
-        (None, None),
-    ],
-)
-def test_reason_of_a_lost_race_stands_behind_its_state(status, reason):
-    assert reason_in(status) == reason
-
-
-# Text as phones, keyboards and copied answers write text, in plain characters
-
-
-# Code points, in hexadecimal, between characters; the text, {} for the character; and the plain text.
-SIGNS = {
-    "dropped": ("{}li{}st{}", "list", """
-        AD 34F 61C 200B 200C 200D 200E 200F 202A 202E 2060 2066 FE0F FEFF 0 115F 180E 3164 E0020 E0101"""),
-    "a space": ("GB{}results", "GB results", "9 A A0 1680 2002 2009 2028 202F 2800 3000"),
-    "a hyphen": ("{}course:York", "-course:York", "2010 2011 2012 2013 2014 2015 2212 FE63 FF0D"),
-    "a single quote": ("Fairyhouse{}s End", "Fairyhouse's End", "2018 2019 201B 2BC 2032 FF07 60 B4"),
-    "a double quote": ("{}Ascot Heath{}", '"Ascot Heath"', "201C 201D 201E AB BB 2039 203A 301D 301E FF02 2033"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("plain", SIGNS)
-def test_signs_of_every_kind_are_plain(plain):
-    text, expected, codes = SIGNS[plain]
-    found = {code: tidy(text.replace("{}", chr(int(code, 16)))) for code in codes.split()}
-    assert found == dict.fromkeys(codes.split(), expected)
-
-
-@pytest.mark.parametrize(
-    ("text", "plain"), [("14\u223630", "14:30"), ("\uff11\uff14\uff1a\uff13\uff10", "14:30"), ("Cafe\u0301", "Café")]
-)
-def test_copied_colons_wide_letters_and_accents_by_themselves_are_plain(text, plain):
-    assert tidy(text) == plain
-
-
-@given(st.text(max_size=60))
-def test_tidy_text_stays_as_it_is_and_shows_all_its_characters(text):
-    plain = tidy(text)
-    assert tidy(plain) == plain
-    assert not {unicodedata.category(one) for one in plain.replace("-", "")} & {"Cf", "Cc", "Cs", "Pd"}
-
-
-def test_published_name_and_typed_name_are_the_same_whatever_their_signs():
-    assert folded("Fontwell\u2019s\u00a0End \u2013 Park") == folded("fontwell's end - park")
-
-
-# Events
-
-
-def test_every_kind_has_a_topic_and_an_unread_payload_none():
-    assert {RacingEvent(key="k", kind=kind).topic for kind in EventKind} == set(Topic)
-    assert RacingEvent(key="k").topic is None

@@ -1,0 +1,277 @@
+"""Deliveries that list meetings and races: each of the list with its place and day, and no other list is read."""
+
+import json
+from typing import Any
+
+import pytest
+
+from bot.deliveries.payload import TOO_MANY, read_events
+from bot.events.races import Course
+from tests.unit.events.shapes import ASCOT, AT, BATH, DAY, ROWS, said, shape
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("race.abandoned", "races"),
+        *((kind, name) for kind in ("meeting.abandoned", "racecard.published") for name in ("races", "meetings")),
+    ],
+)
+def test_too_many_events_are_told_of_no_single_course(kind, name):
+    elsewhere = [
+        {**BATH, "course": f"Bath {number}"} | ({"off": "13:00"} if name == "races" else {}) for number in range(31)
+    ]
+    (event,) = read_events(json.dumps(shape(kind, **ASCOT, **{name: elsewhere})).encode())
+    assert (event.race.course, event.race.region, event.unreadable_because) == (Course(), None, TOO_MANY)
+
+
+AROUND: dict[str, Any] = {"region": "GB", "date": DAY, "reason": "Frost"}
+LOST_RACE = {"off": "13:00", "status": "Abandoned"}
+BOTH, AYR_ANYWHERE = ["GB York Frost", "GB Ayr Frost"], ["GB York Frost", "None Ayr Frost"]
+
+
+@pytest.mark.parametrize("beside", [{}, {"course": "York"}, {"meeting": {"id": "m_1", "name": "York"}}])
+@pytest.mark.parametrize("listed", [["York", "Ayr"], [{"name": "York"}, {"name": "Ayr"}], ["York", {"name": "Ayr"}]])
+@pytest.mark.parametrize(
+    "name", ["meetings", "fixtures", "venues", "tracks", "courses", "racecourses", "affected_venues", "abandoned"]
+)
+def test_each_named_meeting_is_told_with_what_stands_beside_the_list(name, listed, beside):
+    assert lost_meetings(**AROUND, **beside, **{name: listed}) == BOTH
+
+
+@pytest.mark.parametrize(
+    ("data", "meetings"),
+    [
+        *(({**AROUND, name: ["York", "Ayr"]}, BOTH) for name in ("course", "venue", "meeting", "course_names")),
+        ({**AROUND, "meetings": "York, Ayr"}, BOTH),
+        ({**AROUND, "courses": "York and Ayr"}, BOTH),
+        ({**AROUND, "meetings": {"items": ["York", "Ayr"]}}, BOTH),
+        ({**AROUND, "affected": {"venues": ["York", "Ayr"]}}, BOTH),
+        ({**AROUND, "course": "York", "venues": ["Ayr"]}, BOTH),
+        ({**AROUND, "course": "York", "meeting": {"Status": "Abandoned"}}, ["GB York Frost"]),
+        ({**AROUND, "venues": {"York": True, "Bath": False}}, ["GB York Frost"]),
+        ({**AROUND, "venues": {"York": "Fog", "Ayr": "Snow"}}, ["GB Ayr Snow", "GB York Fog"]),
+        ({**AROUND, "courses": [{"id": "cr_1", "name": "York"}, {"id": "cr_2", "name": "Ayr"}]}, BOTH),
+        ({"date": DAY, "meetings": {"GB": ["York"], "IE": ["Naas"]}}, ["GB York None", "IE Naas None"]),
+        *(
+            ({**AROUND, "course": "York", "meetings": said, "venues": [said]}, ["GB York Frost"])
+            for said in ("see website", "TBC", "none", "All", "York", "YORK", "York (GB)", "Race 5")
+        ),
+        ({**AROUND, "meetings": {"Name": "York", "Region": "GB"}}, ["GB None Frost"]),
+        (
+            {
+                **AROUND,
+                "meetings": [{"name": "York", "status": "Abandoned"}, {"name": "Ayr", "reason": "Frost"}, "Bath"],
+            },
+            BOTH,
+        ),
+        (
+            {**AROUND, "meetings": [{"name": "York", "abandoned": True}, {"name": "Ayr", "status": "Frozen"}]},
+            ["GB York Frost", "GB Ayr Frozen, Frost"],
+        ),
+        (
+            {**AROUND, "meetings": [{"name": "York", "status": "Abandoned"}, {"name": "Ayr", "status": "Declared"}]},
+            ["GB York Frost"],
+        ),
+        (
+            {**AROUND, "meetings": [{"name": "York", "abandoned": True}, {"name": "Ayr", "races": [LOST_RACE]}]},
+            ["GB York Frost", "GB Ayr Frost, 1 races"],
+        ),
+        ({**AROUND, "venues": {"York": True, "Ayr": "Frost", "Bath": False}}, ["GB Ayr Frost", "GB York Frost"]),
+        *(
+            ({**AROUND, "course": "York", name: [{"number": 3, "name": "A Race"}]}, [f"GB York Frost{races}"])
+            for name, races in (("cancelled", ", 1 races"), ("card", ", 1 races"), ("affected", ", 1 races"))
+        ),
+        *(
+            ({**AROUND, "course": "York", name: said}, ["GB York Frost"])
+            for name, said in (
+                ("meetings", {"Status": "Abandoned"}),
+                ("meetings", {"Total": "2"}),
+                ("location", ["York", "England"]),
+            )
+        ),
+        *(
+            ({**AROUND, "course": "York", name: said}, [f"GB York Frost, {len(said)} races"])
+            for name in ("cancelled", "abandoned", "affected", "lost")
+            for said in (
+                ["Ebor Handicap", "Gimcrack Stakes"],
+                ["Ebor Handicap", "Juddmonte"],
+                [{"name": "Ebor Handicap"}, {"name": "Juddmonte"}],
+                *(["13:00", "13:30"], [3, 4, 5], ["rc_1", "rc_2"], ["Prix Foy"]),
+            )
+        ),
+        ({**AROUND, "course": "York", "meetings": ["Ebor Handicap", "Gimcrack Stakes"]}, ["GB York Frost"]),
+        ({**AROUND, "course": "York", "cancelled": "R4, R5 and R6"}, ["GB York Frost, 3 races"]),
+        ({**AROUND, "course": "York", "abandoned_races": "4-7"}, ["GB York Frost, 4 races"]),
+        ({**AROUND, "course": "York", "abandoned_races": "4"}, ["GB York Frost"]),
+        ({**AROUND, "course": "York", "race_numbers": [4, 5]}, ["GB York Frost, 2 races"]),
+        *(
+            ({**AROUND, "course": "York", "meetings": [{"name": "Ebor Festival", **more}]}, [f"GB York Frost{races}"])
+            for more, races in (
+                *(({}, ""), ({"id": "m_1"}, ""), ({"status": "Abandoned"}, "")),
+                ({"races": ["13:00", "13:30"]}, ", 2 races"),
+            )
+        ),
+        ({**AROUND, "meetings": [{"name": "Ebor Festival"}]}, ["GB Ebor Festival Frost"]),
+        ({**AROUND, "meetings": [{"name": "Ebor Festival", "course": "York"}, {"course": "Ayr"}]}, BOTH),
+        *(
+            ({**AROUND, "meetings": [{"name": "York", "status": "Abandoned"}, {"name": "Ayr", **part}]}, BOTH)
+            for part in (
+                *({"abandoned_from": 4}, {"abandoned_after": "race 3"}, {"partial": True}, {"abandoned_races": 3}),
+                *({"races_run": 3}, {"note": "Remaining races lost"}, {"abandoned_from": "15:00"}),
+            )
+        ),
+        *(
+            (
+                {**AROUND, "meetings": [{"name": "York", "status": "Abandoned"}, {"name": "Ayr", **on}]},
+                ["GB York Frost"],
+            )
+            for on in (
+                *({"status": "Going ahead"}, {"status": "Inspection 8am"}, {"status": "ON"}, {"status": "Active"}),
+                *({"partial": False}, {"abandoned_races": 0}),
+            )
+        ),
+        ({**AROUND, "meetings": {"York": "Abandoned", "Ayr": "Going ahead"}}, ["GB York Frost"]),
+        ({**AROUND, "meetings": {"m_1": {"course": "York"}, "m_2": {"course": "Ayr"}}}, BOTH),
+        ({"date": DAY, "cancelled": {"GB": ["York"], "IE": ["Naas"]}}, ["GB York None", "IE Naas None"]),
+        ({**AROUND, "course": "York", "cancelled": {"Reason": {"text": "Fog"}}}, ["GB York Frost"]),
+        ({**AROUND, "course": "York", "cancelled": {"by": {"name": "Clerk"}}}, ["GB York Frost"]),
+        ({**AROUND, "countries": [{"name": "A", "meetings": ["York"]}, {"name": "B", "meetings": ["Ayr"]}]}, BOTH),
+        ({**AROUND, "meetings": [{"number": 1, "name": "York"}, {"number": 2, "name": "Ayr"}]}, BOTH),
+        ({**AROUND, "meeting_ids": ["m_1", 204]}, ["GB m_1 Frost", "GB 204 Frost"]),
+        ({**AROUND, "course_ids": ["cr_1", "cr_2"]}, ["GB cr_1 Frost", "GB cr_2 Frost"]),
+        (
+            {**AROUND, "course": "York", "meetings": ["York", {"course": "Naas", "region": "IE"}, "Ayr"]},
+            ["GB York Frost", "IE Naas Frost", "None Ayr Frost"],
+        ),
+        ({"reason": "Frost", "meetings": ["York", "Ayr"], "meeting": {"name": "York", "region": "GB"}}, AYR_ANYWHERE),
+        ({"reason": "Frost", "meetings": ["York", "Ayr"], "course": {"name": "York", "region": "GB"}}, AYR_ANYWHERE),
+        ({"date": DAY, "hippodrome": "Auteuil", "courses": ["Prix A", "Prix B"]}, ["None Auteuil None, 2 races"]),
+        (
+            {**AROUND, "meetings": ["York", "Ayr"], "races": [{"off": "13:00"}, {"course": "Ayr", "off": "13:10"}]},
+            ["GB York Frost", "GB Ayr Frost, 1 races"],
+        ),
+        (
+            {**AROUND, "course": "York", "tracks": ["Ayr"], "races": ["13:00", {"course": "Bath", "off": "13:10"}]},
+            ["GB York Frost, 1 races", "GB Ayr Frost", "None Bath Frost, 1 races"],
+        ),
+    ],
+)
+def test_meetings_are_read_however_they_are_listed(data, meetings):
+    assert lost_meetings(**data) == meetings
+
+
+@pytest.mark.parametrize("kind", ["meeting.abandoned", "racecard.published", "race.abandoned", "result.received"])
+@pytest.mark.parametrize("name", ["Ascot", "ASCOT", "Ascot (GB)", "Royal Ascot"])
+def test_region_and_id_stand_beside_a_meeting_of_another_name_than_its_course(kind, name):
+    races = [{"course": "Ascot", "off": "13:00", "winner": "A"}, {"course": "Ascot", "off": "13:30", "winner": "B"}]
+    payload = shape(kind, meeting={"id": "m_1", "name": name, "region": "GB"}, date=DAY, races=races)
+    told = [one for event in read_events(json.dumps(payload).encode()) for one in (event.race, *event.races)]
+    assert {(one.region, one.meeting_id, one.race_date) for one in told} == {("GB", "m_1", DAY)}
+
+
+LISTED = [{"course": "York", "date": DAY, "off": "13:00"}, {"course": "Ayr", "date": DAY, "off": "14:00"}]
+
+
+@pytest.mark.parametrize(
+    "beside", [{"position": 1}, {"place": "North"}, {"rank": 2}, {"fin": False}, {"placed": ["A"]}]
+)
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *(("meeting.abandoned", name) for name in ("meetings", "data")),
+        *(("race.abandoned", name) for name in ("races", "data", "cancelled")),
+    ],
+)
+def test_meeting_or_race_with_a_place_in_the_list_is_no_horse(kind, name, beside):
+    events = read_events(json.dumps({"event": kind, name: [{**one, **beside} for one in LISTED]}).encode())
+    assert [one.race.course.name for one in events] == ["York", "Ayr"]
+
+
+@pytest.mark.parametrize("kind", ["race.abandoned", "meeting.abandoned"])
+@pytest.mark.parametrize("name", ["entities", "value", "details", "objects"])
+def test_entries_with_a_race_are_the_events_of_a_delivery_that_names_no_other(kind, name):
+    events = read_events(json.dumps({"event": kind, name: LISTED}).encode())
+    assert [one.race.course.name for one in events] == ["York", "Ayr"]
+
+
+@pytest.mark.parametrize("kind", ["race.abandoned", "meeting.abandoned", "racecard.published", "result.received"])
+def test_races_in_days_have_the_day(kind):
+    days = [{"date": day, "races": [{"course": "York", "off": "13:00"}]} for day in (DAY, "2026-11-21")]
+    events = read_events(json.dumps(shape(kind, days=days)).encode())
+    assert [(one.race.course.name, one.race.race_date) for one in events] == [("York", DAY), ("York", "2026-11-21")]
+
+
+@pytest.mark.parametrize("name", ["next_races", "related", "previous", "odds", "history"])
+def test_entries_about_other_races_are_no_events(name):
+    assert said({"event": "race.abandoned", name: LISTED}) == ["the payload names no race"]
+
+
+@pytest.mark.parametrize(
+    ("payload", "lines"),
+    [
+        *(
+            (shape("race.abandoned", **AT | {"off": None}, races={"13:00": one, "13:30": other}), ["York 13:00", *rest])
+            for one, other, rest in (("Fog", "Fog", ["York 13:30"]), ("Abandoned", "Open", []))
+        ),
+        (
+            shape("race.abandoned", date=DAY, meetings={"York": ["13:00", "13:30"], "Ayr": ["14:00"]}),
+            ["Ayr 14:00", "York 13:00", "York 13:30"],
+        ),
+        (shape("race.abandoned", **AT | {"off": None}, race_id=["r1", "r2"]), [f"York {DAY}"] * 2),
+        (
+            shape(
+                "race.abandoned", before={"id": "r1", **AT, "status": "Open"}, after={"id": "r1", **AT, "status": "Off"}
+            ),
+            ["York 13:00"],
+        ),
+        ({"detail-type": "race.abandoned", "detail": AT}, ["York 13:00"]),
+        ({"event": "price.moved", "beside": "race.abandoned", **AT}, ["The event price.moved is unknown."]),
+    ],
+)
+def test_lost_races_are_read_under_keys_and_the_event_by_its_value(payload, lines):
+    assert said(payload) == lines
+
+
+def test_meetings_in_groups_have_the_day_of_the_group():
+    days = [{"date": DAY, "meetings": ["York"]}, {"date": "2026-11-21", "meetings": [{"course": "Ayr"}]}]
+    events = read_events(json.dumps(shape("meeting.abandoned", reason="Frost", days=days)).encode())
+    told = [(one.race.course.name, one.race.race_date, one.reason) for one in events]
+    assert told == [("York", DAY, "Frost"), ("Ayr", "2026-11-21", "Frost")]
+
+
+@pytest.mark.parametrize(
+    ("races", "numbers"),
+    [
+        *(({name: "4-7"}, ["4", "5", "6", "7"]) for name in ("races", "race", "race_number", "race_numbers")),
+        *(({name: "R4, 5 & 6"}, ["4", "5", "6"]) for name in ("races", "race", "race_nos", "cancelled")),
+        *(({name: [4, 5]}, ["4", "5"]) for name in ("race_number", "race_numbers", "abandoned")),
+        *(({name: [4]}, ["4"]) for name in ("race_number", "races")),
+        *(({name: "4"}, ["4"]) for name in ("race", "race_number")),
+    ],
+)
+def test_each_numbered_race_that_is_lost_is_an_event(races, numbers):
+    events = read_events(json.dumps(shape("race.abandoned", course="York", date=DAY, **races)).encode())
+    assert [(one.race.course.name, one.race.number, one.races) for one in events] == [("York", n, ()) for n in numbers]
+
+
+@pytest.mark.parametrize("name", ["off", "off_times", "race_times"])
+def test_each_off_time_of_a_lost_race_is_an_event_and_two_times_of_a_result_are_one(name):
+    times = {**AT, "off": None, name: ["13:00", "13:30"]}
+    assert said(shape("race.abandoned", **times)) == ["York 13:00", "York 13:30"]
+    assert len(said(shape(**times, runners=ROWS))) == 1
+
+
+def test_nearest_value_beside_a_list_counts():
+    far = {"event": "meeting.abandoned", "region": "IE", "date": "2026-11-21", "reason": "Fog"}
+    events = read_events(json.dumps({**far, "data": {**AROUND, "meetings": ["York", "Ayr"]}}).encode())
+    assert [(one.race.region, one.race.race_date, one.reason) for one in events] == [("GB", DAY, "Frost")] * 2
+
+
+def lost_meetings(**data: Any) -> list[str]:
+    told = []
+    for event in read_events(json.dumps(shape("meeting.abandoned", **data)).encode()):
+        course = event.race.course.name or event.race.course.course_id or event.race.meeting_id
+        count = f", {len(event.races)} races" if event.races else ""
+        told.append(event.unreadable_because or f"{event.race.region} {course} {event.reason}{count}")
+    return told
