@@ -28,8 +28,8 @@ TABLE: dict[str, tuple[int | None, str]] = {
     "bot/channels/filters.py": (1, f"{UNIT}channels/test_filters.py {UNIT}commands/test_filter_kinds.py"),
     "bot/deliveries/signature.py": (2, "tests/integration/deliveries/test_door.py"),
     "bot/desk/decide.py": (3, f"{UNIT}desk/test_decide.py {UNIT}desk/test_tellings.py {UNIT}desk/test_told_once.py"),
-    "bot/desk/relatives.py": (2, f"{UNIT}desk/test_relatives.py"),
-    "bot/events/race_state.py": (4, f"{UNIT}events/test_race_state.py"),
+    "bot/desk/relatives.py": (3, f"{UNIT}desk/test_relatives.py"),
+    "bot/events/race_state.py": (0, f"{UNIT}events/test_race_state.py"),
     "bot/fanout/plan.py": (None, f"{PIPELINE}meetings.py {PIPELINE}filters.py {PIPELINE}quiet_hours.py"),
     "bot/operations/overdue.py": (0, f"{UNIT}operations/test_overdue.py"),
     "bot/outbox/claim_outcomes.py": (None, f"{ANSWERS} {PIPELINE}dead_letters.py"),
@@ -38,7 +38,7 @@ TABLE: dict[str, tuple[int | None, str]] = {
     "bot/outbox/poison_messages.py": (13, f"{UNIT}outbox/test_claim_sender.py {UNIT}outbox/test_resolver.py"),
     "bot/outbox/resolve.py": (0, f"{UNIT}outbox/test_resolver.py"),
     "bot/racedata/client/circuit_breakers.py": (None, CLIENT),
-    "bot/racedata/client/throttle.py": (None, CLIENT),
+    "bot/racedata/client/throttle.py": (8, CLIENT),
     "bot/racedata/month_quota.py": (4, f"{UNIT}racedata/test_quota_use.py {UNIT}racedata/test_quota_book.py"),
 }
 """File → how many mutants may survive, because they change nothing that counts; and the nearest tests, in order.

@@ -128,7 +128,7 @@ def state_in(status: str | None) -> RaceState | None:
     said = letters((status or "")[:LONGEST_STATUS])
     if _NOT_RUN.fullmatch(said):
         return RaceState.ABANDONED
-    if not said or is_doubtful(status):
+    if is_doubtful(status):
         return None
     return next((state for state, pattern in _STATES if re.search(pattern, said)), None)
 

@@ -1,8 +1,20 @@
-"""The words of a race's state: run, provisional, abandoned, void or postponed, with the reason of a loss."""
+"""The words of a race's state, the reason and the extent of a loss, and the sets of outcomes."""
 
 import pytest
 
-from bot.events.race_state import RaceState, reason_in, state_in
+from bot.events.race_state import (
+    CONFLICTS,
+    HAS_RUN,
+    NOT_HELD,
+    WITH_RESULT,
+    RaceOutcome,
+    RaceState,
+    is_amended,
+    letters,
+    reason_in,
+    run_before_loss,
+    state_in,
+)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +59,8 @@ from bot.events.race_state import RaceState, reason_in, state_in
         ),
         (None, ["", None, "Declared", "Going down", "Delayed", "Off", "Under review", "Avoid", "Runner"]),
         (None, ["Moved up", "First start aborted"]),
+        (RaceState.RUN, [f"{'.' * 194}Result"]),
+        (None, [f"{'.' * 195}Result"]),
         (
             None,
             ["Not abandoned", "May be abandoned", "Subject to inspection", "Abandonment feared", "Unlikely to be void"],
@@ -72,3 +86,51 @@ def test_state_is_read_of_the_words_of_its_kind(state, words):
 )
 def test_reason_of_a_lost_race_stands_behind_its_state(status, reason):
     assert reason_in(status) == reason
+
+
+@pytest.mark.parametrize(
+    ("words", "races_run"),
+    [
+        ("Abandoned after race 3", 3),
+        ("Abandoned from race 4", 3),
+        ("Races 4-7 abandoned", 3),
+        ("ABANDONED R4-R7", 3),
+        ("races 4-7", 3),
+        ("Races 1-7 abandoned", None),
+        ("Partially abandoned", 0),
+        ("Abandoned", None),
+    ],
+)
+def test_races_run_before_a_loss_are_counted_as_the_words_say(words, races_run):
+    assert run_before_loss(words) == races_run
+
+
+@pytest.mark.parametrize(
+    ("is_so", "statuses"),
+    [
+        (True, ["Amended result", "RESULT_AMENDED", "Revised", "Corrected placings"]),
+        (False, ["To be amended", "May be amended", "Unamended", "Correct weight", "Official", None]),
+    ],
+)
+def test_result_is_amended_by_a_sure_word(is_so, statuses):
+    assert {status: is_amended(status) for status in statuses} == dict.fromkeys(statuses, is_so)
+
+
+@pytest.mark.parametrize("status", ["Weighed In", "weighed_in", "WEIGHED-IN"])
+def test_status_is_compared_by_its_letters(status):
+    assert (letters(status), letters(None)) == ("weighedin", "")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "sets"),
+    [
+        (RaceOutcome.SETTLED, {WITH_RESULT, HAS_RUN}),
+        (RaceOutcome.BOTH, {WITH_RESULT, HAS_RUN, CONFLICTS}),
+        (RaceOutcome.UNCERTAIN, {WITH_RESULT, HAS_RUN, CONFLICTS}),
+        (RaceOutcome.VOID, {HAS_RUN, NOT_HELD}),
+        (RaceOutcome.ABANDONED, {NOT_HELD}),
+        (RaceOutcome.OPEN, set()),
+    ],
+)
+def test_outcome_is_in_the_sets_of_its_kind(outcome, sets):
+    assert {one for one in (WITH_RESULT, HAS_RUN, CONFLICTS, NOT_HELD) if outcome in one} == sets

@@ -202,6 +202,18 @@ def test_wait_goes_by_what_two_answers_tell(name):
     assert pace.wait_s(at(after_s), background=False, in_flight=0) == wait_s
 
 
+# Left of 60 at the first answer of a minute, and our other requests in flight: whether others spend too.
+@pytest.mark.parametrize(
+    ("left", "in_flight", "others"), [(59, 0, False), (58, 0, True), (59, 2, False), (57, 2, False), (56, 2, True)]
+)
+def test_others_are_seen_by_requests_that_are_not_ours(left, in_flight, others):
+    assert Minute().answered(START, RateReading(60, left, 120, 60.0), in_flight).others is others
+
+
+def test_limit_is_the_lowest_of_any_plan_until_the_service_tells_the_keys_own():
+    assert Minute().answered(START, RateReading(None, None, 120, 60.0), 0).left == 59
+
+
 readings = st.builds(
     RateReading,
     st.none() | st.integers(1, 10**6),
