@@ -25,7 +25,7 @@ LONGEST_ID = 200
 
 
 def key_of(found: FoundEvent, number: int | None, body: bytes, race: Race) -> str:
-    """`number`: the event's, among several of the body."""
+    """`number`: the event's place among several events of the body."""
     kind = found.named.kind
     if not kind:
         return unreadable_key(body)
@@ -64,7 +64,7 @@ def _off(off: OffTime) -> str | None:
 
 
 def _loose(found: FoundEvent) -> str | None:
-    """An id, perhaps the race's. The hash of a body that counts attempts differs between attempts."""
+    """An id that may be the race's. The hash of the body would differ between attempts, if the body counts attempts."""
     data = [part for part in found.parts if part.about is About.DATA]
     inner = [part.fields for part in data if part.depth and part is not found.named.bearer]
     every = [part.fields for part in data]

@@ -52,7 +52,7 @@ class FoundEvent:
 
     @Lazy
     def sources(self) -> Sources:
-        """Lazy: a key of an id needs no sources."""
+        """Lazy: the key of an event with an id needs no sources."""
         return sources_of(self.parts, About.MEETING if self.named.subject is Subject.MEETING else About.RACE)
 
     @Lazy
@@ -66,7 +66,7 @@ class FoundEvent:
 
     @property
     def is_to_come(self) -> bool:
-        """Without any sign of an outcome."""
+        """True for a race without any sign of an outcome."""
         race, is_run = self.said, any(map(flag_in, values_of(self.sources.own, "state.run")))
         is_told = race.is_settled or race.abandoned or is_run or race.unread_order or race.disputed
         return not is_told and by_card_status(race.status) == by_card_status(None)
@@ -77,7 +77,7 @@ class FoundEvent:
 
     @property
     def is_event(self) -> bool:
-        """Whether an entry of a batch is an event: an entry of a list of events' names is none."""
+        """True for an event in a batch, False for the name of an event in a list of names."""
         return self.named.kind is not None and (self.lists_races or is_named(self.said))
 
     @property
@@ -86,7 +86,7 @@ class FoundEvent:
 
     @property
     def names_subject(self) -> bool:
-        """Lists beside a race are its neighbours on the card; lists beside a meeting are its races."""
+        """True if the record names its race or meeting. A list beside a race then has the other races of the card."""
         if self.named.subject is Subject.RACE:
             return self.race_id is not None or off_of(self.sources) != OffTime()
         return self.race_id is not None or has_place(self.place)
@@ -123,7 +123,8 @@ def named_in(parts: list[Part]) -> EventName:
 def _ids(named: EventName, parts: list[Part]) -> tuple[str | None, str | None]:
     """A plain `id` in an object with racing fields is the race's, or the meeting's for a meeting's event.
 
-    The id of an `event` beside a race is of several races. Beside the event's name, `id` may be the delivery's own.
+    An object `event` beside a race may stand for several races, so its id is not the race's. Beside the event's name,
+    `id` may be the delivery's own.
     """
     racing = [part for part in parts if part.about is About.DATA and part.is_racing and part.depth]
     racing = [part for part in racing if part.name not in SURE_NAMES or len(racing) == 1]

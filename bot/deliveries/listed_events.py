@@ -92,7 +92,7 @@ def _beside(parts: list[Part], above: Callable[[], Race]) -> Callable[[], Race]:
 
 
 def _shared(parts: Sequence[Part]) -> Race:
-    """No outcome. A moment in the envelope is no day of a race."""
+    """The place, region and day, without an outcome. A moment in the delivery's envelope gives no day of a race."""
     sources = sources_of(parts)
     racing = [
         part for part in parts if part.is_racing or part.about is About.MEETING or RACE_DATE.fact in part.fields.facts
@@ -131,7 +131,7 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
     if about is About.MEETING:
         hidden, entries = hidden.union(LISTS_OF_MEETINGS), _with_races_beside(_with_place_beside(entries, found), found)
     if len(entries) > 1:
-        # Horses and races beside several entries are of none of them.
+        # Horses and races beside several entries belong to none of the entries.
         hidden |= NAMING_HORSES
     parts = _nearest(parts, depth)
     of_entry = _handed_down(parts, entries, shared)
@@ -191,7 +191,7 @@ def _place_of(parts: Sequence[Part]) -> Race:
 
 
 def _with_races_beside(entries: list[list[Part]], found: FoundEvent) -> list[list[Part]]:
-    """The meetings with their races beside. Races of other places are one more entry."""
+    """Each meeting, with its races of the list beside the meetings. Races of other places are one more entry."""
     races = next(filter(None, (race_entries(part.fields, RACE_LISTS) for part in found.carried)), [])
     wheres = (_place_of(parts_of(one, About.RACE)) for one in races)
     placed = [(one, where if has_place(where) else found.place) for one, where in zip(races, wheres, strict=True)]
@@ -213,7 +213,7 @@ def _listing(races: list[dict[str, Any]]) -> list[Part]:
 
 
 def _with_place_beside(entries: list[list[Part]], found: FoundEvent) -> list[list[Part]]:
-    """Before a list of mere names, the place beside the list, unless a name in the list may be the place's."""
+    """The entries. The place beside a list of mere names comes first, unless a listed name may be the same place."""
     place = found.place
     are_names = all(len(more) == 1 and len(more[0].fields) == 1 for more in entries)
     if not (are_names and has_place(place)) or any(may_be_there(_place_of(more), place) for more in entries):
@@ -236,7 +236,7 @@ def _meant(races: list[FoundEvent], entries: Sequence[list[Part]]) -> list[Found
 
 
 def _tells_loss(more: Sequence[Part]) -> bool:
-    """Of a meeting, by a status, a reason or an extent of its own, or by a lost race. "Declared" says nothing."""
+    """True if a meeting's own status, reason or extent tells a loss, or if a race is lost. "Declared" tells no loss."""
     own = race_from(sources_of(more, About.MEETING), race_id=None, meeting_id=None)
     fields = [part.fields for part in more]
     races = read_races(fields, own)
@@ -246,7 +246,7 @@ def _tells_loss(more: Sequence[Part]) -> bool:
 
 
 def _are_others(entries: Sequence[list[Part]], found: FoundEvent) -> bool:
-    """True for meetings of another course than the one beside them, and for several meetings with ids."""
+    """True if an entry is of another course than the course beside the list, or if several meetings have ids."""
     places = [*map(_place_of, entries)]
     is_there = all(may_be_there(Race(course=one.course), Race(course=found.place.course)) for one in places)
     return not is_there or len({one.meeting_id for one in places} - {None}) > 1
@@ -255,7 +255,7 @@ def _are_others(entries: Sequence[list[Part]], found: FoundEvent) -> bool:
 def _entries(parts: Iterable[Part], about: About, *, lost: bool) -> tuple[int, list[list[Part]]]:
     """The depth of the first list with races or meetings, and the objects of each.
 
-    The objects of a race in a meeting have the meeting's too. `lost`: a list of off times or numbers is of lost races.
+    A race in a listed meeting has the meeting's objects too. `lost`: a list of off times or numbers is of lost races.
     """
     parts = list(parts)
     of_races = (RACE_LISTS, NAMED_RACES, CARD_LISTS) if lost else (RACE_LISTS, CARD_LISTS)
@@ -278,7 +278,7 @@ def _entries(parts: Iterable[Part], about: About, *, lost: bool) -> tuple[int, l
 
 
 def _meetings(entries: Sequence[dict[str, Any]], *, is_sure: bool) -> Iterator[dict[str, Any]]:
-    """The entries that are no races. `is_sure`: by the name of the list, where a time is the meeting's start.
+    """The entries that are meetings. `is_sure`: the name of the list says so, and a time is the meeting's start.
 
     In any other list with a race, an entry without a course is a race: the entry may have a title alone.
     """

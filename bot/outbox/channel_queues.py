@@ -384,7 +384,7 @@ _LEASED = (
 def _heads(
     session: Session, now: datetime, limit: int, spent: Collection[str]
 ) -> Sequence[Row[OutboxMessage, EventVersion | None, datetime | None]]:
-    """Locks the queues. The messages are read after that: another replica may have sent messages before."""
+    """Locks the queues, then reads the messages: another replica may have sent messages before the lock."""
     values = {"now": now, "far": now + FAR, "most": limit, **_without(spent)}
     channels = session.execute(_FREE_QUEUES, values).scalars().all()
     return session.execute(_HEADS, {"channels": channels, **_without(spent)}).all() if channels else ()

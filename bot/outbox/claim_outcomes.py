@@ -87,7 +87,7 @@ class Posted(ClaimOutcome):
 
     @property
     def may_show_more(self) -> bool:
-        """False if no event is shown for the first time."""
+        """True if the message may show an event for the first time."""
         shown = self.claim.shown
         return not self.is_simple or (isinstance(shown, MessageView) and shown.is_longer)
 

@@ -186,7 +186,7 @@ def delete_unsent(session: Session, channel_id: str) -> None:
 
 
 def of_regions(session: Session, meeting: Meeting, channels: Collection[str]) -> set[int]:
-    """The live messages of the day and course, of any region: all may be meant without a region."""
+    """The usable live messages of the course and day, of any region: an event without a region may mean each."""
     return {row.message_id for row, _, is_usable in _of_course(session, meeting, channels) if is_usable}
 
 

@@ -45,7 +45,7 @@ LOOK_BACK_BLINDLY = timedelta(days=1)
 """The same where the difference of the clocks is unknown."""
 
 CLOCKS_APART = timedelta(minutes=1)
-"""Less is the time between claim and answer, and the difference of the replicas' clocks."""
+"""More than the time between claim and answer, and more than the difference of the replicas' clocks."""
 
 HISTORY_PAGE_S = 7.0
 """Shorter than the queue's lease."""
@@ -61,7 +61,7 @@ FAILED_LOOKS_MAX = {DoubtfulPosts.REPEAT: 6, DoubtfulPosts.HOLD: 64}
 class _Place:
     """`look`: the message, its call, its number of looks.
 
-    `ahead_now`: how far Slack's clock is ahead now, for the part of the history where this counts.
+    `ahead_now`: how far Slack's clock is ahead now; None while the look goes by the clocks of the call.
     """
 
     look: tuple[int | None, datetime | None, int]
@@ -190,7 +190,7 @@ def _repeat(claim: Claim, reason: str, seen: Unanswered, *, may_be_repeat: bool)
 
 
 def _after_a_set_clock(claim: Claim, place: _Place, page: HistoryPage) -> _Place | None:
-    """Where to look too, by the clocks of now, if our clock was set since the channel's last answered post."""
+    """A second place to look, by the present clocks, if our clock was set after the channel's last answered post."""
     if page.slack_at is None or place.ahead_now is not None:
         return None
     ahead_now, (before, margin) = page.slack_at - claim.claimed_at, _ahead(claim, place)

@@ -96,7 +96,7 @@ def bump(session: Session, messages: Mapping[int, Bump]) -> None:
 
 
 def mark_said(session: Session, revs: Mapping[int, int], now: datetime) -> None:
-    """Slack shows these revisions, by message."""
+    """Store that Slack shows these revisions. `revs`: message → revision."""
     if revs:
         rows = [{"number": number, "shown": rev, "now": now} for number, rev in sorted(revs.items())]
         session.connection().execute(_SHOWN, rows)

@@ -232,7 +232,7 @@ def _has_room_again(before: QuotaReading | None, counted: Counted | None, limit:
         return False
     has_risen = limit is not None and before.limit is not None and limit > before.limit
     seen = before.counted
-    # Sums from another day on can't be compared.
+    # Sums that begin on different days can't be compared.
     return has_risen or (seen is not None and seen.since == counted.since and seen.requests > counted.requests)
 
 
@@ -268,7 +268,7 @@ def put_reading(session: Session, reading: QuotaReading, settled: Iterable[Quota
     """Keep a reading as the latest, and as the sample of its day. `settled` are the samples of past days' ends."""
     kept = reading.model_copy(update={"rows": ()}).model_dump(mode="json")
     named_values.put(session, Mark.QUOTA_READING, kept, reading.taken_at)
-    # Only the last sample of a day is kept, and any higher figure. A sample at midnight ends the day before.
+    # Of a day, the last sample is kept, and each earlier higher figure. A sample at midnight ends the day before.
     midnight, taken_at = reading.taken_at.replace(hour=0, minute=0, second=0, microsecond=0), col(QuotaSample.taken_at)
     earlier = (taken_at > midnight, taken_at < reading.taken_at, col(QuotaSample.used) <= reading.used)
     session.execute(delete(QuotaSample).where(*earlier))

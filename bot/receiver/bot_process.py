@@ -88,7 +88,7 @@ class CountsForBot:
         self._count("deliveries", status)
 
     def event(self, name: str | None, outcome: EventOutcome) -> None:
-        """Of a signed delivery."""
+        """Count the outcome of a signed delivery."""
         self._count("webhook_events", name or "", outcome)
 
     def signature_failure(self, reason: SignatureFailure) -> None:

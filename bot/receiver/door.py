@@ -201,7 +201,7 @@ class Door:
         if not signed and await self._reread():
             signed = is_signed(self.signing_secrets.active, body, signature)
         if not signed and self.signing_secrets.unread:
-            # Perhaps a stranger's: not to be counted with signed deliveries that are not stored.
+            # The sender may be a stranger, so the delivery is not counted as signed and not stored.
             self.counts.signature_failure("secret_unread")
             raise StorageUnavailable("a stored secret can't be read, and the signature may be by that secret")
         return signed

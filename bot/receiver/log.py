@@ -31,7 +31,7 @@ class Log:
         self._write("error", event, values)
 
     def bounded(self, event: str, *, status: int, **values: object) -> None:
-        """A warning that strangers cause. The kind is the status of the answer."""
+        """A warning that a stranger can repeat: at most `LINES_A_MINUTE` of an event and a status of answers."""
         if (left_out := self._bound.left_out((event, status))) is not None:
             self.warning(event, status=status, **values, **left_out)
 

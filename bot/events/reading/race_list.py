@@ -145,7 +145,7 @@ def _are_fields(value: Mapping[str, Any]) -> bool:
 
 
 def _named_races(value: str) -> list[Any]:
-    """The times and numbers of "13:00, 13:30", "R4, R5" and "races 4-7". A single number may be of how many races."""
+    """The times and numbers of "13:00, 13:30", "R4, R5" and "races 4-7". A single number may be a count of races."""
     named: list[Any] = []
     for one in _BETWEEN_NAMES.split(value[:LONGEST_NUMBERS]):
         numbers = _NUMBERS.fullmatch(one.strip())

@@ -262,7 +262,7 @@ def _says_lost(value: Any) -> bool:
 
 
 def _is_pending(inquiry: Any) -> bool:
-    """By a flag, by a word, or by an object with either: {"status": "pending"}."""
+    """True for a flag or a word such as "pending", and for an object with a flag or word: {"status": "pending"}."""
     said = first_of([fields_of(inquiry)], "state.status.own", text) if isinstance(inquiry, dict) else inquiry
     return is_yes(said) or (isinstance(said, str) and letters(said) in _PENDING)
 

@@ -65,7 +65,7 @@ async def _of_channel(desk: Desk, invocation: Invocation, channel_id: str) -> st
 
 
 async def is_own_direct(desk: Desk, invocation: Invocation) -> bool:
-    """Whether the place is the person's direct message with the bot, as far as Slack says in time.
+    """Whether the channel is the person's direct message with the bot, as far as Slack says in time.
 
     At Home an admin presses buttons for the direct messages of other people too.
     """

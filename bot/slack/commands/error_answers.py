@@ -82,7 +82,7 @@ MENDED_MAX = 2
 OFFERED_MAX = 10
 
 _LOOKS = frozenset({"list", "watching"})
-"""Lines that show and change nothing. Such a line stands in place of no refused offer."""
+"""Commands that change nothing. No line of these commands replaces a refused offer."""
 
 
 async def with_working_offers(

@@ -51,7 +51,7 @@ async def _plan_by_key(desk: Desk, invocation: Invocation) -> Meeting:
 
 
 async def _plan(desk: Desk, invocation: Invocation) -> Meeting:
-    """The meeting of the typed course and day. Raises CommandError for a time until when, which is a pause's."""
+    """The meeting of the typed course and day. Raises CommandError for the words of a pause: "until 6pm"."""
     if await _is_of_time(desk, invocation):
         raise CommandError(
             "A mute is of one meeting, and its abandonments still come. A pause holds everything that this channel "
@@ -78,7 +78,7 @@ async def _is_of_time(desk: Desk, invocation: Invocation) -> bool:
 
 
 async def _ask(desk: Desk, invocation: Invocation, meeting: Meeting) -> tuple[Meeting, bool]:
-    """The meeting, and whether the place is the person's direct message with the bot."""
+    """The meeting, and whether the channel is the person's direct message with the bot."""
     return meeting, await is_own_direct(desk, invocation)
 
 

@@ -318,7 +318,7 @@ async def _from_where(check: FilterChoice, wanted: LineRequest, there: Sequence[
     each = {region: wanted.but(regions=(region,)) for region in list(dict.fromkeys(regions))[:ASKED_MAX]}
     each["All regions"] = wanted.but(all=(ALL,))
     what = listed(topics_in_order(wanted.all_topics)).capitalize()
-    # "only abandonments", where results come too
+    # "only abandonments" in a channel with results: a button ends the results.
     more = {one.region: topics_in_order(one.topics - (wanted.no_more_than or one.topics)) for one in there}
     ends = {
         f"End {listed(some)} from {region_named(region)}": typed_line([ENDING, region_words(region), *some])

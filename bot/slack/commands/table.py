@@ -122,7 +122,7 @@ _PHRASINGS = tuple(
         (r"turn (.+) off$", r"unsubscribe \1"),
     )
 )
-"""Sentences with other words within, such as "tell me when Bold Warrior runs", and their beginning as a command."""
+"""Beginnings of sentences, such as "tell me when Bold Warrior runs", and the words of the command that is meant."""
 
 _MOST_SAID = max(len(said.split()) for said in _SAID)
 

@@ -131,7 +131,7 @@ async def _answer(desk: Desk, invocation: Invocation, wanted: str) -> Message:
 async def _plan(_desk: Desk, invocation: Invocation) -> str:
     wanted = invocation.text.strip(AROUND_AN_ID)
     named = {one.kind for one in PhraseReader(grammar=_GRAMMAR).read(words_of(wanted))}
-    # "who has the abandonments"
+    # "who has the abandonments" names no race.
     if not named <= {Kind.TOPIC, Kind.ALL, Kind.FILLER}:
         return wanted
     raise CommandError(

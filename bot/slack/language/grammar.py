@@ -34,7 +34,7 @@ WORDS_OF_A_DAY = 4
 
 
 class Kind(StrEnum):
-    """The kind of a phrase. For things and flags it is also the name of the field in a request."""
+    """The kind of a phrase. The kind of a thing or a flag is also the name of its field in a request."""
 
     REGION = REGIONS_FIELD
     COURSE = COURSES_FIELD

@@ -85,7 +85,7 @@ def _races(event: RacingEvent, context: MessageContext) -> list[Race]:
 
 
 def _with_reason_of(lost: Race, race: Race, event: RacingEvent) -> Race:
-    """A reason that a delivery gave is not from the race book."""
+    """The race with the reason of its loss. A reason from a delivery is not marked as from the race book."""
     reason = own_reason(lost.reason, event, race) or race.reason
     is_delivered = reason == lost.reason and "reason" not in lost.from_book
     from_book = tuple(name for name in race.from_book if not (is_delivered and name == "reason"))

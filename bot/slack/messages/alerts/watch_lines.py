@@ -25,10 +25,10 @@ RUNNERS_NAMED = 8
 
 
 def watch_lines(event: RacingEvent, context: MessageContext, *, race_named: bool = False) -> list[str]:
-    """Words on each of the first watched runners, and the number of the others. `race_named`: by a result's line."""
+    """Words on the first watched runners, and the count of others. `race_named`: a result's line names the race."""
     lines = []
     for number, one in enumerate(context.watched):
-        # By the line of a result the horse is enough: *Full result* names the people.
+        # Beside a result's line the horse's name is enough: *Full result* names the people.
         named = one.model_copy(update={"by": ()}) if race_named and not one.is_lost else one
         lines.append(f"{WATCHED} {what_happened(named, event, context, again=race_named or number > 0)}")
     return first_of(lines, RUNNERS_NAMED, f"{WATCHED} and {{}} more")
