@@ -57,6 +57,16 @@ async def test_published_cards_come_to_whoever_asked_for_racecards(desk):
     await said(page, "Racecard: ")
 
 
+async def test_no_pace_is_pressed_before_the_day_begins_and_pause_is_until_the_day_plays(desk):
+    desk.stage.is_begun = False
+    page = await desk.open()
+    await page.wait_for_selector("#panel-day button[aria-pressed=false]:text-is('Pause')")
+    assert await page.locator("#panel-day [aria-pressed=true]").count() == 0
+    desk.stage.is_begun = True
+    await page.wait_for_selector("#panel-day button[aria-pressed=true]:text-is('Pause')")
+    assert await page.locator("#panel-day [aria-pressed=true]").count() == 1
+
+
 async def test_day_plays_and_pauses(desk):
     page = await desk.subscribed("/racing subscribe all")
     await page.get_by_role("button", name="Quick", exact=True).click()

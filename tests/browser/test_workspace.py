@@ -124,11 +124,12 @@ async def test_dangerous_button_asks_in_a_dialog_of_the_page(desk):
     await page.wait_for_selector(".is-ephemeral:has-text('no subscriptions')")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [380, 1200])
-async def test_tour_is_three_presses_and_is_remembered(desk, width, monkeypatch):
+async def test_tour_is_three_presses_and_is_remembered(desk, width, scheme, monkeypatch):
     # The other tests need races too.
     monkeypatch.setattr(happenings, "BURST", 6)
-    page = await desk.open(viewport={"width": width, "height": 800}, color_scheme="dark" if width == 380 else "light")
+    page = await desk.open(viewport={"width": width, "height": 800}, color_scheme=scheme)
     tour = page.locator("#tour")
     await tour.get_by_role("button", name="Abandon the").click()
     await page.wait_for_selector("#channel-title:text-is('#gb-racing')")

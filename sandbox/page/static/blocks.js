@@ -74,31 +74,16 @@ function dataTable(block) {
   return holder;
 }
 
-const SVG = "http://www.w3.org/2000/svg";
-
-function shape(tag, attributes) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
-}
-
-const [WIDTH, HEIGHT] = [480, 140];
-
-function drawLine(one, number, top) {
-  const step = WIDTH / Math.max(1, one.data.length - 1);
-  const points = one.data.map((point, at) => `${(at * step).toFixed(1)},${(HEIGHT - (point.value / top) * (HEIGHT - 8)).toFixed(1)}`);
-  return shape("polyline", { points: points.join(" "), class: `line-${number}` });
-}
-
 function chart(block) {
   const { series } = block.chart;
   const top = Math.max(1, ...series.flatMap((one) => one.data.map((point) => point.value)));
+  const last = Math.max(1, ...series.map((one) => one.data.length - 1));
   const label = `${block.title}: ${series.map((one) => `${one.name}, ${one.data.at(-1)?.value}`).join("; ")}`;
-  const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label });
-  svg.append(...series.map((one, number) => drawLine(one, number, top)));
   return element("figure", { class: "chart" },
     element("figcaption", {}, block.title),
-    svg,
+    element("svg", { viewBox: `0 0 ${last} ${top}`, preserveAspectRatio: "none", role: "img", "aria-label": label },
+      ...series.map((one, number) => element("polyline", { class: `line-${number}`, points: one.data.map((point, at) => `${at},${top - point.value}`).join(" ") })),
+    ),
     element("p", { class: "legend" }, ...series.map((one, number) => element("span", { class: `key key-${number}` }, one.name))),
   );
 }

@@ -1,7 +1,7 @@
 // The composer: the list of commands with their usage while typing, and the echo of what was typed.
 
 import { at, element, offering } from "./dom.js";
-import { ask, chosen, echo, of, quietly } from "./live.js";
+import { ask, chosen, documents, of, quietly } from "./live.js";
 
 const COMMANDS = [
   ["/racing subscribe", "[region…|all] [results] [abandonments] [racecards] [course] [class:1] [digest:18:00] [ack:10m]", "Let this channel receive racing"],
@@ -57,10 +57,10 @@ line.addEventListener("keydown", (event) => {
   complete(best);
 });
 
-// What the person says in a channel. A command is echoed.
+// What the person says in a channel. A command is echoed as a message that only the person sees, until the page is loaded anew.
 export function send(channel, text) {
-  const now = Date.now();
-  if (text.startsWith("/")) echo({ ts: (now / 1000).toFixed(6), channel, user: chosen.person, only: chosen.person, text, blocks: [], received_at: new Date(now).toISOString() });
+  const ts = (Date.now() / 1000).toFixed(6);
+  if (text.startsWith("/")) documents.set(`message/${channel}/${ts}`, { ts, channel, user: chosen.person, only: chosen.person, text, blocks: [], received_at: new Date().toISOString() });
   return quietly(ask("type", { channel, user: chosen.person, text }));
 }
 

@@ -18,6 +18,7 @@ export function drawTop() {
     ["doubled", counts.doubled, counts.doubled > 0],
     ...(counts.on_the_way ? [["on the way", counts.on_the_way]] : []),
     ...(counts.given_up ? [["given up", counts.given_up]] : []),
+    ...(counts.unsure ? [["unsure", counts.unsure]] : []),
     ["out of order", counts.out_of_order, counts.out_of_order > 0],
     ["how late", counts.late_median_s === null ? "–" : `${counts.late_median_s.toFixed(2)} s`],
   ];
@@ -94,17 +95,13 @@ const tour = { step: document.cookie.includes(TOUR) ? null : -1, channel: "C0GB"
 
 const alarms = () => of("message").filter((one) => one.channel === tour.channel && !one.only && one.text.startsWith("ABANDONED") && !tour.known.has(one.ts));
 const nextRace = () => of("meeting").filter((one) => one.region === "GB").flatMap((one) => one.races.map((race) => ({ ...race, course: one.course }))).find((race) => race.status === "declared");
-const isTaken = (message) => message.text.includes(" has it since ");
 const isOn = () => Boolean(documents.get(`trouble/${KILL}`)?.on);
-const isStarting = () => isOn() && documents.get("bot").is_running;
 const remembered = () => { tour.step = null; document.cookie = `${TOUR}; max-age=31536000; SameSite=Strict`; drawTour(); };
 const goTo = (step) => { Object.assign(tour, { step, wasKilled: false }); if (step === 0) tour.known = new Set(alarms().map((one) => one.ts)); drawTour(); };
 
 function showAlarm() {
   choose(tour.channel);
-  const pressed = [...document.querySelectorAll("#messages .is-alarm button")].filter((one) => one.textContent === "I have it").at(-1);
-  pressed?.scrollIntoView({ block: "center" });
-  pressed?.focus();
+  [...document.querySelectorAll("#messages .is-alarm button")].filter((one) => one.textContent === "I have it").at(-1)?.focus();
 }
 
 async function abandon(race) {
@@ -125,19 +122,18 @@ const STEPS = [
   },
   {
     say: () => ["Press “I have it” under the alarm.", "Everybody in the channel then reads who has the abandonment, and since when. If nobody pressed within ten minutes, the bot would ask again.", "Show me the button", showAlarm],
-    isOver: () => alarms().some(isTaken),
+    isOver: () => alarms().some((message) => message.text.includes(" has it since ")),
   },
   {
     say: () => {
       tour.wasKilled ||= isOn();
       if (!tour.wasKilled) return ["Kill the bot while 50 races settle.", "The channels asked for some of these results. Watch the counts at the top.", "Kill the bot", () => trouble(KILL, true)];
-      if (isStarting()) return ["The bot starts.", "A few seconds, and the bot is ready."];
+      if (isOn() && documents.get("bot").is_running) return ["The bot starts.", "A few seconds, and the bot is ready."];
       if (isOn()) return ["The bot is dead.", "The data service gets no answer, and will send again. Bring the bot back:", "Start the bot", () => trouble(KILL, false)];
       const { told, lost, doubled, on_the_way } = documents.get("counts");
       if (on_the_way) return [`${on_the_way} still on the way.`, "The results come now, each once, a message a second in each channel.", "End the tour", remembered];
       return [lost ? "Something is missing." : "Nothing was lost.", `${told} told, ${lost} lost, ${doubled} doubled. More failures are under Trouble.`, "End the tour", remembered];
     },
-    isOver: () => false,
   },
 ];
 
@@ -146,7 +142,7 @@ export function drawTour() {
   box.hidden = tour.step === null || !documents.get("day")?.is_begun;
   if (box.hidden) return;
   if (tour.step < 0) return goTo(0);
-  if (STEPS[tour.step].isOver()) tour.step += 1;
+  if (STEPS[tour.step].isOver?.()) tour.step += 1;
   const [what, look, label, act] = STEPS[tour.step].say();
   replaceWithin(
     box,

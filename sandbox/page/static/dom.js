@@ -4,8 +4,10 @@ const HANDLERS = ["onclick", "onchange", "onsubmit"];
 
 export const at = (id) => document.getElementById(id);
 
+const NAMESPACES = { svg: "http://www.w3.org/2000/svg", polyline: "http://www.w3.org/2000/svg" };
+
 export function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+  const made = document.createElementNS(NAMESPACES[tag] ?? document.documentElement.namespaceURI, tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value === null || value === undefined) continue;
     if (name.startsWith("on")) made[name] = value;
@@ -26,11 +28,8 @@ export const dialogForm = (id, title, body, buttons, { onsubmit, close } = {}) =
   );
 
 // Draws a part anew within its old nodes: focus, selection and a click that has begun stay where they are.
-export function replaceWithin(holder, ...nodes) {
-  morphChildren(holder, nodes.filter((one) => one !== "" && one !== null));
-}
-
-function morphChildren(holder, nodes) {
+export function replaceWithin(holder, ...parts) {
+  const nodes = parts.filter((one) => one !== "" && one !== null);
   nodes.forEach((fresh, place) => {
     const old = holder.childNodes[place];
     if (old) morph(old, fresh);
@@ -48,7 +47,7 @@ function morph(old, fresh) {
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   for (const name of HANDLERS) old[name] = fresh[name];
-  morphChildren(old, [...fresh.childNodes]);
+  replaceWithin(old, ...fresh.childNodes);
 }
 
 // The nodes in their order; a node that stays is not taken out, so that it keeps focus, selection and animation.

@@ -3,11 +3,10 @@
 import { at } from "./dom.js";
 
 export const documents = new Map();
-export const chosen = { channel: null, person: null, thread: null, tab: "messages" };
+export const chosen = { channel: null, thread: null, tab: "messages", get person() { return at("person").value; } };
 
 const NOTICE_MS = 8_000;
 let fading = null;
-let redraw = null;
 
 export const of = (kind) => [...documents].filter(([key]) => key.startsWith(`${kind}/`)).map(([, value]) => value);
 export const people = () => Object.fromEntries(of("person").filter((one) => !one.is_bot).map((one) => [one.id, one.name]));
@@ -32,14 +31,7 @@ export const quietly = (work) => work.catch((error) => notice(error.message, tru
 export const happen = (what, id = "") => quietly(ask("happen", { what, id }));
 export const trouble = (name, on) => quietly(ask("trouble", { name, on }));
 
-// What the person types is echoed as a message that only the person sees, until the page is loaded anew.
-export function echo(message) {
-  documents.set(`message/${message.channel}/${message.ts}`, message);
-  redraw();
-}
-
 export function listen(draw) {
-  redraw = draw;
   const source = new EventSource("/api/live");
   source.onmessage = ({ data }) => {
     const { changed, gone } = JSON.parse(data);

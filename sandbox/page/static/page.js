@@ -11,7 +11,6 @@ import { mrkdwn } from "./mrkdwn.js";
 const hasMouse = matchMedia("(hover: hover)").matches;
 const seen = new Map();
 const drawn = new Map();
-const openView = { id: null };
 
 function draw() {
   for (const part of [drawTop, drawSide, drawMessages, drawDay, drawTroubles, drawView, drawTour]) part();
@@ -25,10 +24,7 @@ const ofChannel = (id) => of("message").filter((one) => one.channel === id && !o
 
 function drawSide() {
   // First, because the channels are those of the person who is chosen.
-  const person = at("person");
-  const before = chosen.person ?? person.value;
-  replaceWithin(person, ...Object.entries(people()).map(([id, name]) => element("option", { value: id, selected: id === before }, name)));
-  chosen.person = person.value;
+  replaceWithin(at("person"), ...Object.entries(people()).map(([id, name]) => element("option", { value: id }, name)));
   const channels = of("channel").filter((one) => !one.dm_user || one.dm_user === chosen.person);
   chosen.channel ??= channels.find((one) => !one.dm_user)?.id ?? null;
   const row = (channel) => {
@@ -47,23 +43,10 @@ function drawSide() {
 
 export function choose(channelId) {
   Object.assign(chosen, { channel: channelId, thread: null, tab: "messages" });
-  openDrawer(null);
+  at("side").hidePopover();
   draw();
   if (hasMouse) at("line").focus({ preventScroll: true });
 }
-
-// ---- drawers of a narrow screen
-
-function openDrawer(id) {
-  for (const one of ["side", "desk"]) {
-    document.body.classList.toggle(`shows-${one}`, one === id);
-    at(`open-${one}`).setAttribute("aria-expanded", String(one === id));
-  }
-}
-
-for (const one of ["side", "desk"]) at(`open-${one}`).addEventListener("click", () => openDrawer(document.body.classList.contains(`shows-${one}`) ? null : one));
-at("shade").addEventListener("click", () => openDrawer(null));
-document.addEventListener("keydown", (event) => { if (event.key === "Escape") openDrawer(null); });
 
 // ---- messages
 
@@ -94,8 +77,7 @@ function drawMessages() {
   at("channel-title").textContent = titleOf(channel);
   at("line").placeholder = channel.dm_user ? "Message racing-bot, for example: help" : `Message ${titleOf(channel)}, or a command: /racing help`;
   drawTabs(channel);
-  const visible = of("message").filter((one) => one.channel === channel.id && (!one.only || one.only === chosen.person));
-  const all = visible.sort((one, other) => (one.ts < other.ts ? -1 : 1));
+  const all = of("message").filter((one) => one.channel === channel.id && (!one.only || one.only === chosen.person)).sort((one, other) => (one.ts < other.ts ? -1 : 1));
   const wanted = isHome ? [drawHome(channel)] : rows(all.filter((one) => !isReply(one)), all);
   if (wanted.length === 0) wanted.push(element("li", { class: "empty" }, ...whatIsComing(channel)));
   arrange(list, wanted);
@@ -224,7 +206,6 @@ function closeThread() {
 function drawThread(all) {
   const pane = at("thread");
   const parent = all.find((one) => one.ts === chosen.thread);
-  document.body.classList.toggle("shows-thread", Boolean(parent));
   pane.hidden = !parent;
   if (!parent) return pane.replaceChildren();
   const replies = repliesTo(parent, all);
@@ -272,46 +253,37 @@ function drawHome(channel) {
 function drawView() {
   const view = of("view").filter((one) => one.type !== "home").at(-1);
   const modal = at("modal");
-  if (!view) {
-    if (modal.open) modal.close();
-    openView.id = null;
-    return;
-  }
-  if (openView.id === view.id && openView.hash === view.hash) return;
-  Object.assign(openView, { id: view.id, hash: view.hash });
-  const inputs = [];
-  const close = () => quietly(ask("close", { user: chosen.person, view: view.id }));
-  const onsubmit = (event) => { event.preventDefault(); quietly(submit(view, inputs)); };
-  const buttons = [button(view.close?.text ?? "Cancel", close, { class: "button" }), view.submit ? element("button", { class: "button primary" }, view.submit.text) : ""];
-  const body = drawBlocks(view.blocks, { ...contextOf({ view: view.id }), inputs });
-  modal.replaceChildren(dialogForm("modal-title", view.title.text, body, buttons, { onsubmit, close: button("×", close, { "aria-label": "Leave the form" }) }));
+  if (!view) return modal.close();
+  modal.oncancel = (event) => { event.preventDefault(); leave(view); };
+  arrange(modal, [kept("form", [view.id, view.hash], () => drawForm(view))]);
   if (modal.open) return;
   modal.showModal();
   modal.querySelector(".modal-body :is(input, select)")?.focus();
+}
+
+const leave = (view) => quietly(ask("close", { user: chosen.person, view: view.id }));
+
+function drawForm(view) {
+  const inputs = [];
+  const close = () => leave(view);
+  const onsubmit = (event) => { event.preventDefault(); quietly(submit(view, inputs)); };
+  const buttons = [button(view.close?.text ?? "Cancel", close, { class: "button" }), view.submit ? element("button", { class: "button primary" }, view.submit.text) : ""];
+  const body = drawBlocks(view.blocks, { ...contextOf({ view: view.id }), inputs });
+  return dialogForm("modal-title", view.title.text, body, buttons, { onsubmit, close: button("×", close, { "aria-label": "Leave the form" }) });
 }
 
 async function submit(view, inputs) {
   const values = {};
   for (const { block, one, value } of inputs) (values[block.block_id] ??= {})[one.action_id] = value();
   const errors = await ask("submit", { user: chosen.person, view: view.id, values });
-  for (const holder of at("modal").querySelectorAll("[data-block]")) showError(holder, errors?.[holder.dataset.block] ?? "");
+  for (const holder of at("modal").querySelectorAll("[data-block]")) {
+    const words = errors?.[holder.dataset.block] ?? "";
+    holder.querySelector(".error").textContent = words;
+    holder.querySelector("input")?.setAttribute("aria-invalid", String(Boolean(words)));
+  }
 }
 
-function showError(holder, words) {
-  const error = holder.querySelector(".error");
-  error.textContent = words;
-  const input = holder.querySelector("input, select, textarea");
-  input?.setAttribute("aria-invalid", String(Boolean(words)));
-  input?.setAttribute("aria-describedby", error.id);
-}
-
-at("modal").addEventListener("cancel", (event) => {
-  event.preventDefault();
-  if (openView.id) quietly(ask("close", { user: chosen.person, view: openView.id }));
-});
-
-at("person").addEventListener("change", (event) => {
-  chosen.person = event.target.value;
+at("person").addEventListener("change", () => {
   if (documents.get(`channel/${chosen.channel}`)?.dm_user) chosen.channel = null;
   Object.assign(chosen, { tab: "messages", thread: null });
   draw();
