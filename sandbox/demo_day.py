@@ -9,7 +9,7 @@ import httpx
 
 from sandbox.demo_bot import DemoFailed
 from sandbox.demo_stage import ADMIN, ADMINS, CHANNELS, PLAN, Stage
-from sandbox.page.counts import count
+from sandbox.page.counts import count, subject_of
 from sandbox.racing_day import Meeting, Race
 from sandbox.racing_service.delivery_queue import Attempt, Delivery
 from sandbox.racing_service.event_payloads import CARD, RACE_OFF
@@ -110,7 +110,8 @@ class Day:
     async def _deliver(self, deliveries: Sequence[Delivery]) -> None:
         for delivery in deliveries:
             takers = self.stage.expectations.takers(delivery.happening, delivery.created_at)
-            self.stage.screen.note(f"webhook: {_about(delivery)}{'' if takers else ', which no channel asked for'}")
+            about = f"{subject_of(delivery)} ({delivery.happening.region})"
+            self.stage.screen.note(f"webhook: {about}{'' if takers else ', which no channel asked for'}")
         await self.stage.service.deliver_due()
         for delivery in deliveries:
             if delivery.status != "delivered":
@@ -139,14 +140,6 @@ class Day:
             "twice. A forged delivery was refused."
         )
         self.stage.screen.plain(f"Messages: {', '.join(posts)}.")
-
-
-def _about(delivery: Delivery) -> str:
-    """For example "race.abandoned, Ascot 13:35 (GB)"."""
-    happening = delivery.happening
-    subject = happening.subject
-    when = subject.get("off_time") or subject["date"]
-    return f"{happening.event}, {subject['course']['name']} {when} ({happening.region})"
 
 
 def _place(race: Race) -> str:

@@ -33,7 +33,8 @@ CHANGE = frozenset({"subscribe", "unsubscribe"})
 class Wanted:
     """Event names by region; "*" is every region.
 
-    `held` events wait for an hour, all events for the end of a pause. Without `is_sure` an event may be wanted or not.
+    `held` events wait for an hour, all events for the end of a pause. Without `is_sure` a choice was not understood: an
+    event may be wanted or not.
     """
 
     events: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -42,7 +43,7 @@ class Wanted:
     is_sure: bool = True
 
     def takes(self, event: str, region: str) -> bool:
-        return self.is_sure and any(event in self.events.get(one, ()) for one in (region, "*"))
+        return any(event in self.events.get(one, ()) for one in (region, "*"))
 
     def waits(self, event: str) -> bool:
         return self.is_paused or event in self.held
@@ -58,14 +59,14 @@ class Wanted:
         where = ["*" if one == "all" else one for one in named if one == "all" or one in REGION_CODES]
         topics = [one for one in named if one in EVENTS_OF]
         choices = [one.partition(":")[0] for one in named if one.partition(":")[0] in HELD]
-        is_read = verb in CHANGE and len(where) + len(topics) + len(choices) == len(named) and bool(where or choices)
-        if not is_read or (topics and not where):
-            return replace(self, is_sure=False)
+        is_read = verb in CHANGE and len([*where, *topics, *choices]) == len(named) and bool(where or not topics)
         held = frozenset[str]().union(*(HELD[one] for one in choices))
         events = frozenset[str]().union(*(EVENTS_OF[one] for one in topics))
         if verb == "subscribe":
             added = {one: (events or DEFAULT) | self.events.get(one, frozenset()) for one in where}
-            return replace(self, events=self.events | added, held=self.held | held)
+            return replace(self, events=self.events | added, held=self.held | held, is_sure=self.is_sure and is_read)
+        if not is_read:
+            return replace(self, is_sure=False)
         if choices:
             return replace(self, held=self.held - held)
         if where == ["*"] and not topics:

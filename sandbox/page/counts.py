@@ -1,7 +1,7 @@
 """Counts of told, lost, doubled and misplaced messages, from deliveries and channels alone.
 
 The bot is never asked. A message belongs to an event when the message names the event's kind, course and time. Whatever
-a channel has chosen, its messages are counted; a missing message only where the event is wanted for certain.
+a channel has chosen, its messages are counted. A missing message is unsure where a line was not understood.
 """
 
 import re
@@ -52,10 +52,16 @@ class Subject(NamedTuple):
     off: str | None
     date: str
 
+    def __str__(self) -> str:
+        return f"{self.event}, {self.course} {self.off or self.date}"
+
 
 @dataclass
 class Counts:
-    """Lateness runs from the first delivery attempt to the message. `given_up` deliveries are sent no more."""
+    """Lateness runs from the first delivery attempt to the message. `given_up` deliveries are sent no more.
+
+    `unsure` messages are missing, and may be wanted or not.
+    """
 
     told: int = 0
     lost: int = 0
@@ -63,6 +69,7 @@ class Counts:
     out_of_order: int = 0
     on_the_way: int = 0
     given_up: int = 0
+    unsure: int = 0
     late_median_s: float | None = None
     late_longest_s: float | None = None
     problems: list[str] = field(default_factory=list)
@@ -129,13 +136,14 @@ def count(
             counts.out_of_order += _inversions(there)
             if len(there) > expected:
                 counts.doubled += len(there) - expected
-                counts.problems.append(f"doubled: {_name(subject)}")
+                counts.problems.append(f"doubled: {subject}")
             wanted = [(one, expectations.of(channel_id, one.created_at)) for one in all_of_them]
             due = _distinct(one for one, each in wanted if each.takes(subject.event, one.happening.region))
             told_by = _told_by(due, there)
             late += [(message.received_at - _first(one)).total_seconds() for one, message in told_by if message]
             if len(due) > len(there):
-                can_come = wanted[-1][1].waits(subject.event) or not is_quiet(due[-1], channel_id)
+                waits = wanted[-1][1].waits(subject.event) or not is_quiet(due[-1], channel_id)
+                can_come = waits if all(each.is_sure for _, each in wanted) else None
                 _miss(counts, subject, [one for one, message in told_by if not message], said, can_come=can_come)
     counts.late_median_s = round(max(0.0, median(late)), 3) if late else None
     counts.late_longest_s = round(max(late), 3) if late else None
@@ -144,28 +152,30 @@ def count(
 
 
 def _miss(
-    counts: Counts, subject: Subject, missing: list[Delivery], said: Sequence[Reading], *, can_come: bool
+    counts: Counts, subject: Subject, missing: list[Delivery], said: Sequence[Reading], *, can_come: bool | None
 ) -> None:
-    """Deliveries without a message, newest first. Pending deliveries are sent again."""
+    """Deliveries without a message, newest first. Pending deliveries are sent again.
+
+    `can_come` is None where nobody knows whether the message is wanted.
+    """
     if missing[0].status == "failed":
         counts.given_up += len(missing)
         return
     left = [one for one in missing if not any(each.tells_among_others(subject, _first(one)) for each in said)]
     counts.told += len(missing) - len(left)
+    if can_come is None:
+        counts.unsure += len(left)
+        return
     lost = [one for one in left if not can_come and one.status != "pending"]
     counts.on_the_way += len(left) - len(lost)
     counts.lost += len(lost)
     if lost:
-        counts.problems.append(f"lost: {_name(subject)}")
+        counts.problems.append(f"lost: {subject}")
 
 
 def subject_of(delivery: Delivery) -> Subject:
     subject = delivery.happening.subject
     return Subject(delivery.happening.event, subject["course"]["name"], subject.get("off_time"), subject["date"])
-
-
-def _name(subject: Subject) -> str:
-    return f"{subject.event}, {subject.course} {subject.off or subject.date}"
 
 
 def _distinct(deliveries: Iterable[Delivery]) -> list[Delivery]:

@@ -223,9 +223,9 @@ class Watched:
     def watched(self):
         self.says(f"⭐ Somebody WON the {self.race.off_time}, 6 ran. Result: {self.place} (GB): 1 Somebody")
 
-    def chosen_in_a_form_and_told(self):
+    def chosen_in_a_form(self):
         self.stage.expectations.filled_in("C0GB")
-        self.result()
+        self.arrived(self.stage.service.correct(self.race.race_id))
 
     def escalated(self):
         self.stage.expectations.typed("C0GB", "/racing subscribe GB ack:1m")
@@ -300,11 +300,27 @@ COUNTS: dict[str, tuple[Callable[[Watched], object], str, bool, dict[str, object
     ),
     "of a watch alone": (lambda it: it.result(), "IRE", True, {"told": 1}),
     "a course asked for, and told": (lambda it: it.result(), "York", True, {"told": 1}),
-    "a form filled in, and told": (Watched.chosen_in_a_form_and_told, "GB", True, {"told": 1}),
+    "a form filled in, and told": (
+        lambda it: (it.chosen_in_a_form(), it.result(), it.correction("2.0")),
+        "GB",
+        True,
+        {"told": 2},
+    ),
+    "a form filled in, and none": (Watched.chosen_in_a_form, "GB", True, {"unsure": 2}),
+    "a form filled in, and a summary": (lambda it: (it.chosen_in_a_form(), it.summary()), "GB", True, {"told": 2}),
+    "a class asked for": (lambda _: None, "GB class:1", True, {"unsure": 1}),
+    "a code asked for, before the bot is done": (lambda _: None, "GB jumps", False, {"unsure": 1}),
+    "a course of the region left out": (lambda it: it.held("/racing unsubscribe York"), "GB", True, {"unsure": 2}),
+    "a class asked for, and later all": (
+        lambda it: (it.held("/racing unsubscribe all"), it.held("/racing subscribe GB")),
+        "GB class:1",
+        True,
+        {"unsure": 1},
+    ),
     "another region asked for": (lambda _: None, "IRE", True, {}),
     "a course asked for": (lambda _: None, "York", True, {}),
 }
-SURE = ("told", "on_the_way", "lost", "doubled")
+SURE = ("told", "on_the_way", "lost", "doubled", "unsure")
 
 
 @pytest.mark.parametrize("name", COUNTS)
