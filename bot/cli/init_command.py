@@ -100,7 +100,8 @@ def taken_from(environment: Mapping[str, str], kept: Mapping[str, str]) -> dict[
     given = {name: value for name, value in found.items() if value}
     problems = [problem for name, value in given.items() if (problem := problem_with(name, value))]
     problems += [
-        f"{' or '.join(filter(None, (one.instead, one.name)))} is missing. {one.comment}"
+        f"{' or '.join(filter(None, (one.instead, one.name)))} is missing. "
+        + " ".join(each.comment for each in ASKED if each.name in {one.instead, one.name})
         for one in ASKED
         if one.is_needed and one.name not in given and one.instead not in given
     ]

@@ -379,6 +379,8 @@ def test_every_missing_or_wrong_value_of_the_environment_is_named_and_nothing_is
     ended = init("--from-env", **GIVEN | MISSING | {"SLACK_BOT_TOKEN": "xoxb-…"}).exception
     assert isinstance(ended, SettingsError)
     assert [one.split()[0] for one in ended.problems] == ["SLACK_BOT_TOKEN", "RACING_API_URL", "SLACK_SIGNING_SECRET"]
+    missing = [one.partition(" is missing") for one in ended.problems[1:]]
+    assert all(one.comment in where for names, _, where in missing for one in ASKED if one.name in names.split())
     assert list(tmp_path.iterdir()) == []
 
 
