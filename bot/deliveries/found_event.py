@@ -9,11 +9,11 @@ from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading.aliases import string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, first_of, values_of
-from bot.events.reading.json_values import flag_in, identifier, text
+from bot.events.reading.json_values import count, flag_in, identifier, text
 from bot.events.reading.lazy import Lazy
 from bot.events.reading.race_list import lists_races, within
 from bot.events.reading.race_record import Sources, course_of, meeting_id_of, off_of, race_from, race_id_of, sources_of
-from bot.events.reading.record_objects import About, Part, kind_of
+from bot.events.reading.record_objects import About, Part, kind_of, may_be_about_the_race
 from bot.events.spellings import by_card_status
 
 DEEPEST_EVENT_NAME = 2
@@ -88,7 +88,8 @@ class FoundEvent:
     def names_subject(self) -> bool:
         """True if the record names its race or meeting. A list beside a race then has the other races of the card."""
         if self.named.subject is Subject.RACE:
-            return self.race_id is not None or off_of(self.sources) != OffTime()
+            is_numbered = first_of(self.fields, "race.number", count) is not None
+            return self.race_id is not None or is_numbered or off_of(self.sources) != OffTime()
         return self.race_id is not None or has_place(self.place)
 
     @property
@@ -116,7 +117,8 @@ def named_in(parts: list[Part]) -> EventName:
         unknown = first_of([part.fields], "event.name" if part.name in SURE_NAMES else of_part, string)
         if unknown:
             return EventName(None, unknown[:LONGEST_NAME], part)
-    named = ((kind, part) for part in shallow for value in part.fields.values() if (kind := kind_of(value)))
+    fields = ((part, *field) for part in shallow for field in part.fields.items())
+    named = ((kind, part) for part, name, value in fields if may_be_about_the_race(name) and (kind := kind_of(value)))
     return next((EventName(kind, kind.value, part) for kind, part in named), EventName(None, None, None))
 
 

@@ -23,6 +23,7 @@ from bot.events.reading.off_times import read_plain_date
 from bot.events.reading.race_list import (
     CARD_LISTS,
     LISTS_OF_MEETINGS,
+    LOST_LISTS,
     NAMED_RACES,
     RACE_LISTS,
     lists_races,
@@ -145,12 +146,17 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
 
 
 def _groups(found: FoundEvent) -> Iterator[dict[str, Any]]:
-    """The entries that list races or meetings; of an event that names no race, the entries with a race too."""
+    """The entries that list races or meetings; of an event that names no race, the entries with a race too.
+
+    For a race's event, the entries that list races are days or places: a horse or a trainer lists other races.
+    """
+    is_of_race = found.named.subject is Subject.RACE
     lists = (race_entries(fields, RACE_LISTS, CARD_LISTS) for fields in found.fields)
     is_named_alone = found.lists_races or is_named(found.said) or any(lists)
     for one in chain.from_iterable(_batches(found.parts)):
         fields = fields_of(one)
-        if lists_races(fields) or ("is.race" in fields.facts and not is_named_alone):
+        is_group = lists_races(fields) and not (is_of_race and _PLACE_AND_DAY.isdisjoint(fields.facts))
+        if is_group or ("is.race" in fields.facts and not is_named_alone):
             yield one
 
 
@@ -258,7 +264,7 @@ def _entries(parts: Iterable[Part], about: About, *, lost: bool) -> tuple[int, l
     A race in a listed meeting has the meeting's objects too. `lost`: a list of off times or numbers is of lost races.
     """
     parts = list(parts)
-    of_races = (RACE_LISTS, NAMED_RACES, CARD_LISTS) if lost else (RACE_LISTS, CARD_LISTS)
+    of_races = (RACE_LISTS, NAMED_RACES, CARD_LISTS, LOST_LISTS) if lost else (RACE_LISTS, CARD_LISTS)
     sure, others = LISTS_OF_MEETINGS[:2], LISTS_OF_MEETINGS[2:]
     for part, of in product(parts, [of_races] if about is About.RACE else [sure, others]):
         entries = race_entries(part.fields, *of)[: MOST_EVENTS + 1]

@@ -125,9 +125,10 @@ def _events(found: FoundEvent, number: int | None, body: bytes, most: int) -> It
     `number`: the event's, among several.
     """
     race = found.race
-    races = _races(found, race)
+    races = tuple(one for one in _races(found, race) if not _is_of_another_day_and_place(one, race))
     is_elsewhere = not all(may_be_there(one, race) for one in races)
-    if is_elsewhere and has_place(found.place) and len(_by_meeting(races)) == 1:
+    is_by_own_name = race.course != Course() and in_short(race.course) == Course()
+    if (is_elsewhere or is_by_own_name) and has_place(found.place) and len(_by_meeting(races)) == 1:
         # The meeting's own name, "Royal Ascot", is no other course.
         common = in_common(races)
         course = Course() if common.course != Course() else race.course
@@ -144,6 +145,12 @@ def _events(found: FoundEvent, number: int | None, body: bytes, most: int) -> It
     for place, of_meeting in enumerate(meetings):
         one = place if len(meetings) > 1 else number
         yield _event(found, one, within(race, in_common(of_meeting)), of_meeting, body)
+
+
+def _is_of_another_day_and_place(one: Race, meeting: Race) -> bool:
+    """For example a past race. The date of the same race may be the next day's in UTC."""
+    days = {one.race_date, meeting.race_date} - {None}
+    return len(days) > 1 and not may_be_there(one, meeting)
 
 
 def _by_meeting(races: tuple[Race, ...]) -> list[tuple[Race, ...]]:

@@ -6,6 +6,7 @@ One classifier for all words of the kind. The word may stand anywhere: "MEETING 
 import re
 from enum import StrEnum
 from functools import lru_cache
+from itertools import accumulate
 
 
 class RaceState(StrEnum):
@@ -104,14 +105,17 @@ _RUN_BEFORE = re.compile(
 )
 """The last race that was run, or the first of the lost races: "Abandoned after race 3", "Races 4-7 abandoned"."""
 
-_ORDINAL = "first|opening|second|third|fourth|fifth|sixth|seventh|[0-9]{1,2}(?:st|nd|rd|th)"
+_ORDINAL = "first|opening|second|third|fourth|fifth|sixth|seventh|1?[0-9](?:st|nd|rd|th)"
 _NUMBER = rf"one|two|three|four|five|six|seven|[0-9]{{1,2}}|{_ORDINAL}"
 _PART = re.compile(
-    r"\b(?:remaining|remainder|rest of|part(?:ly|ial(?:ly)?)?[ _-]?(?:abandon|cancel|lost)\w*)\b"
+    rf"\b(?:remaining|remainder|rest)(?: of)?(?: (?:the|{_NUMBER})){{0,2}}"
+    rf" (?:races|racing|card|meeting|programme|{_LOST}\w*)\b"
+    r"|\bpart(?:ly|ial(?:ly)?)?[ _-]?(?:abandon|cancel|lost)"
     rf"|\bafter (?:the )?(?:first )?(?:{_NUMBER}) races?\b|\b(?:last|final) (?:{_NUMBER}) races\b"
-    rf"|\b(?:after|from) (?:the )?(?:{_ORDINAL}|[0-9]{{1,2}}[:.][0-9]{{2}})(?: race)?(?=$|[,.;])"
-    r"|\b(?:mid|half)-?way through\b"
-    r"|^partial(?:ly)?$|(?:abandon|cancel)\w*?[ _(-]+part(?:ly|ial(?:ly)?)\b",
+    rf"|\bafter (?:the )?(?:{_ORDINAL})(?: race)?(?=$|[,.;])"
+    rf"|(?:^|{_LOST}\w* )(?:after|from) (?:the )?(?:{_ORDINAL}|[0-9]{{1,2}}[:.][0-9]{{2}})(?: race)?(?=$|[,.;])"
+    r"|\b(?:mid|half)-?way through (?:the )?(?:card|meeting|programme|racing)\b"
+    r"|^partial(?:ly)?$|(?:abandon|cancel)\w*?[ _(-]+part(?:ly|ial(?:ly)?)(?=$| ?[(),.:;-])",
     re.IGNORECASE,
 )
 """Words for a meeting that was partly run."""
@@ -130,7 +134,16 @@ def state_in(status: str | None) -> RaceState | None:
         return RaceState.ABANDONED
     if is_doubtful(status):
         return None
-    return next((state for state, pattern in _STATES if re.search(pattern, said)), None)
+    begins = {0, *accumulate(len(letters(word)) for word in _words(status).split())}
+    return next((state for state, pattern in _STATES if _is_said(pattern, said, begins)), None)
+
+
+def _is_said(pattern: str, said: str, begins: set[int]) -> bool:
+    """False for an end of a word with the beginning of the next word: "La Diadema" is no "adiad"."""
+    return any(
+        hit.start() in begins or begins.isdisjoint(range(hit.start() + 1, hit.end()))
+        for hit in re.finditer(pattern, said)
+    )
 
 
 def is_doubtful(status: str | None) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from itertools import groupby
 
 from sqlmodel import Session
 
@@ -80,22 +81,31 @@ def fills_a_commit(read: Sequence[ReadDelivery]) -> bool:
 
 
 def urgent_of(read: Sequence[ReadDelivery]) -> Sequence[ReadDelivery]:
-    """The abandonments, each with the earlier deliveries that it must not overtake. Without an abandonment, all."""
-    urgent = set[int]()
-    for number, (delivery, event) in enumerate(read):
-        if isinstance(event, RacingEvent) and event.is_abandonment:
-            urgent.add(delivery.inbox_id)
-            urgent |= {earlier.inbox_id for earlier, other in read[:number] if not _is_apart(other, event)}
-    return [one for one in read if one[0].inbox_id in urgent] or read
+    """The abandonments, each with the earlier deliveries that it must not overtake. Without an abandonment, all.
+
+    What goes along with an abandonment overtakes no earlier delivery of its own race either.
+    """
+    urgent: list[ReadDelivery] = []
+    for _, each in reversed([(number, [*events]) for number, events in groupby(read, key=_inbox_id)]):
+        lost = any(isinstance(event, RacingEvent) and event.is_abandonment for _, event in each)
+        if lost or not all(_is_apart(event, later) for _, event in each for _, later in urgent):
+            urgent = [*each, *urgent]
+    return urgent or read
 
 
-def _is_apart(event: RacingEvent | Exception, lost: RacingEvent) -> bool:
-    """True if the event is certainly of another race than the abandonment, or of another place."""
+def _inbox_id(read: ReadDelivery) -> int:
+    return read[0].inbox_id
+
+
+def _is_apart(event: RacingEvent | Exception, later: RacingEvent | Exception) -> bool:
+    """True if two events are certainly of other races or places. No event waits for an unread later event."""
+    if isinstance(later, Exception) or later.kind is None:
+        return True
     if isinstance(event, Exception) or event.kind is None:
         return False
-    race, other = event.race, lost.race
-    if race.race_id and lost.named_race_ids:
-        return race.race_id not in lost.named_race_ids
+    race, other = event.race, later.race
+    if race.race_id and later.named_race_ids:
+        return race.race_id not in later.named_race_ids
     if race.race_date and other.race_date and race.race_date != other.race_date:
         return True
     names = [course.name.casefold() for course in (race.course, other.course) if course.name]

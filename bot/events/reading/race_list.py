@@ -37,13 +37,13 @@ _RACE_TITLE = re.compile(
 """A word of a race's title. No course is called so."""
 
 RACE_LISTS, CARD_LISTS, MEETING_LISTS = "lists.races", "lists.cards", "lists.meetings"
-NAMED_RACES, RUN_RACES = "lists.named_races", "lists.run_races"
+NAMED_RACES, RUN_RACES, LOST_LISTS = "lists.named_races", "lists.run_races", "lists.lost"
 COURSE_LISTS, LISTED_COURSES = "course.several", "course.listed"
-LISTS_OF_MEETINGS = (MEETING_LISTS, COURSE_LISTS, LISTED_COURSES, CARD_LISTS)
+LISTS_OF_MEETINGS = (MEETING_LISTS, COURSE_LISTS, LISTED_COURSES, CARD_LISTS, LOST_LISTS)
 
 _OF_MEETINGS, _ONLY_LISTS = (
     frozenset({MEETING_LISTS, COURSE_LISTS}),
-    frozenset({CARD_LISTS, LISTED_COURSES, NAMED_RACES}),
+    frozenset({CARD_LISTS, LISTED_COURSES, NAMED_RACES, LOST_LISTS}),
 )
 _OF_COURSES, _OF_RACES = frozenset({COURSE_LISTS, LISTED_COURSES}), frozenset({RACE_LISTS, NAMED_RACES, RUN_RACES})
 _LOST = frozenset(NAMES_OF["lists.lost"])
@@ -107,9 +107,10 @@ def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
         return []
     if fact in _OF_MEETINGS and name not in BY_NAME:
         value = _named_meetings(value)
-    read_bare = _read_bare if name in _LOST and fact == CARD_LISTS else _READ_BARE.get(fact, _read_bare)
-    entries = entries_of(_as_objects(value, read_bare), _said_of_meeting if fact in _OF_MEETINGS else said_by_key)
-    may_be_horses = fact in {CARD_LISTS, LISTED_COURSES}
+    entries = entries_of(
+        _as_objects(value, _READ_BARE.get(fact, _read_bare)), _said_of_meeting if fact in _OF_MEETINGS else said_by_key
+    )
+    may_be_horses = fact in {CARD_LISTS, LISTED_COURSES, LOST_LISTS}
     objects = [one for one in entries if isinstance(one, dict) and not _is_horse(fields_of(one), may_be=may_be_horses)]
     has_course_ids = fact == COURSE_LISTS or BY_NAME.get(name) is About.COURSE
     return [*map(_with_course_id, objects)] if has_course_ids else objects
@@ -228,7 +229,7 @@ def _is_by_place_or_day(value: Any) -> bool:
 
 
 def _lists(fields: Fields, parent: Race) -> Iterator[tuple[Race, ...]]:
-    for entries in _entries(fields, RACE_LISTS, NAMED_RACES, CARD_LISTS):
+    for entries in _entries(fields, RACE_LISTS, NAMED_RACES, CARD_LISTS, LOST_LISTS):
         yield tuple(_read(entries, parent))
 
 

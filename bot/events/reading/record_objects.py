@@ -73,6 +73,11 @@ _TELLS_WINNER = frozenset(BY_NAME).union(
 _LISTED_ALONE = frozenset(NAMES_OF["state.objects"])
 """An object of these names may stand in a list: {"result": [{"winner": …}]}."""
 
+_OF_AN_ENTRY = frozenset(
+    {"is.runner", "ids.race", "race.number", "course.name", "off.scheduled", "off.plain", "off.off"}
+)
+"""With a field of these the object is an entry of the list: a horse, or another race."""
+
 _NOT_THE_RACE = re.compile(
     "market|betting|odds|poll|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|history|sectional"
     "|exchange|bookmaker|comments|replay|video|^(?:recent|past)?form$|^(?:recent|past)performances?$|^(?:stewards)?(?:inquir|enquir|objection|protest)"
@@ -192,9 +197,9 @@ def _children(part: Part) -> Iterator[Part]:
 
 
 def _without_list(value: Any) -> Any:
-    """The object of [{"winner": …}]; the list of a horse itself."""
+    """The object of [{"winner": …}]; the list of a horse or race itself."""
     one = value[0] if isinstance(value, list) and len(value) == 1 else value
-    return one if isinstance(one, dict) and "is.runner" not in fields_of(one).facts else value
+    return one if isinstance(one, dict) and _OF_AN_ENTRY.isdisjoint(fields_of(one).facts) else value
 
 
 @lru_cache(maxsize=512)

@@ -68,8 +68,10 @@ _PLAIN_STATUS, _RUNS, _NO_NAME, _NON_RUNNER = (
 
 _SAYS_NOTHING = _PLAIN_STATUS | _NO_NAME
 
-_BEGINS_DISQUALIFIED = re.compile(r"(?:disq|dsq|dq\b)", re.IGNORECASE)
-"""A note about another horse may end so: "Awarded the race, winner disqualified"."""
+_BEGINS_DISQUALIFIED = re.compile(
+    r"(?:disq|dsq|dq\b)(?!.*\b(?:last|latest|previous|prior|start|time|debut|year|season)\b)", re.IGNORECASE
+)
+"""A note about another horse may end so: "Awarded the race, winner disqualified". An earlier race is no outcome."""
 
 _PLACED_ANEW = re.compile("promoted|demoted|placed", re.IGNORECASE)
 """Words beside a place after an inquiry."""
@@ -282,7 +284,9 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
         return _Outcome(places)
     statuses, others = said.of("marks.status"), said.of("marks.no_finish", "state.result")
     folded = frozenset(fold((text(value) or "")[:LONGEST_NAME]) for value in (*statuses, *others))
-    if not folded.isdisjoint({"winner", "won", "win"}) or any(map(is_yes, said.of("marks.winner"))):
+    # A bet on a place wins too.
+    is_winner = not folded.isdisjoint({"winner", "won"}) or ("win" in folded and not places)
+    if is_winner or any(map(is_yes, said.of("marks.winner"))):
         places.append(SaidPlace(PLAIN, "1", by_mark=True))
     if any(value is True for value in said.of("marks.win")):
         places.append(SaidPlace(PLAIN, "1", by_mark=True))

@@ -150,6 +150,7 @@ BEFORE_A_LOSS = {
     "a race of no place": (result(course=None), meeting(), [2]),
     "a race without an id": (result(**NO_ID), abandonment(), [2]),
     "unreadable": (b"{}", meeting(), [2]),
+    "a race beside the loss": (result("rc_8"), [result("rc_8", placings=("Red Sky",)), abandonment()], [3]),
 }
 
 

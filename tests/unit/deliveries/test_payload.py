@@ -274,6 +274,14 @@ def test_data_is_as_new_as_its_last_sure_update(payload, is_said):
         ({"note": "Races 1-3 run, 20-11 abandoned"}, None),
         ({"partial": False, "scope": "Full", "reason": "Frost after a cold night"}, None),
         *(({"note": note}, None) for note in ("Frost seen after Sunday races", "Last minute races are not planned")),
+        *(({"note": f"{part} abandoned"}, 0) for part in ("Remaining 3 races", "Rest of the meeting", "Remainder")),
+        *(
+            ({"reason": reason}, None)
+            for reason in (
+                *("Ground remaining frozen", "Frost for the rest of the week", "High winds forecast from 12:00"),
+                *("Snow from the 25th", "Abandoned partly due to frost", "Inspected after 07:30, unfit"),
+            )
+        ),
         ({"from_race": 1}, None),
     ],
 )

@@ -8,6 +8,8 @@ from bot.deliveries.payload import read_events
 DAY = "2026-11-20"
 AT: dict[str, Any] = {"course": "York", "region": "GB", "date": DAY, "off": "13:00"}
 ASCOT, BATH = {"course": "Ascot", "region": "GB", "date": DAY}, {"course": "Bath"}
+UNTIMED: dict[str, Any] = {"course": "York", "date": DAY}
+PAST = {"race_id": "rc_0", "course": "Bath", "date": "2025-11-20", "off": "14:00", "winner": "Z"}
 ROWS = [{"number": 1, "name": "A", "position": 1}, {"number": 2, "name": "B", "position": 2}]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from bot.deliveries.payload import TOO_MANY, read_events
 from bot.events.races import Course
-from tests.unit.events.shapes import ASCOT, AT, BATH, DAY, ROWS, said, shape
+from tests.unit.events.shapes import ASCOT, AT, BATH, DAY, PAST, ROWS, said, shape
 
 
 @pytest.mark.parametrize(
@@ -146,6 +146,11 @@ def test_each_named_meeting_is_told_with_what_stands_beside_the_list(name, liste
         ),
         ({"reason": "Frost", "meetings": ["York", "Ayr"], "meeting": {"name": "York", "region": "GB"}}, AYR_ANYWHERE),
         ({"reason": "Frost", "meetings": ["York", "Ayr"], "course": {"name": "York", "region": "GB"}}, AYR_ANYWHERE),
+        *(({**AROUND, "course": "York", name: [PAST]}, ["GB York Frost"]) for name in ("results", "items", "races")),
+        (
+            {**AROUND, "course": "York Evening", "races": [{"course": "York", "off": "18:00"}]},
+            ["GB York Frost, 1 races"],
+        ),
         ({"date": DAY, "hippodrome": "Auteuil", "courses": ["Prix A", "Prix B"]}, ["None Auteuil None, 2 races"]),
         (
             {**AROUND, "meetings": ["York", "Ayr"], "races": [{"off": "13:00"}, {"course": "Ayr", "off": "13:10"}]},
@@ -227,6 +232,7 @@ def test_entries_about_other_races_are_no_events(name):
         ),
         ({"detail-type": "race.abandoned", "detail": AT}, ["York 13:00"]),
         ({"event": "price.moved", "beside": "race.abandoned", **AT}, ["The event price.moved is unknown."]),
+        ({"previous_event": "race.abandoned", **AT}, ["The payload names no event."]),
     ],
 )
 def test_lost_races_are_read_under_keys_and_the_event_by_its_value(payload, lines):

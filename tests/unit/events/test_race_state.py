@@ -58,9 +58,12 @@ from bot.events.race_state import (
             ],
         ),
         (None, ["", None, "Declared", "Going down", "Delayed", "Off", "Under review", "Avoid", "Runner"]),
-        (None, ["Moved up", "First start aborted"]),
         (RaceState.RUN, [f"{'.' * 194}Result"]),
         (None, [f"{'.' * 195}Result"]),
+        (
+            None,
+            ["Moved up", "First start aborted", "La Diadema wins", "Proud Saturn lands it", "Manu Lad", "Duncan Clan"],
+        ),
         (
             None,
             ["Not abandoned", "May be abandoned", "Subject to inspection", "Abandonment feared", "Unlikely to be void"],

@@ -184,7 +184,10 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
             {"runners": [{"horse": "A", "position": 1, "note": "DQ - weighed in light"}]},
             [("A", "DQ - weighed in light")],
         ),
-        ({"runners": [{"horse": "A", "position": 1, "comment": "Race won after B disqualified"}]}, [("A", "1")]),
+        *(
+            ({"runners": [{"horse": "A", "position": 1, "comment": comment}]}, [("A", "1")])
+            for comment in ("Race won after B disqualified", "Disqualified last time, made all")
+        ),
         ({"runners": [{"horse": "A", "position": None, "casualty": "Pulled up"}]}, [("A", "Pulled up")]),
         ({"runners": [{"horse": "A", "status": "Pulled Up"}]}, [("A", "Pulled Up")]),
         ({"runners": [{"horse": "A", "status": "weighed_in"}]}, [("A", None)]),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.unit.events.shapes import ASCOT, AT, BATH, DAY, ROWS, said, shape
+from tests.unit.events.shapes import ASCOT, AT, BATH, DAY, PAST, ROWS, UNTIMED, said, shape
 
 BARE = [{"number": 1, "name": "A"}, {"number": 2, "name": "B"}, {"number": 3, "name": "C"}]
 YORK, ONE_B = "York 13:00: A 1, B 2", "York 13:00: B 1"
@@ -282,6 +282,35 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape("racecard.published", date=DAY, races=[{"off": "13:00", "course": f"{one} Festival"} for one in "XY"]),
         [f"X Festival {DAY}, 1 races", f"Y Festival {DAY}, 1 races"],
     ),
+    "past races of each horse": (
+        shape(
+            **UNTIMED,
+            title="Ebor Handicap",
+            results=[{"horse": name, "position": 1 + place, "races": [PAST]} for place, name in enumerate("AB")],
+        ),
+        [f"York {DAY}: A 1, B 2"],
+    ),
+    "other races, and other times, beside a number on the card": (
+        shape(
+            "race.abandoned",
+            **UNTIMED,
+            race_number=3,
+            off_times=["13:00", "13:02"],
+            items=[PAST],
+            series=[{"name": "Dante", "races": [PAST]}],
+        ),
+        [f"York {DAY}"],
+    ),
+    "other races of a trainer": (
+        shape("race.abandoned", **UNTIMED, trainers=[{"name": "T", "races": [PAST]}]),
+        [f"York {DAY}"],
+    ),
+    **{
+        f"another race in a list of one under {name}": (shape("race.abandoned", **AT, **{name: [PAST]}), ["York 13:00"])
+        for name in ("results", "status", "outcome")
+    },
+    "bets that won": (shape(**AT, runners=[{**one, "outcome": "WIN"} for one in ROWS]), [YORK]),
+    "bets that lost": (shape(**UNTIMED, lost=["A", "B"], runners=ROWS), [f"York {DAY}: A 1, B 2"]),
     "nothing of a race": (shape(blob="x", marketBook={"status": "CLOSED"}), ["the payload names no race"]),
 }
 
