@@ -108,7 +108,7 @@ _RUN_BEFORE = re.compile(
 _ORDINAL = "first|opening|second|third|fourth|fifth|sixth|seventh|1?[0-9](?:st|nd|rd|th)"
 _NUMBER = rf"one|two|three|four|five|six|seven|[0-9]{{1,2}}|{_ORDINAL}"
 _PART = re.compile(
-    rf"\b(?:remaining|remainder|rest)(?: of)?(?: (?:the|{_NUMBER})){{0,2}}"
+    rf"\b(?:remaining|remainder|rest)(?: of)?(?: (?:the|today\W?s|{_NUMBER})){{0,2}}"
     rf" (?:races|racing|card|meeting|programme|{_LOST}\w*)\b"
     r"|\bpart(?:ly|ial(?:ly)?)?[ _-]?(?:abandon|cancel|lost)"
     rf"|\bafter (?:the )?(?:first )?(?:{_NUMBER}) races?\b|\b(?:last|final) (?:{_NUMBER}) races\b"

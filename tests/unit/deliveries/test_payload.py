@@ -274,7 +274,10 @@ def test_data_is_as_new_as_its_last_sure_update(payload, is_said):
         ({"note": "Races 1-3 run, 20-11 abandoned"}, None),
         ({"partial": False, "scope": "Full", "reason": "Frost after a cold night"}, None),
         *(({"note": note}, None) for note in ("Frost seen after Sunday races", "Last minute races are not planned")),
-        *(({"note": f"{part} abandoned"}, 0) for part in ("Remaining 3 races", "Rest of the meeting", "Remainder")),
+        *(
+            ({"note": f"{part} abandoned"}, 0)
+            for part in ("Remaining 3 races", "Rest of the meeting", "Remainder", "Rest of today's racing")
+        ),
         *(
             ({"reason": reason}, None)
             for reason in (
