@@ -238,6 +238,6 @@ def refuse(
 ) -> HttpAnswer:
     """A refusal, and its line in the log under the reference of the answer. A 503 asks for a retry."""
     reference = reference or new_reference()
-    log.bounded("request_refused", status=status, **{"reference": reference, "reason": error, **logged})
+    log.bounded("request_refused", error, **{"status": status, "reference": reference, "reason": error, **logged})
     retry = retry_after(RETRY_AFTER_S if status == 503 else None)
     return in_json(status, refusal(error, reference), {**retry, **(headers or {})})

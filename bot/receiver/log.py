@@ -30,10 +30,10 @@ class Log:
     def error(self, event: str, **values: object) -> None:
         self._write("error", event, values)
 
-    def bounded(self, event: str, *, status: int, **values: object) -> None:
-        """A warning that a stranger can repeat: at most `LINES_A_MINUTE` of an event and a status of answers."""
-        if (left_out := self._bound.left_out((event, status))) is not None:
-            self.warning(event, status=status, **values, **left_out)
+    def bounded(self, event: str, kind: str, **values: object) -> None:
+        """A warning that a stranger can repeat: at most `LINES_A_MINUTE` of an event and a kind, in words of ours."""
+        if (left_out := self._bound.left_out((event, kind))) is not None:
+            self.warning(event, **values, **left_out)
 
     def _write(self, level: str, event: str, values: dict[str, object]) -> None:
         if LOG_LEVELS[level] < LOG_LEVELS[self.level]:

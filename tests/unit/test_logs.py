@@ -138,11 +138,11 @@ def test_receiver_masks_a_secret_that_json_would_escape(secret, capsys):
 
 def test_flood_of_refusals_leaves_sixty_lines_a_minute_of_a_kind_and_a_count(capsys):
     moments = [0.0, *[59.9] * 99, 59.9, 60.0, 60.0]
-    statuses = [*[401] * 100, 503, 401, 401]
+    kinds = [*["too many at once"] * 100, "not stored", "too many at once", "too many at once"]
     ticks = iter(moments)
     log = Log(lambda: next(ticks))
-    for number, status in enumerate(statuses):
-        log.bounded("request_refused", status=status, reference=number)
+    for number, kind in enumerate(kinds):
+        log.bounded("request_refused", kind, status=503, reference=number)
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [line["reference"] for line in lines] == [*range(60), 100, 101, 102]
     assert [line["left_out"] for line in lines if "left_out" in line] == [40]
