@@ -176,14 +176,16 @@ class QuietCondition(HourCondition):
     )
 
     def meanings(self, typed: str) -> tuple[str, ...]:
-        """As "22:00-07:00". "10-7" may also mean quiet nearly all day."""
+        """As "22:00-07:00". "10-7" may be of the night or of the day, and lasts till the next 7 o'clock."""
         parts = _SPAN.split(typed.strip())
-        begins, *ends = [_halves(part) for part in parts]
         first, last = time_of_day(parts[0]), time_of_day(parts[-1])
         if len(parts) != len(("begin", "end")) or first is None or last is None or first == last:
             return ()
-        is_half_unsaid = len(begins) == len(ends[0]) == len(("am", "pm")) and first > last
-        return tuple(f"{one:%H:%M}-{last:%H:%M}" for one in (begins[::-1] if is_half_unsaid else [first]))
+        begins, ends = map(_halves, parts)
+        spans = [(first, last)]
+        if len(begins) == len(("am", "pm")) and first > last:
+            spans = [(begin, min(ends, key=lambda end: (end < begin, end))) for begin in reversed(begins)]
+        return tuple(f"{begin:%H:%M}-{end:%H:%M}" for begin, end in spans)
 
     def guesses(self, typed: str) -> tuple[str, ...]:
         """`no messages after 10pm` means from 10 pm until morning, and `before 8am` the night until 8 am."""

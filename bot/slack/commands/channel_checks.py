@@ -70,8 +70,10 @@ async def is_own_direct(desk: Desk, invocation: Invocation) -> bool:
     At Home an admin presses buttons for the direct messages of other people too.
     """
     channel_id, left_s = invocation.channel_id, invocation.left_s(MEMBERSHIP_S)
-    if not (invocation.is_direct and invocation.from_home):
-        return invocation.is_direct and await is_member(desk.slack, channel_id, left_s) is not False
+    if not invocation.is_direct:
+        return False
+    if not invocation.from_home:
+        return await is_member(desk.slack, channel_id, left_s) is not False
     try:
         async with asyncio.timeout(left_s):
             return invocation.user_id in (await members(desk.slack, channel_id) or ())

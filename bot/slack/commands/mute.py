@@ -69,11 +69,11 @@ async def _plan(desk: Desk, invocation: Invocation) -> Meeting:
 
 
 async def _is_of_time(desk: Desk, invocation: Invocation) -> bool:
-    """Whether the words are for a pause, such as "until 6pm"."""
+    """Whether the words are for a pause, such as "until 6pm", or "until 9", which asks for the half of the day."""
     try:
         await PAUSE_COMMAND.plan(desk, invocation)
-    except CommandError:
-        return False
+    except CommandError as error:
+        return {"pause until"} == {" ".join(line.split()[:2]) for line in error.lines.values()}
     return bool(invocation.text)
 
 

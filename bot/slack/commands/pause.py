@@ -135,7 +135,7 @@ def read_duration(text: str) -> timedelta | None:
             "/racing pause alone lasts until /racing resume.",
             lines={f"until {typed}": f"pause until {typed}"}
             if is_moment
-            else {f"Mute {typed}": f"mute {typed}", "for 2 hours": "pause 2h"},
+            else {f"Mute {typed}": f"mute {typed}", "Everything for 2 hours": "pause 2h"},
         )
     return length
 

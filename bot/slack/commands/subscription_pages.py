@@ -57,10 +57,10 @@ async def _edit(desk: Desk, invocation: Invocation, _planned: Any) -> None:
 
 
 def _remove(session: Session, desk: Desk, invocation: Invocation, _planned: Any) -> Unsubscribed:
-    row = _row(session, invocation)
+    gone = subscriptions.read_filter(_row(session, invocation))
     with audited(session, desk, invocation, "unsubscribe"):
-        subscriptions.remove(session, invocation.channel_id, [row.region])
-    return what_is_left(session, desk, invocation.channel_id, gone=1)
+        subscriptions.remove(session, invocation.channel_id, [gone.region])
+    return what_is_left(session, desk, invocation.channel_id, [gone])
 
 
 def _row(session: Session, invocation: Invocation) -> ChannelSubscriptionRow:

@@ -55,7 +55,8 @@ _SAYINGS = {
     "next": "what is next, what is the next, when is the next, what time is the next",
     "list": "subscriptions, my subscriptions, our subscriptions, list subscriptions, show subscriptions, "
     "what do we get, what do i get, what am i subscribed to, what comes here, what do you send here, settings, "
-    "am i subscribed to anything, are we subscribed to anything",
+    "am i subscribed to anything, are we subscribed to anything, muted, mutes, what is muted, paused, "
+    "are we paused, is this channel paused",
     "help": "help me, commands, how do i, how can i, how to",
     "usage": "quota, how much quota is left, how much quota, how many requests are left, "
     "how many requests do we have left",
@@ -99,10 +100,13 @@ _SAID = {
 """People's words in place of a command → the words of the command."""
 
 _AT_TIMES = "(?:at night|overnight|after|before|between|from [0-9])"
-_WHAT = "(?: me| us| here| anything| results| racecards| cards)*"
+_WHAT = "(?: me| us| here| anything| results| racecards| cards| abandonments)*"
 _POST = "(?:send|post|give)(?: me| us)?"
 _NOT = "(?:do not|don'?t|never)"
 _TELL = "(?:tell|alert|warn|notify|let|message|ping)"
+_NOT_SENT = f"{_NOT} (?:{_TELL}|send|post|disturb){_WHAT}"
+_HOW_LONG = " (?:until|till|for (?=[0-9]|an? |half )).+$"
+"""The end of "stop everything until 6pm"."""
 _SOON = "(?: next| today| tonight| tomorrow| this week(?:end)?| on [a-z]+day)?"
 _RUNS = f"(?:run|running|ride|riding){_SOON}"
 _PHRASINGS = tuple(
@@ -113,10 +117,8 @@ _PHRASINGS = tuple(
         (rf"(?:what|which) (?:horses|runners|rides) (?:are|is) {_RUNS} for (.+?){_SOON}$", r"watch \1"),
         (rf"(?:when|where) (?:is|does) (.+) {_RUNS}$", r"watch \1"),
         (rf"(?:(only|just) )?{_TELL} (?:me|us)(?: know)?(?: (only|just))? (?:if|when|about|of)\b", r"subscribe \1\2"),
-        (
-            rf"(?:no (?:alerts|notifications)|{_NOT} (?:{_TELL}|send|post|disturb){_WHAT})(?= {_AT_TIMES})",
-            "no messages",
-        ),
+        (rf"(?:no (?:alerts|notifications|abandonments)|{_NOT_SENT})(?= {_AT_TIMES})", "no messages"),
+        (rf"{_NOT_SENT}(?={_HOW_LONG})|{_NOT} disturb(?: me| us)?$", "stop messages"),
         (rf"{_NOT} (?:{_POST}|{_TELL} (?:me|us) (?:about|of)) ", "unsubscribe "),
         (rf"(?:only|just) {_POST}\b", "subscribe only"),
         (r"turn (.+) off$", r"unsubscribe \1"),
@@ -127,8 +129,6 @@ _PHRASINGS = tuple(
 _MOST_SAID = max(len(said.split()) for said in _SAID)
 
 _STOP = frozenset({"stop", "cancel", "end", "no"})
-_HOW_LONG = re.compile(r" (?:until|till|for (?=[0-9]|an? |half )).+$", re.IGNORECASE)
-"""The end of "stop everything until 6pm"."""
 _UNDO = frozenset({"undo", "revert", "oops", "sorry"})
 _LOOK = {"What comes here": "list"}
 
@@ -161,7 +161,7 @@ def unknown_command(line: str) -> CommandError:
     lines = lines or {one: one for one in (f"racecard {line}", f"subscribe {line}")}
     if word.lower() in _STOP:
         end = {f"End {rest}": f"{ENDING} {rest}"} if rest else {"End all": f"{ENDING} all"}
-        how_long = "".join(_HOW_LONG.findall(rest))
+        how_long = "".join(re.findall(_HOW_LONG, rest, re.IGNORECASE))
         lines = end | {f"Pause{how_long}": f"pause{how_long}", **_LOOK}
     if word.lower() in _UNDO:
         lines = _LOOK
@@ -177,19 +177,23 @@ def _alike(word: str) -> list[str]:
 
 
 def find_command(line: str) -> tuple[Command | None, str]:
-    """The command of a line after /racing, with its words; None with the line for an unknown command.
+    """The command of a line after /racing, with its words; None with the meant line for an unknown command.
 
     "pause help" is the help on pause. A pasted line may begin with another slash command.
     """
     line = line.rstrip("?!., ")
     pasted = _PASTED.match(line)
     line = line[pasted.end() :] if pasted else line
-    word, text = (*_in_words_of_commands(line).split(maxsplit=1), "", "")[:2]
+    meant = _in_words_of_commands(line)
+    word, text = (*meant.split(maxsplit=1), "", "")[:2]
     name = word.lower().removeprefix("/") or HELP
     command = RACING_COMMANDS.get(name) or _TYPED_TOO.get(name)
+    if command and command.is_a_change and pasted and "show" in pasted[0].lower():
+        # "show pause" pauses nothing.
+        return RACING_COMMANDS["list"], ""
     if command and line.split()[1:] and line.split()[-1].lower() == HELP == line.split()[1].lower():
         return HELP_COMMAND, command.name
-    return (command, text.strip()) if command else (None, line)
+    return (command, text.strip()) if command else (None, meant)
 
 
 def _in_words_of_commands(line: str) -> str:

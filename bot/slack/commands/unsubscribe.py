@@ -67,18 +67,21 @@ def _remove(session: Session, desk: Desk, invocation: Invocation, wanted: LineRe
                 subscriptions.remove(session, channel_id, [before.region])
             else:
                 subscriptions.save(session, channel_id, after, user_id=made_by[before], now=desk.clock())
-    gone = list(each.values()).count(None)
-    return what_is_left(session, desk, channel_id, gone, len(each) - gone)
+    gone = [before for before, after in each.items() if after is None]
+    return what_is_left(session, desk, channel_id, gone, len(each) - len(gone))
 
 
-def what_is_left(session: Session, desk: Desk, channel_id: str, gone: int, changed: int = 0) -> Unsubscribed:
-    """After these numbers of subscriptions were ended and changed. The backlog ends with the last subscription."""
+def what_is_left(
+    session: Session, desk: Desk, channel_id: str, gone: Sequence[ChannelFilter], changed: int = 0
+) -> Unsubscribed:
+    """After these subscriptions were ended and a number changed. The backlog ends with the last subscription."""
     filters = subscriptions.filters_of(session, channel_id)
     if not filters:
         # The backlog of a paused channel can be long, and nobody wants messages of an ended subscription.
         backlog.drop(session, channel_id, desk.clock())
-    lacking, watched = without_abandonments(filters, filters), watches.count_in(session, channel_id)
-    return Unsubscribed(gone, changed, as_shown(session, filters), lacking, watched)
+    had = [*filters, *(one for one in gone if Topic.ABANDONMENTS in one.topics)]
+    lacking, watched = without_abandonments(had, filters), watches.count_in(session, channel_id)
+    return Unsubscribed(len(gone), changed, as_shown(session, filters), lacking, watched)
 
 
 def _named(wanted: LineRequest) -> dict[str, Collection[str]]:
@@ -155,7 +158,9 @@ def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal
         each = {f"End {one}": LineRequest({REGIONS_FIELD: (one,)}) for one in regions if one != ALL_REGIONS}
         told = f"Say what to end: this channel has subscriptions to {there}."
         return Refusal(told, each | {"End all": LineRequest({ALL: (ALL,)})})
-    if wanted.is_negated or wanted.left_out.keys() - {COURSES_FIELD}:
+    plain = [one.kind for one in wanted.phrases if one.kind is not Kind.FILLER]
+    # "results, only abandonments" would end both.
+    if wanted.is_negated or wanted.left_out.keys() - {COURSES_FIELD} or Kind.ONLY in plain[1:-1]:
         ends = [region for region in regions if region not in {*wanted.out(REGIONS_FIELD), ALL_REGIONS}]
         is_all_but = wanted.out(REGIONS_FIELD) and wanted.everything and ALL_REGIONS not in regions and ends
         return Refusal(

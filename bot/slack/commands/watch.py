@@ -102,8 +102,9 @@ def _words_of(phrases: Sequence[Phrase]) -> WatchWords:
         )
     if loose := [name for kind, name in names if kind is None]:
         lines = _lines_by_kind(names, is_own=is_own, replaced=replaced)
-        # "follow GB" is meant as a subscription.
-        lines |= {"Region or course": typed_line(["subscribe", *loose])} if len(names) == len(loose) else {}
+        # "follow GB" is meant as a subscription, "when is York running" as a card.
+        places = {"Region or course": typed_line(["subscribe", *loose]), "Racecard": typed_line(["racecard", *loose])}
+        lines |= places if len(names) == len(loose) else {}
         raise CommandError(_kind_wanted(loose), lines=lines)
     placeless = [(kind, _without_place(kind, name)) for kind, name in names]
     named = dict.fromkeys(_checked(kind, name) for kind, name in placeless if kind)

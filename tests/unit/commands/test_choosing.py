@@ -12,7 +12,7 @@ from bot.racedata import lexicon as rows
 from bot.racedata.client.records import KnownCourse
 from bot.slack.commands.error_answers import explain
 from bot.slack.forms.form_fields import PublishedChoices
-from bot.slack.messages.answers.subscription_answers import abandonments_buttons
+from bot.slack.messages.answers.subscription_answers import Unsubscribed, abandonments_buttons
 from tests.unit.commands.town import COURSES, NOW, buttons, option
 
 
@@ -139,6 +139,10 @@ async def test_form_is_not_stale_because_of_another_subscription(channel):
     [
         (["subscribe GB results"], ["GB"]),
         (["subscribe GB", "unsubscribe GB abandonments"], ["GB"]),
+        (["subscribe GB", "unsubscribe GB"], ["GB"]),
+        (["subscribe GB IRE", "don't send me anything from IRE"], ["IRE"]),
+        (["subscribe GB abandonments York", "don't send me abandonments"], ["GB"]),
+        (["subscribe all", "subscribe GB", "unsubscribe GB"], []),
         (["subscribe all abandonments", "subscribe GB results"], []),
         (["subscribe GB results York"], ["GB"]),
         (["subscribe GB"], []),
@@ -148,7 +152,7 @@ async def test_abandonments_that_will_not_come_are_said_and_a_button_adds_them(t
     here = await town.here(*lines[:-1])
     done = await town.types(here, lines[-1])
     every = await town.filters(here)
-    without = without_abandonments(getattr(done, "filters", every), every)
+    without = done.lacking if isinstance(done, Unsubscribed) else without_abandonments(done.filters, every)
     assert [one.region for one in without] == lacking
     for button in abandonments_buttons(without):
         assert button["text"]["text"] == "Add abandonments"

@@ -20,6 +20,7 @@ from bot.slack.commands.error_answers import explain, with_working_offers
 from bot.slack.commands.form_button import course_options
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.list_commands import COURSES_COMMAND, USAGE_COMMAND
+from bot.slack.commands.table import find_command
 from bot.slack.language.request import read
 from bot.slack.language.tokens import words_of
 from bot.slack.listeners.command_runner import CommandRunner
@@ -136,6 +137,8 @@ NOBODY: Any = None
         ("stop GB please", "unsubscribe GB"),
         ("GB results between 9am and 10pm", "results GB 9:00"),
         ("stop messages until 6pm", "pause until 6pm"),
+        ("don't send us anything until 6pm", "pause until 6pm"),
+        ("do not disturb", "pause"),
     ],
 )
 async def test_mistyped_command_is_offered_with_its_words(channel, line, offered):
@@ -148,7 +151,8 @@ async def test_mistyped_command_is_offered_with_its_words(channel, line, offered
     nobody: Any = None
     responder: Any = SimpleNamespace(respond=respond)
     runner = CommandRunner(channel.desk, responder, nobody)
-    await runner.answer(await runner.commit(None, Invocation(line, "C1", "U1", "cmd-1")), nobody)
+    command, words = find_command(line)
+    await runner.answer(await runner.commit(command, Invocation(words, "C1", "U1", "cmd-1")), nobody)
     (message,) = said
     assert "After /racing I know: subscribe" in message.text
     values = [one["value"] for block in message.blocks for one in block.get("elements", ())]

@@ -203,7 +203,7 @@ def _lost_today(said: Said) -> list[tuple[str, str]]:
 class Unsubscribed:
     """The numbers of ended and of changed subscriptions, and the filters that are left.
 
-    `lacking` are filters without abandonments in the channel. `watched` counts names that the channel watches.
+    `lacking` are filters without abandonments in the channel, ended filters too. `watched` counts watched names.
     """
 
     ended: int
