@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
-    Function,
     Integer,
     Row,
     ScalarSelect,
+    Text,
     and_,
     bindparam,
     case,
@@ -270,13 +270,9 @@ def _is_any(states: Collection[MessageState]) -> ColumnElement[bool]:
     return col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in states])
 
 
-_SPENT: BindParameter[Sequence[str]] = bindparam("spent", expanding=True)
+_SPENT: BindParameter[Sequence[str]] = bindparam("spent", type_=Text(), expanding=True)
 _MOMENT = table_of(ChannelQueue).c.next_free_at.type
-
-
-def _without(spent: Collection[str]) -> dict[str, object]:
-    """The empty string stands for a queue without a message."""
-    return {"spent": ["", *sorted(spent)]}
+_ID, _PRIORITY = col(OutboxMessage.id), col(OutboxMessage.priority)
 
 
 def _first(
@@ -289,7 +285,7 @@ def _first(
     return (
         select(column)
         .where(*wanted)
-        .order_by(col(OutboxMessage.priority), col(OutboxMessage.id))
+        .order_by(_PRIORITY, _ID)
         .limit(literal_column("1"))
         .correlate(ChannelQueue)
         .scalar_subquery()
@@ -308,26 +304,24 @@ def _first_edit(column: ColumnElement[Any] | Mapped[Any], *which: ColumnElement[
             literal_column(f"'{Call.EDIT}'").not_in(_SPENT),
             or_(col(OutboxMessage.passes_pause), ~_LINKED_WAITS),
         )
-        .order_by(
-            col(OutboxMessage.kind) == literal_column(f"'{MessageKind.LIVE}'"),
-            col(OutboxMessage.priority),
-            col(OutboxMessage.id),
-        )
+        .order_by(col(OutboxMessage.kind) == literal_column(f"'{MessageKind.LIVE}'"), _PRIORITY, _ID)
         .limit(literal_column("1"))
         .correlate(ChannelQueue)
         .scalar_subquery()
     )
 
 
-def _of_head(column: ColumnElement[Any] | Mapped[Any]) -> Function[Any]:
-    """A message in doubt is resolved before the queue goes on.
+_QUEUED = (MessageState.QUEUED,)
 
-    Edits come after messages. An abandonment's edit, which may tell of a further abandonment, comes after abandonments.
-    """
-    queued = (MessageState.QUEUED,)
-    urgent = (_first(column, queued, _IS_URGENT), _first_edit(column, _IS_URGENT))
-    return func.coalesce(_first(column, _UNDER_WAY), *urgent, _first(column, queued), _first_edit(column))
-
+# A message in doubt is resolved before the queue goes on. Edits come after messages. An abandonment's edit, which may
+# tell of a further abandonment, comes after abandonments.
+_HEAD = func.coalesce(
+    _first(_ID, _UNDER_WAY),
+    _first(_ID, _QUEUED, _IS_URGENT),
+    _first_edit(_ID, _IS_URGENT),
+    _first(_ID, _QUEUED),
+    _first_edit(_ID),
+)
 
 _HAS_WORK = and_(
     # For most queues this look is enough.
@@ -335,21 +329,20 @@ _HAS_WORK = and_(
         col(ChannelQueue.channel_id).in_(select(col(OutboxMessage.channel_id)).where(IS_UNSENT, IS_DUE)),
         col(ChannelQueue.channel_id).in_(select(col(OutboxMessage.channel_id)).where(IS_TO_EDIT)),
     ),
-    func.coalesce(_of_head(_CALL), literal_column("''")).not_in(_SPENT),
+    _CALL.not_in(_SPENT),
 )
+"""Of a queue and its first message."""
 
-_IN_DOUBT, _QUEUED = (_first(col(OutboxMessage.priority), states) for states in (_UNDER_WAY, (MessageState.QUEUED,)))
-_URGENCY = func.coalesce(
-    _first_edit(col(OutboxMessage.priority), _IS_URGENT),
-    case((or_(_IN_DOUBT.is_(None), _QUEUED < _IN_DOUBT), _QUEUED), else_=_IN_DOUBT),
-    _first_edit(col(OutboxMessage.priority)),
-)
+_NEXT = _first(_PRIORITY, _QUEUED)
+_BEHIND = func.coalesce(_first_edit(_PRIORITY, _IS_URGENT), case((_NEXT < _PRIORITY, _NEXT), else_=_PRIORITY))
+_URGENCY = case((_is_any(_UNDER_WAY), _BEHIND), else_=_PRIORITY)
 """An abandonment may wait behind a message in doubt."""
 
 _FREE_QUEUES = (
     select(col(ChannelQueue.channel_id))
+    .join(OutboxMessage, _ID == _HEAD)
     .where(_IS_OPEN, is_free(bindparam("now", type_=_MOMENT), bindparam("far", type_=_MOMENT)), _HAS_WORK)
-    .order_by(_URGENCY, _of_head(col(OutboxMessage.id)))
+    .order_by(_URGENCY, _ID)
     .limit(bindparam("most", type_=Integer()))
     .with_for_update(of=ChannelQueue, skip_locked=True)
 )
@@ -357,17 +350,17 @@ _FREE_QUEUES = (
 _HEADS = (
     select(OutboxMessage, EventVersion, _TRIAL_SINCE)
     .select_from(ChannelQueue)
-    .join(OutboxMessage, col(OutboxMessage.id) == _of_head(col(OutboxMessage.id)))
+    .join(OutboxMessage, _ID == _HEAD)
     .outerjoin(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
     .where(col(ChannelQueue.channel_id).in_(bindparam("channels", expanding=True)))
-    .order_by(_URGENCY, col(OutboxMessage.id))
+    .order_by(_URGENCY, _ID)
     # What fan-out is changing is passed over: fan-out waits for the locks of messages, and nobody waits for fan-out.
     .with_for_update(of=OutboxMessage, skip_locked=True)
 )
 
 _LEASED_UNTIL, _NEXT_FREE_AT = col(ChannelQueue.leased_until), col(ChannelQueue.next_free_at)
 _FREE_AT = case((and_(_LEASED_UNTIL.is_not(None), _LEASED_UNTIL > _NEXT_FREE_AT), _LEASED_UNTIL), else_=_NEXT_FREE_AT)
-_FIRST_FREE = select(func.min(_FREE_AT)).where(_HAS_WORK, _IS_OPEN)
+_FIRST_FREE = select(func.min(_FREE_AT)).join_from(ChannelQueue, OutboxMessage, _ID == _HEAD).where(_HAS_WORK, _IS_OPEN)
 
 _MESSAGE = table_of(OutboxMessage)
 _BY_NUMBER = update(_MESSAGE).where(_MESSAGE.c.id == bindparam("number"))
@@ -385,9 +378,9 @@ def _heads(
     session: Session, now: datetime, limit: int, spent: Collection[str]
 ) -> Sequence[Row[OutboxMessage, EventVersion | None, datetime | None]]:
     """Locks the queues, then reads the messages: another replica may have sent messages before the lock."""
-    values = {"now": now, "far": now + FAR, "most": limit, **_without(spent)}
+    values = {"now": now, "far": now + FAR, "most": limit, "spent": sorted(spent)}
     channels = session.execute(_FREE_QUEUES, values).scalars().all()
-    return session.execute(_HEADS, {"channels": channels, **_without(spent)}).all() if channels else ()
+    return session.execute(_HEADS, {"channels": channels, "spent": sorted(spent)}).all() if channels else ()
 
 
 def next_due(
@@ -402,7 +395,7 @@ def next_due(
     for call in Call:
         if call in holds:
             waits[call] = max(holds[call], waits.get(call, holds[call]))
-    first: datetime | None = session.execute(_FIRST_FREE, _without(waits)).scalar_one_or_none()
+    first: datetime | None = session.execute(_FIRST_FREE, {"spent": sorted(waits)}).scalar_one_or_none()
     if call_holds.EVERY_CALL in holds:
         return first and max(first, holds[call_holds.EVERY_CALL])
     # A hold's end counts even if no message needs the call.
