@@ -29,6 +29,7 @@ _SHORT = {"tues": "tuesday", "weds": "wednesday", "thur": "thursday", "thurs": "
 _MONTHS = tuple(
     "january february march april may june july august september october november december".split()  # noqa: SIM905  shorter to read
 )
+_BEGINNINGS = frozenset(word[:3] for word in (*_RELATIVE, *WEEKDAYS, *_MONTHS, "last", "this", "next", "weekend"))
 _NTH = "([0-9]{1,2})(?:st|nd|rd|th)?"
 _WRITTEN_OUT = re.compile(rf"(?:{_NTH}(?: of)? ([a-z]{{3,9}})|([a-z]{{3,9}}) {_NTH}),?(?: ([0-9]{{4}}))?", re.ASCII)
 _ORDINAL = re.compile("([0-9]{1,2})(?:st|nd|rd|th)")
@@ -78,6 +79,11 @@ def day_before(day: date) -> str:
     return (day - timedelta(days=1)).isoformat()
 
 
+def may_begin_day(word: str) -> bool:
+    """False for a word with which no typed day begins."""
+    return word[:1].isdecimal() or word[:3].lower() in _BEGINNINGS
+
+
 def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | None:
     """The day that a word means; None for another word. Raises ValueError for a day that does not exist.
 
@@ -116,7 +122,7 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
 
 def is_day(words: str, today: date) -> bool:
     try:
-        return parse_day(words, today) is not None
+        return may_begin_day(words) and parse_day(words, today) is not None
     except (ValueError, OverflowError):
         return True
 

@@ -1,5 +1,6 @@
 """Text as people type and copy text, in plain characters: cleaned once, where the text comes in."""
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -20,7 +21,7 @@ _SPELLED = str.maketrans(
 SINGLE_QUOTE = "'"
 """A quote at the ends of a word, and an apostrophe within a word."""
 
-_PARTING = frozenset({SINGLE_QUOTE, ","})
+_PARTING = re.compile(r"[\s',]")
 
 _UNSEEN = frozenset({"Cf", "Cc", "Cs", "Co"})
 """Unicode categories: zero width, soft hyphen, direction marks, controls, surrogates, private use."""
@@ -45,7 +46,7 @@ def typed_line(words: Iterable[str | None]) -> str:
 
 
 def _quoted(word: str) -> str:
-    if not any(character.isspace() or character in _PARTING for character in word):
+    if not _PARTING.search(word):
         return word
     name, colon, value = word.partition(":")
     return f'{name}:"{value}"' if colon and name.strip(SINGLE_QUOTE) == name and " " not in name else f'"{word}"'

@@ -92,12 +92,16 @@ class Lexicon:
             return _only(same)
         return self.region_named(typed) or self.region_named(typed.upper())
 
+    def in_any_case(self, typed: str) -> str | None:
+        """The only region's code, course's name, id or shortcode with this spelling in any letter case."""
+        return _only(self._spellings.get(folded(typed)) or self._plain_spellings.get(_bare(typed)) or ())
+
     def region_in_any_case(self, typed: str) -> str | None:
-        found = self._spelled_in_any_case(typed)
+        found = self.in_any_case(typed)
         return found if found in self._codes else None
 
     def course_in_any_case(self, typed: str) -> str | None:
-        found = self._spelled_in_any_case(typed)
+        found = self.in_any_case(typed)
         return found if found in self._names else None
 
     def has_course(self, typed: str) -> bool:
@@ -173,9 +177,6 @@ class Lexicon:
 
     def _is_nearly_code(self, typed: str) -> bool:
         return typed.casefold() in self._folded_codes
-
-    def _spelled_in_any_case(self, typed: str) -> str | None:
-        return _only(self._spellings.get(folded(typed)) or self._plain_spellings.get(_bare(typed)) or ())
 
     @cached_property
     def _spellings(self) -> dict[str, list[str]]:

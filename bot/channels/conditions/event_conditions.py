@@ -108,8 +108,11 @@ class TopicCondition(Condition):
             yield Loss(f"ended {listed(topics_in_order(lost))} from")
 
 
+_IN_ORDER = tuple(topic.value for topic in Topic)
+
+
 def topics_in_order(topics: Collection[Topic]) -> list[str]:
-    return [topic.value for topic in Topic if topic in topics]
+    return [topic for topic in _IN_ORDER if topic in topics]
 
 
 HERE = "here"

@@ -147,7 +147,7 @@ async def first_regions(database: Database, channel_id: str) -> Sequence[str]:
 def _with_regions(phrases: Sequence[Phrase], lexicon: Lexicon) -> Sequence[Phrase]:
     """Without lists, a word like a code is a region."""
     return [
-        replace(one, kind=Kind.REGION)
+        one._replace(kind=Kind.REGION)
         if not lexicon.regions and one.kind is Kind.UNKNOWN and _LIKE_A_REGION.fullmatch(one.value)
         else one
         for one in phrases

@@ -6,10 +6,10 @@ before names in another letter case. In quotes, and after `course:`, nothing is 
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.channels.conditions.choices import ZONE, ChoiceCondition, DigestCondition, HourCondition
 from bot.channels.conditions.condition import EVERY_VALUE, Condition
@@ -18,11 +18,11 @@ from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD
 from bot.channels.conditions.race_conditions import SORTS_OF_RACES
 from bot.channels.conditions.table import TYPED_AS, VALUED
 from bot.channels.conditions.zones import zone_called
-from bot.events.days import is_day, parse_day
+from bot.events.days import is_day, may_begin_day, parse_day
 from bot.events.event import Topic
 from bot.events.typed_off import read_off
 from bot.events.typed_text import SINGLE_QUOTE
-from bot.racedata.lexicon import Lexicon
+from bot.racedata.lexicon import Lexicon, grouped
 from bot.slack.language.refusals import no_day, not_chosen, nothing_follows
 from bot.slack.language.tokens import Word, parted, read_page
 
@@ -127,9 +127,16 @@ _SAID: Mapping[str, tuple[Kind, str]] = {
     "finishing order": (Kind.TOPIC, Topic.RESULTS),
     "for the day": (Kind.DAY, "today"),
 }
-_ALL_SAID = (*_CHOSEN, *_SAID, *NOT_CHOSEN, *(said for one in VALUED for said in (*one.called, *one.begins)))
 _END_OF_WORD = re.compile("[ /'0-9-]")
-_BEGIN_SAID = frozenset(_END_OF_WORD.split(said)[0] for said in (*_ALL_SAID, "at"))
+
+
+def _begins(said: str) -> str:
+    return _END_OF_WORD.split(said, maxsplit=1)[0]
+
+
+_ALL_SAID = (*_CHOSEN, *_SAID, *NOT_CHOSEN, *(said for one in VALUED for said in (*one.called, *one.begins)), "at")
+_SAYINGS = {first: tuple(some) for first, some in grouped((_begins(said), said) for said in _ALL_SAID).items()}
+_HOURS: Mapping[Topic | None, Condition] = {one.topic: one for one in VALUED if isinstance(one, DigestCondition)}
 
 _BEFORE_A_VALUE = frozenset(["at", "from", "after", "before", "within", "between", "daily", "to", "in"])
 _AFTER_A_COURSE = frozenset(["park", "racecourse", "downs"])
@@ -142,8 +149,7 @@ _IN_BRACKETS = re.compile(r"\((.+)\)")
 NO_LISTS = Lexicon()
 
 
-@dataclass(frozen=True)
-class Phrase:
+class Phrase(NamedTuple):
     """Words with one meaning: `value` is a code, a course's word, a word in full, or a value of the field `of_field`.
 
     `is_named`: `course:` or `region:` stood before. `has_comma`: a comma follows. `is_out`: a minus stood before.
@@ -206,7 +212,7 @@ class PhraseReader:
         if name:
             return self._called(name.lower(), rest.strip(SINGLE_QUOTE + " ") or rest, words, start, before)
         if self.grammar.has_choices and word.text.startswith("-") and word.text != "-":
-            bare = word._replace(text=word.text.removeprefix("-"))
+            bare = word._replace(text=word.text.lstrip("-") or "-")
             found, end = self._at([bare, *words[start + 1 :]], 0, before)
             return [_left_out(one) for one in found], start + end
         run = _plain_run(words, start)
@@ -216,7 +222,10 @@ class PhraseReader:
         """The longest name or day, else a single word."""
         word = words[start]
         looks = [(self._exactly, run), (self._nearly, run)] if self.lexicon.has_name_from(word.text) else []
-        days = [(self._moment, min(run, WORDS_OF_A_DAY))] if self.grammar.has_days else []
+        first = word.text.strip(SINGLE_QUOTE + " ")
+        # A time begins with a figure too.
+        is_day = self.grammar.has_days and (not first or may_begin_day(first))
+        days = [(self._moment, min(run, WORDS_OF_A_DAY))] if is_day else []
         for look, longest in [*looks[:1], *days, *looks[1:]]:
             for size in range(longest, 1, -1):
                 if known := look(_text(words[start : start + size])):
@@ -260,7 +269,7 @@ class PhraseReader:
         runs = [_text(after[:size]) for size in range(1, _plain_run(after, 0) + 1)] if name.endswith("course:") else []
         size = max((size for size, text in enumerate(runs, 1) if self._course(text)), default=1)
         known = self._of_name(name, _text(after[:size]))
-        phrase = replace(self._phrase(known, after[:size]), is_named=True, is_out=name.startswith("-"))
+        phrase = self._phrase(known, after[:size])._replace(is_named=True, is_out=name.startswith("-"))
         return [phrase], start + size + (0 if rest else 1)
 
     def _course(self, text: str) -> str | None:
@@ -282,7 +291,9 @@ class PhraseReader:
         if words[start].is_quoted or not self.grammar.has_choices:
             return None
         first = words[start].text.casefold()
-        if _END_OF_WORD.split(first)[0] not in _BEGIN_SAID or self.lexicon.is_region(words[start].text):
+        sayings = _SAYINGS.get(_begins(first), ())
+        is_begun = sayings and _text(words[start : start + run]).casefold().startswith(sayings)
+        if not is_begun or self.lexicon.is_region(words[start].text):
             return None
         if first == "at" and (hour := _of_topics(before)):
             found, end = self._values(hour, words, start, before)
@@ -295,7 +306,8 @@ class PhraseReader:
             if said in NOT_CHOSEN:
                 phrase = _phrase((Kind.NOT_CHOSEN, said), words[start:end])
                 is_told, cards = said in NON_RUNNERS, (Topic.RACECARDS.value,)
-                return [replace(phrase, wrong=not_chosen(said, is_told=is_told), meant=cards if is_told else ())], end
+                wrong = not_chosen(said, is_told=is_told)
+                return [phrase._replace(wrong=wrong, meant=cards if is_told else ())], end
             if kind := next((one for one in VALUED if one.meant_by(said)), None):
                 return self._values(kind, words, start, before)
             if kind := _CHOSEN.get(said):
@@ -329,7 +341,7 @@ class PhraseReader:
             at = joint
         if found:
             zone, end = self._zone(words, end, before) if isinstance(kind, HourCondition) else ([], end)
-            return [*(replace(one, is_named=is_named) for one in found), *zone], end
+            return [*(one._replace(is_named=is_named) for one in found), *zone], end
         if at < len(words) and (is_named or self._is_meant(kind, words[at])):
             end = at + 1
             # "quiet 11 to 7" is one value.
@@ -338,9 +350,9 @@ class PhraseReader:
                 end = last + 1
             phrase, typed = _phrase((Kind.VALUE, None, kind.field), words[at:end]), _text(words[at:end])
             try:
-                return [replace(phrase, value=kind.stored(typed), is_named=True)], end
+                return [phrase._replace(value=kind.stored(typed), is_named=True)], end
             except ValueError as error:
-                return [replace(phrase, wrong=f"{error}.", meant=kind.guesses(typed))], end
+                return [phrase._replace(wrong=f"{error}.", meant=kind.guesses(typed))], end
         every = Kind.VALUE, EVERY_VALUE, kind.field
         # "digest: at": after the colon stand joining words alone.
         return ([_phrase(every, words)], len(words)) if is_named else ([_phrase(every, [words[start - 1]])], start)
@@ -397,8 +409,8 @@ class PhraseReader:
             day = parse_day(phrase.value, self.today, looks_back=self.grammar.looks_back)
         except (ValueError, OverflowError) as error:
             meant = tuple(one.isoformat() for one in getattr(error, "meant", ()))
-            return replace(phrase, wrong=no_day(phrase.value, self.today), meant=meant)
-        return replace(phrase, value=day.isoformat() if day else phrase.value)
+            return phrase._replace(wrong=no_day(phrase.value, self.today), meant=meant)
+        return phrase._replace(value=day.isoformat() if day else phrase.value)
 
     def _single(self, word: Word) -> tuple[Kind, Any]:
         text = word.text.strip(SINGLE_QUOTE + " ") or word.text
@@ -424,10 +436,10 @@ class PhraseReader:
         return self._moment(text) or self._in_any_case(text) or (Kind.UNKNOWN if is_said else Kind.FILLER, text)
 
     def _in_any_case(self, text: str) -> tuple[Kind, str] | None:
-        if code := self.lexicon.region_in_any_case(text):
-            return Kind.REGION, code
-        course = self.lexicon.course_in_any_case(text)
-        return (Kind.COURSE, course) if course else None
+        found = self.lexicon.in_any_case(text) or ""
+        if self.lexicon.is_region(found):
+            return Kind.REGION, found
+        return (Kind.COURSE, found) if self.lexicon.has_course(found) else None
 
 
 def _phrase(known: tuple[Any, ...], words: Sequence[Word]) -> Phrase:
@@ -440,15 +452,14 @@ def _phrase(known: tuple[Any, ...], words: Sequence[Word]) -> Phrase:
 def _left_out(one: Phrase) -> Phrase:
     """The phrase after a minus. In "-course York" the minus excludes York."""
     if one.kind is Kind.FILLER:
-        return replace(one, kind=Kind.NOT, typed=f"-{one.typed}")
+        return one._replace(kind=Kind.NOT, typed=f"-{one.typed}")
     kind = Kind.COURSE if one.kind is Kind.UNKNOWN else one.kind
-    return replace(one, kind=kind, is_out=kind not in JOINING.values())
+    return one._replace(kind=kind, is_out=kind not in JOINING.values())
 
 
 def _of_topics(before: Sequence[Phrase]) -> Condition | None:
     """The choice of an hour by the nearest topic: "results at 6pm"."""
-    hours = {one.topic: one for one in VALUED if isinstance(one, DigestCondition)}
-    return next((hours[one.value] for one in reversed(before) if one.value in hours), None)
+    return next((_HOURS[one.value] for one in reversed(before) if one.value in _HOURS), None)
 
 
 def _longest(kind: Condition, words: Sequence[Word], at: int, before: str) -> tuple[Sequence[Any], int] | None:
@@ -470,12 +481,14 @@ def _plain_run(words: Sequence[Word], start: int) -> int:
     run = 0
     while start + run < len(words) and run < WORDS_OF_A_NAME:
         word = words[start + run]
-        if word.is_quoted or parted(word.text)[0]:
+        if word.is_quoted or (":" in word.text and parted(word.text)[0]):
             break
         run += 1
     return max(run, 1)
 
 
 def _text(words: Sequence[Word]) -> str:
-    commas = [f"{word.text}," if word.has_comma else word.text for word in words[:-1]]
-    return " ".join([*commas, words[-1].text]).strip(SINGLE_QUOTE + " ")
+    last = words[-1].text
+    if len(words) > 1:
+        last = " ".join([*(f"{word.text}," if word.has_comma else word.text for word in words[:-1]), last])
+    return last.strip(SINGLE_QUOTE + " ")

@@ -3,7 +3,7 @@
 A line with several meanings is refused, with the meanings as buttons.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, groupby, pairwise, starmap
@@ -38,6 +38,8 @@ from bot.slack.language.tokens import parted, words_of
 _FIELDS_OF_VALUES = frozenset(one.field for one in VALUED)
 
 _ALL_OF_A_PLACE = {(Kind.ALL, Kind.REGION), (Kind.REGION, Kind.ALL), (Kind.ALL, Kind.COURSE)}
+
+_WANTED = THINGS | {Kind.VALUE}
 
 _ONE_CLAUSE, _TWO_CLAUSES = 2, 4
 """Turns of topics and places: "GB results", and "GB results and IRE racecards"."""
@@ -181,20 +183,35 @@ class LineRequest:
 
 def read(text: str, lexicon: Lexicon = NO_LISTS, own: Mapping[str, tuple[Kind, Any]] = SUBSCRIBING) -> LineRequest:
     """`own`: the command's own words."""
-    phrases = PhraseReader(lexicon, Grammar(own, has_days=True, has_choices=True)).read(words_of(text))
-    phrases = _without_all_of_words(phrases if lexicon.regions or lexicon.courses else _as_places(phrases))
-    phrases = _with_only_courses(_without_idle_but(phrases))
+    phrases = _phrases_of(text, lexicon, own)
     wanted = request_of(phrases)
     refused = wanted.refused or _of_a_moment(wanted)
     if not (refused or wanted.of(Kind.UNKNOWN)):
-        refused = _doubt(phrases, _split(phrases)[0], wanted, lexicon)
-    return replace(wanted, refused=refused)
+        refused = _idle_no(phrases) or _doubt(phrases, wanted, lexicon)
+    return replace(wanted, refused=refused) if refused else wanted
+
+
+def _is_clear(meaning: LineRequest, lexicon: Lexicon) -> bool:
+    """Whether the line of a meaning has no other meaning. Such a line has no joining words, and names its courses."""
+    if meaning.everything and meaning.of(REGIONS_FIELD):
+        return False
+    line = meaning.line()
+    again = _request(*_split(_phrases_of(line, lexicon, SUBSCRIBING)))
+    return again == meaning or again.line() == line
+
+
+def _phrases_of(text: str, lexicon: Lexicon, own: Mapping[str, tuple[Kind, Any]]) -> list[Phrase]:
+    phrases = PhraseReader(lexicon, Grammar(own, has_days=True, has_choices=True)).read(words_of(text))
+    phrases = _without_all_of_words(phrases if lexicon.regions or lexicon.courses else _as_places(phrases))
+    return _with_only_courses(_without_idle_but(phrases))
 
 
 def request_of(phrases: Sequence[Phrase]) -> LineRequest:
     """The named values of the phrases, or the reason why a value is wrong."""
-    wanted = replace(
-        _request(*_split(phrases)),
+    taken, out = _split(phrases)
+    wanted = LineRequest(
+        _named(taken),
+        _named(out),
         is_negated=any(one.kind is Kind.NOT for one in phrases),
         is_only=any(one.kind is Kind.ONLY for one in phrases),
         phrases=phrases,
@@ -252,7 +269,7 @@ def _as_places(phrases: Sequence[Phrase]) -> list[Phrase]:
     """Without lists: any other word is a region, and after a "no" a course."""
     no = _no_at(phrases)
     return [
-        replace(one, kind=Kind.REGION if at < no else Kind.COURSE) if one.kind is Kind.UNKNOWN else one
+        one._replace(kind=Kind.REGION if at < no else Kind.COURSE) if one.kind is Kind.UNKNOWN else one
         for at, one in enumerate(phrases)
     ]
 
@@ -266,10 +283,16 @@ def _without_all_of_words(phrases: Sequence[Phrase]) -> list[Phrase]:
     beside = [
         one if one.value == ALL else other
         for one, other in pairwise(plain)
-        if ALL in {one.value, other.value} and (one.kind, other.kind) in _ALL_OF_A_PLACE
+        if (one.kind, other.kind) in _ALL_OF_A_PLACE and ALL in {one.value, other.value}
         if not (one.has_comma or other.is_named)
     ]
-    return [one for one in phrases if not any(one is other for other in beside)]
+    return _without(phrases, beside)
+
+
+def _without(phrases: Iterable[Phrase], others: Iterable[Phrase]) -> list[Phrase]:
+    """The phrases but these very ones."""
+    left_out = set(map(id, others))
+    return [one for one in phrases if id(one) not in left_out]
 
 
 def _without_idle_but(phrases: Sequence[Phrase]) -> list[Phrase]:
@@ -288,7 +311,7 @@ def _with_only_courses(phrases: Sequence[Phrase]) -> list[Phrase]:
     is_only = False
     for one in phrases:
         is_only = one.kind is Kind.ONLY or (is_only and one.kind in {Kind.COURSE, Kind.FILLER, *JOINTS})
-        found.append(replace(one, is_named=True) if is_only and one.kind is Kind.COURSE else one)
+        found.append(one._replace(is_named=True) if is_only and one.kind is Kind.COURSE else one)
     return found
 
 
@@ -307,7 +330,7 @@ def _split(phrases: Sequence[Phrase]) -> tuple[list[Phrase], list[Phrase]]:
             reach = "any"
         elif phrase.is_out:
             out.append(phrase)
-        elif phrase.kind in {*THINGS, Kind.VALUE, Kind.FLAG}:
+        elif phrase.kind in _WANTED or phrase.kind is Kind.FLAG:
             sort = _sort_of(phrase)
             is_out = reach in {"any", sort} and phrase.kind is not Kind.UNKNOWN
             (out if is_out else taken).append(phrase)
@@ -349,32 +372,47 @@ def _as_typed(phrase: Phrase, right: str | None) -> str:
 # What a line can mean beside
 
 
-def _doubt(phrases: Sequence[Phrase], taken: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon) -> Refusal | None:
-    """The refusal of a line with several meanings, or with unclear topics or places."""
-    plain = [one for one in phrases if one.kind is not Kind.FILLER]
-    end = _no_at(plain)
+def _idle_no(phrases: Sequence[Phrase]) -> Refusal | None:
+    """The refusal of a line with a "no" before nothing."""
     for one, other in pairwise(phrases):
         is_twice = other.kind is Kind.NOT and one.typed.casefold() != "but"
         if one.kind is Kind.NOT and (is_twice or other.kind is Kind.ONLY):
             words = f"{one.typed} {other.typed}".capitalize()
             return Refusal(f'"{words}" leaves nothing out: name all that is wanted, without these words.')
-    if plain and plain[-1].kind is Kind.NOT:
-        no = plain[-1].typed
+    last = next((one for one in reversed(phrases) if one.kind is not Kind.FILLER), None)
+    if last and last.kind is Kind.NOT:
+        no = last.typed
         return Refusal(f'Nothing follows "{no}". Write what is to be left out: {no} York, for example.')
+    return None
+
+
+def _doubt(phrases: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon) -> Refusal | None:
+    """The refusal of a line with several meanings, or with unclear topics or places."""
+    meanings = _meanings(phrases, whole, lexicon)
+    told = "Your line has several meanings, so nothing was changed. Press the meaning you want."
+    offers = {one.label: one for one in meanings if _is_clear(one, lexicon)}
+    return Refusal(told, offers, is_of_meaning=True) if meanings else None
+
+
+def _meanings(phrases: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon) -> list[LineRequest]:
+    """The meanings of a line in doubt; [] for a clear line."""
+    taken, out = _split(phrases)
+    plain = [one for one in phrases if one.kind is not Kind.FILLER]
+    end = _no_at(plain)
     found = (
-        _turned(phrases, whole)
+        _turned(phrases, out, whole)
         or _clauses(plain[:end], taken, whole)
         or _without_each(plain, taken, whole)
         or _of_two_kinds(plain, whole)
     )
-    more = whole.but(topics=_in_order(TOPICS_FIELD, [*whole.of(TOPICS_FIELD), *DEFAULT_TOPICS]))
     # "GB with racecards"
     is_with = any(
         one.typed.casefold() == "with" and other.kind is Kind.TOPIC
         for one, other in pairwise(phrases[1 : _no_at(phrases)])
     )
-    if not found and more != whole and (is_with or any(starmap(_is_crossing, _joined(plain[:end])))):
-        found = [whole, more]
+    if not found and (is_with or any(starmap(_is_crossing, _joined(plain[:end])))):
+        more = whole.but(topics=_in_order(TOPICS_FIELD, [*whole.of(TOPICS_FIELD), *DEFAULT_TOPICS]))
+        found = [whole, more] if more != whole else []
     if not found and whole.of(REGIONS_FIELD) and whole.of(COURSES_FIELD) and any(starmap(_parts_place, _joined(plain))):
         there = {one.region for one in lexicon.courses if one.name in whole.of(COURSES_FIELD)}
         is_apart = there.isdisjoint(whole.of(REGIONS_FIELD))
@@ -383,39 +421,33 @@ def _doubt(phrases: Sequence[Phrase], taken: Sequence[Phrase], whole: LineReques
     if not found and whole.everything and is_place:
         every = tuple(Topic) if EVERYTHING in whole.of(ALL) and not whole.of(TOPICS_FIELD) else whole.of(TOPICS_FIELD)
         found = [whole.but(all=(), topics=every), whole.but(regions=(), courses=())]
-    if not found:
-        return None
-    told = "Your line has several meanings, so nothing was changed. Press the meaning you want."
-    return Refusal(told, {one.label: one for one in found if _is_clear(one, lexicon)}, is_of_meaning=True)
+    return found
 
 
-def _turned(phrases: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
+def _turned(phrases: Sequence[Phrase], out: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
     """The readings of a line with words that may end or begin an exclusion; [] for any other line.
 
     "no racecards but abandonments", "without York, with Bath", "no racecards just abandonments", "GB - York".
     """
-    out, no = _split(phrases)[1], _no_at(phrases)
+    no = _no_at(phrases)
     if out[1:] and phrases[-1].kind is Kind.ONLY and phrases[-2] is out[-1]:
         # "no racecards, abandonments only"
         phrases = [*phrases[:-2], phrases[-1], phrases[-2]]
+    excluded = set(map(id, out))
     for at, one in enumerate(phrases[1:-1], 1):
-        before, after = phrases[:at], phrases[at + 1 :]
-        then = next((other for other in after if other.kind in {*THINGS, Kind.VALUE}), None)
-        word, is_left_out = one.typed.casefold(), any(then is other for other in out)
-        if word == "-" and then and then.kind in {Kind.COURSE, Kind.TOPIC}:
-            return [whole, _request(*_split([*before, replace(one, kind=Kind.NOT), *after]))]
+        word = one.typed.casefold()
         is_other_no = one.kind is Kind.NOT and word in _EXCEPT and word != phrases[no].typed.casefold()
-        is_turn = is_other_no or one.kind is Kind.ONLY or word == "with"
-        if is_turn and is_left_out and at > no and after[0].kind is not Kind.NOT:
+        is_turn = at > no and (is_other_no or one.kind is Kind.ONLY or word == "with")
+        if not (is_turn or word == "-"):
+            continue
+        before, after = phrases[:at], phrases[at + 1 :]
+        then = next((other for other in after if other.kind in _WANTED), None)
+        if word == "-" and then and then.kind in {Kind.COURSE, Kind.TOPIC}:
+            return [whole, _request(*_split([*before, one._replace(kind=Kind.NOT), *after]))]
+        if is_turn and id(then) in excluded and after[0].kind is not Kind.NOT:
             (taken, left_out), (then_taken, then_out) = _split(before), _split(after)
             return [_request([*taken, *then_taken], [*left_out, *then_out]), whole]
     return []
-
-
-def _is_clear(reading: LineRequest, lexicon: Lexicon) -> bool:
-    """Whether the line of a reading has no other meaning."""
-    again = read(reading.line(), lexicon)
-    return again.line() == reading.line() and again.refused is None
 
 
 def _of_two_kinds(plain: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
@@ -460,7 +492,7 @@ def _without_each(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineR
     if no == 0 and groups[0][0] in {Kind.TOPIC, Kind.COURSE} and len(groups) == _ONE_CLAUSE:
         # "no results for GB", with no other place: the results are GB's.
         return []
-    before = [one for one in taken if not any(one is other for other in after)]
+    before = _without(taken, after)
     return [*(_request(before, group) for sort, group in groups if sort != "class"), whole]
 
 

@@ -33,6 +33,9 @@ def words_of(text: str) -> list[Word]:
             whole = typed.rstrip(", ")
             found += [Word(whole or typed, is_quoted=True, has_comma=whole != typed)] if typed else []
             continue
+        if "," not in typed and ":" not in typed:
+            found.append(Word(typed))
+            continue
         name, value = parted(typed)
         parts = value.split(",")
         if not typed.strip(",") or (not parts[0] and not name and found):

@@ -121,7 +121,7 @@ async def test_pause_until_a_time_is_in_utc_where_the_zone_of_whoever_typed_it_i
 # Any text
 
 TYPED = st.text() | st.sampled_from(
-    ["<@U1|alice>", "<#C1|gb>", "all", "ALL", "@alice", 'course:"', '-course:""', "x" * 10_000]
+    ["<@U1|alice>", "<#C1|gb>", "all", "ALL", "@alice", 'course:"', '-course:""', "x" * 10_000, "-" * 10_000]
 )
 MENTIONS = ["here", "U1", "S1", "W1", "channel", "everyone", "U1>", "<!here>", "u1", "U\N{ARABIC-INDIC DIGIT ONE}"]
 MOMENTS = st.lists(st.sampled_from(["18:00", "6", "pm", "Sunday", "22", "Nov", "2026", "1/2"])).map(" ".join)
