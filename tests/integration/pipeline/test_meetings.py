@@ -341,7 +341,8 @@ async def test_event_for_very_many_channels_takes_few_statements(pipeline):
         await pipeline.deliver(payload)
         pipeline.clock.forward(0.001)
     with counting(pipeline.database) as counted:
-        await pipeline.fanout.run_once()
+        while await pipeline.fanout.run_once():
+            continue
     assert len(counted.statements) < MANY_CHANNELS, str(counted)
     # The first race's, the meeting's, and the result. The meeting's message says the second race.
     assert await pipeline.waiting() == {"queued": MANY_CHANNELS * 3}

@@ -48,7 +48,12 @@ def page(stage):
 
 @pytest.fixture
 async def client(page):
-    async with serve(build_page(page)) as address, httpx.AsyncClient(base_url=address, trust_env=False) as connected:
+    # On a busy machine the page would close an idle connection at the moment of the next request.
+    each_its_own = httpx.Limits(max_keepalive_connections=0)
+    async with (
+        serve(build_page(page)) as address,
+        httpx.AsyncClient(base_url=address, trust_env=False, limits=each_its_own) as connected,
+    ):
         yield connected
 
 
