@@ -3,6 +3,9 @@
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from itertools import combinations
 
 import pytest
 
@@ -18,7 +21,7 @@ from bot.outbox.pace import Pace
 from bot.racedata import race_book_store
 from bot.racedata.race_book_store import PLACE_RACES_MAX
 from sandbox.slack import failures
-from tests.clock import DAY, PATIENCE_S
+from tests.clock import DAY, PATIENCE_S, START
 from tests.databases import on_both
 from tests.integration.conftest import Pipeline
 from tests.integration.pipeline.counted import counting
@@ -259,6 +262,16 @@ async def test_newest_events_of_a_place_are_looked_at_around_an_event(database, 
     assert len(found) == PLACE_EVENTS_MAX
     assert f"race.abandoned:rc_{count - 1}" in found
     assert "race.abandoned:rc_0" not in found
+
+
+@on_both
+async def test_event_is_found_by_each_of_its_ways_and_by_any_of_them_together(database, pipeline):
+    await tell(pipeline, abandonment("rc_1", meeting_id="mt_1"))
+    values = {By.KEY: "race.abandoned:rc_1", By.RACE: "rc_1", By.MEETING: "mt_1"}
+    ways = {**values, By.PLACE: (DAY, ASCOT), By.WHOLE_PLACE: (DAY, ASCOT)}.items()
+    for around in (frozenset(some) for size in range(1, len(ways) + 1) for some in combinations(ways, size)):
+        found = await database.read(partial(event_store.around, about=around, recent=START - timedelta(days=1)))
+        assert found.keys() == {"race.abandoned:rc_1"}, around
 
 
 async def test_newest_versions_of_an_event_are_read(database, pipeline):

@@ -1,5 +1,6 @@
 """Messages that tell of no race: notices about the bot itself, a drill, and a delivery that could not be read."""
 
+import re
 from collections.abc import Iterable
 
 from bot.events.event import RacingEvent
@@ -45,7 +46,8 @@ def drill(event: RacingEvent, context: MessageContext) -> Message:
 
 
 def unreadable(event: RacingEvent, context: MessageContext) -> Message:
-    named_as = given("The data service calls it {}.", code(event.name, EVENT_NAME_MAX))
+    name = re.sub("[._]+", " ", event.name or "").strip()
+    named_as = given('The data service calls it "{}".', safe(name, EVENT_NAME_MAX))
     check = joined(["Check your other source. Admins were told.", named_as], " ")
     text = [f"A delivery could not be read: it may be an abandonment. {check}", *asides(context, in_text=True)]
     parts = [small_print(event, context), alert_buttons(event, context)]
