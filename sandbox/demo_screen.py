@@ -17,12 +17,12 @@ _STYLES = {"bold": "bold", "code": "cyan"}
 
 
 def readable(markup: str, names: Mapping[str, str] | None = None) -> Text:
-    """Styles, the fallback of a date token, entities as characters.
+    """Styles, the fallback of a date token, entities as characters. In a terminal an em space is as narrow as a space.
 
     `names` are people's and channels' names by id. docs.slack.dev/messaging/formatting
     """
     known = names or {}
-    worded = _TOKEN.sub(lambda token: _in_words(token[1], known), markup)
+    worded = _TOKEN.sub(lambda token: _in_words(token[1], known), markup).replace("\N{EM SPACE}", "   ")
     text, end = Text(), 0
     for styled in _STYLED.finditer(worded):
         kind = str(styled.lastgroup)
