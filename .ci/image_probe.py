@@ -104,6 +104,14 @@ def answer_of(health: list[str]) -> tuple[int, str]:
         time.sleep(0.2)
 
 
+def is_logged(words: str) -> bool:
+    """The receiver answers before the bot has started and written."""
+    end = time.monotonic() + START_S
+    while words not in LOG.read_text() and time.monotonic() < end:
+        time.sleep(0.2)
+    return words in LOG.read_text()
+
+
 def restore(recipe: str) -> None:
     """Put the copy back by the document's recipe, then run `restored`."""
     with Path("/data/copy.db").open("rb") as copy:
@@ -139,7 +147,7 @@ def check_closed(health: list[str]) -> None:
     bot = serve()
     code, said = answer_of(health)
     must(code != 0 and "503" in said, f"unhealthy: {said.strip()}")
-    must("uid 10001 can't write /data" in LOG.read_text(), "the log names path and uid")
+    must(is_logged("uid 10001 can't write /data"), "the log names path and uid")
     bot.terminate()
     with suppress(subprocess.TimeoutExpired):
         bot.wait(40)
