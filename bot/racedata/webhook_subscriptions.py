@@ -36,7 +36,7 @@ def retire(session: Session, subscription_id: int, now: datetime) -> bool:
 
 
 def uncovered(session: Session, region: str | None, events: Iterable[str]) -> list[str]:
-    """The events that no live subscription delivers for the region (None: all).
+    """The events without a live subscription for the region, or for all regions where no region is given.
 
     Empty without any known subscription: the subscription may exist elsewhere, with its secret in the settings.
     """
@@ -45,7 +45,7 @@ def uncovered(session: Session, region: str | None, events: Iterable[str]) -> li
 
 
 def delivers_since(rows: Iterable[WebhookSubscriptionRow], region: str | None, event: str) -> datetime | None:
-    """Since when the event is delivered for the region (None: all)."""
+    """Since when the event is delivered for the region, or for all regions where no region is given."""
     made = [row.created_at for row in rows if row.region in {None, region} and event in row.events.split(",")]
     return min(made, default=None)
 
