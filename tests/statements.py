@@ -58,6 +58,8 @@ def shapes(compiled: Compiled) -> Iterator[str]:
     text = str(compiled.statement.compile(dialect=_BOTH, column_keys=columns))
     for pattern, common in SAME:
         text = re.sub(pattern, common, text)
+    # SQLAlchemy's ORM orders RETURNING by the hashes of the process.
+    text = re.sub(r"(?<= RETURNING ).*", lambda columns: ", ".join(sorted(columns[0].split(", "))), text)
     for part in re.split(r" UNION(?: ALL)? ", text):
         update = re.fullmatch(r"(UPDATE \w+ SET )(\w+=\?(?:, \w+=\?)*)( WHERE .*)", part)
         yield from (update[1] + column + update[3] for column in update[2].split(", ")) if update else [part]

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, bindparam, delete, or_, select, tuple_, update
+from sqlalchemy import bindparam, delete, or_, select, tuple_, update
 from sqlmodel import Session, col
 
 from bot.db.engine import insert_here, table_of
@@ -62,24 +62,28 @@ def first(session: Session, now: datetime, far: datetime) -> list[Name]:
     return [Name(What(what), name, attempts) for what, name, attempts in found]
 
 
+_KEY = tuple_(_ROW.what, _ROW.name)
+_FREE = (
+    select(_ROW.what, _ROW.name).where(_KEY.in_(bindparam("names", expanding=True))).with_for_update(skip_locked=True)
+)
+_TAKE = delete(table_of(Touched)).where(_KEY.in_(_FREE)).returning(_ROW.what, _ROW.name, _ROW.attempts)
+
+
 def take(session: Session, names: Sequence[Name]) -> list[Name]:
     """The names, but for names that another transaction is noting. The rows are deleted."""
-    row = Touched
-    free = select(col(row.what), col(row.name)).where(_is_any(names)).with_for_update(skip_locked=True)
-    taken = delete(Touched).where(tuple_(col(row.what), col(row.name)).in_(free))
-    returning = taken.returning(col(row.what), col(row.name), col(row.attempts))
-    return sorted(Name(What(what), name, attempts) for what, name, attempts in session.execute(returning))
+    taken = session.connection().execute(_TAKE, {"names": [(one.what, one.name) for one in names]})
+    return sorted(Name(What(what), name, attempts) for what, name, attempts in taken)
 
 
 def look_later(session: Session, failed: Name, not_before: datetime) -> None:
     """After the last of LOOKS_MAX failures the name is dropped. Later news stays."""
-    is_as_seen = (_is_any([failed]), col(Touched.attempts) == failed.attempts)
+    is_as_seen = (
+        col(Touched.what) == failed.what,
+        col(Touched.name) == failed.name,
+        col(Touched.attempts) == failed.attempts,
+    )
     if failed.attempts + 1 < LOOKS_MAX:
         later = {"attempts": failed.attempts + 1, "not_before": not_before}
         session.execute(update(Touched).where(*is_as_seen).values(later))
     else:
         session.execute(delete(Touched).where(*is_as_seen))
-
-
-def _is_any(names: Sequence[Name]) -> ColumnElement[bool]:
-    return tuple_(col(Touched.what), col(Touched.name)).in_([(one.what, one.name) for one in names])

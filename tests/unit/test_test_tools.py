@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import func, select, union_all, update
+from sqlalchemy import delete, func, select, union_all, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col
 
@@ -342,6 +342,10 @@ def once(dialect):
     return insert_into(dialect, Notice).values(key="a").on_conflict_do_nothing(index_elements=["key"])
 
 
+def freed(*columns):
+    return delete(Notice).returning(*columns)
+
+
 def found(name):
     return getattr(func, name)(col(BookRace.data), "a") > 0
 
@@ -352,8 +356,9 @@ def found(name):
         (once("sqlite"), once("postgresql")),
         (RACES.where(found("instr")), RACES.where(found("strpos") | found("strpos"))),
         (RACES.where(col(BookRace.region).in_(["GB"])), RACES.where(col(BookRace.region).in_(["GB", "FR"]))),
+        (freed(Notice.key, Notice.created_at), freed(Notice.created_at, Notice.key)),
     ],
-    ids=["on conflict", "words of a course", "number of values"],
+    ids=["on conflict", "words of a course", "number of values", "order of returned columns"],
 )
 def test_same_statement_has_one_shape(one, other):
     assert on_sqlite(one) == on_postgresql(other)
