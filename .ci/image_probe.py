@@ -11,9 +11,12 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 NOBODY = "http://127.0.0.1:9"
 SECRET = "whsec-of-the-check"
@@ -32,6 +35,7 @@ FORGOTTEN_S = 90
 """The bot of the copy counts as alive for 70 seconds."""
 READ_COPY = "import sqlite3; print(*sqlite3.connect('/data/copy.db').execute('SELECT event_key FROM inbox'))"
 CODE_MIB_AT_MOST = 10
+CLOSED = "uid 10001 can't write /data"
 
 
 def ran(*words: str, **changes: str) -> subprocess.CompletedProcess[str]:
@@ -93,23 +97,18 @@ def serve() -> "subprocess.Popen[bytes]":
         return subprocess.Popen(["racing-bot", "serve"], env={**os.environ, **GOOD}, stdout=log, stderr=log)
 
 
+def waited(look: Callable[[], T], is_done: Callable[[T], bool], seconds: float) -> T:
+    """The first answer that is done, else the last answer in time."""
+    end = time.monotonic() + seconds
+    while not is_done(found := look()) and time.monotonic() < end:
+        time.sleep(0.2)
+    return found
+
+
 def answer_of(health: list[str]) -> tuple[int, str]:
     """Exit code and output of the image's health check, once the bot is no longer starting."""
-    end = time.monotonic() + START_S
-    while True:
-        checked = ran(*health)
-        is_told = "status" in checked.stdout and "starting" not in checked.stdout
-        if is_told or time.monotonic() > end:
-            return checked.returncode, checked.stdout + checked.stderr
-        time.sleep(0.2)
-
-
-def is_logged(words: str) -> bool:
-    """The receiver answers before the bot has started and written."""
-    end = time.monotonic() + START_S
-    while words not in LOG.read_text() and time.monotonic() < end:
-        time.sleep(0.2)
-    return words in LOG.read_text()
+    checked = waited(lambda: ran(*health), lambda one: "status" in one.stdout and "starting" not in one.stdout, START_S)
+    return checked.returncode, checked.stdout + checked.stderr
 
 
 def restore(recipe: str) -> None:
@@ -117,9 +116,7 @@ def restore(recipe: str) -> None:
     with Path("/data/copy.db").open("rb") as copy:
         done = subprocess.run(["sh", "-c", recipe], stdin=copy, capture_output=True, text=True, check=False)
     must(done.returncode == 0, f"the copy is put back: {recipe} {done.stderr}")
-    end = time.monotonic() + FORGOTTEN_S
-    while (told := ran("racing-bot", "restored", **GOOD)).returncode and time.monotonic() < end:
-        time.sleep(1)
+    told = waited(lambda: ran("racing-bot", "restored", **GOOD), lambda one: one.returncode == 0, FORGOTTEN_S)
     must(told.returncode == 0, f"racing-bot restored: {told.stdout.strip()}{told.stderr}")
 
 
@@ -147,7 +144,9 @@ def check_closed(health: list[str]) -> None:
     bot = serve()
     code, said = answer_of(health)
     must(code != 0 and "503" in said, f"unhealthy: {said.strip()}")
-    must(is_logged("uid 10001 can't write /data"), "the log names path and uid")
+    # The receiver answers before the bot has started and written.
+    logged = waited(LOG.read_text, lambda said: CLOSED in said, START_S)
+    must(CLOSED in logged, "the log names path and uid")
     bot.terminate()
     with suppress(subprocess.TimeoutExpired):
         bot.wait(40)
