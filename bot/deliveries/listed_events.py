@@ -17,7 +17,7 @@ from bot.events.kinds import ABANDONMENTS, Subject
 from bot.events.race_state import is_doubtful
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_there, may_share_meeting
 from bot.events.reading.aliases import RACE_DATE, read_region
-from bot.events.reading.fields import fields_of, first_of
+from bot.events.reading.fields import fields_of, first_of, values_of
 from bot.events.reading.json_values import text
 from bot.events.reading.off_times import read_plain_date
 from bot.events.reading.race_list import (
@@ -62,6 +62,8 @@ _PLACE_AND_DAY = frozenset(
     {"race.region", "race.date", "race.date.own", "ids.meeting", "ids.course", "course.country"}
     | {"course.name", "course.track", "course.meeting"}
 )
+
+_DAYS, _IDS = frozenset({RACE_DATE.fact, "race.date.own"}), frozenset({"ids.meeting", "ids.plain"})
 
 
 def found_in(
@@ -125,7 +127,7 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
         groups = (_subjects([*_below(one, About.DATA), *parts], shared, in_groups=False) for one in _groups(found))
         return [*chain.from_iterable(groups)] or [found]
     if not entries or (found.names_subject and not _are_others(entries, found)):
-        return [found]
+        return [*_of_days(found)] if named.subject is Subject.MEETING else [found]
     if len(entries) > MOST_EVENTS:
         return [replace(found, stands_for_many=True)]
     hidden = _PLACE_AND_DAY
@@ -143,6 +145,24 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
     ]
     each = [FoundEvent.of(named, [*above, *more], partial(of_entry, more)) for more in entries]
     return _meant(each, entries)
+
+
+def _of_days(found: FoundEvent) -> Iterator[FoundEvent]:
+    """The event of each day of a meeting: {"dates": ["2026-11-27", "2026-11-28"]}. One id would name all days."""
+    values = chain.from_iterable(values_of(found.fields, fact) for fact in _DAYS)
+    days = next(filter(None, map(_days, values)), [])
+    parts = [part._replace(fields=part.fields.without(_DAYS | _IDS)) for part in found.parts]
+    for day in days:
+        yield FoundEvent.of(found.named, [Part(About.MEETING, "", 1, fields_of({"date": day})), *parts], found.shared)
+    if not days:
+        yield found
+
+
+def _days(value: Any) -> list[str]:
+    """The several days of a list without a word on any of them."""
+    entries = value if isinstance(value, list) and 1 < len(value) <= MOST_EVENTS else []
+    plain = (one.get("date") if isinstance(one, dict) and len(one) == 1 else one for one in entries)
+    return [day for one in plain if (day := read_plain_date(one))]
 
 
 def _groups(found: FoundEvent) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@ One classifier for all words of the kind. The word may stand anywhere: "MEETING 
 """
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate
@@ -157,6 +158,13 @@ def run_before_loss(words: str) -> int | None:
         first = found["first"] or found["lost"] or found["named"] or found["alone"]
         return int(found["last"]) if found["last"] else (int(first) - 1) or None
     return 0 if _PART.search(words) else None
+
+
+def mentions(status: str, names: Iterable[str]) -> bool:
+    """Whether one of the names stands among other words: "Washed Out wins" tells of a horse, not of the race."""
+    said = f" {_words(status).strip().casefold()} "
+    named = (f" {_words(name).strip().casefold()} " for name in names)
+    return any(name in said and name != said for name in named if len(name) > len(" A "))
 
 
 def is_amended(status: str | None) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
 
-from bot.events.race_state import NOT_RUN, RaceState, letters, reason_in, run_before_loss, state_in
+from bot.events.race_state import NOT_RUN, RaceState, letters, mentions, reason_in, run_before_loss, state_in
 from bot.events.races import PROVISIONAL, Course, OffTime, Race
 from bot.events.reading import aliases
 from bot.events.reading.aliases import Field
@@ -206,6 +206,9 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     said_of_race = (one for one in said_in if one and len(one) <= longest and not of_a_horse.search(one))
     said = [*statuses, *filter(state_in, said_of_race)]
     states = {state: status for status in reversed(said) if (state := state_in(status))}
+    if placings.has_places:
+        horses = [one.horse for one in placings.runners if one.horse]
+        states = {state: said for state, said in states.items() if not mentions(said, horses)}
     own = [*sources.own, *inner]
     flags = {state: [*map(flag_in, values_of(own, f"state.{state}"))] for state in _FLAGS}
     flagged = {state for state, found in flags.items() if any(found)}

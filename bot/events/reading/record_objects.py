@@ -188,12 +188,18 @@ def _children(part: Part) -> Iterator[Part]:
             fields = fields_of(value)
             if part.is_racing and not _may_tell_winner(name) and not _OF_LEADERS.isdisjoint(fields.facts):
                 fields = fields.without(_OF_LEADERS)
+            if name in _LISTED_ALONE and any(map(_is_another_bet, fields.of("is.bet"))):
+                continue
             fields.standing = STANDING_OF.get(name, part.fields.standing)
             found.append(Part(_about(name, fields, part), name, part.depth + 1, fields))
     is_official = any(one.fields.standing is Standing.OFFICIAL and one.names_horses for one in found)
     for one in found:
         if not (is_official and one.fields.standing is Standing.PROVISIONAL):
             yield one
+
+
+def _is_another_bet(named: Any) -> bool:
+    return isinstance(named, str) and fold(named) not in {"win", "winner", "towin"}
 
 
 def _without_list(value: Any) -> Any:

@@ -23,6 +23,7 @@ def said(payload: object) -> list[str]:
         placed = [f"{one.horse} {one.position}" for one in race.runners if one.position]
         doubt = " in dispute" if race.disputed else ""
         unread = f" could not be read: {race.unread_order}" if race.unread_order else ""
+        doubt += " and lost" if race.abandoned and placed else ""
         lines.append(event.unreadable_because or f"{named}: {', '.join(placed)}".removesuffix(": ") + doubt + unread)
     return lines
 

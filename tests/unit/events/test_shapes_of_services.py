@@ -311,6 +311,27 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
     },
     "bets that won": (shape(**AT, runners=[{**one, "outcome": "WIN"} for one in ROWS]), [YORK]),
     "bets that lost": (shape(**UNTIMED, lost=["A", "B"], runners=ROWS), [f"York {DAY}: A 1, B 2"]),
+    "winner of another bet": (shape(**AT, result=[{"market": "Place", "winner": "Z"}], runners=ROWS), [YORK]),
+    "winner of the bet to win": (shape(**AT, result=[{"market": "WIN", "winner": "A"}]), ["York 13:00: A 1"]),
+    **{
+        f"winner called as a lost race is, in the {name}": (
+            shape(**AT, **{name: "Washed Out wins"}, runners=[{"horse": "Washed Out", "position": 1}]),
+            ["York 13:00: Washed Out 1"],
+        )
+        for name in ("status", "headline")
+    },
+    **{
+        f"meeting lost on two days, as {name}": (
+            shape("meeting.abandoned", meeting_id="m_1", course="York", **{name: days}),
+            [f"York {DAY}", "York 2026-11-21"],
+        )
+        for name, days in (
+            ("dates", [DAY, "2026-11-21"]),
+            ("days", [{"date": DAY}, {"date": "2026-11-21"}]),
+            ("date", [DAY, "2026-11-21"]),
+        )
+    },
+    "meeting lost on a day, as dates": (shape("meeting.abandoned", course="York", dates=[DAY]), [f"York {DAY}"]),
     "nothing of a race": (shape(blob="x", marketBook={"status": "CLOSED"}), ["the payload names no race"]),
 }
 
