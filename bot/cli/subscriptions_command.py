@@ -29,7 +29,7 @@ from bot.operations import subscription_file
 from bot.operations.subscription_file import SubscriptionFile
 from bot.outbox import backlog
 from bot.ports import Ports
-from bot.racedata.lexicon import Lexicon
+from bot.racedata.lexicon import CLASSES, Lexicon
 from bot.racedata.near_misses import likely, question
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
@@ -298,4 +298,5 @@ async def run_apply(settings: Settings, text: str, *, show: Say, warn: Say, agre
 
 async def _lists(settings: Settings, database: Database) -> Lexicon:
     async with opened_client(settings, database) as client:
-        return await ReferenceBook(database, client, utc_now).lexicon(LISTS_S)
+        lists = await ReferenceBook(database, client, utc_now).lexicon(LISTS_S)
+    return replace(lists, classes=await database.read(CLASSES.items))

@@ -242,11 +242,13 @@ def _only(found: Collection[T]) -> T | None:
 
 def kept(session: Session) -> Lexicon:
     """The stored lists, but for the race classes. A list that was never read is empty."""
-    return Lexicon(
-        REGIONS.items(session),
-        COURSES.items(session),
-        COUNTRIES.items(session),
-    )
+    return _lexicon(REGIONS.text(session), COURSES.text(session), COUNTRIES.text(session))
+
+
+@lru_cache(maxsize=2)
+def _lexicon(regions: str | None, courses: str | None, countries: str | None) -> Lexicon:
+    """One for the same lists: its tables are larger than the lists."""
+    return Lexicon(REGIONS.read(regions), COURSES.read(courses), COUNTRIES.read(countries))
 
 
 def as_spelled(session: Session, races: Sequence[Race]) -> list[Race]:
@@ -288,10 +290,17 @@ class StoredList(Generic[T]):
         found = named_values.text(session, self._mark)
         return (self._read(found[0]), found[1]) if found else None
 
+    def text(self, session: Session) -> str | None:
+        """The list as stored; None before the first reading."""
+        found = named_values.text(session, self._mark)
+        return found[0] if found else None
+
+    def read(self, text: str | None) -> tuple[T, ...]:
+        return self._read(text) if text else ()
+
     def items(self, session: Session) -> tuple[T, ...]:
         """Empty before the first reading."""
-        found = self.kept(session)
-        return found[0] if found else ()
+        return self.read(self.text(session))
 
 
 COURSES = StoredList(Mark.COURSES, KnownCourse)

@@ -106,10 +106,9 @@ class ReferenceBook:
         return await self._database.read(COUNTRIES.items)
 
     async def lexicon(self, timeout_s: float | None = None) -> Lexicon:
-        """`timeout_s` covers all lists. The countries come from the store."""
-        regions, courses = await asyncio.gather(self.regions(timeout_s), self.courses(timeout_s))
-        classes = await self._database.read(CLASSES.items)
-        return Lexicon(regions or (), courses or (), await self.known_countries(), classes)
+        """`timeout_s` covers all lists. The countries come from the store; the race classes are left out."""
+        await asyncio.gather(self.regions(timeout_s), self.courses(timeout_s))
+        return await self._database.read(kept)
 
     def why_none(self, name: str) -> Exception:
         """Why the list of this name is missing: the service's failure, or no answer yet."""

@@ -191,15 +191,6 @@ def read(text: str, lexicon: Lexicon = NO_LISTS, own: Mapping[str, tuple[Kind, A
     return replace(wanted, refused=refused) if refused else wanted
 
 
-def _is_clear(meaning: LineRequest, lexicon: Lexicon) -> bool:
-    """Whether the line of a meaning has no other meaning. Such a line has no joining words, and names its courses."""
-    if meaning.everything and meaning.of(REGIONS_FIELD):
-        return False
-    line = meaning.line()
-    again = _request(*_split(_phrases_of(line, lexicon, SUBSCRIBING)))
-    return again == meaning or again.line() == line
-
-
 def _phrases_of(text: str, lexicon: Lexicon, own: Mapping[str, tuple[Kind, Any]]) -> list[Phrase]:
     phrases = PhraseReader(lexicon, Grammar(own, has_days=True, has_choices=True)).read(words_of(text))
     phrases = _without_all_of_words(phrases if lexicon.regions or lexicon.courses else _as_places(phrases))
@@ -353,7 +344,7 @@ def _named(phrases: Sequence[Phrase]) -> dict[str, tuple[Any, ...]]:
 def _in_order(name: str, some: Sequence[Any]) -> tuple[Any, ...]:
     """Each value once, and topics in the order of all topics."""
     if name == TOPICS_FIELD:
-        return tuple(topic for topic in Topic if topic in some)
+        return tuple(map(Topic, topics_in_order(some)))
     return BY_FIELD[name].of_file(some) if name in _FIELDS_OF_VALUES else tuple(dict.fromkeys(some))
 
 
@@ -390,7 +381,8 @@ def _doubt(phrases: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon) -> R
     """The refusal of a line with several meanings, or with unclear topics or places."""
     meanings = _meanings(phrases, whole, lexicon)
     told = "Your line has several meanings, so nothing was changed. Press the meaning you want."
-    offers = {one.label: one for one in meanings if _is_clear(one, lexicon)}
+    # "all GB" would be read as GB.
+    offers = {one.label: one for one in meanings if not (one.everything and one.of(REGIONS_FIELD))}
     return Refusal(told, offers, is_of_meaning=True) if meanings else None
 
 

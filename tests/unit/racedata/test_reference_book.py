@@ -19,6 +19,7 @@ from bot.racedata.client.service_errors import (
     UnknownRefusal,
     UpgradeRequired,
 )
+from bot.racedata.lexicon import kept
 from bot.racedata.reference_book import ReferenceBook
 from tests.unit.racedata.conftest import FakeClient
 
@@ -276,3 +277,13 @@ async def test_course_without_a_name_is_left_out_and_a_list_of_these_is_not_answ
     clock.pass_(hours=2)
     client.answers["courses"] = [{}, {"name": " ", "shortcode": "X"}, {"course_id": "cr_9"}, COURSES[0]]
     assert [one.name for one in await book.courses() or ()] == ["Ascot"]
+
+
+async def test_the_same_lists_are_one_lexicon_with_its_tables(book, database, client, clock):
+    first = await book.lexicon()
+    assert (first.region_of_course(Course(name="Naas")), first.regions) == ("IRE", ("GB", "gb", "IRE"))
+    assert await book.lexicon() is first
+    assert await database.read(kept) is first
+    client.answers["courses"] = COURSES[:1]
+    clock.pass_(hours=48)
+    assert [one.name for one in (await book.lexicon()).courses] == ["Ascot"]
