@@ -6,7 +6,7 @@ spelling.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 from bot.events.races import finishing_position, is_shared
@@ -98,8 +98,16 @@ def named(entries: Sequence[Any]) -> Order:
 
 
 def in_places(entries: Sequence[Any]) -> Order:
-    """Of ["A", "B"], [[4], [7, 2]], [["1", "A"], ["2", "B"]] or [{"position": 1, "runners": [{…}, {…}]}]."""
-    return Order([_group(one) for one in entries[:MOST_RUNNERS]], is_counted=True)
+    """Of ["A", "B"], [[4], [7, 2]], [["1", "A"], ["2", "B"]] or [{"position": 1, "runners": [{…}, {…}]}].
+
+    In [["A", 2], ["B", 1]] the numbers may be cloth numbers: only in their own order are the numbers places.
+    """
+    entries = entries[:MOST_RUNNERS]
+    pairs = [pair for one in entries if (pair := _placed(reversed(one[:2]) if isinstance(one, list) else ()))]
+    if not pairs or len(pairs) < len(entries):
+        return Order([*map(_group, entries)], is_counted=True)
+    places = [place for one in pairs if (place := finishing_position(one.place))]
+    return Order(pairs if places == sorted(places) and _is_ranking(places) else [Group([None])])
 
 
 def without_money(value: str) -> str:
@@ -202,15 +210,20 @@ def _is_ranking(places: Iterable[int]) -> bool:
 
 def _group(entry: Any) -> Group:
     if isinstance(entry, list):
-        if len(entry) > 1 and isinstance(entry[1], str) and (horse := horse_of(entry[1])) and "horse" in horse.said:
-            place = text(entry[0]) or ""
-            if finishing_position(place) or is_no_finish(place):
-                return Group([entry[1]], place)
-        return Group(entry)
+        return _placed(entry) or Group(entry)
     if isinstance(entry, dict) and (lists := lists_in(entry)):
         places = outcome_of(fields_of(entry)).places
         return Group([one for entries, _ in lists for one in entries], places[0].position if places else None)
     return Group([entry])
+
+
+def _placed(entry: Iterable[Any]) -> Group | None:
+    """The horse of a place and a name. Further values tell no place."""
+    place, name = [*islice(entry, 2), None, None][:2]
+    said = text(place) or ""
+    is_placed = isinstance(name, str) and (finishing_position(said) or is_no_finish(said))
+    horse = horse_of(name) if is_placed else None
+    return Group([name], said) if horse and "horse" in horse.said else None
 
 
 def _without_reason(said: str) -> Any:

@@ -38,14 +38,17 @@ _RACE_TITLE = re.compile(
 
 RACE_LISTS, CARD_LISTS, MEETING_LISTS = "lists.races", "lists.cards", "lists.meetings"
 NAMED_RACES, RUN_RACES, LOST_LISTS = "lists.named_races", "lists.run_races", "lists.lost"
-COURSE_LISTS, LISTED_COURSES = "course.several", "course.listed"
-LISTS_OF_MEETINGS = (MEETING_LISTS, COURSE_LISTS, LISTED_COURSES, CARD_LISTS, LOST_LISTS)
+COURSE_LISTS, LISTED_COURSES, BY_REGION = "course.several", "course.listed", "course.by_region"
+LISTS_OF_MEETINGS = (MEETING_LISTS, COURSE_LISTS, LISTED_COURSES, BY_REGION, CARD_LISTS, LOST_LISTS)
 
 _OF_MEETINGS, _ONLY_LISTS = (
     frozenset({MEETING_LISTS, COURSE_LISTS}),
-    frozenset({CARD_LISTS, LISTED_COURSES, NAMED_RACES, LOST_LISTS}),
+    frozenset({CARD_LISTS, LISTED_COURSES, BY_REGION, NAMED_RACES, LOST_LISTS}),
 )
-_OF_COURSES, _OF_RACES = frozenset({COURSE_LISTS, LISTED_COURSES}), frozenset({RACE_LISTS, NAMED_RACES, RUN_RACES})
+_OF_COURSES, _OF_RACES = (
+    frozenset({COURSE_LISTS, LISTED_COURSES, BY_REGION}),
+    frozenset({RACE_LISTS, NAMED_RACES, RUN_RACES}),
+)
 _LOST = frozenset(NAMES_OF["lists.lost"])
 _COURSES_OR_RACES = _LOST.union(set(NAMES_OF[COURSE_LISTS]).intersection(NAMES_OF[RACE_LISTS]))
 """Names of lists whose entries say what is listed: courses or races."""
@@ -102,7 +105,13 @@ def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
     if name in _COURSES_OR_RACES and is_of_courses is not _are_courses(name, value, fields):
         return []
     may_be_one = fact in _ONLY_LISTS or BY_NAME.get(name) is About.MEETING
-    is_list = isinstance(value, list) or races_by_key(value) or (name in _LOST and _is_by_place_or_day(value))
+    is_list = (
+        isinstance(value, list)
+        or races_by_key(value)
+        or ((name in _LOST or fact == BY_REGION) and _is_by_place_or_day(value))
+    )
+    if fact == BY_REGION and not isinstance(value, dict):
+        return []
     if (may_be_one and not is_list) or (isinstance(value, dict) and _are_fields(value)):
         return []
     if fact in _OF_MEETINGS and name not in BY_NAME:
@@ -294,6 +303,7 @@ _READ_BARE: Mapping[str, _BareReader] = {
     MEETING_LISTS: _read_bare_meeting,
     COURSE_LISTS: _read_bare_course,
     LISTED_COURSES: _read_bare_course,
+    BY_REGION: _read_bare_course,
     CARD_LISTS: lambda _: None,
 }
 """The readers of bare entries by list. `_read_bare` reads the entries of any other list."""

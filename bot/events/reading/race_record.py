@@ -19,6 +19,7 @@ from bot.events.reading.lazy import Lazy
 from bot.events.reading.off_times import (
     off_by_standing,
     published_date,
+    read_clock,
     read_clock_of_date,
     read_dated_clock,
     read_plain_date,
@@ -36,6 +37,9 @@ _LOST_TITLE = re.compile("(?:ABANDONED|CANCELLED|CANCELED)(?:[ :,-]|$)")
 
 _OF_A_NUMBER, _OF_A_HORSE = re.compile("番"), re.compile("番|(?<![0-9])競走中止")
 """In remarks: "3番 競走中止" is a horse that pulled up; "第5競走中止" is a race."""
+
+_CODE = re.compile("[A-Z]{2,3}")
+"""The `state` of Australia or America where the course is: "NSW". A short status says no more."""
 
 _UNDER_REVIEW = re.compile("(?:race|results?|placings)?underreview")
 """A status of placings. Without placings the going or the meeting may be under review."""
@@ -99,22 +103,33 @@ def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) 
     placings = read_placings(sources.own + sources.data)
     state = _state_of(sources, placings)
     read["number"] = read["number"] or find(sources.own, ("race",), aliases.read_short_number)
+    course, off = course_of(sources), off_of(sources)
     said = find(sources.own, ("race",), aliases.string)
     if said and " " in said and not read["number"]:
-        read["title"] = read["title"] or said
+        called = _called(said) if course == Course() and off == OffTime() else None
+        course, off = called or (course, off)
+        read["title"] = read["title"] or (None if called else said)
     read["reason"] = read["reason"] or reason_in(state["status"])
     return Race(
         race_id=text(race_id),
         meeting_id=text(meeting_id),
-        course=course_of(sources),
+        course=course,
         race_date=race_date_of(sources),
-        off=off_of(sources),
+        off=off,
         runners=placings.runners,
         unread_order=placings.unread,
         disputed=placings.disputed,
         **state,
         **read,
     )
+
+
+def _called(said: str) -> tuple[Course, OffTime] | None:
+    """The course and the time of a race that is called by both: "13:00 York", "York 13:00"."""
+    for off, name in (said.split(" ", 1), said.rsplit(" ", 1)[::-1]):
+        if (clock := read_clock(off)) and (course := aliases.read_course_name(name)):
+            return Course(name=course), OffTime(text=clock)
+    return None
 
 
 def sources_of(parts: Sequence[Part], subject: About = About.RACE) -> Sources:
@@ -194,7 +209,8 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     A void race is void whatever else is said. If a race is reported both lost and run, both statements are kept, and
     the message tells both. Of a race without any sign of a run, the status of the meeting counts too.
     """
-    statuses = [*filter(None, map(text, _spread(sources.values("state.status"))))]
+    words = filter(None, map(text, _spread(sources.values("state.status"))))
+    statuses = [one for one in words if state_in(one) or not _CODE.fullmatch(one)]
     inner = [fields_of(value) for value in values_of(sources.own, "state.objects") if isinstance(value, dict)]
     inner += [fields_of(value) for value in values_of(inner, "text.spoken") if isinstance(value, dict)]
     histories = (value for value in values_of(sources.own, "state.history") if isinstance(value, list))
@@ -213,7 +229,7 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     flags = {state: [*map(flag_in, values_of(own, f"state.{state}"))] for state in _FLAGS}
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
-    is_in_doubt = any(map(_is_pending, values_of(own, "state.inquiry"))) or any(
+    is_in_doubt = any(map(_is_pending, values_of([*own, *sources.data], "state.inquiry"))) or any(
         map(_UNDER_REVIEW.fullmatch, map(letters, statuses))
     )
     is_official = RaceState.RUN in told or any(map(is_yes, values_of(own, "state.official")))

@@ -50,6 +50,11 @@ STANDING_OF = {
     for standing in (Standing.OFFICIAL, Standing.PROVISIONAL)
     for name in NAMES_OF[f"objects.{standing.name.casefold()}"]
 }
+_STANDING_IN_WORDS = {
+    word: standing
+    for standing in (Standing.OFFICIAL, Standing.PROVISIONAL)
+    for word in NAMES_OF[f"words.{standing.name.casefold()}"]
+}
 NAMING_HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
 _NOT_PLACED = frozenset({"lists.non_runners", "lists.reserves", "lists.disqualified"})
 
@@ -71,7 +76,7 @@ _TELLS_WINNER = frozenset(BY_NAME).union(
 """Within the object of a race, an object of another name may hold an opinion on the winner."""
 
 _LISTED_ALONE = frozenset(NAMES_OF["state.objects"])
-"""An object of these names may stand in a list: {"result": [{"winner": …}]}."""
+"""Objects of these names may stand in a list: {"result": [{"winner": …}]}."""
 
 _OF_AN_ENTRY = frozenset(
     {"is.runner", "ids.race", "race.number", "course.name", "off.scheduled", "off.plain", "off.off"}
@@ -183,14 +188,17 @@ def _children(part: Part) -> Iterator[Part]:
         return
     found = []
     for name, said in part.fields.items():
-        value = _without_list(said) if name in _LISTED_ALONE else said
-        if isinstance(value, dict) and may_be_about_the_race(name) and not races_by_key(value):
+        listed = _results_in(said) if name in _LISTED_ALONE and isinstance(said, list) else [said]
+        for value in listed:
+            if not isinstance(value, dict) or not may_be_about_the_race(name) or races_by_key(value):
+                continue
             fields = fields_of(value)
             if part.is_racing and not _may_tell_winner(name) and not _OF_LEADERS.isdisjoint(fields.facts):
                 fields = fields.without(_OF_LEADERS)
             if name in _LISTED_ALONE and any(map(_is_another_bet, fields.of("is.bet"))):
                 continue
-            fields.standing = STANDING_OF.get(name, part.fields.standing)
+            standing = _standing_in(fields) if len(listed) > 1 else None
+            fields.standing = standing or STANDING_OF.get(name, part.fields.standing)
             found.append(Part(_about(name, fields, part), name, part.depth + 1, fields))
     is_official = any(one.fields.standing is Standing.OFFICIAL and one.names_horses for one in found)
     for one in found:
@@ -202,10 +210,16 @@ def _is_another_bet(named: Any) -> bool:
     return isinstance(named, str) and fold(named) not in {"win", "winner", "towin"}
 
 
-def _without_list(value: Any) -> Any:
-    """The object of [{"winner": …}]; the list of a horse or race itself."""
-    one = value[0] if isinstance(value, list) and len(value) == 1 else value
-    return one if isinstance(one, dict) and _OF_AN_ENTRY.isdisjoint(fields_of(one).facts) else value
+def _results_in(value: list[Any]) -> list[Any]:
+    """The objects of [{"winner": …}] and [{"status": "unofficial", …}, {"status": "official", …}], not horses."""
+    objects = [one for one in value[:MOST_PARTS] if isinstance(one, dict)]
+    return objects if all(_OF_AN_ENTRY.isdisjoint(fields_of(one).facts) for one in objects) else []
+
+
+def _standing_in(fields: Fields) -> Standing | None:
+    """By the own words of a result among several."""
+    words = (fields[name] for name in ("type", "status", "standing", "stage") if isinstance(fields.get(name), str))
+    return next((_STANDING_IN_WORDS[said] for one in words if (said := fold(one)) in _STANDING_IN_WORDS), None)
 
 
 @lru_cache(maxsize=512)

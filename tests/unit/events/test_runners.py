@@ -328,7 +328,12 @@ def test_runners_have_a_position_only_where_one_was_published(record, expected):
             for flag in (
                 *({"weighed_in": False}, {"official_result": False}, {"preliminary": True}, {"under_review": True}),
                 *({"stewards_inquiry": True}, {"objection": "Y"}, {"result": {"isFinal": False}}),
-                *({"objection": {"status": "pending"}}, {"protest": "Lodged"}, {"inquiry": "In progress"}),
+                *(
+                    {"objection": {"status": "pending"}},
+                    {"protest": "Lodged"},
+                    {"inquiry": "In progress"},
+                    {"stewards": {"inquiry": "pending"}},
+                ),
             )
         ),
         *(({"winner": "A", "status": status}, "Provisional") for status in ("Under review", "Result under review")),

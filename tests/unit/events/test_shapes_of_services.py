@@ -311,6 +311,15 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
     },
     "bets that won": (shape(**AT, runners=[{**one, "outcome": "WIN"} for one in ROWS]), [YORK]),
     "bets that lost": (shape(**UNTIMED, lost=["A", "B"], runners=ROWS), [f"York {DAY}: A 1, B 2"]),
+    **{
+        f"pairs of a name and a number, {rows}": (shape(**AT, placings=rows), [line])
+        for rows, line in (
+            ([["A", 1], ["B", 2], ["C", "PU"]], f"{YORK}, C PU"),
+            ([["A", "1"], ["B", "1"], ["C", "3"]], "York 13:00: A 1=, B 1=, C 3"),
+            ([["A", 4], ["B", 1]], "York 13:00 could not be read: A, 4, B, 1"),
+            ([["A", 1, 2.5], ["B", 2, 3]], YORK),
+        )
+    },
     "winner of another bet": (shape(**AT, result=[{"market": "Place", "winner": "Z"}], runners=ROWS), [YORK]),
     "winner of the bet to win": (shape(**AT, result=[{"market": "WIN", "winner": "A"}]), ["York 13:00: A 1"]),
     **{
@@ -331,6 +340,30 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
             ("date", [DAY, "2026-11-21"]),
         )
     },
+    **{
+        f"race called {called}": (shape("race.abandoned", race=called, date=DAY), [told])
+        for called, told in (
+            ("13:00 York", "York 13:00"),
+            ("Market Rasen 1.30pm", "Market Rasen 1:30pm"),
+            ("Ebor Handicap", f"None {DAY}"),
+        )
+    },
+    **{
+        f"meetings by region, under {name}": (
+            shape("meeting.abandoned", date=DAY, **{name: {"GB": ["York"], "IRE": ["Naas"]}}),
+            [f"York {DAY}", f"Naas {DAY}"],
+        )
+        for name in ("regions", "countries")
+    },
+    "regions of a meeting": (shape("meeting.abandoned", **UNTIMED, regions=["GB", "IRE"]), [f"York {DAY}"]),
+    "several results, each with its standing": (
+        shape(**AT, results=[{"status": "unofficial", "winner": "Z"}, {"status": "official", "runners": ROWS}]),
+        [YORK],
+    ),
+    "several results of one standing": (
+        shape(**AT, results=[{"winner": "A"}, {"winner": "B"}]),
+        ["York 13:00: A 1?, B 1? in dispute"],
+    ),
     "meeting lost on a day, as dates": (shape("meeting.abandoned", course="York", dates=[DAY]), [f"York {DAY}"]),
     "nothing of a race": (shape(blob="x", marketBook={"status": "CLOSED"}), ["the payload names no race"]),
 }
