@@ -122,8 +122,8 @@ class _Due(NamedTuple):
     event_key: str
 
     @property
-    def race(self) -> str:
-        return self.event_key.partition(":")[2]
+    def subject(self) -> str:
+        return subject(self.event_key)
 
 
 @dataclass(frozen=True)
@@ -198,14 +198,14 @@ def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]
 
 def _with_earlier(session: Session, now: datetime, limit: int, chosen: Sequence[_Due]) -> list[_Due]:
     """The deliveries, each behind the waiting earlier deliveries of the same race."""
-    keys = {f"{kind}:{one.race}" for one in chosen for kind in EventKind}
-    if not keys:
+    if not chosen:
         return []
     of_race: dict[str, set[_Due]] = {}
+    keys = _keys(one.subject for one in chosen)
     # Each race may have as many earlier deliveries as are taken.
-    for each in [*_due(session, now, limit**2, _DUE_OF_EVENTS, keys=sorted(keys)), *chosen]:
-        of_race.setdefault(each.race, set()).add(each)
-    return list(dict.fromkeys(each for one in chosen for each in sorted(of_race[one.race]) if each <= one))
+    for each in [*_due(session, now, limit**2, _DUE_OF_EVENTS, keys=keys), *chosen]:
+        of_race.setdefault(each.subject, set()).add(each)
+    return list(dict.fromkeys(each for one in chosen for each in sorted(of_race[one.subject]) if each <= one))
 
 
 def _in_turn(session: Session, now: datetime, limit: int) -> list[_Due]:
@@ -216,9 +216,18 @@ def _in_turn(session: Session, now: datetime, limit: int) -> list[_Due]:
     return [one for turn in zip_longest(*queues) for one in turn if one is not None][:limit]
 
 
-def results_waiting(session: Session, now: datetime, race_ids: Sequence[str], limit: int) -> list[StoredDelivery]:
-    keys = sorted({f"{EventKind.RESULT_RECEIVED}:{race_id}" for race_id in race_ids})
-    return _read(session, _due(session, now, limit, _DUE_OF_EVENTS, keys=keys)) if keys else []
+def waiting_of(session: Session, now: datetime, subjects: Iterable[str], limit: int) -> list[StoredDelivery]:
+    """By receipt, the waiting deliveries of races and meetings. A delivery of several events is found by its key."""
+    return _read(session, _due(session, now, limit, _DUE_OF_EVENTS, keys=_keys(subjects)))
+
+
+def _keys(subjects: Iterable[str]) -> list[str]:
+    return sorted({f"{kind}:{subject}" for subject in subjects for kind in EventKind})
+
+
+def subject(event_key: str) -> str:
+    """The key without the event's name: equal for all events of a race."""
+    return event_key.partition(":")[2]
 
 
 def receipt(delivery: StoredDelivery) -> tuple[datetime, int]:

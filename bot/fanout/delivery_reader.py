@@ -21,7 +21,7 @@ DELIVERIES_PER_COMMIT = 25
 RACES_PER_COMMIT = 500
 """Deliveries beyond wait for the next transaction: while one runs, no delivery is read from the journal."""
 
-ABANDONED_RACES_LOOKED_UP = 500
+RACES_LOOKED_UP = 500
 """No real day has so many races."""
 
 READ_ATTEMPTS = 5
@@ -40,16 +40,22 @@ class DeliveryReader:
         self._read_events = read_events
 
     def waiting(self, session: Session, now: datetime, *, singly: bool = False) -> list[ReadDelivery]:
-        """The most urgent deliveries, with the results that an abandonment must not overtake.
+        """The most urgent deliveries, with the earlier deliveries that none of their events must overtake.
 
         `singly`: each delivery gets a transaction, so no number of races is too large.
         """
         read = self.read_each if singly else self.read_some
-        urgent = read(inbox.waiting(session, now, DELIVERIES_PER_COMMIT))
-        found = {delivery.inbox_id for delivery, _ in urgent}
-        results = inbox.results_waiting(session, now, _abandoned_races(urgent), DELIVERIES_PER_COMMIT)
-        results_read = read(delivery for delivery in results if delivery.inbox_id not in found)
-        return sorted(urgent + results_read, key=lambda each: inbox.receipt(each[0]))
+        found = read(inbox.waiting(session, now, DELIVERIES_PER_COMMIT))
+        looked_up = set[str]()
+        while names := _beside_the_key(found) - looked_up:
+            looked_up |= names
+            of_races = inbox.waiting_of(session, now, names, DELIVERIES_PER_COMMIT + 1)
+            some, rest = of_races[:DELIVERIES_PER_COMMIT], of_races[DELIVERIES_PER_COMMIT:]
+            found += read(one for one in some if one.inbox_id not in _numbers(found))
+            # No event goes before an earlier delivery that is left for the next transaction.
+            left = [one for one in some if one.inbox_id not in _numbers(found)] or rest
+            found = [one for one in found if not left or inbox.receipt(one[0]) < inbox.receipt(left[0])]
+        return sorted(found, key=lambda each: inbox.receipt(each[0]))
 
     def read_some(self, deliveries: Iterable[StoredDelivery]) -> list[ReadDelivery]:
         """The first deliveries, until they fill a commit."""
@@ -119,10 +125,20 @@ def _bounded(event: RacingEvent, delivery: StoredDelivery) -> RacingEvent:
     return event_bounds.plain(event, because) if because else event
 
 
-def _abandoned_races(read: Iterable[ReadDelivery]) -> list[str]:
-    events = [event for _, event in read if isinstance(event, RacingEvent) and event.is_abandonment]
-    race_ids = [race.race_id for event in events for race in (event.race, *event.races) if race.race_id]
-    return race_ids[:ABANDONED_RACES_LOOKED_UP]
+def _numbers(read: Iterable[ReadDelivery]) -> set[int]:
+    return {delivery.inbox_id for delivery, _ in read}
+
+
+def _beside_the_key(read: Iterable[ReadDelivery]) -> set[str]:
+    """The races and meetings of deliveries, as in keys, that the inbox does not know by a delivery's own key."""
+    events = [(delivery, event) for delivery, event in read if isinstance(event, RacingEvent)]
+    names = [
+        name
+        for delivery, event in events
+        for name in (inbox.subject(event.key), *(event.named_race_ids if event.is_abandonment else ()))
+        if name != inbox.subject(delivery.event_key)
+    ]
+    return set(names[:RACES_LOOKED_UP])
 
 
 def _without_payload(delivery: StoredDelivery) -> RacingEvent:

@@ -155,8 +155,9 @@ class Pipeline:
         arrivals = []
         for payload in payloads:
             body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-            key, name = Payload(body).identity
-            arrivals.append(inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, self.clock()))
+            read = Payload(body)
+            sha256 = hashlib.sha256(body).hexdigest()
+            arrivals.append(inbox.Arrival(*read.identity, sha256, body, self.clock(), read.region))
         new = await self.intake.store(arrivals)
         return None not in new.values()
 

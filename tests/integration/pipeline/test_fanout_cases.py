@@ -11,7 +11,7 @@ from sqlalchemy import create_engine, event, select, update
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, col
 
-from bot.db.tables import InboxDelivery, OutboxMessage
+from bot.db.tables import EventVersion, InboxDelivery, OutboxMessage
 from bot.deliveries import inbox
 from bot.errors import StorageUnavailable
 from bot.events.event import EventKind
@@ -187,6 +187,32 @@ async def test_abandonment_overtakes_no_result_of_its_races_in_a_long_backlog(gb
     keys = await gb.database.read(lambda session: list(session.execute(order).scalars()))
     own = [number for number, key in enumerate(keys) if key.startswith("result.received:rc_29#")]
     assert own < [number for number, key in enumerate(keys) if "abandoned" in key and "rc_90" not in key]
+
+
+CORRECTED = result("rc_29", off_time="14:29", placings=("Red Sky",))
+BESIDE = {
+    "beside an abandonment": ([], [abandonment("rc_90", off_time="15:00"), CORRECTED]),
+    "beside a race of another region": ([], [result("rc_90", region="FR", course="Auteuil"), CORRECTED]),
+    "beside an abandonment, behind more than a turn": (
+        [result("rc_29", off_time="14:29", placings=(f"Horse {number}",)) for number in range(30)],
+        [abandonment("rc_90", off_time="15:00"), CORRECTED],
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "last"), BESIDE.values(), ids=BESIDE)
+async def test_no_event_of_a_delivery_overtakes_earlier_news_of_its_race_in_a_long_backlog(gb, before, last):
+    """The inbox knows a delivery by a single event."""
+    for payload in (*LONG_BACKLOG, *before, last):
+        await gb.deliver(payload)
+        gb.clock.forward(0.001)
+    while await gb.fanout.run_once():
+        continue
+    stored = select(col(EventVersion.inbox_id)).where(col(EventVersion.event_key) == "result.received:rc_29")
+    order = stored.order_by(col(EventVersion.version))
+    numbers = await gb.database.read(lambda session: list(session.execute(order).scalars()))
+    assert len(numbers) == len(before) + 2
+    assert numbers == sorted(numbers)
 
 
 @on_postgresql
