@@ -150,7 +150,7 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
 def _of_days(found: FoundEvent) -> Iterator[FoundEvent]:
     """The event of each day of a meeting: {"dates": ["2026-11-27", "2026-11-28"]}. One id would name all days."""
     values = chain.from_iterable(values_of(found.fields, fact) for fact in _DAYS)
-    days = next(filter(None, map(_days, values)), [])
+    days = [] if found.said.race_date else next(filter(None, map(_days, values)), [])
     parts = [part._replace(fields=part.fields.without(_DAYS | _IDS)) for part in found.parts]
     for day in days:
         yield FoundEvent.of(found.named, [Part(About.MEETING, "", 1, fields_of({"date": day})), *parts], found.shared)

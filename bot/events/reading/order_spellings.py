@@ -98,11 +98,13 @@ def named(entries: Sequence[Any]) -> Order:
 
 
 def in_places(entries: Sequence[Any]) -> Order:
-    """Of ["A", "B"], [[4], [7, 2]], [["1", "A"], ["2", "B"]] or [{"position": 1, "runners": [{…}, {…}]}].
+    """Of ["A", "B"], [[4], [7, 2]], [[1, 4], [2, 7]], [["1", "A"], ["2", "B"]] or [{"position": 1, "runners": [{…}]}].
 
     In [["A", 2], ["B", 1]] the numbers may be cloth numbers: only in their own order are the numbers places.
     """
     entries = entries[:MOST_RUNNERS]
+    if len(entries) > 1 and all(_is_pair_at(place, one) for place, one in enumerate(entries, 1)):
+        return Order([Group([number], str(place)) for place, number in entries])
     pairs = [pair for one in entries if (pair := _placed(reversed(one[:2]) if isinstance(one, list) else ()))]
     if not pairs or len(pairs) < len(entries):
         return Order([*map(_group, entries)], is_counted=True)
@@ -215,6 +217,11 @@ def _group(entry: Any) -> Group:
         places = outcome_of(fields_of(entry)).places
         return Group([one for entries, _ in lists for one in entries], places[0].position if places else None)
     return Group([entry])
+
+
+def _is_pair_at(place: int, entry: Any) -> bool:
+    """Whether an entry is a place and a number. A dead heat of a horse with the place's number may look alike."""
+    return isinstance(entry, list) and len(entry) == 2 and count(entry[0]) == place and count(entry[1]) is not None
 
 
 def _placed(entry: Iterable[Any]) -> Group | None:

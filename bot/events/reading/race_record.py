@@ -38,6 +38,9 @@ _LOST_TITLE = re.compile("(?:ABANDONED|CANCELLED|CANCELED)(?:[ :,-]|$)")
 _OF_A_NUMBER, _OF_A_HORSE = re.compile("番"), re.compile("番|(?<![0-9])競走中止")
 """In remarks: "3番 競走中止" is a horse that pulled up; "第5競走中止" is a race."""
 
+_NO_PLACE = re.compile(r"\b(?:race|heat|event|off|at|to(?:day|morrow|night)|\w{3,6}day)\b|[0-9]", re.IGNORECASE)
+"""Words beside a time that are no course."""
+
 _CODE = re.compile("[A-Z]{2,3}")
 """The `state` of Australia or America where the course is: "NSW". A short status says no more."""
 
@@ -127,7 +130,7 @@ def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) 
 def _called(said: str) -> tuple[Course, OffTime] | None:
     """The course and the time of a race that is called by both: "13:00 York", "York 13:00"."""
     for off, name in (said.split(" ", 1), said.rsplit(" ", 1)[::-1]):
-        if (clock := read_clock(off)) and (course := aliases.read_course_name(name)):
+        if (clock := read_clock(off)) and not _NO_PLACE.search(name) and (course := aliases.read_course_name(name)):
             return Course(name=course), OffTime(text=clock)
     return None
 

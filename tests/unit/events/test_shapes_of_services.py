@@ -318,8 +318,13 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
             ([["A", "1"], ["B", "1"], ["C", "3"]], "York 13:00: A 1=, B 1=, C 3"),
             ([["A", 4], ["B", 1]], "York 13:00 could not be read: A, 4, B, 1"),
             ([["A", 1, 2.5], ["B", 2, 3]], YORK),
+            ([["A", "2/1"], ["B", "5/1"]], "York 13:00 could not be read: A, 2/1, B, 5/1"),
         )
     },
+    "pairs of a place and a number": (
+        shape(**AT, placings=[[1, 4], [2, 7]], runners=[{"number": 4, "name": "A"}, {"number": 7, "name": "B"}]),
+        [YORK],
+    ),
     "winner of another bet": (shape(**AT, result=[{"market": "Place", "winner": "Z"}], runners=ROWS), [YORK]),
     "winner of the bet to win": (shape(**AT, result=[{"market": "WIN", "winner": "A"}]), ["York 13:00: A 1"]),
     **{
@@ -346,6 +351,8 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
             ("13:00 York", "York 13:00"),
             ("Market Rasen 1.30pm", "Market Rasen 1:30pm"),
             ("Ebor Handicap", f"None {DAY}"),
+            ("Race 13:00", f"None {DAY}"),
+            ("Monday 13:00", f"None {DAY}"),
         )
     },
     **{
@@ -364,6 +371,7 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape(**AT, results=[{"winner": "A"}, {"winner": "B"}]),
         ["York 13:00: A 1?, B 1? in dispute"],
     ),
+    "meeting moved to another day": (shape("meeting.abandoned", **UNTIMED, dates=[DAY, "2026-12-01"]), [f"York {DAY}"]),
     "meeting lost on a day, as dates": (shape("meeting.abandoned", course="York", dates=[DAY]), [f"York {DAY}"]),
     "nothing of a race": (shape(blob="x", marketBook={"status": "CLOSED"}), ["the payload names no race"]),
 }
