@@ -21,7 +21,7 @@ _LIKE_A_DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}(?:\1[0-9]{1,4})?|[0-9]{8
 _BOUND = re.compile(r"([0-9]{4})(?:-([0-9]{2})-([0-9]{2}))?(?![0-9])")
 _ARROW = re.compile(r"\s*(?:→|⟶|➔|=>|->|–|—|\.\.|\bto\b)\s*")  # noqa: RUF001  dashes that stand for an arrow
 _RELATIVE = {"day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0}
-_RELATIVE |= {"tomorrow": 1, "day after tomorrow": 2}
+_RELATIVE |= {"tomorrow": 1, "tmrw": 1, "tmw": 1, "day after tomorrow": 2}
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SHORT = {"tues": "tuesday", "weds": "wednesday", "thur": "thursday", "thurs": "thursday"} | {
     weekday[:3]: weekday for weekday in WEEKDAYS
@@ -95,7 +95,7 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
     if folded in _RELATIVE:
         return today + timedelta(days=_RELATIVE[folded])
     which, _, weekday = folded.rpartition(" ")
-    weekday = _SHORT.get(weekday, weekday)
+    weekday = _SHORT.get(weekday) or weekday.removesuffix("s")
     if weekday in WEEKDAYS and which in {"", *_WHICH}:
         which = which.removeprefix("this")
         return _weekday(weekday, which or ("last" if looks_back else "next"), today, or_today=not which)

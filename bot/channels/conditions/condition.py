@@ -239,6 +239,8 @@ class NarrowingCondition(SaidCondition):
     is_narrowing = True
     is_published = False
     """Whether the data service lists the values."""
+    opposites: Mapping[str, str] = {}
+    """The value that is all races but those of a value."""
 
     def keys_of(self, published: str) -> Collection[str]:
         """The keys of the values that take a published value."""

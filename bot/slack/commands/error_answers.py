@@ -15,7 +15,7 @@ from bot.events.sentences import listed
 from bot.logs import get_logger
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.table import RACING_COMMANDS, find_command
+from bot.slack.commands.table import HELP, RACING_COMMANDS, find_command
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words
 from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.subscription_answers import edit_button, form_button
@@ -113,6 +113,8 @@ async def with_working_offers(
         told.after = f"This channel has {has} already{takes}. {error.after}".strip()
         if error.asks_meaning and not trying.found:
             told.told = "Nothing to change."
+    if not (told.lines or trying.idle) and find_command(line)[0] is None:
+        told.lines, told.asks = {"Help": HELP}, False
     return told
 
 

@@ -9,9 +9,11 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import pairwise
 from typing import Any
 
 from bot.channels import subscriptions
+from bot.channels.conditions.choices import time_of_day
 from bot.channels.conditions.course_condition import COURSES_FIELD
 from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD
 from bot.channels.conditions.table import OF_RACES
@@ -24,12 +26,13 @@ from bot.events.races import Course
 from bot.events.typed_text import SINGLE_QUOTE, folded
 from bot.racedata.day_card import MeetingCard
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.near_misses import LOOKED_UP_MAX, course_words, find_courses, refusal, wrong_words
+from bot.racedata.near_misses import LOOKED_UP_MAX, course_words, find_courses, quoted, refusal, wrong_words
 from bot.slack.commands.filter_choice import no_region
 from bot.slack.commands.invocation import CommandPlan, Desk, Invocation
 from bot.slack.language.grammar import (
     ALL,
     EVERYTHING,
+    HOUR_OF_TOPIC,
     JOINTS,
     NO_LISTS,
     NON_RUNNERS,
@@ -62,7 +65,10 @@ _OWN: Mapping[str, tuple[Kind, Any]] = {
     **{word: (Kind.TOPIC, topic) for word, topic in TOPIC_WORDS.items()},
     **dict.fromkeys(NON_RUNNERS, (Kind.TOPIC, Topic.RACECARDS)),
     **dict.fromkeys((ALL, "everywhere", "worldwide", EVERYTHING, "anything", "any", "each", "every"), (Kind.ALL, ALL)),
-    **dict.fromkeys(("card", "day", "this", "called", "off", "still", "running"), (Kind.FILLER, "")),
+    **dict.fromkeys(
+        ("card", "day", "this", "called", "off", "still", "running", "go", "goes", "ahead", "start", "starts"),
+        (Kind.FILLER, ""),
+    ),
     **dict.fromkeys(("tonight", "night", "morning", "afternoon", "evening"), (Kind.FILLER, "")),
 }
 
@@ -117,6 +123,8 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
         wanted = request_of(phrases)
         if refused := wanted.refused or _refused(wanted, command, shows):
             raise refused.error(command)
+        if question := _hour_asked(phrases, wanted, command):
+            raise question
         days = wanted.of(Kind.DAY)
         asked = DayPlan(
             wanted, date.fromisoformat(days[0]) if days else today, next(iter(wanted.of(REGIONS_FIELD)), None)
@@ -156,9 +164,7 @@ def _with_regions(phrases: Sequence[Phrase], lexicon: Lexicon) -> Sequence[Phras
 
 def _refused(wanted: LineRequest, command: str, shows: Collection[Topic]) -> Refusal | None:
     if wanted.is_negated or wanted.left_out:
-        places = [
-            (name, one) for name in (REGIONS_FIELD, COURSES_FIELD) for one in (*wanted.of(name), *wanted.out(name))
-        ]
+        places = [(name, one) for name in (REGIONS_FIELD, COURSES_FIELD) for one in wanted.of(name)]
         plain = replace(wanted.but(regions=(), courses=(), topics=(), flags=(), all=()), left_out={})
         told = f"I can leave nothing out here. /{command} shows a region, a course, or everything."
         return Refusal(told, {one: plain.but(**{name: (one,)}) for name, one in places})
@@ -178,6 +184,28 @@ def _refused(wanted: LineRequest, command: str, shows: Collection[Topic]) -> Ref
             command=other,
         )
     return None
+
+
+def _hour_asked(phrases: Sequence[Phrase], wanted: LineRequest, command: str) -> CommandError | None:
+    """The question about "results at 6": races, or a message each day. "York at 6pm" is of a race."""
+    kind = next(
+        (HOUR_OF_TOPIC[topic] for topic, other in _SHOWN_BY.items() if other == command and topic in HOUR_OF_TOPIC),
+        None,
+    )
+    hours = (two for one, two in pairwise(phrases) if one.typed.casefold() == "at" and time_of_day(two.typed))
+    typed = next((one for one in hours if one.typed.isalnum()), None)
+    is_placed = any(map(wanted.of, (REGIONS_FIELD, COURSES_FIELD, Kind.DAY)))
+    if kind is None or typed is None or (typed.kind is Kind.TIME and is_placed):
+        return None
+    off = f"{time_of_day(typed.typed):%H:%M}"
+    races = wanted.but(unknown=(), times=(off,))
+    lines = {f"Races off at {typed.typed}": races.line(command)}
+    if not wanted.of(COURSES_FIELD) and not wanted.of(Kind.DAY):
+        daily = races.but(times=(), topics=())
+        hourly = {one: daily.but(**{kind.field: (one,)}) for one in kind.guesses(typed.typed)}
+        lines |= {f"Each day at {hour}": one.line("subscribe") for hour, one in hourly.items()}
+    told = f"{quoted(typed.typed)} may be the time of races, or the hour at which {kind.topic} come together each day."
+    return CommandError(f"{told} Which is meant?", lines=lines)
 
 
 async def _placed(desk: Desk, asked: DayPlan, phrases: Sequence[Phrase], lexicon: Lexicon, grammar: Grammar) -> DayPlan:

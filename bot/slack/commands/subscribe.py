@@ -17,7 +17,7 @@ from bot.channels.conditions.event_conditions import (
     region_words,
     topics_in_order,
 )
-from bot.channels.conditions.table import BY_FIELD, CHOICES, CONDITIONS, VALUED
+from bot.channels.conditions.table import BY_FIELD, CHOICES, CONDITIONS, OF_RACES, VALUED
 from bot.channels.conditions.zones import zone_called
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.db.tables import SubscriptionState
@@ -280,7 +280,11 @@ def _refused(wanted: LineRequest) -> Refusal | None:
         return Refusal(f"{told}Name the regions that this channel is to receive.", without)
     if values := typed_values(wanted.left_out):
         told = f"{listed(values)} can't be left out. Name what is wanted; /racing unsubscribe ends what is there."
-        return Refusal(told, without)
+        others = {
+            one: [one.opposites[each] for each in wanted.out(one.field) if each in one.opposites] for one in OF_RACES
+        }
+        only = {one.labels[some[0]]: rest.but(**{one.field: some}) for one, some in others.items() if some}
+        return Refusal(told, only or without)
     if nameless := next((one for one in CONDITIONS if EVERY_VALUE in wanted.of(one.field)), None):
         known = wanted.but(unknown=())
         offers = {f"{nameless.typed_as}{one}": known.but(**{nameless.field: (one,)}) for one in nameless.guesses("")}
@@ -328,6 +332,7 @@ async def _from_where(check: FilterChoice, wanted: LineRequest, there: Sequence[
     return CommandError(
         f"{what} from where? Name a region or a course.",
         lines=ends | {label: one.line(NAME) for label, one in each.items()},
+        edits=there[0].region if len(there) == 1 else None,
     )
 
 

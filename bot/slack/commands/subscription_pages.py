@@ -60,7 +60,7 @@ def _remove(session: Session, desk: Desk, invocation: Invocation, _planned: Any)
     gone = subscriptions.read_filter(_row(session, invocation))
     with audited(session, desk, invocation, "unsubscribe"):
         subscriptions.remove(session, invocation.channel_id, [gone.region])
-    return what_is_left(session, desk, invocation.channel_id, [gone])
+    return what_is_left(session, desk, invocation.channel_id, {gone: None})
 
 
 def _row(session: Session, invocation: Invocation) -> ChannelSubscriptionRow:

@@ -5,8 +5,9 @@ A new command: a line here, a file beside this file, a line in manifest.yml and 
 
 import re
 
-from bot.channels.conditions.table import CHOICES, VALUED
+from bot.channels.conditions.table import CHOICES, OF_RACES, VALUED
 from bot.errors import CommandError
+from bot.events.event import Topic
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.slack.commands.day_commands import NEXT_COMMAND, RACECARD_COMMAND, RESULTS_COMMAND
@@ -29,7 +30,7 @@ from bot.slack.commands.subscription_pages import EDIT_BUTTON, LIST_COMMAND, REM
 from bot.slack.commands.trace import TRACE_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
-from bot.slack.language.grammar import COURTESY, NON_RUNNERS, NOT_CHOSEN, TOPIC_WORDS
+from bot.slack.language.grammar import COURTESY, NON_RUNNERS, NOT_CHOSEN, OF_ALL, TOPIC_WORDS
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.kit.blocks import ENDING
 
@@ -38,37 +39,38 @@ HELP = "help"
 _HELLO = "(?:hi|hello|hey|morning|good (?:morning|afternoon|evening))(?: there| all| bot| racing-bot)?"
 _PASTED = re.compile(
     rf"(?:(?:/racing|<@\w+(?:\|[^>]*)?>|{_HELLO}|thank you|(?:can|could|would|will) you|the|"
-    rf"(?:show|give|get) (?:me|us)|{'|'.join(COURTESY)})(?:[\s,.!:;-]+|$)|show (?!meetings))+",
+    rf"(?:show|give|get) (?:me|us)|{'|'.join(COURTESY)}|:[\w+-]+:|[^\w\s]+)(?:[\s,.!:;-]+|$)|show (?!meetings))+",
     re.IGNORECASE,
 )
-"""What may stand before the command: the slash command again, a mention of the bot, a greeting, a courtesy."""
+"""What may stand before the command: the slash command again, a mention of the bot, a greeting, an emoji."""
 
 _SAYINGS = {
     "results abandonments": "abandonments, abandonment, abandoned, cancelled, is, has, have, anything abandoned, "
     "what is abandoned, what is off, what has, are, are there, did, anything off",
     f"results abandonments {BEEN}": "what is been",
     f"results abandonments {WAS}": f"{WAS}, were, what {WAS}, what were, what got",
-    "results": "any, latest, result, who won, who has won, what won, which horse won, winner",
+    "results": "any, latest, result, who won, who has won, what won, which horse won, winner, winners",
     "racecard": "card, cards, racecards, declarations, entries, runners, going, meetings, races, racing, "
-    "today's meetings, todays meetings, is there, any racing, what is on, what is running, "
-    "what time is, what time does, when is, " + ", ".join(NON_RUNNERS),
-    "next": "what is next, what is the next, when is the next, what time is the next",
+    "today's meetings, todays meetings, is there, any racing, what is on, what is running, fixtures, "
+    "runners and riders, what time is, what time does, when is, when does, " + ", ".join(NON_RUNNERS),
+    "next": "what is next, when is the next, what time is the next",
     "list": "subscriptions, my subscriptions, our subscriptions, list subscriptions, show subscriptions, "
     "what do we get, what do i get, what am i subscribed to, what comes here, what do you send here, settings, "
     "am i subscribed to anything, are we subscribed to anything, muted, mutes, what is muted, paused, "
-    "are we paused, is this channel paused",
-    "help": "help me, commands, how do i, how can i, how to",
+    "are we paused, is this channel paused, who is subscribed, who subscribed, what are we subscribed to",
+    "help": "help me, commands, how do i, how can i, how to, what can you do, how does this work",
+    "status": "are you working, are you up, are you there, ping",
     "usage": "quota, how much quota is left, how much quota, how many requests are left, "
     "how many requests do we have left",
     "watch": "follow, following, track",
     "watching": "watches, my watches, list watches, watch list, watchlist, what is watched, "
-    "what am i watching, what are we watching, who is watching",
+    "what am i watching, what are we watching, who is watching, who are we watching",
     "unwatch": "unfollow, stop watching, stop following, stop tracking",
     "pause": "hold, snooze",
     "pause for": "stop for",
     "pause until": "stop until",
     "resume": "start again, unpause, continue, end pause, end the pause, end a pause",
-    "subscribe": "add, send, send me, send us, this channel receives, this channel also receives, "
+    "subscribe": "add, turn on, send, send me, send us, this channel receives, this channel also receives, "
     "this channel still receives",
     "unsubscribe": "remove, delete, unsub, turn off, stop sending, stop sending us, stop sending me",
     "mute": "silence",
@@ -88,6 +90,8 @@ _SAID = {
         # "no results from GB" is no wish to subscribe.
         if said.rpartition(" ")[2] not in TOPIC_WORDS
     },
+    **{f"no {said}": f"subscribe no {said}" for one in OF_RACES for said in one.called},
+    **{f"{all_} {but}": f"subscribe all {but}" for all_ in OF_ALL for but in ("but", "except", "without")},
     **{f"no {topic} {when}": f"subscribe no {topic} {when}" for topic in TOPIC_WORDS for when in _WHEN},
     **{
         f"{off}{name}{after}": f"unsubscribe {name}"
@@ -122,6 +126,10 @@ _PHRASINGS = tuple(
         (rf"{_NOT} (?:{_POST}|{_TELL} (?:me|us) (?:about|of)) ", "unsubscribe "),
         (rf"(?:only|just) {_POST}\b", "subscribe only"),
         (r"turn (.+) off$", r"unsubscribe \1"),
+        (rf"({'|'.join(Topic)}|cards) off$", r"unsubscribe \1"),
+        (r"turn (.+) on$", r"subscribe \1"),
+        (r"(?:what|who) (?:is|are) (?:the|my|our) |tell (?:me|us) (?:the )?", ""),
+        (rf"{_TELL} (?:me|us)(?: know)? (?:the )?", "subscribe "),
     )
 )
 """Beginnings of sentences, such as "tell me when Bold Warrior runs", and the words of the command that is meant."""
@@ -186,7 +194,7 @@ def find_command(line: str) -> tuple[Command | None, str]:
     line = line[pasted.end() :] if pasted else line
     meant = _in_words_of_commands(line)
     word, text = (*meant.split(maxsplit=1), "", "")[:2]
-    name = word.lower().removeprefix("/") or HELP
+    name = word.lower().strip("/,.:;!?") or HELP
     command = RACING_COMMANDS.get(name) or _TYPED_TOO.get(name)
     if command and command.is_a_change and pasted and "show" in pasted[0].lower():
         # "show pause" pauses nothing.

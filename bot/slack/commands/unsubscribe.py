@@ -67,21 +67,21 @@ def _remove(session: Session, desk: Desk, invocation: Invocation, wanted: LineRe
                 subscriptions.remove(session, channel_id, [before.region])
             else:
                 subscriptions.save(session, channel_id, after, user_id=made_by[before], now=desk.clock())
-    gone = [before for before, after in each.items() if after is None]
-    return what_is_left(session, desk, channel_id, gone, len(each) - len(gone))
+    return what_is_left(session, desk, channel_id, each)
 
 
 def what_is_left(
-    session: Session, desk: Desk, channel_id: str, gone: Sequence[ChannelFilter], changed: int = 0
+    session: Session, desk: Desk, channel_id: str, each: Mapping[ChannelFilter, ChannelFilter | None]
 ) -> Unsubscribed:
-    """After these subscriptions were ended and a number changed. The backlog ends with the last subscription."""
+    """`each`: as of `ended`, just stored. The backlog ends with the last subscription."""
+    gone = [before for before, after in each.items() if after is None]
     filters = subscriptions.filters_of(session, channel_id)
     if not filters:
         # The backlog of a paused channel can be long, and nobody wants messages of an ended subscription.
         backlog.drop(session, channel_id, desk.clock())
     had = [*filters, *(one for one in gone if Topic.ABANDONMENTS in one.topics)]
     lacking, watched = without_abandonments(had, filters), watches.count_in(session, channel_id)
-    return Unsubscribed(len(gone), changed, as_shown(session, filters), lacking, watched)
+    return Unsubscribed(len(gone), len(each) - len(gone), as_shown(session, filters), lacking, watched, list(each))
 
 
 def _named(wanted: LineRequest) -> dict[str, Collection[str]]:

@@ -18,11 +18,22 @@ from bot.events.watched import name_key
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata.day_views import look_up
+from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import TYPED_MAX, likely, quoted
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change, no_words
 from bot.slack.commands.subscription_changes import announce, note
-from bot.slack.language.grammar import COURTESY, JOINTS, Grammar, Kind, Phrase, PhraseReader
+from bot.slack.language.grammar import (
+    COURTESY,
+    JOINTS,
+    NO_LISTS,
+    SUBSCRIBING,
+    THINGS,
+    Grammar,
+    Kind,
+    Phrase,
+    PhraseReader,
+)
 from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.help_answer import HelpGroup
@@ -70,24 +81,24 @@ class _Typed:
     """After "horses" an "and" parts names. `trainer:John & Thady Gosden` is one name."""
 
 
-def read_watch_words(text: str) -> WatchWords:
+def read_watch_words(text: str, lexicon: Lexicon = NO_LISTS) -> WatchWords:
     """Raises CommandError for a name without a kind, without a name, and for two names to replace."""
     phrases = _read(text)
     spare = len(list(takewhile(lambda one: one.typed.casefold() in _AT_THE_END and not one.is_quoted, phrases[::-1])))
     shorter = phrases[: len(phrases) - spare]
     if not spare or not any(name for _, name in _names(_without_me(shorter)[0])):
-        return _words_of(phrases)
+        return _words_of(phrases, lexicon)
     if shorter[-1].is_quoted:
-        return _words_of(shorter)
+        return _words_of(shorter, lexicon)
     names, is_own = read_names(text)
     typed = typed_line(["watch", *(f"{kind}:{name}" if kind else name for kind, name in names), ME if is_own else None])
-    longer = _words_of(phrases).line if all(kind for kind, _ in names) else typed
+    longer = _words_of(phrases, lexicon).line if all(kind for kind, _ in names) else typed
     end = " ".join(one.typed for one in phrases[len(shorter) :])
     lines = {f"Without {quoted(end)}": f"watch {text.rsplit(maxsplit=spare)[0].rstrip(', ')}", names[-1][1]: longer}
     raise CommandError(f"Does the name end in {quoted(end)}?", lines=lines)
 
 
-def _words_of(phrases: Sequence[Phrase]) -> WatchWords:
+def _words_of(phrases: Sequence[Phrase], lexicon: Lexicon) -> WatchWords:
     phrases, is_own = _without_me(phrases)
     phrases, instead = _parted(_with_kind_first(phrases))
     replaced = [_checked(kind, name) for kind, name in _names(instead) if kind]
@@ -102,9 +113,7 @@ def _words_of(phrases: Sequence[Phrase]) -> WatchWords:
         )
     if loose := [name for kind, name in names if kind is None]:
         lines = _lines_by_kind(names, is_own=is_own, replaced=replaced)
-        # "follow GB" is meant as a subscription, "when is York running" as a card.
-        places = {"Region or course": typed_line(["subscribe", *loose]), "Racecard": typed_line(["racecard", *loose])}
-        lines |= places if len(names) == len(loose) else {}
+        lines |= _of_places(loose, lexicon) if len(names) == len(loose) else {}
         raise CommandError(_kind_wanted(loose), lines=lines)
     placeless = [(kind, _without_place(kind, name)) for kind, name in names]
     named = dict.fromkeys(_checked(kind, name) for kind, name in placeless if kind)
@@ -112,6 +121,14 @@ def _words_of(phrases: Sequence[Phrase]) -> WatchWords:
     if placeless != names:
         raise CommandError("A watch is of all races, at every course.", lines={"All races": words.line})
     return words
+
+
+def _of_places(loose: Sequence[str], lexicon: Lexicon) -> dict[str, str]:
+    """The lines of published places: "follow GB" is meant as a subscription, "when is York running" as a card."""
+    words = " ".join(loose)
+    kinds = {one.kind for one in PhraseReader(lexicon, Grammar(SUBSCRIBING)).read(words_of(words))}
+    is_known = Kind.UNKNOWN not in kinds and not THINGS.isdisjoint(kinds)
+    return {"Region or course": f"subscribe {words}", "Racecard": f"racecard {words}"} if is_known else {}
 
 
 def _without_place(kind: WatchKind | None, name: str) -> str:
@@ -234,8 +251,8 @@ async def _may_watch(desk: Desk, invocation: Invocation) -> None:
         await may_change(desk, invocation)
 
 
-async def _plan(_desk: Desk, invocation: Invocation) -> WatchWords:
-    words = read_watch_words(invocation.text)
+async def _plan(desk: Desk, invocation: Invocation) -> WatchWords:
+    words = read_watch_words(invocation.text, await desk.database.read(kept))
     if len(words.names) > NAMES_MAX:
         raise CommandError(f"At most {NAMES_MAX} names at a time: type the others in a second line.")
     return replace(words, is_own=words.is_own or invocation.is_direct)

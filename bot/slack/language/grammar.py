@@ -64,7 +64,7 @@ COURTESY = ("please", "pls", "plz", "thanks", "thx", "cheers", "ta")
 
 JOINING: Mapping[str, Kind] = (
     {"and": Kind.AND, "&": Kind.AND, "+": Kind.AND, "plus": Kind.AND, "or": Kind.OR, "nor": Kind.OR}
-    | dict.fromkeys(("except", "excluding", "without", "no", "not", "but"), Kind.NOT)
+    | dict.fromkeys(("except", "excluding", "without", "minus", "no", "not", "nothing", "but"), Kind.NOT)
     | {"only": Kind.ONLY, "just": Kind.ONLY}
     | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "between"), Kind.FILLER)
     | dict.fromkeys((*COURTESY, "also", "too"), Kind.FILLER)
@@ -136,7 +136,8 @@ def _begins(said: str) -> str:
 
 _ALL_SAID = (*_CHOSEN, *_SAID, *NOT_CHOSEN, *(said for one in VALUED for said in (*one.called, *one.begins)), "at")
 _SAYINGS = {first: tuple(some) for first, some in grouped((_begins(said), said) for said in _ALL_SAID).items()}
-_HOURS: Mapping[Topic | None, Condition] = {one.topic: one for one in VALUED if isinstance(one, DigestCondition)}
+HOUR_OF_TOPIC: Mapping[Topic | None, Condition] = {one.topic: one for one in VALUED if isinstance(one, DigestCondition)}
+"""The choice of an hour, by its topic."""
 
 _BEFORE_A_VALUE = frozenset(["at", "from", "after", "before", "within", "between", "daily", "to", "in"])
 _AFTER_A_COURSE = frozenset(["park", "racecourse", "downs"])
@@ -459,7 +460,7 @@ def _left_out(one: Phrase) -> Phrase:
 
 def _of_topics(before: Sequence[Phrase]) -> Condition | None:
     """The choice of an hour by the nearest topic: "results at 6pm"."""
-    return next((_HOURS[one.value] for one in reversed(before) if one.value in _HOURS), None)
+    return next((HOUR_OF_TOPIC[one.value] for one in reversed(before) if one.value in HOUR_OF_TOPIC), None)
 
 
 def _longest(kind: Condition, words: Sequence[Word], at: int, before: str) -> tuple[Sequence[Any], int] | None:

@@ -29,6 +29,9 @@ log = get_logger(__name__)
 DIRECT_MESSAGE_EVENT = "message"
 """The manifest's name is `message.im`, with the scope im:history."""
 
+_LINK = re.compile(r"<(?:https?|mailto):[^|>]*\|([^>]*)>")
+"""As Slack sends a typed "racing.com": an address with the typed text."""
+
 UNDER_WAY_FOR = timedelta(seconds=COMMIT_S + max(one.answer_s for one in RACING_COMMANDS.values()) + 5)
 """A command that has no answer after this time has died."""
 
@@ -97,7 +100,7 @@ def unescaped(text: str) -> str:
 
     Source: docs.slack.dev/messaging/formatting-message-text, "Escaping text".
     """
-    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    return _LINK.sub(r"\1", text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 @dataclass(frozen=True)

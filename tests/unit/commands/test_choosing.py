@@ -12,7 +12,7 @@ from bot.racedata import lexicon as rows
 from bot.racedata.client.records import KnownCourse
 from bot.slack.commands.error_answers import explain
 from bot.slack.forms.form_fields import PublishedChoices
-from bot.slack.messages.answers.subscription_answers import Unsubscribed, abandonments_buttons
+from bot.slack.messages.answers.subscription_answers import Unsubscribed, abandonments_buttons, unsubscribed
 from tests.unit.commands.town import COURSES, NOW, buttons, option
 
 
@@ -158,6 +158,38 @@ async def test_abandonments_that_will_not_come_are_said_and_a_button_adds_them(t
         assert button["text"]["text"] == "Add abandonments"
         await town.types(here, button["value"])
     assert all("abandonments" in words for words in await town.receives(here) if lacking)
+
+
+@pytest.mark.parametrize(
+    ("lines", "labels"),
+    [
+        (["subscribe GB IRE results abandonments racecards", "turn everything off"], ["Undo"]),
+        (["subscribe GB results", "subscribe IRE", "unsubscribe all"], ["Undo GB", "Undo IRE"]),
+        (["subscribe all course:York class 1 quiet 22-7 zone:UTC ack:5m escalate:U2", "unsubscribe all"], ["Undo"]),
+        (["subscribe GB racecards cards:19:00", "unsubscribe GB racecards"], ["Undo"]),
+        (["subscribe GB results racecards cards:19:00", "unsubscribe GB racecards"], ["Undo"]),
+        (["subscribe GB York Bath digest:18:00 show:meetings", "remove Bath"], ["Undo"]),
+        (["subscribe GB -York", "unsubscribe -York"], ["Undo"]),
+        (["subscribe GB ack:5m escalate:U2", "unsubscribe ack"], ["Undo"]),
+    ],
+)
+async def test_undo_brings_back_what_an_end_took(town, lines, labels):
+    here = await town.here(*lines[:-1])
+    before = await town.filters(here)
+    there = buttons(unsubscribed(await town.types(here, lines[-1])))
+    assert await town.filters(here) != before
+    assert [label for label in there if label != "Add abandonments"] == labels
+    for label in labels:
+        await town.types(here, there[label]["value"])
+    assert await town.filters(here) == before
+
+
+def test_undo_says_that_mentions_are_not_brought_back():
+    was = ChannelFilter(region="GB", topics=DEFAULT_TOPICS, mentions=("U1",), digest=("18:00",))
+    done = unsubscribed(Unsubscribed(1, 0, [], was=[was]))
+    assert done.text.endswith("Undo brings back all but the mentions.")
+    # Hours without a zone were in UTC.
+    assert buttons(done)["Undo"]["value"] == "subscribe GB results abandonments digest:18:00 zone:UTC"
 
 
 async def test_mute_that_cant_be_read_hinders_no_other_mute(town):

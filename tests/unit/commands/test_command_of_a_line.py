@@ -91,6 +91,24 @@ def read_slash(command, text):
         ("what was abandoned sat", "results", "abandonments was abandoned sat"),
         ("what's been abandoned", "results", "abandonments been abandoned"),
         ("how do I unsubscribe?", "help", "unsubscribe"),
+        ("tell me the results", "results", ""),
+        ("tell us about York", "subscribe", "York"),
+        ("ping me the abandonments", "subscribe", "abandonments"),
+        ("what's the going at York?", "racecard", "at York"),
+        ("what are my subscriptions?", "list", ""),
+        ("who is subscribed?", "list", ""),
+        ("who are we watching", "watching", ""),
+        ("what can you do?", "help", ""),
+        ("are you working?", "status", ""),
+        ("everything except Ireland", "subscribe", "all except Ireland"),
+        ("no hurdles", "subscribe", "no hurdles"),
+        ("racecards off", "unsubscribe", "racecards"),
+        ("turn York on", "subscribe", "York"),
+        ("\N{HORSE} results", "results", ""),
+        (":horse_racing: results York", "results", "York"),
+        ("results, please!", "results", "please"),
+        ("results: York", "results", "York"),
+        ("fixtures tomorrow", "racecard", "tomorrow"),
     ],
 )
 def test_line_is_of_a_command_as_pasted_and_as_people_say_it(line, name, words):
@@ -149,6 +167,7 @@ async def test_help_on_what_is_no_command_says_so():
         ("&lt;rc_1&gt;", "<rc_1>"),
         ("&amp;lt; &amp;amp; &quot;", "&lt; &amp; &quot;"),
         ("<@U1|alice> <#C1|gb>", "<@U1|alice> <#C1|gb>"),
+        ("horse:<http://Fog.com|Fog.com> <https://york.example>", "horse:Fog.com <https://york.example>"),
     ],
 )
 def test_text_is_read_as_it_was_typed_and_not_as_slack_escapes_it(text, read):

@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 from bot.channels.audit_log import pages_of
 from bot.channels.conditions.event_conditions import region_named, region_words
-from bot.channels.conditions.table import NARROWING
+from bot.channels.conditions.table import CONDITIONS, NARROWING, REGION
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden
 from bot.channels.pauses import UNTIL_RESUMED
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
@@ -203,7 +203,8 @@ def _lost_today(said: Said) -> list[tuple[str, str]]:
 class Unsubscribed:
     """The numbers of ended and of changed subscriptions, and the filters that are left.
 
-    `lacking` are filters without abandonments in the channel, ended filters too. `watched` counts watched names.
+    `lacking` are filters without abandonments in the channel, ended filters too. `watched` counts watched names. `was`:
+    the ended and changed filters, as they were.
     """
 
     ended: int
@@ -211,6 +212,7 @@ class Unsubscribed:
     left: Sequence[ChannelFilter]
     lacking: Sequence[ChannelFilter] = ()
     watched: int = 0
+    was: Sequence[ChannelFilter] = ()
 
 
 def unsubscribed(done: Unsubscribed) -> Message:
@@ -222,7 +224,27 @@ def unsubscribed(done: Unsubscribed) -> Message:
         said = [f"{first} This channel still receives {in_markup(*done.left)}.", *_where_courses_are(done.left)]
     none = safe(no_abandonments(done.lacking), FILTER_WORDS_MAX) if done.lacking else None
     watching = [command_button("What is watched", "watching")] if done.watched and not done.left else []
-    return told(joined([*said, none], " "), *abandonments_buttons(done.lacking), *watching)
+    mentions = "Undo brings back all but the mentions." if any(one.mentions for one in done.was) else None
+    there = {one.region for one in done.was if Topic.ABANDONMENTS in one.topics}
+    others = abandonments_buttons([one for one in done.lacking if one.region not in there])
+    return told(joined([*said, none, mentions], " "), *_undo(done.was), *others, *watching)
+
+
+def _undo(was: Sequence[ChannelFilter]) -> list[Block]:
+    """A button for each group of regions with the same filter."""
+    by_words: dict[str, list[str]] = {}
+    for one in was:
+        # Hours without a zone are in UTC. Typed, they would go by the person's own clock.
+        exact = one.model_copy(update={"zone": one.zone or (("UTC",) if one.has_hours else ())})
+        words = typed_line(word for kind in CONDITIONS if kind is not REGION for word in kind.typed(exact))
+        by_words.setdefault(words, []).append(region_words(one.region))
+    return [
+        command_button(
+            "Undo" if len(by_words) == 1 else f"Undo {listed(regions)}",
+            f"{typed_line(['subscribe', *regions])} {words}",
+        )
+        for words, regions in by_words.items()
+    ]
 
 
 def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
