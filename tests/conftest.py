@@ -10,6 +10,7 @@ from typing import Any
 
 import certifi
 import pytest
+import structlog
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from sqlalchemy import Connection, Engine, event
@@ -111,6 +112,15 @@ def statements_compiled_once() -> Iterator[None]:
         event.listen(Engine, "engine_connect", share)
         yield
         event.remove(Engine, "engine_connect", share)
+
+
+@pytest.fixture(autouse=True)
+def plain_tracebacks() -> Iterator[None]:
+    """Logged errors come without the values of each frame: to format those takes longer than most tests."""
+    renderer = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[structlog.processors.add_log_level, renderer])
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

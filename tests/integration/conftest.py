@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-import structlog
 
 from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
@@ -55,15 +54,6 @@ PATIENT = {"db", "deliveries", "deploying", "doctor", "integration", "slack", "w
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
     return {"patient": PatientLoop} if item.path.parent.name in PATIENT else {"usual": asyncio.new_event_loop}
-
-
-@pytest.fixture(autouse=True)
-def plain_tracebacks() -> Iterator[None]:
-    """Logged errors come without the values of each frame: to format those takes longer than most tests."""
-    renderer = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
-    structlog.configure(processors=[structlog.processors.add_log_level, renderer])
-    yield
-    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -96,13 +96,16 @@ def test_next_off_of_a_meeting_is_named_on_the_day_alone(now, is_named):
 NOUNS = "abandonment|attempt|change|course|error|hour|meeting|message|race|refusal|request|result|runner|subscription"
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-def test_kept_answers_have_no_stumbling_block(name):
-    said = " ".join(f"{one.text} {one.blocks}" for one in messages_of(ANSWERS[name]()))
-    assert not re.search(rf"(?<![\d,.:])1 (?:{NOUNS}|time|version|page|delivery)s\b", said)
-    assert not re.search(rf"(?<![\d,.:])(?:[02-9]|\d\d+) (?:{NOUNS}|version|page)\b", said)
-    for block in (" ,", "..", ":.", "  .", " and and ", "for all regions on"):
-        assert block not in said
+STUMBLING = re.compile(
+    rf"(?<![\d,.:])1 (?:{NOUNS}|time|version|page|delivery)s\b|(?<![\d,.:])(?:[02-9]|\d\d+) (?:{NOUNS}|version|page)\b"
+    r"| ,|\.\.|:\.|  \.| and and |for all regions on"
+)
+
+
+def test_kept_answers_have_no_stumbling_block():
+    for name, kept in ANSWERS.items():
+        said = " ".join(f"{one.text} {one.blocks}" for one in messages_of(kept()))
+        assert not STUMBLING.search(said), name
 
 
 # In lists each loud word stands behind its mark; in `text` the word stands alone (docs/messages.md, Looks)
@@ -128,16 +131,13 @@ def unmarked(text):
     ]
 
 
-@pytest.mark.parametrize("name", [*ANSWERS, *VIEWS])
-def test_loud_word_of_an_answer_stands_behind_its_mark(name):
-    made = (ANSWERS | VIEWS)[name]()
-    forms = [made["blocks"]] if name in VIEWS else [form.blocks for one in messages_of(made) for form in one.forms]
-    assert [where for text in texts(forms) for where in unmarked(text)] == []
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-def test_text_of_an_answer_has_the_word_alone(name):
-    assert not any(mark in one.text for one in messages_of(ANSWERS[name]()) for mark in MARK_OF.values())
+def test_loud_word_of_an_answer_stands_behind_its_mark_and_in_the_text_alone():
+    for name, kept in (ANSWERS | VIEWS).items():
+        made = kept()
+        forms = [made["blocks"]] if name in VIEWS else [form.blocks for one in messages_of(made) for form in one.forms]
+        assert [where for text in texts(forms) for where in unmarked(text)] == [], name
+        said = [] if name in VIEWS else [one.text for one in messages_of(made)]
+        assert not any(mark in text for text in said for mark in MARK_OF.values()), name
 
 
 def test_only_the_marks_of_our_own_words_are_taken_off():
@@ -170,9 +170,8 @@ def sentences(name):
             yield from (one for line in spoken for one in SENTENCE.split(re.sub("`[^`]*`", "", line)))
 
 
-@pytest.mark.parametrize("name", SPOKEN)
-def test_message_is_spoken_as_people_speak(name):
-    for sentence in sentences(name):
+def test_message_is_spoken_as_people_speak():
+    for sentence in (sentence for name in SPOKEN for sentence in sentences(name)):
         assert not ID.search(sentence), sentence
         assert not TECHNICAL.search(sentence), sentence
         assert all(len(NEGATIVE.findall(clause)) < 2 for clause in sentence.split(", ")), sentence

@@ -297,8 +297,13 @@ def test_message_holds_every_limit_and_data_does_nothing(event, context):
     check(event, context)
 
 
-@pytest.mark.parametrize("kind", [*EventKind, None])
-@pytest.mark.parametrize("listed", [0, 1, 40, 500])
+LISTING = (EventKind.RACECARD_PUBLISHED, EventKind.MEETING_ABANDONED)
+
+
+@pytest.mark.parametrize(
+    ("kind", "listed"),
+    [*((kind, 500) for kind in (*EventKind, None)), *((kind, listed) for kind in LISTING for listed in (0, 1, 40))],
+)
 def test_message_of_the_longest_fields_holds_every_limit(kind, listed):
     event = RacingEvent(key="k", kind=kind, name="<" * 999, race=WORST, races=(WORST,) * listed, reason="&" * 10_000)
     check(event, WORST_CONTEXT)

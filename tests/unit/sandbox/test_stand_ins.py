@@ -172,11 +172,11 @@ def test_blocks_over_a_limit_are_refused_with_a_pointer(message, blocks):
     assert all("[json-pointer:/blocks" in problem for problem in found)
 
 
-@pytest.mark.parametrize("block", [block for blocks in TAKEN for block in blocks if block["type"] not in NEW_BLOCKS])
-def test_no_limit_is_wider_than_that_of_slacks_sdk(block):
-    read = Block.parse(block)
-    assert read is not None
-    assert read.to_dict() == block
+def test_no_limit_is_wider_than_that_of_slacks_sdk():
+    for block in (block for blocks in TAKEN for block in blocks if block["type"] not in NEW_BLOCKS):
+        read = Block.parse(block)
+        assert read is not None, block
+        assert read.to_dict() == block
 
 
 def test_new_blocks_are_refused_by_a_workspace_that_lacks_them():
