@@ -168,14 +168,14 @@ def _days(value: Any) -> list[str]:
 def _groups(found: FoundEvent) -> Iterator[dict[str, Any]]:
     """The entries that list races or meetings; of an event that names no race, the entries with a race too.
 
-    For a race's event, the entries that list races are days or places: a horse or a trainer lists other races.
+    For a race's event, the entries that list races are days or places.
     """
     is_of_race = found.named.subject is Subject.RACE
     lists = (race_entries(fields, RACE_LISTS, CARD_LISTS) for fields in found.fields)
     is_named_alone = found.lists_races or is_named(found.said) or any(lists)
     for one in chain.from_iterable(_batches(found.parts)):
         fields = fields_of(one)
-        is_group = lists_races(fields) and not (is_of_race and _PLACE_AND_DAY.isdisjoint(fields.facts))
+        is_group = lists_races(fields) and not (is_of_race and _may_be_horse(one))
         if is_group or ("is.race" in fields.facts and not is_named_alone):
             yield one
 
@@ -284,7 +284,8 @@ def _entries(parts: Iterable[Part], about: About, *, lost: bool) -> tuple[int, l
     A race in a listed meeting has the meeting's objects too. `lost`: a list of off times or numbers is of lost races.
     """
     parts = list(parts)
-    of_races = (RACE_LISTS, NAMED_RACES, CARD_LISTS, LOST_LISTS) if lost else (RACE_LISTS, CARD_LISTS)
+    of_lost = (RACE_LISTS, NAMED_RACES, "state.lost_from", CARD_LISTS, LOST_LISTS)
+    of_races = of_lost if lost else (RACE_LISTS, CARD_LISTS)
     sure, others = LISTS_OF_MEETINGS[:2], LISTS_OF_MEETINGS[2:]
     for part, of in product(parts, [of_races] if about is About.RACE else [sure, others]):
         entries = race_entries(part.fields, *of)[: MOST_EVENTS + 1]
@@ -297,10 +298,30 @@ def _entries(parts: Iterable[Part], about: About, *, lost: bool) -> tuple[int, l
             return part.depth, [_below(one, about) for one in entries]
     if about is About.MEETING:
         return 0, []
-    listed = ((part.depth, one) for part in parts for one in race_entries(part.fields, *LISTS_OF_MEETINGS))
-    within_each = [(depth, _below(one, About.MEETING)) for depth, one in islice(listed, MOST_EVENTS + 1)]
-    races = [[*meeting, *race] for _, meeting in within_each for race in _entries(meeting, about, lost=lost)[1]]
-    return min((depth for depth, _ in within_each), default=0), races
+    is_placed = has_place(_place_of(parts))
+    listed = (
+        (part.depth, one)
+        for part in parts
+        for one in race_entries(part.fields, *sure)
+        or (one for one in race_entries(part.fields, *others) if not (is_placed and _may_be_horse(one)))
+    )
+    races = [(depth, race) for depth, one in islice(listed, MOST_EVENTS + 1) for race in _races_at(one, lost=lost)]
+    return min((depth for depth, _ in races), default=0), [race for _, race in races]
+
+
+def _may_be_horse(entry: dict[str, Any]) -> bool:
+    """True for a name with races, without a place or a day: a horse or a trainer lists other races."""
+    return _PLACE_AND_DAY.isdisjoint(fields_of(entry).facts)
+
+
+def _races_at(entry: dict[str, Any], *, lost: bool) -> Iterator[list[Part]]:
+    """The races of a meeting; a meeting with a time alone is the race: {"name": "York", "time": "13:00"}."""
+    meeting = _below(entry, About.MEETING)
+    races = _entries(meeting, About.RACE, lost=lost)[1]
+    if not races and read_off(entry) != OffTime():
+        at = [part._replace(fields=part.fields.without({"race.title.own"})) for part in _below(entry, About.RACE)]
+        races = [at]
+    return ([*meeting, *race] for race in races)
 
 
 def _meetings(entries: Sequence[dict[str, Any]], *, is_sure: bool) -> Iterator[dict[str, Any]]:

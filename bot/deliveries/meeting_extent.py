@@ -42,8 +42,7 @@ def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Ra
     """
     run = (one for part in fields for one in race_entries(part, "lists.run_races"))
     races += tuple(within(read_race(one), meeting).model_copy(update={"abandoned": False}) for one in run)
-    first_lost = first_of(fields, "state.first_lost", _number) or (_last_run(fields) or 0) + 1
-    until = _lost_from(fields).minute_of_day
+    first_lost, until = _first_lost(fields) or 1, _lost_from(fields).minute_of_day
 
     def was_run(race: Race) -> bool:
         number, off = count(race.number), race.off.minute_of_day
@@ -54,6 +53,17 @@ def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Ra
         race.model_copy(update={"abandoned": False}) if race.abandoned is None and was_run(race) else race
         for race in races
     )
+
+
+def extent_of(fields: Sequence[Fields]) -> str | None:
+    """The first lost race of several, in words: "from race 4 on", "from 14:30 on"."""
+    first = _first_lost(fields) or _lost_from(fields).text
+    return f"from {'race ' if isinstance(first, int) else ''}{first} on" if first else None
+
+
+def _first_lost(fields: Sequence[Fields]) -> int | None:
+    last_run = _last_run(fields)
+    return first_of(fields, "state.first_lost", _number) or (last_run + 1 if last_run else None)
 
 
 def _lost_from(fields: Sequence[Fields]) -> OffTime:

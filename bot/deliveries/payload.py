@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 from bot.deliveries.event_keys import bounded, key_of, unreadable_key
 from bot.deliveries.found_event import NOWHERE, EventName, FoundEvent, has_place, is_named
 from bot.deliveries.listed_events import MOST_EVENTS, first_told, found_in
-from bot.deliveries.meeting_extent import marked_as_run, races_run
+from bot.deliveries.meeting_extent import extent_of, marked_as_run, races_run
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.merge import in_common
-from bot.events.race_state import RaceState, state_in
+from bot.events.race_state import RaceState, run_before_loss, state_in
 from bot.events.races import Course, Race, in_short, may_be_there
 from bot.events.reading.fields import first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
@@ -186,12 +186,17 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
 
 
 def _reason(found: FoundEvent, race: Race) -> str | None:
-    """With the status of an abandonment that says neither that the race is lost nor when: "Reinstated"."""
+    """With the status of an abandonment that says neither that the race is lost nor when: "Reinstated".
+
+    An abandonment that names no race tells from which race on.
+    """
     is_other = found.named.kind in ABANDONMENTS and state_in(race.status) in {None, RaceState.VOID}
     status = race.status if is_other and by_card_status(race.status) else None
     is_race = found.named.kind is EventKind.RACE_ABANDONED
     is_denied = is_race and first_of(found.sources.own, "state.abandoned", flag_in) is False
-    return ", ".join(filter(None, (status, NOT_ABANDONED if is_denied else None, race.reason))) or None
+    is_told = any(run_before_loss(words) is not None for words in (race.reason, race.status) if words)
+    extent = extent_of(found.fields) if is_race and not (found.names_subject or is_told) else None
+    return ", ".join(filter(None, (status, NOT_ABANDONED if is_denied else None, extent, race.reason))) or None
 
 
 def _last_update(found: FoundEvent) -> datetime | None:

@@ -88,10 +88,18 @@ _WITH_REASON = re.compile(r"(?P<state>[^-\u2013\u2014:(]+)(?: [-\u2013\u2014] |:
 
 _DOUBT = re.compile(
     r"\b(?:not|never|no longer|un(?=abandon|void|cancel)|may|might|could|if|unless|possible|possibly|likely|unlikely"
-    r"|likelihood|risk|threat|threatened|fear|feared|doubt|doubtful|avoid|subject to|inspection|deadline)\b",
+    r"|likelihood|risk|threat|threatened|fear|feared|doubt|doubtful|avoid|subject to|inspection|deadline)\b"
+    r"|\b(?:postponed|rescheduled|moved|deferred) from\b(?!.* (?:to|until|till)\b)",
     re.IGNORECASE,
 )
-"""A race that may be abandoned is not abandoned."""
+"""A race that may be abandoned is not abandoned, and a race that was moved from another day or course is not lost."""
+
+_OF_ANOTHER = re.compile(
+    r"^(?:\w+ )?\w+ (?:wins|beats|lands|defeats|scores)\b[^.,:;(-]*"
+    r"|\b(?:fences|hurdles|flights|bets|riders?|jockeys?) (?:\w+ )?(?:abandon|cancel|void|postpone)\w*",
+    re.IGNORECASE,
+)
+"""A horse of such a name, or what is no race: "Washed Out wins", "Two fences abandoned"."""
 
 
 _A_RACE = r"(?:race|r|course|rennen) ?"
@@ -100,6 +108,7 @@ _LOST = r"(?:abandon|cancel|lost|called off)"
 _RUN_BEFORE = re.compile(
     rf"\b(?:after|following|après la|nach) (?:the )?{_A_RACE}(?P<last>[0-9]{{1,2}})\b"
     rf"|(?<!\w)(?:from|before|prior to|à partir de la|ab) {_A_RACE}(?P<first>[0-9]{{1,2}})\b"
+    rf"|^(?:races? )?(?P<on>[0-9]{{1,2}}) on(?:wards?)?\b"
     rf"|(?<!\w){_SEVERAL % 'lost'}[ :-]*(?:(?:are|were|have|been|be|now|all) )*{_LOST}"
     rf"|{_LOST}\w*[ :(-]*{_SEVERAL % 'named'}|^{_SEVERAL % 'alone'}$",
     re.IGNORECASE,
@@ -130,7 +139,8 @@ def letters(status: str | None) -> str:
 @lru_cache(maxsize=1024)
 def state_in(status: str | None) -> RaceState | None:
     """None for other words, and for words of doubt: "May be abandoned"."""
-    said = letters((status or "")[:LONGEST_STATUS])
+    status = _OF_ANOTHER.sub("", (status or "")[:LONGEST_STATUS])
+    said = letters(status)
     if _NOT_RUN.fullmatch(said):
         return RaceState.ABANDONED
     if is_doubtful(status):
@@ -155,7 +165,7 @@ def is_doubtful(status: str | None) -> bool:
 def run_before_loss(words: str) -> int | None:
     """How many races of a meeting were run; 0 if some were run, and the words give no number. None for other words."""
     if found := _RUN_BEFORE.search(words):
-        first = found["first"] or found["lost"] or found["named"] or found["alone"]
+        first = found["first"] or found["on"] or found["lost"] or found["named"] or found["alone"]
         return int(found["last"]) if found["last"] else (int(first) - 1) or None
     return 0 if _PART.search(words) else None
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from bot.events.race_state import state_in
 from bot.events.races import Course, Race, in_short, may_be_there
-from bot.events.reading.aliases import read_course_name, read_short_number
-from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, fold, values_of
-from bot.events.reading.json_values import LONGEST_READ, identifier, text
+from bot.events.reading.aliases import read_course_name, read_number, read_short_number
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, fold, values_of
+from bot.events.reading.json_values import LONGEST_READ, count, identifier, text
 from bot.events.reading.off_times import read_clock, read_date
 from bot.events.reading.race_record import read_race
 from bot.events.reading.record_objects import BY_NAME, MOST_ENTRIES, About, entries_of, is_by_key, is_id, races_by_key
@@ -58,6 +58,7 @@ _OF_A_RACE = frozenset(
     | {"race.race_class", "race.race_class.own", "race.race_type"}
     | {"off.scheduled", "off.plain", "off.plain.own", "off.off"}
 )
+_OFF = frozenset(fact for fact in _OF_A_RACE if fact.startswith("off."))
 
 _NAMES_RACE = frozenset({"off", "number", "race_id"})
 
@@ -96,10 +97,22 @@ def _entries(fields: Fields, *facts: str) -> Iterator[list[dict[str, Any]]]:
     """The races or meetings of each list, as objects: a bare id is {"race_id": …}, a bare name {"course": …}."""
     yield from (_listed(fields, fact, name) for fact in facts for name in fields.facts.get(fact, ()))
     yield [value for name, value in fields.items() if _NUMBERED.fullmatch(name) and isinstance(value, dict)]
+    if NAMED_RACES in facts:
+        yield [{"race_number": number} for number in _between(fields, "state.first_lost", "state.last_lost")]
+
+
+def _between(fields: Fields, first: str, last: str) -> Sequence[int]:
+    """The numbers of {"from_race": 4, "to_race": 7}."""
+    numbers = [first_of([fields], fact, lambda value: count(read_number(value))) for fact in (first, last)]
+    return range(numbers[0], min(numbers[1], MOST_RACES_A_CARD) + 1) if numbers[0] and numbers[1] else ()
 
 
 def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
     value, is_of_courses = fields[name], fact in _OF_COURSES
+    if name.endswith("range") and isinstance(value, list):
+        value = dict(zip(("from", "to"), value, strict=False))
+    if fact in _OF_RACES and isinstance(value, dict):
+        value = [*_between(fields_of(value), "state.range_from", "state.range_to")] or value
     if isinstance(value, str) and (name in _LOST or fact in _OF_RACES):
         value = _named_races(value)
     if name in _COURSES_OR_RACES and is_of_courses is not _are_courses(name, value, fields):
@@ -202,8 +215,10 @@ def _are_courses(name: str, value: Any, beside: Fields) -> bool:
         return False
     entries = entries_of(value, said_by_key) if not isinstance(value, str) else []
     objects = [fields_of(one) for one in entries if isinstance(one, dict)]
+    # A course may have the time of its first race.
+    without = () if name in _LOST else _OFF
     return all(map(_read_bare_course, (one for one in entries if not isinstance(one, dict)))) and all(
-        lists_races(one) or not may_be_race(one) for one in objects
+        lists_races(one) or not may_be_race(one.without(without)) for one in objects
     )
 
 

@@ -11,7 +11,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from bot.events.event import EventKind
-from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fields_of, fold
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fields_of, first_of, fold
+from bot.events.reading.json_values import text
 from bot.events.reading.off_times import read_clock
 
 MOST_PARTS, DEEPEST = 32, 5
@@ -79,18 +80,27 @@ _LISTED_ALONE = frozenset(NAMES_OF["state.objects"])
 """Objects of these names may stand in a list: {"result": [{"winner": …}]}."""
 
 _OF_AN_ENTRY = frozenset(
-    {"is.runner", "ids.race", "race.number", "course.name", "off.scheduled", "off.plain", "off.off"}
+    {"is.runner", "ids.race", "race.number", "course.name", "off.scheduled", "off.plain", "off.off", "lists.races"}
 )
 """With a field of these the object is an entry of the list: a horse, or another race."""
 
 _NOT_THE_RACE = re.compile(
-    "market|betting|odds|poll|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|history|sectional"
-    "|exchange|bookmaker|comments|replay|video|^(?:recent|past)?form$|^(?:recent|past)performances?$|^(?:stewards)?(?:inquir|enquir|objection|protest)"
+    "market|betting|odds|poll|tote|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|histor|sectional"
+    "|exchange|bookmaker|comments|replay|video|^(?:recent|past)?form$|^recent|^past(?!thepost)|^previous|^(?:stewards)?(?:inquir|enquir|objection|protest)"
 )
 """In the name of an object about bets, opinions, figures or an inquiry: its order is no result, its time no off."""
 
-_ANOTHER_RACE = re.compile("race[0-9]|next|prev|last|first|related|original|replaced|before|old")
+_ANOTHER_RACE = re.compile(
+    "(?:race[0-9]|next|prev|last|first|related|original|replace|rearranged|rescheduled|alternative|before|old)"
+    "|(?:moved|postponed|switched|transferred)to"
+)
 """Begins the name of another race, of a race among several, or of another version."""
+
+_BET_TO_WIN, _BET_ON_A_PLACE = (
+    re.compile(r"\b(?:win|rac)", re.IGNORECASE),
+    re.compile("^(?:pla?c|show|each)", re.IGNORECASE),
+)
+"""Words for a market in an object: the winner of any other market is not the race's."""
 
 _ID_SHAPE = re.compile(
     "(?=.*[0-9])[A-Za-z]{1,8}_[A-Za-z0-9]+|[a-z]{1,8}-[a-z0-9]*[0-9]|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -195,10 +205,10 @@ def _children(part: Part) -> Iterator[Part]:
             fields = fields_of(value)
             if part.is_racing and not _may_tell_winner(name) and not _OF_LEADERS.isdisjoint(fields.facts):
                 fields = fields.without(_OF_LEADERS)
-            if name in _LISTED_ALONE and any(map(_is_another_bet, fields.of("is.bet"))):
-                continue
+            if _is_of_another_bet(fields):
+                fields = fields.without(NAMING_HORSES)
             standing = _standing_in(fields) if len(listed) > 1 else None
-            fields.standing = standing or STANDING_OF.get(name, part.fields.standing)
+            fields.standing = STANDING_OF.get(name, part.fields.standing) if standing is None else standing
             found.append(Part(_about(name, fields, part), name, part.depth + 1, fields))
     is_official = any(one.fields.standing is Standing.OFFICIAL and one.names_horses for one in found)
     for one in found:
@@ -206,14 +216,20 @@ def _children(part: Part) -> Iterator[Part]:
             yield one
 
 
-def _is_another_bet(named: Any) -> bool:
-    return isinstance(named, str) and fold(named) not in {"win", "winner", "towin"}
+def _is_of_another_bet(fields: Fields) -> bool:
+    """By the market's name; of a race with a market, only by a market for places."""
+    said = first_of([fields], "is.bet", text) or ""
+    is_of_race = not _OF_AN_ENTRY.isdisjoint(fields.facts)
+    return bool(_BET_ON_A_PLACE.match(said) if is_of_race else said and not _BET_TO_WIN.search(said))
 
 
 def _results_in(value: list[Any]) -> list[Any]:
     """The objects of [{"winner": …}] and [{"status": "unofficial", …}, {"status": "official", …}], not horses."""
     objects = [one for one in value[:MOST_PARTS] if isinstance(one, dict)]
-    return objects if all(_OF_AN_ENTRY.isdisjoint(fields_of(one).facts) for one in objects) else []
+    each = [*map(fields_of, objects)]
+    # Of several without a standing, the times are of several races.
+    are_races = len(each) > 1 and any("off.plain.own" in one.facts and _standing_in(one) is None for one in each)
+    return objects if not are_races and all(_OF_AN_ENTRY.isdisjoint(one.facts) for one in each) else []
 
 
 def _standing_in(fields: Fields) -> Standing | None:

@@ -250,7 +250,10 @@ def test_data_is_as_new_as_its_last_sure_update(payload, is_said):
         *(({name: "Partial"}, 0) for name in ("scope", "abandonment_type", "cancellation_scope")),
         ({"status": "PARTIALLY_ABANDONED"}, 0),
         ({"abandoned_from_race": 4}, 3),
-        ({"from_race": 3}, 2),
+        *(({name: 3}, 2) for name in ("from_race", "race_from", "first_race", "start_race", "effective_from_race")),
+        *(({"races": said}, 2) for said in ("3 onwards", "from race 3")),
+        ({"races": {"from": 3, "to": 7}}, 0),
+        *(({name: "Abandoned after race 2"}, 2) for name in ("headline", "description", "extent", "abandonment")),
         ({"abandoned_after": 3}, 3),
         ({"reason": "Abandoned after race 2, fog"}, 2),
         *(({"reason": f"Abandoned after {part}"}, 0) for part in ("three races", "the third race", "the 2nd race")),
@@ -303,12 +306,27 @@ def test_abandoned_meeting_says_how_many_races_were_run(says, races_run):
         ({"reason_code": "X4", "reason": "Fog", "status": "Abandoned"}, "Fog"),
         *(({"reason": "Fog", "status": words}, f"{words}, Fog") for words in ("Reinstated", "VOID", "Moved to York")),
         *(({"status": words}, None) for words in ("Cancelled", "Postponed", "Confirmed", "Declared")),
+        ({"from_race": 4, "reason": "Fog"}, "Fog"),
         ({"is_abandoned": False, "reason": "Fog"}, "also marked as not abandoned, Fog"),
         ({"abandoned": True, "has_result": False, "settled_at": NOON.isoformat()}, None),
     ],
 )
 def test_reason_is_told_as_published(says, reason):
     assert read({"event": "race.abandoned", "race": {"race_id": "rc_1", **says}}).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("says", "reason"),
+    [
+        *(({name: 4, "reason": "Fog"}, "from race 4 on, Fog") for name in ("from_race", "race_from", "first_race")),
+        ({"message": "Racing abandoned after race 3"}, "from race 4 on"),
+        ({"reason": "Abandoned after race 3"}, "Abandoned after race 3"),
+        ({"status": "Abandoned after race 3"}, None),
+        ({"abandoned_from": "14:30"}, "from 14:30 on"),
+    ],
+)
+def test_abandonment_that_names_no_race_says_from_which_race_on(says, reason):
+    assert read({"event": "race.abandoned", "course": "York", "date": "2026-11-20", **says}).reason == reason
 
 
 @pytest.mark.parametrize(

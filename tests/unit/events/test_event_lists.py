@@ -156,6 +156,7 @@ def test_each_named_meeting_is_told_with_what_stands_beside_the_list(name, liste
             {**AROUND, "meetings": ["York", "Ayr"], "races": [{"off": "13:00"}, {"course": "Ayr", "off": "13:10"}]},
             ["GB York Frost", "GB Ayr Frost, 1 races"],
         ),
+        ({**AROUND, "courses": [{"name": "York", "time": "13:00"}, {"name": "Ayr", "time": "13:10"}]}, BOTH),
         (
             {**AROUND, "course": "York", "tracks": ["Ayr"], "races": ["13:00", {"course": "Bath", "off": "13:10"}]},
             ["GB York Frost, 1 races", "GB Ayr Frost", "None Bath Frost, 1 races"],
@@ -254,6 +255,11 @@ def test_meetings_in_groups_have_the_day_of_the_group():
         *(({name: [4, 5]}, ["4", "5"]) for name in ("race_number", "race_numbers", "abandoned")),
         *(({name: [4]}, ["4"]) for name in ("race_number", "races")),
         *(({name: "4"}, ["4"]) for name in ("race", "race_number")),
+        ({"from_race": 4, "to_race": "R6"}, ["4", "5", "6"]),
+        ({"first_race": 4, "last_race": 5}, ["4", "5"]),
+        *(({name: {"from": 4, "to": 5}}, ["4", "5"]) for name in ("races", "race", "race_range")),
+        ({"race_range": [4, 6]}, ["4", "5", "6"]),
+        ({"remaining_races": [6, 7]}, ["6", "7"]),
     ],
 )
 def test_each_numbered_race_that_is_lost_is_an_event(races, numbers):

@@ -62,6 +62,17 @@ from bot.events.race_state import (
         (None, [f"{'.' * 195}Result"]),
         (
             None,
+            [
+                *(f"{horse} wins at York" for horse in ("Washed Out", "Abandoned", "Void")),
+                *("Postponed beats Void", "Two fences abandoned", "Rider abandoned effort", "Bets void"),
+                *("Rescheduled from 18 Nov", "Race postponed from Ripon"),
+            ],
+        ),
+        (RaceState.POSTPONED, ["Postponed from 18 Nov to 20 Nov"]),
+        (RaceState.VOID, ["Bets void: race void", "Race void: Alpha wins nothing", "Alpha beats Bravo: race void"]),
+        (RaceState.ABANDONED, ["Ice on hurdles - abandoned", "Jockeys refused: abandoned", "Abandoned hurdles frozen"]),
+        (
+            None,
             ["Moved up", "First start aborted", "La Diadema wins", "Proud Saturn lands it", "Manu Lad", "Duncan Clan"],
         ),
         (
@@ -99,6 +110,7 @@ def test_reason_of_a_lost_race_stands_behind_its_state(status, reason):
         ("Races 4-7 abandoned", 3),
         ("ABANDONED R4-R7", 3),
         ("races 4-7", 3),
+        *((f"{races} onwards", 3) for races in ("Race 4", "races 4", "4")),
         ("Races 1-7 abandoned", None),
         ("Partially abandoned", 0),
         ("Abandoned", None),

@@ -301,6 +301,49 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         ),
         [f"York {DAY}"],
     ),
+    "past races of each horse without a place": (
+        shape(**UNTIMED, title="Ebor Handicap", results=[{"name": name, "races": [PAST]} for name in "AB"]),
+        [f"York {DAY}"],
+    ),
+    "courses with times": (
+        shape(
+            "race.abandoned", date=DAY, courses=[{"name": "York", "time": "13:00"}, {"name": "Ayr", "time": "13:10"}]
+        ),
+        ["York 13:00", "Ayr 13:10"],
+    ),
+    "another race in place of the lost race": (
+        shape("race.abandoned", **AT, rescheduled_to={"course": "Ayr", "date": "2026-11-25", "off": "14:00"}),
+        ["York 13:00"],
+    ),
+    **{
+        f"winner of another market under {name}, {place}": (
+            shape(**AT | {name: [{key: place, "winner": "B"}]}, runners=BARE),
+            [f"York 13:00 could not be read: {key}: {place}, winner: B" if name == "result" else "York 13:00"],
+        )
+        for name in ("result", "results", "outcome", "settlement")
+        for key, place in (("market", "Place"), ("betType", "Match bet"), ("product", "each-way"))
+    },
+    "results of several races with times": (
+        shape(meetings=[{**UNTIMED, "results": [{"time": "13:00", "winner": "A"}, {"time": "13:30", "winner": "B"}]}]),
+        ["York 13:00: A 1", "York 13:30: B 1"],
+    ),
+    "winner of the market": (shape(**AT, result=[{"market": "Win", "winner": "B"}], runners=BARE), [ONE_B]),
+    "a market of the race itself": (shape(**AT, market="UK", winner="B", runners=BARE), [ONE_B]),
+    **{
+        f"winners of other races under {name}": (shape(**AT | {name: {"winner": "Z"}}, runners=ROWS), [YORK])
+        for name in ("pastResults", "historic_results", "tote_results", "previous_running")
+    },
+    "places by the Equibase": (
+        shape(**AT, entry=[{"NAME": name, "OFFICIAL_FIN": str(place)} for place, name in enumerate("AB", 1)]),
+        [YORK],
+    ),
+    **{
+        f"horses under {name}": (
+            shape(**AT | {name: [{"animalName": "A", "officialResult": "1"}]}),
+            ["York 13:00: A 1"],
+        )
+        for name in ("race_result", "top_horses", "performances")
+    },
     "other races of a trainer": (
         shape("race.abandoned", **UNTIMED, trainers=[{"name": "T", "races": [PAST]}]),
         [f"York {DAY}"],
