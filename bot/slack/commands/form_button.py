@@ -7,19 +7,23 @@ from typing import Any
 
 from sqlmodel import Session
 
+from bot.channels.conditions.condition import EVERY_VALUE
+from bot.channels.conditions.course_condition import COURSES_FIELD
 from bot.channels.conditions.event_conditions import REGIONS_FIELD
-from bot.channels.filters import HERE, ChannelFilter
+from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter
 from bot.errors import CommandError, SlackDoubtful, SlackError, SlackScopeMissing
+from bot.events.event import DEFAULT_TOPICS
+from bot.events.races import Course
 from bot.events.typed_text import folded
 from bot.logs import get_logger
 from bot.outbox.message import Block
 from bot.racedata.client.records import KnownCourse
-from bot.racedata.lexicon import COURSES, REGIONS, kept
-from bot.racedata.near_misses import TYPED_MAX, has_words, likely_courses
+from bot.racedata.lexicon import COURSES, REGIONS, Lexicon, kept
+from bot.racedata.near_misses import TYPED_MAX, find_courses, has_words, likely_courses
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
 from bot.slack.forms.form_fields import PublishedChoices, course_value
 from bot.slack.forms.subscribe_form import FormOf, subscribe_form
-from bot.slack.language.request import read
+from bot.slack.language.request import LineRequest, read
 from bot.slack.messages.answers.subscription_answers import FORM
 from bot.slack.messages.kit.blocks import options
 
@@ -37,7 +41,27 @@ OPEN_S = 1.5
 async def _apply(desk: Desk, invocation: Invocation, _planned: Any) -> None:
     lexicon = await desk.database.read(kept)
     wanted = read(invocation.text, lexicon)
-    await open_form(desk, invocation, None, wanted.filled(lexicon), wanted.of(REGIONS_FIELD))
+    await open_form(desk, invocation, None, filled(wanted, lexicon), wanted.of(REGIONS_FIELD))
+
+
+def filled(wanted: LineRequest, lexicon: Lexicon) -> ChannelFilter:
+    """The filter that fills in the form with the words of a line."""
+    courses, not_courses = (
+        tuple(_course(one, wanted.of(REGIONS_FIELD), lexicon) for one in some)
+        for some in (wanted.of(COURSES_FIELD), wanted.out(COURSES_FIELD))
+    )
+    there = [one.region for one in lexicon.courses if one.course_id in {one.course_id for one in courses}]
+    regions = [ALL_REGIONS] if wanted.everything else [*wanted.of(REGIONS_FIELD), *filter(None, there), ""]
+    values = {name: tuple(one for one in some if one != EVERY_VALUE) for name, some in wanted.values.items()}
+    chosen = {"region": regions[0], "topics": wanted.all_topics | wanted.topics_of_choices or DEFAULT_TOPICS}
+    return ChannelFilter.model_validate(chosen | values | {"courses": courses, "not_courses": not_courses})
+
+
+def _course(typed: str, regions: Sequence[str], lexicon: Lexicon) -> Course:
+    found = [one for one in find_courses(lexicon.courses, typed) if not regions or one.region in regions]
+    if len(found) != 1:
+        return Course(name=typed)
+    return Course(course_id=found[0].course_id, name=found[0].name, country=found[0].country)
 
 
 async def form_is_the_answer(_desk: Desk, _invocation: Invocation, _committed: Any) -> None:
@@ -86,8 +110,7 @@ def _why(error: SlackError, *, is_new: bool) -> str:
 
 def _known(session: Session) -> PublishedChoices:
     """The kept lists: the service is not asked while a form waits."""
-    regions, courses = REGIONS.kept(session), COURSES.kept(session)
-    return PublishedChoices(regions[0] if regions and regions[0] else None, courses=bool(courses and courses[0]))
+    return PublishedChoices(REGIONS.items(session) or None, courses=bool(COURSES.items(session)))
 
 
 FORM_BUTTON = Command(

@@ -201,7 +201,7 @@ def _hour_asked(phrases: Sequence[Phrase], wanted: LineRequest, command: str) ->
     races = wanted.but(unknown=(), times=(off,))
     lines = {f"Races off at {typed.typed}": races.line(command)}
     if not wanted.of(COURSES_FIELD) and not wanted.of(Kind.DAY):
-        daily = races.but(times=(), topics=())
+        daily = races.but(times=(), topics=(), all=())
         hourly = {one: daily.but(**{kind.field: (one,)}) for one in kind.guesses(typed.typed)}
         lines |= {f"Each day at {hour}": one.line("subscribe") for hour, one in hourly.items()}
     told = f"{quoted(typed.typed)} may be the time of races, or the hour at which {kind.topic} come together each day."

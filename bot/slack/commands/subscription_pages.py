@@ -78,8 +78,7 @@ def _page(session: Session, desk: Desk, channel_id: str, number: int) -> ListPag
     filters = every[on_page]
     posts = subscriptions.last_posts(session, channel_id, filters)
     lacking, now = without_abandonments(filters, every), desk.clock()
-    regions, courses = REGIONS.kept(session), COURSES.kept(session)
-    published = {one.course_id for one in courses[0]} if courses else None
+    regions, courses = REGIONS.items(session), {one.course_id for one in COURSES.items(session)}
     muted = [(row, mutes.read(row)) for row in mutes.of_channel(session, channel_id, now)]
     return ListPage(
         listed=[
@@ -87,7 +86,7 @@ def _page(session: Session, desk: Desk, channel_id: str, number: int) -> ListPag
                 _with_post(Listed(row, shown), post, desk),
                 overridden=overridden_in(session, [(chosen, other) for other in every]),
                 has_abandonments=chosen not in lacking,
-                orphaned=_unpublished(chosen, regions[0] if regions else None, published),
+                orphaned=_unpublished(chosen, regions, courses),
             )
             for row, chosen, shown, post in zip(rows[on_page], filters, as_shown(session, filters), posts, strict=True)
         ],
@@ -120,17 +119,16 @@ def _with_post(one: Listed, post: OutboxMessage | None, desk: Desk) -> Listed:
     return replace(one, last_post_at=post.sent_at, last_post_link=link)
 
 
-def _unpublished(
-    chosen: ChannelFilter, regions: Sequence[str] | None, courses: Collection[str | None] | None
-) -> list[str]:
+def _unpublished(chosen: ChannelFilter, regions: Sequence[str], courses: Collection[str | None]) -> list[str]:
+    """In words. Without a list nothing is missing."""
     missing = []
-    if regions is not None and chosen.region not in {ALL_REGIONS, *regions}:
+    if regions and chosen.region not in {ALL_REGIONS, *regions}:
         meant = question(likely(chosen.region, regions))
         missing.append(f"The data service publishes no region {chosen.region}, so nothing from it arrives.{meant}")
     return missing + [
         f"The data service no longer publishes the course {course.name or course.course_id}."
         for course in (*chosen.courses, *chosen.not_courses)
-        if course.course_id and courses is not None and course.course_id not in courses
+        if course.course_id and courses and course.course_id not in courses
     ]
 
 

@@ -7,7 +7,6 @@ import re
 
 from bot.channels.conditions.table import CHOICES, OF_RACES, VALUED
 from bot.errors import CommandError
-from bot.events.event import Topic
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.slack.commands.day_commands import NEXT_COMMAND, RACECARD_COMMAND, RESULTS_COMMAND
@@ -39,7 +38,8 @@ HELP = "help"
 _HELLO = "(?:hi|hello|hey|morning|good (?:morning|afternoon|evening))(?: there| all| bot| racing-bot)?"
 _PASTED = re.compile(
     rf"(?:(?:/racing|<@\w+(?:\|[^>]*)?>|{_HELLO}|thank you|(?:can|could|would|will) you|the|"
-    rf"(?:show|give|get) (?:me|us)|{'|'.join(COURTESY)}|:[\w+-]+:|[^\w\s]+)(?:[\s,.!:;-]+|$)|show (?!meetings))+",
+    rf"(?:show|give|get) (?:me|us)|{'|'.join(COURTESY)}|:[\w+-]+:|[^\w\s]+)(?:(?:[\s,.!;-]|:(?!\w))+|$)|"
+    r"show (?!meetings))+",
     re.IGNORECASE,
 )
 """What may stand before the command: the slash command again, a mention of the bot, a greeting, an emoji."""
@@ -72,7 +72,7 @@ _SAYINGS = {
     "resume": "start again, unpause, continue, end pause, end the pause, end a pause",
     "subscribe": "add, turn on, send, send me, send us, this channel receives, this channel also receives, "
     "this channel still receives",
-    "unsubscribe": "remove, delete, unsub, turn off, stop sending, stop sending us, stop sending me",
+    "unsubscribe": "remove, delete, drop, unsub, turn off, stop sending, stop sending us, stop sending me",
     "mute": "silence",
     "courses": "list courses",
     "trace": "who was told, who has",
@@ -97,7 +97,7 @@ _SAID = {
         f"{off}{name}{after}": f"unsubscribe {name}"
         for one in CHOICES
         for name in (one.name, *one.before[:1])
-        for off, after in (("", " off"), ("no ", ""), ("stop ", ""))
+        for off, after in (("", " off"), ("no ", ""), ("stop ", ""), ("end ", ""))
     },
     **{said: command for command, sayings in _SAYINGS.items() for said in sayings.split(", ")},
 }
@@ -126,7 +126,7 @@ _PHRASINGS = tuple(
         (rf"{_NOT} (?:{_POST}|{_TELL} (?:me|us) (?:about|of)) ", "unsubscribe "),
         (rf"(?:only|just) {_POST}\b", "subscribe only"),
         (r"turn (.+) off$", r"unsubscribe \1"),
-        (rf"({'|'.join(Topic)}|cards) off$", r"unsubscribe \1"),
+        (r"(results|racecards|cards) off$", r"unsubscribe \1"),
         (r"turn (.+) on$", r"subscribe \1"),
         (r"(?:what|who) (?:is|are) (?:the|my|our) |tell (?:me|us) (?:the )?", ""),
         (rf"{_TELL} (?:me|us)(?: know)? (?:the )?", "subscribe "),
@@ -167,6 +167,9 @@ def unknown_command(line: str) -> CommandError:
     rest = " ".join(one for one in words if one.casefold() not in COURTESY)
     lines = {name: f"{name} {rest}".strip() for name in _alike(word)}
     lines = lines or {one: one for one in (f"racecard {line}", f"subscribe {line}")}
+    if words and words[-1].lower() == "off":
+        place = line.rpartition(" ")[0]
+        lines = {f"Is {place} abandoned?": f"results abandonments {place}", f"End {place}": f"{ENDING} {place}"}
     if word.lower() in _STOP:
         end = {f"End {rest}": f"{ENDING} {rest}"} if rest else {"End all": f"{ENDING} all"}
         how_long = "".join(re.findall(_HOW_LONG, rest, re.IGNORECASE))

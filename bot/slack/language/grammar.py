@@ -97,7 +97,11 @@ SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
 SUBSCRIBING_ME = {**SUBSCRIBING, "me": (Kind.FILLER, "me")}
 """The own words in the direct messages with the bot, where "me" is the channel."""
 
-UNSUBSCRIBING = {**SUBSCRIBING, EVERYTHING: (Kind.ALL, ALL), "anything": (Kind.FILLER, "")}
+UNSUBSCRIBING = {
+    **SUBSCRIBING,
+    EVERYTHING: (Kind.ALL, ALL),
+    **dict.fromkeys(("anything", "it", "me"), (Kind.FILLER, "")),
+}
 """The own words of `unsubscribe`: "everything from York" is all of York."""
 
 JOINTS = frozenset({Kind.AND, Kind.OR})

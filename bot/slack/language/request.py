@@ -9,18 +9,15 @@ from functools import cached_property
 from itertools import chain, groupby, pairwise, starmap
 from typing import Any
 
-from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIELD
 from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD, topics_in_order
 from bot.channels.conditions.table import BY_FIELD, CHOICES, OF_RACES, VALUED
-from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.channels.filters import ChannelFilter
 from bot.errors import WITHOUT_LABEL, CommandError
 from bot.events.event import DEFAULT_TOPICS, Topic
-from bot.events.races import Course
 from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.near_misses import find_courses
 from bot.slack.language.grammar import (
     ALL,
     EVERYTHING,
@@ -142,18 +139,6 @@ class LineRequest:
         taken, out = ({name: some[name] for name in some if name not in names} for some in (self.taken, self.left_out))
         return replace(self, taken=taken, left_out=out)
 
-    def filled(self, lexicon: Lexicon) -> ChannelFilter:
-        """The filter that fills in the form."""
-        courses, not_courses = (
-            tuple(_course(one, self.of(REGIONS_FIELD), lexicon) for one in some)
-            for some in (self.of(COURSES_FIELD), self.out(COURSES_FIELD))
-        )
-        there = [one.region for one in lexicon.courses if one.course_id in {one.course_id for one in courses}]
-        regions = [ALL_REGIONS] if self.everything else [*self.of(REGIONS_FIELD), *filter(None, there), ""]
-        values = {name: tuple(one for one in some if one != EVERY_VALUE) for name, some in self.values.items()}
-        chosen = {"region": regions[0], "topics": self.all_topics | self.topics_of_choices or DEFAULT_TOPICS}
-        return ChannelFilter.model_validate(chosen | values | {"courses": courses, "not_courses": not_courses})
-
     def line(self, command: str = "") -> str:
         """The line that reads as this request, without the page."""
         return typed_line([command, *_typed(self.taken), *(f"-{word}" for word in _typed(self.left_out))])
@@ -225,13 +210,6 @@ def _of_a_moment(wanted: LineRequest) -> Refusal | None:
             lasting = wanted.without(Kind.DAY, Kind.TIME)
             return Refusal(told, {f"{WITHOUT_LABEL}{what}": lasting} if lasting.line() else {})
     return None
-
-
-def _course(typed: str, regions: Sequence[str], lexicon: Lexicon) -> Course:
-    found = [one for one in find_courses(lexicon.courses, typed) if not regions or one.region in regions]
-    if len(found) != 1:
-        return Course(name=typed)
-    return Course(course_id=found[0].course_id, name=found[0].name, country=found[0].country)
 
 
 def typed_values(named: NamedThings) -> list[str]:

@@ -106,6 +106,7 @@ def read_slash(command, text):
         ("turn York on", "subscribe", "York"),
         ("\N{HORSE} results", "results", ""),
         (":horse_racing: results York", "results", "York"),
+        ("<@U0BOT>: :wave: results", "results", ""),
         ("results, please!", "results", "please"),
         ("results: York", "results", "York"),
         ("fixtures tomorrow", "racecard", "tomorrow"),

@@ -13,7 +13,7 @@ from bot.events.event import Topic
 from bot.events.races import Course
 from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
-from bot.slack.commands.form_button import FORM_BUTTON
+from bot.slack.commands.form_button import FORM_BUTTON, filled
 from bot.slack.commands.places import day_grammar
 from bot.slack.forms.form_fields import PublishedChoices, course_value, problem
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
@@ -136,10 +136,10 @@ def comparable(chosen):
 @given(filters())
 def test_any_stored_filter_is_read_back_from_its_description_and_from_its_typed_words(chosen):
     typed_words = typed_line(word for view in CONDITIONS for word in view.typed(chosen))
-    assert read(typed_words, LISTS).filled(LISTS) == chosen
+    assert filled(read(typed_words, LISTS), LISTS) == chosen
     wanted = read(describe(chosen, None), LISTS)
     assert (wanted.refused, wanted.of("unknown")) == (None, ())
-    assert comparable(wanted.filled(LISTS)) == comparable(chosen)
+    assert comparable(filled(wanted, LISTS)) == comparable(chosen)
 
 
 @given(filters(), st.lists(st.sampled_from(["U1", "S12", "here"]), unique=True))

@@ -129,6 +129,8 @@ NOBODY: Any = None
         ("cancel GB results", "unsubscribe GB results"),
         ("no results from GB", "unsubscribe results from GB"),
         ("end GB", "unsubscribe GB"),
+        ("York off", "results abandonments York"),
+        ("who rides Enable", "help"),
         ("York tomorrow", "racecard York tomorrow"),
         ("IRE", "racecard IRE"),
         ("yesterday's results", "results yesterday"),
