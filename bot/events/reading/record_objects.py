@@ -85,13 +85,13 @@ _OF_AN_ENTRY = frozenset(
 """With a field of these the object is an entry of the list: a horse, or another race."""
 
 _NOT_THE_RACE = re.compile(
-    "market|betting|odds|poll|tote|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|histor|sectional"
+    "market|betting|odds|poll|tote|simul|virtual|fantasy|projected|probab|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|histor|sectional"
     "|exchange|bookmaker|comments|replay|video|^(?:recent|past)?form$|^recent|^past(?!thepost)|^previous|^(?:stewards)?(?:inquir|enquir|objection|protest)"
 )
 """In the name of an object about bets, opinions, figures or an inquiry: its order is no result, its time no off."""
 
 _ANOTHER_RACE = re.compile(
-    "(?:race[0-9]|next|prev|last|first|related|original|replace|rearranged|rescheduled|alternative|before|old)"
+    "(?:race[0-9]|next|prev|last|first|related|original|replace|rearranged|rescheduled|alternative|earlier|later|before|old)"
     "|(?:moved|postponed|switched|transferred)to"
 )
 """Begins the name of another race, of a race among several, or of another version."""
@@ -111,10 +111,13 @@ KINDS_BY_WORD = {fold(kind): kind for kind in EventKind}
 
 
 class Part(NamedTuple):
+    """`hidden`: facts that the object, which may hold an opinion, does not tell, and the objects in it neither."""
+
     about: About
     name: str
     depth: int
     fields: Fields
+    hidden: frozenset[str] = frozenset()
 
     @property
     def is_racing(self) -> bool:
@@ -203,17 +206,24 @@ def _children(part: Part) -> Iterator[Part]:
             if not isinstance(value, dict) or not may_be_about_the_race(name) or races_by_key(value):
                 continue
             fields = fields_of(value)
-            if part.is_racing and not _may_tell_winner(name) and not _OF_LEADERS.isdisjoint(fields.facts):
-                fields = fields.without(_OF_LEADERS)
-            if _is_of_another_bet(fields):
-                fields = fields.without(NAMING_HORSES)
+            hidden = _hidden_in(part, name)
+            if told_elsewhere := NAMING_HORSES if _is_of_another_bet(fields) else hidden:
+                fields = fields.without(told_elsewhere)
             standing = _standing_in(fields) if len(listed) > 1 else None
             fields.standing = STANDING_OF.get(name, part.fields.standing) if standing is None else standing
-            found.append(Part(_about(name, fields, part), name, part.depth + 1, fields))
+            found.append(Part(_about(name, fields, part), name, part.depth + 1, fields, hidden))
     is_official = any(one.fields.standing is Standing.OFFICIAL and one.names_horses for one in found)
     for one in found:
         if not (is_official and one.fields.standing is Standing.PROVISIONAL):
             yield one
+
+
+def _hidden_in(part: Part, name: str) -> frozenset[str]:
+    """In an object of an unknown name beside a race: the leaders; beside a list of runners every order and horse."""
+    if part.hidden or not part.is_racing or _may_tell_winner(name):
+        return frozenset() if BY_NAME.get(name) is About.RACE else part.hidden
+    is_listed = any(isinstance(one, list) for one in part.fields.of("lists.runners"))
+    return NAMING_HORSES if is_listed else _OF_LEADERS
 
 
 def _is_of_another_bet(fields: Fields) -> bool:
@@ -245,7 +255,10 @@ def may_be_about_the_race(name: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _may_tell_winner(name: str) -> bool:
-    return name in _TELLS_WINNER or re.search("result|outcome|finish|settle", name) is not None
+    return (
+        name in _TELLS_WINNER
+        or re.search("result|outcome|finish|settle|placing|placed|official|summary", name) is not None
+    )
 
 
 def _about(name: str, fields: Fields, parent: Part) -> About:

@@ -102,6 +102,7 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
     horses = _Horses(is_tied=is_tied)
     objects = [one for one in map(_with_inner_orders, objects) if not NAMING_HORSES.isdisjoint(one.facts)]
     field = list[Horse]()
+    listed = list[tuple[list[Horse | None], Standing]]()
     for name, value, standing in _said(objects, "lists.runners"):
         for entries, in_order in lists_in(value):
             is_order = in_order and (
@@ -109,9 +110,12 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
                 or (name in NAMES_OF["lists.results"] and not any(isinstance(one, dict) for one in entries))
             )
             read = horses_in((in_places if is_order else named)(entries))
-            horses.add(read, standing=standing)
+            listed.append((read, standing))
             if name not in _MAY_BE_PLACED_ALONE:
                 field += filter(None, read)
+    # Entries of ids alone are of horses that another list names.
+    for read, standing in sorted(listed, key=lambda one: not any(one and _CALLED & one.said.keys() for one in one[0])):
+        horses.add(read, standing=standing)
     if len(field) > 1 and not horses.are_placed:
         horses.called = _CALLED.intersection(chain.from_iterable(one.said for one in field))
     unread = [*_orders(objects, horses), *_leaders(objects, horses)]

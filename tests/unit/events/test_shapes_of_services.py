@@ -327,6 +327,21 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape(meetings=[{**UNTIMED, "results": [{"time": "13:00", "winner": "A"}, {"time": "13:30", "winner": "B"}]}]),
         ["York 13:00: A 1", "York 13:30: B 1"],
     ),
+    **{
+        f"opinion with {said} in {name}": (shape(**AT | {name: told}, runners=BARE), ["York 13:00"])
+        for name in ("ai", "virtual_race", "draft", "pundit", "simulated_result")
+        for said, told in (("a result", {"result": {"winner": "B"}}), ("runners", {"runners": ROWS}))
+    },
+    "race in an unknown object": (shape(**UNTIMED, entity={"race": {"off": "13:00", "runners": ROWS}}), [YORK]),
+    "an earlier race beside": (shape(**AT, runners=ROWS, earlier_race={"off": "12:30", "winner": "Z"}), [YORK]),
+    "results by the ids of horses in another list": (
+        shape(
+            race=AT,
+            horses=[{"id": 1, "name": "A"}, {"id": 2, "name": "B"}],
+            results=[{"horse_id": 2, "position": 2}, {"horse_id": 1, "position": 1}],
+        ),
+        [YORK],
+    ),
     "winner of the market": (shape(**AT, result=[{"market": "Win", "winner": "B"}], runners=BARE), [ONE_B]),
     "a market of the race itself": (shape(**AT, market="UK", winner="B", runners=BARE), [ONE_B]),
     **{
