@@ -252,7 +252,7 @@ def test_meetings_in_groups_have_the_day_of_the_group():
     [
         *(({name: "4-7"}, ["4", "5", "6", "7"]) for name in ("races", "race", "race_number", "race_numbers")),
         *(({name: "R4, 5 & 6"}, ["4", "5", "6"]) for name in ("races", "race", "race_nos", "cancelled")),
-        *(({name: [4, 5]}, ["4", "5"]) for name in ("race_number", "race_numbers", "abandoned")),
+        *(({name: [4, 5]}, ["4", "5"]) for name in ("race_number", "race_numbers", "lost_race_numbers", "abandoned")),
         *(({name: [4]}, ["4"]) for name in ("race_number", "races")),
         *(({name: "4"}, ["4"]) for name in ("race", "race_number")),
         ({"from_race": 4, "to_race": "R6"}, ["4", "5", "6"]),

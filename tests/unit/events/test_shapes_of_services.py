@@ -333,6 +333,14 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         for said, told in (("a result", {"result": {"winner": "B"}}), ("runners", {"runners": ROWS}))
     },
     "race in an unknown object": (shape(**UNTIMED, entity={"race": {"off": "13:00", "runners": ROWS}}), [YORK]),
+    **{
+        f"a horse by the name of {name}": (
+            shape(**AT, winner={"name": name}, second={"name": "B"}),
+            [f"York 13:00: {name} 1, B 2"],
+        )
+        for name in ("Result", "Void", "Abandoned", "Washed Out", "No Race")
+    },
+    "a superseded result": (shape(**AT, winner="A", supersedes={"winner": "B"}), ["York 13:00: A 1"]),
     "an earlier race beside": (shape(**AT, runners=ROWS, earlier_race={"off": "12:30", "winner": "Z"}), [YORK]),
     "results by the ids of horses in another list": (
         shape(
