@@ -129,7 +129,7 @@ class Service:
         self.ports = ports or Ports()
         self.clock = clock = self.ports.clock
         self.metrics = Metrics(METHODS)
-        self.refuse = Refusing(self.ports.token, LineBound(self.ports.monotonic))
+        self.refuse = Refusing(self.ports.token, LineBound(self.ports.monotonic, log.warning))
         self.health = Health(self._probe, lambda: self._degraded, self.metrics.registry)
         self.queued = asyncio.Event()
         self.database = Database(settings.database_url.get_secret_value(), runner=self.ports.runner())

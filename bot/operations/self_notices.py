@@ -105,7 +105,8 @@ class SelfNotices:
     async def account(self, now: AccountState) -> bool:
         """True if the present plan and window were noted.
 
-        Admins hear of a change once, across restarts. A failed note is tried again with the next answer.
+        Admins hear of a change once a day, across restarts: answers may take turns in their plan. A failed note is
+        tried again with the next answer.
         """
         try:
             await self.database.write(partial(self._note_account, now=now))
@@ -132,11 +133,11 @@ class SelfNotices:
         named_values.put(session, Mark.ACCOUNT, account, self.clock())
         log.info("account", plan=now.plan, window=now.window)
         if kept is not None:
-            before, since = kept
+            before, _ = kept
             allowances = _allowances(before.get("plan"), now.plan)
             self.notices.tell(
                 session,
-                f"account:{now.plan}:{now.window}:after:{since.isoformat()}",
+                f"account:{now.plan}:{now.window}:{self._today()}",
                 f"The data service now serves us under the plan {now.plan} (window {now.window}); "
                 f"before it was {before.get('plan')} ({before.get('window')}).{allowances}",
                 urgency=Urgency.NOTE,

@@ -19,7 +19,7 @@ class Log:
     def __init__(self, monotonic: Monotonic = time.monotonic) -> None:
         self.level, self.as_json = "info", True
         self.secrets: Iterable[str] = ()
-        self._bound = LineBound(monotonic)
+        self._bound = LineBound(monotonic, self.warning)
 
     def info(self, event: str, **values: object) -> None:
         self._write("info", event, values)
@@ -31,9 +31,9 @@ class Log:
         self._write("error", event, values)
 
     def bounded(self, event: str, kind: str, **values: object) -> None:
-        """A warning that a stranger can repeat: at most `LINES_A_MINUTE` of an event and a kind, in words of ours."""
-        if (left_out := self._bound.left_out((event, kind))) is not None:
-            self.warning(event, **values, **left_out)
+        """A warning that a stranger can repeat: at most `LINES_A_MINUTE` of a kind, in words of ours."""
+        if self._bound.takes(kind):
+            self.warning(event, **values)
 
     def _write(self, level: str, event: str, values: dict[str, object]) -> None:
         if LOG_LEVELS[level] < LOG_LEVELS[self.level]:

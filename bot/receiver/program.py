@@ -197,7 +197,7 @@ class OtherRequests:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(JOURNAL_READY_S):
                 return await asyncio.shield(self._proving)
-        log.bounded("journal_not_writable", "", reason=f"no answer within {JOURNAL_READY_S:g} s")
+        log.bounded("journal_not_writable", "no answer", reason=f"no answer within {JOURNAL_READY_S:g} s")
         return False
 
     async def _look(self) -> bool:

@@ -19,6 +19,6 @@ class Refusing:
     def __call__(self, status: int, error: str, *, retry_after_s: int | None = None, **logged: object) -> JSONResponse:
         """A refusal, and its line in the log under the reference of the answer. `retry_after_s` where a retry helps."""
         reference = f"req-{self.token(4)}"
-        if (left_out := self.bound.left_out(error)) is not None:
-            log.warning("request_refused", status=status, reference=reference, reason=error, **logged, **left_out)
+        if self.bound.takes(error):
+            log.warning("request_refused", status=status, reference=reference, reason=error, **logged)
         return JSONResponse(refusal(error, reference), status, retry_after(retry_after_s))

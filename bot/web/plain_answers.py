@@ -1,5 +1,8 @@
 """Answers, counts and bounded log lines of both programs, free of any library."""
 
+import asyncio
+from collections import Counter
+from collections.abc import Callable
 from typing import Literal
 
 from bot.clock import Monotonic
@@ -19,20 +22,32 @@ LINES_A_MINUTE = 60
 
 
 class LineBound:
-    """Lines of the log that strangers cause: at most `LINES_A_MINUTE` of a kind, so older lines stay in the log."""
+    """Lines of the log that strangers cause: at most `LINES_A_MINUTE` of a kind, so older lines stay in the log.
 
-    def __init__(self, monotonic: Monotonic) -> None:
+    `warn` writes a line on the number of left out lines, within a minute.
+    """
+
+    def __init__(self, monotonic: Monotonic, warn: Callable[..., object]) -> None:
         self._monotonic = monotonic
-        self._lines: dict[object, tuple[int, int]] = {}
+        self._warn = warn
+        self._lines: dict[str, tuple[int, int]] = {}
+        self._left_out = Counter[str]()
 
-    def left_out(self, kind: object) -> dict[str, int] | None:
-        """None for a line to be left out; else the number of left out lines, if any, as a field of the line."""
+    def takes(self, kind: str) -> bool:
+        """False for a line to be left out."""
         minute = int(self._monotonic() // 60)
         last, lines = self._lines.get(kind, (minute, 0))
-        before = max(0, lines - LINES_A_MINUTE) if minute != last else 0
         lines = lines + 1 if minute == last else 1
         self._lines[kind] = minute, lines
-        return None if lines > LINES_A_MINUTE else {"left_out": before} if before else {}
+        if lines <= LINES_A_MINUTE:
+            return True
+        if kind not in self._left_out:
+            asyncio.get_running_loop().call_later(60, self._tell, kind)
+        self._left_out[kind] += 1
+        return False
+
+    def _tell(self, kind: str) -> None:
+        self._warn("lines_left_out", of=kind, lines=self._left_out.pop(kind))
 
 
 def refusal(error: str, reference: str | None = None) -> dict[str, str]:

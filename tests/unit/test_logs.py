@@ -1,5 +1,6 @@
 """The log: all lines in the same format, and none with a secret."""
 
+import asyncio
 import io
 import json
 import logging
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from bot.logs import MASK, QUIET_LOGGERS, MaskSecrets, configure_logging, get_logger
 from bot.receiver.log import Log
 from bot.slack.web_client import make_session, make_web_client
+from tests.skipped_time import SkippingLoop
 
 SECRET = "whsec-5ecret-of-a-test"
 
@@ -137,13 +139,23 @@ def test_receiver_masks_a_secret_that_json_would_escape(secret, capsys):
 
 
 def test_flood_of_refusals_leaves_sixty_lines_a_minute_of_a_kind_and_a_count(capsys):
-    moments = [0.0, *[59.9] * 99, 59.9, 60.0, 60.0]
-    kinds = [*["too many at once"] * 100, "not stored", "too many at once", "too many at once"]
-    ticks = iter(moments)
-    log = Log(lambda: next(ticks))
-    for number, kind in enumerate(kinds):
-        log.bounded("request_refused", kind, status=503, reference=number)
+    kinds = [*["too many at once"] * 100, "not stored"]
+
+    async def flood():
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, SkippingLoop)
+        loop.skips, began_s = True, loop.time()
+        log = Log(lambda: loop.time() - began_s)
+        for number, kind in enumerate(kinds):
+            log.bounded("request_refused", kind, reference=number)
+        await asyncio.sleep(61)
+        log.bounded("request_refused", kinds[0], reference=101)
+        await asyncio.sleep(61)
+
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        runner.run(flood())
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    assert [line["reference"] for line in lines] == [*range(60), 100, 101, 102]
-    assert [line["left_out"] for line in lines if "left_out" in line] == [40]
-    assert lines[-2]["left_out"] == 40
+    assert [line.get("reference") for line in lines] == [*range(60), 100, None, 101]
+    assert [(line["event"], line["of"], line["lines"]) for line in lines if "lines" in line] == [
+        ("lines_left_out", kinds[0], 40)
+    ]

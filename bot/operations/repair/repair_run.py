@@ -7,7 +7,7 @@ become one summary for each channel.
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -32,6 +32,7 @@ from bot.operations.self_notices import key_of_refusal
 from bot.outbox.notices import Notices, Urgency
 from bot.outbox.resume import SUMMARY_AFTER, Reopening
 from bot.racedata import quota_book
+from bot.racedata.client.cursor_walk import Trail
 from bot.racedata.client.service_client import DELIVERIES_PATH, RacingClient
 from bot.racedata.client.service_errors import (
     PASSING,
@@ -52,6 +53,9 @@ LOOK_UP_S = 30.0
 
 LOGGED_MAX = 4_000
 """Characters of a record that can't be read."""
+
+PAGE_EVERY = timedelta(minutes=10)
+"""A list of several pages is read again after so long for each page: the service lists an outage for 30 days."""
 
 LOOK_UP_BUDGET = Budget(pages=25, seconds=LOOK_UP_S, purpose=Purpose.UPKEEP)
 """For the race book's walk for a day of failed deliveries."""
@@ -133,12 +137,15 @@ class Repair:
         self._read_payload = read_payload
         self._clock = clock
         self._wake = wake
+        self._pages, self._read_at = 0, clock()
 
     def job(self, every_s: int) -> Job:
         return Job("repair", "Failed deliveries looked up", every_s, self._run_as_job)
 
     async def _run_as_job(self) -> None:
         """Admins hear of a refusal or of a broken list; the next slot tries again."""
+        if timedelta(0) <= self._clock() - self._read_at < self._pages * PAGE_EVERY:
+            return
         try:
             await self.run()
         except ServiceFailure as error:
@@ -179,18 +186,16 @@ class Repair:
         found, records = Repaired(), list[dict[str, Any]]()
         try:
             async with asyncio.timeout(self._bounds.walk_s):
-                async for step in self._client.walk_deliveries("failed"):
+                async for step in self._client.walk_deliveries("failed", Trail(most_pages=self._bounds.pages)):
                     found.requests += 1
                     records += [record.fields for record in step.page.data]
-                    if found.requests >= self._bounds.pages and not step.is_last:
-                        found.broken = WalkBroken(DELIVERIES_PATH, message=f"{found.requests} pages and no end")
-                        break
         except ServiceError as error:
             if not found.requests:
                 raise
             found.broken = error
         except TimeoutError:
             found.broken = WalkBroken(DELIVERIES_PATH, message=f"not read to the end within {self._bounds.walk_s:g} s")
+        self._pages, self._read_at = found.requests, self._clock()
         # Off the event loop: hundreds of records take a while.
         read = await asyncio.to_thread(self._read, records)
         found.records = len(records)

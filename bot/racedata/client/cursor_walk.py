@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from math import inf
 from typing import Any, Generic, TypeVar
 
 from bot.racedata.client.records import Meta, ServicePage
@@ -34,23 +35,27 @@ class Trail:
     """The memory of a walk. Several calls of `walk` may read the walk page by page.
 
     `resume_at`: the cursor with which the next call continues the walk. Any other cursor begins another walk.
+    `most_pages`: more pages mean a broken walk.
     """
 
+    most_pages: float = inf
     seen: set[str | None] = field(default_factory=set)
     resume_at: str | None = None
     last_page: object = None
+    pages: int = 0
     empty_pages: int = 0
 
     def come_to(self, cursor: str | None) -> None:
         """Called before the page of the cursor is read."""
         if cursor is None or cursor != self.resume_at:
-            self.seen, self.last_page, self.empty_pages = set(), None, 0
+            self.seen, self.last_page, self.pages, self.empty_pages = set(), None, 0, 0
         self.seen.add(cursor)
         self.resume_at = None
 
     def problem_with(self, page: ServicePage[list[Any]]) -> str | None:
         """Why the walk can't go on after this page; None also at the end."""
         before, self.last_page = self.last_page, page.data
+        self.pages += 1
         self.empty_pages = 0 if page.data else self.empty_pages + 1
         following = page.meta.next_cursor
         if not has_more(page.meta):
@@ -61,6 +66,8 @@ class Trail:
             return "its cursor came before"
         if page.data and page.data == before:
             return "a page came twice under two cursors"
+        if self.pages >= self.most_pages:
+            return f"{self.pages} pages and no end"
         if self.empty_pages >= MOST_EMPTY_PAGES:
             return f"{self.empty_pages} empty pages in a row"
         self.resume_at = following

@@ -27,6 +27,8 @@ from bot.racedata.client.transport import Answer, Request
 
 T = TypeVar("T")
 REFUSAL_TEXT_MAX = 1000
+REFUSAL_BYTES_MAX = 4_000
+"""A larger refusal keeps its code and message alone: people read the rest, and circuit breakers store it."""
 
 BY_STATUS: dict[int, type[ServiceFailure]] = {
     401: Unauthorized,
@@ -88,7 +90,7 @@ def read_refusal(answer: Answer, path: str, now: datetime, mask: Mask) -> Servic
         status=answer.status,
         request_id=request_id_of(body, answer, mask),
         message=_clean(message, mask) if isinstance(message, str) and message else None,
-        extras=_masked(error, mask),
+        extras=_masked(error, mask) if len(answer.body) <= REFUSAL_BYTES_MAX else None,
         retry_after_s=_retry_after_s(answer, now),
     )
 

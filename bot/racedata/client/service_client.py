@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote
 
 import httpx
@@ -33,6 +33,8 @@ RACES_PATH = "races/search"
 DELIVERIES_PATH = "webhooks/deliveries"
 RECORDS_PER_PAGE = 200
 """The larger specified page size; the maximum is not shown (Spec gap G12)."""
+WHOLE_LIST_PAGES = 50
+"""A list of countries, courses, values, usage or one day's races is some hundred rows. Each page costs quota."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +78,14 @@ class RacingClient:
         await self._calls.transport.aclose()
 
     async def countries(self) -> CountryPage:
-        return await collect(self._walk("countries", CountryPage))
+        return await self._whole("countries", CountryPage)
 
     async def courses(self) -> CoursePage:
-        return await collect(self._walk("courses", CoursePage))
+        return await self._whole("courses", CoursePage)
 
     async def reference(self) -> AnyPage:
         """As it came (Spec gap G6)."""
-        return await self._whole("reference")
+        return await self._whole("reference", AnyPage)
 
     def walk_races(
         self,
@@ -108,13 +110,13 @@ class RacingClient:
         request = Request("POST", "webhooks/subscribe", body=body, bare=True)
         return await self._calls.ask(request, SubscriptionPage, self._patience, self._purpose)
 
-    def walk_deliveries(self, status: str | None = None) -> AsyncGenerator[Step[Record]]:
+    def walk_deliveries(self, status: str | None = None, trail: Trail | None = None) -> AsyncGenerator[Step[Record]]:
         """Only `status="failed"` is specified. Records are kept for 30 days."""
-        return self._walk(DELIVERIES_PATH, DeliveryPage, _given(status=status))
+        return self._walk(DELIVERIES_PATH, DeliveryPage, _given(status=status), trail=trail)
 
     async def usage(self, by: str | None = None) -> AnyPage:
         """The usage as published (Spec gap G5). Costs no quota. Only `by="endpoint"` is specified."""
-        return await self._whole(USAGE_PATH, _given(by=by))
+        return await self._whole(USAGE_PATH, AnyPage, _given(by=by))
 
     async def usage_by_day(self) -> AnyPage:
         """The value for `by` is not shown (Spec gap G5). A refused value is not asked for again."""
@@ -128,10 +130,13 @@ class RacingClient:
     async def read_path(self, template: str, **values: str) -> AnyPage:
         """The answer of the operator's path (Spec gaps G9, G10), with its `{names}` filled in."""
         path, params = fill_path(template, **values)
-        return await self._whole(path, params, template.partition("?")[0])
+        return await self._whole(path, AnyPage, params, template.partition("?")[0])
 
-    async def _whole(self, path: str, params: Params = (), template: str | None = None) -> AnyPage:
-        return await collect(self._walk(path, AnyPage, params, template=template))
+    async def _whole(
+        self, path: str, page: type[ServicePage[Any]], params: Params = (), template: str | None = None
+    ) -> ServicePage[Any]:
+        trail = Trail(most_pages=WHOLE_LIST_PAGES)
+        return await collect(self._walk(path, page, params, template=template, trail=trail))
 
     def _walk(
         self,

@@ -132,6 +132,8 @@ class Transport:
             return AnswerUnreadable(
                 request.path, status=response.status_code, message=f"it is over {self._max_answer_bytes} bytes"
             )
+        # An answer may quote the key. Latin-1 keeps each byte.
+        body = self.mask(body.decode("latin-1")).encode("latin-1")
         return Answer(response.status_code, {name.lower(): value for name, value in response.headers.items()}, body)
 
     async def _read(self, response: httpx.Response) -> bytes | None:

@@ -207,6 +207,18 @@ async def test_warnings_are_the_same_in_whatever_words_usage_comes(make_world, u
     ]
 
 
+async def test_plan_that_changes_with_each_answer_is_told_once_a_day(make_world):
+    world = await make_world(at(2026, 11, 1))
+    for plan in ["live", "free"] * 3:
+        world.service.set_plan(plan)
+        await world.replicas[0].book.read()
+        world.now += timedelta(minutes=15)
+    told = "The data service now serves us under the plan"
+    assert [text.partition(" (")[0] for text in await world.said()] == [
+        f"{NOTE}{told} {one}" for one in ("free", "live")
+    ]
+
+
 async def test_plan_that_changes_up_and_down_is_told_and_counts_anew(make_world):
     world = await make_world(at(2026, 11, 1))
     await world.days(at(2026, 11, 5), 2_000)

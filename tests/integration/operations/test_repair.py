@@ -286,8 +286,11 @@ async def test_list_without_an_end_is_made_good_as_far_as_it_was_read(bot, outag
 
     outage.change_list = leads_on
     # The job does not fail: a failed job would be run again within minutes, at the cost of as many requests.
-    await asyncio.wait_for(outage.make_repair(bot, bounds=Bounds(pages=10)).job(3_600).run(), 30)
-    assert (asked, await count(bot, EventVersion)) == (asks, 7)
+    job = outage.make_repair(bot, bounds=Bounds(pages=10)).job(3_600)
+    for _ in range(2):
+        # A long list waits for more than a slot, and costs no more than a list of some pages.
+        await asyncio.wait_for(job.run(), 30)
+        assert (asked, await count(bot, EventVersion)) == (asks, 7)
     await bot.post_all()
     assert sum("can't look up all deliveries" in text for text in bot.texts("CADMIN")) == 1
 

@@ -69,7 +69,7 @@ class Guarded:
             bodies=BodyReader(max_bytes=MAX_BYTES, budget_bytes=16 * MAX_BYTES, body_s=0.05),
             clock=lambda: START,
             count=lambda _status: None,
-            refuse=Refusing(secrets.token_hex, LineBound(lambda: 0.0)),
+            refuse=Refusing(secrets.token_hex, LineBound(lambda: 0.0, print)),
         )
         app = Starlette(routes=[Route(SLACK_PATH, endpoint.__call__, methods=["POST"])])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")

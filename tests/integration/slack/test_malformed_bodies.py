@@ -216,7 +216,7 @@ class Endpoint:
             bodies=BodyReader(max_bytes=64 * 1024, budget_bytes=1024 * 1024),
             clock=now,
             count=lambda _status: None,
-            refuse=Refusing(secrets.token_hex, LineBound(lambda: 0.0)),
+            refuse=Refusing(secrets.token_hex, LineBound(lambda: 0.0, print)),
         )
         app = Starlette(routes=[Route(SLACK_PATH, self.endpoint.__call__, methods=["POST"])])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")

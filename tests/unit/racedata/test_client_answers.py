@@ -98,6 +98,12 @@ ANSWERS: dict[str, tuple[Any, type[service_errors.ServiceFailure], list[float], 
     "an error beside an empty list": (answer(200, WHOLE | refused("server_error")), ServerFault, FAULT, "failed"),
     "an error as a text, by status 200": (answer(200, {"error": "unauthorized"}), Unauthorized, [], "the bot's key"),
     "an error without a code, by status 200": (answer(200, WHOLE | refused(None)), UnknownRefusal, [], "Said so"),
+    "plans by the thousand": (
+        coded(403, "upgrade_required", your_plan="free", reaches_on=["live"] * 1_000),
+        UpgradeRequired,
+        [],
+        "This is not part of your plan.",
+    ),
     "a redirect": (answer(302, b"", location=f"https://evil.example/?key={KEY}"), UnknownRefusal, [], "status 302"),
     **{f"unreadable: {body!r}": (answer(200, body), AnswerUnreadable, [], "can't read") for body in UNREADABLE},
     "broken gzip": (answer(200, b"not gzip", content_encoding="gzip"), AnswerUnreadable, [], "can't read"),
@@ -122,6 +128,12 @@ async def test_bad_letter_spoils_no_page(service, racing, name):
     service.replies = [answer(200, b'\xef\xbb\xbf{"meta": {}, "data": [{"name": "%b"}]}' % name)]
     page = await collect(racing.walk_races())
     assert [race.fields for race in page.data] == [{"name": "Bold?Ghost"}]
+
+
+async def test_key_that_a_page_quotes_is_masked(service, racing):
+    service.data([{"endpoint": f"x?key={KEY}", "requests": 1}], plan=f"of {KEY}")
+    page = await racing.usage()
+    assert (page.meta.plan, page.data) == ("of ********", [{"endpoint": "x?key=********", "requests": 1}])
 
 
 async def failure(asking) -> service_errors.ServiceFailure:

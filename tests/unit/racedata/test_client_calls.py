@@ -9,6 +9,7 @@ import pytest
 
 from bot.errors import StorageUnavailable
 from bot.racedata.client.cursor_walk import collect
+from bot.racedata.client.service_client import WHOLE_LIST_PAGES
 from bot.racedata.client.service_errors import (
     CircuitOpen,
     InvalidParam,
@@ -19,6 +20,7 @@ from bot.racedata.client.service_errors import (
     ServiceUnreachable,
     Unauthorized,
     UpgradeRequired,
+    WalkBroken,
 )
 from tests.unit.racedata.scripted_service import KEY, META, Scripted
 
@@ -42,6 +44,15 @@ READING = {
     "path": (lambda client: client.read_path("races/{race_id}", race_id="rc_1"), "races/rc_1", {}),
     "path with a query": (lambda client: client.read_path(PATH, date="2026-11-20", region="A&B"), "races", PLACE),
 }
+
+
+@pytest.mark.parametrize("name", ["countries", "courses", "reference", "usage", "path"])
+async def test_limits_6_short_list_that_never_ends_is_given_up(service, racing, name):
+    for number in range(WHOLE_LIST_PAGES + 1):
+        service.data([{"name": number}], has_more=True, next_cursor=f"c{number}")
+    with pytest.raises(WalkBroken):
+        await READING[name][0](racing)
+    assert len(service.seen) == WHOLE_LIST_PAGES
 
 
 @pytest.mark.parametrize("name", READING)
