@@ -149,7 +149,7 @@ async def _play(page: Page, demo: Demo, address: str) -> None:
 
 def headless_summary(stage: Stage) -> str:
     """The day as one JSON object. Raises DemoFailed where a message was lost or doubled."""
-    counts = count(stage.service.deliveries, stage.slack, stage.expectations)
+    counts = count(stage.service.deliveries, stage.slack, stage.choices)
     problems = counts.lost + counts.doubled + counts.out_of_order
     if problems:
         raise DemoFailed("; ".join(counts.problems) or "messages stand out of order")

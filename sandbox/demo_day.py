@@ -109,7 +109,7 @@ class Day:
 
     async def _deliver(self, deliveries: Sequence[Delivery]) -> None:
         for delivery in deliveries:
-            takers = self.stage.expectations.takers(delivery.happening, delivery.created_at)
+            takers = self.stage.choices.takers(delivery.happening, delivery.created_at)
             about = f"{subject_of(delivery)} ({delivery.happening.region})"
             self.stage.screen.note(f"webhook: {about}{'' if takers else ', which no channel asked for'}")
         await self.stage.service.deliver_due()
@@ -120,7 +120,7 @@ class Day:
         await self.stage.pause(READ_S)
 
     def _all_there(self) -> bool:
-        return not count(self.stage.service.deliveries, self.stage.slack, self.stage.expectations).lost
+        return not count(self.stage.service.deliveries, self.stage.slack, self.stage.choices).lost
 
     async def _forge(self, race: Race) -> None:
         """A delivery signed with a stranger's secret."""

@@ -5,15 +5,16 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
 from bot.clock import utc_now
+from bot.db.engine import Database
 from sandbox.demo_bot import BotProcess, DemoFailed
+from sandbox.demo_choices import EVENTS_OF, Choices
 from sandbox.demo_screen import Screen
-from sandbox.demo_words import EVENTS_OF, Expectations
 from sandbox.loopback_server import serve
 from sandbox.racing_day import Race
 from sandbox.racing_service.delivery_queue import SIGNATURE_HEADER, sign
@@ -58,7 +59,7 @@ class Stage:
     screen: Screen
     service_url: str
     speed: float
-    expectations: Expectations = field(default_factory=Expectations)
+    choices: Choices
     is_begun: bool = True
     """False while the demo subscribes or plays by itself, which troubles would break."""
 
@@ -83,10 +84,7 @@ class Stage:
             ids = {f"@{one.name}": f"<@{one.id}|{one.name}>" for one in self.slack.users.values()}
             ids |= {f"#{one.name}": f"<#{one.id}|{one.name}>" for one in self.slack.channels.values()}
             words = re.sub(r"[@#][\w-]+", lambda found: ids.get(found[0], found[0]), words)
-        answer = await self.slack.person(user_id, self.bot.url).types(f"{name} {words}", channel=channel_id)
-        if answer.error is None:
-            self.expectations.typed(channel_id, f"{name} {words}")
-        return answer
+        return await self.slack.person(user_id, self.bot.url).types(f"{name} {words}", channel=channel_id)
 
     async def press(self, channel_id: str, user_id: str, label: str) -> str | None:
         """The newest button of this label in the channel. None after an answer, else the problem."""
@@ -105,7 +103,13 @@ class Stage:
             await self.slack.wait_for(lambda: bool(said or views.keys() - open_before), ANSWER_S)
         except TimeoutError:
             return f"{line}: no answer within {ANSWER_S:g} seconds."
+        await self.look()
         return next((self._form(view) for view_id, view in views.items() if view_id not in open_before), None)
+
+    async def look(self) -> None:
+        """Notes the channels' choices after a person's act."""
+        if self.bot.is_running:
+            await self.choices.look()
 
     def _form(self, view: Json) -> str:
         """Nobody can fill in a form at a terminal."""
@@ -173,8 +177,11 @@ async def open_stage(
     switches = Switches(allow_http_loopback=True, delivery_timeout_s=SERVICE_TIMEOUT_S, retry_gaps_s=RETRY_GAPS_S)
     service = RacingService(utc_now().date(), seed=FULL_DAY, plan=PLAN, switches=switches)
     async with service, slack.running(), serve(service.app) as address:
-        stage = Stage(service, slack, BotProcess(folder, database_url), screen, f"{address}/v1", speed)
+        bot = BotProcess(folder, database_url)
+        database = Database(bot.database_url)
+        stage = Stage(service, slack, bot, screen, f"{address}/v1", speed, Choices(database))
         try:
             yield stage
         finally:
-            await stage.bot.stop()
+            await bot.stop()
+            await database.close()

@@ -1,7 +1,8 @@
 """Counts of told, lost, doubled and misplaced messages, from deliveries and channels alone.
 
 The bot is never asked. A message belongs to an event when the message names the event's kind, course and time. Whatever
-a channel has chosen, its messages are counted. A missing message is unsure where a line was not understood.
+a channel has chosen, its messages are counted. A missing message is due if the channel wanted the event when it
+happened, and still does: the bot withdraws what waits and is no longer wanted.
 """
 
 import re
@@ -13,7 +14,8 @@ from functools import lru_cache
 from statistics import median
 from typing import NamedTuple
 
-from sandbox.demo_words import Expectations
+from bot.clock import utc_now
+from sandbox.demo_choices import Choices
 from sandbox.racing_service.delivery_queue import Delivery
 from sandbox.racing_service.event_payloads import CARD, MEETING_OFF, RACE_OFF, RESULT
 from sandbox.slack.state import WorkspaceState
@@ -58,10 +60,7 @@ class Subject(NamedTuple):
 
 @dataclass
 class Counts:
-    """Lateness runs from the first delivery attempt to the message. `given_up` deliveries are sent no more.
-
-    `unsure` messages are missing, and may be wanted or not.
-    """
+    """Lateness runs from the first delivery attempt to the message. `given_up` deliveries are sent no more."""
 
     told: int = 0
     lost: int = 0
@@ -69,7 +68,6 @@ class Counts:
     out_of_order: int = 0
     on_the_way: int = 0
     given_up: int = 0
-    unsure: int = 0
     late_median_s: float | None = None
     late_longest_s: float | None = None
     problems: list[str] = field(default_factory=list)
@@ -115,36 +113,36 @@ reading = lru_cache(maxsize=10_000)(Reading)
 def count(
     deliveries: Sequence[Delivery],
     slack: WorkspaceState,
-    expectations: Expectations,
+    choices: Choices,
     is_quiet: Callable[[Delivery, str], bool] = lambda _delivery, _channel_id: True,
 ) -> Counts:
     """`is_quiet` tells of a delivery and a channel whether a missing message counts as lost."""
-    counts, late = Counts(), list[float]()
+    counts, late, now = Counts(), list[float](), utc_now()
     about: dict[Subject, list[Delivery]] = defaultdict(list)
     for delivery in deliveries:
         about[subject_of(delivery)].append(delivery)
     for channel_id in slack.channels:
+        wanted_now = choices.of(channel_id, now)
         by_course: dict[str, list[Reading]] = defaultdict(list)
         said = [reading(message) for message in slack.messages(channel_id)] if about else []
         for one in said:
             by_course[one.course].append(one)
         for subject, all_of_them in about.items():
             there = [one.message for one in by_course[subject.course] if one.is_about(subject)]
-            # Messages of a watch or after a form need not be due.
+            # Messages of a watch need not be due.
             expected = len(_distinct(all_of_them))
             counts.told += min(len(there), expected)
             counts.out_of_order += _inversions(there)
             if len(there) > expected:
                 counts.doubled += len(there) - expected
                 counts.problems.append(f"doubled: {subject}")
-            wanted = [(one, expectations.of(channel_id, one.created_at)) for one in all_of_them]
-            due = _distinct(one for one, each in wanted if each.takes(subject.event, one.happening.region))
+            due = _distinct(one for one in all_of_them if choices.of(channel_id, one.created_at).takes(one.happening))
             told_by = _told_by(due, there)
             late += [(message.received_at - _first(one)).total_seconds() for one, message in told_by if message]
-            if len(due) > len(there):
-                waits = wanted[-1][1].waits(subject.event) or not is_quiet(due[-1], channel_id)
-                can_come = waits if all(each.is_sure for _, each in wanted) else None
-                _miss(counts, subject, [one for one, message in told_by if not message], said, can_come=can_come)
+            missing = [one for one, message in told_by if not message and wanted_now.takes(one.happening)]
+            if len(due) > len(there) and missing:
+                can_come = wanted_now.waits(missing[0].happening, now) or not is_quiet(due[-1], channel_id)
+                _miss(counts, subject, missing, said, can_come=can_come)
     counts.late_median_s = round(max(0.0, median(late)), 3) if late else None
     counts.late_longest_s = round(max(late), 3) if late else None
     del counts.problems[PROBLEMS_NAMED:]
@@ -152,20 +150,14 @@ def count(
 
 
 def _miss(
-    counts: Counts, subject: Subject, missing: list[Delivery], said: Sequence[Reading], *, can_come: bool | None
+    counts: Counts, subject: Subject, missing: list[Delivery], said: Sequence[Reading], *, can_come: bool
 ) -> None:
-    """Deliveries without a message, newest first. Pending deliveries are sent again.
-
-    `can_come` is None where nobody knows whether the message is wanted.
-    """
+    """Deliveries without a message, newest first. Pending deliveries are sent again."""
     if missing[0].status == "failed":
         counts.given_up += len(missing)
         return
     left = [one for one in missing if not any(each.tells_among_others(subject, _first(one)) for each in said)]
     counts.told += len(missing) - len(left)
-    if can_come is None:
-        counts.unsure += len(left)
-        return
     lost = [one for one in left if not can_come and one.status != "pending"]
     counts.on_the_way += len(left) - len(lost)
     counts.lost += len(lost)

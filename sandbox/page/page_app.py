@@ -38,9 +38,6 @@ EVERY_S = 0.25
 """Between looks for changes. A change in the workspace is seen at once."""
 
 COUNT_EVERY_S = 0.5
-NARROWING = ("mute_meeting", "unmute_meeting", "remove_subscription")
-"""Buttons after which a channel may want another part of the racing."""
-
 OK = 200
 MOST_BYTES = 100_000
 LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
@@ -110,7 +107,7 @@ class Page:
         now = time.monotonic()
         if now - self._counted_at >= COUNT_EVERY_S:
             stage = self.stage
-            counts = count(stage.service.deliveries, stage.slack, stage.expectations, self._is_quiet)
+            counts = count(stage.service.deliveries, stage.slack, stage.choices, self._is_quiet)
             self._counts, self._counted_at = asdict(counts), now
         return self._counts
 
@@ -121,8 +118,10 @@ class Page:
             return False
         calls = (call.at for call in reversed(slack.calls) if call.channel == channel_id)
         attempts = (attempt.at for attempt in delivery.attempts)
-        last = max(delivery.created_at, *attempts, self.stage.bot.started_at, next(calls, delivery.created_at))
-        return (utc_now() - last).total_seconds() > self.lost_after_s
+        now, first = utc_now(), delivery.created_at
+        changes = self.stage.choices.changed_at(channel_id, now)
+        last = max(first, *attempts, *changes, self.stage.bot.started_at, next(calls, first))
+        return (now - last).total_seconds() > self.lost_after_s
 
     async def type(self, asked: Json) -> object:
         """A person types a command, writes to the bot in a direct message, or says something in a channel or thread."""
@@ -151,12 +150,7 @@ class Page:
         message = slack.message(_text(asked, "channel"), _text(asked, "ts"))
         if message is None:
             raise Refused("the message is gone")
-        status = _status(await person.presses(action_id, value, message))
-        if action_id.startswith("run_command"):
-            self.stage.expectations.typed(message.channel, value)
-        elif action_id.startswith(NARROWING):
-            self.stage.expectations.filled_in(message.channel)
-        return status
+        return _status(await person.presses(action_id, value, message))
 
     async def lookup(self, asked: Json) -> object:
         """The options of a menu for a typed text."""
@@ -164,14 +158,9 @@ class Page:
 
     async def submit(self, asked: Json) -> object:
         """A person submits a form. Returns the errors by block id."""
-        slack, view_id = self.stage.slack, self._view(asked)
-        channel = _channel_of(slack.views[view_id])
-        answer = await self._person(asked).submits_state(view_id, asked.get("values") or {})
+        answer = await self._person(asked).submits_state(self._view(asked), asked.get("values") or {})
         _status(answer)
-        said = json.loads(answer.body) if answer.body else {}
-        if channel in slack.channels and said.get("response_action") != "errors":
-            self.stage.expectations.filled_in(channel)
-        return said.get("errors") or {}
+        return json.loads(answer.body or "{}").get("errors") or {}
 
     async def close(self, asked: Json) -> object:
         """A person leaves a form. The bot does not want to know."""
@@ -254,7 +243,9 @@ def build_page(page: Page) -> Starlette:
         async def answer(request: Request) -> Response:
             _check_asker(request)
             try:
-                return JSONResponse({"said": await do(page, await _asked(request))})
+                said = await do(page, await _asked(request))
+                await page.stage.look()
+                return JSONResponse({"said": said})
             except (Refused, LookupError, ValueError, DemoFailed, httpx.HTTPError) as error:
                 return JSONResponse({"error": str(error) or type(error).__name__}, status_code=400)
 
@@ -325,8 +316,3 @@ def _text(asked: Json, name: str) -> str:
     if not isinstance(value, str):
         raise Refused(f"{name} must be a text")
     return value
-
-
-def _channel_of(view: Json) -> str:
-    """The channel in the form's private metadata, or nothing."""
-    return str(json.loads(view["private_metadata"] or "{}").get("channel_id"))

@@ -94,7 +94,7 @@ class Desk:
             while True:
                 person = self.stage.slack.person("U0ALICE", self.stage.bot.url)
                 answer = await person.types(line, channel=channel_id)
-                self.stage.expectations.typed(channel_id, line)
+                await self.stage.look()
                 if answer.error is None and "has no subscriptions" in (await settled(answer)).text:
                     return
 
@@ -174,7 +174,7 @@ async def desk(stage, browser):
     for name in list(page.on):
         await page.trouble({"name": name, "on": False})
     await found.end_subscriptions(channel_id)
-    stage.expectations.wanted.clear()
+    stage.choices.wanted.clear()
     # The next test counts its own deliveries. This test's messages stay, since the bot may yet look for one.
     stage.service.delivery_queue.forget()
     del stage.slack.channels[channel_id]

@@ -18,7 +18,6 @@ export function drawTop() {
     ["doubled", counts.doubled, counts.doubled > 0],
     ...(counts.on_the_way ? [["on the way", counts.on_the_way]] : []),
     ...(counts.given_up ? [["given up", counts.given_up]] : []),
-    ...(counts.unsure ? [["unsure", counts.unsure]] : []),
     ["out of order", counts.out_of_order, counts.out_of_order > 0],
     ["how late", counts.late_median_s === null ? "–" : `${counts.late_median_s.toFixed(2)} s`],
   ];

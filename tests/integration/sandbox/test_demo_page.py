@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from inspect import isawaitable
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -14,6 +15,13 @@ import httpx
 import pytest
 from starlette.routing import Route
 
+from bot.channels import mutes
+from bot.channels.filters import Meeting
+from bot.events.races import Course
+from bot.outbox.resume import Reopening
+from bot.racedata.client.records import KnownCourse
+from bot.slack.commands.invocation import Invocation
+from bot.slack.messages.alerts.backlog_summary import waited
 from sandbox.demo import headless_summary
 from sandbox.demo_bot import DemoFailed
 from sandbox.demo_screen import Screen, make_console
@@ -24,10 +32,11 @@ from sandbox.page.counts import Counts, Reading, count
 from sandbox.page.happenings import HAPPENINGS
 from sandbox.page.page_app import MOST_BYTES, Page, build_page
 from sandbox.page.troubles import TROUBLES
-from sandbox.racing_day import Race
+from sandbox.racing_day import REGION_CODES, Race, courses_of
 from sandbox.racing_service.delivery_queue import Attempt
 from sandbox.slack.values import PostedMessage
 from tests.clock import now
+from tests.unit.commands.town import Town, make_desk
 
 KEPT = Path(__file__).parents[2] / "unit/messages/snapshots"
 DEMO = (Path(__file__).parents[3] / "docs/demo.md").read_text("utf-8")
@@ -179,6 +188,25 @@ class Watched:
 
     stage: Stage
     race: Race
+    town: Town
+
+    async def types(self, *lines):
+        """The lines' changes by the bot's own commands, and the demo's look at what is stored."""
+        for line in lines:
+            await self.town.types(Invocation("", "C0GB", "U0ALICE", "cmd-1"), line)
+        await self.stage.choices.look()
+
+    async def mutes(self, *, has_id=True):
+        course = Course(course_id=self.race.course.course_id, name=self.race.course.name)
+        meeting = Meeting(course=course, race_date=self.race.race_date.isoformat())
+        meeting = Meeting(meeting_id=self.race.meeting_id) if has_id else meeting
+        database = self.stage.choices.database
+        await database.write(lambda session: mutes.mute(session, "C0GB", meeting, "U0ALICE", now()))
+        await self.stage.choices.look()
+        self.corrected()
+
+    def corrected(self):
+        self.arrived(self.stage.service.correct(self.race.race_id))
 
     def arrived(self, deliveries, at=None):
         for delivery in deliveries:
@@ -228,28 +256,27 @@ class Watched:
     def watched(self):
         self.says(f"⭐ Somebody WON the {self.race.off_time}, 6 ran. Result: {self.place} (GB): 1 Somebody")
 
-    def chosen_in_a_form(self):
-        self.stage.expectations.filled_in("C0GB")
-        self.arrived(self.stage.service.correct(self.race.race_id))
+    def abandoned(self):
+        self.arrived(self.stage.service.abandon_meeting(self.race.meeting_id, "Frost"))
 
-    def escalated(self):
-        self.stage.expectations.typed("C0GB", "/racing subscribe GB ack:1m")
+    async def escalated(self):
+        await self.types("subscribe GB ack:1m")
         self.result()
         self.arrived(self.stage.service.abandon_race(self.race.race_id, "Frost"))
         self.says(f"ABANDONED: {self.place} (GB), Frost", "2.0")
         self.says(f"ABANDONED: {self.place} (GB), Frost. Nobody has taken it after 1 minute.", "3.0")
 
-    def held(self, line):
-        self.stage.expectations.typed("C0GB", line)
-        self.arrived(self.stage.service.correct(self.race.race_id))
+    async def corrected_after(self, *lines):
+        await self.types(*lines)
+        self.corrected()
 
-    def digested(self):
-        self.stage.expectations.typed("C0GB", "/racing subscribe digest:18:00")
+    async def digested(self):
+        await self.types("subscribe GB digest:18:00")
         self.says(f"Results digest. 1 result. {self.place}, Thu 20 Nov (GB): 1 Somebody")
 
-    def digested_and_corrected(self):
-        self.digested()
-        self.arrived(self.stage.service.correct(self.race.race_id))
+    async def digested_and_corrected(self):
+        await self.digested()
+        self.corrected()
         self.correction("2.0")
 
     def refused(self):
@@ -263,16 +290,26 @@ class Watched:
         self.arrived([delivery])
 
 
-def watch(stage, region):
+@pytest.fixture
+async def town(stage, database):
+    """Where people choose by the bot's own commands, without a bot."""
+    courses = [KnownCourse(**one._asdict()) for code in REGION_CODES for one in courses_of(code)]
+    desk = await make_desk(database, regions=REGION_CODES, courses=courses)
+    desk.clock, desk.reopening, stage.choices.database = now, Reopening(waited), database
+    return Town(desk)
+
+
+async def watch(stage, town, *lines):
+    """After the lines, the day's first race in GB settles: at York, of class 4, on the flat."""
     racing = stage.service.racing
     race = next(one for one in racing.races(racing.today, "GB") if racing.state(one).status == "declared")
-    watched = Watched(stage, race)
-    stage.expectations.typed("C0GB", f"/racing subscribe {region}")
+    watched = Watched(stage, race, town)
+    await watched.types(*lines)
     watched.arrived(stage.service.settle(race.race_id))
     return watched
 
 
-# The channel's messages and subscription, whether all calls are over, and the counts above 0.
+# What happens after the first race, what the channel has subscribed to, whether all calls are over, the counts above 0.
 COUNTS: dict[str, tuple[Callable[[Watched], object], str, bool, dict[str, object]]] = {
     "a message": (lambda it: it.result(), "GB", True, {"told": 1}),
     "none so far": (lambda _: None, "GB", False, {"on_the_way": 1}),
@@ -292,9 +329,21 @@ COUNTS: dict[str, tuple[Callable[[Watched], object], str, bool, dict[str, object
     "a summary": (lambda it: it.summary(), "GB", True, {"told": 1}),
     "a summary of before": (lambda it: it.summary(now() - timedelta(hours=1)), "GB", True, {"lost": 1}),
     "three seconds later": (Watched.late, "GB", True, {"told": 1, "late_median_s": 3.0, "late_longest_s": 3.0}),
-    "escalated": (Watched.escalated, "GB ack", True, {"told": 2}),
-    "in a pause": (lambda it: it.held("/racing pause"), "IRE GB", True, {"on_the_way": 2}),
-    "before the digest": (lambda it: it.held("/racing list"), "GB digest:18:00", True, {"on_the_way": 2}),
+    "escalated": (Watched.escalated, "GB ack:5m", True, {"told": 2}),
+    "in a pause": (lambda it: it.corrected_after("pause"), "IRE GB", True, {"on_the_way": 2}),
+    "after a pause": (
+        lambda it: (it.result(), it.corrected_after("pause", "resume"))[1],
+        "IRE GB",
+        True,
+        {"told": 1, "lost": 1},
+    ),
+    "before the digest": (Watched.corrected, "GB digest:18:00", True, {"on_the_way": 2}),
+    "after the end of the digest": (
+        lambda it: it.types("unsubscribe GB digest"),
+        "GB digest:18:00",
+        True,
+        {"lost": 1},
+    ),
     "in a digest": (Watched.digested, "GB show:meetings", True, {"told": 1}),
     "in a digest, then corrected": (Watched.digested_and_corrected, "GB show:meetings", True, {"told": 2}),
     "in a summary, and the correction lost": (
@@ -305,39 +354,43 @@ COUNTS: dict[str, tuple[Callable[[Watched], object], str, bool, dict[str, object
     ),
     "of a watch alone": (lambda it: it.result(), "IRE", True, {"told": 1}),
     "a course asked for, and told": (lambda it: it.result(), "York", True, {"told": 1}),
-    "a form filled in, and told": (
-        lambda it: (it.chosen_in_a_form(), it.result(), it.correction("2.0")),
-        "GB",
-        True,
-        {"told": 2},
-    ),
-    "a form filled in, and none": (Watched.chosen_in_a_form, "GB", True, {"unsure": 2}),
-    "a form filled in, and a summary": (lambda it: (it.chosen_in_a_form(), it.summary()), "GB", True, {"told": 2}),
-    "a class asked for": (lambda _: None, "GB class:1", True, {"unsure": 1}),
-    "a code asked for, before the bot is done": (lambda _: None, "GB jumps", False, {"unsure": 1}),
-    "a course of the region left out": (lambda it: it.held("/racing unsubscribe York"), "GB", True, {"unsure": 2}),
+    "a course asked for, and none": (lambda _: None, "York", True, {"lost": 1}),
+    "another course asked for": (lambda _: None, "Musselburgh", True, {}),
+    "a course left out": (lambda _: None, "GB -York", True, {}),
+    "another course left out": (lambda _: None, "all -Musselburgh", True, {"lost": 1}),
+    "a course left out since": (lambda it: it.corrected_after("subscribe GB -York"), "GB", True, {}),
+    "a class asked for": (lambda _: None, "GB class:4", True, {"lost": 1}),
+    "another class asked for": (lambda _: None, "GB class:1", True, {}),
+    "a meeting lost of any class": (Watched.abandoned, "GB class:1 jumps", True, {"lost": 1}),
+    "a code asked for, before the bot is done": (lambda _: None, "GB flat", False, {"on_the_way": 1}),
+    "another code asked for": (lambda _: None, "GB jumps aw", True, {}),
+    "a meeting muted": (Watched.mutes, "GB", True, {}),
+    "a meeting muted by its course and day": (lambda it: it.mutes(has_id=False), "GB", True, {}),
+    "an abandonment of a muted meeting": (lambda it: (it.abandoned(), it.mutes())[1], "GB", True, {"lost": 1}),
+    "nothing asked for since": (lambda it: it.types("unsubscribe all"), "GB", True, {}),
     "a class asked for, and later all": (
-        lambda it: (it.held("/racing unsubscribe all"), it.held("/racing subscribe GB")),
+        lambda it: it.corrected_after("unsubscribe all", "subscribe GB"),
         "GB class:1",
         True,
-        {"unsure": 1},
+        {"lost": 1},
     ),
     "another region asked for": (lambda _: None, "IRE", True, {}),
-    "a course asked for": (lambda _: None, "York", True, {}),
 }
-SURE = ("told", "on_the_way", "lost", "doubled", "unsure")
+LOST = re.compile("^lost: (?:result.received|meeting.abandoned), York ", re.MULTILINE)
+SURE = ("told", "on_the_way", "lost", "doubled")
 
 
 @pytest.mark.parametrize("name", COUNTS)
-async def test_counts_are_of_what_stands_in_the_channel(stage, name):
-    tell, region, is_quiet, expected = COUNTS[name]
-    tell(watch(stage, region))
-    counts = count(stage.service.deliveries, stage.slack, stage.expectations, lambda *_: is_quiet)
+async def test_counts_are_of_what_stands_in_the_channel(stage, town, name):
+    tell, words, is_quiet, expected = COUNTS[name]
+    if isawaitable(told := tell(await watch(stage, town, f"subscribe {words}"))):
+        await told
+    counts = count(stage.service.deliveries, stage.slack, stage.choices, lambda *_: is_quiet)
     asked = (*SURE, *expected)
     assert {field: getattr(counts, field) for field in asked} == {
         field: getattr(Counts(), field) for field in asked
     } | expected
-    assert sum(problem.startswith("lost: result.received, ") for problem in counts.problems) == counts.lost
+    assert len(LOST.findall("\n".join(counts.problems))) == counts.lost
 
 
 @pytest.mark.parametrize(
@@ -350,8 +403,8 @@ async def test_counts_are_of_what_stands_in_the_channel(stage, name):
     ],
     ids=["a message", "none", "two messages", "a correction first"],
 )
-async def test_summary_of_a_headless_day_names_the_failure(stage, tell, failed):
-    tell(watch(stage, "GB"))
+async def test_summary_of_a_headless_day_names_the_failure(stage, town, tell, failed):
+    tell(await watch(stage, town, "subscribe GB"))
     if failed is None:
         said = json.loads(headless_summary(stage))
         assert (said["ok"], said["messages"]["gb-racing"], said["counts"]["told"]) == (True, 1, 1)
@@ -367,9 +420,9 @@ def test_every_summary_of_the_bot_is_read_as_a_summary(path):
     assert Reading(post).is_summary
 
 
-async def test_edited_message_is_read_anew(stage):
-    watched, told = watch(stage, "GB"), []
+async def test_edited_message_is_read_anew(stage, town):
+    watched, told = await watch(stage, town, "subscribe GB"), []
     for tell in (lambda: watched.says("Result: elsewhere"), watched.result):
         tell()
-        told.append(count(stage.service.deliveries, stage.slack, stage.expectations).told)
+        told.append(count(stage.service.deliveries, stage.slack, stage.choices).told)
     assert told == [0, 1]

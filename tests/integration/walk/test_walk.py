@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from bot.db.engine import Database
+from sandbox.demo_bot import BotProcess
+from sandbox.demo_choices import Choices
 from sandbox.demo_screen import Screen
 from sandbox.demo_stage import Stage
 from tests.integration.walk.conftest import run_world
@@ -337,9 +340,10 @@ async def test_direct_message_works_like_a_channel(world):
     await world.wait_for_text(direct, f"ABANDONED: {course}")
 
 
-async def test_form_is_told_of_at_the_terminal_of_the_demo(world):
-    channel = world.channel()
-    stage = Stage(world.service, world.slack, world.bot, Screen({}, {}), "", 1.0)
+async def test_form_is_told_of_at_the_terminal_of_the_demo(world, tmp_path):
+    channel, bot = world.channel(), BotProcess(tmp_path)
+    bot.port = world.bot.port
+    stage = Stage(world.service, world.slack, bot, Screen({}, {}), "", 1.0, Choices(Database(bot.database_url)))
     told = await stage.say(channel, "UALICE", "/racing subscribe") or ""
     assert told.startswith("Slack shows the form")
     assert await stage.say(channel, "UALICE", "/racing help") is None
