@@ -1,4 +1,4 @@
-"""Acks of reading commands: how long Slack waits, idle and while deliveries arrive."""
+"""Acks of reading commands: how long Slack waits, idle and while deliveries arrive; and the reading of a line."""
 
 import asyncio
 import hashlib
@@ -15,12 +15,27 @@ from bench.load import Load, connected
 from bench.overload import offer
 from bench.processes import SIGNING_SECRET, apart, bot
 from bot.clock import utc_now
+from bot.racedata.client.records import KnownCourse
+from bot.racedata.lexicon import Lexicon
+from bot.slack.language.request import read
 
 COMMANDS = (("/racecard", "GB"), ("/usage", ""), ("/racing", "help"))
 APART_S = 0.05
 """Between two commands: the answer after an ack must not delay the next ack."""
 
 WEBHOOKS_PER_S = 300
+
+LINES = (
+    "GB",
+    "results from GB and Ireland only",
+    "GB except Ffos Las, results and racecards",
+    "York and Ascot digest at 6pm London time",
+    "GB results and IRE racecards",
+    "no results for York but abandonments",
+    "class 1 and 2 in GB, quiet from 10pm to 7am",
+)
+"""Lines for `subscribe`: with one meaning, and with several."""
+ROUNDS = 20
 
 
 async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
@@ -39,7 +54,23 @@ async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
         *percentiles("ack of a command, idle", idle.latencies, {50: None, 99: AtMost(5)}),
         *percentiles(f"ack of a command, {WEBHOOKS_PER_S} deliveries/s", busy.latencies, {50: None, 99: AtMost(10)}),
         Measure("acks and deliveries refused", refused, "answers", NONE),
+        Measure("CPU to read a typed line", read_lines() / len(LINES) * 1000, "ms", AtMost(0.3)),
     ]
+
+
+def read_lines() -> float:
+    """The seconds of CPU that the best of some rounds takes for LINES."""
+    names = ("York", "Ascot", "Bath", "Ffos Las", "Curragh", *(f"Course {number}" for number in range(1_500)))
+    courses = [KnownCourse(course_id=f"cr_{at}", name=name, region="GB") for at, name in enumerate(names)]
+    lexicon = Lexicon(("GB", "IRE", "FR", "HK"), courses)
+
+    def round_s() -> float:
+        began = time.process_time()
+        for line in LINES:
+            read(line, lexicon)
+        return time.process_time() - began
+
+    return min(round_s() for _ in range(ROUNDS))
 
 
 def commands(outside_url: str) -> Iterator[bytes]:

@@ -140,6 +140,7 @@ def _begins(said: str) -> str:
 
 _ALL_SAID = (*_CHOSEN, *_SAID, *NOT_CHOSEN, *(said for one in VALUED for said in (*one.called, *one.begins)), "at")
 _SAYINGS = {first: tuple(some) for first, some in grouped((_begins(said), said) for said in _ALL_SAID).items()}
+_MEANT_FROM = grouped((_begins(said), one) for one in VALUED for said in (*one.called, *one.begins))
 HOUR_OF_TOPIC: Mapping[Topic | None, Condition] = {one.topic: one for one in VALUED if isinstance(one, DigestCondition)}
 """The choice of an hour, by its topic."""
 
@@ -149,7 +150,6 @@ _MARKS = re.compile(r"[/;:.=!?*_~|()\[\]<>{}]+")
 _EMOJI = re.compile(r":[\w+-]+:|[^\w]+")
 _SOME_DAY = date(2000, 1, 1)
 _IN_BRACKETS = re.compile(r"\((.+)\)")
-
 
 NO_LISTS = Lexicon()
 
@@ -313,7 +313,7 @@ class PhraseReader:
                 is_told, cards = said in NON_RUNNERS, (Topic.RACECARDS.value,)
                 wrong = not_chosen(said, is_told=is_told)
                 return [phrase._replace(wrong=wrong, meant=cards if is_told else ())], end
-            if kind := next((one for one in VALUED if one.meant_by(said)), None):
+            if kind := next((one for one in _MEANT_FROM.get(_begins(first), ()) if one.meant_by(said)), None):
                 return self._values(kind, words, start, before)
             if kind := _CHOSEN.get(said):
                 found, after = self._values(kind, words, end, before)

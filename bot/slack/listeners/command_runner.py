@@ -62,7 +62,7 @@ class CommandRunner:
         """The change is stored when this returns, or `error` says why not."""
         invocation = begun(invocation)
         if len(invocation.text) > BUTTON_VALUE_MAX:
-            # The time of reading grows with the square of the length, and everything else waits.
+            # The time of reading grows with the length, and everything else waits.
             told = f"A line has at most {BUTTON_VALUE_MAX} characters, so nothing was read. Type several lines."
             return Committed(invocation, error=CommandError(told))
         if command is None:
