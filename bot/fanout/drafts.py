@@ -95,8 +95,10 @@ class Drafts:
 
     def make(self, news: VersionNews, post: NewPost) -> int:
         number, withheld = next(self._numbers), Because.MUTED if post.muted_by else None
-        told = _telling(news, post.channel_id, number)._replace(withheld=withheld, is_unsent=withheld is None)
-        self.chains.add(told._replace(waits=post.not_before, in_thread=post.thread_of is not None))
+        waits, in_thread = post.not_before, post.thread_of is not None
+        told = _telling(news, post.channel_id, number)
+        told = told._replace(withheld=withheld, is_unsent=withheld is None, waits=waits, in_thread=in_thread)
+        self.chains.add(told)
         self._new.append(_New(post, news.version, number))
         return number
 

@@ -157,7 +157,7 @@ class Plan:
                 loss_told=loss_told.get(channel),
                 until=self._until(channel, event, received_at),
                 live=live.get(channel),
-                asked=request_of(asking.get(channel, ()), event),
+                asked=request_of(asking[channel], event) if channel in asking else None,
             )
             of_meetings = [(meeting, one) for meeting, here in told if (one := _last(here.get(channel, ())))]
             own = chain.get(channel, ())
@@ -206,9 +206,9 @@ class Plan:
         replying = [channel for channel, post in posts.items() if post.in_thread]
         threads = self.live.threads(event, replying, row.received_at) if replying else {}
         own: dict[str, int] = {}
+        key, priority = f"{event.key}#{row.version}", _priority(event)
         for channel, found in steps.items():
-            key = f"{event.key}#{row.version}@{channel}"
-            post = NewPost(channel, key, MessageKind.EVENT, _priority(event), news.received_at)
+            post = NewPost(channel, f"{key}@{channel}", MessageKind.EVENT, priority, news.received_at)
             by: int | None = None
             for step in found:
                 if isinstance(step, Post):

@@ -41,6 +41,9 @@ OUTCOMES_APART_S = 0.015
 
 CALLS_AT_ONCE = 64
 
+ROOM_TO_CLAIM = 16
+"""Ended calls that wake a full poster: each claim looks at every queue with a message."""
+
 WRITE_AGAIN_S = 0.2
 
 _Pending = tuple[Posted, "asyncio.Future[bool | None]"]
@@ -135,7 +138,6 @@ class Poster:
         for claim in claims:
             self._start(claim)
         self._full = len(claims) >= room
-        # The first call that ends wakes a full poster.
         return POLL_S if self._full else wait_s
 
     def _start(self, claim: Claim) -> None:
@@ -183,7 +185,7 @@ class Poster:
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         self._under_way.discard(task)
-        if self._full:
+        if self._full and self._room >= ROOM_TO_CLAIM:
             self.wake.set()
 
     async def _deliver(self, claim: Claim) -> None:

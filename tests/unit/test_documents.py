@@ -203,6 +203,7 @@ def cost(of):
         ("design/event.md", f"some {transaction.MESSAGES_PER_COMMIT:,} messages"),
         ("architecture.md", f"After {words(delivery_reader.READ_ATTEMPTS)} tries the event is told"),
         ("design/event.md", f"fewer than {poster.CALLS_AT_ONCE} calls"),
+        ("design/event.md", f"after {poster.CALLS_AT_ONCE} calls, once {poster.ROOM_TO_CLAIM} calls have ended"),
         ("design/event.md", f"{poster.OUTCOMES_APART_S * 1000:.0f} ms apart at least"),
         ("design/event.md", f"when {words(poison_messages.EDIT_ATTEMPTS)} calls were unanswered"),
         ("design/outbox.md", f"{words(poison_messages.GIVE_UP_AFTER)} calls ended in doubt"),

@@ -18,6 +18,7 @@ from bot.outbox.channel_queues import POST_CALL_S
 from bot.outbox.message_store import OVERRAN
 from bot.outbox.message_view import MessageView
 from bot.outbox.pace import Pace
+from bot.outbox.poster import CALLS_AT_ONCE, ROOM_TO_CLAIM
 from bot.racedata import race_book_store
 from bot.racedata.race_book_store import PLACE_RACES_MAX
 from sandbox.slack import failures
@@ -123,6 +124,41 @@ async def test_deliveries_cost_statements_and_commits(paced, monkeypatch, name):
             await told(paced, *payloads, posts=calls)
     assert len(counted.statements) <= statements + more, str(counted)
     assert counted.commits == commits, str(counted)
+
+
+class Slow(Slack):
+    """Answers as many posts as `answers` lets through."""
+
+    def __init__(self):
+        super().__init__()
+        self.begun, self.answers = 0, asyncio.Semaphore(0)
+
+    async def post(self, *args, **named):
+        self.begun += 1
+        await self.answers.acquire()
+        return await super().post(*args, **named)
+
+
+async def test_full_poster_looks_through_the_queues_for_some_calls_at_a_time(paced, monkeypatch):
+    """Each look reads every queue with a message."""
+    slack = paced.poster.claim_sender.sender = Slow()
+    for number in range(CALLS_AT_ONCE + 2 * ROOM_TO_CLAIM):
+        await paced.subscribe(f"C{number}", "GB")
+    begun = []
+    async with running(paced, monkeypatch):
+        await paced.deliver(result())
+        await until(lambda: slack.begun == CALLS_AT_ONCE)
+        for answered in range(1, ROOM_TO_CLAIM + 1):
+            slack.answers.release()
+            await until(lambda: slack.taken == answered)  # noqa: B023
+            for _ in range(9):
+                await asyncio.sleep(0.01)
+            begun.append(slack.begun - CALLS_AT_ONCE)
+        for _ in range(CALLS_AT_ONCE + ROOM_TO_CLAIM):
+            slack.answers.release()
+        await until(lambda: slack.taken == CALLS_AT_ONCE + 2 * ROOM_TO_CLAIM)
+        await paced.poster.finish()
+    assert begun == [0] * (ROOM_TO_CLAIM - 1) + [ROOM_TO_CLAIM]
 
 
 # Events, messages and places beyond a bound: told in plain form, and nothing else waits
