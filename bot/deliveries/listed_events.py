@@ -298,12 +298,16 @@ def _entries(parts: Iterable[Part], about: About, *, lost: bool) -> tuple[int, l
             return part.depth, [_below(one, about) for one in entries]
     if about is About.MEETING:
         return 0, []
-    is_placed = has_place(_place_of(parts))
+    place = _place_of(parts)
+
+    def may_be_meeting(entry: dict[str, Any]) -> bool:
+        is_there = is_same_course(in_short(_place_of(_below(entry, About.MEETING)).course), in_short(place.course))
+        return lost or is_there or not (has_place(place) and _may_be_horse(entry))
+
     listed = (
         (part.depth, one)
         for part in parts
-        for one in race_entries(part.fields, *sure)
-        or (one for one in race_entries(part.fields, *others) if not (is_placed and _may_be_horse(one)))
+        for one in race_entries(part.fields, *sure) or filter(may_be_meeting, race_entries(part.fields, *others))
     )
     races = [(depth, race) for depth, one in islice(listed, MOST_EVENTS + 1) for race in _races_at(one, lost=lost)]
     return min((depth for depth, _ in races), default=0), [race for _, race in races]

@@ -305,6 +305,17 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape(**UNTIMED, title="Ebor Handicap", results=[{"name": name, "races": [PAST]} for name in "AB"]),
         [f"York {DAY}"],
     ),
+    **{
+        f"races in items by name beside {place}": (
+            shape(kind, course=place, date=DAY, items=[{"name": "York", "races": [{"off": "13:00", "winner": "A"}]}]),
+            [line],
+        )
+        for kind, place, line in (
+            ("race.abandoned", "Ayr", "York 13:00: A 1 and lost"),
+            ("race.abandoned", "York", "York 13:00: A 1 and lost"),
+            ("result.received", "York", "York 13:00: A 1"),
+        )
+    },
     "courses with times": (
         shape(
             "race.abandoned", date=DAY, courses=[{"name": "York", "time": "13:00"}, {"name": "Ayr", "time": "13:10"}]
