@@ -7,7 +7,14 @@ from pydantic import SecretStr
 
 from bot.racedata.client.circuit_breakers import CircuitBreakers, row_name
 from bot.racedata.client.headers import RateReading
-from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, RateLimited, Unauthorized, UpgradeRequired
+from bot.racedata.client.service_errors import (
+    CircuitOpen,
+    QuotaExceeded,
+    RateLimited,
+    Unauthorized,
+    UnknownRefusal,
+    UpgradeRequired,
+)
 from tests.unit.racedata.scripted_service import KEY as RECOGNISABLE
 
 KEY = SecretStr(RECOGNISABLE)
@@ -119,6 +126,21 @@ async def limit(breakers, wait_s):
 
 async def wait_s(breakers):
     return await breakers.take("countries", background=False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "status", "waits_s"),
+    [
+        (RateLimited, "rate_limited", 429, 40),
+        (RateLimited, "rate_limited", 200, 40),
+        (UnknownRefusal, "slow_down", 429, 40),
+        (UnknownRefusal, "teapot", 418, 0),
+        (QuotaExceeded, "quota_exceeded", 429, 0),
+    ],
+)
+async def test_each_429_but_a_spent_quota_holds_all_requests(*, breakers, kind, code, status, waits_s):
+    await breakers.refused(kind("countries", code=code, status=status, retry_after_s=40), None, "countries")
+    assert await breakers.take("account/usage", background=False) == waits_s
 
 
 @pytest.mark.parametrize("pace", [{}, {"held_until": None}, {"held_until": "soon"}, {"hold_s": None}])
