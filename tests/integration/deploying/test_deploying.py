@@ -35,6 +35,12 @@ def test_services_are_the_bot_its_database_a_proxy_and_one_migration():
     assert set(SERVICES) == {"bot", "migrate", "database", "caddy"}
 
 
+def test_images_of_others_are_pinned_by_version_and_digest():
+    foreign = [service["image"] for service in SERVICES.values() if "build" not in service]
+    assert len(foreign) == 2
+    assert all(re.fullmatch(r"[a-z]+:[0-9]+(\.[0-9]+)+@sha256:[0-9a-f]{64}", image) for image in foreign)
+
+
 @pytest.mark.parametrize("name", SERVICES)
 def test_service_is_hardened_and_limited(name):
     service = SERVICES[name]
