@@ -54,8 +54,8 @@ LOOK_UP_S = 30.0
 LOGGED_MAX = 4_000
 """Characters of a record that can't be read."""
 
-PAGE_EVERY = timedelta(minutes=10)
-"""A list of several pages is read again after so long for each page: the service lists an outage for 30 days."""
+PAGE_EVERY, LONGEST_WAIT = timedelta(minutes=10), timedelta(hours=6)
+"""Until the next reading for each page beyond the first, and at most: the service lists an outage for 30 days."""
 
 LOOK_UP_BUDGET = Budget(pages=25, seconds=LOOK_UP_S, purpose=Purpose.UPKEEP)
 """For the race book's walk for a day of failed deliveries."""
@@ -144,7 +144,8 @@ class Repair:
 
     async def _run_as_job(self) -> None:
         """Admins hear of a refusal or of a broken list; the next slot tries again."""
-        if timedelta(0) <= self._clock() - self._read_at < self._pages * PAGE_EVERY:
+        wait = min((self._pages - 1) * PAGE_EVERY, LONGEST_WAIT)
+        if timedelta(0) <= self._clock() - self._read_at < wait:
             return
         try:
             await self.run()

@@ -295,6 +295,14 @@ async def test_list_without_an_end_is_made_good_as_far_as_it_was_read(bot, outag
     assert sum("can't look up all deliveries" in text for text in bot.texts("CADMIN")) == 1
 
 
+async def test_list_of_one_page_is_read_at_each_slot(bot, outage):
+    job = outage.make_repair(bot).job(3_600)
+    for made in (7, 8):
+        await (outage.lose_several() if made == 7 else outage.lose_stranger())
+        await job.run()
+        assert await count(bot, EventVersion) == made
+
+
 async def test_record_that_our_code_fails_on_holds_up_no_other(bot, outage):
     for one in [*await outage.lose_several(), await outage.lose_stranger()]:
         one.shape = "counted"
