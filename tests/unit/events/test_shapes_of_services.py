@@ -274,10 +274,6 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
             *((f"{of}_order", ["A", "B"]) for of in ("official", "finishing", "final")),
         )
     },
-    "lost race with a final result": (
-        shape("race.abandoned", races=[{"race_id": "rc_1", **AT, "final_result": "Abandoned"}]),
-        ["York 13:00"],
-    ),
     "cards of festivals": (
         shape("racecard.published", date=DAY, races=[{"off": "13:00", "course": f"{one} Festival"} for one in "XY"]),
         [f"X Festival {DAY}, 1 races", f"Y Festival {DAY}, 1 races"],
@@ -304,27 +300,6 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
     "past races of each horse without a place": (
         shape(**UNTIMED, title="Ebor Handicap", results=[{"name": name, "races": [PAST]} for name in "AB"]),
         [f"York {DAY}"],
-    ),
-    **{
-        f"races in items by name beside {place}": (
-            shape(kind, course=place, date=DAY, items=[{"name": "York", "races": [{"off": "13:00", "winner": "A"}]}]),
-            [line],
-        )
-        for kind, place, line in (
-            ("race.abandoned", "Ayr", "York 13:00: A 1 and lost"),
-            ("race.abandoned", "York", "York 13:00: A 1 and lost"),
-            ("result.received", "York", "York 13:00: A 1"),
-        )
-    },
-    "courses with times": (
-        shape(
-            "race.abandoned", date=DAY, courses=[{"name": "York", "time": "13:00"}, {"name": "Ayr", "time": "13:10"}]
-        ),
-        ["York 13:00", "Ayr 13:10"],
-    ),
-    "another race in place of the lost race": (
-        shape("race.abandoned", **AT, rescheduled_to={"course": "Ayr", "date": "2026-11-25", "off": "14:00"}),
-        ["York 13:00"],
     ),
     **{
         f"winner of another market under {name}, {place}": (
@@ -382,10 +357,6 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape("race.abandoned", **UNTIMED, trainers=[{"name": "T", "races": [PAST]}]),
         [f"York {DAY}"],
     ),
-    **{
-        f"another race in a list of one under {name}": (shape("race.abandoned", **AT, **{name: [PAST]}), ["York 13:00"])
-        for name in ("results", "status", "outcome")
-    },
     "bets that won": (shape(**AT, runners=[{**one, "outcome": "WIN"} for one in ROWS]), [YORK]),
     "bets that lost": (shape(**UNTIMED, lost=["A", "B"], runners=ROWS), [f"York {DAY}: A 1, B 2"]),
     **{
@@ -411,35 +382,6 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         )
         for name in ("status", "headline")
     },
-    **{
-        f"meeting lost on two days, as {name}": (
-            shape("meeting.abandoned", meeting_id="m_1", course="York", **{name: days}),
-            [f"York {DAY}", "York 2026-11-21"],
-        )
-        for name, days in (
-            ("dates", [DAY, "2026-11-21"]),
-            ("days", [{"date": DAY}, {"date": "2026-11-21"}]),
-            ("date", [DAY, "2026-11-21"]),
-        )
-    },
-    **{
-        f"race called {called}": (shape("race.abandoned", race=called, date=DAY), [told])
-        for called, told in (
-            ("13:00 York", "York 13:00"),
-            ("Market Rasen 1.30pm", "Market Rasen 1:30pm"),
-            ("Ebor Handicap", f"None {DAY}"),
-            ("Race 13:00", f"None {DAY}"),
-            ("Monday 13:00", f"None {DAY}"),
-        )
-    },
-    **{
-        f"meetings by region, under {name}": (
-            shape("meeting.abandoned", date=DAY, **{name: {"GB": ["York"], "IRE": ["Naas"]}}),
-            [f"York {DAY}", f"Naas {DAY}"],
-        )
-        for name in ("regions", "countries")
-    },
-    "regions of a meeting": (shape("meeting.abandoned", **UNTIMED, regions=["GB", "IRE"]), [f"York {DAY}"]),
     "several results, each with its standing": (
         shape(**AT, results=[{"status": "unofficial", "winner": "Z"}, {"status": "official", "runners": ROWS}]),
         [YORK],
@@ -448,8 +390,6 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape(**AT, results=[{"winner": "A"}, {"winner": "B"}]),
         ["York 13:00: A 1?, B 1? in dispute"],
     ),
-    "meeting moved to another day": (shape("meeting.abandoned", **UNTIMED, dates=[DAY, "2026-12-01"]), [f"York {DAY}"]),
-    "meeting lost on a day, as dates": (shape("meeting.abandoned", course="York", dates=[DAY]), [f"York {DAY}"]),
     "nothing of a race": (shape(blob="x", marketBook={"status": "CLOSED"}), ["the payload names no race"]),
 }
 
