@@ -120,9 +120,6 @@ def insert(session: Session, posts: Sequence[NewPost]) -> dict[str, int]:
     if not posts:
         return {}
     rows = [row_of(post) for post in posts]
-    # To write no value costs SQLAlchemy as much as to write a value.
-    used = [name for name in rows[0] if any(row[name] is not None for row in rows)]
-    rows = [{name: row[name] for name in used} for row in rows]
     found = session.connection().execute(_insert_statement(dialect_of(session)), rows)
     made = {name: number for number, name in found}
     asking = [(made[post.idempotency_key], post.asked) for post in posts if post.asked and post.idempotency_key in made]
