@@ -151,11 +151,12 @@ def _of_days(found: FoundEvent) -> Iterator[FoundEvent]:
     """The event of each day of a meeting: {"dates": ["2026-11-27", "2026-11-28"]}. One id would name all days."""
     values = chain.from_iterable(values_of(found.fields, fact) for fact in _DAYS)
     days = [] if found.said.race_date else next(filter(None, map(_days, values)), [])
+    if not days:
+        yield found
+        return
     parts = [part._replace(fields=part.fields.without(_DAYS | _IDS)) for part in found.parts]
     for day in days:
         yield FoundEvent.of(found.named, [Part(About.MEETING, "", 1, fields_of({"date": day})), *parts], found.shared)
-    if not days:
-        yield found
 
 
 def _days(value: Any) -> list[str]:

@@ -51,9 +51,9 @@ class DeliveryReader:
             looked_up |= names
             of_races = inbox.waiting_of(session, now, names, DELIVERIES_PER_COMMIT + 1)
             some, rest = of_races[:DELIVERIES_PER_COMMIT], of_races[DELIVERIES_PER_COMMIT:]
-            found += read(one for one in some if one.inbox_id not in _numbers(found))
+            found += read(_others(some, found))
             # No event goes before an earlier delivery that is left for the next transaction.
-            left = [one for one in some if one.inbox_id not in _numbers(found)] or rest
+            left = _others(some, found) or rest
             found = [one for one in found if not left or inbox.receipt(one[0]) < inbox.receipt(left[0])]
         return sorted(found, key=lambda each: inbox.receipt(each[0]))
 
@@ -125,8 +125,10 @@ def _bounded(event: RacingEvent, delivery: StoredDelivery) -> RacingEvent:
     return event_bounds.plain(event, because) if because else event
 
 
-def _numbers(read: Iterable[ReadDelivery]) -> set[int]:
-    return {delivery.inbox_id for delivery, _ in read}
+def _others(deliveries: Iterable[StoredDelivery], read: Iterable[ReadDelivery]) -> list[StoredDelivery]:
+    """The deliveries that are not read yet."""
+    numbers = {delivery.inbox_id for delivery, _ in read}
+    return [one for one in deliveries if one.inbox_id not in numbers]
 
 
 def _beside_the_key(read: Iterable[ReadDelivery]) -> set[str]:

@@ -46,16 +46,14 @@ KNOWN = OPAQUE_NAMES.union(
 )
 """An object with a field of these names is not keyed by number, time, course or id."""
 
-STANDING_OF = {
-    name: standing
-    for standing in (Standing.OFFICIAL, Standing.PROVISIONAL)
-    for name in NAMES_OF[f"objects.{standing.name.casefold()}"]
-}
-_STANDING_IN_WORDS = {
-    word: standing
-    for standing in (Standing.OFFICIAL, Standing.PROVISIONAL)
-    for word in NAMES_OF[f"words.{standing.name.casefold()}"]
-}
+
+def _standings(section: str) -> dict[str, Standing]:
+    """The standing that each name or word of a section of names.ini says."""
+    told = (Standing.OFFICIAL, Standing.PROVISIONAL)
+    return {name: standing for standing in told for name in NAMES_OF[f"{section}.{standing.name.casefold()}"]}
+
+
+STANDING_OF, _STANDING_IN_WORDS = map(_standings, ("objects", "words"))
 NAMING_HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
 _NOT_PLACED = frozenset({"lists.non_runners", "lists.reserves", "lists.disqualified"})
 
