@@ -59,13 +59,6 @@ _UNDER_WAY = (MessageState.SENDING, MessageState.IN_DOUBT)
 
 _TRIAL_SINCE = case((col(ChannelQueue.state) == QueueState.ON_TRIAL, col(ChannelQueue.state_since)), else_=None)
 
-_CALL = case(
-    (col(OutboxMessage.state) == literal_column(f"'{MessageState.SENT}'"), literal_column(f"'{Call.EDIT}'")),
-    (col(OutboxMessage.state).in_(_UNDER_WAY), literal_column(f"'{Call.LOOK}'")),
-    else_=literal_column(f"'{Call.POST}'"),
-)
-
-
 _IS_URGENT = col(OutboxMessage.priority) <= literal_column(str(int(Priority.ABANDONMENT)))
 
 _LINKED = aliased(OutboxMessage)
@@ -198,9 +191,9 @@ def with_views(
     escalations = [claim.post for claim in claims if claim.post.kind == MessageKind.ESCALATION]
     escalated = acknowledgements.read(session, escalations)
     # What could not be shown yet is shown by the next edit.
-    later = [{"number": number, "linked": view.waits_for} for number, view in views.items() if view.waits_for]
+    later = [{"number": number, "after_id": view.waits_for} for number, view in views.items() if view.waits_for]
     if later:
-        session.connection().execute(_WAITS_FOR, later)
+        session.connection().execute(_WRITTEN, later)
     threads = live_meetings.threads(session, [claim.post.id or 0 for claim in claims if claim.post.thread_of])
     shows: dict[int, MessageView | LiveMeeting | Escalation] = {**views, **live, **escalated}
     numbered = [(claim, claim.post.id or 0) for claim in claims]
@@ -211,38 +204,36 @@ def _begin(session: Session, begun: Sequence[Claim]) -> None:
     if not begun:
         return
     now = begun[0].claimed_at
-    session.connection().execute(
-        _LEASED,
-        [{"channel": claim.channel_id, "token": claim.lease_token, "leased_until": lease_end(now)} for claim in begun],
-    )
+    lease = {"token": begun[0].lease_token, "until": lease_end(now)}
+    session.connection().execute(_LEASED, {"channels": sorted(claim.channel_id for claim in begun), **lease})
     claimed = sorted((claim.post for claim in begun), key=lambda each: each.id or 0)
     # From here on the rows are plain values.
     session.expunge_all()
-    rows: dict[Happened, list[dict[str, Any]]] = {}
-    edits: list[dict[str, Any]] = []
+    rows: dict[Happened | None, list[dict[str, Any]]] = {}
     for each in claimed:
-        if each.state == MessageState.SENT:
-            # The state stays: an edit is never in doubt, because a second call changes nothing.
-            edits.append({"number": each.id, "began_at": now})
-            set_committed_value(each, "edit_attempts", each.edit_attempts + 1)
-            continue
         happened, written = _begun(each, now)
-        if happened is None:
-            continue
-        rows.setdefault(happened, []).append({"number": each.id, **written})
-        for name, value in {"state": MESSAGE_TRANSITIONS[happened].to, **written}.items():
+        if written or happened:
+            rows.setdefault(happened, []).append({"number": each.id, **written})
+        for name, value in written.items():
             set_committed_value(each, name, value)
+        if happened:
+            set_committed_value(each, "state", MESSAGE_TRANSITIONS[happened].to)
     for happened, some in rows.items():
-        move_each(session, happened, some)
-    if edits:
-        session.connection().execute(_EDIT_BEGUN, edits)
+        if happened:
+            move_each(session, happened, some)
+        else:
+            session.connection().execute(_WRITTEN, some)
 
 
 def _begun(post: OutboxMessage, now: datetime) -> tuple[Happened | None, dict[str, Any]]:
-    if post.state == MessageState.IN_DOUBT:
-        return None, {}
-    if post.state == MessageState.SENDING:
-        return Happened.LEASE_RAN_OUT, {}
+    """A message in doubt stays so. An edit is never in doubt, because a second call changes nothing."""
+    match post.state:
+        case MessageState.IN_DOUBT:
+            return None, {}
+        case MessageState.SENT:
+            return None, {"edit_attempts": post.edit_attempts + 1, "edit_sending_at": now}
+        case MessageState.SENDING:
+            return Happened.LEASE_RAN_OUT, {}
     return Happened.CLAIMED, {"sending_at": now, "deadline_at": deadline_of(now), "attempts": post.attempts + 1}
 
 
@@ -257,16 +248,15 @@ def is_free(now: ColumnElement[datetime], far: ColumnElement[datetime]) -> Colum
 
 def waits_for_a_call(call: Call, now: ColumnElement[datetime], far: ColumnElement[datetime]) -> ColumnElement[bool]:
     """A message to be posted, or an edit."""
-    which = (IS_TO_EDIT,) if call is Call.EDIT else (IS_UNSENT, _is_any((MessageState.QUEUED,)), IS_DUE)
     waiting = (
-        select(col(OutboxMessage.id))
+        select(_ID)
         .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-        .where(*which, _IS_OPEN, _MAY_GO_OUT, is_free(now, far))
+        .where(*_NEEDS[call], _IS_OPEN, is_free(now, far))
     )
     return waiting.correlate(None).exists()
 
 
-def _is_any(states: Collection[MessageState]) -> ColumnElement[bool]:
+def _is_any(*states: MessageState) -> ColumnElement[bool]:
     return col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in states])
 
 
@@ -274,53 +264,44 @@ _SPENT: BindParameter[Sequence[str]] = bindparam("spent", type_=Text(), expandin
 _MOMENT = table_of(ChannelQueue).c.next_free_at.type
 _ID, _PRIORITY = col(OutboxMessage.id), col(OutboxMessage.priority)
 
+_IN_DOUBT = _is_any(*_UNDER_WAY)
+_NEEDS = {
+    Call.LOOK: (IS_UNSENT, _IN_DOUBT),
+    Call.POST: (IS_UNSENT, _is_any(MessageState.QUEUED), IS_DUE, _MAY_GO_OUT),
+    Call.EDIT: (IS_TO_EDIT, _MAY_GO_OUT, or_(col(OutboxMessage.passes_pause), ~_LINKED_WAITS)),
+}
+"""The messages that need the call."""
 
-def _first(
-    column: ColumnElement[Any] | Mapped[Any], states: Collection[MessageState], *which: ColumnElement[bool]
-) -> ScalarSelect[Any]:
-    """A column of the queue's first message in these states, without queued messages whose call is spent."""
-    wanted = [*which, col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT, _is_any(states)]
-    if MessageState.QUEUED in states:
-        wanted += [IS_DUE, _MAY_GO_OUT, _CALL.not_in(_SPENT)]
+
+def _has_call(call: Call) -> ColumnElement[bool]:
+    return literal_column(f"'{call}'").not_in(_SPENT)
+
+
+def _first(column: ColumnElement[Any] | Mapped[Any], call: Call, *which: ColumnElement[bool]) -> ScalarSelect[Any]:
+    """A column of the queue's first message that needs the call. Live messages are edited last.
+
+    A message in doubt comes first even if no look is left: the queue waits for the look.
+    """
+    needs = _NEEDS[call] if call is Call.LOOK else (*_NEEDS[call], _has_call(call))
+    last = [col(OutboxMessage.kind) == literal_column(f"'{MessageKind.LIVE}'")] if call is Call.EDIT else []
     return (
         select(column)
-        .where(*wanted)
-        .order_by(_PRIORITY, _ID)
+        .where(*needs, *which, col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id))
+        .order_by(*last, _PRIORITY, _ID)
         .limit(literal_column("1"))
         .correlate(ChannelQueue)
         .scalar_subquery()
     )
 
-
-def _first_edit(column: ColumnElement[Any] | Mapped[Any], *which: ColumnElement[bool]) -> ScalarSelect[Any]:
-    """A column of the queue's first message with an edit that is due. Live messages come last."""
-    return (
-        select(column)
-        .where(
-            col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id),
-            IS_TO_EDIT,
-            *which,
-            _MAY_GO_OUT,
-            literal_column(f"'{Call.EDIT}'").not_in(_SPENT),
-            or_(col(OutboxMessage.passes_pause), ~_LINKED_WAITS),
-        )
-        .order_by(col(OutboxMessage.kind) == literal_column(f"'{MessageKind.LIVE}'"), _PRIORITY, _ID)
-        .limit(literal_column("1"))
-        .correlate(ChannelQueue)
-        .scalar_subquery()
-    )
-
-
-_QUEUED = (MessageState.QUEUED,)
 
 # A message in doubt is resolved before the queue goes on. Edits come after messages. An abandonment's edit, which may
 # tell of a further abandonment, comes after abandonments.
 _HEAD = func.coalesce(
-    _first(_ID, _UNDER_WAY),
-    _first(_ID, _QUEUED, _IS_URGENT),
-    _first_edit(_ID, _IS_URGENT),
-    _first(_ID, _QUEUED),
-    _first_edit(_ID),
+    _first(_ID, Call.LOOK),
+    _first(_ID, Call.POST, _IS_URGENT),
+    _first(_ID, Call.EDIT, _IS_URGENT),
+    _first(_ID, Call.POST),
+    _first(_ID, Call.EDIT),
 )
 
 _HAS_WORK = and_(
@@ -329,13 +310,13 @@ _HAS_WORK = and_(
         col(ChannelQueue.channel_id).in_(select(col(OutboxMessage.channel_id)).where(IS_UNSENT, IS_DUE)),
         col(ChannelQueue.channel_id).in_(select(col(OutboxMessage.channel_id)).where(IS_TO_EDIT)),
     ),
-    _CALL.not_in(_SPENT),
+    or_(~_IN_DOUBT, _has_call(Call.LOOK)),
 )
 """Of a queue and its first message."""
 
-_NEXT = _first(_PRIORITY, _QUEUED)
-_BEHIND = func.coalesce(_first_edit(_PRIORITY, _IS_URGENT), case((_NEXT < _PRIORITY, _NEXT), else_=_PRIORITY))
-_URGENCY = case((_is_any(_UNDER_WAY), _BEHIND), else_=_PRIORITY)
+_NEXT = _first(_PRIORITY, Call.POST)
+_BEHIND = func.coalesce(_first(_PRIORITY, Call.EDIT, _IS_URGENT), case((_NEXT < _PRIORITY, _NEXT), else_=_PRIORITY))
+_URGENCY = case((_IN_DOUBT, _BEHIND), else_=_PRIORITY)
 """An abandonment may wait behind a message in doubt."""
 
 _FREE_QUEUES = (
@@ -363,15 +344,10 @@ _FREE_AT = case((and_(_LEASED_UNTIL.is_not(None), _LEASED_UNTIL > _NEXT_FREE_AT)
 _FIRST_FREE = select(func.min(_FREE_AT)).join_from(ChannelQueue, OutboxMessage, _ID == _HEAD).where(_HAS_WORK, _IS_OPEN)
 
 _MESSAGE = table_of(OutboxMessage)
-_BY_NUMBER = update(_MESSAGE).where(_MESSAGE.c.id == bindparam("number"))
-_EDIT_BEGUN = _BY_NUMBER.values(edit_attempts=_MESSAGE.c.edit_attempts + 1, edit_sending_at=bindparam("began_at"))
-_WAITS_FOR = _BY_NUMBER.values(after_id=bindparam("linked"))
+_WRITTEN = update(_MESSAGE).where(_MESSAGE.c.id == bindparam("number"))
 
-_LEASED = (
-    update(table_of(ChannelQueue))
-    .where(table_of(ChannelQueue).c.channel_id == bindparam("channel"))
-    .values(lease_token=bindparam("token"), leased_until=bindparam("leased_until"))
-)
+LEASE = update(table_of(ChannelQueue)).values(lease_token=bindparam("token"), leased_until=bindparam("until"))
+_LEASED = LEASE.where(table_of(ChannelQueue).c.channel_id.in_(bindparam("channels", expanding=True)))
 
 
 def _heads(

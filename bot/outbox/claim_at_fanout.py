@@ -14,7 +14,7 @@ from bot.db.engine import as_read, table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, QueueState
 from bot.outbox import message_store, message_view
 from bot.outbox.call_holds import is_call_free
-from bot.outbox.channel_queues import Claim, deadline_of, is_free, lease_end, waits_for_a_call, with_views
+from bot.outbox.channel_queues import LEASE, Claim, deadline_of, is_free, lease_end, waits_for_a_call, with_views
 from bot.outbox.message_store import IS_DUE, IS_TO_EDIT, IS_UNSENT, NewPost
 from bot.outbox.message_view import Tells
 from bot.outbox.messenger import Call
@@ -41,8 +41,7 @@ def _leasing(call: Call) -> ReturningUpdate[str]:
         )
         .with_for_update(skip_locked=True)
     )
-    leased = update(_QUEUE).where(_QUEUE.c.channel_id.in_(free))
-    return leased.values(lease_token=bindparam("token"), leased_until=bindparam("until")).returning(_QUEUE.c.channel_id)
+    return LEASE.where(_QUEUE.c.channel_id.in_(free)).returning(_QUEUE.c.channel_id)
 
 
 _LEASE = {call: _leasing(call) for call in (Call.POST, Call.EDIT)}
