@@ -125,9 +125,9 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
     depth, entries = (0, []) if is_one else _entries(found.carried, about, lost=named.kind in ABANDONMENTS)
     if in_groups and not (is_one or entries or found.names_subject):
         groups = (_subjects([*_below(one, About.DATA), *parts], shared, in_groups=False) for one in _groups(found))
-        return [*chain.from_iterable(groups)] or [found]
+        return [*chain.from_iterable(groups)] or [*_of_days(found)]
     if not entries or (found.names_subject and not _are_others(entries, found)):
-        return [*_of_days(found)] if named.subject is Subject.MEETING else [found]
+        return [*_of_days(found)]
     if len(entries) > MOST_EVENTS:
         return [replace(found, stands_for_many=True)]
     hidden = _PLACE_AND_DAY
@@ -148,9 +148,10 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
 
 
 def _of_days(found: FoundEvent) -> Iterator[FoundEvent]:
-    """The event of each day of a meeting: {"dates": ["2026-11-27", "2026-11-28"]}. One id would name all days."""
+    """The loss of each day: {"dates": ["2026-11-27", "2026-11-28"]}. One id of a meeting would name all days."""
     values = chain.from_iterable(values_of(found.fields, fact) for fact in _DAYS)
-    days = [] if found.said.race_date else next(filter(None, map(_days, values)), [])
+    is_one = found.named.kind not in ABANDONMENTS or found.race_id or found.said.race_date
+    days = [] if is_one else next(filter(None, map(_days, values)), [])
     if not days:
         yield found
         return

@@ -94,6 +94,13 @@ class Fields(dict[str, Any]):
         left = {fact: names for fact, names in self.facts.items() if fact not in facts}
         return Fields(self, left, self.standing)
 
+    def within(self, name: str, facts: frozenset[str]) -> "Fields":
+        """As if each field, which stands in an object of the name, had the full name too: for these facts alone."""
+        full = facts_of(f"{name}{key}" for key in self)
+        told = {fact: [key.removeprefix(name) for key in full[fact]] for fact in facts & full.keys()}
+        both = {fact: tuple(dict.fromkeys([*self.facts.get(fact, ()), *keys])) for fact, keys in told.items()}
+        return Fields(self, {**self.facts, **both}, self.standing) if both else self
+
     def of(self, *facts: str) -> list[Any]:
         """The values of the facts."""
         return [self[name] for fact in facts if fact in self.facts for name in self.facts[fact]]

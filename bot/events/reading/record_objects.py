@@ -57,6 +57,11 @@ STANDING_OF, _STANDING_IN_WORDS = map(_standings, ("objects", "words"))
 NAMING_HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
 _NOT_PLACED = frozenset({"lists.non_runners", "lists.reserves", "lists.disqualified"})
 
+_BY_FULL_NAME = frozenset(fact for fact in NAMES_OF if fact.startswith("order.")).union(
+    f"state.{fact}" for fact in ("last_run", "first_lost", "last_lost", "lost_from", "scope")
+)
+"""Facts that a field may tell by the object's name and its own: {"abandonment": {"from": "race 4"}}."""
+
 LEADERS = (
     ("1", "order.winner.official", Standing.OFFICIAL),
     ("1", "order.winner", Standing.PLAIN),
@@ -203,7 +208,7 @@ def _children(part: Part) -> Iterator[Part]:
         for value in listed:
             if not isinstance(value, dict) or not may_be_about_the_race(name) or races_by_key(value):
                 continue
-            fields = fields_of(value)
+            fields = fields_of(value).within(name, _BY_FULL_NAME)
             hidden = _hidden_in(part, name)
             if told_elsewhere := NAMING_HORSES if _is_of_another_bet(fields) else hidden:
                 fields = fields.without(told_elsewhere)

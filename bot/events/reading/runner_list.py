@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bot.events.race_state import RaceState, letters, state_in
 from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared
 from bot.events.reading.aliases import string
-from bot.events.reading.fields import NAMES_OF, Fields, Standing, fields_of, values_of
+from bot.events.reading.fields import NAMES_OF, Fields, Standing, values_of
 from bot.events.reading.json_values import count, is_yes, note_text, text
 from bot.events.reading.order_spellings import (
     MOST_RUNNERS,
@@ -47,13 +47,9 @@ from bot.events.reading.runner_entry import (
 _ORDERS = ("order.official", "order.plain", "order.past_the_post", "order.provisional")
 """By standing. An order, a flag or a winner is plain unless the name of the field or object says more."""
 
-_ORDER_NAMES = frozenset(name for fact in _ORDERS for name in NAMES_OF[fact])
-
 _MAY_BE_PLACED_ALONE = frozenset({*NAMES_OF["lists.results"], *NAMES_OF["lists.placed"]})
 
 _CALLED = frozenset({"horse", "number"})
-
-_BEGINS_ORDER = frozenset(name[:end] for name in _ORDER_NAMES for end in range(1, len(name)))
 
 MOST_PLACES = 40
 """From this number on, a number is a place only in a field of as many runners: feeds write 40 or 999 for "no place"."""
@@ -100,7 +96,7 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
     )
     is_tied = any(map(_is_for_first, values_of(objects, "marks.dead_heat"))) or any(map(_is_dead_heat, outcomes))
     horses = _Horses(is_tied=is_tied)
-    objects = [one for one in map(_with_inner_orders, objects) if not NAMING_HORSES.isdisjoint(one.facts)]
+    objects = [one for one in objects if not NAMING_HORSES.isdisjoint(one.facts)]
     field = list[Horse]()
     listed = list[tuple[list[Horse | None], Standing]]()
     for name, value, standing in _said(objects, "lists.runners"):
@@ -127,18 +123,6 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
     return horses.placings(unread)
 
 
-def _with_inner_orders(fields: Fields) -> Fields:
-    """With the orders of an object under both names: of {"results": {"official": […]}}, "results official"."""
-    inner = {
-        f"{name}{key}": entry
-        for name, value in fields.items()
-        if name in _BEGINS_ORDER and isinstance(value, dict)
-        for key, entry in fields_of(value).items()
-        if f"{name}{key}" in _ORDER_NAMES
-    }
-    return Fields({**fields, **inner}, standing=fields.standing) if inner else fields
-
-
 def _said(objects: Iterable[Fields], fact: str, of_name: Standing = PLAIN) -> Iterator[tuple[str, Any, Standing]]:
     """Each value of a fact, with the field's name, and the standing of the name or else of the object."""
     for fields in objects:
@@ -155,7 +139,7 @@ def _orders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
                 if not horses.add_places(value):
                     yield value
                 continue
-            is_order = name in NAMES_OF[fact]
+            is_order = of_name is not PLAIN or name in NAMES_OF[fact]
             ordered = horses_in(*orders_in(value, is_order=is_order))
             said = value[0] if is_plain_list and len(value) == 1 and state_in(string(value[0])) else value
             is_words = isinstance(said, str) and not is_of_numbers(said)

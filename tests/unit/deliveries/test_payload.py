@@ -252,7 +252,15 @@ def test_data_is_as_new_as_its_last_sure_update(payload, is_said):
         ({"abandoned_from_race": 4}, 3),
         *(({name: 3}, 2) for name in ("from_race", "race_from", "first_race", "start_race", "effective_from_race")),
         *(({"races": said}, 2) for said in ("3 onwards", "from race 3")),
-        ({"races": {"from": 3, "to": 7}}, 0),
+        ({"races": {"from": 3, "to": 7}}, 2),
+        *(({name: {"from": "race 3"}}, 2) for name in ("abandonment", "abandoned", "cancellation")),
+        *(
+            ({"abandonment": extent}, run)
+            for extent, run in (
+                *(({"after": 2}, 2), ({"from": "15:00"}, 0), ({"type": "partial"}, 0), ({"from": 1}, None)),
+                *(({"scope": "meeting"}, None), ({"from": "2025-06-17T12:00:00Z"}, None)),
+            )
+        ),
         *(({name: "Abandoned after race 2"}, 2) for name in ("headline", "description", "extent", "abandonment")),
         ({"abandoned_after": 3}, 3),
         ({"reason": "Abandoned after race 2, fog"}, 2),

@@ -46,6 +46,20 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         )
     },
     **{
+        f"race lost on two days, {name}": (
+            shape("race.abandoned", course="York", dates=[DAY, "2026-11-21"], **more),
+            days,
+        )
+        for name, more, days in (
+            ("without a name", {}, [f"York {DAY}", "York 2026-11-21"]),
+            ("with an id", {"race_id": "rc_1"}, ["York None"]),
+        )
+    },
+    "abandonment from a race on": (
+        shape("race.abandoned", **UNTIMED, abandonment={"from": "race 4"}),
+        [f"York {DAY}"],
+    ),
+    **{
         f"race called {called}": (shape("race.abandoned", race=called, date=DAY), [told])
         for called, told in (
             ("13:00 York", "York 13:00"),
