@@ -15,13 +15,7 @@ from sqlmodel import Session, col
 
 from bot.channels.ack_request import AckRequest
 from bot.db.engine import affected
-from bot.db.tables import (
-    Acknowledgement,
-    AckState,
-    EventVersion,
-    MessageKind,
-    OutboxMessage,
-)
+from bot.db.tables import Acknowledgement, AckState, EventVersion, MessageKind, OutboxMessage
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.events.races import Value
@@ -29,7 +23,7 @@ from bot.logs import get_logger
 from bot.outbox import message_store, message_view
 from bot.outbox.message_view import MessageView
 from bot.outbox.revisions import Bump, bump
-from bot.outbox.states import in_order
+from bot.outbox.states import write
 from bot.racedata import day_views
 
 log = get_logger(__name__)
@@ -206,23 +200,13 @@ def ask_instead(session: Session, message_id: int, instead_of: int, now: datetim
     asked = asked_of(row) if row is not None else None
     if row is None or asked is None or row.state == AckState.REPLACED:
         return
-    session.add(
-        Acknowledgement(
-            message_id=message_id,
-            asked=row.asked,
-            state=row.state,
-            stepped_at=row.stepped_at,
-            taken_by=row.taken_by,
-            taken_at=row.taken_at,
-        )
-    )
+    session.add(Acknowledgement(**{**row.model_dump(), "message_id": message_id}))
     session.flush()
     moved = asked.model_copy(update={"moved_to": message_id}).model_dump_json()
     had = (*NOT_TAKEN, AckState.TAKEN)
     move(session, [instead_of], had, state=AckState.REPLACED, taken_by=None, taken_at=None, asked=moved)
     bump(session, {number: Bump(now) for number in session.execute(_following([instead_of])).scalars()})
-    following = update(OutboxMessage).where(in_order(col(OutboxMessage.follows_id) == instead_of))
-    session.execute(following.values(follows_id=message_id).execution_options(synchronize_session=False))
+    write(session, col(OutboxMessage.follows_id) == instead_of, follows_id=message_id)
 
 
 def follow(session: Session, edits: Mapping[int, Bump]) -> dict[int, Bump]:

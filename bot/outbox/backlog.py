@@ -5,17 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    and_,
-    delete,
-    exists,
-    func,
-    literal_column,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, and_, delete, exists, func, literal_column, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -28,7 +18,7 @@ from bot.outbox import acknowledgements, held_queues, live_meetings, message_sto
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DUE, IS_UNSENT
 from bot.outbox.said_apart import say_apart
-from bot.outbox.states import WAITING_STATES, Happened, in_order, move, move_each
+from bot.outbox.states import WAITING_STATES, Happened, in_order, move, move_each, write
 
 IDS_PER_STATEMENT = 1_000
 """SQLite takes some thirty thousand parameters."""
@@ -109,8 +99,7 @@ def wait_anew(
     for one, event in waiting if new_hours else ():
         if event.key in taken and one.until and one.until > now:
             anew = kept_until(filters, event, now, now) or now
-            statement = update(OutboxMessage).where(col(OutboxMessage.id) == one.post_id, ~IS_DUE)
-            session.execute(statement.values(not_before=anew))
+            write(session, col(OutboxMessage.id) == one.post_id, ~IS_DUE, not_before=anew)
 
 
 def withdraw_muted(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> None:
@@ -174,8 +163,7 @@ def unfold(session: Session, channel_id: str) -> None:
     if not summaries:
         return
     waited = (col(OutboxMessage.folded_into).in_(summaries), col(OutboxMessage.due_at).is_not(None))
-    waiting = update(OutboxMessage).where(in_order(*waited)).values(not_before=col(OutboxMessage.due_at))
-    session.execute(waiting.execution_options(synchronize_session=False))
+    write(session, *waited, not_before=col(OutboxMessage.due_at))
     message_store.unfold(session, summaries)
     session.execute(delete(OutboxMessage).where(col(OutboxMessage.id).in_(summaries)))
 

@@ -25,7 +25,7 @@ from bot.events import event_store
 from bot.outbox import acknowledgements
 from bot.outbox.message_store import ALWAYS
 from bot.outbox.revisions import Bump, Bumps
-from bot.outbox.states import Happened, in_order, move
+from bot.outbox.states import Happened, in_order, move, write
 
 
 def move_channel(session: Session, old_id: str, new_id: str) -> int:
@@ -101,8 +101,7 @@ def _move_messages(session: Session, old_id: str, new_id: str) -> None:
     event_store.rename_watching(session, old_id, new_id)
     _drop_repeated_escalations(session, old_id, new_id)
     _fold_repeats(session, old_id, new_id)
-    moved = update(OutboxMessage).where(in_order(col(OutboxMessage.channel_id) == old_id))
-    session.execute(moved.values(channel_id=new_id).execution_options(synchronize_session=False))
+    write(session, col(OutboxMessage.channel_id) == old_id, channel_id=new_id)
 
 
 def _fold_repeats(session: Session, old_id: str, new_id: str) -> None:
@@ -128,8 +127,7 @@ def _fold_repeats(session: Session, old_id: str, new_id: str) -> None:
         if folded.id in asking and bearer.id not in asking:
             continue
         move(session, Happened.SUMMARISED, col(OutboxMessage.id) == folded.id, folded_into=bearer.id, detail=None)
-        points = update(OutboxMessage).where(col(OutboxMessage.folded_into) == folded.id)
-        session.execute(points.values(folded_into=bearer.id).execution_options(synchronize_session=False))
+        write(session, col(OutboxMessage.folded_into) == folded.id, folded_into=bearer.id)
         _show_instead(session, folded, bearer)
 
 

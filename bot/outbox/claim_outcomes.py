@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import ClassVar, NamedTuple
 
-from sqlalchemy import Boolean, Integer, Update, and_, bindparam, literal_column, tuple_, update
+from sqlalchemy import Boolean, Integer, and_, bindparam, literal_column, tuple_, update
 from sqlmodel import Session, col
 
 from bot.db.engine import table_of
@@ -21,7 +21,7 @@ from bot.outbox.message_view import MessageView
 from bot.outbox.notices import Notices
 from bot.outbox.revisions import mark_said
 from bot.outbox.said_apart import say_apart
-from bot.outbox.states import UNSENT, Happened, move_each, move_one
+from bot.outbox.states import UNSENT, Happened, move_each, move_one, write
 
 log = get_logger(__name__)
 
@@ -335,7 +335,7 @@ def _free(session: Session, claims: Sequence[Claim], free_at: datetime) -> dict[
 def _write_not_sent(session: Session, claimed: Claim, detail: str, *, plain: bool | None = None) -> None:
     written = {"detail": _detail(claimed, detail), "plain": claimed.post.plain if plain is None else plain}
     if claimed.is_edit:
-        session.execute(_of(claimed).values(**written))
+        write(session, col(OutboxMessage.id) == claimed.post.id, **written)
     else:
         move_one(session, Happened.NOT_SENT, claimed.post.id, **written)
 
@@ -344,17 +344,13 @@ def _edit_ended(session: Session, claimed: Claim, *, detail: str, is_gone: bool 
     """Slack refused the edit."""
     session.connection().execute(_EDIT_MADE, _edit(claimed, claimed.rev, detail))
     if is_gone:
-        session.execute(_of(claimed).values(gone_since=col(OutboxMessage.edit_sending_at)))
+        gone_since = col(OutboxMessage.edit_sending_at)
+        write(session, col(OutboxMessage.id) == claimed.post.id, gone_since=gone_since)
 
 
 def _edit(claim: Claim, rev: int, detail: str | None = None) -> dict[str, int | str | None]:
     """`wanted`: who has an abandonment is shown up to there, even if `rev` is less because a link waits."""
     return {"number": claim.post.id, "rev": rev, "wanted": claim.post.wanted_rev, "why": detail}
-
-
-def _of(claimed: Claim) -> Update:
-    one = update(OutboxMessage).where(col(OutboxMessage.id) == claimed.post.id)
-    return one.execution_options(synchronize_session=False)
 
 
 _MESSAGE = table_of(OutboxMessage)

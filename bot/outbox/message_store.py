@@ -7,7 +7,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, bindparam, case, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, case, func, literal_column, or_, select
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
@@ -26,7 +26,7 @@ from bot.db.tables import (
 from bot.deliveries.inbox import Depth
 from bot.outbox import told_once
 from bot.outbox.message import Message
-from bot.outbox.states import PASSES_A_PAUSE, UNSENT, Happened, in_order, move
+from bot.outbox.states import PASSES_A_PAUSE, UNSENT, Happened, move, write
 
 IS_UNSENT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in UNSENT])
 """Literals, in the words of the index: SQLite needs the same words for a partial index."""
@@ -179,8 +179,7 @@ def waiting_in(session: Session, channel_id: str) -> list[datetime]:
 def release(session: Session, *where: ColumnElement[bool], due_at: datetime | None = None) -> None:
     """The messages wait no longer. `due_at`: now, for messages whose moment has not come."""
     ended = COUNTS_FROM if due_at is None else due_at
-    statement = update(OutboxMessage).where(in_order(~IS_DUE, *where)).values(due_at=ended, not_before=None)
-    session.execute(statement.execution_options(synchronize_session=False))
+    write(session, ~IS_DUE, *where, due_at=ended, not_before=None)
 
 
 def slack_ahead(session: Session, channel_id: str, now: datetime) -> timedelta | None:

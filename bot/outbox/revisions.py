@@ -13,12 +13,12 @@ from sqlalchemy import Boolean, ColumnElement, Integer, bindparam, case, func, l
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
-from bot.db.engine import affected, dialect_of, insert_into, table_of
+from bot.db.engine import dialect_of, insert_into, table_of
 from bot.db.tables import BigKey, EventVersion, MessageState, OutboxMessage, SaidRow
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.outbox.message_store import IS_TO_EDIT, IS_UNSENT, Priority
-from bot.outbox.states import in_order
+from bot.outbox.states import write
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,7 @@ def mark_said(session: Session, revs: Mapping[int, int], now: datetime) -> None:
 
 def cancel(session: Session, *where: ColumnElement[bool]) -> int:
     """Drop due edits. Returns how many."""
-    due = update(OutboxMessage).where(in_order(IS_TO_EDIT, *where)).values(sent_rev=col(OutboxMessage.wanted_rev))
-    return affected(session, due.execution_options(synchronize_session=False))
+    return write(session, IS_TO_EDIT, *where, sent_rev=col(OutboxMessage.wanted_rev))
 
 
 def _values(number: int, bump: Bump | None, is_hurried: bool, begun_at: datetime | None) -> dict[str, object]:

@@ -12,6 +12,7 @@ from bot.events import event_store
 from bot.events.event import EventKind
 from bot.outbox import acknowledgements, message_store, telling_store
 from bot.outbox.message_store import NewPost, Priority
+from bot.outbox.states import write
 
 
 def say_apart(session: Session, post: OutboxMessage, now: datetime, *which: ColumnElement[bool]) -> None:
@@ -105,4 +106,4 @@ def _take_over(
     rev = case((col(SaidRow.event_id).in_(others), 1), else_=0) if others else 0
     session.execute(update(SaidRow).where(of_post).values(message_id=number, rev=rev))
     if others:
-        session.execute(update(OutboxMessage).where(col(OutboxMessage.id) == number).values(wanted_rev=1))
+        write(session, col(OutboxMessage.id) == number, wanted_rev=1)

@@ -119,6 +119,7 @@ QUEUE_TRANSITIONS: Mapping[QueueEvent, Transition] = {
 }
 
 
+_MESSAGE, _QUEUE = table_of(OutboxMessage), table_of(ChannelQueue)
 _NUMBER = col(OutboxMessage.id)
 
 
@@ -128,10 +129,16 @@ def move(session: Session, happened: Happened | QueueEvent, *where: ColumnElemen
     Raises TypeError unless `written` has exactly the transition's columns.
     """
     transition = _transition(happened, written)
-    table = table_of(OutboxMessage if isinstance(happened, Happened) else ChannelQueue)
-    which = and_(_is_any(table, transition.origins), *where)
-    statement = update(table).where(in_order(which) if isinstance(happened, Happened) else which)
-    return affected(session, statement.values(state=transition.to.value, **written))
+    after = {"state": transition.to.value, **written}
+    if isinstance(happened, Happened):
+        return write(session, _is_any(_MESSAGE, transition.origins), *where, **after)
+    which = and_(_is_any(_QUEUE, transition.origins), *where)
+    return affected(session, update(_QUEUE).where(which).values(after))
+
+
+def write(session: Session, *where: ColumnElement[bool], **columns: Any) -> int:
+    """Write columns of messages, in the order of their numbers. Returns how many. States are written by `move`."""
+    return affected(session, update(_MESSAGE).where(in_order(*where)).values(columns))
 
 
 def in_order(*where: ColumnElement[bool], number: Mapped[Any] = _NUMBER) -> ColumnElement[bool]:
@@ -151,8 +158,7 @@ def move_each(session: Session, happened: Happened, rows: Sequence[Mapping[str, 
 
 
 def _of_one(transition: Transition) -> Update:
-    table = table_of(OutboxMessage)
-    statement = update(table).where(table.c.id == bindparam("number"), _is_any(table, transition.origins))
+    statement = update(_MESSAGE).where(_MESSAGE.c.id == bindparam("number"), _is_any(_MESSAGE, transition.origins))
     return statement.values(state=transition.to.value, **{name: bindparam(name) for name in transition.writes})
 
 
