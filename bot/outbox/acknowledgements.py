@@ -87,7 +87,7 @@ class Untaken:
 
 @dataclass(frozen=True)
 class Press:
-    """`is_news`: by this press. `by` None: a newer message of the channel asks instead. `event`: the abandonment.
+    """`is_news`: by this press. `by` None: a newer message of the channel asks instead.
 
     `partly_run`: keys of abandoned meetings with a race that was run.
     """
@@ -96,7 +96,7 @@ class Press:
     by: str | None
     at: datetime | None
     is_news: bool
-    event: RacingEvent | None = None
+    event: RacingEvent
     partly_run: frozenset[str] = frozenset()
 
 
@@ -141,28 +141,32 @@ def give_back(session: Session, key: str, user_id: str, now: datetime) -> Press 
 
 def _pressed(session: Session, key: str, change: Callable[[Acknowledgement], bool], now: datetime) -> Press | None:
     """A press on an earlier message counts for the later message in the same place. `change`: True for news."""
-    asking = select(col(Acknowledgement.message_id)).join(
-        OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id)
-    )
-    number = session.execute(asking.where(col(OutboxMessage.idempotency_key) == key)).scalar_one_or_none()
-    press: Press | None = None
-    while number is not None:
-        alert = session.get_one(OutboxMessage, number)
-        row = session.get_one(Acknowledgement, number, with_for_update=True, populate_existing=True)
+    locked = ALERTS.with_for_update(of=Acknowledgement).execution_options(populate_existing=True)
+    press, which = None, col(OutboxMessage.idempotency_key) == key
+    while (found := session.execute(locked.where(which)).first()) is not None:
+        row, alert, version = found
         if is_news := change(row):
             session.refresh(row)
             # The escalations show who has the abandonment too.
-            shown = [number, *session.execute(_following([number])).scalars()]
+            shown = [row.message_id, *session.execute(_following([row.message_id])).scalars()]
             bump(session, {one: Bump(now, passes_pause=True) for one in shown})
-        version = session.get(EventVersion, alert.event_id)
-        event = event_store.known(version)[0] if version else None
-        partly_run = day_views.partly_run(session, [event] if event else [])
+        event, _ = event_store.known(version)
+        partly_run = day_views.partly_run(session, [event])
         press = Press(alert.channel_id, row.taken_by, row.taken_at, is_news, event, partly_run)
-        asked = asked_of(row) if row.state == AckState.REPLACED else None
-        number = asked.moved_to if asked is not None else None
+        asked = asked_of(row)
+        if row.state != AckState.REPLACED or asked is None or asked.moved_to is None:
+            break
+        which = col(Acknowledgement.message_id) == asked.moved_to
     return press
 
 
+ALERTS = (
+    select(Acknowledgement, OutboxMessage, EventVersion)
+    .select_from(Acknowledgement)
+    .join(OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id))
+    .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+)
+"""Each acknowledgement, with the message that asks and the version of the abandonment."""
 _THESE = col(Acknowledgement.message_id).in_(bindparam("messages", expanding=True))
 _OF_MESSAGES = select(Acknowledgement).where(_THESE)
 _LOCK = (
@@ -236,18 +240,9 @@ def of_messages(session: Session, message_ids: Collection[int]) -> dict[int, Ack
 def untaken(session: Session, since: datetime, channel_id: str | None = None) -> Untaken:
     """Abandonments posted since then, asked about and taken by nobody: in all channels or in the given channel."""
     key, sent_at = col(EventVersion.event_key), col(OutboxMessage.sent_at)
-    of_messages = (
-        select(key)
-        .select_from(Acknowledgement)
-        .join(OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id))
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(is_any(NOT_TAKEN), sent_at >= since)
-        .group_by(key)
-        .order_by(func.min(sent_at), key)
-    )
-    if channel_id is not None:
-        of_messages = of_messages.where(col(OutboxMessage.channel_id) == channel_id)
-    keys = session.execute(of_messages).scalars().all()
+    here = [] if channel_id is None else [col(OutboxMessage.channel_id) == channel_id]
+    untaken = ALERTS.where(is_any(NOT_TAKEN), sent_at >= since, *here).with_only_columns(key)
+    keys = session.execute(untaken.group_by(key).order_by(func.min(sent_at), key)).scalars().all()
     newest = select(EventVersion).where(key.in_(keys[:UNTAKEN_NAMED])).order_by(col(EventVersion.version))
     events = {row.event_key: event_store.known(row)[0] for row in session.execute(newest).scalars()}
     first = tuple(events[one] for one in keys[:UNTAKEN_NAMED])
@@ -262,18 +257,9 @@ def of_person(session: Session, user_id: str, since: datetime, limit: int) -> li
         col(Acknowledgement.asked).contains(json.dumps(user_id), autoescape=True),
     )
     taken = and_(col(Acknowledgement.taken_by) == user_id, col(Acknowledgement.taken_at) >= since)
-    statement = (
-        select(Acknowledgement, col(OutboxMessage.channel_id), EventVersion)
-        .join(OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id))
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(or_(taken, told))
-        .order_by(col(Acknowledgement.message_id).desc())
-        .limit(limit)
-    )
-    found = [
-        (event_store.known(version)[0], channel_id, row.taken_at)
-        for row, channel_id, version in session.execute(statement)
-    ]
+    newest = ALERTS.where(or_(taken, told)).order_by(col(Acknowledgement.message_id).desc()).limit(limit)
+    rows = session.execute(newest)
+    found = [(event_store.known(version)[0], alert.channel_id, row.taken_at) for row, alert, version in rows]
     partly_run = day_views.partly_run(session, [event for event, _, _ in found])
     return [PersonsAbandonment(*one, partly_run) for one in found]
 

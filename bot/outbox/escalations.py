@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bot.channels.conditions.event_conditions import is_person
@@ -25,7 +24,7 @@ from bot.db.tables import (
 )
 from bot.logs import get_logger
 from bot.outbox import message_store
-from bot.outbox.acknowledgements import MINUTE, OPEN, Escalated, StoredRequest, asked_of, is_any, move
+from bot.outbox.acknowledgements import ALERTS, MINUTE, OPEN, Escalated, StoredRequest, asked_of, is_any, move
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.notices import Notices
 from bot.outbox.states import UNSENT
@@ -149,29 +148,21 @@ def _due(session: Session, now: datetime) -> Iterator[tuple[Open, StoredRequest]
 
 def _open(session: Session, *, locked: bool = False) -> Iterator[Open]:
     statement = (
-        select(
-            Acknowledgement,
-            OutboxMessage,
-            col(ChannelQueue.state),
-            col(EventVersion.race_date),
-            col(InboxDelivery.done_at),
-        )
-        .join(OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id))
+        ALERTS.add_columns(col(ChannelQueue.state), col(InboxDelivery.done_at))
         .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .join(InboxDelivery, col(InboxDelivery.id) == col(EventVersion.inbox_id))
         .where(is_any(OPEN))
         .order_by(col(Acknowledgement.message_id))
     )
     if locked:
         statement = statement.with_for_update(of=Acknowledgement, skip_locked=True)
-    for row, alert, queue_state, race_date, fanned_out_at in session.execute(statement).all():
+    for row, alert, version, queue_state, fanned_out_at in session.execute(statement).all():
         is_closed = queue_state == QueueState.CLOSED
         told_at = alert.sent_at or alert.given_up_at
         if is_closed and alert.state in UNSENT:
             # The moment of receipt is by the receiver's clock.
             told_at = fanned_out_at or alert.received_at
-        yield Open(row, alert, is_closed, race_date, told_at)
+        yield Open(row, alert, is_closed, version.race_date, told_at)
 
 
 def _reminds(one: Open, asked: StoredRequest) -> bool:

@@ -58,8 +58,8 @@ async def _answer_take(_desk: Desk, invocation: Invocation, committed: Press) ->
     who = "You have" if by == invocation.user_id else f"{by} has"
     already = "" if committed.is_news else " already"
     since = f" since {utc_clock(committed.at)}" if committed.at else ""
-    race = f": {abandonment_name(committed.event, committed.partly_run)}" if committed.event else ""
-    text = with_names(f"{who} it{already}{since}{race}.", [by])
+    race = abandonment_name(committed.event, committed.partly_run)
+    text = with_names(f"{who} it{already}{since}: {race}.", [by])
     buttons = [give_back_button(invocation.text)] if by == invocation.user_id else []
     return message(text, [section(text), actions(buttons)])
 
@@ -76,8 +76,10 @@ def _give_back(session: Session, desk: Desk, invocation: Invocation, _planned: A
 
 
 async def _answer_give_back(_desk: Desk, _invocation: Invocation, committed: Press) -> Message:
-    race = f": {abandonment_name(committed.event, committed.partly_run)}" if committed.event else ""
-    text = f"You no longer have it{race}. The message has its button again, and the time to the next step begins anew."
+    race = abandonment_name(committed.event, committed.partly_run)
+    text = (
+        f"You no longer have it: {race}. The message has its button again, and the time to the next step begins anew."
+    )
     return message(text, [section(text)])
 
 
