@@ -106,16 +106,9 @@ def _move_messages(session: Session, old_id: str, new_id: str) -> None:
 
 def _fold_repeats(session: Session, old_id: str, new_id: str) -> None:
     """Where a version has two messages, fold a waiting message into the other, unless the former alone asks."""
-    one, other = aliased(OutboxMessage), aliased(OutboxMessage)
-    without_message = (MessageState.DEAD_LETTER, MessageState.MUTED, MessageState.FOLDED)
-    stand = [col(each.kind) == MessageKind.EVENT for each in (one, other)]
-    stand += [col(each.state).not_in(without_message) for each in (one, other)]
-    pairs = session.execute(
-        select(one, other)
-        .join(other, col(other.event_id) == col(one.event_id))
-        .where(col(one.channel_id) == old_id, col(other.channel_id) == new_id, *stand)
-        .order_by(col(one.id))
-    ).all()
+    without_message = {MessageState.DEAD_LETTER, MessageState.MUTED, MessageState.FOLDED}
+    found = _pairs(session, old_id, new_id, "event_id")
+    pairs = [pair for pair in found if without_message.isdisjoint(each.state for each in pair)]
     asking = acknowledgements.of_messages(session, [each.id or 0 for pair in pairs for each in pair])
     for pair in pairs:
         waiting = [each for each in pair if each.state == MessageState.QUEUED]
@@ -147,14 +140,20 @@ def _show_instead(session: Session, folded: OutboxMessage, bearer: OutboxMessage
 
 def _drop_repeated_escalations(session: Session, old_id: str, new_id: str) -> None:
     """Where an abandonment has two escalations, drop a waiting escalation."""
-    one, other = aliased(OutboxMessage), aliased(OutboxMessage)
-    pairs = session.execute(
-        select(one, other)
-        .join(other, col(other.follows_id) == col(one.follows_id))
-        .where(col(one.channel_id) == old_id, col(other.channel_id) == new_id)
-        .order_by(col(one.id))
-    ).all()
+    pairs = _pairs(session, old_id, new_id, "follows_id")
     waiting = [[each.id for each in pair if each.state == MessageState.QUEUED] for pair in pairs]
     dropped = [ids[0] for ids in waiting if ids]
     of_dropped = delete(OutboxMessage).where(col(OutboxMessage.id).in_(dropped))
     session.execute(of_dropped.execution_options(synchronize_session=False))
+
+
+def _pairs(session: Session, old_id: str, new_id: str, same: str) -> list[tuple[OutboxMessage, OutboxMessage]]:
+    """A message of each channel, with the same value in a column."""
+    one, other = aliased(OutboxMessage), aliased(OutboxMessage)
+    pairs = (
+        select(one, other)
+        .join(other, getattr(other, same) == getattr(one, same))
+        .where(col(one.channel_id) == old_id, col(other.channel_id) == new_id)
+        .order_by(col(one.id))
+    )
+    return [(former, latter) for former, latter in session.execute(pairs)]

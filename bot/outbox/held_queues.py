@@ -51,17 +51,20 @@ def close(session: Session, channel_id: str, reason: str, now: datetime) -> date
 
 
 def resume(session: Session, channel_id: str) -> Held | None:
-    found = _lock(session, channel_id, QueueState.PAUSED)
-    if found is not None:
-        move(session, QueueEvent.RESUME, _is(channel_id), state_reason=None, state_since=None)
-    return found
+    return _go_on(session, channel_id, QueueState.PAUSED, QueueEvent.RESUME, state_reason=None, state_since=None)
 
 
 def try_again(session: Session, channel_id: str) -> Held | None:
     """Put a closed queue on trial."""
-    found = _lock(session, channel_id, QueueState.CLOSED)
+    return _go_on(session, channel_id, QueueState.CLOSED, QueueEvent.TRY)
+
+
+def _go_on(session: Session, channel_id: str, state: QueueState, event: QueueEvent, **written: None) -> Held | None:
+    """How the queue was held; None for a queue in another state."""
+    of_state = select(ChannelQueue).where(_is(channel_id), col(ChannelQueue.state) == state)
+    found = _first(session, of_state.with_for_update())
     if found is not None:
-        move(session, QueueEvent.TRY, _is(channel_id))
+        move(session, event, _is(channel_id), **written)
     return found
 
 
@@ -71,11 +74,6 @@ def end_trial(session: Session, channel_id: str) -> bool:
 
 def held_of(session: Session, channel_id: str) -> Held | None:
     return _first(session, select(ChannelQueue).where(_is(channel_id), col(ChannelQueue.state) != QueueState.OPEN))
-
-
-def _lock(session: Session, channel_id: str, state: QueueState) -> Held | None:
-    of_state = select(ChannelQueue).where(_is(channel_id), col(ChannelQueue.state) == state)
-    return _first(session, of_state.with_for_update())
 
 
 def _first(session: Session, queues: Select[ChannelQueue]) -> Held | None:

@@ -126,10 +126,7 @@ class Reopening:
             asking = acknowledgements.of_messages(session, [one.post_id for one in found])
             late = [one for one in found if one.post_id not in asking]
             if len(_newest(late)) > 1:
-                is_urgent = any(version.kind in ABANDONMENTS for one in late for version in (one.own, *one.beside))
-                priority = Priority.ABANDONMENT if is_urgent else Priority.OTHER
-                name = f"late:{min(event_ids)}"
-                self._summarise(session, channel_id, late, held=held, now=now, name=name, priority=priority)
+                self._summarise(session, channel_id, late, held, now)
 
     def tell_due(self, session: Session, clock: Clock) -> int:
         """Tell the events whose moment has come, several events of a channel together. Returns the number of channels.
@@ -158,10 +155,7 @@ class Reopening:
                 continue
             for start in range(0, len(keys), KEPT_PER_SUMMARY):
                 lot = _of(kept, keys[start : start + KEPT_PER_SUMMARY])
-                # Each message is told once, so no two summaries have the same first message.
-                name = f"{because}:{min(one.post_id for one in lot)}"
-                held = Held(because, since)
-                self._summarise(session, channel_id, lot, held=held, now=now, name=name, priority=Priority.OTHER)
+                self._summarise(session, channel_id, lot, Held(because, since), now)
 
     def _go_on(self, session: Session, channel_id: str, now: datetime, *, trying: bool = False) -> bool:
         """False if the queue was not held."""
@@ -180,11 +174,8 @@ class Reopening:
         backlog.release(session, channel_id, now - SUMMARY_AFTER)
         waiting = backlog.of_queue(session, channel_id, now - SUMMARY_AFTER)
         given_up = backlog.count_given_up(session, channel_id, held)
-        if not waiting and not given_up:
-            return True
-        # A closing may see several trials, each with another summary.
-        name = f"waited:{now.isoformat()}"
-        self._summarise(session, channel_id, waiting, held=held, now=now, name=name, given_up=given_up)
+        if waiting or given_up:
+            self._summarise(session, channel_id, waiting, held, now, given_up=given_up)
         return True
 
     def _summarise(
@@ -192,26 +183,20 @@ class Reopening:
         session: Session,
         channel_id: str,
         waiting: list[Waiting],
-        *,
         held: Held,
         now: datetime,
-        name: str,
-        priority: Priority = Priority.BACKLOG_SUMMARY,
+        *,
         given_up: int = 0,
     ) -> None:
-        """Summarise in a savepoint. `name` begins the idempotency key."""
+        """Summarise in a savepoint."""
+        # No other summary has the same first message now.
+        name = f"summary:{now.isoformat()}:{waiting[0].post_id if waiting else 0}"
         try:
             with session.begin_nested():
-                messages = self.summarise(_summary(session, channel_id, waiting, held=held, given_up=given_up))
+                messages = self.summarise(_summary(session, channel_id, waiting, held, given_up))
+                kind, priority = MessageKind.SUMMARY, _priority(waiting, held)
                 made = [
-                    NewPost(
-                        channel_id,
-                        f"{name}:{number}@{channel_id}",
-                        MessageKind.SUMMARY,
-                        priority,
-                        now,
-                        content=message.as_json(),
-                    )
+                    NewPost(channel_id, f"{name}:{number}@{channel_id}", kind, priority, now, content=message.as_json())
                     for number, (message, _) in enumerate(messages)
                 ]
                 ids = message_store.add(session, made)
@@ -230,7 +215,15 @@ class Reopening:
             log.info("backlog_summarised", channel_id=channel_id, posts=len(waiting), given_up=given_up)
 
 
-def _summary(session: Session, channel_id: str, waiting: list[Waiting], *, held: Held, given_up: int) -> Backlog:
+def _priority(waiting: Iterable[Waiting], held: Held) -> Priority:
+    """The summary of a held queue comes before all that the queue has."""
+    if held.because not in {UNDELIVERED, *KEPT}:
+        return Priority.BACKLOG_SUMMARY
+    is_urgent = any(version.kind in ABANDONMENTS for one in waiting for version in (one.own, *one.beside))
+    return Priority.ABANDONMENT if is_urgent else Priority.OTHER
+
+
+def _summary(session: Session, channel_id: str, waiting: list[Waiting], held: Held, given_up: int) -> Backlog:
     newest = list(_newest(waiting).values())
     watched = {row.event_key: event_store.watched_in(channel_id, [row]) for row in newest}
     results = [row for row in newest if row.kind == EventKind.RESULT_RECEIVED][-RESULTS_PER_SUMMARY:]
