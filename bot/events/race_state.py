@@ -94,13 +94,15 @@ _DOUBT = re.compile(
 )
 """A race that may be abandoned is not abandoned, and a race that was moved from another day or course is not lost."""
 
-_OF_ANOTHER = re.compile(
-    r"^(?:\w+ )?\w+ (?:wins|beats|lands|defeats|scores)\b[^.,:;(-]*"
-    r"|\b(?:fences|hurdles|flights|bets|riders?|jockeys?) (?:\w+ )?(?:abandon|cancel|void|postpone)\w*",
-    re.IGNORECASE,
+_CLAUSES = re.compile(r"[:;.,!] |\(| [-\u2013\u2014] ")
+_OF_THE_RACE = (
+    "[0-9]+|r[0-9]*|races?|racing|meeting|card|fixture|programme|course|r[ée]union|rennen|lopp(?:et)?|l[øo][bp]|koers"
+    "|corsa|carrera|prova|the|this|today|s|whole|entire|all|at|of|has|have|been|was|is|are|will|now|later|declared|officially"
 )
-"""A horse of such a name, or what is no race: "Washed Out wins", "Two fences abandoned"."""
+"""Words before a loss. Any other word is of a loss elsewhere: "Ayr meeting abandoned", "Two fences abandoned"."""
 
+_WON = re.compile(r"\b(?:wins|won|beats|lands|defeats|scores)\b", re.IGNORECASE)
+"""Behind the name of a horse: "Washed Out wins"."""
 
 _A_RACE = r"(?:race|r|course|rennen) ?"
 _SEVERAL = r"(?:races? ?|r)(?P<%s>[0-9]{1,2})(?:,? ?(?:-|\u2013|to|through|,|&|and) ?r?[0-9]{1,2})+"
@@ -139,8 +141,7 @@ def letters(status: str | None) -> str:
 @lru_cache(maxsize=1024)
 def state_in(status: str | None) -> RaceState | None:
     """None for other words, and for words of doubt: "May be abandoned"."""
-    status = _OF_ANOTHER.sub("", (status or "")[:LONGEST_STATUS])
-    said = letters(status)
+    said = letters((status or "")[:LONGEST_STATUS])
     if _NOT_RUN.fullmatch(said):
         return RaceState.ABANDONED
     if is_doubtful(status):
@@ -170,11 +171,21 @@ def run_before_loss(words: str) -> int | None:
     return 0 if _PART.search(words) else None
 
 
-def mentions(status: str, names: Iterable[str]) -> bool:
-    """Whether one of the names stands among other words: "Washed Out wins" tells of a horse, not of the race."""
-    said = f" {_words(status).strip().casefold()} "
-    named = (f" {_words(name).strip().casefold()} " for name in names)
-    return any(name in said and name != said for name in named if len(name) > len(" A "))
+def tells_own_loss(words: str, own: Iterable[str], horses: Iterable[str]) -> bool:
+    """Whether a clause begins with a loss, after words for the race, or of the race's `own` names.
+
+    False for "Ayr meeting abandoned", "Two fences abandoned" and "Washed Out wins".
+    """
+    known = "|".join([_OF_THE_RACE, *_words(" ".join(own)).split()])
+    before = re.compile(rf"(?:(?:{known}) )*", re.IGNORECASE)
+    others = "|".join(_words(name).strip() for name in horses) or "(?!)"
+    horse = re.compile(rf"\b(?:{others})\b(?!\Z)|(?<!\A)\b(?:{others})\b", re.IGNORECASE)
+    for clause in _CLAUSES.split(words):
+        said = horse.sub("", _words(clause).strip())
+        behind = before.sub("", said, count=1).partition(" ")[2]
+        if state_in(said) in LOST_OR_VOID and state_in(behind) not in LOST_OR_VOID and not _WON.search(said):
+            return True
+    return False
 
 
 def is_amended(status: str | None) -> bool:

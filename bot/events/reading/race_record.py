@@ -9,8 +9,17 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
 
-from bot.events.race_state import NOT_RUN, RaceState, letters, mentions, reason_in, run_before_loss, state_in
-from bot.events.races import PROVISIONAL, Course, OffTime, Race
+from bot.events.race_state import (
+    LOST_OR_VOID,
+    NOT_RUN,
+    RaceState,
+    letters,
+    reason_in,
+    run_before_loss,
+    state_in,
+    tells_own_loss,
+)
+from bot.events.races import PROVISIONAL, Course, OffTime, Race, plain_name
 from bot.events.reading import aliases
 from bot.events.reading.aliases import Field
 from bot.events.reading.fields import Fields, fields_of, find, first_of, values_of
@@ -35,9 +44,6 @@ _FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RU
 _LOST_TITLE = re.compile("(?:ABANDONED|CANCELLED|CANCELED)(?:[ :,-]|$)")
 """How a list writes a lost race in the place of the going, or before the title."""
 
-_OF_A_NUMBER, _OF_A_HORSE = re.compile("番"), re.compile("番|(?<![0-9])競走中止")
-"""In remarks: "3番 競走中止" is a horse that pulled up; "第5競走中止" is a race."""
-
 _NO_PLACE = re.compile(r"\b(?:race|heat|event|off|at|to(?:day|morrow|night)|\w{3,6}day)\b|[0-9]", re.IGNORECASE)
 """Words beside a time that are no course."""
 
@@ -50,8 +56,16 @@ _UNDER_REVIEW = re.compile("(?:race|results?|placings)?underreview")
 _PENDING = frozenset({"pending", "lodged", "announced", "open", "underway", "inprogress", "active"})
 """Words for an inquiry that is not decided."""
 
-LONGEST_OUTCOME, LONGEST_BESIDE_PLACES = 60, 30
-"""A longer text is a report: "First start void". Beside places, "Won after the favourite abandoned the race" is too."""
+LONGEST_REMARK = 60
+"""A longer text is a report, and may tell of other races."""
+
+_MOVED = r"\b(?:postponed|rescheduled|moved|deferred)\b"
+_NOT_NOW = re.compile(rf"番|{_MOVED} (?:race|meeting|fixture)\b", re.IGNORECASE)
+_BESIDE_PLACES = re.compile(rf"番|(?<![0-9])競走中止|\blost\b|{_MOVED}", re.IGNORECASE)
+"""In remarks, of a horse ("3番 競走中止" pulled up, "第5競走中止" is a race), or of a race that came from another day.
+
+Beside places a race was lost by a horse.
+"""
 
 
 @dataclass(frozen=True)
@@ -220,14 +234,9 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     inner += [fields_of(value[-1]) for value in histories if value and isinstance(value[-1], dict)]
     words = _spread(chain(values_of(sources.own, "state.result"), *sources.off_values))
     said_in = (aliases.string(one) for one in chain(words, *map(Fields.values, inner)))
-    longest = LONGEST_BESIDE_PLACES if placings.has_places else LONGEST_OUTCOME
-    of_a_horse = _OF_A_HORSE if placings.has_places else _OF_A_NUMBER
-    said_of_race = (one for one in said_in if one and len(one) <= longest and not of_a_horse.search(one))
-    said = [*statuses, *filter(state_in, said_of_race)]
-    states = {state: status for status in reversed(said) if (state := state_in(status))}
-    if placings.has_places:
-        horses = [one.horse for one in placings.runners if one.horse]
-        states = {state: said for state, said in states.items() if not mentions(said, horses)}
+    said = [one for one in statuses if _is_told(one, sources, placings, is_remark=False)]
+    said += [one for one in said_in if one and _is_told(one, sources, placings, is_remark=True)]
+    states = {state: words for words in reversed(said) if (state := state_in(words))}
     own = [*sources.own, *inner]
     flags = {state: [*map(flag_in, values_of(own, f"state.{state}"))] for state in _FLAGS}
     flagged = {state for state, found in flags.items() if any(found)}
@@ -258,6 +267,20 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
         "status": next((states[state] for state in telling if state in states), next(iter(statuses), None)),
         "abandoned": True if NOT_RUN & told else False if is_run else None,
     }
+
+
+def _is_told(words: str, sources: Sources, placings: Placings, *, is_remark: bool) -> bool:
+    """False for the loss of another race. A status without places is of the race, whatever the words."""
+    if state_in(words) not in LOST_OR_VOID or not (is_remark or placings.has_places):
+        return True
+    if is_remark:
+        is_part = placings.has_places and run_before_loss(words) is not None
+        is_now = not (_BESIDE_PLACES if placings.has_places else _NOT_NOW).search(words)
+        if is_part or not is_now or len(words) > LONGEST_REMARK:
+            return False
+    own = (course_of(sources).name, sources.look(aliases.RACE_FIELDS["title"]))
+    horses = (plain_name(one.horse) for one in placings.runners if one.horse)
+    return tells_own_loss(words, filter(None, own), horses)
 
 
 def _is_lost_by_more(sources: Sources) -> bool:

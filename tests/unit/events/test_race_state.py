@@ -14,6 +14,7 @@ from bot.events.race_state import (
     reason_in,
     run_before_loss,
     state_in,
+    tells_own_loss,
 )
 
 
@@ -63,8 +64,6 @@ from bot.events.race_state import (
         (
             None,
             [
-                *(f"{horse} wins at York" for horse in ("Washed Out", "Abandoned", "Void")),
-                *("Postponed beats Void", "Two fences abandoned", "Rider abandoned effort", "Bets void"),
                 *("Rescheduled from 18 Nov", "Race postponed from Ripon"),
             ],
         ),
@@ -83,6 +82,37 @@ from bot.events.race_state import (
 )
 def test_state_is_read_of_the_words_of_its_kind(state, words):
     assert {said: state_in(said) for said in words} == dict.fromkeys(words, state)
+
+
+@pytest.mark.parametrize(
+    ("is_own", "words"),
+    [
+        (
+            True,
+            [
+                *("Void", "Race declared void", "RACE_VOIDED", "Meeting abandoned - frost", "Today's card called off"),
+                *("York abandoned", "Racing at York abandoned", "York meeting abandoned", "Race 3 was later cancelled"),
+                *("Bets void: race void", "Race void: Alpha wins nothing", "Alpha beats Bravo: race void"),
+                *("Ice on hurdles - abandoned", "Jockeys refused: abandoned", "Abandoned hurdles frozen"),
+                *("Race abandoned after Void Contract fell", "Will not be run", "Did not take place", "開催中止"),
+                *("Course annulée", "Loppet inställt", "MEETINGABANDONED", "Gimcrack void", "Race lost"),
+            ],
+        ),
+        (
+            False,
+            [
+                *(f"{horse} wins at York" for horse in ("Washed Out", "Abandoned", "Void")),
+                *("Postponed beats Void", "Two fences abandoned", "Rider abandoned effort", "Bets void"),
+                *("Ayr meeting abandoned", "Ayr abandoned", "2.30 at Ayr void", "Racing at Ayr abandoned"),
+                *("Won by Void Contract", "Void Contract in front", "First start void", "Exacta void"),
+                "Won after the favourite abandoned the race",
+            ],
+        ),
+    ],
+)
+def test_loss_is_of_the_race_if_a_clause_begins_with_it_after_words_for_the_race(is_own, words):
+    own, horses = ("York Park", "Gimcrack Stakes"), ("Void Contract",)
+    assert {said: tells_own_loss(said, own, horses) for said in words} == dict.fromkeys(words, is_own)
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,19 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
         ({"meeting": {"status": "abandoned"}, "status": "Weighed in"}, None),
         ({"headline": "A wins after B abandoned by jockey", "placings": ["A"]}, None),
         ({"headline": "Race abandoned after a fall", "placings": ["A"]}, True),
+        *(
+            ({"course": "York", "headline": headline}, abandoned)
+            for headline, abandoned in (
+                *(("York meeting abandoned", True), ("Meeting abandoned", True), ("Race lost", True)),
+                *(("Ayr meeting abandoned", None), ("Racing at Ayr abandoned", None)),
+            )
+        ),
+        *(
+            ({"headline": headline, "placings": ["A"]}, None)
+            for headline in ("Race lost", "Meeting abandoned after race 3", "Rescheduled", "Ayr meeting abandoned")
+        ),
+        *(({"tags": [tag]}, lost) for tag, lost in (("Postponed race", None), ("Postponed", True), ("Race off", None))),
+        ({"tags": ["Postponed race"], "placings": ["A"]}, None),
         *(({"remarks": remarks, "placings": ["A"]}, None) for remarks in ("競走中止", "2番 競走中止", "3番中止")),
         *(({"remarks": remarks, "placings": ["A"]}, True) for remarks in ("第5競走中止", "開催中止")),
         *(({"status": "競走中止"}, True), ({"remarks": "3番 競走中止"}, None)),
