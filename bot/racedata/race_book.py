@@ -29,13 +29,14 @@ from bot.logs import get_logger
 from bot.racedata import quota_book, race_book_store
 from bot.racedata.client.cursor_walk import Step, Trail
 from bot.racedata.client.records import Record
-from bot.racedata.client.service_client import RECORDS_PER_PAGE, RacingClient
+from bot.racedata.client.service_client import RACES_PATH, RECORDS_PER_PAGE, WHOLE_LIST_PAGES, RacingClient
 from bot.racedata.client.service_errors import (
     OutsideWindow,
     QuotaExceeded,
     RateLimited,
     ServiceFailure,
     Spared,
+    WalkBroken,
 )
 from bot.racedata.day import known_day, note_whole
 from bot.racedata.day_card import Card, Coverage, Outcomes, none_hidden
@@ -105,12 +106,27 @@ class _Reading:
 
 @dataclass(eq=False)
 class _Region:
-    """Readings of a region take turns on a single walk. `pages`: read since the first of the `readers` began."""
+    """Readings of a region take turns on a single walk.
+
+    `pages`: read since the first of the `readers` began. `days`: seen since the front of the list. `idle_pages`: pages
+    in a row without another day.
+    """
 
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     trail: Trail = field(default_factory=Trail)
     readers: int = 0
     pages: int = 0
+    days: set[str] = field(default_factory=set)
+    idle_pages: int = 0
+
+    def see(self, page: PageSeen) -> None:
+        """Raise WalkBroken where the list comes to no other day."""
+        if page.cursor is None:
+            self.days.clear()
+        self.idle_pages = self.idle_pages + 1 if self.days.issuperset(page.days) else 0
+        self.days.update(page.days)
+        if self.idle_pages >= WHOLE_LIST_PAGES and not page.is_last:
+            raise WalkBroken(RACES_PATH, message=f"{self.idle_pages} pages without another day")
 
 
 class RaceBook:
@@ -233,7 +249,7 @@ class RaceBook:
         asked_at = self._clock()
         async with aclosing(client.walk_races(walk.region, walk.limit, start.cursor, here.trail)) as steps:
             async for step in steps:
-                walk = await self._keep_page(walk, step, asked_at, errand)
+                walk = await self._keep_page(walk, step, asked_at, errand, here)
                 reading.pages += 1
                 here.pages += 1
                 pages -= 1
@@ -249,7 +265,9 @@ class RaceBook:
             return self._client.for_upkeep()
         return self._client if is_waiting else self._client.in_background()
 
-    async def _keep_page(self, walk: Walk, step: Step[Record], asked_at: datetime, errand: Errand) -> Walk:
+    async def _keep_page(
+        self, walk: Walk, step: Step[Record], asked_at: datetime, errand: Errand, here: _Region
+    ) -> Walk:
         # Hundreds of records take a while, and other commands must not wait.
         races = await asyncio.to_thread(_read_races, step.page.data, errand.today)
         seen = PageSeen(asked_at, step.cursor, step.resume_at, step.is_last, [race.race_date for race in races])
@@ -264,7 +282,9 @@ class RaceBook:
         after = after.model_copy(
             update={"window": meta.window or walk.window, "data_as_of": meta.data_as_of or walk.data_as_of}
         )
-        return await self._database.write(lambda session: self._store(session, walk, after, races))
+        kept = await self._database.write(lambda session: self._store(session, walk, after, races))
+        here.see(seen)
+        return kept
 
     def _store(self, session: Session, before: Walk, walk: Walk, races: Sequence[Race]) -> Walk:
         """The stored walk, which goes on from the progress of another process if there is any."""

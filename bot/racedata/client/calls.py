@@ -158,7 +158,7 @@ class Calls:
         except ServiceFailure as error:
             self._hooks.on_answer(request.path, error)
             raise
-        found = read_answer(answer, request, page, self._timing.clock(), self.transport.mask)
+        found = read_answer(answer, request, page, self._timing.clock())
         failure = found if isinstance(found, ServiceFailure) else None
         self._hooks.on_answer(request.path, failure)
         try:

@@ -1,15 +1,11 @@
 """An answer's body: the envelope `{ meta, data }`, or the failure that the answer stands for."""
 
-import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import from_json
 
-from bot.events.reading.json_object import NotAnObject, decode
-from bot.logs import Mask
 from bot.racedata.client.headers import read_rate, read_retry_after
 from bot.racedata.client.records import ServicePage
 from bot.racedata.client.service_errors import (
@@ -44,25 +40,22 @@ A bare 403 can be either of two refusals. A bare 429 counts as `rate_limited`: a
 
 
 def read_answer(
-    answer: Answer, request: Request, page: type[ServicePage[T]], now: datetime, mask: Mask
+    answer: Answer, request: Request, page: type[ServicePage[T]], now: datetime
 ) -> ServicePage[T] | ServiceFailure:
     """The page, or the failure. The caller raises the failure: a traceback from here could show the body."""
-    body = read_json(answer.body)
-    if not 200 <= answer.status < 300 or _has_error(body):
-        return read_refusal(answer, request.path, now, mask)
-    found = _validated(_enveloped(body, answer.body) if request.bare else body, page)
+    if not 200 <= answer.status < 300 or _has_error(answer.body):
+        return read_refusal(answer, request.path, now)
+    found = _validated(_enveloped(answer.body) if request.bare else answer.body, page)
     return found or AnswerUnreadable(
         request.path,
         status=answer.status,
-        request_id=request_id_of(body, answer, mask),
+        request_id=_request_id(answer),
         message="it is not the envelope of meta and data",
     )
 
 
-def _enveloped(body: Any, raw: bytes) -> dict[str, Any]:
+def _enveloped(body: Any) -> dict[str, Any]:
     """Every field is kept, and text that is no JSON too: a signing secret is shown once."""
-    if body is None:
-        return {"meta": {}, "data": {"body": raw.decode(errors="backslashreplace")}}
     parts = dict(body) if isinstance(body, Mapping) else {"data": body}
     meta = parts.pop("meta") if isinstance(parts.get("meta"), Mapping) else {}
     is_envelope = list(parts) == ["data"] and isinstance(parts["data"], Mapping)
@@ -77,20 +70,19 @@ def _validated(body: Any, page: type[ServicePage[T]]) -> ServicePage[T] | None:
         return None
 
 
-def read_refusal(answer: Answer, path: str, now: datetime, mask: Mask) -> ServiceFailure:
+def read_refusal(answer: Answer, path: str, now: datetime) -> ServiceFailure:
     """An HTTP date in Retry-After is relative to the answer's Date, else to `now`."""
-    body = read_json(answer.body)
-    error = _error_object(body)
+    error = _error_object(answer.body)
     code = error.pop("code", None)
     code = code if isinstance(code, str) and code else None
     message = error.pop("message", None)
     return _class_for(code, answer.status)(
         path,
-        code=None if code is None else _clean(code, mask),
+        code=None if code is None else _clean(code),
         status=answer.status,
-        request_id=request_id_of(body, answer, mask),
-        message=_clean(message, mask) if isinstance(message, str) and message else None,
-        extras=_masked(error, mask) if len(answer.body) <= REFUSAL_BYTES_MAX else None,
+        request_id=_request_id(answer),
+        message=_clean(message) if isinstance(message, str) and message else None,
+        extras=_clean(error) if answer.size <= REFUSAL_BYTES_MAX else None,
         retry_after_s=_retry_after_s(answer, now),
     )
 
@@ -125,36 +117,21 @@ def _error_object(body: Any) -> dict[str, Any]:
     return {"code" if error in BY_CODE else "message": error} if isinstance(error, str) else {}
 
 
-def request_id_of(body: Any, answer: Answer, mask: Mask) -> str | None:
+def _request_id(answer: Answer) -> str | None:
+    body = answer.body
     parts = [body.get("meta"), body.get("error"), body] if isinstance(body, Mapping) else []
     named = [part.get("request_id") for part in parts if isinstance(part, Mapping)]
-    found = next(
-        (value for value in [*named, answer.headers.get("x-request-id")] if isinstance(value, str) and value), None
-    )
-    return None if found is None else _clean(found, mask)[:200]
+    found = (value for value in [*named, answer.headers.get("x-request-id")] if isinstance(value, str) and value)
+    return _clean(next(found, ""))[:200] or None
 
 
-def read_json(body: bytes) -> Any:
-    """The parsed JSON; None for another text. A letter beyond Unicode becomes a question mark, and spoils no page."""
-    try:
-        return from_json(body)
-    except ValueError:
-        pass
-    try:
-        return from_json(json.dumps(decode(body), ensure_ascii=False).encode(errors="replace"))
-    except (NotAnObject, ValueError):
-        return None
-
-
-def _clean(text: str, mask: Mask) -> str:
-    return " ".join("".join(char if char.isprintable() else " " for char in mask(text)).split())[:REFUSAL_TEXT_MAX]
-
-
-def _masked(value: Any, mask: Mask) -> Any:
+def _clean(value: Any) -> Any:
+    """Texts on one line and cut, at any depth."""
     if isinstance(value, str):
-        return _clean(value, mask)
+        printable = "".join(char if char.isprintable() else " " for char in value)
+        return " ".join(printable.split())[:REFUSAL_TEXT_MAX]
     if isinstance(value, list):
-        return [_masked(item, mask) for item in value]
+        return [_clean(item) for item in value]
     if isinstance(value, Mapping):
-        return {_clean(name, mask): _masked(item, mask) for name, item in value.items()}
+        return {_clean(name): _clean(item) for name, item in value.items()}
     return value

@@ -11,6 +11,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     SecretStr,
     ValidationError,
     ValidatorFunctionWrapHandler,
@@ -59,7 +60,11 @@ def _listed(value: Any) -> Any:
     return _objects_only(lists[0] if len(lists) == 1 else value)
 
 
+META_TEXT_MAX = 200
+"""Characters of a plan's name, or of a window, which messages show. A longer text is no name."""
+
 Text = Annotated[str | None, _else(None)]
+ShortText = Annotated[Annotated[str, Field(max_length=META_TEXT_MAX)] | None, _else(None)]
 Whole = Annotated[int | None, _else(None)]
 Number = Annotated[float | None, _else(None)]
 Flag = Annotated[bool | None, _else(None)]
@@ -76,10 +81,10 @@ class Record(BaseModel):
 
 
 class Meta(Record):
-    request_id: Text = None
-    data_as_of: Text = None
-    plan: Text = None
-    window: Text = None
+    request_id: ShortText = None
+    data_as_of: ShortText = None
+    plan: ShortText = None
+    window: ShortText = None
     count: Whole = None
     has_more: Annotated[bool | None, _else(True)] = None
     """True also if unreadable: a list taken for whole would prove that a day has no racing."""

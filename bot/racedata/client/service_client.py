@@ -34,7 +34,9 @@ DELIVERIES_PATH = "webhooks/deliveries"
 RECORDS_PER_PAGE = 200
 """The larger specified page size; the maximum is not shown (Spec gap G12)."""
 WHOLE_LIST_PAGES = 50
-"""A list of countries, courses, values, usage or one day's races is some hundred rows. Each page costs quota."""
+"""A list of countries, courses, values or one day's races is some hundred rows. Each page costs quota."""
+USAGE_PAGES = 5
+"""Usage is a row a day or an endpoint, and is read every quarter of an hour."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class RacingClient:
 
     async def usage(self, by: str | None = None) -> AnyPage:
         """The usage as published (Spec gap G5). Costs no quota. Only `by="endpoint"` is specified."""
-        return await self._whole(USAGE_PATH, AnyPage, _given(by=by))
+        return await self._whole(USAGE_PATH, AnyPage, _given(by=by), most_pages=USAGE_PAGES)
 
     async def usage_by_day(self) -> AnyPage:
         """The value for `by` is not shown (Spec gap G5). A refused value is not asked for again."""
@@ -130,13 +132,18 @@ class RacingClient:
     async def read_path(self, template: str, **values: str) -> AnyPage:
         """The answer of the operator's path (Spec gaps G9, G10), with its `{names}` filled in."""
         path, params = fill_path(template, **values)
-        return await self._whole(path, AnyPage, params, template.partition("?")[0])
+        return await self._whole(path, AnyPage, params, template=template.partition("?")[0])
 
     async def _whole(
-        self, path: str, page: type[ServicePage[Any]], params: Params = (), template: str | None = None
+        self,
+        path: str,
+        page: type[ServicePage[Any]],
+        params: Params = (),
+        *,
+        template: str | None = None,
+        most_pages: int = WHOLE_LIST_PAGES,
     ) -> ServicePage[Any]:
-        trail = Trail(most_pages=WHOLE_LIST_PAGES)
-        return await collect(self._walk(path, page, params, template=template, trail=trail))
+        return await collect(self._walk(path, page, params, template=template, trail=Trail(most_pages=most_pages)))
 
     def _walk(
         self,

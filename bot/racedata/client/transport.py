@@ -5,13 +5,17 @@ message, repr or log shows the key, a header or a whole address.
 """
 
 import asyncio
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import httpx
 from pydantic import JsonValue, SecretStr
+from pydantic_core import from_json
 
-from bot.logs import Mask, MaskSecrets
+from bot.events.reading.json_object import NotAnObject, decode
+from bot.logs import MaskSecrets
 from bot.racedata.client.service_errors import AnswerUnreadable, ServiceFailure, ServiceUnreachable
 from bot.web.outgoing import open_http
 
@@ -59,15 +63,16 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """Header names are lower case."""
+    """Header names are lower case. `body`: the parsed JSON, else the text. `size`: bytes of the body."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
-    body: bytes = field(repr=False)
+    body: Any = field(repr=False)
+    size: int
 
 
 class Transport:
-    """`aclose` leaves a passed-in `http` open. `mask`: a refusal may quote the key."""
+    """`aclose` leaves a passed-in `http` open."""
 
     def __init__(
         self,
@@ -80,7 +85,7 @@ class Transport:
     ) -> None:
         self._base_url = base_url.rstrip("/") + "/"
         self._key = key
-        self.mask: Mask = MaskSecrets([key.get_secret_value()]).masked
+        self._mask = MaskSecrets([key.get_secret_value()]).masked
         self._http = http or open_http(base_url, WHOLE_ANSWER_S)
         self._owns_http = http is None
         self._max_answer_bytes = max_answer_bytes
@@ -132,9 +137,11 @@ class Transport:
             return AnswerUnreadable(
                 request.path, status=response.status_code, message=f"it is over {self._max_answer_bytes} bytes"
             )
-        # An answer may quote the key. Latin-1 keeps each byte.
-        body = self.mask(body.decode("latin-1")).encode("latin-1")
-        return Answer(response.status_code, {name.lower(): value for name, value in response.headers.items()}, body)
+        # An answer may quote the key, escaped too: the parsed values are masked.
+        # Thousands of texts take a while.
+        headers = {name.lower(): self._mask(value) for name, value in response.headers.items()}
+        value = await asyncio.to_thread(lambda: self._mask(read_body(body)))
+        return Answer(response.status_code, headers, value, len(body))
 
     async def _read(self, response: httpx.Response) -> bytes | None:
         body = bytearray()
@@ -143,6 +150,18 @@ class Transport:
             if len(body) > self._max_answer_bytes:
                 return None
         return bytes(body)
+
+
+def read_body(body: bytes) -> Any:
+    """The parsed JSON, else the text. A letter beyond Unicode becomes a question mark, and spoils no page."""
+    try:
+        return from_json(body)
+    except ValueError:
+        pass
+    try:
+        return from_json(json.dumps(decode(body), ensure_ascii=False).encode(errors="replace"))
+    except (NotAnObject, ValueError):
+        return body.decode(errors="backslashreplace")
 
 
 def _unreachable(path: str, error: Exception) -> ServiceUnreachable:

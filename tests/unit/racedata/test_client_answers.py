@@ -31,7 +31,7 @@ from bot.racedata.client.service_errors import (
     UnknownRefusal,
     UpgradeRequired,
 )
-from bot.racedata.client.transport import Answer
+from bot.racedata.client.transport import Answer, read_body
 from tests.unit.racedata.scripted_service import KEY, answer
 from tests.unit.racedata.scripted_service import refusal as scripted
 
@@ -136,6 +136,17 @@ async def test_key_that_a_page_quotes_is_masked(service, racing):
     assert (page.meta.plan, page.data) == ("of ********", [{"endpoint": "x?key=********", "requests": 1}])
 
 
+@pytest.mark.parametrize("key", [r"sk\/recognisable\/0123", r"sk/recognis\u0061ble/0123"])
+async def test_key_that_is_quoted_with_escapes_is_masked(service, store, sleep_clock, key):
+    racing = service.client(store, sleep_clock, key="sk/recognisable/0123")
+    service.reply(200, b'{"meta": {"plan": "%b"}, "data": {"%b": 1}}' % ((key.encode(),) * 2))
+    page = await racing.usage()
+    assert (page.meta.plan, page.data) == ("********", {"********": 1})
+    service.reply(403, b'{"error": {"code": "upgrade_required", "message": "of %b"}}' % key.encode())
+    service.replies.pop(0)
+    assert (await failure(racing.countries())).message == "of ********"
+
+
 async def failure(asking) -> service_errors.ServiceFailure:
     with pytest.raises(service_errors.ServiceFailure) as caught:
         await asking
@@ -200,7 +211,7 @@ async def test_request_that_was_surely_not_sent_is_told_from_all_that_may_have_a
 
 def refusal(status, body=b"", **headers):
     status, content, headers = answer(status, body, **headers)
-    return read_refusal(Answer(status, headers, content), "races/search", NOW, lambda text: text.replace(KEY, "***"))
+    return read_refusal(Answer(status, headers, read_body(content), len(content)), "races/search", NOW)
 
 
 def test_errors_code_outweighs_the_status():

@@ -9,7 +9,7 @@ import pytest
 
 from bot.errors import StorageUnavailable
 from bot.racedata.client.cursor_walk import collect
-from bot.racedata.client.service_client import WHOLE_LIST_PAGES
+from bot.racedata.client.service_client import USAGE_PAGES, WHOLE_LIST_PAGES
 from bot.racedata.client.service_errors import (
     CircuitOpen,
     InvalidParam,
@@ -46,13 +46,16 @@ READING = {
 }
 
 
-@pytest.mark.parametrize("name", ["countries", "courses", "reference", "usage", "path"])
-async def test_limits_6_short_list_that_never_ends_is_given_up(service, racing, name):
-    for number in range(WHOLE_LIST_PAGES + 1):
+@pytest.mark.parametrize(
+    ("name", "pages"),
+    [*((name, WHOLE_LIST_PAGES) for name in ("countries", "courses", "reference", "path")), ("usage", USAGE_PAGES)],
+)
+async def test_limits_6_short_list_that_never_ends_is_given_up(service, racing, name, pages):
+    for number in range(pages + 1):
         service.data([{"name": number}], has_more=True, next_cursor=f"c{number}")
     with pytest.raises(WalkBroken):
         await READING[name][0](racing)
-    assert len(service.seen) == WHOLE_LIST_PAGES
+    assert len(service.seen) == pages
 
 
 @pytest.mark.parametrize("name", READING)

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from bot.racedata.client.headers import LONGEST_RETRY_AFTER_S, WINDOW_S, read_rate, read_retry_after
 from bot.racedata.client.records import (
+    META_TEXT_MAX,
     CountryPage,
     DeliveryPage,
     KnownCourse,
@@ -133,6 +134,13 @@ def test_page_takes_null_fields_unknown_plans_and_items_that_are_no_objects():
     page = CountryPage.model_validate({"meta": meta, "data": [None, {"country_code": "GB", "note": None}, "GB"]})
     assert (page.meta.plan, page.meta.fields) == ("platinum", {"colour": "red"})
     assert [(country.country_code, country.note) for country in page.data] == [("GB", None)]
+
+
+@pytest.mark.parametrize("name", ["request_id", "data_as_of", "plan", "window"])
+def test_text_of_the_envelope_that_is_too_long_to_be_shown_counts_as_missing(name):
+    texts = ["x" * META_TEXT_MAX, "x" * (META_TEXT_MAX + 1)]
+    pages = [CountryPage.model_validate({"meta": {name: text}, "data": []}) for text in texts]
+    assert [getattr(page.meta, name) for page in pages] == [texts[0], None]
 
 
 def test_race_is_kept_as_it_came():

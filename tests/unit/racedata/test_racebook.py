@@ -15,7 +15,8 @@ from bot.events.races import Course, OffTime, Race
 from bot.racedata import quota_book as quota_rows
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.cursor_walk import walk
-from bot.racedata.client.records import RacePage
+from bot.racedata.client.records import Meta, RacePage
+from bot.racedata.client.service_client import WHOLE_LIST_PAGES
 from bot.racedata.client.service_errors import (
     CircuitOpen,
     InvalidParam,
@@ -280,6 +281,27 @@ async def test_limits_8_reading_of_a_circle_or_of_refused_cursors_ends(*, book, 
     client.for_upkeep = lambda: SimpleNamespace(walk_races=lambda _, __, *place: walk("races/search", fetch, *place))
     card = await book.card("GB", TODAY, budget=Budget(pages=9, purpose=Purpose.UPKEEP))
     assert (card.coverage, len(asked)) == (Coverage.FAILED, requests)
+
+
+@pytest.mark.parametrize("day", [-9, None])
+async def test_limits_8_reading_of_a_list_that_comes_to_no_other_day_is_given_up(book, client, day):
+    date = {} if day is None else {"date": from_today(day).isoformat()}
+
+    async def page(*_):
+        client.asked.append(number := len(client.asked))
+        meta = Meta(has_more=True, next_cursor=f"c{number}/")
+        return RacePage.model_validate({"meta": meta, "data": [{"race_id": f"r{number}", **date}]})
+
+    client.races_page = page
+    assert (await book.card("GB", TODAY)).coverage is Coverage.FAILED
+    assert len(client.asked) <= WHOLE_LIST_PAGES + 1
+
+
+@both_orders
+async def test_day_of_many_pages_is_read_whole(book, client, newest_first):
+    client.newest_first, client.page_size = newest_first, 1
+    client.races = make_days(-3, 1) + make_days(-1, -1, each=WHOLE_LIST_PAGES - 1, course="Naas")
+    assert (await book.card("GB", from_today(-1))).coverage is Coverage.COMPLETE
 
 
 async def test_cards_asked_for_at_once_share_a_walk_and_another_day_waits_for_the_end(book, client):
