@@ -182,10 +182,7 @@ watches:
         ("version: 1\nchannels: *nowhere", "line 2: no YAML"),
         (GOOD + '  - {region: "a\\0b", topics: [results]}', "C1.1.region: is too long, or has characters"),
         (GOOD + f"  - {{region: {'x' * (LONGEST_WORD + 1)}, topics: [results]}}", "C1.1.region: is too long"),
-        (
-            GOOD + "  - {region: GB, topics: [results], paused: yes}",
-            "C1.1.paused: is unknown; known are region",
-        ),
+        (GOOD + "  - {region: GB, topics: [results], paused: yes}", "C1.1.paused: is unknown; known are region"),
         ("\x00", "no YAML"),
         ("[" * 1_000, "no YAML"),
     ],

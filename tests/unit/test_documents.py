@@ -181,14 +181,8 @@ def cost(of):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        (
-            "design/event.md",
-            cost("result alone"),
-        ),
-        (
-            "design/event.md",
-            cost("edit"),
-        ),
+        ("design/event.md", cost("result alone")),
+        ("design/event.md", cost("edit")),
         (
             "design/event.md",
             f"lease runs out after {words(channel_queues.POST_CALL_S + channel_queues.LEASE_MARGIN_S)} seconds",

@@ -17,10 +17,7 @@ from bot.outbox.states import FINAL, INITIAL, MESSAGE_TRANSITIONS, QUEUE_TRANSIT
 ROOT = Path(__file__).parents[2]
 STATES_MODULE = "bot/outbox/states.py"
 ROWS = {"OutboxMessage", "ChannelQueue"}
-INSERTED = {
-    ("bot/outbox/message_store.py", "row_of"),
-    ("bot/outbox/message_store.py", "make_queues"),
-}
+INSERTED = {("bot/outbox/message_store.py", "row_of"), ("bot/outbox/message_store.py", "make_queues")}
 """The functions that make new rows, each with a first state."""
 
 MACHINES = [

@@ -338,12 +338,7 @@ COUNTS: dict[str, tuple[Callable[[Watched], object], str, bool, dict[str, object
         {"told": 1, "lost": 1},
     ),
     "before the digest": (Watched.corrected, "GB digest:18:00", True, {"on_the_way": 2}),
-    "after the end of the digest": (
-        lambda it: it.types("unsubscribe GB digest"),
-        "GB digest:18:00",
-        True,
-        {"lost": 1},
-    ),
+    "after the end of the digest": (lambda it: it.types("unsubscribe GB digest"), "GB digest:18:00", True, {"lost": 1}),
     "in a digest": (Watched.digested, "GB show:meetings", True, {"told": 1}),
     "in a digest, then corrected": (Watched.digested_and_corrected, "GB show:meetings", True, {"told": 2}),
     "in a summary, and the correction lost": (

@@ -48,7 +48,7 @@ NEXT = {
             ],
             [RACE_OFF],
             region=None,
-        ),
+        )
     ],
     "five at most": [make_card([at(f"{hour}:00") for hour in range(13, 20)])],
     "tomorrow's after today's": [

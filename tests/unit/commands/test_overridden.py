@@ -120,10 +120,7 @@ async def test_no_click_takes_away_what_the_sentence_does_not_name(channel, line
 
 @pytest.mark.parametrize(
     ("lines", "label"),
-    [
-        ("all | GB -course:Goodwood", "Edit all regions"),
-        ("IRE GB results | all results -course:Goodwood", "Edit GB"),
-    ],
+    [("all | GB -course:Goodwood", "Edit all regions"), ("IRE GB results | all results -course:Goodwood", "Edit GB")],
 )
 async def test_course_that_is_left_out_in_the_form_too_is_said_to_arrive_no_more(channel, lines, label):
     for line in lines.split(" | "):

@@ -348,18 +348,8 @@ def test_channel_is_told(news, desk, chain, steps):
 
 
 OF_MEETINGS = {
-    "race of an abandoned meeting": (
-        first(LOST, reason="Frost"),
-        [],
-        OF_MEETING,
-        [Withhold(7), Show(7, edits=False)],
-    ),
-    "race with a reason of its own": (
-        first(LOST, reason="Fog"),
-        [],
-        OF_MEETING,
-        [Withhold(7), Show(7)],
-    ),
+    "race of an abandoned meeting": (first(LOST, reason="Frost"), [], OF_MEETING, [Withhold(7), Show(7, edits=False)]),
+    "race with a reason of its own": (first(LOST, reason="Fog"), [], OF_MEETING, [Withhold(7), Show(7)]),
     "race that was told before its meeting": (later(LOST, GOING), [told(1, LOST)], OF_MEETING, [Show(1)]),
     "race that moves, in its meeting's message": (later(LOST, MOVED), [FOLDED], OF_MEETING, [Post()]),
     "race that a summary told, and a lesser change": (

@@ -92,8 +92,7 @@ OUT_STILL = [{"status": "Declared", "non_runner": True}, {"status": "NR", "non_r
 
 
 @pytest.mark.parametrize(
-    ("said", "position"),
-    [*((said, None) for said in RUNS), *((said, "NR") for said in (*SILENT, *OUT_STILL))],
+    ("said", "position"), [*((said, None) for said in RUNS), *((said, "NR") for said in (*SILENT, *OUT_STILL))]
 )
 def test_non_runner_runs_again_only_by_word(said, position):
     back = completed(published(*declared(said)), published(*B_OUT))

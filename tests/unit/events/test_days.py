@@ -6,16 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.events.days import (
-    DayUnclearError,
-    day_before,
-    is_day,
-    is_outside,
-    likely_day,
-    parse_day,
-    widens,
-    zone_of,
-)
+from bot.events.days import DayUnclearError, day_before, is_day, is_outside, likely_day, parse_day, widens, zone_of
 from bot.events.typed_times import read_clock, read_length
 
 TODAY = date(2026, 3, 1)

@@ -36,11 +36,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "JSON:API": {
         "type": "race",
         "id": "rc_1",
-        "attributes": {
-            "course": {"id": "cr_1", "name": " Ascot ", "region": "GB"},
-            "date": "20250617",
-            "time": "1430",
-        },
+        "attributes": {"course": {"id": "cr_1", "name": " Ascot ", "region": "GB"}, "date": "20250617", "time": "1430"},
     },
     "race beside meeting": {
         "race": {"uid": "rc_1", "off": "14:30"},

@@ -155,10 +155,7 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape(**AT, positions=[2, 1, 3], runners=BARE),
         ["York 13:00: A 2, B 1, C 3"],
     ),
-    "places of some runners": (
-        shape(**AT, positions=[2, 1], runners=BARE),
-        ["York 13:00 could not be read: 2, 1"],
-    ),
+    "places of some runners": (shape(**AT, positions=[2, 1], runners=BARE), ["York 13:00 could not be read: 2, 1"]),
     "non-runners with reasons": (shape(**AT, non_runners={"2": "Lame"}, runners=BARE), ["York 13:00: B NR"]),
     "horses beside a race": (shape(runners=ROWS, races=[{"race_id": "rc_1", **AT}]), [YORK]),
     "races under a name for rows": (shape("race.abandoned", events=[{"race_id": "rc_1", **AT}]), ["York 13:00"]),

@@ -134,12 +134,7 @@ VOIDED, FOG = {"status": "Void", "reason": "fog"}, {"status": "Abandoned", "reas
 MARKED_LOST = {"abandoned": True, "reason": "fog"}
 NOTHING = (None, None, None)
 LOST_AND_RUN = {
-    "void, then placed": (
-        placed("A 1", **VOIDED),
-        placed("A 1"),
-        [("race.status", "Void", "Result")],
-        NOTHING,
-    ),
+    "void, then placed": (placed("A 1", **VOIDED), placed("A 1"), [("race.status", "Void", "Result")], NOTHING),
     "void, then run": (
         placed("A 1", **VOIDED),
         placed(status="Official"),
@@ -159,12 +154,7 @@ LOST_AND_RUN = {
         [("race.status", "Abandoned", "Result")],
         ("Result", None, None),
     ),
-    "marked, then placed": (
-        placed(**MARKED_LOST),
-        placed("A 1"),
-        [("race.abandoned", "yes", "no")],
-        NOTHING,
-    ),
+    "marked, then placed": (placed(**MARKED_LOST), placed("A 1"), [("race.abandoned", "yes", "no")], NOTHING),
     "provisional, then placed": (
         settled(provisional_winner="A"),
         placed("A 1"),

@@ -157,9 +157,7 @@ ANSWERS: dict[str, partial[Any]] = {
         "cmd-01234567",
     ),
     "error_with_the_form_of_what_is_in_the_way": partial(
-        explain,
-        CommandError("From GB this channel receives abandonments of all courses.", edits="GB"),
-        "cmd-01234567",
+        explain, CommandError("From GB this channel receives abandonments of all courses.", edits="GB"), "cmd-01234567"
     ),
     "error_with_reference": partial(explain, StorageUnavailable("locked"), "cmd-01234567"),
     "welcome": partial(welcome, [GB, ALL], is_paused=True),
@@ -232,12 +230,10 @@ ANSWERS: dict[str, partial[Any]] = {
     "help_on_a_command": partial(usage_of, RACING_COMMANDS["racecard"]),
     "subscribed": partial(subscribed, SAID),
     "subscribed_with_nobody_told_further": partial(
-        subscribed,
-        replace(all_well(GB.model_copy(update={"ack": ("10m",)})), minutes_alone=10),
+        subscribed, replace(all_well(GB.model_copy(update={"ack": ("10m",)})), minutes_alone=10)
     ),
     "subscribed_beside_all_regions": partial(
-        subscribed,
-        replace(all_well(IRELAND, recent=NONE_LOST), overridden=BESIDE_ALL),
+        subscribed, replace(all_well(IRELAND, recent=NONE_LOST), overridden=BESIDE_ALL)
     ),
     "unsubscribed": partial(unsubscribed, Unsubscribed(1, 0, [ALL])),
     "subscription_list": partial(
@@ -255,8 +251,7 @@ ANSWERS: dict[str, partial[Any]] = {
     ),
     "subscription_list_of_nothing": partial(subscription_list, ListPage([], 1, 0, [])),
     "subscription_list_of_watches_in_a_pause": partial(
-        subscription_list,
-        ListPage([], 1, 0, [], pause=ChannelPause(NOON + timedelta(hours=2), NOON, "U1"), watched=4),
+        subscription_list, ListPage([], 1, 0, [], pause=ChannelPause(NOON + timedelta(hours=2), NOON, "U1"), watched=4)
     ),
     "audit_page": partial(audit_page, AuditPage([CHANGE], 1, 9), "in <#C1>", "audit C1"),
     "drill": partial(drill, RacingEvent(key="drill:0123456789abcdef", drill=DRILL), ON_TIME),

@@ -108,24 +108,15 @@ EVENTS_IN_CONTEXT: dict[str, tuple[RacingEvent, MessageContext]] = {
         RESULT,
         ON_TIME.model_copy(update={"changes": SWAPPED, "previous_link": LINK, "order_unknown": True}),
     ),
-    "result_superseded": (
-        RESULT,
-        replaced_by(),
-    ),
-    "result_superseded_by_one_that_disagrees": (
-        RESULT,
-        replaced_by(disagrees=True),
-    ),
+    "result_superseded": (RESULT, replaced_by()),
+    "result_superseded_by_one_that_disagrees": (RESULT, replaced_by(disagrees=True)),
     "result_delivered_again": (
         RESULT,
         ON_TIME.model_copy(
             update={"repeated": Corrected(at=RECEIVED_AT + timedelta(minutes=9), changes=SWAPPED, order_unknown=True)}
         ),
     ),
-    "race_abandoned_contradicted": (
-        ABANDONED,
-        replaced_by(by=EventKind.RESULT_RECEIVED),
-    ),
+    "race_abandoned_contradicted": (ABANDONED, replaced_by(by=EventKind.RESULT_RECEIVED)),
     "result_of_a_partial_order": (RESULT, ON_TIME.model_copy(update={"country": PARTLY})),
     "result_after_abandonment": (RESULT, ON_TIME.model_copy(update={"contradicts": "race.abandoned"})),
     "result_edited": (

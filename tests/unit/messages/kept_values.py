@@ -183,15 +183,7 @@ SAID = Said(
 
 def all_well(*filters: ChannelFilter, recent: Recent = RECENT) -> Said:
     """The parts of an answer in a channel with the bot, and without warnings."""
-    return replace(
-        SAID,
-        filters=filters,
-        unchecked=(),
-        uncovered=(),
-        recent=recent,
-        is_member=True,
-        is_paused=False,
-    )
+    return replace(SAID, filters=filters, unchecked=(), uncovered=(), recent=recent, is_member=True, is_paused=False)
 
 
 BESIDE_ALL = [

@@ -109,11 +109,7 @@ CASES = {
         "the race is no longer void",
     ),
     "marked abandoned": (race(abandoned=False), race(abandoned=True), "the race is now marked abandoned"),
-    "marked abandoned no more": (
-        race(abandoned=True),
-        race(abandoned=False),
-        "the race is no longer marked abandoned",
-    ),
+    "marked abandoned no more": (race(abandoned=True), race(abandoned=False), "the race is no longer marked abandoned"),
     "a dead heat is parted": (
         race(*order("1=", "1=")),
         race(*order("1", "2")),
@@ -127,11 +123,7 @@ CASES = {
             "3rd was Horse C, now Horse D; 4th was Horse D, now Horse C"
         ),
     ),
-    "a horse that was pulled up": (
-        race(*order("PU", "1")),
-        race(*order("2", "1")),
-        "2nd is now Horse A, which was PU",
-    ),
+    "a horse that was pulled up": (race(*order("PU", "1")), race(*order("2", "1")), "2nd is now Horse A, which was PU"),
     "a winner without a position": (race(*order("1", "2")), race(*order(None, "1")), "1st was Horse A, now Horse B"),
     "a winner that was pulled up": (
         race(*order("1", "2")),

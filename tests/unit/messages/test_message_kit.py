@@ -17,14 +17,7 @@ from bot.outbox.acknowledgements import PersonsAbandonment
 from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.notices import Urgency
 from bot.slack.commands.list_commands import read_target
-from bot.slack.forms.home_view import (
-    ABANDONMENTS_MAX,
-    CHANNELS_MAX,
-    DEAD_LETTERS_MAX,
-    HomeChannel,
-    HomePage,
-    home_view,
-)
+from bot.slack.forms.home_view import ABANDONMENTS_MAX, CHANNELS_MAX, DEAD_LETTERS_MAX, HomeChannel, HomePage, home_view
 from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.messages.kit.blocks import actions, command_button, context, fields, header, section, weight
@@ -213,8 +206,7 @@ def test_clock_holds_at_both_ends_of_the_calendar(hours):
 
 
 @pytest.mark.parametrize(
-    ("now", "had_at", "late"),
-    [(0, -42, 42), (11, None, 11), (-60, None, None), (0, 60, None), (10, None, None)],
+    ("now", "had_at", "late"), [(0, -42, 42), (11, None, 11), (-60, None, None), (0, 60, None), (10, None, None)]
 )
 def test_lateness_is_measured_from_when_the_service_had_the_event_or_from_receipt(now, had_at, late):
     """In minutes from receipt. Lateness is never negative, and little is not worth a word."""

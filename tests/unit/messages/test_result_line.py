@@ -130,10 +130,7 @@ CASES = {
         field("1", "2", "3", "4", field_size=5, from_book=("field_size",)),
         "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier",
     ),
-    "a partial order": (
-        field("1", "2", "", "", "", field_size=5),
-        "1 Misty Ghost · 2 Bold Warrior 5 ran",
-    ),
+    "a partial order": (field("1", "2", "", "", "", field_size=5), "1 Misty Ghost · 2 Bold Warrior 5 ran"),
     "an order without a winner": (field("2", "3"), "2 Misty Ghost · 3 Bold Warrior winner not named"),
     "an order of the others": (field("11", "12"), "11 Misty Ghost winner not named"),
     "places in words": (

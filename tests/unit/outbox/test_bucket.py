@@ -80,8 +80,7 @@ def test_no_minute_or_channel_exceeds_what_slack_allows():
 
 
 @pytest.mark.parametrize(
-    ("call", "burst", "per_minute"),
-    [(Call.POST, 20, 280), (Call.EDIT, 10, 40), (Call.LOOK, 10, 40)],
+    ("call", "burst", "per_minute"), [(Call.POST, 20, 280), (Call.EDIT, 10, 40), (Call.LOOK, 10, 40)]
 )
 def test_all_calls_of_a_minute_are_given(call, burst, per_minute):
     limit = Pace().limits[call]

@@ -293,13 +293,7 @@ async def test_call_that_comes_too_late_is_not_made(since_s, read_s, render_s, o
 
 
 @pytest.mark.parametrize(
-    ("claim", "is_plain"),
-    [
-        (message(), False),
-        (message(plain=True), True),
-        (edit(), False),
-        (edit(plain=True), True),
-    ],
+    ("claim", "is_plain"), [(message(), False), (message(plain=True), True), (edit(), False), (edit(plain=True), True)]
 )
 async def test_message_that_was_to_be_plain_has_no_blocks(claim, is_plain):
     slack, claims = sender("1.2")

@@ -63,8 +63,7 @@ async def look(*claims, pages, choice=DoubtfulPosts.REPEAT, seen=None):
 
 
 @pytest.mark.parametrize(
-    ("ahead_s", "since_s", "until_s"),
-    [(None, -86_400, 86_405), (0, -300, 305), (60, -240, 365), (-60, -360, 245)],
+    ("ahead_s", "since_s", "until_s"), [(None, -86_400, 86_405), (0, -300, 305), (60, -240, 365), (-60, -360, 245)]
 )
 async def test_history_is_read_around_the_call_by_slacks_clock(ahead_s, since_s, until_s):
     ahead = None if ahead_s is None else timedelta(seconds=ahead_s)
@@ -135,11 +134,7 @@ REPEAT, HOLD = DoubtfulPosts
 @pytest.mark.parametrize("failure", [FAILS, TimeoutError(), ValueError("a bug")], ids=["503", "no answer", "bug"])
 @pytest.mark.parametrize(
     ("choice", "failed_looks", "wait_s"),
-    [
-        *((REPEAT, failed, wait_s) for failed, wait_s in enumerate((5, 10, 20, 40, 60))),
-        (HOLD, 5, 60),
-        (HOLD, 62, 60),
-    ],
+    [*((REPEAT, failed, wait_s) for failed, wait_s in enumerate((5, 10, 20, 40, 60))), (HOLD, 5, 60), (HOLD, 62, 60)],
 )
 async def test_failed_look_is_made_again_after_ever_longer_waits(choice, failed_looks, wait_s, failure):
     _, (outcome,) = await look(claim(failed_looks=failed_looks), pages=[failure], choice=choice)
