@@ -1,4 +1,4 @@
-"""Deciding twice is deciding once, whatever came before."""
+"""What was told before: what a telling says of itself, messages of other subjects, and a second look."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -10,12 +10,131 @@ from hypothesis import strategies as st
 from bot.desk.absorb import Known, Report, SilentRepeat, absorb
 from bot.desk.decide import Because, Choices, Live, Post, Release, Show, Withhold, decide
 from bot.desk.news import News
+from bot.desk.relatives import hurried, linked, meetings_without_race
 from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import VersionRemarks
+from bot.events.facts import Change, VersionRemarks
 from bot.events.races import Race, Runner
 from tests.clock import START
 from tests.unit.desk.tellings import told
 from tests.unit.events.versions import three_versions
+
+RESULT, LOST, MEETING, CARD = (
+    EventKind.RESULT_RECEIVED,
+    EventKind.RACE_ABANDONED,
+    EventKind.MEETING_ABANDONED,
+    EventKind.RACECARD_PUBLISHED,
+)
+GOING = Change(field="race.going", before="Good", now="Soft")
+
+
+@pytest.mark.parametrize(
+    ("telling", "is_own", "unsent", "shown_by"),
+    [
+        (told(1, LOST), True, None, 1),
+        (told(1, LOST, is_unsent=True), True, 1, 1),
+        (told(1, LOST, is_dead=True), True, None, None),
+        (told(1, LOST, is_link=True), False, None, 1),
+        (told(1, LOST, withheld=Because.MEETING, by=7), False, None, 7),
+        (told(1, LOST, withheld=Because.MEETING, by=7, is_unsent=True), False, 7, 7),
+        (told(1, LOST, withheld=Because.SUMMARY, by=9), True, None, None),
+        (told(1, LOST, withheld=Because.MUTED), True, None, None),
+    ],
+)
+def test_telling_has_a_message_of_its_own_or_another_message(telling, is_own, unsent, shown_by):
+    assert (telling.is_own, telling.unsent, telling.shown_by) == (is_own, unsent, shown_by)
+
+
+@pytest.mark.parametrize(
+    ("is_first", "is_rung", "chain", "steps"),
+    [
+        (True, False, [], [Show(5, edits=False)]),
+        (True, True, [], [Post()]),
+        (False, False, [told(1, CARD)], [Show(1)]),
+        (False, True, [told(1, CARD)], [Post(), Show(1)]),
+        (False, False, [told(6, CARD)], [Show(6)]),
+        (False, True, [told(6, CARD)], [Post(), Show(6)]),
+    ],
+)
+def test_loss_that_another_event_told_rings_for_a_watched_runner_alone(is_first, is_rung, chain, steps):
+    remarks = VersionRemarks(changes=() if is_first else (GOING,))
+    news = News(RacingEvent(key="c", kind=CARD), remarks, rings=is_first, is_first=is_first)
+    assert decide(news, Choices(loss_told=5, rung=is_rung), chain) == steps
+
+
+def test_ringing_change_after_the_telling_of_the_loss_is_a_message():
+    remarks = VersionRemarks(changes=(GOING,))
+    news = News(RacingEvent(key="c", kind=CARD), remarks, rings=True, is_first=False)
+    assert decide(news, Choices(loss_told=5), [told(6, CARD)]) == [Post(), Show(6)]
+    assert decide(news, Choices(loss_told=5), [told(4, CARD)]) == [Show(4)]
+
+
+# Messages of other subjects that change by news
+
+
+OF_MEETING, GIVEN_UP = told(7, MEETING), told(8, MEETING, is_dead=True)
+EARLIER, LATER, ITS_CARD = told(3, LOST), told(9, LOST), told(1, CARD)
+
+
+def news(kind, *, is_first=True, contradicts=None, is_late=False):
+    event = RacingEvent(key=f"{kind}:rc_1", kind=kind)
+    remarks = VersionRemarks(contradicts=contradicts)
+    return News(event, remarks, rings=True, is_first=is_first, is_late=is_late)
+
+
+@pytest.mark.parametrize(
+    ("said", "meetings", "naming", "shown"),
+    [
+        (news(RESULT), [OF_MEETING], [], [Show(7)]),
+        (news(RESULT), [GIVEN_UP], [], []),
+        (news(RESULT, is_first=False), [OF_MEETING], [OF_MEETING], []),
+        (news(RESULT, is_first=False, contradicts=LOST), [], [OF_MEETING], [Show(7)]),
+        (news(RESULT, contradicts=MEETING), [OF_MEETING], [OF_MEETING], [Show(7)]),
+        (news(LOST), [OF_MEETING], [OF_MEETING], []),
+    ],
+)
+def test_result_is_taken_out_of_messages_on_its_abandoned_meeting(said, meetings, naming, shown):
+    assert meetings_without_race(said, [meetings], [naming]) == shown
+
+
+@pytest.mark.parametrize(
+    ("contradicts", "is_dead", "because", "shown"),
+    [
+        (LOST, False, Because.MEETING, [Show(7)]),
+        (LOST, True, Because.MEETING, []),
+        (LOST, False, Because.SUMMARY, []),
+        (None, False, Because.MEETING, []),
+    ],
+)
+def test_result_is_taken_out_of_the_message_that_says_its_race_as_lost(contradicts, is_dead, because, shown):
+    lost = told(7, LOST, is_dead=is_dead, withheld=because, by=7)
+    assert meetings_without_race(news(RESULT, is_first=False, contradicts=contradicts), [], [], [lost]) == shown
+
+
+def test_messages_of_the_race_wait_no_longer_for_urgent_news_alone():
+    waiting = [told(1, RESULT, waits=START + timedelta(hours=1)), told(2, RESULT)]
+    assert hurried(news(LOST), waiting) == [Release(1)]
+    assert hurried(news(RESULT), waiting) == []
+    assert hurried(news(LOST, is_late=True), waiting) == []
+
+
+@pytest.mark.parametrize(
+    ("meeting", "part", "asks", "shown"),
+    [
+        (OF_MEETING, [EARLIER], False, Show(3)),
+        (OF_MEETING, [EARLIER], True, Show(3, asks_no_longer=True)),
+        (OF_MEETING, [EARLIER, LATER], True, Show(9)),
+        (OF_MEETING, [ITS_CARD], True, Show(1)),
+        (OF_MEETING, [told(3, LOST, withheld=Because.MEETING, by=7)], True, None),
+        (None, [ITS_CARD], True, Show(1)),
+        (None, [EARLIER], True, None),
+    ],
+)
+def test_message_on_a_part_of_an_abandoned_meeting_links_the_meetings_message(meeting, part, asks, shown):
+    assert linked(meeting, part, asks=asks) == shown
+
+
+# Deciding twice is deciding once, whatever came before
+
 
 VERSIONS = st.randoms(use_true_random=False).map(three_versions)
 LIVES = st.builds(Live, st.booleans(), st.booleans(), st.booleans())
