@@ -1,6 +1,7 @@
 """Whole deliveries in the shapes of public services: the events, each with place, time and order."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,24 @@ from tests.unit.events.shapes import ASCOT, AT, BATH, DAY, PAST, ROWS, UNTIMED, 
 
 BARE = [{"number": 1, "name": "A"}, {"number": 2, "name": "B"}, {"number": 3, "name": "C"}]
 YORK, ONE_B = "York 13:00: A 1, B 2", "York 13:00: B 1"
+UNREAD = "York 13:00 could not be read:"
 MEETING = {"name": "York", "region": "GB", "date": DAY}
+
+
+def york(event: str = "result.received", **data: Any) -> object:
+    """The race at York."""
+    return shape(event, **AT | data)
+
+
+def ran(**data: Any) -> object:
+    """The race at York of A, B and C, whose places stand nowhere but in the data."""
+    return york(**data, runners=BARE)
+
+
+def race(number: int, off: str = "13:00", **data: Any) -> dict[str, Any]:
+    return {"race_id": f"rc_{number}", **AT, "off": off, **data}
+
+
 SHAPES: dict[str, tuple[object, list[str]]] = {
     "XML of attributes": (
         shape(
@@ -33,18 +51,18 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape(race=[{"$": {"id": "rc_1", **AT}, "runners": [{"runner": [{"$": one} for one in ROWS]}]}]),
         [YORK],
     ),
-    "JSON in a text": ({"Type": "Notification", "Message": json.dumps(shape(**AT, runners=ROWS))}, [YORK]),
+    "JSON in a text": ({"Type": "Notification", "Message": json.dumps(york(runners=ROWS))}, [YORK]),
     "JSON in texts of a list": (
-        {"Records": [{"body": json.dumps({"Message": json.dumps(shape(**AT, runners=json.dumps(ROWS)))})}]},
+        {"Records": [{"body": json.dumps({"Message": json.dumps(york(runners=json.dumps(ROWS)))})}]},
         [YORK],
     ),
-    "text in brackets": (shape(**AT, title="[Class 2]", runners=ROWS), [YORK]),
+    "text in brackets": (york(title="[Class 2]", runners=ROWS), [YORK]),
     "names of events": (
         {"event": "webhook.test", "subscription": {"events": [{"name": "race.abandoned"}]}},
         ["The event webhook.test is unknown."],
     ),
     "an empty list under the first of many keys": (
-        shape(**AT, pages={**{f"b{number}": [1] for number in range(1_001)}, "a": []}, runners=ROWS),
+        york(pages={**{f"b{number}": [1] for number in range(1_001)}, "a": []}, runners=ROWS),
         [YORK],
     ),
     "race in a list of meetings": (shape(raceMeetings=[{**MEETING, "races": [{**AT, "runners": ROWS}]}]), [YORK]),
@@ -115,10 +133,10 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
     "races to come beside a result": (
         shape(
             races=[
-                {"race_id": "rc_1", **AT, "runners": ROWS},
-                {"race_id": "rc_2", **AT, "off": "13:30", "abandoned": False, "status": "Declared", "runners": BARE},
-                {"race_id": "rc_3", **AT, "off": "14:00", "runners": BARE},
-                {"race_id": "rc_4", **AT, "off": "14:30", "status": "Void", "runners": BARE},
+                race(1, runners=ROWS),
+                race(2, "13:30", abandoned=False, status="Declared", runners=BARE),
+                race(3, "14:00", runners=BARE),
+                race(4, "14:30", status="Void", runners=BARE),
             ]
         ),
         [YORK, "York 14:30"],
@@ -127,106 +145,79 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape(
             "race.abandoned",
             races=[
-                {"race_id": "rc_1", **AT, "abandoned": False},
-                {"race_id": "rc_2", **AT, "off": "13:30", "abandoned": True},
-                {"race_id": "rc_3", **AT, "off": "14:00"},
-                {"race_id": "rc_4", **AT, "off": "14:30", "status": "Abandoned"},
+                race(1, abandoned=False),
+                race(2, "13:30", abandoned=True),
+                race(3, "14:00"),
+                race(4, "14:30", status="Abandoned"),
             ],
         ),
         ["York 13:30", "York 14:30"],
     ),
     "a race that was run among lost races": (
-        shape("race.abandoned", races=[{"race_id": "rc_1", **AT, "status": "Result"}, {"race_id": "rc_2", **AT}]),
+        shape("race.abandoned", races=[race(1, status="Result"), race(2)]),
         ["York 13:00"],
     ),
     "lost races without and with the word": (
-        shape("race.abandoned", races=[{"race_id": "rc_1", **AT}, {"race_id": "rc_2", **AT, "abandoned": True}]),
+        shape("race.abandoned", races=[race(1), race(2, abandoned=True)]),
         ["York 13:00", "York 13:00"],
     ),
-    "results without placings": (
-        shape(races=[{"race_id": "rc_1", **AT}, {"race_id": "rc_2", **AT, "off": "13:30"}]),
-        ["York 13:00", "York 13:30"],
-    ),
+    "results without placings": (shape(races=[race(1), race(2, "13:30")]), ["York 13:00", "York 13:30"]),
     "horses beside two races": (
-        shape(winner="A", runners=ROWS, races=[{"race_id": "rc_1", **AT}, {"race_id": "rc_2", **AT, "off": "13:30"}]),
+        shape(winner="A", runners=ROWS, races=[race(1), race(2, "13:30")]),
         ["York 13:00", "York 13:30"],
     ),
-    "places in the order of the runners": (
-        shape(**AT, positions=[2, 1, 3], runners=BARE),
-        ["York 13:00: A 2, B 1, C 3"],
-    ),
-    "places of some runners": (shape(**AT, positions=[2, 1], runners=BARE), ["York 13:00 could not be read: 2, 1"]),
-    "non-runners with reasons": (shape(**AT, non_runners={"2": "Lame"}, runners=BARE), ["York 13:00: B NR"]),
-    "horses beside a race": (shape(runners=ROWS, races=[{"race_id": "rc_1", **AT}]), [YORK]),
-    "races under a name for rows": (shape("race.abandoned", events=[{"race_id": "rc_1", **AT}]), ["York 13:00"]),
-    "numbers of the placed": (shape(**AT, winner=2, second=3, third="1", runners=BARE), ["York 13:00: A 3, B 1, C 2"]),
-    "a time of the second": (shape(**AT, first="B", second=3, runners=BARE), [ONE_B]),
-    "number of the winner": (shape(**AT, result={"winningSaddleCloth": 2}, runners=BARE), [ONE_B]),
-    "placed horses": (shape(**AT, placedHorses=ROWS), [YORK]),
-    "winner beside no runner of the name": (
-        shape(**AT, winner="Awaiting the judge", runners=BARE),
-        ["York 13:00 could not be read: winner Awaiting the judge"],
-    ),
-    "winner of an unlisted number": (shape(**AT, winner=9, runners=BARE), ["York 13:00"]),
+    "places in the order of the runners": (ran(positions=[2, 1, 3]), ["York 13:00: A 2, B 1, C 3"]),
+    "places of some runners": (ran(positions=[2, 1]), [f"{UNREAD} 2, 1"]),
+    "non-runners with reasons": (ran(non_runners={"2": "Lame"}), ["York 13:00: B NR"]),
+    "horses beside a race": (shape(runners=ROWS, races=[race(1)]), [YORK]),
+    "races under a name for rows": (shape("race.abandoned", events=[race(1)]), ["York 13:00"]),
+    "numbers of the placed": (ran(winner=2, second=3, third="1"), ["York 13:00: A 3, B 1, C 2"]),
+    "a time of the second": (ran(first="B", second=3), [ONE_B]),
+    "number of the winner": (ran(result={"winningSaddleCloth": 2}), [ONE_B]),
+    "placed horses": (york(placedHorses=ROWS), [YORK]),
+    "winner beside no runner of the name": (ran(winner="Awaiting the judge"), [f"{UNREAD} winner Awaiting the judge"]),
+    "winner of an unlisted number": (ran(winner=9), ["York 13:00"]),
     "winner of another name than the first": (
-        shape(**AT, winner="Z", runners=ROWS),
+        york(winner="Z", runners=ROWS),
         ["York 13:00: A 1?, B 2, Z 1? in dispute"],
     ),
-    "winners in a text": (shape(**AT, winner="A & C (dead heat)", runners=BARE), ["York 13:00: A 1=, C 1="]),
-    "winner behind far too many spaces": (shape(**AT, winner=" " * 500_000 + "Z", runners=BARE), ["York 13:00"]),
-    "order with two spaces": (shape(**AT, result="1  " * 60 + "Z", runners=ROWS), [YORK]),
-    "names in an opinion": (shape(**AT, top_three=["B", "A"], runners=ROWS), [YORK]),
-    "words for no winner": (
-        shape(**AT, winner="TBC - stewards enquiry"),
-        ["York 13:00 could not be read: winner TBC - stewards enquiry"],
-    ),
-    "margins beside the winner": (shape(**AT, result={"winner": "B", "distances": "1, nk"}, runners=BARE), [ONE_B]),
-    "opinions on the winner": (
-        shape(**AT, analysis={"winner": "A"}, preview={"first": "A"}, runners=BARE),
-        ["York 13:00"],
-    ),
-    "places by number": (
-        shape(**AT, positions={"3": 1, "1": 2, "2": "PU"}, runners=BARE),
-        ["York 13:00: A 2, B PU, C 1"],
-    ),
-    "places by number, two in one": (
-        shape(**AT, positions={"3": 1, "1": 1, "2": 3}, runners=BARE),
-        ["York 13:00: A 1=, B 3, C 1="],
-    ),
-    "numbers by place or places by number": (
-        shape(**AT, placings={"1": 3, "2": 1, "3": 2}, runners=BARE),
-        ["York 13:00 could not be read: 1: 3, 2: 1, 3: 2"],
-    ),
-    "the same places both ways": (shape(**AT, placings={"1": "2", "2": "1"}, runners=BARE), ["York 13:00: A 2, B 1"]),
-    "a key beyond numbers": (shape(**AT, placings={"9" * 5000: 1}), [f"York 13:00 could not be read: {'9' * 80}"]),
-    "order of unlisted numbers": (shape(**AT, result="7-8-9", runners=BARE), ["York 13:00 could not be read: 7-8-9"]),
-    "dividend of the first four": (shape(**AT, first_four="$1,123", runners=BARE), ["York 13:00"]),
-    "dividends of the first four": (shape(**AT, first_4={"pays": "€123,40"}, runners=BARE), ["York 13:00"]),
-    "first three with the dividend": (
-        shape(**AT, first_three="3-1-2 ($123.40)", runners=BARE),
-        ["York 13:00: A 2, B 3, C 1"],
-    ),
-    "first three": (shape(**AT, first_three=[3, 1, 2], runners=BARE), ["York 13:00: A 2, B 3, C 1"]),
+    "winners in a text": (ran(winner="A & C (dead heat)"), ["York 13:00: A 1=, C 1="]),
+    "winner behind far too many spaces": (ran(winner=" " * 500_000 + "Z"), ["York 13:00"]),
+    "order with two spaces": (york(result="1  " * 60 + "Z", runners=ROWS), [YORK]),
+    "names in an opinion": (york(top_three=["B", "A"], runners=ROWS), [YORK]),
+    "words for no winner": (york(winner="TBC - stewards enquiry"), [f"{UNREAD} winner TBC - stewards enquiry"]),
+    "margins beside the winner": (ran(result={"winner": "B", "distances": "1, nk"}), [ONE_B]),
+    "opinions on the winner": (ran(analysis={"winner": "A"}, preview={"first": "A"}), ["York 13:00"]),
+    "places by number": (ran(positions={"3": 1, "1": 2, "2": "PU"}), ["York 13:00: A 2, B PU, C 1"]),
+    "places by number, two in one": (ran(positions={"3": 1, "1": 1, "2": 3}), ["York 13:00: A 1=, B 3, C 1="]),
+    "numbers by place or places by number": (ran(placings={"1": 3, "2": 1, "3": 2}), [f"{UNREAD} 1: 3, 2: 1, 3: 2"]),
+    "the same places both ways": (ran(placings={"1": "2", "2": "1"}), ["York 13:00: A 2, B 1"]),
+    "a key beyond numbers": (york(placings={"9" * 5000: 1}), [f"{UNREAD} {'9' * 80}"]),
+    "order of unlisted numbers": (ran(result="7-8-9"), [f"{UNREAD} 7-8-9"]),
+    "dividend of the first four": (ran(first_four="$1,123"), ["York 13:00"]),
+    "dividends of the first four": (ran(first_4={"pays": "€123,40"}), ["York 13:00"]),
+    "first three with the dividend": (ran(first_three="3-1-2 ($123.40)"), ["York 13:00: A 2, B 3, C 1"]),
+    "first three": (ran(first_three=[3, 1, 2]), ["York 13:00: A 2, B 3, C 1"]),
     "course by an object of names": (
-        shape(**AT | {"course": {"id": 7, "names": {"en": "York"}}, "off": {"hours": 13, "minutes": 0}}, runners=ROWS),
+        york(course={"id": 7, "names": {"en": "York"}}, off={"hours": 13, "minutes": 0}, runners=ROWS),
         [YORK],
     ),
-    "course by a slug": (shape(**AT | {"course": {"id": 7, "slug": "York"}}, runners=ROWS), [YORK]),
+    "course by a slug": (york(course={"id": 7, "slug": "York"}, runners=ROWS), [YORK]),
     "horses that do not run": (
-        shape(**AT, runners=[{"name": "A", "np": True}, {"name": "B", "取消": 1}, {"name": "C", "also_eligible": 1}]),
+        york(runners=[{"name": "A", "np": True}, {"name": "B", "取消": 1}, {"name": "C", "also_eligible": 1}]),
         ["York 13:00: A NR, B NR, C Reserve"],
     ),
-    "order in an object of any name": (shape(**AT, summary={"podium": ["B", "A"]}), ["York 13:00: B 1, A 2"]),
+    "order in an object of any name": (york(summary={"podium": ["B", "A"]}), ["York 13:00: B 1, A 2"]),
     "horses under keys have no order": (
-        shape(**AT, finishing_order={"b7": {"name": "B"}, "a3": {"name": "A"}}),
+        york(finishing_order={"b7": {"name": "B"}, "a3": {"name": "A"}}),
         ["York 13:00"],
     ),
     "horses under keys with jockeys have no order": (
-        shape(**AT, result={"B": {"jockey": "J"}, "A": {"jockey": "K"}}),
-        ["York 13:00 could not be read: A: jockey: K, B: jockey: J"],
+        york(result={"B": {"jockey": "J"}, "A": {"jockey": "K"}}),
+        [f"{UNREAD} A: jockey: K, B: jockey: J"],
     ),
-    "winner in details of the outcome": (shape(**AT, raceOutcomeDetails={"winner": "B"}, runners=BARE), [ONE_B]),
-    "course in English": (shape(**AT | {"course": None, "racecourse_en": "York"}, runners=ROWS), [YORK]),
+    "winner in details of the outcome": (ran(raceOutcomeDetails={"winner": "B"}), [ONE_B]),
+    "course in English": (york(course=None, racecourse_en="York", runners=ROWS), [YORK]),
     "Swedish": (
         shape(
             bana="York",
@@ -256,14 +247,14 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         shape(hipódromo="York", fecha=DAY, hora="13:00", resultados=[], runners=[{"caballo": "A", "puesto": 1}]),
         ["York 13:00: A 1"],
     ),
-    "start in UTC": (shape(**AT | {"off": None}, startTimeUTC=f"{DAY}T13:00:00Z", runners=ROWS), [YORK]),
+    "start in UTC": (york(off=None, startTimeUTC=f"{DAY}T13:00:00Z", runners=ROWS), [YORK]),
     "numbers before names of one letter": (
-        shape(**AT, placings=["1. A Plus Tard", "2. D'Or", "3. I Am"]),
+        york(placings=["1. A Plus Tard", "2. D'Or", "3. I Am"]),
         ["York 13:00: A Plus Tard 1, D'Or 2, I Am 3"],
     ),
     **{
         f"races with {name}": (
-            shape(races=[{"race_id": "rc_1", **AT, name: told}, {"race_id": "rc_2", **AT, "off": "13:30", name: told}]),
+            shape(races=[race(1, **{name: told}), race(2, "13:30", **{name: told})]),
             ["York 13:00: A 1, B 2", "York 13:30: A 1, B 2"],
         )
         for name, told in (
@@ -300,8 +291,8 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
     ),
     **{
         f"winner of another market under {name}, {place}": (
-            shape(**AT | {name: [{key: place, "winner": "B"}]}, runners=BARE),
-            [f"York 13:00 could not be read: {key}: {place}, winner: B" if name == "result" else "York 13:00"],
+            ran(**{name: [{key: place, "winner": "B"}]}),
+            [f"{UNREAD} {key}: {place}, winner: B" if name == "result" else "York 13:00"],
         )
         for name in ("result", "results", "outcome", "settlement")
         for key, place in (("market", "Place"), ("betType", "Match bet"), ("product", "each-way"))
@@ -311,20 +302,20 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         ["York 13:00: A 1", "York 13:30: B 1"],
     ),
     **{
-        f"opinion with {said} in {name}": (shape(**AT | {name: told}, runners=BARE), ["York 13:00"])
+        f"opinion with {said} in {name}": (ran(**{name: told}), ["York 13:00"])
         for name in ("ai", "virtual_race", "draft", "pundit", "simulated_result")
         for said, told in (("a result", {"result": {"winner": "B"}}), ("runners", {"runners": ROWS}))
     },
     "race in an unknown object": (shape(**UNTIMED, entity={"race": {"off": "13:00", "runners": ROWS}}), [YORK]),
     **{
         f"a horse by the name of {name}": (
-            shape(**AT, winner={"name": name}, second={"name": "B"}),
+            york(winner={"name": name}, second={"name": "B"}),
             [f"York 13:00: {name} 1, B 2"],
         )
         for name in ("Result", "Void", "Abandoned", "Washed Out", "No Race")
     },
-    "a superseded result": (shape(**AT, winner="A", supersedes={"winner": "B"}), ["York 13:00: A 1"]),
-    "an earlier race beside": (shape(**AT, runners=ROWS, earlier_race={"off": "12:30", "winner": "Z"}), [YORK]),
+    "a superseded result": (york(winner="A", supersedes={"winner": "B"}), ["York 13:00: A 1"]),
+    "an earlier race beside": (york(runners=ROWS, earlier_race={"off": "12:30", "winner": "Z"}), [YORK]),
     "results by the ids of horses in another list": (
         shape(
             race=AT,
@@ -333,58 +324,55 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         ),
         [YORK],
     ),
-    "winner of the market": (shape(**AT, result=[{"market": "Win", "winner": "B"}], runners=BARE), [ONE_B]),
-    "a market of the race itself": (shape(**AT, market="UK", winner="B", runners=BARE), [ONE_B]),
+    "winner of the market": (ran(result=[{"market": "Win", "winner": "B"}]), [ONE_B]),
+    "a market of the race itself": (ran(market="UK", winner="B"), [ONE_B]),
     **{
-        f"winners of other races under {name}": (shape(**AT | {name: {"winner": "Z"}}, runners=ROWS), [YORK])
+        f"winners of other races under {name}": (york(**{name: {"winner": "Z"}}, runners=ROWS), [YORK])
         for name in ("pastResults", "historic_results", "tote_results", "previous_running")
     },
     "places by the Equibase": (
-        shape(**AT, entry=[{"NAME": name, "OFFICIAL_FIN": str(place)} for place, name in enumerate("AB", 1)]),
+        york(entry=[{"NAME": name, "OFFICIAL_FIN": str(place)} for place, name in enumerate("AB", 1)]),
         [YORK],
     ),
     **{
-        f"horses under {name}": (
-            shape(**AT | {name: [{"animalName": "A", "officialResult": "1"}]}),
-            ["York 13:00: A 1"],
-        )
+        f"horses under {name}": (york(**{name: [{"animalName": "A", "officialResult": "1"}]}), ["York 13:00: A 1"])
         for name in ("race_result", "top_horses", "performances")
     },
     "other races of a trainer": (
         shape("race.abandoned", **UNTIMED, trainers=[{"name": "T", "races": [PAST]}]),
         [f"York {DAY}"],
     ),
-    "bets that won": (shape(**AT, runners=[{**one, "outcome": "WIN"} for one in ROWS]), [YORK]),
+    "bets that won": (york(runners=[{**one, "outcome": "WIN"} for one in ROWS]), [YORK]),
     "bets that lost": (shape(**UNTIMED, lost=["A", "B"], runners=ROWS), [f"York {DAY}: A 1, B 2"]),
     **{
-        f"pairs of a name and a number, {rows}": (shape(**AT, placings=rows), [line])
+        f"pairs of a name and a number, {rows}": (york(placings=rows), [line])
         for rows, line in (
             ([["A", 1], ["B", 2], ["C", "PU"]], f"{YORK}, C PU"),
             ([["A", "1"], ["B", "1"], ["C", "3"]], "York 13:00: A 1=, B 1=, C 3"),
-            ([["A", 4], ["B", 1]], "York 13:00 could not be read: A, 4, B, 1"),
+            ([["A", 4], ["B", 1]], f"{UNREAD} A, 4, B, 1"),
             ([["A", 1, 2.5], ["B", 2, 3]], YORK),
-            ([["A", "2/1"], ["B", "5/1"]], "York 13:00 could not be read: A, 2/1, B, 5/1"),
+            ([["A", "2/1"], ["B", "5/1"]], f"{UNREAD} A, 2/1, B, 5/1"),
         )
     },
     "pairs of a place and a number": (
-        shape(**AT, placings=[[1, 4], [2, 7]], runners=[{"number": 4, "name": "A"}, {"number": 7, "name": "B"}]),
+        york(placings=[[1, 4], [2, 7]], runners=[{"number": 4, "name": "A"}, {"number": 7, "name": "B"}]),
         [YORK],
     ),
-    "winner of another bet": (shape(**AT, result=[{"market": "Place", "winner": "Z"}], runners=ROWS), [YORK]),
-    "winner of the bet to win": (shape(**AT, result=[{"market": "WIN", "winner": "A"}]), ["York 13:00: A 1"]),
+    "winner of another bet": (york(result=[{"market": "Place", "winner": "Z"}], runners=ROWS), [YORK]),
+    "winner of the bet to win": (york(result=[{"market": "WIN", "winner": "A"}]), ["York 13:00: A 1"]),
     **{
         f"winner called as a lost race is, in the {name}": (
-            shape(**AT, **{name: "Washed Out wins"}, runners=[{"horse": "Washed Out", "position": 1}]),
+            york(**{name: "Washed Out wins"}, runners=[{"horse": "Washed Out", "position": 1}]),
             ["York 13:00: Washed Out 1"],
         )
         for name in ("status", "headline")
     },
     "several results, each with its standing": (
-        shape(**AT, results=[{"status": "unofficial", "winner": "Z"}, {"status": "official", "runners": ROWS}]),
+        york(results=[{"status": "unofficial", "winner": "Z"}, {"status": "official", "runners": ROWS}]),
         [YORK],
     ),
     "several results of one standing": (
-        shape(**AT, results=[{"winner": "A"}, {"winner": "B"}]),
+        york(results=[{"winner": "A"}, {"winner": "B"}]),
         ["York 13:00: A 1?, B 1? in dispute"],
     ),
     "nothing of a race": (shape(blob="x", marketBook={"status": "CLOSED"}), ["the payload names no race"]),
