@@ -66,63 +66,23 @@ from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.watch_answer import unwatched, watched, watching
 from bot.slack.messages.kit.layout import sentence
 from tests.unit.messages import kept_day
+from tests.unit.messages import kept_values as kept
 from tests.unit.messages.kept_events import ABANDONED, ON_TIME, PARTLY, RACE, RACECARD, RECEIVED_AT, RESULT
-from tests.unit.messages.kept_plumpton import AT_PLUMPTON, LIVE_MEETING, LIVE_MEETING_ABANDONED
-from tests.unit.messages.kept_values import (
-    ALERT,
-    ALL,
-    ANSWERED,
-    ASCOT,
-    BESIDE_ALL,
-    BY_ENDPOINT,
-    CARD,
-    CHANGE,
-    DECLARED,
-    DEGRADED,
-    DRILL,
-    DRILL_REPORT,
-    GB,
-    GOLDEN,
-    IRELAND,
-    ITALY,
-    JERSEY,
-    KEPT_DRILL,
-    LIVE,
-    LOST_ALERT,
-    LOST_TRACE,
-    MISSPELT,
-    MUTE,
-    NO_REMARKS,
-    NONE_LOST,
-    NOON,
-    NOW_WATCHED,
-    ONE_COURSE,
-    OWN_WATCH,
-    READING,
-    SAID,
-    SIX_MEETINGS,
-    STATUS,
-    TO_COME,
-    TRACE,
-    USE,
-    VERSION,
-    WATCH,
-    WELL,
-    address,
-    all_well,
-    escalated,
-    held_back,
-    row_of,
-)
 
 ANSWERS: dict[str, partial[Any]] = {
-    "escalation": partial(escalation, escalated(), ALERT, address("C1", "1.2")),
-    "escalation_there": partial(escalation, escalated("C1"), ALERT, address("C1", "1.2")),
-    "escalation_taken": partial(escalation, escalated(asked=AskedInView("", "U2", NOON)), ALERT, None),
-    "escalation_replaced": partial(escalation, escalated(is_replaced=True), ALERT, address("C1", "1.2")),
-    "live_meeting": partial(live_meeting, LiveMeeting(LIVE, AT_PLUMPTON, LIVE_MEETING), NOON + timedelta(hours=2)),
+    "escalation": partial(escalation, kept.escalated(), kept.ALERT, kept.address("C1", "1.2")),
+    "escalation_there": partial(escalation, kept.escalated("C1"), kept.ALERT, kept.address("C1", "1.2")),
+    "escalation_taken": partial(escalation, kept.escalated(asked=AskedInView("", "U2", kept.NOON)), kept.ALERT, None),
+    "escalation_replaced": partial(escalation, kept.escalated(is_replaced=True), kept.ALERT, kept.address("C1", "1.2")),
+    "live_meeting": partial(
+        live_meeting,
+        LiveMeeting(kept.LIVE, kept_day.AT_PLUMPTON, kept_day.LIVE_MEETING),
+        kept.NOON + timedelta(hours=2),
+    ),
     "live_meeting_abandoned": partial(
-        live_meeting, LiveMeeting(LIVE, AT_PLUMPTON, LIVE_MEETING_ABANDONED), NOON + timedelta(hours=2)
+        live_meeting,
+        LiveMeeting(kept.LIVE, kept_day.AT_PLUMPTON, kept_day.LIVE_MEETING_ABANDONED),
+        kept.NOON + timedelta(hours=2),
     ),
     "answer_in_a_sentence": partial(sentence, "The message goes to C1 now.", ["C1"]),
     "notice": partial(
@@ -160,52 +120,53 @@ ANSWERS: dict[str, partial[Any]] = {
         explain, CommandError("From GB this channel receives abandonments of all courses.", edits="GB"), "cmd-01234567"
     ),
     "error_with_reference": partial(explain, StorageUnavailable("locked"), "cmd-01234567"),
-    "welcome": partial(welcome, [GB, ALL], is_paused=True),
+    "welcome": partial(welcome, [kept.GB, kept.ALL], is_paused=True),
     "welcome_without_subscriptions": partial(welcome, [], is_paused=False),
-    "waited": partial(waited, held_back("is_archived")),
-    "waited_in_a_pause": partial(waited, held_back(PAUSED)),
+    "waited": partial(waited, kept.held_back("is_archived")),
+    "waited_in_a_pause": partial(waited, kept.held_back(PAUSED)),
     "waited_with_one_abandonment": partial(
         waited,
         Backlog(
-            Held("is_archived", NOON),
-            ((ABANDONED, NO_REMARKS),),
-            ((RESULT, NO_REMARKS),),
+            Held("is_archived", kept.NOON),
+            ((ABANDONED, kept.NO_REMARKS),),
+            ((RESULT, kept.NO_REMARKS),),
             {EventKind.RESULT_RECEIVED: 12},
             0,
         ),
     ),
     "waited_for_a_digest": partial(
-        waited, Backlog(Held(DIGEST, NOON), (), ((RESULT, NO_REMARKS),), {EventKind.RESULT_RECEIVED: 1}, 0)
+        waited, Backlog(Held(DIGEST, kept.NOON), (), ((RESULT, kept.NO_REMARKS),), {EventKind.RESULT_RECEIVED: 1}, 0)
     ),
     "waited_for_the_eve": partial(
         waited,
         Backlog(
-            Held(CARDS, NOON),
+            Held(CARDS, kept.NOON),
             (),
             (),
             {EventKind.RACECARD_PUBLISHED: 1},
             0,
-            cards=((RACECARD, NO_REMARKS),),
+            cards=((RACECARD, kept.NO_REMARKS),),
             lost=frozenset({RACECARD.key}),
         ),
     ),
     "waited_in_quiet_hours": partial(
-        waited, Backlog(Held(QUIET, NOON), (), ((RESULT, NO_REMARKS),), {EventKind.RESULT_RECEIVED: 12}, 0)
+        waited, Backlog(Held(QUIET, kept.NOON), (), ((RESULT, kept.NO_REMARKS),), {EventKind.RESULT_RECEIVED: 12}, 0)
     ),
     "waited_until_a_choice_ended": partial(
-        waited, Backlog(Held(CHOICE_ENDED, NOON), (), ((RESULT, NO_REMARKS),), {EventKind.RESULT_RECEIVED: 12}, 0)
+        waited,
+        Backlog(Held(CHOICE_ENDED, kept.NOON), (), ((RESULT, kept.NO_REMARKS),), {EventKind.RESULT_RECEIVED: 12}, 0),
     ),
-    "waited_undelivered": partial(waited, held_back(UNDELIVERED, VersionRemarks(had_at=NOON))),
-    "full_result": partial(full_result, RESULT, None, RECEIVED_AT, (ITALY, PARTLY)),
-    "card": partial(racecard, SIX_MEETINGS, DayQuestion(kept_day.NOW, first_regions=("GB", "IRE"))),
-    "card_of_a_course": partial(racecard, ONE_COURSE, DayQuestion(kept_day.NOW, ["Kempton"])),
-    "card_of_a_course_to_come": partial(racecard, TO_COME, DayQuestion(NOON)),
-    "card_of_an_abandoned_race": partial(racecard, at_off(TO_COME, "15:00"), DayQuestion(NOON)),
-    "card_at_a_time_without_a_race": partial(racecard, at_off(TO_COME, "3:10"), DayQuestion(NOON)),
-    "next_off": partial(next_off, [TO_COME], "next GB", DayQuestion(NOON)),
-    "results_of_day": partial(results_of_day, CARD, DayQuestion(kept_day.NOW, countries=(ITALY,))),
-    "results_of_a_course": partial(results_of_day, ONE_COURSE, DayQuestion(kept_day.NOW)),
-    "abandonments_of_day": partial(results_of_day, CARD, DayQuestion(kept_day.NOW, only_abandonments=True)),
+    "waited_undelivered": partial(waited, kept.held_back(UNDELIVERED, VersionRemarks(had_at=kept.NOON))),
+    "full_result": partial(full_result, RESULT, None, RECEIVED_AT, (kept.ITALY, PARTLY)),
+    "card": partial(racecard, kept.SIX_MEETINGS, DayQuestion(kept_day.NOW, first_regions=("GB", "IRE"))),
+    "card_of_a_course": partial(racecard, kept.ONE_COURSE, DayQuestion(kept_day.NOW, ["Kempton"])),
+    "card_of_a_course_to_come": partial(racecard, kept.TO_COME, DayQuestion(kept.NOON)),
+    "card_of_an_abandoned_race": partial(racecard, at_off(kept.TO_COME, "15:00"), DayQuestion(kept.NOON)),
+    "card_at_a_time_without_a_race": partial(racecard, at_off(kept.TO_COME, "3:10"), DayQuestion(kept.NOON)),
+    "next_off": partial(next_off, [kept.TO_COME], "next kept.GB", DayQuestion(kept.NOON)),
+    "results_of_day": partial(results_of_day, kept.CARD, DayQuestion(kept_day.NOW, countries=(kept.ITALY,))),
+    "results_of_a_course": partial(results_of_day, kept.ONE_COURSE, DayQuestion(kept_day.NOW)),
+    "abandonments_of_day": partial(results_of_day, kept.CARD, DayQuestion(kept_day.NOW, only_abandonments=True)),
     "coverage": partial(
         coverage,
         [
@@ -222,133 +183,155 @@ ANSWERS: dict[str, partial[Any]] = {
         "course",
         2,
     ),
-    "usage": partial(usage, READING, forecast(READING.used, READING.limit, NOON, USE)),
-    "usage_that_may_not_last": partial(usage, READING, forecast(READING.used, 14_900, NOON, USE)),
-    "usage_by_endpoint": partial(usage, BY_ENDPOINT, None),
-    "usage_read_before": partial(usage, READING.model_copy(update={"rows": ()}), None, "The service failed."),
+    "usage": partial(usage, kept.READING, forecast(kept.READING.used, kept.READING.limit, kept.NOON, kept.USE)),
+    "usage_that_may_not_last": partial(usage, kept.READING, forecast(kept.READING.used, 14_900, kept.NOON, kept.USE)),
+    "usage_by_endpoint": partial(usage, kept.BY_ENDPOINT, None),
+    "usage_read_before": partial(usage, kept.READING.model_copy(update={"rows": ()}), None, "The service failed."),
     "help": partial(command_help, list(RACING_COMMANDS.values()), ["/racecard", "/results", "/usage"]),
     "help_on_a_command": partial(usage_of, RACING_COMMANDS["racecard"]),
-    "subscribed": partial(subscribed, SAID),
+    "subscribed": partial(subscribed, kept.SAID),
     "subscribed_with_nobody_told_further": partial(
-        subscribed, replace(all_well(GB.model_copy(update={"ack": ("10m",)})), minutes_alone=10)
+        subscribed, replace(kept.all_well(kept.GB.model_copy(update={"ack": ("10m",)})), minutes_alone=10)
     ),
     "subscribed_beside_all_regions": partial(
-        subscribed, replace(all_well(IRELAND, recent=NONE_LOST), overridden=BESIDE_ALL)
+        subscribed, replace(kept.all_well(kept.IRELAND, recent=kept.NONE_LOST), overridden=kept.BESIDE_ALL)
     ),
-    "unsubscribed": partial(unsubscribed, Unsubscribed(1, 0, [ALL])),
+    "unsubscribed": partial(unsubscribed, Unsubscribed(1, 0, [kept.ALL])),
     "subscription_list": partial(
         subscription_list,
         ListPage(
             [
-                Listed(row_of(6, IRELAND), IRELAND, NOON, "https://example.slack.com/p1", overridden=BESIDE_ALL),
-                Listed(row_of(7, JERSEY), JERSEY, orphaned=["JER is no longer published."]),
+                Listed(
+                    kept.row_of(6, kept.IRELAND),
+                    kept.IRELAND,
+                    kept.NOON,
+                    "https://example.slack.com/p1",
+                    overridden=kept.BESIDE_ALL,
+                ),
+                Listed(kept.row_of(7, kept.JERSEY), kept.JERSEY, orphaned=["JER is no longer published."]),
             ],
             2,
             7,
-            [(MUTE, ASCOT, Abandonments.POSTED)],
-            CHANGE,
+            [(kept.MUTE, kept.ASCOT, Abandonments.POSTED)],
+            kept.CHANGE,
         ),
     ),
     "subscription_list_of_nothing": partial(subscription_list, ListPage([], 1, 0, [])),
     "subscription_list_of_watches_in_a_pause": partial(
-        subscription_list, ListPage([], 1, 0, [], pause=ChannelPause(NOON + timedelta(hours=2), NOON, "U1"), watched=4)
+        subscription_list,
+        ListPage([], 1, 0, [], pause=ChannelPause(kept.NOON + timedelta(hours=2), kept.NOON, "U1"), watched=4),
     ),
-    "audit_page": partial(audit_page, AuditPage([CHANGE], 1, 9), "in <#C1>", "audit C1"),
-    "drill": partial(drill, RacingEvent(key="drill:0123456789abcdef", drill=DRILL), ON_TIME),
-    "drill_report": partial(drill_report, DRILL_REPORT, address, "racing-bot"),
+    "audit_page": partial(audit_page, AuditPage([kept.CHANGE], 1, 9), "in <#C1>", "audit C1"),
+    "drill": partial(drill, RacingEvent(key="drill:0123456789abcdef", drill=kept.DRILL), ON_TIME),
+    "drill_report": partial(drill_report, kept.DRILL_REPORT, kept.address, "racing-bot"),
     "drill_that_was_not_delivered": partial(
         drill_report,
         DrillReport(
-            KEPT_DRILL,
+            kept.KEPT_DRILL,
             replace(
-                ANSWERED, problem=Problem("PUBLIC_URL answered 404: it knows no such path.", "Have the proxy pass.")
+                kept.ANSWERED,
+                problem=Problem("PUBLIC_URL answered 404: it knows no such path.", "Have the proxy pass."),
             ),
             Stop.NOT_DELIVERED,
         ),
-        address,
+        kept.address,
         "racing-bot",
     ),
-    "muted": partial(muted, ASCOT, 7, Abandonments.POSTED),
-    "muted_where_no_abandonment_comes": partial(muted, ASCOT, 7, Abandonments.NOT_ASKED_FOR),
-    "unmuted": partial(unmuted, ASCOT),
-    "watched": partial(watched, [NOW_WATCHED, MISSPELT], NOON, is_own=False),
+    "muted": partial(muted, kept.ASCOT, 7, Abandonments.POSTED),
+    "muted_where_no_abandonment_comes": partial(muted, kept.ASCOT, 7, Abandonments.NOT_ASKED_FOR),
+    "unmuted": partial(unmuted, kept.ASCOT),
+    "watched": partial(watched, [kept.NOW_WATCHED, kept.MISSPELT], kept.NOON, is_own=False),
     "watched_for_oneself": partial(
-        watched, [replace(NOW_WATCHED, known=KnownName(True), is_new=False)], NOON, is_own=True
+        watched, [replace(kept.NOW_WATCHED, known=KnownName(True), is_new=False)], kept.NOON, is_own=True
     ),
-    "watching": partial(watching, [WATCH], [OWN_WATCH], 1, is_direct=False),
+    "watching": partial(watching, [kept.WATCH], [kept.OWN_WATCH], 1, is_direct=False),
     "watching_nothing": partial(watching, [], [], 1, is_direct=False),
-    "unwatched": partial(unwatched, GOLDEN, 'watch horse:"Golden Melody"', is_own=False),
-    "unwatched_by": partial(unwatched_by, "U1", GOLDEN),
-    "paused": partial(paused, Paused(NOON + timedelta(days=4)), NOON, 72),
-    "paused_until_a_time_of_day": partial(paused, Paused(NOON + timedelta(hours=2), "Europe/London"), NOON, 72),
+    "unwatched": partial(unwatched, kept.GOLDEN, 'watch horse:"Golden Melody"', is_own=False),
+    "unwatched_by": partial(unwatched_by, "U1", kept.GOLDEN),
+    "paused": partial(paused, Paused(kept.NOON + timedelta(days=4)), kept.NOON, 72),
+    "paused_until_a_time_of_day": partial(
+        paused, Paused(kept.NOON + timedelta(hours=2), "Europe/London"), kept.NOON, 72
+    ),
     "resumed": partial(resumed, Resumed(1, 4, 1)),
-    "paused_until_resumed": partial(paused, Paused(None, asks=True, untaken=Untaken(1, (LOST_ALERT.event,))), NOON, 72),
-    "paused_by": partial(paused_by, "U1", [GB, ALL], NOON + timedelta(hours=2)),
+    "paused_until_resumed": partial(
+        paused, Paused(None, asks=True, untaken=Untaken(1, (kept.LOST_ALERT.event,))), kept.NOON, 72
+    ),
+    "paused_by": partial(paused_by, "U1", [kept.GB, kept.ALL], kept.NOON + timedelta(hours=2)),
     "resumed_by": partial(resumed_by, "U1", 1),
-    "muted_by": partial(muted_by, "U1", ASCOT, Abandonments.AFTER_THE_PAUSE),
-    "unmuted_by": partial(unmuted_by, "U1", ASCOT),
-    "ended_by": partial(ended_by, "U1", [GB], [ALL]),
-    "ended_by_where_names_are_watched": partial(ended_by, "U1", [GB], [], watched=4),
+    "muted_by": partial(muted_by, "U1", kept.ASCOT, Abandonments.AFTER_THE_PAUSE),
+    "unmuted_by": partial(unmuted_by, "U1", kept.ASCOT),
+    "ended_by": partial(ended_by, "U1", [kept.GB], [kept.ALL]),
+    "ended_by_where_names_are_watched": partial(ended_by, "U1", [kept.GB], [], watched=4),
     "unsubscribed_where_names_are_watched": partial(unsubscribed, Unsubscribed(1, 0, [], watched=1)),
     "narrowed_by_quiet_hours": partial(
-        narrowed_by, "U1", [GB], [GB.model_copy(update={"quiet": ("22:00-07:00",), "zone": ("Europe/London",)})]
+        narrowed_by,
+        "U1",
+        [kept.GB],
+        [kept.GB.model_copy(update={"quiet": ("22:00-07:00",), "zone": ("Europe/London",)})],
     ),
     "narrowed_by_two_choices": partial(
-        narrowed_by, "U1", [GB], [GB.model_copy(update={"digest": ("18:30",), "show": (MEETINGS,)})]
+        narrowed_by, "U1", [kept.GB], [kept.GB.model_copy(update={"digest": ("18:30",), "show": (MEETINGS,)})]
     ),
-    "narrowed_by": partial(narrowed_by, "U1", [GB, ALL], [GB]),
-    "status": partial(status_answer, STATUS, DEGRADED),
-    "status_for_anybody": partial(status_answer, replace(STATUS, untaken_here=None), DEGRADED, "C1"),
-    "status_where_all_is_well": partial(status_answer, WELL, {}),
-    "trace": partial(trace_answer, TRACE, "rc_1", TraceView(address), None),
+    "narrowed_by": partial(narrowed_by, "U1", [kept.GB, kept.ALL], [kept.GB]),
+    "status": partial(status_answer, kept.STATUS, kept.DEGRADED),
+    "status_for_anybody": partial(status_answer, replace(kept.STATUS, untaken_here=None), kept.DEGRADED, "C1"),
+    "status_where_all_is_well": partial(status_answer, kept.WELL, {}),
+    "trace": partial(trace_answer, kept.TRACE, "rc_1", TraceView(kept.address), None),
     "trace_of_a_race_on_the_card": partial(
-        trace_answer, Trace((), (), 0, NOON), "rc_1", TraceView(address), None, race=DECLARED, here="C1"
+        trace_answer, Trace((), (), 0, kept.NOON), "rc_1", TraceView(kept.address), None, race=kept.DECLARED, here="C1"
     ),
     "trace_of_a_race_of_an_abandoned_meeting": partial(
         trace_answer,
-        replace(LOST_TRACE, untold=("C1", "C4", "C5")),
+        replace(kept.LOST_TRACE, untold=("C1", "C4", "C5")),
         "rc_1",
-        TraceView(address),
+        TraceView(kept.address),
         None,
-        race=DECLARED,
+        race=kept.DECLARED,
         here="C1",
     ),
     "trace_of_a_conflict": partial(
         trace_answer,
-        replace(TRACE, versions=(replace(VERSION, race=RACE, contradicts=EventKind.RESULT_RECEIVED),)),
+        replace(kept.TRACE, versions=(replace(kept.VERSION, race=RACE, contradicts=EventKind.RESULT_RECEIVED),)),
         "rc_1",
-        TraceView(address),
+        TraceView(kept.address),
         None,
         race=RACE,
     ),
     "who_was_told": partial(
         trace_answer,
-        replace(TRACE, versions=(replace(VERSION, race=RACE),)),
+        replace(kept.TRACE, versions=(replace(kept.VERSION, race=RACE),)),
         "race.abandoned:rc_1",
-        TraceView(address, has_ids=False),
+        TraceView(kept.address, has_ids=False),
         "C1",
         race=RACE,
     ),
-    "trace_of_nothing": partial(trace_answer, Trace((), (), 0, NOON), "rc_2", TraceView(address), None),
+    "trace_of_nothing": partial(trace_answer, Trace((), (), 0, kept.NOON), "rc_2", TraceView(kept.address), None),
 }
 
-HOME_LIVE = HomeChannel("C1", [GB], "live", is_paused=False, last_post_at=NOON)
-HOME_PAUSED = HomeChannel("C2", [ALL], "paused", is_paused=True, last_post_at=None, muted=2)
+HOME_LIVE = HomeChannel("C1", [kept.GB], "live", is_paused=False, last_post_at=kept.NOON)
+HOME_PAUSED = HomeChannel("C2", [kept.ALL], "paused", is_paused=True, last_post_at=None, muted=2)
 VIEWS: dict[str, partial[Any]] = {
     "form": partial(subscribe_form, FormOf(channel_id="C1"), None, PublishedChoices(("GB", "IRE"), courses=True)),
     "form_of_a_subscription": partial(
-        subscribe_form, FormOf(channel_id="C1", editing="GB"), GB, PublishedChoices(("GB", "IRE"), courses=True)
+        subscribe_form, FormOf(channel_id="C1", editing="GB"), kept.GB, PublishedChoices(("GB", "IRE"), courses=True)
     ),
     "form_before_the_lists_are_read": partial(
         subscribe_form, FormOf(channel_id="D1"), None, PublishedChoices(None, courses=False)
     ),
     "form_outdated": partial(outdated),
-    "form_saved": partial(saved, subscribed(SAID).blocks),
+    "form_saved": partial(saved, subscribed(kept.SAID).blocks),
     "home": partial(
         home_view,
-        HomePage([HOME_LIVE, HOME_PAUSED], 2, is_admin=False, watches=[OWN_WATCH], said="PAUSED until 14:00.", at=NOON),
+        HomePage(
+            [HOME_LIVE, HOME_PAUSED],
+            2,
+            is_admin=False,
+            watches=[kept.OWN_WATCH],
+            said="PAUSED until 14:00.",
+            at=kept.NOON,
+        ),
     ),
-    "home_of_nobody": partial(home_view, HomePage([], 0, is_admin=False, at=NOON)),
+    "home_of_nobody": partial(home_view, HomePage([], 0, is_admin=False, at=kept.NOON)),
     "home_of_a_person_who_was_told_of_abandonments": partial(
         home_view,
         HomePage(
@@ -356,8 +339,8 @@ VIEWS: dict[str, partial[Any]] = {
             1,
             is_admin=False,
             abandonments=[
-                PersonsAbandonment(LOST_ALERT.event, "C1", None),
-                PersonsAbandonment(LOST_ALERT.event, "C2", NOON),
+                PersonsAbandonment(kept.LOST_ALERT.event, "C1", None),
+                PersonsAbandonment(kept.LOST_ALERT.event, "C2", kept.NOON),
             ],
         ),
     ),
@@ -367,9 +350,9 @@ VIEWS: dict[str, partial[Any]] = {
             [HOME_LIVE],
             21,
             is_admin=True,
-            status=status_answer(replace(STATUS, untaken_here=None), DEGRADED),
-            dead_letters=[LOST_ALERT],
-            at=NOON,
+            status=status_answer(replace(kept.STATUS, untaken_here=None), kept.DEGRADED),
+            dead_letters=[kept.LOST_ALERT],
+            at=kept.NOON,
         ),
     ),
 }
