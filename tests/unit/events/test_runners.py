@@ -7,21 +7,30 @@ import pytest
 from bot.events.races import Race, Runner
 from bot.events.reading.race_record import read_race
 
-A_BEAT_B = [("A", "1"), ("B", "2")]
-B_BEAT_A = [("A", "2"), ("B", "1")]
-C_WON = [("A", "3"), ("B", "2"), ("C", "1")]
-A2_B_NR = [("A", "2"), ("B", "NR")]
-B_C_OUT = [("B", "NR"), ("C (FR)", "NR")]
-
 NR_SHAPES: list[dict[str, Any]] = [
+    *({"non_runner": True}, {"starting": False}, {"participation": "OUT"}, {"status": "Struken"}),
     *({"nr": "Y"}, {"nr": True}, {"nr": "yes"}, {"is_nr": True}, {"sp": "NR"}, {"reason": "Non-runner"}),
     *({name: "NR"} for name in ("position", "number", "cloth_number", "draw", "stall", "jockey", "status", "result")),
     *({"pos": "N.R."}, {"official_position": "NR"}, {"result": {"position": "NR"}}, {"position": {"text": "NR"}}),
 ]
+PLACED_ANEW = (
+    "placed_by_stewards moved_to corrected_position new_position updated_place position_revised adjusted_finish"
+)
 
 
-def horses_and_positions(record):
-    return [(runner.horse, runner.position) for runner in read_race(record).runners]
+def said(record):
+    """The runners of a race, as "A=1, B": B is without a position."""
+    runners = read_race(record).runners
+    return ", ".join(f"{one.horse}" if one.position is None else f"{one.horse}={one.position}" for one in runners)
+
+
+def runners(horses, **fields):
+    """A race whose horses have the same fields."""
+    return {"runners": [{"horse": horse, **fields} for horse in horses]}
+
+
+def a(**fields):
+    return runners("A", **fields)
 
 
 def test_runner_is_read_from_objects_numbers_and_other_names():
@@ -59,7 +68,7 @@ def test_runner_is_read_from_objects_numbers_and_other_names():
     ],
 )
 def test_starting_price_is_a_price_with_the_mark_of_a_favourite(runner, price):
-    (read,) = read_race({"runners": [{"horse": "A", **runner}]}).runners
+    (read,) = read_race(a(**runner)).runners
     assert read.starting_price == price
 
 
@@ -121,194 +130,135 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
 @pytest.mark.parametrize(
     ("record", "expected"),
     [
-        ({"finishing_order": ["A", "B"]}, [("A", "1"), ("B", "2")]),
-        ({"placings": [{"horse": "A"}, {"horse": "B"}]}, [("A", "1"), ("B", "2")]),
-        ({"runners": ["A", "B"]}, [("A", None), ("B", None)]),
-        ({"runners": {"count": 2, "items": ["A", "B"]}}, [("A", None), ("B", None)]),
-        ({"placings": {"data": ["A", "B"]}}, [("A", "1"), ("B", "2")]),
-        ({"result": {"runners": [{"name": "A", "pos": "2="}]}}, [("A", "2=")]),
-        ({"runners": ["A", "B"], "winner": "b"}, [("A", None), ("B", "1")]),
-        ({"runners": [{"horse": "A"}], "winner": {"horse": "C"}}, [("A", None), ("C", "1")]),
-        ({"winner": "A", "runners": [{"horse": "B", "position": 1}]}, [("B", "1?"), ("A", "1?")]),
-        ({"runners": [{"runner": {"name": "A"}, "position": 3}]}, [("A", "3")]),
-        ({"runners": [{"horse": "A", "position": 0}]}, [("A", None)]),
-        ({"runners": [{"horse": "A", "position": "1.0"}]}, [("A", "1")]),
-        ({"runners": [{"horse": "A", "position": "0.0"}]}, [("A", None)]),
-        *(({"runners": [{"horse": "A", "position": none}]}, [("A", None)]) for none in (-1, "-1", "00")),
-        ({"runners": [{"horse": "A", "position": "=10"}]}, [("A", "=10")]),
+        ({"finishing_order": ["A", "B"]}, "A=1, B=2"),
+        ({"placings": [{"horse": "A"}, {"horse": "B"}]}, "A=1, B=2"),
+        ({"runners": ["A", "B"]}, "A, B"),
+        ({"runners": {"count": 2, "items": ["A", "B"]}}, "A, B"),
+        ({"placings": {"data": ["A", "B"]}}, "A=1, B=2"),
+        ({"result": {"runners": [{"name": "A", "pos": "2="}]}}, "A=2="),
+        ({"runners": ["A", "B"], "winner": "b"}, "A, B=1"),
+        ({"runners": [{"horse": "A"}], "winner": {"horse": "C"}}, "A, C=1"),
+        ({"winner": "A", "runners": [{"horse": "B", "position": 1}]}, "B=1?, A=1?"),
+        ({"runners": [{"runner": {"name": "A"}, "position": 3}]}, "A=3"),
+        (a(position="1.0"), "A=1"),
+        *((a(position=none), "A") for none in (0, "0.0", -1, "-1", "00")),
+        (a(position="=10"), "A==10"),
         *(
-            ({"runners": [{"horse": "A", "position": 1, again: 2}, {"horse": "B", "position": 2, anew: 1}]}, B_BEAT_A)
-            for again, anew in (
-                ("demoted_to", "promoted_to"),
-                *(
-                    (name, name)
-                    for name in (
-                        *("placed_by_stewards", "moved_to", "corrected_position", "new_position", "updated_place"),
-                        *("position_revised", "adjusted_finish"),
-                    )
-                ),
-            )
+            ({"runners": [{"horse": "A", "position": 1, again: 2}, {"horse": "B", "position": 2, anew: 1}]}, "A=2, B=1")
+            for again, anew in (("demoted_to", "promoted_to"), *((name, name) for name in PLACED_ANEW.split()))
         ),
         *(
-            ({"winner": "A", "runners": ["A", "B"], f"{new}_winner": "B"}, [("A", None), ("B", "1")])
+            ({"winner": "A", "runners": ["A", "B"], f"{new}_winner": "B"}, "A, B=1")
             for new in ("corrected", "new", "updated", "revised", "amended", "adjusted")
         ),
         *(
-            ({"placings": [{inner: [{"name": "A"}, {"name": "B"}]}]}, A_BEAT_B)
+            ({"placings": [{inner: [{"name": "A"}, {"name": "B"}]}]}, "A=1, B=2")
             for inner in ("runner", "horses", "items")
         ),
-        ({"placings": [{"position": 1, "runners": [{"name": "A"}, {"name": "B"}]}]}, places("1=", *"AB")),
-        ({"placings": ["A", "B"], "corrected_placings": ["B", "A"]}, [*reversed(B_BEAT_A)]),
-        (
-            {
-                "runners": [
-                    {"horse": horse, "outcome": said} for horse, said in (("A", "lose"), ("B", "win"), ("C", "place"))
-                ]
-            },
-            [("A", None), ("B", "1"), ("C", None)],
-        ),
-        ({"result": [{"winner": "B", "second": "A"}], "runners": ["A", "B"]}, B_BEAT_A),
-        ({"results": [{"horse": "A", "position": 1}]}, [("A", "1")]),
-        ({"old": {"winner": "A"}, "new": {"winner": "B"}, "runners": ["A", "B"]}, [("A", None), ("B", "1")]),
-        ({"runners": [{"horse": "A", "position": "1st, placed 2nd"}]}, [("A", "2nd")]),
-        (
-            {"runners": [{"horse": "A", "position": 1, "status": "Disqualified, placed 2nd"}, "B"]},
-            [("A", "2nd"), ("B", None)],
-        ),
-        ({"runners": [{"horse": "A", "position": 2, "status": "Promoted to 1st"}]}, [("A", "1st")]),
-        (
-            {"runners": [{"horse": "A", "position": 1, "status": "Disqualified and placed last"}]},
-            [("A", "Disqualified and placed last")],
-        ),
-        (
-            {"runners": [{"horse": "A", "position": 1, "note": "DQ - weighed in light"}]},
-            [("A", "DQ - weighed in light")],
-        ),
+        ({"placings": [{"position": 1, "runners": [{"name": "A"}, {"name": "B"}]}]}, "A=1=, B=1="),
+        ({"placings": ["A", "B"], "corrected_placings": ["B", "A"]}, "B=1, A=2"),
+        ({"runners": [{"horse": "A", "outcome": "lose"}, {"horse": "B", "outcome": "win"}]}, "A, B=1"),
+        (a(outcome="place"), "A"),
+        ({"result": [{"winner": "B", "second": "A"}], "runners": ["A", "B"]}, "A=2, B=1"),
+        ({"results": [{"horse": "A", "position": 1}]}, "A=1"),
+        ({"old": {"winner": "A"}, "new": {"winner": "B"}, "runners": ["A", "B"]}, "A, B=1"),
+        (a(position="1st, placed 2nd"), "A=2nd"),
+        ({"runners": [{"horse": "A", "position": 1, "status": "Disqualified, placed 2nd"}, "B"]}, "A=2nd, B"),
+        (a(position=2, status="Promoted to 1st"), "A=1st"),
+        (a(position=1, status="Disqualified and placed last"), "A=Disqualified and placed last"),
+        (a(position=1, note="DQ - weighed in light"), "A=DQ - weighed in light"),
         *(
-            ({"runners": [{"horse": "A", "position": 1, "comment": comment}]}, [("A", "1")])
+            (a(position=1, comment=comment), "A=1")
             for comment in ("Race won after B disqualified", "Disqualified last time, made all")
         ),
-        ({"runners": [{"horse": "A", "position": None, "casualty": "Pulled up"}]}, [("A", "Pulled up")]),
-        ({"runners": [{"horse": "A", "status": "Pulled Up"}]}, [("A", "Pulled Up")]),
-        ({"runners": [{"horse": "A", "status": "weighed_in"}]}, [("A", None)]),
-        ({"runners": [{"horse": "A", "status": "Unplaced"}]}, [("A", None)]),
-        ({"runners": [{"horse": "A", "status": "Under review"}]}, [("A", None)]),
-        ({"runners": [{"horse": "A", "position": "1st"}, {"horse": "B", "position": 1}]}, [("A", "1="), ("B", "1=")]),
-        ({"runners": [{"horse": "A", "non_runner": True}]}, [("A", "NR")]),
-        ({"runners": [{"horse": "A", "starting": False}]}, [("A", "NR")]),
-        ({"runners": [{"horse": "A", "participation": "OUT"}]}, [("A", "NR")]),
-        ({"runners": [{"horse": "A", "position": "OUT"}]}, [("A", "OUT")]),
-        ({"runners": [{"horse": "A", "status": "Struken"}]}, [("A", "NR")]),
-        *(({"runners": [{"horse": "A", **nr}]}, [("A", "NR")]) for nr in NR_SHAPES),
-        ({"runners": [{"horse": "A", "nr": 4}]}, [("A", None)]),
-        ({"runners": [{"horse": "A", "runs": 0, "wins": 0}]}, [("A", None)]),
-        ({"runners": ["A", "B"], "non_runners": "b (IRE) (lame, vet), C (FR)"}, [("A", None), *B_C_OUT]),
-        ({"runners": [{"horse": "A", "withdrawal": {"reason": None, "time": ""}}]}, [("A", None)]),
-        ({"runners": [{"horse": "A", "withdrawal": {"reason": "Lame"}}]}, [("A", "NR")]),
-        ({"runners": [{"horse": "A", "withdrawal": {"is_final": False, "reason": "Lame"}}]}, [("A", None)]),
-        ({"runners": ["A", "B"], "results": [["1", "B"], ["NR", "A"]]}, [("A", "NR"), ("B", "1")]),
-        ({"runners": [{"horse": "A (NR)"}, {"horse": "B (IRE)"}]}, [("A", "NR"), ("B (IRE)", None)]),
-        *(
-            ({name: [{"horse": "A", "position": 1}]}, [("A", "1")])
-            for name in ("entrants", "acceptors", "contestants", "uma")
+        (a(position=None, casualty="Pulled up"), "A=Pulled up"),
+        (a(status="Pulled Up"), "A=Pulled Up"),
+        *((a(status=status), "A") for status in ("weighed_in", "Unplaced", "Under review")),
+        ({"runners": [{"horse": "A", "position": "1st"}, {"horse": "B", "position": 1}]}, "A=1=, B=1="),
+        (a(position="OUT"), "A=OUT"),
+        *((a(**nr), "A=NR") for nr in NR_SHAPES),
+        (a(nr=4), "A"),
+        (a(runs=0, wins=0), "A"),
+        ({"runners": ["A", "B"], "non_runners": "b (IRE) (lame, vet), C (FR)"}, "A, B=NR, C (FR)=NR"),
+        (a(withdrawal={"reason": None, "time": ""}), "A"),
+        (a(withdrawal={"reason": "Lame"}), "A=NR"),
+        (a(withdrawal={"is_final": False, "reason": "Lame"}), "A"),
+        ({"runners": ["A", "B"], "results": [["1", "B"], ["NR", "A"]]}, "A=NR, B=1"),
+        ({"runners": [{"horse": "A (NR)"}, {"horse": "B (IRE)"}]}, "A=NR, B (IRE)"),
+        *(({name: [{"horse": "A", "position": 1}]}, "A=1") for name in ("entrants", "acceptors", "contestants", "uma")),
+        ({"placings": {"1": "A", "2": "B", "PU": ["C", "D"]}}, "A=1, B=2, C=PU, D=PU"),
+        (
+            {"podium": ["hs_1", "hs_2"], "entries": [{"id": "hs_1", "name": "A"}, {"id": "hs_2", "name": "B"}]},
+            "A=1, B=2",
         ),
-        ({"placings": {"1": "A", "2": "B", "PU": ["C", "D"]}}, [("A", "1"), ("B", "2"), ("C", "PU"), ("D", "PU")]),
-        ({"podium": ["hs_1", "hs_2"], "entries": [{"id": "hs_1", "name": "A"}, {"id": "hs_2", "name": "B"}]}, A_BEAT_B),
-        ({"interim_placings": ["B", "A"], "correct_weight_placings": ["A", "B"]}, A_BEAT_B),
-        ({"runners": [{"horse": "A", "judge_placing": 2, "stewards_placing": 1}]}, [("A", "1")]),
+        ({"interim_placings": ["B", "A"], "correct_weight_placings": ["A", "B"]}, "A=1, B=2"),
+        (a(judge_placing=2, stewards_placing=1), "A=1"),
         (
             {"result": {"provisional": {"winner": "B", "time": "61.2"}, "final": {"winner": "A", "second": "B"}}},
-            A_BEAT_B,
+            "A=1, B=2",
         ),
+        *(({"result": {"winner": "A", "margin": 2, more: 8}}, "A=1") for more in ("ran", "runners_count", "fav")),
+        ({"placings": {"A": 1, "B": 2, "C": "PU", "D": None}}, "A=1, B=2, C=PU, D"),
+        ({"placings": {"ran": 8, "placed": 3}}, ""),
+        ({"provisional_result": {"winner": "B"}, "official_result": {"placings": ["A", "B"]}}, "A=1, B=2"),
+        (a(fin_pos=1), "A=1"),
+        (a(positions={"provisional": 2, "official": 1}), "A=1"),
+        ({"chart": {"race_id": "rc_1", "official_order": ["A", "B"]}}, "A=1, B=2"),
+        ({"horses": {"1": "A", "2": "B", "5": "C"}, "placings": {"5": 1, "2": 2, "1": 3}}, "A=3, B=2, C=1"),
+        ({"horses": {"1": "A", "2": "B", "5": "C"}, "placings": {"1": 5, "2": 2, "3": 1}}, "A=3, B=2, C=1"),
         *(
-            ({"result": {"winner": "A", "margin": 2, more: 8}}, [("A", "1")])
-            for more in ("ran", "runners_count", "fav")
+            ({"runners": [{"horse": {"name": "A", "position": 2}}, {"horse": {"name": "B"} | out}]}, "A=2, B=NR")
+            for out in ({"non_runner": True}, {"position": "NR"})
         ),
-        ({"placings": {"A": 1, "B": 2, "C": "PU", "D": None}}, [("A", "1"), ("B", "2"), ("C", "PU"), ("D", None)]),
-        ({"placings": {"ran": 8, "placed": 3}}, []),
-        ({"provisional_result": {"winner": "B"}, "official_result": {"placings": ["A", "B"]}}, A_BEAT_B),
-        ({"runners": [{"horse": "A", "fin_pos": 1}]}, [("A", "1")]),
-        ({"runners": [{"horse": "A", "positions": {"provisional": 2, "official": 1}}]}, [("A", "1")]),
-        ({"chart": {"race_id": "rc_1", "official_order": ["A", "B"]}}, A_BEAT_B),
-        ({"horses": {"1": "A", "2": "B", "5": "C"}, "placings": {"5": 1, "2": 2, "1": 3}}, C_WON),
-        ({"horses": {"1": "A", "2": "B", "5": "C"}, "placings": {"1": 5, "2": 2, "3": 1}}, C_WON),
-        ({"runners": [{"horse": {"name": "A", "position": 2}}, {"horse": {"name": "B", "non_runner": True}}]}, A2_B_NR),
-        ({"runners": [{"horse": {"name": "A", "position": 2}}, {"horse": {"name": "B", "position": "NR"}}]}, A2_B_NR),
-        (
-            {"runners": [{"horse": {"name": "B", "position": "NR"}}], "finishing_order": ["B", "A"]},
-            [("B", "NR"), ("A", "2")],
-        ),
-        ({"non_runners": ["A (self cert)", "B (IRE)"]}, [("A", "NR"), ("B (IRE)", "NR")]),
-        *(({name: {"name": "A", "position": "1"}}, [("A", "1")]) for name in ("runners", "starters", "results")),
-        ({"runners": {"runner": {"name": "A", "position": "1"}}}, [("A", "1")]),
-        ({"entries": {"entry": {"name": "A", "jockey": "J"}}}, [("A", None)]),
-        (
-            {"results": {"name": "The Cup", "placed": [{"name": "A"}]}, "runners": {"count": 1, "name": "Cup"}},
-            [("A", None)],
-        ),
-        (
-            {"runners": [{"horse": ["A"], "position": ["1"]}, {"horse": ["B"], "placed": ["C"]}]},
-            [("A", "1"), ("B", None)],
-        ),
-        *(({"runners": [{"horse": "A", "着順": out}]}, [("A", "NR")]) for out in ("取消", "除外", "WV-A", "TNP")),
-        ({"runners": [{"horse": "A", "着順": "失格"}, {"horse": "B", "着順": "中止"}]}, [("A", "失格"), ("B", "中止")]),
-        ({"runners": [{"horse": "A", "position": "Runner-up"}]}, [("A", "2")]),
-        (
-            {"horses": {"1": "A", "2": "B", "3": "C"}, "places": {"1": 1, "2": 0, "3": 2}},
-            [("A", "1"), ("B", None), ("C", "2")],
-        ),
-        (
-            {"runners": ["O&#39;Brien&#x27;s &amp; Co", "&lt;B&gt;", "C & D"]},
-            [("O'Brien's & Co", None), ("<B>", None), ("C & D", None)],
-        ),
-        ({"runners": {"items": [{"name": "A", "number": 1}, {"number": 2}]}}, [("A", None), (None, None)]),
-        ({"runners": {"all": [{"name": "A", "pos": 1}], "withdrawn": [{"name": "B"}]}}, [("A", "1"), ("B", "NR")]),
-        ({"results": [{"name": {"name": "A"}}, {"name": {"name": "B"}}]}, [("A", None), ("B", None)]),
-        ({"official_result": [{"name": {"name": "A"}}]}, [("A", "1")]),
+        ({"runners": [{"horse": {"name": "B", "position": "NR"}}], "finishing_order": ["B", "A"]}, "B=NR, A=2"),
+        ({"non_runners": ["A (self cert)", "B (IRE)"]}, "A=NR, B (IRE)=NR"),
+        *(({name: {"name": "A", "position": "1"}}, "A=1") for name in ("runners", "starters", "results")),
+        ({"runners": {"runner": {"name": "A", "position": "1"}}}, "A=1"),
+        ({"entries": {"entry": {"name": "A", "jockey": "J"}}}, "A"),
+        ({"results": {"name": "The Cup", "placed": [{"name": "A"}]}, "runners": {"count": 1, "name": "Cup"}}, "A"),
+        ({"runners": [{"horse": ["A"], "position": ["1"]}, {"horse": ["B"], "placed": ["C"]}]}, "A=1, B"),
+        *((a(着順=out), "A=NR") for out in ("取消", "除外", "WV-A", "TNP")),
+        ({"runners": [{"horse": "A", "着順": "失格"}, {"horse": "B", "着順": "中止"}]}, "A=失格, B=中止"),
+        (a(position="Runner-up"), "A=2"),
+        ({"horses": {"1": "A", "2": "B", "3": "C"}, "places": {"1": 1, "2": 0, "3": 2}}, "A=1, B, C=2"),
+        ({"runners": ["O&#39;Brien&#x27;s &amp; Co", "&lt;B&gt;", "C & D"]}, "O'Brien's & Co, <B>, C & D"),
+        ({"runners": {"items": [{"name": "A", "number": 1}, {"number": 2}]}}, "A, None"),
+        ({"runners": {"all": [{"name": "A", "pos": 1}], "withdrawn": [{"name": "B"}]}}, "A=1, B=NR"),
+        ({"results": [{"name": {"name": "A"}}, {"name": {"name": "B"}}]}, "A, B"),
+        ({"official_result": [{"name": {"name": "A"}}]}, "A=1"),
         (
             {"runners": {"1": {"name": "B", "tab_number": 2}, "2": {"name": "A", "tab_number": 1}}, "placings": [1, 2]},
-            [("B", "2"), ("A", "1")],
+            "B=2, A=1",
         ),
-        ({"finishing_order": "1/1A-2"}, [(None, "1="), (None, "1="), (None, "3")]),
-        ({"finishing_order": [["1", "1A"], ["2"]]}, [(None, "1="), (None, "1="), (None, "3")]),
-        ({"finishing_order": "4-7-2 $123.40"}, [(None, "1"), (None, "2"), (None, "3")]),
+        ({"finishing_order": "1/1A-2"}, "None=1=, None=1=, None=3"),
+        ({"finishing_order": [["1", "1A"], ["2"]]}, "None=1=, None=1=, None=3"),
+        ({"finishing_order": "4-7-2 $123.40"}, "None=1, None=2, None=3"),
         *(
-            (
-                {"runners": [{"horse": horse, **mark} for horse in "ABC"[:two_or_three]]},
-                places("1?", *"ABC"[:two_or_three]),
-            )
+            (runners(horses, **mark), ", ".join(f"{one}=1?" for one in horses))
             for mark in ({"status": "WINNER"}, {"winner": True}, {"win": True}, {"result": "Won"})
-            for two_or_three in (2, 3)
+            for horses in ("AB", "ABC")
         ),
-        ({"runners": [{"horse": horse, "status": "WINNER", "dead_heat": True} for horse in "AB"]}, places("1=", *"AB")),
-        ({"runners": [{"horse": horse, "status": "WINNER", "position": 1} for horse in "ABC"]}, places("1=", *"ABC")),
-        *(
-            ({"runners": [{"horse": horse, **mark} for horse in "AB"], "dead_heat": said}, places("1=", *"AB"))
-            for mark, said in (({"winner": True}, True), ({"status": "WINNER"}, "first"))
-        ),
-        *(
-            ({"runners": [{"horse": horse, "winner": True} for horse in "AB"], name: "Dead heat"}, places("1=", *"AB"))
-            for name in ("status", "result")
-        ),
-        ({"runners": [{"horse": horse, "winner": True} for horse in "ABC"], "dead_heat": True}, places("1?", *"ABC")),
-        ({"runners": [{"horse": one, "winner": True, "status": "Dead heat"} for one in "AB"]}, places("1=", *"AB")),
-        *(
-            ({"horses": {"1": "A", "2": "B"}, "places": terms}, [("A", None), ("B", None)])
-            for terms in ("1/5 1-2-3", "1/4 1,2", "1/5")
-        ),
-        ({"winners": ["A", "B"], "runners": ["A", "B", "C"]}, [*places("1=", *"AB"), ("C", None)]),
-        ({"placings": ["A", "B"], "disqualified": ["A"]}, [("A", "DSQ"), ("B", "2")]),
-        ({"placings": ["A", "B"], "disqualified": "Nobody"}, A_BEAT_B),
-        ({"runners": ["A", "B"], "late_scratchings": ["B"]}, [("A", None), ("B", "NR")]),
-        ({"runners": ["A"], "form": {"results": [{"horse": "Z", "position": 1}]}}, [("A", None)]),
-        ({"runners": ["A", "B"], "finishing_order": "B/Z, A"}, [("A", None), ("B", None)]),
-        ({"results": [{"race_id": "rc_2", "name": "Another race"}]}, []),
-        ({"runners": 12}, []),
-        ({"runners": [None, "", [], {}]}, []),
+        (runners("AB", status="WINNER", dead_heat=True), "A=1=, B=1="),
+        (runners("ABC", status="WINNER", position=1), "A=1=, B=1=, C=1="),
+        (runners("AB", winner=True) | {"dead_heat": True}, "A=1=, B=1="),
+        (runners("AB", status="WINNER") | {"dead_heat": "first"}, "A=1=, B=1="),
+        *((runners("AB", winner=True) | {name: "Dead heat"}, "A=1=, B=1=") for name in ("status", "result")),
+        (runners("ABC", winner=True) | {"dead_heat": True}, "A=1?, B=1?, C=1?"),
+        (runners("AB", winner=True, status="Dead heat"), "A=1=, B=1="),
+        *(({"horses": {"1": "A", "2": "B"}, "places": terms}, "A, B") for terms in ("1/5 1-2-3", "1/4 1,2", "1/5")),
+        ({"winners": ["A", "B"], "runners": ["A", "B", "C"]}, "A=1=, B=1=, C"),
+        ({"placings": ["A", "B"], "disqualified": ["A"]}, "A=DSQ, B=2"),
+        ({"placings": ["A", "B"], "disqualified": "Nobody"}, "A=1, B=2"),
+        ({"runners": ["A", "B"], "late_scratchings": ["B"]}, "A, B=NR"),
+        ({"runners": ["A"], "form": {"results": [{"horse": "Z", "position": 1}]}}, "A"),
+        ({"runners": ["A", "B"], "finishing_order": "B/Z, A"}, "A, B"),
+        ({"results": [{"race_id": "rc_2", "name": "Another race"}]}, ""),
+        ({"runners": 12}, ""),
+        ({"runners": [None, "", [], {}]}, ""),
     ],
 )
 def test_runners_have_a_position_only_where_one_was_published(record, expected):
-    assert horses_and_positions(record) == expected
+    assert said(record) == expected
 
 
 @pytest.mark.parametrize(
@@ -327,10 +277,14 @@ def test_runners_have_a_position_only_where_one_was_published(record, expected):
             ({"winner": "A", **flag}, "Provisional")
             for flag in (
                 *({"weighed_in": False}, {"official_result": False}, {"preliminary": True}, {"under_review": True}),
-                *({"stewards_inquiry": True}, {"objection": "Y"}, {"result": {"isFinal": False}}),
+                *(
+                    {"stewards_inquiry": True},
+                    {"objection": "Y"},
+                    {"result": {"isFinal": False}},
+                    {"protest": "Lodged"},
+                ),
                 *(
                     {"objection": {"status": "pending"}},
-                    {"protest": "Lodged"},
                     {"inquiry": "In progress"},
                     {"stewards": {"inquiry": "pending"}},
                 ),
@@ -344,12 +298,12 @@ def test_runners_have_a_position_only_where_one_was_published(record, expected):
         *(({"winner": "A", "objection": said}, None) for said in ("Overruled", {"status": "dismissed"}, {"by": "B"})),
         ({"winner": "A", "stewards": "Enquiry pending"}, "Enquiry pending"),
         ({"finish_order": ["A"], "provisional_placings": ["A", "B"]}, None),
-        ({"runners": [{"horse": "A", "finishing_order": 1}]}, None),
+        (a(finishing_order=1), None),
         ({"result": {"unofficial": {"winner": "B", "second": "A"}}}, "Provisional"),
-        ({"provisional_result": {"runners": [{"horse": "A", "position": 1}]}}, "Provisional"),
+        ({"provisional_result": a(position=1)}, "Provisional"),
         ({"result": {"provisional": {"winner": "B"}, "official": {"status": "To follow"}}}, "Provisional"),
-        ({"provisional": {"runners": [{"horse": "A", "position": 1}]}, "final": {"runners": []}}, "Provisional"),
-        ({"provisional": {"runners": [{"horse": "A", "position": 1}]}, "final": {"non_runners": ["B"]}}, "Provisional"),
+        ({"provisional": a(position=1), "final": {"runners": []}}, "Provisional"),
+        ({"provisional": a(position=1), "final": {"non_runners": ["B"]}}, "Provisional"),
         ({"result": {"provisional": {"status": "Interim", "winner": "B"}, "final": {"winner": "A"}}}, None),
     ],
 )
