@@ -7,7 +7,7 @@ import pytest
 
 from bot.deliveries.payload import TOO_MANY, read_events
 from bot.events.races import Course
-from tests.unit.events.shapes import ASCOT, AT, BATH, DAY, PAST, ROWS, said, shape
+from tests.unit.events.shapes import ASCOT, AT, BATH, DAY, PAST, ROWS, UNTIMED, said, shape
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,16 @@ def test_too_many_events_are_told_of_no_single_course(kind, name):
 
 
 AROUND: dict[str, Any] = {"region": "GB", "date": DAY, "reason": "Frost"}
+
+
+def around(**data: Any) -> dict[str, Any]:
+    return AROUND | data
+
+
+def york(**data: Any) -> dict[str, Any]:
+    return around(course="York", **data)
+
+
 LOST_RACE = {"off": "13:00", "status": "Abandoned"}
 BOTH, AYR_ANYWHERE = ["GB York Frost", "GB Ayr Frost"], ["GB York Frost", "None Ayr Frost"]
 
@@ -42,48 +52,42 @@ def test_each_named_meeting_is_told_with_what_stands_beside_the_list(name, liste
 @pytest.mark.parametrize(
     ("data", "meetings"),
     [
-        *(({**AROUND, name: ["York", "Ayr"]}, BOTH) for name in ("course", "venue", "meeting", "course_names")),
-        ({**AROUND, "meetings": "York, Ayr"}, BOTH),
-        ({**AROUND, "courses": "York and Ayr"}, BOTH),
-        ({**AROUND, "meetings": {"items": ["York", "Ayr"]}}, BOTH),
-        ({**AROUND, "affected": {"venues": ["York", "Ayr"]}}, BOTH),
-        ({**AROUND, "course": "York", "venues": ["Ayr"]}, BOTH),
-        ({**AROUND, "course": "York", "meeting": {"Status": "Abandoned"}}, ["GB York Frost"]),
-        ({**AROUND, "venues": {"York": True, "Bath": False}}, ["GB York Frost"]),
-        ({**AROUND, "venues": {"York": "Fog", "Ayr": "Snow"}}, ["GB Ayr Snow", "GB York Fog"]),
-        ({**AROUND, "courses": [{"id": "cr_1", "name": "York"}, {"id": "cr_2", "name": "Ayr"}]}, BOTH),
+        *((around(**{name: ["York", "Ayr"]}), BOTH) for name in ("course", "venue", "meeting", "course_names")),
+        (around(meetings="York, Ayr"), BOTH),
+        (around(courses="York and Ayr"), BOTH),
+        (around(meetings={"items": ["York", "Ayr"]}), BOTH),
+        (around(affected={"venues": ["York", "Ayr"]}), BOTH),
+        (york(venues=["Ayr"]), BOTH),
+        (york(meeting={"Status": "Abandoned"}), ["GB York Frost"]),
+        (around(venues={"York": True, "Bath": False}), ["GB York Frost"]),
+        (around(venues={"York": "Fog", "Ayr": "Snow"}), ["GB Ayr Snow", "GB York Fog"]),
+        (around(courses=[{"id": "cr_1", "name": "York"}, {"id": "cr_2", "name": "Ayr"}]), BOTH),
         ({"date": DAY, "meetings": {"GB": ["York"], "IE": ["Naas"]}}, ["GB York None", "IE Naas None"]),
         *(
-            ({**AROUND, "course": "York", "meetings": said, "venues": [said]}, ["GB York Frost"])
+            (york(meetings=said, venues=[said]), ["GB York Frost"])
             for said in ("see website", "TBC", "none", "All", "York", "YORK", "York (GB)", "Race 5")
         ),
-        ({**AROUND, "meetings": {"Name": "York", "Region": "GB"}}, ["GB None Frost"]),
+        (around(meetings={"Name": "York", "Region": "GB"}), ["GB None Frost"]),
+        (around(meetings=[{"name": "York", "status": "Abandoned"}, {"name": "Ayr", "reason": "Frost"}, "Bath"]), BOTH),
         (
-            {
-                **AROUND,
-                "meetings": [{"name": "York", "status": "Abandoned"}, {"name": "Ayr", "reason": "Frost"}, "Bath"],
-            },
-            BOTH,
-        ),
-        (
-            {**AROUND, "meetings": [{"name": "York", "abandoned": True}, {"name": "Ayr", "status": "Frozen"}]},
+            around(meetings=[{"name": "York", "abandoned": True}, {"name": "Ayr", "status": "Frozen"}]),
             ["GB York Frost", "GB Ayr Frozen, Frost"],
         ),
         (
-            {**AROUND, "meetings": [{"name": "York", "status": "Abandoned"}, {"name": "Ayr", "status": "Declared"}]},
+            around(meetings=[{"name": "York", "status": "Abandoned"}, {"name": "Ayr", "status": "Declared"}]),
             ["GB York Frost"],
         ),
         (
-            {**AROUND, "meetings": [{"name": "York", "abandoned": True}, {"name": "Ayr", "races": [LOST_RACE]}]},
+            around(meetings=[{"name": "York", "abandoned": True}, {"name": "Ayr", "races": [LOST_RACE]}]),
             ["GB York Frost", "GB Ayr Frost, 1 races"],
         ),
-        ({**AROUND, "venues": {"York": True, "Ayr": "Frost", "Bath": False}}, ["GB Ayr Frost", "GB York Frost"]),
+        (around(venues={"York": True, "Ayr": "Frost", "Bath": False}), ["GB Ayr Frost", "GB York Frost"]),
         *(
-            ({**AROUND, "course": "York", name: [{"number": 3, "name": "A Race"}]}, [f"GB York Frost{races}"])
+            (york(**{name: [{"number": 3, "name": "A Race"}]}), [f"GB York Frost{races}"])
             for name, races in (("cancelled", ", 1 races"), ("card", ", 1 races"), ("affected", ", 1 races"))
         ),
         *(
-            ({**AROUND, "course": "York", name: said}, ["GB York Frost"])
+            (york(**{name: said}), ["GB York Frost"])
             for name, said in (
                 ("meetings", {"Status": "Abandoned"}),
                 ("meetings", {"Total": "2"}),
@@ -91,7 +95,7 @@ def test_each_named_meeting_is_told_with_what_stands_beside_the_list(name, liste
             )
         ),
         *(
-            ({**AROUND, "course": "York", name: said}, [f"GB York Frost, {len(said)} races"])
+            (york(**{name: said}), [f"GB York Frost, {len(said)} races"])
             for name in ("cancelled", "abandoned", "affected", "lost")
             for said in (
                 ["Ebor Handicap", "Gimcrack Stakes"],
@@ -100,65 +104,59 @@ def test_each_named_meeting_is_told_with_what_stands_beside_the_list(name, liste
                 *(["13:00", "13:30"], [3, 4, 5], ["rc_1", "rc_2"], ["Prix Foy"]),
             )
         ),
-        ({**AROUND, "course": "York", "meetings": ["Ebor Handicap", "Gimcrack Stakes"]}, ["GB York Frost"]),
-        ({**AROUND, "course": "York", "cancelled": "R4, R5 and R6"}, ["GB York Frost, 3 races"]),
-        ({**AROUND, "course": "York", "abandoned_races": "4-7"}, ["GB York Frost, 4 races"]),
-        ({**AROUND, "course": "York", "abandoned_races": "4"}, ["GB York Frost"]),
-        ({**AROUND, "course": "York", "race_numbers": [4, 5]}, ["GB York Frost, 2 races"]),
+        (york(meetings=["Ebor Handicap", "Gimcrack Stakes"]), ["GB York Frost"]),
+        (york(cancelled="R4, R5 and R6"), ["GB York Frost, 3 races"]),
+        (york(abandoned_races="4-7"), ["GB York Frost, 4 races"]),
+        (york(abandoned_races="4"), ["GB York Frost"]),
+        (york(race_numbers=[4, 5]), ["GB York Frost, 2 races"]),
         *(
-            ({**AROUND, "course": "York", "meetings": [{"name": "Ebor Festival", **more}]}, [f"GB York Frost{races}"])
+            (york(meetings=[{"name": "Ebor Festival", **more}]), [f"GB York Frost{races}"])
             for more, races in (
                 *(({}, ""), ({"id": "m_1"}, ""), ({"status": "Abandoned"}, "")),
                 ({"races": ["13:00", "13:30"]}, ", 2 races"),
             )
         ),
-        ({**AROUND, "meetings": [{"name": "Ebor Festival"}]}, ["GB Ebor Festival Frost"]),
-        ({**AROUND, "meetings": [{"name": "Ebor Festival", "course": "York"}, {"course": "Ayr"}]}, BOTH),
+        (around(meetings=[{"name": "Ebor Festival"}]), ["GB Ebor Festival Frost"]),
+        (around(meetings=[{"name": "Ebor Festival", "course": "York"}, {"course": "Ayr"}]), BOTH),
         *(
-            ({**AROUND, "meetings": [{"name": "York", "status": "Abandoned"}, {"name": "Ayr", **part}]}, BOTH)
+            (around(meetings=[{"name": "York", "status": "Abandoned"}, {"name": "Ayr", **part}]), BOTH)
             for part in (
                 *({"abandoned_from": 4}, {"abandoned_after": "race 3"}, {"partial": True}, {"abandoned_races": 3}),
                 *({"races_run": 3}, {"note": "Remaining races lost"}, {"abandoned_from": "15:00"}),
             )
         ),
         *(
-            (
-                {**AROUND, "meetings": [{"name": "York", "status": "Abandoned"}, {"name": "Ayr", **on}]},
-                ["GB York Frost"],
-            )
+            (around(meetings=[{"name": "York", "status": "Abandoned"}, {"name": "Ayr", **on}]), ["GB York Frost"])
             for on in (
                 *({"status": "Going ahead"}, {"status": "Inspection 8am"}, {"status": "ON"}, {"status": "Active"}),
                 *({"partial": False}, {"abandoned_races": 0}),
             )
         ),
-        ({**AROUND, "meetings": {"York": "Abandoned", "Ayr": "Going ahead"}}, ["GB York Frost"]),
-        ({**AROUND, "meetings": {"m_1": {"course": "York"}, "m_2": {"course": "Ayr"}}}, BOTH),
+        (around(meetings={"York": "Abandoned", "Ayr": "Going ahead"}), ["GB York Frost"]),
+        (around(meetings={"m_1": {"course": "York"}, "m_2": {"course": "Ayr"}}), BOTH),
         ({"date": DAY, "cancelled": {"GB": ["York"], "IE": ["Naas"]}}, ["GB York None", "IE Naas None"]),
-        ({**AROUND, "course": "York", "cancelled": {"Reason": {"text": "Fog"}}}, ["GB York Frost"]),
-        ({**AROUND, "course": "York", "cancelled": {"by": {"name": "Clerk"}}}, ["GB York Frost"]),
-        ({**AROUND, "countries": [{"name": "A", "meetings": ["York"]}, {"name": "B", "meetings": ["Ayr"]}]}, BOTH),
-        ({**AROUND, "meetings": [{"number": 1, "name": "York"}, {"number": 2, "name": "Ayr"}]}, BOTH),
-        ({**AROUND, "meeting_ids": ["m_1", 204]}, ["GB m_1 Frost", "GB 204 Frost"]),
-        ({**AROUND, "course_ids": ["cr_1", "cr_2"]}, ["GB cr_1 Frost", "GB cr_2 Frost"]),
+        (york(cancelled={"Reason": {"text": "Fog"}}), ["GB York Frost"]),
+        (york(cancelled={"by": {"name": "Clerk"}}), ["GB York Frost"]),
+        (around(countries=[{"name": "A", "meetings": ["York"]}, {"name": "B", "meetings": ["Ayr"]}]), BOTH),
+        (around(meetings=[{"number": 1, "name": "York"}, {"number": 2, "name": "Ayr"}]), BOTH),
+        (around(meeting_ids=["m_1", 204]), ["GB m_1 Frost", "GB 204 Frost"]),
+        (around(course_ids=["cr_1", "cr_2"]), ["GB cr_1 Frost", "GB cr_2 Frost"]),
         (
-            {**AROUND, "course": "York", "meetings": ["York", {"course": "Naas", "region": "IE"}, "Ayr"]},
+            york(meetings=["York", {"course": "Naas", "region": "IE"}, "Ayr"]),
             ["GB York Frost", "IE Naas Frost", "None Ayr Frost"],
         ),
         ({"reason": "Frost", "meetings": ["York", "Ayr"], "meeting": {"name": "York", "region": "GB"}}, AYR_ANYWHERE),
         ({"reason": "Frost", "meetings": ["York", "Ayr"], "course": {"name": "York", "region": "GB"}}, AYR_ANYWHERE),
-        *(({**AROUND, "course": "York", name: [PAST]}, ["GB York Frost"]) for name in ("results", "items", "races")),
-        (
-            {**AROUND, "course": "York Evening", "races": [{"course": "York", "off": "18:00"}]},
-            ["GB York Frost, 1 races"],
-        ),
+        *((york(**{name: [PAST]}), ["GB York Frost"]) for name in ("results", "items", "races")),
+        (around(course="York Evening", races=[{"course": "York", "off": "18:00"}]), ["GB York Frost, 1 races"]),
         ({"date": DAY, "hippodrome": "Auteuil", "courses": ["Prix A", "Prix B"]}, ["None Auteuil None, 2 races"]),
         (
-            {**AROUND, "meetings": ["York", "Ayr"], "races": [{"off": "13:00"}, {"course": "Ayr", "off": "13:10"}]},
+            around(meetings=["York", "Ayr"], races=[{"off": "13:00"}, {"course": "Ayr", "off": "13:10"}]),
             ["GB York Frost", "GB Ayr Frost, 1 races"],
         ),
-        ({**AROUND, "courses": [{"name": "York", "time": "13:00"}, {"name": "Ayr", "time": "13:10"}]}, BOTH),
+        (around(courses=[{"name": "York", "time": "13:00"}, {"name": "Ayr", "time": "13:10"}]), BOTH),
         (
-            {**AROUND, "course": "York", "tracks": ["Ayr"], "races": ["13:00", {"course": "Bath", "off": "13:10"}]},
+            york(tracks=["Ayr"], races=["13:00", {"course": "Bath", "off": "13:10"}]),
             ["GB York Frost, 1 races", "GB Ayr Frost", "None Bath Frost, 1 races"],
         ),
     ],
@@ -276,7 +274,7 @@ def test_each_off_time_of_a_lost_race_is_an_event_and_two_times_of_a_result_are_
 
 def test_nearest_value_beside_a_list_counts():
     far = {"event": "meeting.abandoned", "region": "IE", "date": "2026-11-21", "reason": "Fog"}
-    events = read_events(json.dumps({**far, "data": {**AROUND, "meetings": ["York", "Ayr"]}}).encode())
+    events = read_events(json.dumps({**far, "data": around(meetings=["York", "Ayr"])}).encode())
     assert [(one.race.region, one.race.race_date, one.reason) for one in events] == [("GB", DAY, "Frost")] * 2
 
 
@@ -287,3 +285,86 @@ def lost_meetings(**data: Any) -> list[str]:
         count = f", {len(event.races)} races" if event.races else ""
         told.append(event.unreadable_because or f"{event.race.region} {course} {event.reason}{count}")
     return told
+
+
+# Abandonments in the shapes of public services: each lost race or meeting, with place and day
+
+
+LOSSES: dict[str, tuple[object, list[str]]] = {
+    "lost race with a final result": (
+        shape("race.abandoned", races=[{"race_id": "rc_1", **AT, "final_result": "Abandoned"}]),
+        ["York 13:00"],
+    ),
+    **{
+        f"another race in a list of one under {name}": (shape("race.abandoned", **AT, **{name: [PAST]}), ["York 13:00"])
+        for name in ("results", "status", "outcome")
+    },
+    **{
+        f"races in items by name beside {place}": (
+            shape(kind, course=place, date=DAY, items=[{"name": "York", "races": [{"off": "13:00", "winner": "A"}]}]),
+            [line],
+        )
+        for kind, place, line in (
+            ("race.abandoned", "Ayr", "York 13:00: A 1 and lost"),
+            ("race.abandoned", "York", "York 13:00: A 1 and lost"),
+            ("result.received", "York", "York 13:00: A 1"),
+        )
+    },
+    "courses with times": (
+        shape(
+            "race.abandoned", date=DAY, courses=[{"name": "York", "time": "13:00"}, {"name": "Ayr", "time": "13:10"}]
+        ),
+        ["York 13:00", "Ayr 13:10"],
+    ),
+    "another race in place of the lost race": (
+        shape("race.abandoned", **AT, rescheduled_to={"course": "Ayr", "date": "2026-11-25", "off": "14:00"}),
+        ["York 13:00"],
+    ),
+    **{
+        f"meeting lost on two days, as {name}": (
+            shape("meeting.abandoned", meeting_id="m_1", course="York", **{name: days}),
+            [f"York {DAY}", "York 2026-11-21"],
+        )
+        for name, days in (
+            ("dates", [DAY, "2026-11-21"]),
+            ("days", [{"date": DAY}, {"date": "2026-11-21"}]),
+            ("date", [DAY, "2026-11-21"]),
+        )
+    },
+    **{
+        f"race lost on two days, {name}": (
+            shape("race.abandoned", course="York", dates=[DAY, "2026-11-21"], **more),
+            days,
+        )
+        for name, more, days in (
+            ("without a name", {}, [f"York {DAY}", "York 2026-11-21"]),
+            ("with an id", {"race_id": "rc_1"}, ["York None"]),
+        )
+    },
+    "abandonment from a race on": (shape("race.abandoned", **UNTIMED, abandonment={"from": "race 4"}), [f"York {DAY}"]),
+    **{
+        f"race called {called}": (shape("race.abandoned", race=called, date=DAY), [told])
+        for called, told in (
+            ("13:00 York", "York 13:00"),
+            ("Market Rasen 1.30pm", "Market Rasen 1:30pm"),
+            ("Ebor Handicap", f"None {DAY}"),
+            ("Race 13:00", f"None {DAY}"),
+            ("Monday 13:00", f"None {DAY}"),
+        )
+    },
+    **{
+        f"meetings by region, under {name}": (
+            shape("meeting.abandoned", date=DAY, **{name: {"GB": ["York"], "IRE": ["Naas"]}}),
+            [f"York {DAY}", f"Naas {DAY}"],
+        )
+        for name in ("regions", "countries")
+    },
+    "regions of a meeting": (shape("meeting.abandoned", **UNTIMED, regions=["GB", "IRE"]), [f"York {DAY}"]),
+    "meeting moved to another day": (shape("meeting.abandoned", **UNTIMED, dates=[DAY, "2026-12-01"]), [f"York {DAY}"]),
+    "meeting lost on a day, as dates": (shape("meeting.abandoned", course="York", dates=[DAY]), [f"York {DAY}"]),
+}
+
+
+@pytest.mark.parametrize(("payload", "lines"), LOSSES.values(), ids=LOSSES)
+def test_loss_is_read_in_the_shape_of_a_service(payload, lines):
+    assert said(payload) == lines
