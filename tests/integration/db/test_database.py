@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from cryptography.fernet import Fernet
 from sqlalchemy import event, inspect, text
 from sqlmodel import Session
 
@@ -21,7 +20,6 @@ from bot.db.engine import FILE_GONE, Database, as_read
 from bot.db.schema import Schema
 from bot.db.tables import EventVersion, OutboxMessage, WebhookSubscriptionRow
 from bot.db.threads import READERS
-from bot.db.vault import Vault
 from bot.deliveries import inbox
 from bot.errors import StorageUnavailable
 from bot.events.races import Race
@@ -226,27 +224,6 @@ async def test_slot_is_finished_by_the_claimant_alone(database):
     assert await claim("c", later) is SlotClaim.UNDER_WAY
     await finish("b")
     assert await claim("c", later + timedelta(seconds=61)) is SlotClaim.DONE
-
-
-@on_both
-async def test_secrets_are_encrypted_and_keys_rotate(database):
-    old, new = Fernet.generate_key().decode(), Fernet.generate_key().decode()
-    row = WebhookSubscriptionRow(
-        url="https://bot.example/webhooks/racing",
-        events="result.received",
-        created_at=NOW,
-        secret=Vault([old]).lock("signing secret"),
-    )
-    assert row.secret
-    assert b"signing secret" not in row.secret
-    number = await database.write(partial(webhook_subscriptions.add, row=row))
-    rotated = Vault([new, old])
-    secrets, shut = await database.read(partial(webhook_subscriptions.signing_secrets, vault=rotated))
-    assert (secrets, shut) == ({number: "signing secret"}, {})
-    secrets, shut = await database.read(partial(webhook_subscriptions.signing_secrets, vault=Vault([new])))
-    assert (secrets, shut.keys()) == ({}, {number})
-    assert await database.write(partial(webhook_subscriptions.retire, subscription_id=number, now=NOW))
-    assert await database.read(partial(webhook_subscriptions.signing_secrets, vault=rotated)) == ({}, {})
 
 
 @on_both

@@ -156,26 +156,6 @@ async def test_unchecked_subscriptions_are_found_whatever_their_region(database)
     assert ([row.channel_id for row in live], [row.channel_id for row in waiting]) == (["C1"], ["C3"])
 
 
-@on_both
-async def test_field_of_a_newer_version_outlasts_a_save_by_an_older_replica(database):
-    def newer(session):
-        row = subscriptions.save(session, "C1", GB, user_id="U1", now=NOW)
-        row.filter = row.filter.removesuffix("}") + ',"horses":["Blue Moon"]}'
-        session.add(row)
-
-    await database.write(newer)
-    narrower = GB.model_copy(update={"topics": frozenset({Topic.RESULTS}), "unchecked_since": NOW})
-
-    def older(session):
-        row = subscriptions.save(session, "C1", narrower, user_id="U1", now=NOW)
-        return row.filter, subscriptions.read_filter(row), subscriptions.has_unchecked(session)
-
-    stored, read, is_unchecked = await database.write(older)
-    assert '"horses":["Blue Moon"]' in stored
-    assert read == narrower
-    assert is_unchecked
-
-
 # The watched names, and the race book's words on a name
 
 

@@ -9,7 +9,6 @@ import secrets
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -27,8 +26,6 @@ from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.service_errors import ServiceFailure, Spared
 from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
-from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.list_commands import USAGE_COMMAND
 from sandbox.racing_service import RacingService, Switches
 from tests.clock import now, set_ahead
 from tests.databases import first_on_both
@@ -304,14 +301,3 @@ async def test_refusal_is_told_at_once_and_the_turn_of_the_month_after_a_refusal
     await world.days(at(2027, 1, 3), 100)
     assert [gist(text) for text in (await world.said())[1:]] == [f"{ALL_CLEAR}A new month has begun | 0"]
     assert await outcome(world.replicas[0].client.countries()) == "asked"
-
-
-async def test_usage_command_says_range_and_day(make_world):
-    world = await make_world(at(2026, 11, 1))
-    await world.days(at(2026, 11, 15), 450)
-    desk: Any = SimpleNamespace(quota=world.replicas[0].book)
-    typed = Invocation(text="", channel_id="C1", user_id="U1", reference="cmd-1")
-    message = await USAGE_COMMAND.say(desk, typed)
-    assert message
-    assert "forecast 17,357 by the end of the month (in 8 of 10 cases between 15,208 and 19,506)" in message.text
-    assert message.text.endswith("the quota runs out on 26 November, perhaps on 24 November")

@@ -58,22 +58,11 @@ async def stand_in(sleep_clock):
 
 
 @pytest.fixture
-async def open_one(stand_in, sleep_clock, store):
-    opened = []
+async def client(stand_in, sleep_clock, store):
     async with serve(stand_in.app) as address:
-
-        def make():
-            opened.append(open_client(f"{address}/v1", SecretStr(KEY), store, timing=sleep_clock.timing()))
-            return opened[-1]
-
-        yield make
-        for client in opened:
-            await client.aclose()
-
-
-@pytest.fixture
-def client(open_one):
-    return open_one()
+        opened = open_client(f"{address}/v1", SecretStr(KEY), store, timing=sleep_clock.timing())
+        yield opened
+        await opened.aclose()
 
 
 def asked(stand_in):
@@ -128,32 +117,6 @@ async def test_failure_of_the_stand_in_is_the_interfaces(stand_in, client, name)
     assert type(caught.value) is kind
     assert len(stand_in.requests) == requests
     assert (caught.value.request_id == stand_in.requests[-1].request_id) is (name not in {"html", "drop"})
-
-
-async def test_walk_reads_every_race_once_in_one_process_or_in_one_for_each_page(stand_in, client, open_one):
-    races = sorted(stand_in.racing.races(region="GB"), key=lambda race: (race.race_date, race.race_id))
-    whole = [race.race_id for race in races if race.race_date.year == stand_in.racing.today.year]
-    page = await collect(client.walk_races("GB", 100))
-    assert [race.fields["race_id"] for race in page.data] == whole
-    first, *others = [dict(one.parameters) for one in stand_in.requests]
-    cursors = [one.pop("cursor") for one in others]
-    assert (first, others) == ({"region": "GB", "limit": "100"}, [first] * len(others))
-    assert len(set(cursors)) == len(cursors) >= 2
-    read, cursor, is_last = [], None, False
-    while not is_last:
-        async with aclosing(open_one().walk_races("GB", 100, cursor)) as steps:
-            step = await anext(steps)
-        read += [race.fields["race_id"] for race in step.page.data]
-        cursor, is_last = step.resume_at, step.is_last
-    assert read == whole
-
-
-async def test_altered_cursor_is_refused_and_a_stored_one_starts_again(stand_in, client):
-    async with aclosing(client.walk_races("GB", 100)) as steps:
-        altered = f"{(await anext(steps)).resume_at}x"
-    async with aclosing(client.walk_races("GB", 100, altered)) as steps:
-        assert (await anext(steps)).started_again
-    assert [request.status for request in stand_in.requests] == [200, 422, 200]
 
 
 # Below HTTP

@@ -104,9 +104,7 @@ CLAIMED: Any = {"in_doubt": False, "claimed_at": NOON, "begun_at_s": NOW_S}
 
 def message(number=1, *, channel_id="CGB", thread_ts=None, **more):
     post = row(number, kind=MessageKind.EVENT, **more)
-    return Claim(
-        channel_id, "token", post, EVENT, in_doubt=False, claimed_at=NOON, begun_at_s=NOW_S, thread_ts=thread_ts
-    )
+    return Claim(channel_id, "token", post, EVENT, thread_ts=thread_ts, **CLAIMED)
 
 
 def edit(number=2, *, channel_id="CGB", event=EVENT, thread_ts=None, calls=1, **more):
@@ -115,17 +113,7 @@ def edit(number=2, *, channel_id="CGB", event=EVENT, thread_ts=None, calls=1, **
     sent = {"state": MessageState.SENT, "message_ts": "1.1", "wanted_rev": 2, "edit_attempts": calls}
     post = row(number, kind=kind, **sent | more)
     view = MessageView(post, event, event, rev=2) if event else None
-    return Claim(
-        channel_id,
-        "token",
-        post,
-        event,
-        in_doubt=False,
-        claimed_at=NOON,
-        begun_at_s=NOW_S,
-        thread_ts=thread_ts,
-        shown=view,
-    )
+    return Claim(channel_id, "token", post, event, thread_ts=thread_ts, shown=view, **CLAIMED)
 
 
 LIVE = {"event": None}

@@ -340,19 +340,6 @@ async def test_auth_3_endpoint_beyond_the_plan_is_asked_once_and_its_refusal_rep
     assert service.paths == ["webhooks/deliveries", "countries", "webhooks/deliveries"]
 
 
-async def test_auth_1_endpoint_beyond_the_plan_is_asked_again_under_another_plan(service, racing):
-    service.refuse(403, "upgrade_required", **PLANS)
-    for plan in ("free", "live"):
-        service.data([], plan=plan)
-    service.data([])
-    asked = await outcomes(
-        *(failed_deliveries(racing), racing.usage(), failed_deliveries(racing)),
-        *(racing.usage(), failed_deliveries(racing)),
-    )
-    assert asked == [UpgradeRequired, None, UpgradeRequired, None, None]
-    assert [path.rpartition("/")[2] for path in service.paths] == ["deliveries", "usage", "usage", "deliveries"]
-
-
 async def test_each_day_of_a_path_beyond_the_plan_is_one_endpoint(service, racing):
     service.refuse(403, "upgrade_required", **PLANS)
     days = ("2026-11-20", "2026-11-21")
