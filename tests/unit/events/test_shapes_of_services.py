@@ -1,7 +1,6 @@
 """Whole deliveries in the shapes of public services: the events, each with place, time and order."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -13,17 +12,17 @@ UNREAD = "York 13:00 could not be read:"
 MEETING = {"name": "York", "region": "GB", "date": DAY}
 
 
-def york(event: str = "result.received", **data: Any) -> object:
+def york(event="result.received", **data):
     """The race at York."""
     return shape(event, **AT | data)
 
 
-def ran(**data: Any) -> object:
+def ran(**data):
     """The race at York of A, B and C, whose places stand nowhere but in the data."""
     return york(**data, runners=BARE)
 
 
-def race(number: int, off: str = "13:00", **data: Any) -> dict[str, Any]:
+def race(number, off="13:00", **data):
     return {"race_id": f"rc_{number}", **AT, "off": off, **data}
 
 
