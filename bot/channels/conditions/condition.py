@@ -240,7 +240,7 @@ class NarrowingCondition(SaidCondition):
     is_published = False
     """Whether the data service lists the values."""
     opposites: Mapping[str, str] = {}
-    """The value that is all races but those of a value."""
+    """A value that takes no race of a value: what may be wanted by "no flat"."""
 
     def keys_of(self, published: str) -> Collection[str]:
         """The keys of the values that take a published value."""

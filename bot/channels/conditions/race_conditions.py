@@ -169,7 +169,7 @@ class RaceCodeCondition(NarrowingCondition):
     label = "Only this racing"
     hint = "Races without this information come too. Flat is on turf and all-weather alike."
     labels: Mapping[str, str] = {FLAT: "Flat", JUMPS: "Jumps", ALL_WEATHER: "All-weather"}
-    opposites: Mapping[str, str] = {FLAT: JUMPS, JUMPS: FLAT}
+    opposites: Mapping[str, str] = {FLAT: JUMPS, JUMPS: FLAT, ALL_WEATHER: JUMPS}
 
     def takes_race(self, keys: Collection[str], race: Race, event: RacingEvent) -> bool:  # noqa: ARG002
         return any(_is_of(race, code) is not False for code in keys)

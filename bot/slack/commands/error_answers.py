@@ -95,7 +95,7 @@ async def with_working_offers(
     trying = _Trying(desk, invocation, line, all(label == one for label, one in error.lines.items()))
     try:
         async with asyncio.timeout(within_s):
-            await trying.work(offered_lines(error), MENDED_MAX)
+            await trying.work(offered_lines(error), OFFERED_MAX, MENDED_MAX)
     except TimeoutError:
         log.warning("offers_not_all_checked", reference=invocation.reference, within_s=within_s)
     told = error.offering(trying.found)
@@ -127,8 +127,9 @@ class _Trying:
     found: dict[str, str] = field(default_factory=dict)
     idle: dict[str, str] = field(default_factory=dict)
 
-    async def work(self, lines: Mapping[str, str], tries: int, before: str = "") -> None:
-        for label, line in list(lines.items())[:OFFERED_MAX]:
+    async def work(self, lines: Mapping[str, str], most: int, tries: int, before: str = "") -> None:
+        """`most`: the number of buttons, which several refused offers share."""
+        for label, line in list(lines.items())[:most]:
             if before and (line in _LOOKS or (label == WITHOUT_THAT and not self.shows_lines)):
                 continue
             shown = line if self.shows_lines else _label(before, label) if before else label
@@ -138,7 +139,7 @@ class _Trying:
             elif error is None and line not in self.found.values():
                 self.found.setdefault(shown, line)
             elif error is not None and tries and not self._would_turn(line):
-                await self.work(offered_lines(error), tries - 1, shown)
+                await self.work(offered_lines(error), most // len(lines), tries - 1, shown)
 
     async def _try(self, line: str) -> tuple[CommandError | None, bool]:
         """The refusal of a line, and whether the line changes something."""

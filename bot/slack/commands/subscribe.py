@@ -45,11 +45,12 @@ from bot.slack.commands.subscription_changes import audited
 from bot.slack.forms.form_fields import course_value, not_shown, problem
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.language.grammar import ALL, NO_LISTS, SUBSCRIBING, SUBSCRIBING_ME, Kind
-from bot.slack.language.refusals import value_wanted
+from bot.slack.language.refusals import NOT_GIVEN, value_wanted
 from bot.slack.language.request import LineRequest, Refusal, read, typed_values
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Said, Subscribed, subscribed
 from bot.slack.messages.kit.blocks import ENDING
+from bot.slack.messages.kit.text import capital
 
 CHANGED = (
     "Somebody has changed or ended this subscription since you opened the form, so nothing was saved. Close the form, "
@@ -222,22 +223,25 @@ def _uncovered(session: Session, filters: Sequence[ChannelFilter]) -> list[str]:
 async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineRequest, list[ChannelFilter]]:
     """The request of the line, and its filters. A refusal has the form, filled with what was understood."""
     lexicon = await check.lexicon() if invocation.text.strip() else NO_LISTS
+    there = await check.desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
     wanted = read(invocation.text, lexicon, SUBSCRIBING_ME if invocation.is_direct else SUBSCRIBING)
     try:
         if refused := _refused(wanted):
             raise refused.error(NAME)
-        return wanted, [] if wanted.is_bare else await _filters(check, wanted, invocation)
+        return wanted, [] if wanted.is_bare else await _filters(check, wanted, there)
     except CommandError as error:
         error.lines |= {label: wanted.mended(NAME, right) for label, right in error.offers.items()}
         error.form = wanted.without(Kind.DAY, Kind.TIME, Kind.UNKNOWN).line()
+        if len(there) == 1 and not wanted.taken and typed_values(wanted.left_out):
+            # "no flat" is for the subscription that is there.
+            error.lines, error.edits = {}, there[0].region
         raise
 
 
-async def _filters(check: FilterChoice, wanted: LineRequest, invocation: Invocation) -> list[ChannelFilter]:
+async def _filters(check: FilterChoice, wanted: LineRequest, there: Sequence[ChannelFilter]) -> list[ChannelFilter]:
     places = (*wanted.of(REGIONS_FIELD), *wanted.of(Kind.UNKNOWN))
     if wanted.out(REGIONS_FIELD):
         raise await _others(check, wanted)
-    there = await check.desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
     is_placed = bool(places or wanted.of(COURSES_FIELD) or wanted.everything)
     # "quiet 22-7" is for all that the channel receives.
     adds = wanted.of_choices
@@ -274,16 +278,18 @@ def _refused(wanted: LineRequest) -> Refusal | None:
     without = {WITHOUT_THAT: rest} if rest.line() else {}
     if wanted.refused:
         offers = wanted.refused.offers or (without if wanted.not_chosen else {})
+        if wanted.not_chosen and (not offers or not NOT_GIVEN.isdisjoint(wanted.not_chosen)):
+            return Refusal(wanted.refused.told, {"Racecard": rest}, command="racecard")
         return replace(wanted.refused, offers=_quiet_outside(wanted) or offers)
     if wanted.out(ALL) or (wanted.out(REGIONS_FIELD) and not wanted.everything):
         told = f"{listed([*wanted.out(ALL), *wanted.out(REGIONS_FIELD)])} can't be left out there. "
         return Refusal(f"{told}Name the regions that this channel is to receive.", without)
     if values := typed_values(wanted.left_out):
-        told = f"{listed(values)} can't be left out. Name what is wanted; /racing unsubscribe ends what is there."
-        others = {
-            one: [one.opposites[each] for each in wanted.out(one.field) if each in one.opposites] for one in OF_RACES
-        }
-        only = {one.labels[some[0]]: rest.but(**{one.field: some}) for one, some in others.items() if some}
+        of_races = [(one, each) for one in OF_RACES for each in wanted.out(one.field) if each != EVERY_VALUE]
+        said = capital(listed([one.in_words(each) for one, each in of_races])) or listed(values)
+        told = f"{said} can't be left out. Name what is wanted; /racing unsubscribe ends what is there."
+        others = [(one, one.opposites[each]) for one, each in of_races if each in one.opposites]
+        only = {one.labels[other]: rest.but(**{one.field: (other,)}) for one, other in others}
         return Refusal(told, only or without)
     if nameless := next((one for one in CONDITIONS if EVERY_VALUE in wanted.of(one.field)), None):
         known = wanted.but(unknown=())

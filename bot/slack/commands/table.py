@@ -29,7 +29,7 @@ from bot.slack.commands.subscription_pages import EDIT_BUTTON, LIST_COMMAND, REM
 from bot.slack.commands.trace import TRACE_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
-from bot.slack.language.grammar import COURTESY, NON_RUNNERS, NOT_CHOSEN, OF_ALL, TOPIC_WORDS
+from bot.slack.language.grammar import COURTESY, JOINING, NON_RUNNERS, NOT_CHOSEN, OF_ALL, TOPIC_WORDS, Kind
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.kit.blocks import ENDING
 
@@ -45,8 +45,8 @@ _PASTED = re.compile(
 """What may stand before the command: the slash command again, a mention of the bot, a greeting, an emoji."""
 
 _SAYINGS = {
-    "results abandonments": "abandonments, abandonment, abandoned, cancelled, is, has, have, anything abandoned, "
-    "what is abandoned, what is off, what has, are, are there, did, anything off",
+    "results abandonments": "abandonments, abandonment, abandoned, cancelled, cancellation, cancellations, is, has, "
+    "have, anything abandoned, what is abandoned, what is off, what has, are, are there, did, anything off",
     f"results abandonments {BEEN}": "what is been",
     f"results abandonments {WAS}": f"{WAS}, were, what {WAS}, what were, what got",
     "results": "any, latest, result, who won, who has won, what won, which horse won, winner, winners",
@@ -90,7 +90,10 @@ _SAID = {
         # "no results from GB" is no wish to subscribe.
         if said.rpartition(" ")[2] not in TOPIC_WORDS
     },
-    **{f"no {said}": f"subscribe no {said}" for one in OF_RACES for said in one.called},
+    **{
+        f"no {said}": f"subscribe no {said}"
+        for said in (*NOT_CHOSEN, *(said for one in OF_RACES for said in one.called))
+    },
     **{f"{all_} {but}": f"subscribe all {but}" for all_ in OF_ALL for but in ("but", "except", "without")},
     **{f"no {topic} {when}": f"subscribe no {topic} {when}" for topic in TOPIC_WORDS for when in _WHEN},
     **{
@@ -199,6 +202,8 @@ def find_command(line: str) -> tuple[Command | None, str]:
     word, text = (*meant.split(maxsplit=1), "", "")[:2]
     name = word.lower().strip("/,.:;!?") or HELP
     command = RACING_COMMANDS.get(name) or _TYPED_TOO.get(name)
+    if command is None and (of_a_day := _of_a_day(meant)):
+        return find_command(of_a_day)
     if command and command.is_a_change and pasted and "show" in pasted[0].lower():
         # "show pause" pauses nothing.
         return RACING_COMMANDS["list"], ""
@@ -215,6 +220,16 @@ def _in_words_of_commands(line: str) -> str:
         if said := _SAID.get(" ".join(words[:size]).lower()):
             return " ".join([said, *words[size:]])
     return line
+
+
+def _of_a_day(line: str) -> str | None:
+    """The line with its only topic first: "results York" of "York results", and "card GB tomorrow"."""
+    words = line.split()
+    topics = [at for at, word in enumerate(words) if word.lower() in {*TOPIC_WORDS, "card"}]
+    kinds = {JOINING.get(word.lower(), Kind.FILLER) for word in words}
+    if len(topics) != 1 or topics == [0] or kinds != {Kind.FILLER} or words[0].lower() in _STOP or _alike(words[0]):
+        return None
+    return " ".join([words.pop(topics[0]), *words])
 
 
 def help_message() -> Message:

@@ -23,7 +23,7 @@ from bot.events.event import Topic
 from bot.events.typed_off import read_off
 from bot.events.typed_text import SINGLE_QUOTE
 from bot.racedata.lexicon import Lexicon, grouped
-from bot.slack.language.refusals import no_day, not_chosen, nothing_follows
+from bot.slack.language.refusals import NOT_GIVEN, no_day, not_chosen, nothing_follows
 from bot.slack.language.tokens import Word, parted, read_page
 
 WORDS_OF_A_NAME = 6
@@ -115,7 +115,7 @@ NOT_CHOSEN = frozenset(
     {
         *SORTS_OF_RACES,
         *("evening", "evening racing", "evening meetings", "night", "night racing"),
-        *("going", "odds", "prices", "tips", *NON_RUNNERS),
+        *("going", *NOT_GIVEN, *NON_RUNNERS),
         *("turf", "dirt", "2yo", "3yo", "2yos", "3yos", "two year olds", "three year olds"),
     }
 )

@@ -7,6 +7,9 @@ from bot.channels.conditions.condition import Condition
 from bot.events.sentences import listed
 from bot.racedata.near_misses import named, quoted
 
+NOT_GIVEN = frozenset({"odds", "prices", "tips"})
+"""Words of racing of which the bot tells nothing."""
+
 
 def unknown_words(words: Iterable[str], *kinds: str) -> str:
     return f"No {listed(kinds, 'or')} is called {named(words)}."
@@ -32,6 +35,8 @@ def nothing_follows(typed: str, kind: Condition | None) -> str:
 
 def not_chosen(word: str, *, is_told: bool) -> str:
     """`is_told`: racecards and watches tell the news of the word."""
+    if word in NOT_GIVEN:
+        return f"I have no {word}. A racecard has the runners, and a result the starting prices."
     told = (
         "A racecard shows each non-runner, also later. /racing watch tells at once of a horse that does not run."
         if is_told

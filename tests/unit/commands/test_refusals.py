@@ -133,8 +133,6 @@ NOBODY: Any = None
         ("who rides Enable", "help"),
         ("York tomorrow", "racecard York tomorrow"),
         ("IRE", "racecard IRE"),
-        ("yesterday's results", "results yesterday"),
-        ("york results", "results course:York"),
         ("undo that", "list"),
         ("stop GB please", "unsubscribe GB"),
         ("GB results between 9am and 10pm", "results GB 9:00"),
