@@ -40,8 +40,6 @@ class Mark(StrEnum):
     """Our own count of the month's requests."""
     QUOTA_READING = "quota.reading"
     """The latest reading of the month's use."""
-    QUOTA_TOTAL = "quota.total"
-    """First and last of the service's totals, to see the month turn."""
     OUTAGE = "repair.outage"
     """The latest outage by failed deliveries, in the words for admins."""
     BODIES_PRUNED_TO = "bodies_pruned_to"

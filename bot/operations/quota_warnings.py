@@ -161,7 +161,7 @@ def _jumps(kept: Sequence[QuotaSample], reading: QuotaReading) -> Iterator[Quota
 
 
 def _jumped(name: str, jump: Jump, reading: QuotaReading) -> str:
-    kinds = ", ".join(f"{count:,} {kind[:40]}" for kind, count in reading.refusal_kinds[:ENDPOINTS_NAMED])
+    kinds = ", ".join(f"{count:,} {kind[:40]}" for kind, count in reading.published.refusal_kinds[:ENDPOINTS_NAMED])
     by_kind = f" By kind, this month: {kinds}." if name == "refusals" and kinds else ""
     return (
         f"The data service counts unusually many {name} of this key: {jump.today:,} today (UTC), where {jump.usual:,} "

@@ -38,28 +38,24 @@ Kinds = tuple[tuple[str, int], ...]
 
 
 class UsageRow(Value):
-    """`refusals` is the sum of all kinds."""
+    """Published figures. `refusals` is the sum of all kinds.
 
-    label: str
+    `label`: a day, a month or an endpoint; empty for a sum of an unknown period. `since`: first day of a sum of days.
+    """
+
+    label: str = ""
+    since: str | None = None
     requests: int | None = None
     errors: int | None = None
     refusals: int | None = None
     refusal_kinds: Kinds = ()
 
 
-class Counted(Value):
-    """Requests as published. `since` is the first published day of the month; None for a total."""
-
-    requests: int
-    since: str | None = None
-
-
 class QuotaReading(Value):
     """A reading of `/account/usage`.
 
     `used` counts requests in `month` ("2026-11"), and is a lower bound unless `certain`. `limit` is MONTHLY_QUOTA or
-    the known plan's. `rows` are grouped by `grouped_by`. `counted` is None without a published figure. `is_readable`
-    is False for an answer without any known figure.
+    the known plan's. `rows` are grouped by `grouped_by`. `is_readable` is False for an answer without any known figure.
     `spent_by_commands`: requests of this bot's commands in the month, up to the reading.
     """
 
@@ -68,21 +64,21 @@ class QuotaReading(Value):
     used: int
     certain: bool
     source: QuotaSource
-    counted: Counted | None = None
+    published: UsageRow = UsageRow()
     limit: int | None = None
     plan: str | None = None
     window: str | None = None
-    errors: int | None = None
-    refusals: int | None = None
-    refusal_kinds: Kinds = ()
     grouped_by: str = "day"
     rows: tuple[UsageRow, ...] = ()
     spent_by_commands: int = 0
     is_readable: bool = True
 
-    def goes_on_in(self, counted: Counted | None) -> bool:
-        """Whether both readings sum up the same days: then a lower sum is a lower use."""
-        return self.certain and bool(counted and self.counted and counted.since == self.counted.since)
+    def growth_to(self, published: UsageRow) -> int | None:
+        """Requests published since this reading; negative after a fall. None where the sums are of different days."""
+        before = self.published.requests
+        if before is None or published.requests is None or published.since != self.published.since:
+            return None
+        return published.requests - before
 
     @property
     def left(self) -> int | None:
@@ -202,38 +198,30 @@ class Usage(Value):
     """`whole`: the figures beside the rows, labelled by their month if the answer names one."""
 
     rows: tuple[UsageRow, ...] = ()
-    whole: UsageRow = UsageRow(label="")
+    whole: UsageRow = UsageRow()
 
     @property
     def has_requests(self) -> bool:
         return any(row.requests is not None for row in (*self.rows, self.whole))
 
-    def in_month(self, month: str, *, until: str = LAST_DAY) -> UsageRow | None:
-        """The sums of a month's dated rows, up to a day. A sum without all figures is None."""
+    def in_month(self, month: str, *, until: str = LAST_DAY) -> UsageRow:
+        """The sums of a month's dated rows up to a day, else the figures beside the rows (Spec gap G5).
+
+        The label is the month, if the answer tells that the figures are the month's. A sum without all figures is None.
+        """
         dated = [row for row in self.rows if _month_of(row.label)]
         rows = [row for row in dated if _month_of(row.label) == month and row.label <= until]
-        if not dated:
-            return None
+        requests = _whole_sum([row.requests for row in rows])
+        if not dated or requests is None:
+            return self.whole
         return UsageRow(
             label=month,
-            requests=_whole_sum([row.requests for row in rows]),
+            since=min((row.label for row in rows), default=month),
+            requests=requests,
             errors=_whole_sum([row.errors for row in rows]),
             refusals=_whole_sum([row.refusals for row in rows]),
             refusal_kinds=_most_first(chain.from_iterable(row.refusal_kinds for row in rows)),
         )
-
-    def used_in(self, month: str) -> int | None:
-        """None if the answer does not tell the month's requests (Spec gap G5)."""
-        dated = self.in_month(month)
-        whole = self.whole.requests if self.whole.label == month else None
-        return whole if dated is None or dated.requests is None else dated.requests
-
-    def counted(self, month: str) -> Counted | None:
-        dated = self.in_month(month)
-        if dated is not None and dated.requests is not None:
-            since = min((row.label for row in self.rows if _month_of(row.label) == month), default=None)
-            return Counted(requests=dated.requests, since=since)
-        return None if self.whole.requests is None else Counted(requests=self.whole.requests)
 
 
 def read_usage(data: Any) -> Usage:

@@ -1,7 +1,7 @@
 """The quota book: this month's use from `/account/usage`, with its certainty, and its stored readings.
 
 Period and names are not shown (Spec gap G5). Dated rows are summed over the month in UTC. A total counts as the month's
-once an answer names the month, or once the total fell at a month's turn. Otherwise the use is a lower bound.
+where the answer names the month. Of another total only the growth from reading to reading is surely use of the month.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,6 @@ from bot.racedata.client.service_client import BY_DAY, BY_ENDPOINT, RACES_PATH, 
 from bot.racedata.client.service_errors import QuotaExceeded, ServiceFailure, Spared
 from bot.racedata.forecast import DAYS_KEPT, LEAST_DAYS, Forecast, forecast
 from bot.racedata.month_quota import (
-    Counted,
     Purpose,
     QuotaReading,
     QuotaSource,
@@ -58,31 +57,6 @@ SIGMAS = 3.0
 """The control limit of a chart of counts. Source: NIST/SEMATECH e-Handbook of Statistical Methods, 6.3.3.1."""
 
 
-class TotalSeen(Value):
-    """Totals of an unknown period: the month's first total, the last, and whether totals fall as months turn.
-
-    `monthly` becomes True when a total falls at a turn, and False for good when a total falls at another time. `turned`
-    is False after the turn in UTC until the total has fallen (Spec gap G13).
-    """
-
-    month: str
-    first: int
-    last: int
-    monthly: bool | None = None
-    turned: bool = True
-
-    def then(self, total: int, month: str, *, near_turn: bool) -> "TotalSeen":
-        fell = total < self.last
-        monthly = self.monthly
-        if fell and not near_turn and month == self.month:
-            monthly = False
-        elif fell and monthly is None:
-            monthly = True
-        first = total if month != self.month or fell else self.first
-        turned = fell or not near_turn or (month == self.month and self.turned)
-        return TotalSeen(month=month, first=first, last=total, monthly=monthly, turned=turned)
-
-
 class QuotaBook:
     def __init__(self, database: Database, client: RacingClient, settings: Settings, clock: Clock) -> None:
         self._database = database
@@ -98,7 +72,7 @@ class QuotaBook:
             log.warning("usage_not_readable", body=str(page.data)[:UNREAD_SHOWN])
         plan = page.meta.plan or self._client.state.plan
         # Before the reading is stored: after a crash the next reading finds the same.
-        if _has_room_again(await self.latest(), usage.counted(month_key(self._clock())), self._limit(plan)):
+        if _has_room_again(await self.latest(), usage.in_month(month_key(self._clock())), self._limit(plan)):
             await self._client.breakers.reset(QUOTA)
         reading = await self._database.write(lambda session: self._keep(session, usage, plan, is_readable=is_readable))
         rows = await self.by_endpoint() if by == BY_ENDPOINT else usage.rows
@@ -146,94 +120,65 @@ class QuotaBook:
     def _keep(self, session: Session, usage: Usage, plan: str | None, *, is_readable: bool) -> QuotaReading:
         now = self._clock()
         month = month_key(now)
-        used, certain, source = self._figure(session, usage, month)
-        sums = usage.in_month(month) or usage.whole
+        published = usage.in_month(month)
+        by_us = spent(session, month)
+        used, certain, source = _figure(published, month, latest(session, month), by_us.requests)
         reading = QuotaReading(
             taken_at=now,
             month=month,
             used=used,
             certain=certain,
             source=source,
-            counted=usage.counted(month),
+            published=published,
             limit=self._limit(plan),
             plan=plan,
             window=self._client.state.window,
-            errors=sums.errors,
-            refusals=sums.refusals,
-            refusal_kinds=sums.refusal_kinds,
-            spent_by_commands=spent(session, month).by_commands,
+            spent_by_commands=by_us.by_commands,
             is_readable=is_readable,
         )
-        is_whole_month = certain and source is QuotaSource.ROWS
-        put_reading(session, reading, _ends_of_days(usage, now) if is_whole_month else ())
+        put_reading(session, reading, _ends_of_days(usage, reading))
         return reading
 
     def _limit(self, plan: str | None) -> int | None:
         return allowance(plan, self._settings.monthly_quota)
 
-    def _figure(self, session: Session, usage: Usage, month: str) -> tuple[int, bool, QuotaSource]:
-        """Requests of the month, certainty, source."""
-        own = spent(session, month).requests
-        dated = usage.in_month(month)
-        if dated is not None and dated.requests is not None:
-            before = latest(session, month)
-            if before and before.goes_on_in(usage.counted(month)):
-                return dated.requests, True, QuotaSource.ROWS
-            # Rows that reach back only some days lose the month's first days, so their sum can fall.
-            least = before.used if before else 0
-            return max(dated.requests, least), dated.requests >= least, QuotaSource.ROWS
-        total = usage.whole.requests
-        if total is None:
-            return own, False, QuotaSource.OWN_COUNT
-        if usage.whole.label == month:
-            return total, True, QuotaSource.TOTAL
-        seen = self._see_total(session, total, month)
-        if seen.monthly and seen.turned:
-            return total, True, QuotaSource.TOTAL
-        # Whatever the total's period: its growth since the month's first reading is use of this month.
-        grown = total - seen.first
-        return (grown, False, QuotaSource.TOTAL) if grown > own else (own, False, QuotaSource.OWN_COUNT)
 
-    def _see_total(self, session: Session, total: int, month: str) -> TotalSeen:
-        now = self._clock()
-        kept = named_values.get(session, Mark.QUOTA_TOTAL)
-        first = TotalSeen(month=month, first=total, last=total)
-        # In another time zone the month turns some hours before or after ours (Spec gap G13).
-        near_turn = now.day == 1 or (now + timedelta(days=1)).day == 1
-        seen = TotalSeen.model_validate(kept[0]).then(total, month, near_turn=near_turn) if kept else first
-        named_values.put(session, Mark.QUOTA_TOTAL, seen.model_dump(), now)
-        return seen
+def _figure(published: UsageRow, month: str, before: QuotaReading | None, own: int) -> tuple[int, bool, QuotaSource]:
+    """Requests of the month, certainty, source. `before`: the reading before in the month. `own`: our own count."""
+    requests, growth = published.requests, before.growth_to(published) if before else None
+    if requests is None:
+        return own, False, QuotaSource.OWN_COUNT
+    if published.since is not None:
+        # Rows that reach back only some days lose the month's first days, so their sum can fall.
+        least = before.used if before and not (before.certain and growth is not None) else 0
+        return max(requests, least), requests >= least, QuotaSource.ROWS
+    if published.label == month:
+        return requests, True, QuotaSource.TOTAL
+    grown = before.used + max(0, growth) if before and growth is not None else 0
+    return (grown, False, QuotaSource.TOTAL) if grown > own else (own, False, QuotaSource.OWN_COUNT)
 
 
-def _ends_of_days(usage: Usage, now: datetime) -> Iterator[QuotaSample]:
+def _ends_of_days(usage: Usage, reading: QuotaReading) -> Iterator[QuotaReading]:
     """The month's figures at the end of each past day, from the first published day on."""
-    month, days = month_key(now), [row.label for row in usage.rows if len(row.label) == len("2026-11-20")]
-    end = month_start(now)
-    if any(row.label == month for row in usage.rows) or not days:
+    now, month = reading.taken_at, reading.month
+    days = [row.label for row in usage.rows if len(row.label) == len("2026-11-20")]
+    is_whole_month = reading.certain and reading.source is QuotaSource.ROWS
+    if not is_whole_month or any(row.label == month for row in usage.rows) or not days:
         return
+    end = month_start(now)
     while end.date() < now.astimezone(UTC).date():
         day, end = end.date().isoformat(), end + timedelta(days=1)
         if day >= min(days):
-            sums = usage.in_month(month, until=day) or UsageRow(label=month)
-            yield QuotaSample(
-                taken_at=end,
-                month=month,
-                used=sums.requests or 0,
-                certain=True,
-                source=QuotaSource.ROWS,
-                errors=sums.errors,
-                refusals=sums.refusals,
-            )
+            sums = usage.in_month(month, until=day)
+            yield reading.model_copy(update={"taken_at": end, "used": sums.requests or 0, "published": sums})
 
 
-def _has_room_again(before: QuotaReading | None, counted: Counted | None, limit: int | None) -> bool:
+def _has_room_again(before: QuotaReading | None, published: UsageRow, limit: int | None) -> bool:
     """After a refusal a reading below the allowance proves nothing: the service counts by itself."""
-    if before is None or counted is None or (limit is not None and counted.requests >= limit):
+    if before is None or published.requests is None or (limit is not None and published.requests >= limit):
         return False
     has_risen = limit is not None and before.limit is not None and limit > before.limit
-    seen = before.counted
-    # Sums that begin on different days can't be compared.
-    return has_risen or (seen is not None and seen.since == counted.since and seen.requests > counted.requests)
+    return has_risen or (before.growth_to(published) or 0) < 0
 
 
 def expected_by(session: Session, reading: QuotaReading) -> Forecast | None:
@@ -264,8 +209,8 @@ def spend(session: Session, requests: int, now: datetime, *, by_commands: int = 
     named_values.put(session, Mark.QUOTA_SPENT, after.model_dump(), now)
 
 
-def put_reading(session: Session, reading: QuotaReading, settled: Iterable[QuotaSample] = ()) -> None:
-    """Keep a reading as the latest, and as the sample of its day. `settled` are the samples of past days' ends."""
+def put_reading(session: Session, reading: QuotaReading, settled: Iterable[QuotaReading] = ()) -> None:
+    """Keep a reading as the latest, and as the sample of its day. `settled` are the figures at past days' ends."""
     kept = reading.model_copy(update={"rows": ()}).model_dump(mode="json")
     named_values.put(session, Mark.QUOTA_READING, kept, reading.taken_at)
     # Of a day, the last sample is kept, and each earlier higher figure. A sample at midnight ends the day before.
@@ -273,9 +218,14 @@ def put_reading(session: Session, reading: QuotaReading, settled: Iterable[Quota
     earlier = (taken_at > midnight, taken_at < reading.taken_at, col(QuotaSample.used) <= reading.used)
     session.execute(delete(QuotaSample).where(*earlier))
     known = {sample.taken_at for sample in samples(session)}
-    session.add_all(sample for sample in settled if sample.taken_at not in known)
-    session.add(QuotaSample(**reading.model_dump(include={*QuotaSample.model_fields})))
+    session.add_all(_sample(one) for one in settled if one.taken_at not in known)
+    session.add(_sample(reading))
     session.execute(delete(QuotaSample).where(taken_at < reading.taken_at - KEEP_SAMPLES))
+
+
+def _sample(reading: QuotaReading) -> QuotaSample:
+    figures = reading.model_dump(include={*QuotaSample.model_fields})
+    return QuotaSample(**figures, errors=reading.published.errors, refusals=reading.published.refusals)
 
 
 def samples(session: Session, since: datetime | None = None) -> Sequence[QuotaSample]:

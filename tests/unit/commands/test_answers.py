@@ -82,9 +82,13 @@ def test_words_of_a_pause_mean_the_next_such_moment(text, now, until):
 # Use of the quota
 
 
+PUBLISHED = {"errors", "refusals", "refusal_kinds"}
+
+
 def make_reading(**fields):
     given = {"taken_at": NOW, "month": "2026-11", "used": 10_000, "certain": True, "source": QuotaSource.ROWS}
-    return QuotaReading(**given | {"limit": 15_000, "plan": "free"} | fields)
+    published = UsageRow(**{name: fields.pop(name) for name in PUBLISHED & {*fields}})
+    return QuotaReading(**given | {"limit": 15_000, "plan": "free", "published": published} | fields)
 
 
 async def use(reading, expected=None, text=""):

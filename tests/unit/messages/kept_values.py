@@ -109,8 +109,7 @@ READING = QuotaReading(
     source=QuotaSource.ROWS,
     limit=15_000,
     plan="free",
-    errors=3,
-    refusals=0,
+    published=UsageRow(errors=3, refusals=0),
     rows=tuple(UsageRow(label=f"2026-11-{day:02}", requests=500, errors=day % 2) for day in range(1, 21)),
 )
 BY_ENDPOINT = READING.model_copy(

@@ -92,24 +92,17 @@ FIGURES: dict[str, list[tuple[datetime, Any, tuple[int, bool, QuotaSource]]]] = 
         (NOVEMBER + 2 * A_DAY, FIRST_GONE, (150, False, QuotaSource.ROWS)),
     ],
     "use that fell": [(NOVEMBER, rows(count), (count, True, QuotaSource.ROWS)) for count in (14_900, 100, 120)],
-    "a total that was seen to reset": [
+    "a total that grows, resets and grows": [
         (NOVEMBER, {"total": 900}, (0, False, QuotaSource.OWN_COUNT)),
         (NOVEMBER + A_DAY, {"total": 930}, (30, False, QuotaSource.TOTAL)),
-        (NOVEMBER + 11 * A_DAY, {"total": 20}, (20, True, QuotaSource.TOTAL)),
+        (NOVEMBER + 2 * A_DAY, {"total": 5}, (30, False, QuotaSource.TOTAL)),
+        (NOVEMBER + 3 * A_DAY, {"total": 15}, (40, False, QuotaSource.TOTAL)),
+        (NOVEMBER + 11 * A_DAY, {"total": 20}, (0, False, QuotaSource.OWN_COUNT)),
+        (NOVEMBER + 12 * A_DAY, {"total": 27}, (7, False, QuotaSource.TOTAL)),
     ],
-    "a total that turns later than UTC": [
-        (datetime(2026, 10, 31, 20, tzinfo=UTC), {"total": 900}, (0, False, QuotaSource.OWN_COUNT)),
-        (datetime(2026, 11, 1, 8, tzinfo=UTC), {"total": 20}, (20, True, QuotaSource.TOTAL)),
-        (datetime(2026, 11, 30, 20, tzinfo=UTC), {"total": 14_000}, (14_000, True, QuotaSource.TOTAL)),
-        (DECEMBER + timedelta(hours=3), {"total": 14_050}, (0, False, QuotaSource.OWN_COUNT)),
-        (DECEMBER + timedelta(hours=4), {"total": 14_060}, (10, False, QuotaSource.TOTAL)),
-        (DECEMBER + timedelta(hours=8), {"total": 30}, (30, True, QuotaSource.TOTAL)),
-        (DECEMBER + A_DAY, {"total": 40}, (40, True, QuotaSource.TOTAL)),
-    ],
-    "a total that fell within a month": [
-        (NOVEMBER, {"total": 900}, (0, False, QuotaSource.OWN_COUNT)),
-        (NOVEMBER + A_DAY, {"total": 2}, (0, False, QuotaSource.OWN_COUNT)),
-        (DECEMBER, {"total": 1}, (0, False, QuotaSource.OWN_COUNT)),
+    "a total after days": [
+        (NOVEMBER, TWO_DAYS, (150, True, QuotaSource.ROWS)),
+        (NOVEMBER + A_DAY, {"total": 930}, (0, False, QuotaSource.OWN_COUNT)),
     ],
 }
 

@@ -33,7 +33,7 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
     """`failure`: why an older reading is shown, as markup."""
     at_least = "" if reading.certain else "at least "
     percent = f" ({reading.percent}%)" if reading.percent is not None else ""
-    used = f"{at_least}{reading.used:,}{percent}"
+    used, published = f"{at_least}{reading.used:,}{percent}", reading.published
     how_sure = (HOW_SURE if reading.certain else LOWER_BOUND)[reading.source]
     last_read = given("{} These are the last figures read.", failure)
     head = [
@@ -46,8 +46,8 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
                 ("This month", _spent(reading)),
                 ("Forecast", _expected(reading, expected)),
                 ("Window of the plan", safe(reading.window, 80)),
-                ("Errors", _figure(reading.errors)),
-                ("Refusals", joined([_figure(reading.refusals), _by_kind(reading.refusal_kinds)], " ")),
+                ("Errors", _figure(published.errors)),
+                ("Refusals", joined([_figure(published.refusals), _by_kind(published.refusal_kinds)], " ")),
             ]
         ),
         section(joined([how_sure, tier_of(reading.left, reading.limit).words, last_read], "\n")),
