@@ -41,8 +41,9 @@ BY_TYPE = {"race": About.RACE, "meeting": About.MEETING}
 
 SAME_SUBJECT = frozenset(NAMES_OF["objects.same_subject"])
 OPAQUE_NAMES = frozenset(NAMES_OF["objects.opaque"])
-KNOWN = OPAQUE_NAMES.union(
-    BY_NAME, *map(NAMES_OF.__getitem__, ("is.racing", "lists.runners", "lists.meetings", "objects.lists"))
+KNOWN = frozenset(BY_NAME).union(
+    *map(NAMES_OF.__getitem__, ("lists.runners", "lists.meetings")),
+    *(NAMES_OF[fact] for fact in NAMES_OF if re.match("(?:is|objects|order|place|runner)[.]", fact)),
 )
 """An object with a field of these names is not keyed by number, time, course or id."""
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bot.events.race_state import RaceState, letters, state_in
 from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared
 from bot.events.reading.aliases import string
-from bot.events.reading.fields import NAMES_OF, Fields, Standing, values_of
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fold, values_of
 from bot.events.reading.json_values import count, is_yes, note_text, text
 from bot.events.reading.order_spellings import (
     MOST_RUNNERS,
@@ -48,6 +48,8 @@ _ORDERS = ("order.official", "order.plain", "order.past_the_post", "order.provis
 """By standing. An order, a flag or a winner is plain unless the name of the field or object says more."""
 
 _MAY_BE_PLACED_ALONE = frozenset({*NAMES_OF["lists.results"], *NAMES_OF["lists.placed"]})
+
+_STATUSES = frozenset(NAMES_OF["state.status.own"])
 
 _CALLED = frozenset({"horse", "number"})
 
@@ -330,6 +332,9 @@ def _by_place(told: Mapping[Horse, str | None]) -> dict[int, list[Horse]]:
 
 def _as_published(value: Any) -> str | None:
     """None for a value that is no order: a flag, a count, money, a text of one word."""
+    if isinstance(value, dict):
+        # A status beside an order is no part of the order.
+        value = {name: one for name, one in value.items() if fold(name[:LONGEST_NAME]) not in _STATUSES}
     if isinstance(value, dict | list):
         listed = value[:MOST_RUNNERS] if isinstance(value, list) else dict(islice(value.items(), MOST_RUNNERS))
         # Sorted: the order of an object's fields says nothing.

@@ -230,6 +230,8 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
             {"runners": {"1": {"name": "B", "tab_number": 2}, "2": {"name": "A", "tab_number": 1}}, "placings": [1, 2]},
             "B=2, A=1",
         ),
+        ({"result": {"positions": {"1": "A", "2": "B"}}}, "A=1, B=2"),
+        ({"placegetters": [{"position": "2", "horse": "B"}, {"position": "1", "horse": "A"}]}, "B=2, A=1"),
         ({"finishing_order": "1/1A-2"}, "None=1=, None=1=, None=3"),
         ({"finishing_order": [["1", "1A"], ["2"]]}, "None=1=, None=1=, None=3"),
         ({"finishing_order": "4-7-2 $123.40"}, "None=1, None=2, None=3"),

@@ -192,6 +192,7 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
     "numbers by place or places by number": (ran(placings={"1": 3, "2": 1, "3": 2}), [f"{UNREAD} 1: 3, 2: 1, 3: 2"]),
     "the same places both ways": (ran(placings={"1": "2", "2": "1"}), ["York 13:00: A 2, B 1"]),
     "a key beyond numbers": (york(placings={"9" * 5000: 1}), [f"{UNREAD} {'9' * 80}"]),
+    "status in the place of an order": (ran(result={"status": "Official"}), ["York 13:00"]),
     "order of unlisted numbers": (ran(result="7-8-9"), [f"{UNREAD} 7-8-9"]),
     "dividend of the first four": (ran(first_four="$1,123"), ["York 13:00"]),
     "dividends of the first four": (ran(first_4={"pays": "€123,40"}), ["York 13:00"]),
