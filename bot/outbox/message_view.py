@@ -15,13 +15,7 @@ from sqlmodel import Session, col
 
 from bot.channels import subscriptions
 from bot.channels.filters import mentions
-from bot.db.tables import (
-    Acknowledgement,
-    AckState,
-    EventVersion,
-    OutboxMessage,
-    SaidRow,
-)
+from bot.db.tables import Acknowledgement, AckState, EventVersion, OutboxMessage, SaidRow
 from bot.desk.decide import Because, Telling
 from bot.events import event_bounds, event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
@@ -202,8 +196,7 @@ def _told(
     """By channel: the messages that a message corrects, contradicts or links, and the superseding message."""
     keys, race_ids, lost_races = set[str](), set[str | None](), set[str | None]()
     for post, own in heads:
-        beside = (one.event for one in shown.get(post.id or 0, ()))
-        keys |= {one.event_key for one in beside if one.kind == EventKind.MEETING_ABANDONED or _is_later(one, own)}
+        keys |= {one.event.event_key for one in shown.get(post.id or 0, ())}
         if own.version > 1:
             keys.add(own.event_key)
         contradicts = event_store.contradicted_by(own)
@@ -220,10 +213,6 @@ def _told(
         for one in read(keys, {race_id for race_id in race_ids if race_id}, {post.channel_id for post, _ in heads}):
             found.setdefault(one.channel_id, []).append(one)
     return found
-
-
-def _is_later(event: EventVersion, own: EventVersion) -> bool:
-    return event.event_key == own.event_key or _contradicts(event, own)
 
 
 def _later(own: EventVersion, event: EventVersion, told: Iterable[Telling]) -> Telling | None:

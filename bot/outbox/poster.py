@@ -27,7 +27,7 @@ from bot.outbox.claim_sender import ClaimSender, Render
 from bot.outbox.message import NativeBlocks
 from bot.outbox.messenger import Call, Sender
 from bot.outbox.notices import Notices
-from bot.outbox.pace import Buckets, Pace
+from bot.outbox.pace import Bucket, Buckets, Pace
 from bot.outbox.resolve import Resolver
 from bot.wakeup import POLL_S, rest
 
@@ -147,41 +147,37 @@ class Poster:
 
     def _claim_due(self, session: Session, limit: int) -> tuple[list[Claim], float]:
         """The claims, and the seconds until more is due."""
-        claims, now, holds = self._claim(session, limit)
+        limits = self._buckets.limits
+        taken = self._buckets.take(session)
+        # Read after the buckets are locked: no replica has written a later moment into a bucket.
+        now = database_now(session, self.clock)
+        holds = call_holds.ends_of_holds(session, now)
+        # Without a bucket: another replica is claiming.
+        claims = self._claim(session, limit, now, taken, holds) if taken or not limits else []
         if len(claims) >= limit:
             return claims, POLL_S
         due = channel_queues.next_due(session, now, self._buckets.spent_until(now), holds=holds)
         wait_s = POLL_S if due is None else min(POLL_S, max(CLAIM_AGAIN_S, (due - now).total_seconds()))
         return claims, wait_s
 
-    def _claim(self, session: Session, limit: int) -> tuple[list[Claim], datetime, Mapping[str, datetime]]:
-        """The claims, their moment, and the holds then."""
-        limits = self._buckets.limits
-        taken = self._buckets.take(session)
-        # Read after the buckets are locked: no replica has written a later moment into a bucket.
-        now = database_now(session, self.clock)
-        holds = call_holds.ends_of_holds(session, now)
-        if limits and not taken:
-            # Another replica is claiming.
-            return [], now, holds
-        begun_at_s = self.monotonic()
+    def _claim(
+        self,
+        session: Session,
+        limit: int,
+        now: datetime,
+        taken: Mapping[Call, Bucket],
+        holds: Mapping[str, datetime],
+    ) -> list[Claim]:
+        begun_at_s, began_s = self.monotonic(), self.worked()
         buckets = {call: bucket.at(now) for call, bucket in taken.items()}
-        allowed = dict.fromkeys(limits, 0) | {call: int(bucket.calls) for call, bucket in buckets.items()}
-        began_s = self.worked()
-        claims = channel_queues.claim(
-            session,
-            now,
-            token=self.token(8),
-            limit=limit,
-            allowed=allowed,
-            holds=holds,
-        )
+        allowed = dict.fromkeys(self._buckets.limits, 0) | {call: int(bucket.calls) for call, bucket in buckets.items()}
+        claims = channel_queues.claim(session, now, token=self.token(8), limit=limit, allowed=allowed, holds=holds)
+        read_s = self.worked() - began_s
         calls = Counter(claim.call for claim in claims if claim.call is not Call.LOOK or self.resolver.will_look(claim))
         # An empty bucket too, after somebody set the clock back: the bucket fills from now on.
         for call in (one for one, bucket in taken.items() if calls[one] or bucket.counted_at > now):
             self._buckets.put_back(session, call, buckets[call].without(calls[call]))
-        read_s = self.worked() - began_s
-        return [replace(claim, read_s=read_s, begun_at_s=begun_at_s) for claim in claims], now, holds
+        return [replace(claim, read_s=read_s, begun_at_s=begun_at_s) for claim in claims]
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         self._under_way.discard(task)
