@@ -86,6 +86,18 @@ class InboxDelivery(SQLModel, table=True):
     """As the delivery says it, for turns in fan-out."""
 
 
+class InboxKey(SQLModel, table=True):
+    """A further key of a delivery, by another event or by a race that an abandonment names.
+
+    Most deliveries have a single key, in `inbox`, and cost no further statement.
+    """
+
+    __tablename__ = "inbox_key"
+
+    inbox_id: int = Field(sa_column=Column(BigKey, ForeignKey("inbox.id"), primary_key=True))
+    event_key: str = Field(sa_column=Column(Text, primary_key=True, index=True))
+
+
 class EventVersion(SQLModel, table=True):
     __tablename__ = "event"
     __table_args__ = (

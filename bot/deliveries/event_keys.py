@@ -14,6 +14,7 @@ Receivers deduplicate on the race's identifier (Interface, Events, Delivery rule
 from hashlib import sha256
 
 from bot.deliveries.found_event import FoundEvent
+from bot.events.event import RacingEvent
 from bot.events.kinds import Subject
 from bot.events.races import OffTime, Race
 from bot.events.reading.fields import first_of
@@ -76,6 +77,12 @@ def bounded(part: str) -> str:
     if len(part) <= LONGEST_ID and part.isprintable():
         return part
     return sha256(part.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def further_keys(event: RacingEvent) -> list[str]:
+    """For each race that an abandonment names, the key of an event of the race."""
+    named = sorted(event.named_race_ids) if event.is_abandonment else []
+    return [f"{event.kind}:{bounded(race_id)}" for race_id in named]
 
 
 def unreadable_key(body: bytes) -> str:

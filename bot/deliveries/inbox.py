@@ -1,6 +1,7 @@
 """The inbox: deliveries as received, each stored once for ever."""
 
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,7 @@ from sqlmodel import Session, col
 from bot.clock import Clock
 from bot.db import generation
 from bot.db.engine import affected, dialect_of, insert_into, table_of
-from bot.db.tables import InboxDelivery, InboxState
+from bot.db.tables import InboxDelivery, InboxKey, InboxState
 from bot.events import drill_mark
 from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS
@@ -26,6 +27,7 @@ FIRST_BACKOFF_S, LONGEST_BACKOFF_S, DOUBLINGS_MAX = 5.0, 600.0, 10
 LONGEST_ERROR = 200
 
 KEYS_PER_QUERY = 500
+"""No real day has so many races, and no real delivery so many keys."""
 
 FANOUT_LOCK = 7_228_464_116  # PostgreSQL's advisory lock
 
@@ -36,6 +38,15 @@ _IS_URGENT = col(InboxDelivery.event_name).in_([literal_column(f"'{kind}'") for 
 """As literals, and letter by letter as in the index `ix_inbox_urgent`."""
 
 _INBOX = table_of(InboxDelivery)
+_FURTHER = table_of(InboxKey)
+
+KEYS = (
+    select(_INBOX.c.id.label("inbox_id"), _INBOX.c.event_key)
+    .union_all(select(_FURTHER.c.inbox_id, _FURTHER.c.event_key))
+    .subquery("keys")
+)
+"""The keys of deliveries: of each event, and of each race that an abandonment names."""
+
 _OTHER = _INBOX.alias("other")
 _OVERTAKES = exists().where(
     _OTHER.c.state == literal_column("'new'"),
@@ -74,7 +85,7 @@ _REGIONS = select(_EACH_REGION.c.region, _OLDEST.scalar_subquery()).where(_EACH_
 """The regions of due deliveries, each with its first receipt: by the index, a seek for each region."""
 
 _DUE = (
-    select(_INBOX.c.received_at, _INBOX.c.id, _INBOX.c.event_key)
+    select(_INBOX.c.received_at, _INBOX.c.id)
     .where(_IS_NEW, _IS_DUE)
     .order_by(_INBOX.c.received_at, _INBOX.c.id)
     .limit(bindparam("most", type_=Integer()))
@@ -89,7 +100,18 @@ _READ = (
 
 _URGENT_DUE = _DUE.where(_IS_URGENT)
 _DUE_OF_REGION = _DUE.where(_INBOX.c.region == bindparam("region"))
-_DUE_OF_EVENTS = _DUE.where(_INBOX.c.event_key.in_(bindparam("keys", expanding=True)))
+_DUE_OF_KEYS = (
+    _DUE.add_columns(KEYS.c.event_key)
+    .join(KEYS, KEYS.c.inbox_id == _INBOX.c.id)
+    .where(KEYS.c.event_key.in_(bindparam("keys", expanding=True)))
+)
+"""A delivery once for each of the keys."""
+
+_KEYS_OF = (
+    select(KEYS.c.inbox_id, KEYS.c.event_key)
+    .where(KEYS.c.inbox_id.in_(bindparam("numbers", expanding=True)))
+    .limit(KEYS_PER_QUERY)
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +124,8 @@ class Arrival:
     region: str = ""
     request: str | None = None
     """The reference of the request that brought the delivery."""
+    further_keys: Sequence[str] = ()
+    """Those of `KEYS` beside `event_key`."""
 
 
 @dataclass(frozen=True)
@@ -119,11 +143,6 @@ class _Due(NamedTuple):
 
     received_at: datetime
     inbox_id: int
-    event_key: str
-
-    @property
-    def subject(self) -> str:
-        return subject(self.event_key)
 
 
 @dataclass(frozen=True)
@@ -160,6 +179,13 @@ def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, int | 
     # On the connection: the session would make an object of each row.
     stored = session.connection().execute(_stored(dialect_of(session)), rows)
     numbers = {unique[sha256]: number for sha256, number in stored}
+    further = [
+        {"inbox_id": number, "event_key": key}
+        for one, number in numbers.items()
+        for key in one.further_keys[:KEYS_PER_QUERY]
+    ]
+    if further:
+        session.connection().execute(_FURTHER.insert(), further)
     return {arrival: numbers.get(arrival) for arrival in arrivals}
 
 
@@ -196,16 +222,24 @@ def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]
     return _read(session, chosen[:limit])
 
 
-def _with_earlier(session: Session, now: datetime, limit: int, chosen: Sequence[_Due]) -> list[_Due]:
-    """The deliveries, each behind the waiting earlier deliveries of the same race."""
-    if not chosen:
-        return []
-    of_race: dict[str, set[_Due]] = {}
-    keys = _keys(one.subject for one in chosen)
-    # Each race may have as many earlier deliveries as are taken.
-    for each in [*_due(session, now, limit**2, _DUE_OF_EVENTS, keys=keys), *chosen]:
-        of_race.setdefault(each.subject, set()).add(each)
-    return list(dict.fromkeys(each for one in chosen for each in sorted(of_race[one.subject]) if each <= one))
+def _with_earlier(session: Session, now: datetime, limit: int, chosen: list[_Due]) -> list[_Due]:
+    """Up to `limit` deliveries, each behind the waiting earlier deliveries of the same races and meetings."""
+    found = list[_Due]()
+    while chosen != found:
+        # An earlier delivery may be of other races too, and so has earlier deliveries of its own.
+        found, names, of_name = chosen, defaultdict[int, set[str]](set), defaultdict[str, set[_Due]](set)
+        own = session.connection().execute(_KEYS_OF, {"numbers": [one.inbox_id for one in found]})
+        keys = set[str]()
+        for number, key in own:
+            names[number].add(subject(key))
+            keys |= {key, *(f"{kind}:{subject(key)}" for kind in EventKind)}
+        # Each race may have as many earlier deliveries as are taken.
+        values = {**_moments(now), "most": limit**2, "keys": sorted(keys)}
+        for received_at, number, key in session.connection().execute(_DUE_OF_KEYS, values):
+            of_name[subject(key)].add(_Due(received_at, number))
+        earlier = ({each for name in names[one.inbox_id] for each in of_name[name] if each <= one} for one in found)
+        chosen = list(dict.fromkeys(each for some in earlier for each in sorted(some)))[:limit]
+    return chosen
 
 
 def _in_turn(session: Session, now: datetime, limit: int) -> list[_Due]:
@@ -214,15 +248,6 @@ def _in_turn(session: Session, now: datetime, limit: int) -> list[_Due]:
     regions = [region for region, _ in sorted(first, key=lambda one: one[1])[:limit]]
     queues = [_due(session, now, limit, _DUE_OF_REGION, region=region) for region in regions]
     return [one for turn in zip_longest(*queues) for one in turn if one is not None][:limit]
-
-
-def waiting_of(session: Session, now: datetime, subjects: Iterable[str], limit: int) -> list[StoredDelivery]:
-    """By receipt, the waiting deliveries of races and meetings. A delivery of several events is found by its key."""
-    return _read(session, _due(session, now, limit, _DUE_OF_EVENTS, keys=_keys(subjects)))
-
-
-def _keys(subjects: Iterable[str]) -> list[str]:
-    return sorted({f"{kind}:{subject}" for subject in subjects for kind in EventKind})
 
 
 def subject(event_key: str) -> str:
@@ -332,7 +357,7 @@ def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error
 
 
 def known_keys(session: Session, event_keys: Iterable[str]) -> set[str]:
-    return _known(session, _INBOX.c.event_key, event_keys)
+    return _known(session, KEYS.c.event_key, event_keys)
 
 
 def known_bodies(session: Session, hashes: Iterable[str]) -> set[str]:

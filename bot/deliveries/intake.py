@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 
 from sqlmodel import Session
@@ -102,8 +103,8 @@ class Intake:
     async def _read(self, letters: Sequence[Letter]) -> list[Arrival]:
         if any(len(letter.body) > LONG_BODY_BYTES for letter in letters):
             # The loop goes on meanwhile.
-            return await asyncio.to_thread(lambda: [_arrival(letter) for letter in letters])
-        return [_arrival(letter) for letter in letters]
+            return await asyncio.to_thread(lambda: [_of_letter(letter) for letter in letters])
+        return [_of_letter(letter) for letter in letters]
 
     def _store(
         self, session: Session, *, arrivals: Sequence[Arrival], place: JournalPlace | None
@@ -131,12 +132,17 @@ def place_in(session: Session) -> JournalPlace | None:
     return JournalPlace(*kept[0]) if kept else None
 
 
-def _arrival(letter: Letter) -> Arrival:
-    payload = payload_of(letter.body)
+def arrival_of(body: bytes, sha256: str, received_at: datetime, request: str | None = None) -> Arrival:
+    payload = payload_of(body)
+    key, name, region, further_keys = unreadable_key(body), None, "", list[str]()
     try:
         (key, name), region = payload.identity, payload.region
+        further_keys = payload.further_keys
     except Exception:
         # A bug of ours: fan-out tries again, and tells the event in plain form at last.
-        log.exception("delivery_not_read", request=letter.reference)
-        key, name, region = unreadable_key(letter.body), None, ""
-    return Arrival(key, name, letter.sha256, letter.body, letter.received_at, region, letter.reference)
+        log.exception("delivery_not_read", request=request)
+    return Arrival(key, name, sha256, body, received_at, region, request, further_keys)
+
+
+def _of_letter(letter: Letter) -> Arrival:
+    return arrival_of(letter.body, letter.sha256, letter.received_at, letter.reference)

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
-from bot.deliveries.event_keys import bounded, key_of, unreadable_key
+from bot.deliveries.event_keys import bounded, further_keys, key_of, unreadable_key
 from bot.deliveries.found_event import NOWHERE, EventName, FoundEvent, has_place, is_named
 from bot.deliveries.listed_events import MOST_EVENTS, first_told, found_in
 from bot.deliveries.meeting_extent import extent_of, marked_as_run, races_run
@@ -58,6 +59,16 @@ class Payload:
         if first.race_id:
             return EventIdentity(key_of(first, None, self._body, NOWHERE), name)
         return EventIdentity(next(event.key for event in self.events if event.name == name), name)
+
+    @property
+    def further_keys(self) -> list[str]:
+        """Of the other events, and of the races that an abandonment names."""
+        found = self._found
+        if isinstance(found, list) and len(found) == 1 and found[0].race_id and found[0].named.subject is Subject.RACE:
+            # The event need not be read.
+            return []
+        keys = chain.from_iterable((event.key, *further_keys(event)) for event in self.events)
+        return [key for key in dict.fromkeys(keys) if key != self.identity.key]
 
     @property
     def region(self) -> str:

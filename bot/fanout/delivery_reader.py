@@ -21,9 +21,6 @@ DELIVERIES_PER_COMMIT = 25
 RACES_PER_COMMIT = 500
 """Deliveries beyond wait for the next transaction: while one runs, no delivery is read from the journal."""
 
-RACES_LOOKED_UP = 500
-"""No real day has so many races."""
-
 READ_ATTEMPTS = 5
 """A payload that our code fails on so often is told by race and place alone."""
 
@@ -40,22 +37,12 @@ class DeliveryReader:
         self._read_events = read_events
 
     def waiting(self, session: Session, now: datetime, *, singly: bool = False) -> list[ReadDelivery]:
-        """The most urgent deliveries, with the earlier deliveries that none of their events must overtake.
+        """The most urgent deliveries, by receipt, with the earlier deliveries that they must not overtake.
 
         `singly`: each delivery gets a transaction, so no number of races is too large.
         """
         read = self.read_each if singly else self.read_some
-        found = read(inbox.waiting(session, now, DELIVERIES_PER_COMMIT))
-        looked_up = set[str]()
-        while names := _beside_the_key(found) - looked_up:
-            looked_up |= names
-            of_races = inbox.waiting_of(session, now, names, DELIVERIES_PER_COMMIT + 1)
-            some, rest = of_races[:DELIVERIES_PER_COMMIT], of_races[DELIVERIES_PER_COMMIT:]
-            found += read(_others(some, found))
-            # No event goes before an earlier delivery that is left for the next transaction.
-            left = _others(some, found) or rest
-            found = [one for one in found if not left or inbox.receipt(one[0]) < inbox.receipt(left[0])]
-        return sorted(found, key=lambda each: inbox.receipt(each[0]))
+        return read(inbox.waiting(session, now, DELIVERIES_PER_COMMIT))
 
     def read_some(self, deliveries: Iterable[StoredDelivery]) -> list[ReadDelivery]:
         """The first deliveries, until they fill a commit."""
@@ -123,24 +110,6 @@ def _bounded(event: RacingEvent, delivery: StoredDelivery) -> RacingEvent:
         return event_bounds.plain(event, NOT_PROCESSED)
     because = event_bounds.excess(event, len(delivery.body))
     return event_bounds.plain(event, because) if because else event
-
-
-def _others(deliveries: Iterable[StoredDelivery], read: Iterable[ReadDelivery]) -> list[StoredDelivery]:
-    """The deliveries that are not read yet."""
-    numbers = {delivery.inbox_id for delivery, _ in read}
-    return [one for one in deliveries if one.inbox_id not in numbers]
-
-
-def _beside_the_key(read: Iterable[ReadDelivery]) -> set[str]:
-    """The races and meetings of deliveries, as in keys, that the inbox does not know by a delivery's own key."""
-    events = [(delivery, event) for delivery, event in read if isinstance(event, RacingEvent)]
-    names = [
-        name
-        for delivery, event in events
-        for name in (inbox.subject(event.key), *(event.named_race_ids if event.is_abandonment else ()))
-        if name != inbox.subject(delivery.event_key)
-    ]
-    return set(names[:RACES_LOOKED_UP])
 
 
 def _without_payload(delivery: StoredDelivery) -> RacingEvent:

@@ -150,7 +150,8 @@ def _event_keys(session: Session, wanted: str) -> set[str]:
     keys |= {f"{kind}:{wanted}" for kind in EventKind}
     prefix, _, number = wanted.partition("-")
     if prefix == "inbox" and number.isascii() and number.isdecimal() and len(number) < 19:
-        keys |= set(_column(session, select(col(InboxDelivery.event_key)).where(col(InboxDelivery.id) == int(number))))
+        of_delivery = select(inbox.KEYS.c.event_key).where(inbox.KEYS.c.inbox_id == int(number))
+        keys |= set(_column(session, of_delivery))
     named = col(EventVersion.race_id) == wanted
     keys |= set(
         _column(session, select(col(EventVersion.event_key)).where(or_(named, col(EventVersion.meeting_id) == wanted)))
@@ -164,9 +165,9 @@ def _event_keys(session: Session, wanted: str) -> set[str]:
 
 
 def _other_deliveries(session: Session, keys: Collection[str], known: Collection[int]) -> tuple[InboxDelivery, ...]:
-    statement = (
-        select(InboxDelivery).where(col(InboxDelivery.event_key).in_(keys)).order_by(col(InboxDelivery.id).desc())
-    ).limit(VERSIONS_TRACED)
+    numbers = select(inbox.KEYS.c.inbox_id).where(inbox.KEYS.c.event_key.in_(keys))
+    row = InboxDelivery
+    statement = select(row).where(col(row.id).in_(numbers)).order_by(col(row.id).desc()).limit(VERSIONS_TRACED)
     return tuple(row for row in session.execute(statement).scalars() if row.id not in known)[::-1]
 
 

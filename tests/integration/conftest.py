@@ -20,10 +20,9 @@ from bot.channels.filters import ChannelFilter
 from bot.db import engine
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
-from bot.deliveries import inbox
-from bot.deliveries.intake import Intake
+from bot.deliveries.intake import Intake, arrival_of
 from bot.deliveries.journal import Journal
-from bot.deliveries.payload import Payload, read_events
+from bot.deliveries.payload import read_events
 from bot.events.event import DEFAULT_TOPICS
 from bot.fanout.fanout import Fanout
 from bot.outbox import call_holds, channel_queues, message_store
@@ -145,9 +144,7 @@ class Pipeline:
         arrivals = []
         for payload in payloads:
             body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-            read = Payload(body)
-            sha256 = hashlib.sha256(body).hexdigest()
-            arrivals.append(inbox.Arrival(*read.identity, sha256, body, self.clock(), read.region))
+            arrivals.append(arrival_of(body, hashlib.sha256(body).hexdigest(), self.clock()))
         new = await self.intake.store(arrivals)
         return None not in new.values()
 

@@ -17,7 +17,7 @@ from bot.clock import Clock
 from bot.db.engine import Database
 from bot.db.tables import EventVersion
 from bot.deliveries import inbox
-from bot.deliveries.inbox import Arrival
+from bot.deliveries.intake import arrival_of
 from bot.errors import ServiceError, StorageError
 from bot.events import event_store
 from bot.fanout.fanout import OTHER_TURN_S, Fanout
@@ -290,7 +290,7 @@ class Repair:
     ) -> tuple[Sequence[EventVersion], FannedOut]:
         if not failed:
             return (), FannedOut()
-        arrivals = [_arrival(one, now) for one in failed]
+        arrivals = [arrival_of(one.body, one.sha256, now) for one in failed]
         numbers = inbox.store(session, arrivals)
         stored = [inbox.stored(one, number) for one in arrivals if (number := numbers[one]) is not None]
         if not stored:
@@ -308,7 +308,7 @@ class Repair:
         now = self._clock()
         failed = find_missing(session, failed)
         if failed:
-            inbox.store(session, [_arrival(one, now) for one in failed])
+            inbox.store(session, [arrival_of(one.body, one.sha256, now) for one in failed])
             outage.tell(session, self._notices, found, now)
         return _Made(failed)
 
@@ -327,7 +327,3 @@ class Repair:
             "myself: what was given up meanwhile is posted as soon as I can look it up, for 30 days.",
             urgency=Urgency.CRITICAL if isinstance(error, STOPPING) else Urgency.WARNING,
         )
-
-
-def _arrival(one: Failed, now: datetime) -> Arrival:
-    return Arrival(one.event.key, one.event.name, one.sha256, one.body, now)

@@ -69,6 +69,9 @@ async def test_race_meeting_key_and_reference_name_it_and_its_meetings_abandonme
         assert [one.event_key for one in (await traced(gb, wanted)).versions] == ["result.received:rc_1"]
     await tell(gb, meeting(meeting_id="m_7"))
     assert [one.kind for one in (await traced(gb)).versions] == ["result.received", "meeting.abandoned"]
+    await tell(gb, [result("rc_8"), result("rc_9")])
+    both = ["result.received:rc_8", "result.received:rc_9"]
+    assert [one.event_key for one in (await traced(gb, "inbox-3")).versions] == both
 
 
 @on_both
@@ -83,7 +86,7 @@ async def test_others_than_admins_see_their_own_channel(gb):
 
 
 async def test_why_nobody_was_told_yet_is_said(gb):
-    await gb.deliver(result())
+    await gb.deliver([result("rc_8"), result()])
     assert "waits to be read" in await said_of(gb)
     broken = update(InboxDelivery).values(attempts=2, error="ValueError: <!here>", not_before=gb.clock())
     await write(gb, lambda session: session.execute(broken))

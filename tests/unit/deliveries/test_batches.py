@@ -32,6 +32,7 @@ ABANDONED, RESULT = {"event": "race.abandoned", "race_id": "rc_1"}, {"event": "r
 )
 def test_each_event_of_a_body_is_an_event(body):
     assert [event.key for event in read_events(as_body(body))] == ["race.abandoned:rc_1", "result.received:rc_2"]
+    assert Payload(as_body(body)).further_keys == ["result.received:rc_2"]
 
 
 @pytest.mark.parametrize(
