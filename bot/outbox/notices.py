@@ -73,6 +73,11 @@ class Notices:
             log.warning("admins_told", key=key, urgency=urgency.value, words=words, places=places)
         return news
 
+    @property
+    def _today(self) -> str:
+        """In the key of a notice told once a day."""
+        return f"{self._clock():%Y-%m-%d}"
+
     def places(self, session: Session) -> Sequence[str]:
         """If no place is open, the notice waits in the closed channel."""
         channel = [self.admin_channel] if self.admin_channel else []
@@ -122,14 +127,13 @@ class Notices:
             return
         moved = message_store.divert_notices(session, channel_id, self.reachable)
         log.warning("notices_diverted", channel_id=channel_id, reason=reason, notices=moved, to=self.reachable)
-        self.tell(
-            session,
-            _of_closing("admin-channel-closed", channel_id, since),
+        words = (
             f"Slack does not let me post in the channel for warnings, {channel_id} ({closed_words(reason)}). Until it "
             "does, warnings come to you directly, because ADMIN_USERS names you. Invite me to that channel, or set "
-            "ADMIN_CHANNEL to the id of another and start me again.",
-            urgency=Urgency.WARNING,
+            "ADMIN_CHANNEL to the id of another and start me again."
         )
+        key = _of_closing("admin-channel-closed", channel_id, since)
+        self.tell(session, key, words, urgency=Urgency.WARNING)
 
     def is_back(self, session: Session, since: datetime) -> None:
         """Say in the admins' channel, once a closing, that warnings come there again."""
@@ -158,44 +162,37 @@ class Notices:
         because = (event.unreadable_because or "unknown form").removesuffix(".")
         plainly = f"A plain line goes to channels that take all regions: {channels}."
         told = plainly if channels else "No channel takes all regions, so no channel is told."
-        self.tell(
-            session,
-            key,
+        words = (
             f"A signed delivery could not be read: {because}. It may be an abandonment, and is kept whole as "
-            f"{reference}. {told}",
-            urgency=Urgency.CRITICAL,
+            f"{reference}. {told}"
         )
+        self.tell(session, key, words, urgency=Urgency.CRITICAL)
 
     def told_plainly(self, session: Session, because: str, about: str, reference: str) -> None:
         """Once a day and cause. `about`: the event, or its message."""
-        self.tell(
-            session,
-            f"told-plainly:{because}:{self._clock():%Y-%m-%d}",
+        words = (
             f"A signed delivery is told in plain form, without runners and races: {because}. Channels may miss news of "
             f"the runners and races. The delivery is kept whole as {reference} ({about[:LONGEST_ABOUT]}). Further "
-            "deliveries of today with the same cause stand in the log alone.",
-            urgency=Urgency.WARNING,
+            "deliveries of today with the same cause stand in the log alone."
         )
+        self.tell(session, f"told-plainly:{because}:{self._today}", words, urgency=Urgency.WARNING)
 
     def of_no_region(self, session: Session, event: RacingEvent, reference: str) -> None:
         """Told once a day for each region, as published."""
         said = event.race.said_region
         named = f'the unlisted region "{said[:LONGEST_ABOUT]}"' if said else "an unknown region"
-        self.tell(
-            session,
-            f"no-region:{said or ''}:{self._clock():%Y-%m-%d}",
+        words = (
             f"A delivery ({event.topic}) of {named} went to no channel so far. Of an unknown region, channels of "
             "single regions get abandonments alone. Channels of all regions get results and racecards too. The "
             f"delivery is kept whole as {reference} ({event.key[:LONGEST_ABOUT]}). Further deliveries of the region "
-            "stand in the log alone today.",
-            urgency=Urgency.WARNING,
+            "stand in the log alone today."
         )
+        self.tell(session, f"no-region:{said or ''}:{self._today}", words, urgency=Urgency.WARNING)
 
     def stands_still(self, session: Session, reason: str) -> None:
         """Once a day and cause."""
         cause = reason.partition(" (")[0]
-        key = f"standstill:{cause}:{self._clock():%Y-%m-%d}"
-        self.tell(session, key, _standstill(reason), urgency=Urgency.CRITICAL)
+        self.tell(session, f"standstill:{cause}:{self._today}", _standstill(reason), urgency=Urgency.CRITICAL)
 
     def standstill_message(self, reason: str) -> Message:
         """The same, for a post past the queue."""
@@ -208,37 +205,28 @@ class Notices:
     def unread_filters(self, session: Session, channel_ids: Iterable[str]) -> None:
         """Once a day and channel."""
         for channel_id in sorted(set(channel_ids)):
-            self.tell(
-                session,
-                f"filter:{channel_id}:{self._clock():%Y-%m-%d}",
+            words = (
                 f"A stored subscription of channel {channel_id} can't be read. Until somebody types /racing subscribe "
-                "there again, the channel gets the results and abandonments of the subscription's region.",
-                channel_id,
-                urgency=Urgency.WARNING,
+                "there again, the channel gets the results and abandonments of the subscription's region."
             )
+            self.tell(session, f"filter:{channel_id}:{self._today}", words, channel_id, urgency=Urgency.WARNING)
 
     def unreadable_acknowledgement(self, session: Session, channel_id: str, key: str) -> None:
-        self.tell(
-            session,
-            f"acknowledgement:{key}",
+        words = (
             f"The stored list of whom to tell when nobody takes an abandonment in channel {channel_id} can't be read. "
-            f"The button works, but nobody else is told ({key}).",
-            channel_id,
-            urgency=Urgency.WARNING,
+            f"The button works, but nobody else is told ({key})."
         )
+        self.tell(session, f"acknowledgement:{key}", words, channel_id, urgency=Urgency.WARNING)
 
     def not_escalated(self, session: Session, key: str, channel_ids: Sequence[str]) -> None:
         """`channel_ids`: of each abandonment. `key`: of one of their messages."""
         channels = sorted(set(channel_ids))
         one, many = "Nobody took an abandonment", f"Nobody took {len(channel_ids)} abandonments"
-        self.tell(
-            session,
-            f"not-escalated:{key}",
+        words = (
             f"{many if len(channel_ids) > 1 else one}, and the day of the races was over before I could tell more "
-            f"people. So I tell nobody else ({', '.join(channels)}). /racing trace says of a race who was told.",
-            *channels,
-            urgency=Urgency.WARNING,
+            f"people. So I tell nobody else ({', '.join(channels)}). /racing trace says of a race who was told."
         )
+        self.tell(session, f"not-escalated:{key}", words, *channels, urgency=Urgency.WARNING)
 
     def channel_closed(
         self, session: Session, channel_id: str, held: Held, creators: Iterable[str], escalating: Sequence[str] = ()
@@ -265,8 +253,7 @@ class Notices:
             f"Slack lets me post in channel {channel_id} again. Its subscriptions go on. Waiting messages are posted."
         )
         self.tell(session, key, what, channel_id, urgency=Urgency.ALL_CLEAR)
-        people = filter(is_person, creators)
-        self._tell_people(session, key, what, [channel_id], people, urgency=Urgency.ALL_CLEAR)
+        self._tell_people(session, key, what, [channel_id], creators, urgency=Urgency.ALL_CLEAR)
 
     def _tell_people(
         self,
@@ -280,7 +267,7 @@ class Notices:
     ) -> None:
         message = self._render(urgency, words, named_ids)
         told = self.places(session)
-        for user_id in user_ids:
+        for user_id in filter(is_person, user_ids):
             if user_id not in told:
                 message_store.add_notice(session, f"{key}:{user_id}", [user_id], message, self._clock())
 
@@ -288,22 +275,19 @@ class Notices:
         self, session: Session, channel_id: str, held: Held, keep_hours: int, *, has_abandonment: bool
     ) -> None:
         """Once a closing. A later abandonment is told once more, because the first notice was no urgent notice."""
-        since = held.since.astimezone(UTC)
-        key = f"given-up:{channel_id}:{since.isoformat()}"
+        since, key = held.since.astimezone(UTC), _of_closing("given-up", channel_id, held.since)
         key_of_abandonments = f"{key}:abandonments"
         if not has_abandonment and told_once.is_noted(session, key_of_abandonments):
             return
         among = ", abandonments among them," if has_abandonment else ""
         later = " Once the channel is back, a summary there says how many they were." if held.because != DELETED else ""
-        self.tell(
-            session,
-            key_of_abandonments if has_abandonment else key,
+        words = (
             f"Messages for channel {channel_id}{among} are being given up, each once it has waited more than "
             f"{keep_hours} hours ({held.because} since {since:%Y-%m-%d %H:%M} UTC). They are kept, but not posted: "
-            f"/racing trace says of a race who was told.{later}",
-            channel_id,
-            urgency=Urgency.CRITICAL if has_abandonment else Urgency.WARNING,
+            f"/racing trace says of a race who was told.{later}"
         )
+        key, urgency = (key_of_abandonments, Urgency.CRITICAL) if has_abandonment else (key, Urgency.WARNING)
+        self.tell(session, key, words, channel_id, urgency=urgency)
 
     def dead_letter(self, session: Session, claim: Claim, error: str, *, is_closed: bool = False) -> None:
         """Tell of a dead letter. A notice goes to the admins' other places instead.
@@ -318,19 +302,14 @@ class Notices:
             return
         # A person who closed direct messages, or has left, may watch many names. A live message has many edits.
         key = claim.post.idempotency_key
-        about = f"{claim.channel_id}:{self._clock():%Y-%m-%d}" if is_closed else key
+        about = f"{claim.channel_id}:{self._today}" if is_closed else key
         named = _message_of(claim)
         missing = f"{named.capitalize()} for channel {{}} was not posted"
         what = f"An edit of {named} in channel {{}} was not made" if claim.is_edit else missing
-        self.tell(
-            session,
-            f"parked:{about}",
-            f"{what.format(claim.channel_id)}: {error}. The message is kept, and not tried again by "
-            f"itself ({claim.post.idempotency_key}).",
-            claim.channel_id,
-            # Only the person could open direct messages again.
-            urgency=Urgency.WARNING if is_closed else _urgency_of(claim),
-        )
+        words = f"{what.format(claim.channel_id)}: {error}. The message is kept, and not tried again by itself ({key})."
+        # Only the person could open direct messages again.
+        urgency = Urgency.WARNING if is_closed else _urgency_of(claim)
+        self.tell(session, f"parked:{about}", words, claim.channel_id, urgency=urgency)
 
     def _tell_elsewhere(self, session: Session, claim: Claim) -> None:
         others = [user_id for user_id in self.reachable if user_id != claim.channel_id]
@@ -346,16 +325,14 @@ class Notices:
         See bot.outbox.poison_messages.
         """
         at, urgency = now.astimezone(UTC), _urgency_of(claim)
-        self.tell(
-            session,
-            f"stuck:{at:%Y-%m-%dT%H}:{urgency.value}",
+        words = (
             f"Several calls for {_message_of(claim)} ended in doubt, and channel {claim.channel_id} waits: "
             f"{claim.post.idempotency_key}. I go on trying, and give the message up if Slack goes on taking others. "
-            "Other channels may wait too.",
-            # A person would be rung for nothing.
-            *([] if is_person(claim.channel_id) else [claim.channel_id]),
-            urgency=urgency,
+            "Other channels may wait too."
         )
+        # A person would be rung for nothing.
+        named = [] if is_person(claim.channel_id) else [claim.channel_id]
+        self.tell(session, f"stuck:{at:%Y-%m-%dT%H}:{urgency.value}", words, *named, urgency=urgency)
 
 
 def closed_words(reason: str) -> str:
