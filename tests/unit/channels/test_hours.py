@@ -57,7 +57,8 @@ def kept(filters, event, received_at):
 
 
 NIGHT = at("2026-11-20T23:00")
-QUIET = hours("22:00-07:00")
+NIGHTS = {"quiet": ("22:00-07:00",)}
+QUIET = BASE.model_copy(update=NIGHTS)
 
 
 @pytest.mark.parametrize("kind", list(EventKind))
@@ -78,80 +79,55 @@ def test_earliest_filter_that_takes_the_event_decides():
     assert kept([of_ireland], event(), NIGHT) is None
 
 
-LONDON = "Europe/London"
+LONDON = {"digest": ("18:00",), "zone": ("Europe/London",)}
+TWO_DIGESTS = {"digest": ("18:00", "13:00")}
+NIGHTLY = {"digest": ("23:00",)} | NIGHTS
+AT_SIX = {"digest": ("18:00",)} | NIGHTS
 
 
+# The receipt, the moment of fan-out where another, and the end of the wait.
 @pytest.mark.parametrize(
-    ("now", "at_six"),
+    ("choices", "received", "now", "until"),
     [
-        ("2026-11-20T17:59", "2026-11-20T18:00"),
-        ("2026-11-20T18:00", "2026-11-21T18:00"),
+        (LONDON, "2026-11-20T17:59", None, "2026-11-20T18:00"),
+        (LONDON, "2026-11-20T18:00", None, "2026-11-21T18:00"),
         # The last day of winter time, and the first of summer time; and the other way round.
-        ("2026-03-28T17:59", "2026-03-28T18:00"),
-        ("2026-03-28T18:00", "2026-03-29T17:00"),
-        ("2026-10-24T17:00", "2026-10-25T18:00"),
+        (LONDON, "2026-03-28T17:59", None, "2026-03-28T18:00"),
+        (LONDON, "2026-03-28T18:00", None, "2026-03-29T17:00"),
+        (LONDON, "2026-10-24T17:00", None, "2026-10-25T18:00"),
+        (TWO_DIGESTS, "2026-11-20T12:00", None, "2026-11-20T13:00"),
+        (TWO_DIGESTS, "2026-11-20T13:30", None, "2026-11-20T18:00"),
+        (NIGHTLY, "2026-11-20T12:00", None, "2026-11-21T07:00"),
+        # The hour came while the delivery waited for fan-out: the result is due, with the digest.
+        (AT_SIX, "2026-11-20T17:59", "2026-11-20T18:10", "2026-11-20T18:00"),
+        (AT_SIX, "2026-11-20T18:01", "2026-11-20T18:10", "2026-11-21T18:00"),
+        (AT_SIX, "2026-11-20T17:59", "2026-11-20T23:00", "2026-11-21T07:00"),
+        # Quiet hours count at the receipt and at fan-out.
+        (NIGHTS, "2026-11-21T06:59", "2026-11-21T07:10", "2026-11-21T07:00"),
+        (NIGHTS, "2026-11-20T21:59", "2026-11-20T22:10", "2026-11-21T07:00"),
+        (NIGHTS, "2026-11-20T21:50", "2026-11-20T21:55", None),
+        (NIGHTS, "2026-11-20T21:59", "2026-11-21T08:00", None),
     ],
 )
-def test_result_waits_for_the_next_hour_of_the_digest(now, at_six):
-    chosen = BASE.model_copy(update={"digest": ("18:00",), "zone": (LONDON,)})
-    assert kept([chosen], event(), at(now)) == at(at_six)
-    assert kept([chosen], event(EventKind.RACECARD_PUBLISHED), at(now)) is None
-
-
-def test_earliest_of_several_digests_counts():
-    chosen = BASE.model_copy(update={"digest": ("18:00", "13:00")})
-    assert kept([chosen], event(), at("2026-11-20T12:00")) == at("2026-11-20T13:00")
-    assert kept([chosen], event(), at("2026-11-20T13:30")) == at("2026-11-20T18:00")
+def test_result_waits_for_the_next_digest_and_the_end_of_quiet_hours(choices, received, now, until):
+    chosen = BASE.model_copy(update=choices)
+    assert kept_until([chosen], event(), at(received), at(now or received)) == (at(until) if until else None)
 
 
 @pytest.mark.parametrize(
-    ("race_date", "now", "until"),
+    ("race_date", "received", "until"),
     [
         ("2026-11-21", "2026-11-20T10:00", "2026-11-20T19:00"),
         ("2026-11-25", "2026-11-20T10:00", "2026-11-24T19:00"),
         ("2026-11-21", "2026-11-20T19:00", None),
-        ("2026-11-20", "2026-11-20T10:00", None),
-        ("21 Nov", "2026-11-20T10:00", None),
-        (None, "2026-11-20T10:00", None),
-        ("0001-01-01", "2026-11-20T10:00", None),
+        *((race_date, "2026-11-20T10:00", None) for race_date in ("2026-11-20", "21 Nov", None, "0001-01-01")),
     ],
 )
-def test_card_waits_for_the_eve_and_a_late_card_does_not_wait(race_date, now, until):
-    chosen = BASE.model_copy(update={"cards": ("19:00",)})
+def test_card_waits_for_the_eve_and_for_no_digest_and_a_late_card_does_not_wait(race_date, received, until):
+    chosen, digest = (BASE.model_copy(update=choice) for choice in ({"cards": ("19:00",)}, LONDON))
     card = event(EventKind.RACECARD_PUBLISHED, race_date=race_date)
-    assert kept([chosen], card, at(now)) == (at(until) if until else None)
-
-
-def test_digest_within_quiet_hours_comes_at_their_end():
-    chosen = BASE.model_copy(update={"digest": ("23:00",), "quiet": ("22:00-07:00",)})
-    assert kept([chosen], event(), at("2026-11-20T12:00")) == at("2026-11-21T07:00")
-
-
-@pytest.mark.parametrize(
-    ("received", "now", "until"),
-    [
-        # The hour came while the delivery waited for fan-out: the result is due, with the digest.
-        ("2026-11-20T17:59", "2026-11-20T18:10", "2026-11-20T18:00"),
-        ("2026-11-20T18:01", "2026-11-20T18:10", "2026-11-21T18:00"),
-        ("2026-11-20T17:59", "2026-11-20T23:00", "2026-11-21T07:00"),
-    ],
-)
-def test_hour_of_a_digest_follows_from_the_receipt(received, now, until):
-    chosen = QUIET.model_copy(update={"digest": ("18:00",)})
-    assert kept_until([chosen], event(), at(received), at(now)) == at(until)
-
-
-@pytest.mark.parametrize(
-    ("received", "now", "until"),
-    [
-        ("2026-11-21T06:59", "2026-11-21T07:10", "2026-11-21T07:00"),
-        ("2026-11-20T21:59", "2026-11-20T22:10", "2026-11-21T07:00"),
-        ("2026-11-20T21:50", "2026-11-20T21:55", None),
-        ("2026-11-20T21:59", "2026-11-21T08:00", None),
-    ],
-)
-def test_quiet_hours_count_at_the_receipt_and_at_fan_out(received, now, until):
-    assert kept_until([QUIET], event(), at(received), at(now)) == (at(until) if until else None)
+    assert kept([chosen], card, at(received)) == (at(until) if until else None)
+    assert kept([digest], card, at(received)) is None
 
 
 def test_filter_with_the_earliest_moment_says_why_an_event_waited():
