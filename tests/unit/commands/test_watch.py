@@ -49,45 +49,39 @@ def test_names_are_compared_without_case_and_accents(one, other, are_same):
     assert name_key(one).may_be(name_key(other)) is are_same
 
 
+def ride(hour, *runners, course="Bath", **fields):
+    """A race of the book; the races of the book have no order."""
+    off = OffTime(text=f"{hour}:00", off_at=NOW.replace(hour=hour))
+    place = {"race_date": "2026-11-20", "region": "GB", "course": Course(name=course)}
+    return Race(race_id=f"rc_{99 - hour}", off=off, runners=runners, **place, **fields)
+
+
+async def answered(database, name, *rides, now=NOW):
+    """The answer to somebody who watches a name from now on."""
+    await database.write(lambda session: race_book_store.put(session, rides, NOW))
+    found = await database.read(lambda session: look_up(session, [name], date(2026, 11, 20)))
+    return watched([NowWatched(name, found[name])], now, is_own=False)
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("Golden Melody", "Kempton 14:30 (GB), Fri 20 Nov, as Golden Melody (IRE)."),
-        ("golden melody (ire)", "Kempton 14:30 (GB), Fri 20 Nov."),
+        ("Golden Melody", "Kempton 14:00 (GB), Fri 20 Nov, as Golden Melody (IRE)."),
+        ("golden melody (ire)", "Kempton 14:00 (GB), Fri 20 Nov."),
     ],
 )
 async def test_published_name_is_told_where_the_country_is_missing_in_one_of_the_names(database, typed, said):
-    race = Race(
-        race_id="rc_1",
-        race_date="2026-11-20",
-        region="GB",
-        course=Course(name="Kempton"),
-        off=OffTime(text="14:30"),
-        runners=(Runner(horse="Golden Melody (IRE)"),),
-    )
-    await database.write(lambda session: race_book_store.put(session, [race], NOW))
-    name = WatchedName(WatchKind.HORSE, typed)
-    found = await database.read(lambda session: look_up(session, [name], date(2026, 11, 20)))
-    assert watched([NowWatched(name, found[name])], NOW, is_own=False).text.endswith(said)
+    there = ride(14, Runner(horse="Golden Melody (IRE)"), course="Kempton")
+    assert (await answered(database, WatchedName(WatchKind.HORSE, typed), there)).text.endswith(said)
 
 
 async def test_every_ride_that_is_lost_is_named_and_the_rides_to_come_are_counted(database):
-    """Lost rides first, then by off time. Races of the book have no order."""
+    """Lost rides first, then by off time."""
     rides = [
-        Race(
-            race_id=f"rc_{10 - number}",
-            race_date="2026-11-20",
-            region="GB",
-            course=Course(name=name),
-            off=OffTime(text=f"{12 + number}:00", off_at=NOW.replace(hour=12 + number, minute=0)),
-            runners=(Runner(horse=f"Horse {number}", jockey="R Moore"),),
-            abandoned=name == "York",
-        )
-        for number, name in enumerate(["Ascot", *["Bath"] * 6, "York", "York"])
+        ride(hour, Runner(horse=f"Horse {hour}", jockey="R Moore"), course=course, abandoned=course == "York")
+        for hour, course in enumerate(["Ascot", *["Bath"] * 6, "York", "York"], start=12)
     ]
-    await database.write(lambda session: race_book_store.put(session, rides, NOW))
-    found = await database.read(lambda session: look_up(session, [MOORE], date(2026, 11, 20)))
-    message = watched([NowWatched(MOORE, found[MOORE])], NOW.replace(hour=11), is_own=False)
+    message = await answered(database, MOORE, *rides, now=NOW.replace(hour=11))
     said = message.text
     assert "R Moore is declared: Ascot 12:00 (GB), Fri 20 Nov; Bath 13:00 (GB), Fri 20 Nov; Bath 14:00" in said
     assert "Bath 16:00 (GB), Fri 20 Nov; and 2 more." in said
@@ -97,55 +91,26 @@ async def test_every_ride_that_is_lost_is_named_and_the_rides_to_come_are_counte
 
 
 @pytest.mark.parametrize(
-    ("watched_name", "said", "unsaid"),
+    ("name", "said", "unsaid"),
     [
-        (
-            WatchedName(WatchKind.HORSE, "Out"),
-            "Out is a non-runner: Bath 11:00 (GB), Fri 20 Nov; Bath 13:00",
-            "no result",
-        ),
-        (
-            WatchedName(WatchKind.HORSE, "Waits"),
-            "Waits is a reserve: Bath 11:00 (GB), Fri 20 Nov; Bath 13:00",
-            "declared",
-        ),
-        (WatchedName(WatchKind.TRAINER, "T One"), "T One has a non-runner: Bath 11:00 (GB)", "is declared"),
-        (MOORE, "R Moore is declared: Bath 13:00", "non-runner"),
+        ("horse Out", "Out is a non-runner: Bath 11:00 (GB), Fri 20 Nov; Bath 13:00", "no result"),
+        ("horse Waits", "Waits is a reserve: Bath 11:00 (GB), Fri 20 Nov; Bath 13:00", "declared"),
+        ("trainer T One", "T One has a non-runner: Bath 11:00 (GB)", "is declared"),
+        ("jockey R Moore", "R Moore is declared: Bath 13:00 (GB), Fri 20 Nov. ", "non-runner"),
+        ("jockey R Moore", "Already off, no result yet: R Moore, Bath 11:00 (GB), Fri 20 Nov.", "non-runner"),
     ],
 )
-async def test_watched_non_runner_is_not_called_declared(database, watched_name, said, unsaid):
+async def test_watched_non_runner_and_ride_whose_off_has_gone_are_not_called_declared(database, name, said, unsaid):
+    kind, _, watched_name = name.partition(" ")
     runners = (
         Runner(horse="Out", position="NR", trainer="T One", jockey="R Moore"),
         Runner(horse="Waits", position="Reserve"),
         Runner(horse="Runs", trainer="T Two", jockey="R Moore"),
     )
-    given = {"race_date": "2026-11-20", "region": "GB", "course": Course(name="Bath"), "runners": runners}
-    offs = {hour: OffTime(text=f"{hour}:00", off_at=NOW.replace(hour=hour)) for hour in (11, 13)}
-    races = [Race(race_id=f"rc_{hour}", off=off, **given) for hour, off in offs.items()]
-    await database.write(lambda session: race_book_store.put(session, races, NOW))
-    found = await database.read(lambda session: look_up(session, [watched_name], date(2026, 11, 20)))
-    answered = watched([NowWatched(watched_name, found[watched_name])], NOW, is_own=False).text.split("a race.")[1]
-    assert said in answered
-    assert unsaid not in answered
-
-
-async def test_ride_whose_off_has_gone_is_no_longer_declared(database):
-    rides = [
-        Race(
-            race_id=f"rc_{hour}",
-            race_date="2026-11-20",
-            region="GB",
-            course=Course(name="Bath"),
-            off=OffTime(text=f"{hour}:00", off_at=NOW.replace(hour=hour)),
-            runners=(Runner(horse="Horse", jockey="R Moore"),),
-        )
-        for hour in (11, 13)
-    ]
-    await database.write(lambda session: race_book_store.put(session, rides, NOW))
-    found = await database.read(lambda session: look_up(session, [MOORE], date(2026, 11, 20)))
-    said = watched([NowWatched(MOORE, found[MOORE])], NOW, is_own=False).text
-    assert "R Moore is declared: Bath 13:00 (GB), Fri 20 Nov. " in said
-    assert "Already off, no result yet: R Moore, Bath 11:00 (GB), Fri 20 Nov." in said
+    found = await answered(database, WatchedName(WatchKind(kind), watched_name), ride(11, *runners), ride(13, *runners))
+    told = found.text.split("a race.")[1]
+    assert said in told
+    assert unsaid not in told
 
 
 async def test_too_many_names_are_refused(town):
@@ -165,11 +130,7 @@ async def test_too_many_names_are_refused(town):
 
 
 async def test_race_that_is_over_is_no_race_to_come(database):
-    runners = (Runner(horse="Golden Melody (IRE)", position="1"),)
-    race = Race(race_id="rc_1", race_date="2026-11-20", region="GB", runners=runners, off=OffTime(text="14:30"))
-    await database.write(lambda session: race_book_store.put(session, [race], NOW))
-    found = await database.read(lambda session: look_up(session, [GOLDEN], date(2026, 11, 20)))
-    said = watched([NowWatched(GOLDEN, found[GOLDEN])], NOW, is_own=False).text
+    said = (await answered(database, GOLDEN, ride(14, Runner(horse="Golden Melody (IRE)", position="1")))).text
     assert "is declared" not in said
     assert "No alert follows for earlier news" in said
     assert "won by *Golden Melody (IRE)*" in said
