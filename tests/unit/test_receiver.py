@@ -1,6 +1,7 @@
-"""The receiver, its settings, and its child: parent and child end together."""
+"""The receiver, its settings, its child, with which it ends, and its news for the bot."""
 
 import asyncio
+import json
 import socket
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,10 +9,12 @@ from typing import Any
 import pytest
 
 from bot.deliveries.inbox import StoredDelivery
+from bot.deliveries.signature_mismatches import Mismatches
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_bounds import EVENT_RACES_MAX
 from bot.events.races import Race
 from bot.fanout.delivery_reader import DELIVERIES_PER_COMMIT, RACES_PER_COMMIT, DeliveryReader
+from bot.operations.metrics import Metrics, ReceiverNews
 from bot.receiver import bot_process
 from bot.receiver.bot_process import BotProcess, CountsForBot
 from bot.receiver.options import read_options
@@ -163,3 +166,34 @@ def test_deliveries_are_read_until_they_fill_a_commit(events, taken):
     read = reader.read_some(reversed(waiting))
     assert [delivery.inbox_id for delivery, _ in read[:: len(events)]] == list(range(taken))
     assert len(read) == taken * len(events)
+
+
+# The receiver's news in the bot: any number of counts at once, and a failure stops no later news
+
+
+async def test_millions_are_counted_at_once_and_failing_news_are_passed_over():
+    metrics, noted, told = Metrics(()), [], []
+
+    async def note(count):
+        noted.append(count)
+        return True
+
+    async def tell_too_large():
+        told.append(1)
+        raise OSError
+
+    news = ReceiverNews(metrics, Mismatches(note, note, lambda: 0.0), lambda: None, tell_too_large)
+    many = 10**12
+    failing = [[1, "never_heard_of"], [many, "webhook_events", "", "too_large"]]
+    heard = [[many, "deliveries", "401"], [many, "signature_failures", "mismatch"], [many, "requests_refused", "path"]]
+    await news.hear(json.dumps([*failing, *heard]).encode())
+    counted = [
+        metrics.registry.get_sample_value(f"racing_bot_{name}_total", labels)
+        for name, labels in (
+            ("webhook_events", {"event": "other", "outcome": "too_large"}),
+            ("deliveries", {"status": "401"}),
+            ("signature_failures", {"reason": "mismatch"}),
+            ("requests_refused", {"reason": "path"}),
+        )
+    ]
+    assert (counted, noted, told) == ([many] * 4, [many], [1])

@@ -1,6 +1,7 @@
 """Rows on the data service: circuit breakers, signing secrets, and the count of replicas."""
 
 import asyncio
+import itertools
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -17,7 +18,8 @@ from bot.db.engine import Database
 from bot.db.named_values import DatabaseStateStore, Mark
 from bot.db.replicas import DEAD_AFTER, Replicas
 from bot.db.tables import WebhookSubscriptionRow
-from bot.db.vault import Vault
+from bot.db.vault import OpenedSecrets, Vault
+from bot.deliveries import signing_secrets
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import StorageUnavailable
 from bot.outbox import told_once
@@ -203,6 +205,37 @@ async def test_secrets_and_answers_are_renewed_once_so_that_old_keys_can_go(data
     assert list((await secrets_of(database, NEW)).secrets.values()) == ["whsec-old"]
     answers = {row.id: row.answer for row in await database.read(webhook_subscriptions.live)}
     assert Vault([NEW]).open(answers[number] or b"") == "the whole answer"
+
+
+async def test_retired_secret_is_dropped_while_every_signature_matches(monkeypatch):
+    monkeypatch.setattr(signing_secrets, "REREAD_EVERY_S", 0.0)
+    stored, dropped = iter([{1: "old", 2: "new"}, {2: "new"}]), asyncio.Event()
+
+    async def read_stored():
+        found = next(stored, {})
+        if not found:
+            dropped.set()
+            await asyncio.Event().wait()
+        return OpenedSecrets(found, {})
+
+    hours = itertools.count(0, 3_600)
+    secrets = SigningSecrets(["of the settings"], read_stored, lambda: next(hours), print)
+    keeping = asyncio.create_task(secrets.keep_current())
+    await dropped.wait()
+    keeping.cancel()
+    assert secrets.active == ("of the settings", "new")
+
+
+async def test_unknown_signatures_read_the_stored_secrets_once_in_a_while():
+    stored = iter([{1: "old"}, {1: "old", 2: "new"}, {1: "old", 2: "new", 3: "newest"}])
+
+    async def read_stored():
+        return OpenedSecrets(next(stored), {})
+
+    secrets = SigningSecrets([], read_stored, lambda: 0.0, print)
+    await secrets.read()
+    assert [await secrets.reread(), await secrets.reread()] == [True, False]
+    assert secrets.active == ("old", "new")
 
 
 # Replicas
