@@ -20,9 +20,6 @@ from bot.outbox.message_store import COUNTS_FROM, IS_DUE, IS_UNSENT
 from bot.outbox.said_apart import say_apart
 from bot.outbox.states import WAITING_STATES, Happened, in_order, move, move_each, write
 
-IDS_PER_STATEMENT = 1_000
-"""SQLite takes some thirty thousand parameters."""
-
 UNWANTED = "the channel unsubscribed while it waited"
 MEETING_MUTED = "the channel muted the meeting while it waited"
 
@@ -123,10 +120,8 @@ def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Wa
     held = select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state).in_(WAITING_STATES))
     may_go_out = col(OutboxMessage.channel_id).not_in(held)
     by_channel: dict[str, list[Waiting]] = {}
-    for start in range(0, len(event_ids), IDS_PER_STATEMENT):
-        some = event_ids[start : start + IDS_PER_STATEMENT]
-        for one in _waiting(session, col(OutboxMessage.event_id).in_(some), IS_DUE, may_go_out):
-            by_channel.setdefault(one.channel_id, []).append(one)
+    for one in _waiting(session, col(OutboxMessage.event_id).in_(event_ids), IS_DUE, may_go_out):
+        by_channel.setdefault(one.channel_id, []).append(one)
     return dict(sorted(by_channel.items()))
 
 

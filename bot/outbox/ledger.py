@@ -1,11 +1,11 @@
 """The ledger, for `/racing trace`: who was told of an event, when, or why not. Only reads."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import Select, or_, select
+from sqlalchemy import or_, select, union
 from sqlmodel import Session, col
 
 from bot.channels import subscriptions, watches
@@ -149,19 +149,16 @@ def _event_keys(session: Session, wanted: str) -> set[str]:
     }
     keys |= {f"{kind}:{wanted}" for kind in EventKind}
     prefix, _, number = wanted.partition("-")
-    if prefix == "inbox" and number.isascii() and number.isdecimal() and len(number) < 19:
-        of_delivery = select(inbox.KEYS.c.event_key).where(inbox.KEYS.c.inbox_id == int(number))
-        keys |= set(_column(session, of_delivery))
-    named = col(EventVersion.race_id) == wanted
-    keys |= set(
-        _column(session, select(col(EventVersion.event_key)).where(or_(named, col(EventVersion.meeting_id) == wanted)))
+    is_reference = prefix == "inbox" and number.isascii() and number.isdecimal() and len(number) < 19
+    key, named, meeting = col(EventVersion.event_key), col(EventVersion.race_id) == wanted, col(EventVersion.meeting_id)
+    is_abandoned = col(EventVersion.kind) == EventKind.MEETING_ABANDONED
+    found = union(
+        select(inbox.KEYS.c.event_key).where(inbox.KEYS.c.inbox_id == (int(number) if is_reference else None)),
+        select(col(NamedRace.event_key)).where(col(NamedRace.race_id) == wanted),
+        select(key).where(or_(named, meeting == wanted)),
+        select(key).where(meeting.in_(select(meeting).where(named)), is_abandoned),
     )
-    keys |= set(_column(session, select(col(NamedRace.event_key)).where(col(NamedRace.race_id) == wanted)))
-    meetings = select(col(EventVersion.meeting_id)).where(named, col(EventVersion.meeting_id).is_not(None))
-    of_its_meeting = select(col(EventVersion.event_key)).where(
-        col(EventVersion.meeting_id).in_(meetings), col(EventVersion.kind) == EventKind.MEETING_ABANDONED
-    )
-    return keys | set(_column(session, of_its_meeting))
+    return keys.union(key for key in session.execute(found).scalars() if key is not None)
 
 
 def _other_deliveries(session: Session, keys: Collection[str], known: Collection[int]) -> tuple[InboxDelivery, ...]:
@@ -313,8 +310,3 @@ def _version(row: EventVersion, told: Sequence[LedgerLine]) -> TracedVersion:
         race=event.race,
         contradicts=remarks.contradicts,
     )
-
-
-def _column(session: Session, statement: Select[str]) -> Iterator[str]:
-    """Without nulls."""
-    return (value for value in session.execute(statement).scalars() if value is not None)
