@@ -81,11 +81,11 @@ async def schema(deployment: Deployment) -> Seen:
     except SchemaUnknown as error:
         told = f"{str(error)[:1].upper()}{str(error)[1:]}"
         mend = "Run the named version, or put back a copy from before."
-        return Seen(f"not {head}", (failed("schema_unknown", told, mend),))
+        return Seen(f"not {head}", (failed("schema_not_current", told, mend),))
     if found == head:
         return Seen(f"revision {head}")
     told = f"The schema is at revision {found or 'none'}, and this version of racing-bot needs {head}."
-    return Seen(f"revision {found or 'none'}", (failed("schema_older", told, MIGRATE),))
+    return Seen(f"revision {found or 'none'}", (failed("schema_not_current", told, MIGRATE),))
 
 
 async def writable(deployment: Deployment) -> Seen:

@@ -90,6 +90,9 @@ class Deployment:
         self.note_time(time_of or url, response)
         return response
 
+    async def post(self, url: str, body: bytes, **headers: str) -> httpx.Response:
+        return await self.ask("POST", url, body=body, content_type="application/json", **headers)
+
     def note_time(self, whose: str, response: httpx.Response) -> None:
         if date := http_date(response.headers.get("date")):
             self.ahead_s[whose] = (self.ports.clock() - date).total_seconds()

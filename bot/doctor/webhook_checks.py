@@ -2,9 +2,9 @@
 
 import json
 import ssl
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 import httpx
 from sqlalchemy import func, select
@@ -91,15 +91,12 @@ async def public_address(deployment: Deployment) -> Seen:
         told = "PUBLIC_URL is not set: `racing-bot subscribe` and this check need the address."
         finding = warning("public_url_missing", told, "Set PUBLIC_URL to the https address that strangers reach.")
         return Seen("not set", (finding,))
-    try:
-        response = await deployment.public_health()
-    except httpx.HTTPError as error:
-        problem = public_url.unreached(error, address, HTTP_TIMEOUT_S)
-        return Seen(address, (failed("public_url_dead", problem.told, problem.mend),))
-    if response.status_code != httpx.codes.OK or object_in(response.content).get("status") != "ok":
-        problem = public_url.answered(response)
-        return Seen(address, (failed("public_url_elsewhere", problem.told, problem.mend),))
-    return Seen(f"{address} leads to a running bot, seen from this machine", tuple(_certificate(deployment, response)))
+    answer = await _answer(address, deployment.public_health())
+    if _is(answer, httpx.codes.OK) and object_in(answer.content).get("status") == "ok":
+        told = f"{address} leads to a running bot, seen from this machine"
+        return Seen(told, tuple(_certificate(deployment, answer)))
+    problem = _problem(answer)
+    return Seen(address, (failed("public_url_dead", problem.told, problem.mend),))
 
 
 def _certificate(deployment: Deployment, response: httpx.Response) -> Iterator[Finding]:
@@ -120,12 +117,8 @@ async def webhook_endpoint(deployment: Deployment) -> Seen | NotApplicable:
     if deployment.settings.public_url is None:
         return NO_ADDRESS
     address = deployment.settings.public_url + WEBHOOK_PATH
-    answer = await _post(deployment, address, b"{}")
-    if (
-        isinstance(answer, httpx.Response)
-        and answer.status_code == httpx.codes.UNAUTHORIZED
-        and "error" in object_in(answer.content)
-    ):
+    answer = await _answer(address, deployment.post(address, b"{}"))
+    if _is(answer, httpx.codes.UNAUTHORIZED) and "error" in object_in(answer.content):
         return Seen(f"{address} refuses an unsigned delivery, as the bot does")
     problem = _problem(answer)
     told = f"An unsigned POST to {address} does not meet the bot's 401. {problem.told}"
@@ -144,12 +137,12 @@ async def slack_endpoint(deployment: Deployment) -> Seen | NotApplicable:
     body = json.dumps({"type": "url_verification", "challenge": challenge, "token": "doctor"}).encode()
     timestamp = str(int(deployment.ports.clock().timestamp()))
     signed = {"x_slack_request_timestamp": timestamp, "x_slack_signature": request_guard.sign(secret, timestamp, body)}
-    answer = await _post(deployment, address, body, **signed)
-    if isinstance(answer, httpx.Response) and answer.is_success and challenge in answer.text:
+    answer = await _answer(address, deployment.post(address, body, **signed))
+    if _is(answer, httpx.codes.OK) and challenge in answer.text:
         return Seen(f"{address} answers a challenge signed with SLACK_SIGNING_SECRET")
     problem = _problem(answer)
     mend = problem.mend
-    if isinstance(answer, httpx.Response) and answer.status_code == httpx.codes.UNAUTHORIZED:
+    if _is(answer, httpx.codes.UNAUTHORIZED):
         mend = (
             "Start the bot again with the signing secret of Slack's page Basic Information, App Credentials; "
             "mend the clock first if the check of the clock fails."
@@ -158,11 +151,15 @@ async def slack_endpoint(deployment: Deployment) -> Seen | NotApplicable:
     return Seen(address, (failed("slack_not_reached", told, mend),))
 
 
-async def _post(deployment: Deployment, address: str, body: bytes, **headers: str) -> httpx.Response | Problem:
+async def _answer(address: str, asking: Awaitable[httpx.Response]) -> httpx.Response | Problem:
     try:
-        return await deployment.ask("POST", address, body=body, content_type="application/json", **headers)
+        return await asking
     except httpx.HTTPError as error:
         return public_url.unreached(error, address, HTTP_TIMEOUT_S)
+
+
+def _is(answer: httpx.Response | Problem, status: int) -> TypeGuard[httpx.Response]:
+    return isinstance(answer, httpx.Response) and answer.status_code == status
 
 
 def _problem(answer: httpx.Response | Problem) -> Problem:

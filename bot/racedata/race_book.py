@@ -109,7 +109,7 @@ class _Region:
     """Readings of a region take turns on a single walk.
 
     `pages`: read since the first of the `readers` began. `days`: seen since the front of the list. `idle_pages`: pages
-    in a row without another day.
+    of races in a row without another day. The walk itself bounds empty pages.
     """
 
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -123,7 +123,8 @@ class _Region:
         """Raise WalkBroken where the list comes to no other day."""
         if page.cursor is None:
             self.days.clear()
-        self.idle_pages = self.idle_pages + 1 if self.days.issuperset(page.days) else 0
+        is_idle = self.days.issuperset(page.days)
+        self.idle_pages = self.idle_pages + bool(page.dates) if is_idle else 0
         self.days.update(page.days)
         if self.idle_pages >= WHOLE_LIST_PAGES and not page.is_last:
             raise WalkBroken(RACES_PATH, message=f"{self.idle_pages} pages without another day")

@@ -95,7 +95,7 @@ async def a_folder_in_its_place(clinic):
     shutil.move(clinic.folder / "kept.db", clinic.database_file)
 
 
-@case("schema_older", "schema", FAILED, "racing-bot migrate")
+@case("schema_not_current", "schema", FAILED, "racing-bot migrate")
 async def an_older_version(clinic):
     clinic.database_file.unlink()
     make_older_database(clinic.settings["database_url"])
@@ -103,7 +103,7 @@ async def an_older_version(clinic):
     await migrated(clinic)
 
 
-@case("schema_unknown", "schema", FAILED, "put back a copy from before")
+@case("schema_not_current", "schema", FAILED, "put back a copy from before")
 async def a_newer_version(clinic):
     shutil.copy(clinic.database_file, clinic.folder / "backup.db")
     with sqlite3.connect(clinic.database_file) as connection:

@@ -90,7 +90,7 @@ async def a_certificate_that_ends(clinic):
                 yield
 
 
-@case("public_url_elsewhere", "public address", FAILED, "Set PUBLIC_URL to the final address")
+@case("public_url_dead", "public address", FAILED, "Set PUBLIC_URL to the final address")
 async def moved_with_a_redirect(clinic):
     await clinic.start_bot()
     right = clinic.settings["public_url"]
@@ -101,7 +101,7 @@ async def moved_with_a_redirect(clinic):
     clinic.settings["public_url"] = right
 
 
-@case("public_url_elsewhere", "public address", FAILED, "Start `racing-bot serve`")
+@case("public_url_dead", "public address", FAILED, "Start `racing-bot serve`")
 async def a_proxy_without_the_bot(clinic):
     await clinic.serve_in_its_place(answering(lambda _: Response("<html>no bot here</html>", 502)))
     yield

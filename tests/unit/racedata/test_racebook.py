@@ -297,6 +297,20 @@ async def test_limits_8_reading_of_a_list_that_comes_to_no_other_day_is_given_up
     assert len(client.asked) <= WHOLE_LIST_PAGES + 1
 
 
+async def test_empty_pages_before_a_regions_races_are_passed(book, client):
+    pages = client.races_page
+    client.races = make_days(0, 1)
+
+    async def page(region=None, limit=200, cursor=None):
+        number = int(cursor or 0)
+        if number < WHOLE_LIST_PAGES + 1:
+            return RacePage.model_validate({"meta": {"has_more": True, "next_cursor": f"{number + 1}"}, "data": []})
+        return await pages(region, limit)
+
+    client.races_page = page
+    assert (await book.card("GB", TODAY)).coverage is Coverage.COMPLETE
+
+
 @both_orders
 async def test_day_of_many_pages_is_read_whole(book, client, newest_first):
     client.newest_first, client.page_size = newest_first, 1
