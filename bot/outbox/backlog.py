@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, and_, delete, exists, func, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.channels import watches
 from bot.channels.filters import ChannelFilter, Meeting
 from bot.channels.hours import kept_until
-from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, Reason, SaidRow
+from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, Reason, SaidRow
 from bot.events import event_store
 from bot.outbox import acknowledgements, held_queues, live_meetings, message_store, revisions
 from bot.outbox.held_queues import Held
-from bot.outbox.message_store import COUNTS_FROM, IS_DUE, IS_UNSENT
+from bot.outbox.message_store import COUNTS_FROM, IS_DEAD, IS_DUE, IS_QUEUED, IS_UNSENT
 from bot.outbox.said_apart import say_apart
 from bot.outbox.states import WAITING_STATES, Happened, in_order, move, move_each, write
 
@@ -24,8 +24,6 @@ UNWANTED = "the channel unsubscribed while it waited"
 MEETING_MUTED = "the channel muted the meeting while it waited"
 
 _BESIDE = aliased(EventVersion)
-
-_IS_QUEUED = (IS_UNSENT, col(OutboxMessage.state) == MessageState.QUEUED)
 
 
 class Waiting(NamedTuple):
@@ -49,7 +47,7 @@ class Lost:
 
 def lock(session: Session, channel_id: str) -> None:
     """Lock the channel's queued messages in the order of their numbers, for changes in several statements."""
-    queued = in_order(col(OutboxMessage.channel_id) == channel_id, *_IS_QUEUED)
+    queued = in_order(col(OutboxMessage.channel_id) == channel_id, IS_QUEUED)
     session.execute(select(func.count()).where(queued))
 
 
@@ -66,7 +64,7 @@ def channels_due(session: Session, now: datetime, limit: int) -> dict[str, datet
     statement = (
         select(col(OutboxMessage.channel_id), func.min(col(OutboxMessage.received_at)))
         .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-        .where(col(OutboxMessage.not_before) <= now, *_IS_QUEUED, col(ChannelQueue.state).not_in(WAITING_STATES))
+        .where(col(OutboxMessage.not_before) <= now, IS_QUEUED, col(ChannelQueue.state).not_in(WAITING_STATES))
         .group_by(col(OutboxMessage.channel_id))
         .order_by(col(OutboxMessage.channel_id))
         .limit(limit)
@@ -78,7 +76,7 @@ def release(session: Session, channel_id: str, now: datetime) -> list[Waiting]:
     """Queue the messages whose hour has come. Returns the messages in order."""
     is_due = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.not_before) <= now)
     found = _waiting(session, *is_due)
-    message_store.release(session, *is_due, *_IS_QUEUED)
+    message_store.release(session, *is_due, IS_QUEUED)
     return found
 
 
@@ -133,7 +131,7 @@ def _waiting(session: Session, *where: ColumnElement[bool]) -> list[Waiting]:
         .join(EventVersion, col(EventVersion.id) == col(row.event_id))
         .outerjoin(SaidRow, col(SaidRow.message_id) == col(row.id))
         .outerjoin(_BESIDE, col(_BESIDE.id) == col(SaidRow.event_id))
-        .where(*where, *_IS_QUEUED)
+        .where(*where, IS_QUEUED)
         .order_by(col(row.priority), col(row.id), col(_BESIDE.version), col(_BESIDE.id))
     )
     found: dict[int, Waiting] = {}
@@ -152,7 +150,7 @@ def fold(session: Session, waiting: Iterable[Waiting], into: int) -> None:
 def unfold(session: Session, channel_id: str) -> None:
     """Take back unsent summaries, and queue the messages folded into them. What waited for an hour waits again."""
     statement = select(col(OutboxMessage.id)).where(
-        col(OutboxMessage.channel_id) == channel_id, *_IS_QUEUED, col(OutboxMessage.kind) == MessageKind.SUMMARY
+        col(OutboxMessage.channel_id) == channel_id, IS_QUEUED, col(OutboxMessage.kind) == MessageKind.SUMMARY
     )
     summaries = list(session.execute(statement).scalars())
     if not summaries:
@@ -173,7 +171,7 @@ def give_up(session: Session, before: datetime, limit: int, now: datetime) -> di
         .select_from(ChannelQueue)
         .join(OutboxMessage, col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id))
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(col(ChannelQueue.state).in_(WAITING_STATES), *_IS_QUEUED)
+        .where(col(ChannelQueue.state).in_(WAITING_STATES), IS_QUEUED)
         .where(before > COUNTS_FROM)
         .order_by(col(ChannelQueue.channel_id), col(OutboxMessage.id))
         .limit(limit)
@@ -235,14 +233,14 @@ def _expire(session: Session, *where: ColumnElement[bool], reason: Reason, detai
 
 def count_waiting(session: Session, channel_id: str) -> int:
     """Messages of events that wait in the channel's queue, without messages for a later moment."""
-    return _count(session, channel_id, col(OutboxMessage.kind) == MessageKind.EVENT, *_IS_QUEUED, IS_DUE)
+    return _count(session, channel_id, col(OutboxMessage.kind) == MessageKind.EVENT, IS_QUEUED, IS_DUE)
 
 
 def count_given_up(session: Session, channel_id: str, held: Held) -> int:
     return _count(
         session,
         channel_id,
-        col(OutboxMessage.state) == literal_column("'dead_letter'"),
+        IS_DEAD,
         col(OutboxMessage.reason) == Reason.WAITED_TOO_LONG,
         col(OutboxMessage.event_id).is_not(None),
         col(OutboxMessage.given_up_at) >= held.since,

@@ -34,7 +34,7 @@ from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState,
 from bot.outbox import acknowledgements, call_holds, live_meetings, message_view
 from bot.outbox.acknowledgements import Escalation
 from bot.outbox.live_meetings import LiveMeeting
-from bot.outbox.message_store import IS_DUE, IS_TO_EDIT, IS_UNSENT, Priority, make_queues, slack_ahead
+from bot.outbox.message_store import IS_DUE, IS_QUEUED, IS_TO_EDIT, IS_UNSENT, Priority, make_queues, slack_ahead
 from bot.outbox.message_view import MessageView, ShownBeside, Tells
 from bot.outbox.messenger import Call
 from bot.outbox.states import (
@@ -256,18 +256,14 @@ def waits_for_a_call(call: Call, now: ColumnElement[datetime], far: ColumnElemen
     return waiting.correlate(None).exists()
 
 
-def _is_any(*states: MessageState) -> ColumnElement[bool]:
-    return col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in states])
-
-
 _SPENT: BindParameter[Sequence[str]] = bindparam("spent", type_=Text(), expanding=True)
 _MOMENT = table_of(ChannelQueue).c.next_free_at.type
 _ID, _PRIORITY = col(OutboxMessage.id), col(OutboxMessage.priority)
 
-_IN_DOUBT = _is_any(*_UNDER_WAY)
+_IN_DOUBT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in _UNDER_WAY])
 _NEEDS = {
     Call.LOOK: (IS_UNSENT, _IN_DOUBT),
-    Call.POST: (IS_UNSENT, _is_any(MessageState.QUEUED), IS_DUE, _MAY_GO_OUT),
+    Call.POST: (IS_QUEUED, IS_DUE, _MAY_GO_OUT),
     Call.EDIT: (IS_TO_EDIT, _MAY_GO_OUT, or_(col(OutboxMessage.passes_pause), ~_LINKED_WAITS)),
 }
 """The messages that need the call."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, literal, literal_column, or_, select
+from sqlalchemy import ColumnElement, Select, and_, exists, func, literal, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -13,7 +13,7 @@ from bot.db.tables import EventVersion, MessageKind, OutboxMessage, Reason
 from bot.events import event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.outbox import acknowledgements, message_store, telling_store
-from bot.outbox.message_store import NewPost, Priority
+from bot.outbox.message_store import IS_DEAD, NewPost, Priority
 
 AGAIN = "#again"
 """Ends the key of an alert posted after all. A second press finds the key taken."""
@@ -75,8 +75,7 @@ def _offered(now: datetime) -> Select[OutboxMessage, EventVersion]:
     return (
         select(OutboxMessage, EventVersion)
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        # As a literal, in the words of the index.
-        .where(col(OutboxMessage.state) == literal_column("'dead_letter'"))
+        .where(IS_DEAD)
         .where(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMessage.reason) != Reason.UNSUBSCRIBED)
         .where(col(OutboxMessage.received_at) > now - OFFERED_FOR)
         .where(~exists().where(col(_AGAIN.idempotency_key) == col(OutboxMessage.idempotency_key) + AGAIN))

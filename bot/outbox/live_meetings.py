@@ -11,19 +11,19 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, delete, literal_column, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, delete, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS, Meeting
 from bot.db.engine import insert_here
-from bot.db.tables import LiveMeetingRow, MessageKind, MessageState, OutboxMessage
+from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.event import Topic
 from bot.events.race_state import RaceOutcome
 from bot.logs import get_logger
 from bot.outbox import message_store, revisions
-from bot.outbox.message_store import IS_UNSENT, NewPost, Priority
+from bot.outbox.message_store import IS_DEAD, IS_QUEUED, NewPost, Priority
 from bot.outbox.revisions import Bump
 from bot.racedata.day import KnownDay, folded_name, is_whole, known_day
 from bot.racedata.day_card import Outcomes, to_come_until
@@ -38,8 +38,6 @@ EDITS_PER_COMMIT = 20
 
 PLACE_MAX = 200
 """Characters of region and course in a key. A longer place is hashed."""
-
-_QUEUED: ColumnElement[str] = literal_column(f"'{MessageState.QUEUED}'")
 
 _IS_GONE = col(OutboxMessage.gone_since).is_not(None)
 
@@ -127,7 +125,7 @@ _OF_COURSE = (
     select(
         LiveMeetingRow,
         col(OutboxMessage.channel_id),
-        and_(col(OutboxMessage.state) != MessageState.DEAD_LETTER, ~_IS_GONE),
+        and_(~IS_DEAD, ~_IS_GONE),
     )
     .join(OutboxMessage, _IS_ITS_MESSAGE)
     .where(col(LiveMeetingRow.race_date) == bindparam("day"))
@@ -180,7 +178,7 @@ def delete_unsent(session: Session, channel_id: str) -> None:
     """Edits that are due are not made. SQLite gives the number of a deleted message to another message."""
     of_channel = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.kind) == MessageKind.LIVE)
     revisions.cancel(session, *of_channel)
-    unsent = select(col(OutboxMessage.id)).where(*of_channel, IS_UNSENT, col(OutboxMessage.state) == _QUEUED)
+    unsent = select(col(OutboxMessage.id)).where(*of_channel, IS_QUEUED)
     session.execute(delete(LiveMeetingRow).where(col(LiveMeetingRow.message_id).in_(unsent)))
     session.execute(delete(OutboxMessage).where(col(OutboxMessage.id).in_(unsent)))
 

@@ -28,12 +28,18 @@ from bot.outbox import told_once
 from bot.outbox.message import Message
 from bot.outbox.states import PASSES_A_PAUSE, UNSENT, Happened, move, write
 
-IS_UNSENT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in UNSENT])
-"""Literals, in the words of the index: SQLite needs the same words for a partial index."""
 
+def _is(state: MessageState) -> ColumnElement[bool]:
+    """A literal, in the words of the indices: SQLite needs the same words for a partial index."""
+    return col(OutboxMessage.state) == literal_column(f"'{state}'")
+
+
+IS_UNSENT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in UNSENT])
+IS_QUEUED = and_(IS_UNSENT, _is(MessageState.QUEUED))
+IS_SENT, IS_DEAD = _is(MessageState.SENT), _is(MessageState.DEAD_LETTER)
 
 IS_TO_EDIT = and_(
-    col(OutboxMessage.state) == literal_column(f"'{MessageState.SENT}'"),
+    IS_SENT,
     col(OutboxMessage.wanted_rev) > col(OutboxMessage.sent_rev),
     col(OutboxMessage.gone_since).is_(None),
 )
@@ -189,7 +195,7 @@ def slack_ahead(session: Session, channel_id: str, now: datetime) -> timedelta |
     """
     statement = (
         select(col(OutboxMessage.message_ts), col(OutboxMessage.sending_at), col(OutboxMessage.sent_at))
-        .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.state) == literal_column("'sent'"))
+        .where(col(OutboxMessage.channel_id) == channel_id, IS_SENT)
         .where(col(OutboxMessage.kind) == MessageKind.EVENT)
         .order_by(col(OutboxMessage.id).desc())
         .limit(POSTS_FOR_CLOCK)
@@ -232,8 +238,7 @@ def divert_notices(session: Session, channel_id: str, instead: Sequence[str]) ->
     """Send the channel's waiting notices to other channels instead. Returns the number of notices."""
     waiting = select(OutboxMessage).where(
         col(OutboxMessage.channel_id) == channel_id,
-        IS_UNSENT,
-        col(OutboxMessage.state) == MessageState.QUEUED,
+        IS_QUEUED,
         col(OutboxMessage.kind) == MessageKind.NOTICE,
     )
     found = session.execute(waiting.order_by(col(OutboxMessage.id)).with_for_update()).scalars().all()
@@ -250,15 +255,14 @@ def resend_notice(session: Session, post: OutboxMessage, channel_ids: Sequence[s
 
 
 _WAITS = or_(IS_UNSENT, IS_TO_EDIT)
-_IS_EDIT = col(OutboxMessage.state) == literal_column("'sent'")
-_WAITING_STATE = case((_IS_EDIT, literal_column("'queued'")), else_=col(OutboxMessage.state))
+_WAITING_STATE = case((IS_SENT, literal_column("'queued'")), else_=col(OutboxMessage.state))
 
 
 HELD_STATE = "held"
 """In `depths`: a queued message in a closed, tried or paused channel, or for a later moment."""
 
 _IS_HELD = and_(
-    col(OutboxMessage.state).in_([literal_column("'queued'"), literal_column("'sent'")]),
+    or_(IS_QUEUED, IS_SENT),
     or_(
         ~IS_DUE,
         and_(
@@ -272,13 +276,13 @@ _IS_HELD = and_(
 _SHOWN_STATE = case((_IS_HELD, literal_column(f"'{HELD_STATE}'")), else_=_WAITING_STATE).label("shown_state")
 _DUE_AT = func.coalesce(col(OutboxMessage.due_at), col(OutboxMessage.received_at))
 _UNSENT_DEPTHS = (
-    select(_SHOWN_STATE, func.count(), func.min(case((_IS_EDIT, col(OutboxMessage.wanted_at)), else_=_DUE_AT)))
+    select(_SHOWN_STATE, func.count(), func.min(case((IS_SENT, col(OutboxMessage.wanted_at)), else_=_DUE_AT)))
     .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
     .where(_WAITS)
     .group_by(_SHOWN_STATE)
 )
 _GIVEN_UP_DEPTH = select(func.count(), func.min(col(OutboxMessage.given_up_at))).where(
-    col(OutboxMessage.state) == literal_column("'dead_letter'"), col(OutboxMessage.reason) != Reason.UNSUBSCRIBED
+    IS_DEAD, col(OutboxMessage.reason) != Reason.UNSUBSCRIBED
 )
 
 

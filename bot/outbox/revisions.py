@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
-from sqlalchemy import Boolean, ColumnElement, Integer, bindparam, case, func, literal_column, or_, select, update
+from sqlalchemy import Boolean, ColumnElement, Integer, bindparam, case, func, or_, select, update
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
 from bot.db.engine import dialect_of, insert_into, table_of
-from bot.db.tables import BigKey, EventVersion, MessageState, OutboxMessage, SaidRow
+from bot.db.tables import BigKey, EventVersion, OutboxMessage, SaidRow
 from bot.events import event_store
 from bot.events.event import RacingEvent
-from bot.outbox.message_store import IS_TO_EDIT, IS_UNSENT, Priority
+from bot.outbox.message_store import IS_DEAD, IS_TO_EDIT, IS_UNSENT, Priority
 from bot.outbox.states import write
 
 
@@ -156,7 +156,7 @@ def _noting(dialect: str) -> ReturningInsert[int]:
     """For one event: a message given up notes no event."""
     is_silent = _M.id.in_(bindparam("silent", expanding=True))
     noted = select(_M.id, bindparam("event_id", type_=BigKey), case((is_silent, 0), else_=_M.wanted_rev)).where(
-        _M.id.in_(bindparam("messages", expanding=True)), _M.state != literal_column(f"'{MessageState.DEAD_LETTER}'")
+        _M.id.in_(bindparam("messages", expanding=True)), ~IS_DEAD
     )
     once = insert_into(dialect, SaidRow).from_select(["message_id", "event_id", "rev"], noted)
     return once.on_conflict_do_nothing().returning(_SAID.c.message_id)

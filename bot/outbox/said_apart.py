@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, case, delete, literal_column, select, update
+from sqlalchemy import ColumnElement, case, delete, select, update
 from sqlmodel import Session, col
 
 from bot.db.engine import insert_here
@@ -11,7 +11,7 @@ from bot.db.tables import EventVersion, MessageKind, OutboxMessage, Reason, Said
 from bot.events import event_store
 from bot.events.event import EventKind
 from bot.outbox import acknowledgements, message_store, telling_store
-from bot.outbox.message_store import NewPost, Priority
+from bot.outbox.message_store import IS_DEAD, NewPost, Priority
 from bot.outbox.states import write
 
 
@@ -55,7 +55,7 @@ def say_unnoted(session: Session, pairs: Collection[tuple[int, int]], now: datet
         return
     given_up = select(OutboxMessage).where(
         col(OutboxMessage.id).in_(sorted({number for number, _ in pairs})),
-        col(OutboxMessage.state) == literal_column("'dead_letter'"),
+        IS_DEAD,
         col(OutboxMessage.reason) != Reason.UNSUBSCRIBED,
     )
     found = session.execute(given_up.execution_options(populate_existing=True)).scalars()

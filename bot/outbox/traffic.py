@@ -13,13 +13,10 @@ from bot.db.tables import ChannelQueue, EventVersion, OutboxMessage
 from bot.events import drill_mark
 from bot.outbox import call_holds
 from bot.outbox.ledger import LedgerOutcome, outcome_of
-from bot.outbox.message_store import COUNTS_FROM, IS_UNSENT
+from bot.outbox.message_store import COUNTS_FROM, IS_SENT, IS_UNSENT
 
-_IS_SENT_EVENT = (
-    col(OutboxMessage.state) == literal_column("'sent'"),
-    col(OutboxMessage.kind) == literal_column("'event'"),
-)
-"""Literals, in the words of the index."""
+_IS_SENT_EVENT = (IS_SENT, col(OutboxMessage.kind) == literal_column("'event'"))
+"""In the words of the index."""
 
 
 @dataclass(frozen=True)
