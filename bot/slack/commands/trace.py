@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import chain, islice
 
 from sqlalchemy import select
 from sqlmodel import Session, col
@@ -67,13 +67,19 @@ class Named:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """A typed course, off, region and day."""
+class Place:
+    """The words of a course (`typed`), and the off, region and day typed beside.
+
+    `events`: the delivered events there, the newest first. `races`: the known races, each as an event of its own,
+    whose key is the race's id where the race has an id; "" for a race of the race book without an id.
+    """
 
     typed: str
     off: str | None
     region: str | None
     day: str | None
+    events: Sequence[RacingEvent] = ()
+    races: Sequence[RacingEvent] = ()
 
     @property
     def course(self) -> str:
@@ -82,24 +88,6 @@ class _Asked:
     def has(self, race: Race) -> bool:
         is_there = self.region is None or race.region in {None, self.region}
         return is_there and (self.day is None or race.race_date == self.day)
-
-
-@dataclass(frozen=True)
-class _Known:
-    """A race of a delivery or of the race book. `key` is None for a race of the book without an id."""
-
-    race: Race
-    key: str | None
-
-
-@dataclass(frozen=True)
-class Place:
-    """The delivered events of a typed course, the newest first, and the course's known races."""
-
-    wanted: str
-    asked: _Asked
-    events: Sequence[RacingEvent]
-    races: Sequence[_Known]
 
 
 async def _answer(desk: Desk, invocation: Invocation, wanted: str) -> Message:
@@ -121,7 +109,7 @@ async def _answer(desk: Desk, invocation: Invocation, wanted: str) -> Message:
     if place and not (found.versions or found.deliveries or named.race):
         if error := no_such_race(place, desk.clock()):
             raise error
-        await _check_course(desk, place.asked)
+        await _check_course(desk, place)
     view = TraceView(desk.identity.permalink, has_ids=not invocation.from_message)
     return trace_answer(
         found, named.key, view, only_channel, race=named.race, by_card=bool(cards), here=invocation.channel_id
@@ -144,11 +132,11 @@ async def _plan(_desk: Desk, invocation: Invocation) -> str:
 
 def place_of(session: Session, wanted: str, now: datetime) -> Place | None:
     """None for an id."""
-    asked = _read(wanted, now, kept(session))
-    if asked is None:
+    place = _read(wanted, now, kept(session))
+    if place is None:
         return None
-    events = _events_at(session, asked, now)
-    return Place(wanted, asked, events, _known_there(session, events, asked, now))
+    events = _events_at(session, place, now)
+    return replace(place, events=events, races=_races_there(session, place, events, now))
 
 
 def named_race(place: Place, now: datetime) -> Named | None:
@@ -157,23 +145,21 @@ def named_race(place: Place, now: datetime) -> Named | None:
     Without a typed time, or while the times of the day's races are not all known: the course's abandoned meeting of
     yesterday, of today or to come.
     """
-    off = place.asked.off
+    off = place.off
     for time in filter(None, (off, off and in_the_afternoon(off))):
         for one in place.races:
             if is_off_at(one.race.off, time):
-                asked = RacingEvent(key="", race=one.race)
-                lost = filter(_is_lost, place.events)
-                meetings = tuple(event.key for event in lost if is_part_of(asked, event))
-                return Named(one.key or next(iter(meetings), place.wanted), one.race, meetings)
-    latest = _lost_lately(place.events, now)
-    if latest is None or (off and _knows_all_times(place.races, latest)):
+                meetings = tuple(event.key for event in place.events if _is_lost(event) and is_part_of(one, event))
+                return Named(one.key or next(iter(meetings), place.typed), one.race, meetings)
+    latest = _lost_lately(place, now)
+    if latest is None or (off and _knows_all_times(place, latest)):
         return None
     return Named(latest.key)
 
 
 def no_such_race(place: Place, now: datetime) -> CommandError | None:
     """Names the course's known races, the nearest off times first, with a button each. None without a known race."""
-    course, off = place.asked.course, place.asked.off
+    course, off = place.course, place.off
     timed = [one for one in place.races if one.race.off.text]
     if off:
         timed.sort(key=lambda one: minutes_apart(one.race.off, off))
@@ -181,104 +167,94 @@ def no_such_race(place: Place, now: datetime) -> CommandError | None:
     for one in timed:
         typed = [one.key] if one.key else [one.race.course.name or course, one.race.off.text or ""]
         named = joined([race_name(one.race), race_day(one.race)], ", ")
-        lines.setdefault(named, typed_line(["trace", *typed]))
+        lines.setdefault(named, typed_line([NAME, *typed]))
     for event in place.events:
         if not _is_of_race(event):
-            lines.setdefault(f"{card_name(event.race)}, the meeting", typed_line(["trace", event.key]))
+            lines.setdefault(f"{card_name(event.race)}, the meeting", typed_line([NAME, event.key]))
     if not lines:
         return None
     lines = dict(islice(lines.items(), RACES_OFFERED_MAX))
     if not (off and timed):
-        return CommandError(f"Which race is {quoted(place.wanted)}? I know these there:", lines=lines)
-    lost = _lost_lately(place.events, now)
+        return CommandError(f"Which race is {quoted(place.typed)}? I know these there:", lines=lines)
+    lost = _lost_lately(place, now)
     meeting = f" {card_name(lost.race)}: the meeting was abandoned." if lost else ""
-    day = timed[0].race.race_date
-    times = dict.fromkeys(off_text(one.race.off) for one in timed if one.race.race_date == day)
-    nearest = sorted(filter(None, islice(times, RACES_OFFERED_MAX)))
-    where = course_name(timed[0].race) or quoted(course)
+    nearest = timed[0].race
+    times = dict.fromkeys(off_text(one.race.off) for one in timed if one.race.race_date == nearest.race_date)
+    known = sorted(filter(None, islice(times, RACES_OFFERED_MAX)))
+    where = course_name(nearest) or quoted(course)
     meant = as_meant(off, [one.race.off for one in timed])
-    told = f"No race is known at {meant} at {where}. Known: {listed(nearest)}, {race_day(timed[0].race)}.{meeting}"
+    told = f"No race is known at {meant} at {where}. Known: {listed(known)}, {race_day(nearest)}.{meeting}"
     return CommandError(told, lines=lines)
 
 
-async def _check_course(desk: Desk, asked: _Asked) -> None:
+async def _check_course(desk: Desk, place: Place) -> None:
     """Raises CommandError for a mistyped course, and for a course without a known race."""
-    course, typed = asked.course, asked.typed
     try:
         courses = await desk.reference.courses(COURSE_CHECK_S) or ()
     except (ServiceError, TimeoutError):
         return
-    found = find_courses(courses, course) or [one for one in courses if folded(one.name or "") == course]
-    if found:
+    course = place.course
+    if found := find_courses(courses, course) or [one for one in courses if folded(one.name or "") == course]:
         name = found[0].name or course
-        when = f"on {published_day(asked.day)}" if asked.day else f"in the last {NAMED_WITHIN.days} days or to come"
+        when = f"on {published_day(place.day)}" if place.day else f"in the last {NAMED_WITHIN.days} days or to come"
         raise CommandError(
             f"No race is known at {name} {when}, and no abandonment. Today's card tells whether there is racing.",
             lines={f"Card of {name}": typed_line(["racecard", name])},
         )
-    if meant := await asyncio.to_thread(likely_courses, typed, courses):
-        others = [one for one in (asked.off, asked.region, asked.day) if one]
-        lines = {name: typed_line([NAME, name, *others]) for name in meant}
-        raise CommandError(unknown_words([typed], "course"), lines=lines, asks=True)
+    if meant := await asyncio.to_thread(likely_courses, place.typed, courses):
+        lines = {name: typed_line([NAME, name, place.off, place.region, place.day]) for name in meant}
+        raise CommandError(unknown_words([place.typed], "course"), lines=lines, asks=True)
 
 
-def _read(wanted: str, now: datetime, lexicon: Lexicon) -> _Asked | None:
+def _read(wanted: str, now: datetime, lexicon: Lexicon) -> Place | None:
     """The words in any order: "14:30 York yesterday", "Ascot AUS". None for an id."""
     phrases = PhraseReader(lexicon, _GRAMMAR, utc_today(now)).read(words_of(wanted))
     asked = request_of(phrases)
-    named, regions = asked.of(COURSES_FIELD), asked.of(REGIONS_FIELD)
+    named, times, regions, days = map(asked.of, (COURSES_FIELD, Kind.TIME, REGIONS_FIELD, Kind.DAY))
     # The unknown words may begin a course's name.
     begins = " ".join(one.typed for one in phrases if one.kind is Kind.UNKNOWN)
     typed = " ".join(filter(None, (*named, begins)))
-    one_of_each = all(len(some) <= 1 for some in (named, regions, asked.of(Kind.TIME), asked.of(Kind.DAY)))
-    if asked.refused or not one_of_each or not _COURSE.fullmatch(typed):
+    is_one_of_each = all(len(some) <= 1 for some in (named, times, regions, days))
+    if asked.refused or not is_one_of_each or not _COURSE.fullmatch(typed):
         return None
-    off, day, region = (next(iter(some), None) for some in (asked.of(Kind.TIME), asked.of(Kind.DAY), regions))
-    return _Asked(typed, off, region, day)
+    off, region, day = (next(iter(some), None) for some in (times, regions, days))
+    return Place(typed, off, region, day)
 
 
-def _known_there(session: Session, events: Sequence[RacingEvent], asked: _Asked, now: datetime) -> list[_Known]:
+def _races_there(session: Session, place: Place, events: Sequence[RacingEvent], now: datetime) -> Sequence[RacingEvent]:
     """Each race once: of today first, then of deliveries, the newest first, then of the race book."""
-    since = (now - NAMED_WITHIN).date().isoformat()
-    book = race_book_store.at_courses(session, asked.course, since)
-    known = [
-        *(one for event in events for one in _delivered(event)),
-        *(_Known(race, race.race_id) for race in book if asked.has(race)),
-    ]
-    each: dict[tuple[str | None, ...], _Known] = {}
-    for one in known:
-        off = one.race.off.text
-        each.setdefault((one.race.race_date, one.race.region, off or one.key), one)
+    book = race_book_store.at_courses(session, place.course, _since(now, NAMED_WITHIN))
+    listed = (RacingEvent(key=race.race_id or "", race=race) for race in book if place.has(race))
+    each: dict[tuple[str | None, ...], RacingEvent] = {}
+    for one in chain(chain.from_iterable(map(_races_of, events)), listed):
+        each.setdefault((one.race.race_date, one.race.region, one.race.off.text or one.key), one)
     today = utc_today(now).isoformat()
     return sorted(each.values(), key=lambda one: one.race.race_date != today)
 
 
-def _delivered(event: RacingEvent) -> Iterator[_Known]:
-    if _is_of_race(event):
-        yield _Known(event.race, event.race.race_id or event.key)
-        return
-    for race in event.races:
-        card = {"course": event.race.course, "race_date": event.race.race_date, "region": event.race.region}
+def _races_of(event: RacingEvent) -> Iterator[RacingEvent]:
+    """The race of an event, or the races of a meeting or card."""
+    card = {"course": event.race.course, "race_date": event.race.race_date, "region": event.race.region}
+    for race in [event.race] if _is_of_race(event) else event.races:
         missing = {name: value for name, value in card.items() if name == "course" or getattr(race, name) is None}
-        yield _Known(race.model_copy(update=missing), race.race_id or event.key)
+        yield RacingEvent(key=race.race_id or event.key, race=race.model_copy(update=missing))
 
 
 def _lost_by_cards(session: Session, race: Race, now: datetime) -> Collection[str]:
     """The keys of racecards that report the race as lost or void."""
     if not (race.course.name and (race.abandoned or race.is_void)):
         return ()
-    asked = _Asked(race.course.name, race.off.text, race.region, race.race_date)
-    newest: dict[str, list[Race]] = {}
-    for event in _events_at(session, asked, now):
-        if event.kind is EventKind.RACECARD_PUBLISHED:
-            newest.setdefault(event.key, [one.race for one in _delivered(event)])
-    return [key for key, races in newest.items() if any(_is_lost_race(one, race) for one in races)]
+    place = Place(race.course.name, race.off.text, race.region, race.race_date)
+    # Of each card the newest version counts.
+    cards = {
+        one.key: one for one in reversed(_events_at(session, place, now)) if one.kind is EventKind.RACECARD_PUBLISHED
+    }
+    return [key for key, card in cards.items() if any(_is_lost_race(one.race, race) for one in _races_of(card))]
 
 
 def _is_lost_race(told: Race, race: Race) -> bool:
-    return (
-        bool(told.abandoned or told.is_void) and is_same_course(told.course, race.course) and is_same_race(told, race)
-    )
+    is_lost = bool(told.abandoned or told.is_void)
+    return is_lost and is_same_course(told.course, race.course) and is_same_race(told, race)
 
 
 def _is_of_race(event: RacingEvent) -> bool:
@@ -289,26 +265,29 @@ def _is_lost(event: RacingEvent) -> bool:
     return event.kind is EventKind.MEETING_ABANDONED
 
 
-def _lost_lately(events: Sequence[RacingEvent], now: datetime) -> RacingEvent | None:
-    lately = (now - LOST_WITHIN).date().isoformat()
-    return next((one for one in events if _is_lost(one) and (one.race.race_date or "") >= lately), None)
+def _lost_lately(place: Place, now: datetime) -> RacingEvent | None:
+    lately = _since(now, LOST_WITHIN)
+    return next((one for one in place.events if _is_lost(one) and (one.race.race_date or "") >= lately), None)
 
 
-def _knows_all_times(there: Sequence[_Known], lost: RacingEvent) -> bool:
+def _knows_all_times(place: Place, lost: RacingEvent) -> bool:
     """Whether races of the meeting's day are known, each with an off time."""
-    of_day = [one.race for one in there if one.race.race_date == lost.race.race_date]
+    of_day = [one.race for one in place.races if one.race.race_date == lost.race.race_date]
     return bool(of_day) and all(race.off.text for race in of_day)
 
 
-def _events_at(session: Session, asked: _Asked, now: datetime) -> list[RacingEvent]:
+def _events_at(session: Session, place: Place, now: datetime) -> list[RacingEvent]:
     """The newest first."""
-    since = (now - NAMED_WITHIN).date().isoformat()
     newest = (col(EventVersion.race_date).desc(), col(EventVersion.id).desc())
-    recent = select(EventVersion).where(col(EventVersion.race_date) >= since, col(EventVersion.kind).is_not(None))
-    rows: Sequence[EventVersion] = session.execute(recent.order_by(*newest)).scalars().all()
-    each = (event_store.known(row)[0] for row in rows)
-    at_course = (one for one in each if folded(one.race.course.name or "").startswith(asked.course))
-    return [one for one in at_course if asked.has(one.race)]
+    is_recent = col(EventVersion.race_date) >= _since(now, NAMED_WITHIN)
+    recent = select(EventVersion).where(is_recent, col(EventVersion.kind).is_not(None)).order_by(*newest)
+    each = (event_store.known(row)[0] for row in session.execute(recent).scalars())
+    at_course = (one for one in each if folded(one.race.course.name or "").startswith(place.course))
+    return [one for one in at_course if place.has(one.race)]
+
+
+def _since(now: datetime, within: timedelta) -> str:
+    return (now - within).date().isoformat()
 
 
 TRACE_COMMAND = Command(
