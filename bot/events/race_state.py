@@ -4,10 +4,10 @@ One classifier for all words of the kind. The word may stand anywhere: "MEETING 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, dropwhile, takewhile
 
 
 class RaceState(StrEnum):
@@ -96,10 +96,15 @@ _DOUBT = re.compile(
 
 _CLAUSES = re.compile(r"[:;.,!] |\(| [-\u2013\u2014] ")
 _OF_THE_RACE = (
-    "[0-9]+|r[0-9]*|races?|racing|meeting|card|fixture|programme|course|r[ée]union|rennen|lopp(?:et)?|l[øo][bp]|koers"
-    "|corsa|carrera|prova|the|this|today|s|whole|entire|all|at|of|has|have|been|was|is|are|will|now|later|declared|officially"
+    r"[0-9]+|\w+(?:th|days?|ly)|r[0-9]*|races?|racing|run|result|meeting|card|fixture|programme|course"
+    "|(?:steeple)?chase|hurdle|handicap|nursery|novices?|maiden|flat|jumps?|straight|round|bumper|event|contest"
+    "|heat|stage|track|morning|afternoon|evening|night|first|second|third|last|final|next|remaining|rest|both|one"
+    "|two|three|four|five|stewards?|officials?|r[ée]union|rennen|lopp(?:et)?|l[øo][bp]|koers|corsa|carrera|prova"
+    "|das|die|les|the|this|today|s|whole|entire|all|at|of|has|have|been|was|is|are|will|now|later|declared|due"
+    "|because|after"
 )
-"""Words before a loss. Any other word is of a loss elsewhere: "Ayr meeting abandoned", "Two fences abandoned"."""
+_OF_ANOTHER = re.compile("fences?|flights?|start|bets|riders?|jockeys?", re.IGNORECASE)
+"""Before a loss, words for the race and for what is no race: "Evening meeting abandoned", "Two fences abandoned"."""
 
 _WON = re.compile(r"\b(?:wins|won|beats|lands|defeats|scores)\b", re.IGNORECASE)
 """Behind the name of a horse: "Washed Out wins"."""
@@ -172,20 +177,24 @@ def run_before_loss(words: str) -> int | None:
 
 
 def tells_own_loss(words: str, own: Iterable[str], horses: Iterable[str]) -> bool:
-    """Whether a clause begins with a loss, after words for the race, or of the race's `own` names.
+    """Whether a clause tells of a loss, and not of a loss elsewhere: "Ayr meeting abandoned", "Washed Out wins".
 
-    False for "Ayr meeting abandoned", "Two fences abandoned" and "Washed Out wins".
+    `own`: the race's names. Any other name with a capital letter, directly before the loss, is of a loss elsewhere.
     """
-    known = "|".join([_OF_THE_RACE, *_words(" ".join(own)).split()])
-    before = re.compile(rf"(?:(?:{known}) )*", re.IGNORECASE)
+    known = re.compile("|".join([_OF_THE_RACE, *_words(" ".join(own)).split()]), re.IGNORECASE).fullmatch
     others = "|".join(_words(name).strip() for name in horses) or "(?!)"
     horse = re.compile(rf"\b(?:{others})\b(?!\Z)|(?<!\A)\b(?:{others})\b", re.IGNORECASE)
-    for clause in _CLAUSES.split(words):
-        said = horse.sub("", _words(clause).strip())
-        behind = before.sub("", said, count=1).partition(" ")[2]
-        if state_in(said) in LOST_OR_VOID and state_in(behind) not in LOST_OR_VOID and not _WON.search(said):
-            return True
-    return False
+    clauses = (horse.sub("", _words(clause).strip()) for clause in _CLAUSES.split(words))
+    lost = (said for said in clauses if state_in(said) in LOST_OR_VOID and not _WON.search(said))
+    return not all(_is_elsewhere([*dropwhile(known, said.split())], known) for said in lost)
+
+
+def _is_elsewhere(words: Sequence[str], known: Callable[[str], object]) -> bool:
+    """Of the words of a loss, from the first that is not `known` for the race."""
+    name = [*takewhile(lambda word: len(word) > 2 and word[0].isupper() and not (known(word) or state_in(word)), words)]
+    behind = [*dropwhile(known, words[len(name) :])]
+    begins_with_loss = state_in(" ".join(behind)) in LOST_OR_VOID and state_in(" ".join(behind[1:])) not in LOST_OR_VOID
+    return bool(name and begins_with_loss) or bool(words and _OF_ANOTHER.fullmatch(words[0]))
 
 
 def is_amended(status: str | None) -> bool:

@@ -68,6 +68,19 @@ def test_state_is_read_of_the_words_of_its_kind(state, said):
                 *("Ice on hurdles - abandoned", "Jockeys refused: abandoned", "Abandoned hurdles frozen"),
                 *("Race abandoned after Void Contract fell", "Will not be run", "Did not take place", "開催中止"),
                 *("Course annulée", "Loppet inställt", "MEETINGABANDONED", "Gimcrack void", "Race lost"),
+                *("Evening meeting abandoned", "Final race abandoned", "Result void", "Race run but declared void"),
+                *(
+                    "Due to high winds racing was abandoned",
+                    "Unfortunately abandoned",
+                    "Track unsafe and meeting abandoned",
+                ),
+                *(
+                    "Stewards abandoned the race",
+                    "Novice hurdle abandoned",
+                    "Wednesday's meeting cancelled",
+                    "Called Off",
+                ),
+                "Heavy rain has caused the meeting to be abandoned",
             ],
         ),
         (
@@ -82,7 +95,7 @@ def test_state_is_read_of_the_words_of_its_kind(state, said):
         ),
     ],
 )
-def test_loss_is_of_the_race_if_a_clause_begins_with_it_after_words_for_the_race(is_own, words):
+def test_loss_is_of_the_race_unless_another_name_stands_before_it(is_own, words):
     own, horses = ("York Park", "Gimcrack Stakes"), ("Void Contract",)
     assert {said: tells_own_loss(said, own, horses) for said in words} == dict.fromkeys(words, is_own)
 
