@@ -134,7 +134,6 @@ async def test_waiting_escalation_shows_who_has_taken_the_abandonment(desk):
     assert "<@U1>" not in late.text
 
 
-@on_both
 async def test_correction_that_rings_asks_in_place_of_the_earlier_message_and_others_do_not_ask(desk):
     await tell(desk, abandonment())
     key = key_in(desk.slack.messages("CGB")[0])
@@ -270,7 +269,6 @@ async def test_press_in_a_paused_channel_is_shown_at_once_and_posts_wait_for_the
     assert "15:05" in second.text
 
 
-@on_both
 async def test_press_in_a_paused_channel_waits_for_no_contradiction_that_the_pause_holds(desk):
     await tell(desk, abandonment())
     (alert,) = desk.slack.messages("CGB")

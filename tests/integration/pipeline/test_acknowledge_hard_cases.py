@@ -18,7 +18,7 @@ from bot.outbox.messenger import Call
 from bot.slack.channel_membership import members
 from sandbox.slack import failures
 from tests.clock import DAY, now
-from tests.databases import on_both
+from tests.databases import first_on_both, on_both
 from tests.integration.pipeline.desk import TOLD, after, ask, asked, is_taken, key_in, messages, press, told
 from tests.integration.pipeline.racing_day import abandonment, result, shown, tell, tell_two_in_ireland
 from tests.integration.pipeline.steps import card_of, close, fail, pause, reopen, run_job, traced, turns, wait, write
@@ -64,8 +64,7 @@ async def test_who_has_it_is_said_by_the_message_in_place_of_a_refused_edit(desk
     assert await after(desk, 30) == 0
 
 
-@on_both
-@pytest.mark.parametrize("pressed_before", [True, False])
+@pytest.mark.parametrize(("database", "pressed_before"), first_on_both([True, False]), indirect=["database"])
 async def test_alert_posted_after_all_says_who_has_it_and_tells_nobody_a_second_time(desk, pressed_before):
     await refuse(desk)
     await after(desk, 11)
@@ -184,7 +183,6 @@ async def test_missed_abandonments_that_are_to_be_acknowledged_are_in_no_summary
     assert await after(desk, 11) == 2
 
 
-@on_both
 async def test_escalation_that_cant_be_posted_is_told_to_admins_although_the_subscription_has_ended(pipeline):
     pipeline.slack.add_channel("CNOT", "not", bot_is_member=False)
     await ask(pipeline, "CNOT")
@@ -265,9 +263,11 @@ async def test_row_that_cant_be_read_stops_nobody_and_admins_hear_of_it_once(des
     assert (await traced(desk)).versions[0].told[0].acknowledgement.taken_by == "UALICE"
 
 
-@pytest.mark.parametrize(("is_there", "answers"), [(False, True), (True, True), (False, False)])
-@on_both
-async def test_person_who_is_not_in_the_channel_is_told_by_direct_message_too(pipeline, is_there, answers):
+@pytest.mark.parametrize(
+    ("database", "found"), first_on_both([(False, True), (True, True), (False, False)]), indirect=["database"]
+)
+async def test_person_who_is_not_in_the_channel_is_told_by_direct_message_too(pipeline, found):
+    is_there, answers = found
     await ask(pipeline, "UALICE", "SDESK", "CALL")
     there = pipeline.slack.channels["CGB"].members
     (there.add if is_there else there.discard)("UALICE")
@@ -323,7 +323,6 @@ async def test_escalations_show_a_correction_also_after_the_channel_stopped_aski
 
 
 @pytest.mark.parametrize("when", ["before", "while it waits", "after"])
-@on_both
 async def test_two_channels_that_become_one_have_every_escalation_followed_and_get_no_second(pipeline, when):
     await ask(pipeline, "CALL", "CIRE")
     await tell(pipeline, abandonment())

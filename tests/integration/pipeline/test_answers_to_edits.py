@@ -6,13 +6,13 @@ from secrets import token_hex
 import pytest
 
 from bot.db.database_clock import database_now
-from bot.errors import SlackUnreached
 from bot.outbox import call_holds, channel_queues
 from bot.outbox.messenger import Call
 from bot.settings import DoubtfulPosts
 from sandbox.slack import failures
 from sandbox.slack.block_rules import NEW_BLOCKS
 from sandbox.slack.failures import drop_after, http_error, slack_error
+from tests.databases import first_on_both
 from tests.integration.pipeline.racing_day import abandonment, edits, result, shown, tell
 from tests.integration.pipeline.steps import (
     count,
@@ -108,7 +108,7 @@ async def test_edit_outlasts_an_outage_in_which_nothing_is_posted(pipeline, othe
     assert await pipeline.waiting() == {}
 
 
-@pytest.mark.parametrize("error", [None, SlackUnreached("chat.update", "refused"), AttributeError("a bug of ours")])
+@pytest.mark.parametrize("error", [None, AttributeError("a bug of ours")])
 async def test_edit_that_alone_gets_no_answer_delays_no_message_and_becomes_one_in_the_end(gb, error):
     """`error`: of the client, in place of Slack's."""
     await tell(gb, result("rc_1", going="Good"))
@@ -192,11 +192,13 @@ async def test_reply_in_doubt_is_found_in_its_thread_after_the_live_message_was_
 
 
 @pytest.mark.parametrize(
-    ("refusal", "flat", "threads", "is_told"),
-    [("message_not_found", 2, 2, False), ("msg_blocked_by_policy", 1, 3, True)],
-    ids=["gone", "refused"],
+    ("database", "case"),
+    first_on_both([("message_not_found", 2, 2, False), ("msg_blocked_by_policy", 1, 3, True)]),
+    ids=["gone", "refused", "gone, postgresql"],
+    indirect=["database"],
 )
-async def test_refused_edit_ends_a_live_message_only_if_the_message_is_gone(pipeline, refusal, flat, threads, is_told):
+async def test_refused_edit_ends_a_live_message_only_if_the_message_is_gone(pipeline, case):
+    refusal, flat, threads, is_told = case
     await show_meetings(pipeline)
     await tell(pipeline, result("rc_1"))
     fail(pipeline, edit=[slack_error(refusal)])

@@ -178,7 +178,6 @@ async def test_correction_outlives_a_message_that_waited_too_long(gb):
     assert [line.outcome for line in (*first, *second)] == [LedgerOutcome.DEAD_LETTER, LedgerOutcome.SENT]
 
 
-@on_both
 async def test_lost_race_told_by_an_edit_waits_for_no_results(gb):
     await tell(gb, meeting("rc_1"))
     for number in range(5):

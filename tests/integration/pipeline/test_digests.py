@@ -172,7 +172,6 @@ async def test_card_that_waits_for_its_eve_is_not_given_up_by_a_short_pause(eve)
     assert kinds(eve) == ["Racecard"]
 
 
-@on_both
 async def test_age_of_a_message_for_an_hour_counts_from_the_hour(daily):
     await tell(daily, result("rc_1"))
     await pause(daily)

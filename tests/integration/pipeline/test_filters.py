@@ -266,7 +266,7 @@ PARTIAL_ORDER = {
 STORIES = NAMESAKE | REGIONS | PARTIAL_ORDER
 
 
-@rows(STORIES, "country of the race alone", "country of the meeting alone")
+@rows(STORIES, "country of the meeting alone")
 async def test_region(pipeline, story):
     await play(pipeline, story)
 

@@ -201,7 +201,6 @@ async def test_edit_waits_for_a_live_message_whose_call_is_held(live):
     await so_far(CGB=["3 run so far", "~1", "~1", "~1"], waiting={})(live)
 
 
-@on_both
 async def test_abandonment_passes_an_edit_that_a_dead_process_left_while_edits_are_held(live):
     await tell(live, result())
     await fan_out(live, result(going="Soft"))

@@ -26,7 +26,7 @@ from tests.integration.pipeline.stories import (
 LIVE = subscribes("CGB", "GB", *Topic, show=(MEETINGS,))
 ALL_LIVE = subscribes("CGB", "*", *Topic, show=(MEETINGS,))
 AT_1505, AT_1540 = result("rc_2", off_time="15:05"), result("rc_3", off_time="15:40")
-REPLY_1430, REPLY_1505, REPLY_1540 = (f"~1 | ^Result: Ascot {off}" for off in ("14:30", "15:05", "15:40"))
+REPLY_1430, REPLY_1505 = (f"~1 | ^Result: Ascot {off}" for off in ("14:30", "15:05"))
 FLAT_1505 = "^Result: Ascot 15:05"
 ASCOT = "^Ascot (GB), "
 GONE, CONFLICT = "🛑 *ABANDONED*", "⚠️ *CONFLICT*"
@@ -81,7 +81,6 @@ SHOWN = {
             "ABANDONED",
         ],
     ),
-    "abandonment first": Story(LIVE, abandonment(), CGB=["^ABANDONED: Ascot 14:30", "1 ABANDONED"]),
     "edits that wait are one": Story(
         *(LIVE, result("rc_0", off_time="12:00")),
         tuple(result(f"rc_{number}", off_time=f"13:{number:02}") for number in range(1, 8)),
@@ -117,7 +116,6 @@ SHOWN = {
         *(subscribes("CGB", "GB", Topic.RESULTS, show=(MEETINGS,)), result(), abandonment("rc_2", off_time="15:05")),
         CGB=["1 ABANDONED", "~1"],
     ),
-    "races of the race book": Story(LIVE, result(), lists(listed(), listed("rc_2", off="15:05")), CGB=["+15:05", "~1"]),
     "region that the race book tells later": Story(
         LIVE,
         *(
@@ -142,7 +140,6 @@ SHOWN = {
             "",
         ],
     ),
-    "meeting abandoned after a race": Story(LIVE, result(), meeting("rc_1", "rc_2"), CGB=["+1 Blue Moon", "~1", ""]),
     "results that disagree": Story(
         *(LIVE, result(), result(placings=("Red Sky", "Blue Moon"))),
         result(placings=("Red Sky", "Blue Moon")) | {"going": "Soft"},
@@ -181,7 +178,6 @@ SHOWN = {
 }
 
 PLACES = {
-    "region known later": Story(ALL_LIVE, result(region=None), AT_1505, CGB=[f"{ASCOT} | @14:30 15:05", "~1", "~1"]),
     "race of another region": Story(
         *(ALL_LIVE, result(region=None), AT_1505, result("rc_9", region="AUS", off_time="05:05")),
         CGB=[f"{ASCOT} | @14:30 15:05", "~1", "~1", "^Ascot (AUS) | @05:05", "~4"],
@@ -210,9 +206,6 @@ PLACES = {
         of_course(3, "15:40", course_id="cr_asc"),
         CGB=[f"{ASCOT} | @14:30 15:05 15:40", *["~1"] * 3],
     ),
-    "course in capitals": Story(
-        LIVE, result(), result("rc_2", off_time="15:05", course="ASCOT"), CGB=["2 run so far", "~1", "~1"]
-    ),
 }
 
 FAILED, TAKEN = http_error(503), http_error(503).accepted()
@@ -224,10 +217,6 @@ TROUBLES = {
         LIVE, result(), slack_answers("post", TAKEN), AT_1505, *LOOKS, CGB=IN_THREAD
     ),
     "reply in doubt, not there": Story(LIVE, result(), slack_answers("post", FAILED), AT_1505, *LOOKS, CGB=IN_THREAD),
-    "reply in doubt, threads can't be read": Story(
-        *(LIVE, result(), slack_answers("post", FAILED), slack_answers("thread", "missing_scope"), AT_1505, *LOOKS),
-        CGB=TOLD_FLAT,
-    ),
     "reply in doubt, the thread is gone": Story(
         *(LIVE, result(), slack_answers("post", FAILED, "thread_not_found")),
         *(slack_answers("thread", "thread_not_found", "thread_not_found"), AT_1505, passes(20), passes(20)),
@@ -239,16 +228,11 @@ TROUBLES = {
         waiting={"dead_letter": 1},
         CGB=["^Result: Ascot 14:30", FLAT_1505],
     ),
-    "live message deleted": Story(
-        *(LIVE, result(), slack_answers("edit", "message_not_found"), AT_1505, AT_1540),
-        CGB=["", REPLY_1430, REPLY_1505, "^Result: Ascot 15:40"],
-    ),
     "live message deleted, which an edit finds while a reply waits": Story(
         *(LIVE, result(), slack_answers("post", rate_limited(30)), slack_answers("edit", "message_not_found"), AT_1505),
         passes(31),
         CGB=TOLD_FLAT,
     ),
-    "reply refused": Story(LIVE, result(), slack_answers("post", "thread_not_found"), AT_1505, CGB=TOLD_FLAT),
     "thread locked": Story(
         *(LIVE, result(), slack_answers("post", "restricted_action_thread_locked"), AT_1505),
         abandonment("rc_3", off_time="15:40"),
@@ -269,13 +253,10 @@ WHERE = {
 
 STORIES = SHOWN | PLACES | TROUBLES | WHERE
 ON_BOTH = (
-    "region that the race book tells later",
-    "region known later",
+    "race of another region",
     "course by id, then by name",
     "course by name, then by id",
     "reply in doubt, the thread is gone",
-    "live message deleted",
-    "reason of the race and of the meeting",
 )
 
 

@@ -274,7 +274,7 @@ async def test_look_goes_on_from_the_page_that_it_had_come_to(pipeline, monkeypa
     assert (count(pipeline, "look"), len(said_in(pipeline, "C1"))) == (5, 6)
 
 
-@pytest.mark.parametrize("code", ["channel_not_found", "restricted_action_read_only_channel", "missing_scope"])
+@pytest.mark.parametrize("code", ["channel_not_found", "missing_scope"])
 async def test_history_that_is_refused_says_nothing_about_posting(pipeline, code):
     await make_doubtful(pipeline, "C1")
     fail(pipeline, look=slack_error(code))

@@ -11,7 +11,6 @@ from bot.db.tables import OutboxMessage, WatchKind
 from bot.events.event import Topic
 from bot.outbox import backlog, ledger, message_store, traffic
 from tests.clock import DAY
-from tests.databases import on_both
 from tests.integration.pipeline.counted import counting
 from tests.integration.pipeline.racing_day import abandonment, result, shown, tell
 from tests.integration.pipeline.steps import (
@@ -21,9 +20,7 @@ from tests.integration.pipeline.steps import (
     card_of,
     fan_out,
     hour,
-    pause,
     quiet_now,
-    resume,
     states,
     tell_due,
     traced,
@@ -31,7 +28,7 @@ from tests.integration.pipeline.steps import (
     watch,
     write,
 )
-from tests.integration.pipeline.stories import Story, passes, play, rows, so_far, subscribes, unsubscribes
+from tests.integration.pipeline.stories import Story, passes, play, rows, so_far, subscribes
 
 EVERY = frozenset(Topic)
 LEFT_S, DAY_S = LEFT.total_seconds(), 86_400
@@ -62,13 +59,8 @@ async def quiet(pipeline):
 
 
 QUIET, DIGEST = chooses("quiet"), chooses("digest")
-BEFORE = [subscribes("CGB"), result("rc_1"), QUIET]
-"""A result is told, and then the quiet hours begin."""
-
-ONE, YORK, AGAIN = result("rc_1"), result("rc_3", course="York"), result("rc_1") | {"attempt": 2}
+ONE, YORK = result("rc_1"), result("rc_3", course="York")
 RED = result("rc_1", placings=("Red Sky", "Blue Moon"))
-MELODY = result("rc_1", placings=("Golden Melody", "Blue Moon"))
-VOID, LOST = result("rc_1", status="void"), result("rc_1", status="Abandoned", placings=())
 TWO_RACES = [card_of(DAY, second=2), card_of(DAY, second=3, abandoned=True)]
 NOTHING = so_far(CGB=[])
 SUMMARY = "^The quiet hours are over. 2 results and 1 racecard came meanwhile. Ascot 14:30"
@@ -83,24 +75,15 @@ STORIES = {
         # Other channels hear of everything at once.
         CALL=["^Result", "^ABANDONED", "^Result", "^Result"],
     ),
-    "edit": Story(QUIET, ONE, result("rc_1", going="Soft"), NOTHING, at_the_hour, CGB=["^Result: | +Soft"]),
-    "another winner": Story(QUIET, ONE, RED, NOTHING, at_the_hour, CGB=["+1 Red Sky, 2 Blue Moon"]),
     "another winner after the hour": Story(
         *(QUIET, ONE, YORK, passes(LEFT_S), RED, NOTHING, tell_due), CGB=["2 results | +1 Red Sky, 2 Blue Moon"]
     ),
-    "superseded, again": Story(QUIET, ONE, RED, YORK, at_the_hour, AGAIN, CGB=["", "^Two versions disagree"]),
     "contradicted": Story(
         *(QUIET, ONE, YORK, abandonment(), so_far(CGB=["Ascot | !min late", "^ABANDONED: Ascot"]), at_the_hour),
         CGB=["", "", "^Result"],
     ),
-    "contradicted an hour later": Story(
-        QUIET, ONE, passes(3_600), abandonment(), CGB=["Ascot | !min late", "^ABANDONED: Ascot"]
-    ),
     "contradicted, no id": Story(QUIET, result(None), abandonment(None), CGB=["Blue Moon", "^ABANDONED"]),
     "abandoned, then run": Story(QUIET, abandonment(), ONE, CGB=["^ABANDONED", "^CONFLICT"]),
-    "void": Story(QUIET, ONE, VOID, CGB=["Blue Moon", "+void"]),
-    "void, told before": Story(*BEFORE, ONE, VOID, CGB=["Blue Moon", "+void"]),
-    "corrected, told before": Story(*BEFORE, RED, CGB=["Superseded", "Red Sky"]),
     "card marks a race": Story(
         QUIET, TWO_RACES[0], NOTHING, TWO_RACES[1], CGB=["", "15:00 is marked abandoned in one only"]
     ),
@@ -111,15 +94,10 @@ STORIES = {
         *(at_the_hour,),
         CGB=["", "Red Sky"],
     ),
-    "watched in a correction": Story(
-        *(QUIET, watches("Golden Melody"), ONE, NOTHING, MELODY), CGB=["Superseded", "⭐ Golden Melody, reported 1st"]
-    ),
     "proves watched": Story(
         *(QUIET, watches("A. Smith", WatchKind.TRAINER), result("rc_9"), NOTHING, RUN_BY),
         CGB=["^⭐ Blue Moon | Result: ", "Racecard: "],
     ),
-    "pause": Story(QUIET, ONE, YORK, pause, at_the_hour, NOTHING, resume, tell_due, CGB=["2 results"]),
-    "unsubscribed": Story(QUIET, ONE, unsubscribes, at_the_hour, CGB=[]),
     "digest": Story(
         *(DIGEST, ONE, abandonment("rc_2", course="Bath"), YORK, card(), so_far(CGB=["^ABANDONED", "^Racecard"])),
         *(tell_due, so_far(CGB=["", ""]), at_the_hour),
@@ -130,10 +108,6 @@ STORIES = {
     "digest: contradicted": Story(
         *(DIGEST, ONE, YORK, abandonment(), so_far(CGB=["", "^ABANDONED"]), at_the_hour),
         CGB=["", "", "1 result. York 14:30"],
-    ),
-    "digest: marked abandoned": Story(DIGEST, LOST, CGB=["^ABANDONED: Ascot 14:30"]),
-    "digest: abandoned later": Story(
-        DIGEST, YORK, result("rc_3", course="York", status="Abandoned"), CGB=["Blue Moon", "^CONFLICT: York 14:30"]
     ),
     "digest and quiet hours": Story(
         *(DIGEST, chooses("quiet", "IRE"), ONE, YORK),
@@ -150,7 +124,7 @@ STORIES = {
 }
 
 
-@rows(STORIES, "abandoned, then run", "card marks a race", "proves watched")
+@rows(STORIES)
 async def test_event_waits_for_the_hour_or_is_told_at_once(pipeline, story):
     await play(pipeline, story)
 
@@ -164,7 +138,6 @@ async def test_many_results_of_a_night_are_all_named(quiet, monkeypatch):
     assert all(f"Course {number} 14:30" in told for number in range(7))
 
 
-@on_both
 async def test_two_replicas_and_a_kill_in_between_tell_once(quiet, make_pipeline):
     await tell(quiet, ONE, YORK)
     await wait(quiet, LEFT_S)

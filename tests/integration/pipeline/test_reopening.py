@@ -129,8 +129,11 @@ async def test_old_messages_are_summarised_and_young_messages_posted_afterwards(
 async def test_abandonments_beyond_one_message_make_several_each_is_named_and_people_are_rung_once(pipeline):
     await pipeline.subscribe("CGB", "GB", mentions=("UALICE", "SDESK"))
     await pipeline.subscribe("CGB", "*", mentions=("UALICE", "here"))
+    await close(pipeline)
     lost = [abandonment(f"rc_{number}", course=f"No {number:02} {'x' * 80}") for number in range(40)]
-    await wait_long(pipeline, *lost, result("rc_99"))
+    await pipeline.deliver_all(*lost, result("rc_99"))
+    await pipeline.post_all()
+    await wait(pipeline, 4 * HOUR_S)
     await reopen(pipeline)
     first, *others = pipeline.slack.messages("CGB")
     texts = pipeline.texts("CGB")

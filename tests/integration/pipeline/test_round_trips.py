@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 
 from bot.deliveries.listed_events import MOST_EVENTS
 from bot.events import event_store
-from bot.events.event_bounds import EVENT_RACES_MAX, EVENT_RUNNERS_MAX, KEPT_ID_MAX
+from bot.events.event_bounds import EVENT_RACES_MAX, KEPT_ID_MAX
 from bot.events.event_store import PLACE_EVENTS_MAX, By
 from bot.events.races import Course, Race
 from bot.outbox.channel_queues import POST_CALL_S
@@ -47,6 +47,8 @@ COSTS = {
     "a hundred channels": ({f"C{n}": "GB" for n in range(100)}, [result("rc_0")], [result("rc_1")], 100, 28, 5),
 }
 """Channels, told before, the deliveries, the calls, the statements and the commits."""
+
+ON_BOTH = ("result alone", "edit", "correction", "25 results together")
 
 THE_CLOCK = 1
 """On PostgreSQL the look for further messages asks the database for the moment."""
@@ -110,8 +112,9 @@ def paced(make_pipeline):
     return made
 
 
-@pytest.mark.parametrize("name", COSTS)
-@on_both
+@pytest.mark.parametrize(
+    ("database", "name"), [*product(["sqlite"], COSTS), *product(["postgresql"], ON_BOTH)], indirect=["database"]
+)
 async def test_deliveries_cost_statements_and_commits(paced, monkeypatch, name):
     channels, before, payloads, calls, statements, commits = COSTS[name]
     more = 0 if paced.database.is_sqlite or commits == 3 else THE_CLOCK
@@ -172,23 +175,9 @@ def lost(races, **card):
     return meeting(**card) | {"races": races}
 
 
-MANY = [abandonment(f"rc_{number}") for number in range(MOST_EVENTS + 1)]
 BEYOND = {
-    "races by number": (lost([1] * 200), f"more than {EVENT_RACES_MAX} races"),
-    "races of one title": (lost([{"title": "Same"}] * 200), f"more than {EVENT_RACES_MAX} races"),
-    "length of titles": (lost([{"title": LONG}] * EVENT_RACES_MAX), "too long"),
     "length of the course": (lost([{"number": number} for number in range(EVENT_RACES_MAX)], course=LONG), "too long"),
     "length of an id": (lost([], meeting_id=LONG), f"more than {KEPT_ID_MAX} characters"),
-    "runners": (
-        lost([{"title": "T", "runners": [f"H{n}" for n in range(250)]}] * 20),
-        f"more than {EVENT_RUNNERS_MAX} runners",
-    ),
-    "length of the region": (abandonment(region=LONG), f"more than {KEPT_ID_MAX} characters"),
-    "events in a list": (MANY, f"more than {MOST_EVENTS} events"),
-    "events as data": (
-        {"event": "race.abandoned", "data": [payload["race"] for payload in MANY]},
-        f"more than {MOST_EVENTS} events",
-    ),
 }
 STORIES = {
     name: Story(
@@ -288,7 +277,6 @@ async def fan_out_all(pipeline, payloads):
         continue
 
 
-@on_both
 async def test_newest_events_of_a_place_are_looked_at_around_an_event(database, pipeline):
     count = PLACE_EVENTS_MAX + 5
     events = [abandonment(f"rc_{number}", off_time=f"1{number % 10}:00") for number in range(count)]

@@ -20,7 +20,7 @@ from tests.integration.pipeline.stories import Story, passes, play, so_far, subs
 from tests.notice_levels import URGENT, WARNING
 
 LONG_S = 61
-INBOX, LISTENING = "bot.deliveries.inbox.waiting", "bot.channels.subscriptions.listening"
+INBOX = "bot.deliveries.inbox.waiting"
 
 
 @pytest.fixture
@@ -51,9 +51,16 @@ async def turn(pipeline, standstill):
     await standstill.look()
 
 
-@pytest.mark.parametrize("fault", [database_fault, own_fault])
-@pytest.mark.parametrize("place", [LISTENING, INBOX, "bot.fanout.transaction.KnownMeetings"])
-async def test_delivery_untold_for_a_minute_is_a_problem_for_admins(gb, standstill, monkeypatch, fault, place):
+@pytest.mark.parametrize(
+    ("place", "fault"),
+    [
+        ("bot.channels.subscriptions.listening", database_fault),
+        (INBOX, database_fault),
+        (INBOX, own_fault),
+        ("bot.fanout.transaction.KnownMeetings", own_fault),
+    ],
+)
+async def test_delivery_untold_for_a_minute_is_a_problem_for_admins(gb, standstill, monkeypatch, place, fault):
     await turn(gb, standstill)
     await gb.deliver(abandonment())
     with monkeypatch.context() as patched:

@@ -55,7 +55,6 @@ def filled_in(pipeline):
     return ["Ascot" in text for text in pipeline.texts("CGB")]
 
 
-@on_both
 async def test_failing_race_is_looked_at_later_and_holds_up_no_other(pipeline, fails_on_the_first, monkeypatch):
     with capture_logs() as lines:
         await two_are_listed_after_their_messages(pipeline)
@@ -72,6 +71,7 @@ async def test_failing_race_is_looked_at_later_and_holds_up_no_other(pipeline, f
 
 
 @on_both
+@pytest.mark.parametrize("fails_on_the_first", [RuntimeError()], ids=["our code"], indirect=True)
 async def test_failing_race_is_dropped_after_an_hour(pipeline, fails_on_the_first):
     with capture_logs() as lines:
         await two_are_listed_after_their_messages(pipeline)

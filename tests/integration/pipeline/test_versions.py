@@ -4,7 +4,7 @@ from bot.channels import subscriptions
 from bot.events.event import Topic
 from bot.events.races import Runner
 from bot.slack.web_client import METADATA_EVENT
-from sandbox.slack.failures import drop_after, drop_before, rate_limited
+from sandbox.slack.failures import drop_after, rate_limited
 from tests.clock import DAY
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
@@ -36,12 +36,6 @@ def version(placings, sequence=None, **more):
     return result(placings=placings, **race) | ordered | more
 
 
-def runners(*placed, **more):
-    """`placed`: position and horse."""
-    said = [{"position": position, "horse": horse} for position, horse in placed]
-    return result(runners=said, placings=(), **more)
-
-
 def priced(price, sequence, **race):
     return result(runners=[{"position": 1, "horse": "Alpha", "sp": price}], placings=(), **race) | {
         "sequence": sequence
@@ -67,17 +61,11 @@ def marked(number, **marks):
     )
 
 
-MORE = {"status": "weighed_in", "meeting_id": "mt_1", "race_number": 3}
 POSTS_HELD = slack_answers("post", rate_limited(30))
 BOOK = lists(listed(runners=tuple(Runner(horse=horse, position=str(at)) for at, horse in enumerate(FIRST, start=1))))
 FIRST_STANDS = so_far(CGB=["1 Alpha"])
 
 EDITED = {
-    "lesser change": Story(
-        *(GOOD, SOFT),
-        edits=1,
-        CGB=["1 Blue Moon | two versions disagree: going is Good or Soft | +Another version <!date^"],
-    ),
     "field that the later version lacks": Story(
         *(result(going="Good", title="Novices' Hurdle"), result(placings=(), going="Soft")),
         CGB=["1 Blue Moon | +Novices' Hurdle"],
@@ -92,19 +80,12 @@ EDITED = {
         abandonment("rc_3"),
         CGB=["3 races | names 2 more races | +Title rc_1 | +Title rc_2 | +Title rc_3"],
     ),
-    "further races of a card": Story(
-        CARDS, card({"race_id": "rc_1"}), card({"race_id": "rc_1"}, {"race_id": "rc_2"}), CGB=["2 races declared"]
-    ),
     "parts of a card, delivered again": Story(
         *(CARDS, *(card(*of_parts(*part), attempt=attempt) for attempt in (1, 2, 3) for part in ((1, 2), (3, 4)))),
         edits=1,
         CGB=["^Racecard: Ascot, | (GB): 4 races declared"],
     ),
-    "is not late": Story(GOOD, passes(3_600), SOFT, edits=1, CGB=["!late"]),
-    **{
-        f"in doubt, {name}": Story(GOOD, slack_answers("edit", met), SOFT, passes(60), CGB=["or Soft"])
-        for name, met in (("carried out", drop_after()), ("lost", drop_before()))
-    },
+    "in doubt": Story(GOOD, slack_answers("edit", drop_after()), SOFT, passes(60), CGB=["or Soft"]),
     "in words that Slack takes": Story(
         GOOD, slack_answers("edit", "invalid_blocks", "invalid_blocks"), SOFT, CGB=["or Soft | +\n()"]
     ),
@@ -132,25 +113,13 @@ EDITED = {
 }
 
 REFUSED_EDIT = {
-    f"refused, {code}": Story(
-        GOOD, slack_answers("edit", code), (SOFT, HEAVY), CGB=["!Corrected", "going is Soft or Heavy"]
-    )
-    for code in (CLOSED, UNHEARD)
-} | {
+    "refused": Story(GOOD, slack_answers("edit", CLOSED), (SOFT, HEAVY), CGB=["!Corrected", "going is Soft or Heavy"]),
     "of a message that was given up": Story(
         slack_answers("post", UNHEARD), (GOOD, SOFT), waiting={"dead_letter": 1}, CGB=[""]
-    )
+    ),
 }
 
 RINGS = {
-    "changed winner": Story(
-        *(GOOD, result(placings=("Red Sky", "Blue Moon"), going="Good")),
-        result(placings=("Red Sky", "Blue Moon"), going="Soft"),
-        CGB=[
-            "^Superseded | see the later message. Result: Ascot 14:30 (GB): 1 Blue Moon | !Soft",
-            "^Two versions disagree: | or Soft",
-        ],
-    ),
     "result of an abandoned race": Story(
         *(abandonment(), GOOD, SOFT),
         CGB=[
@@ -161,23 +130,11 @@ RINGS = {
     "abandonment in other words": Story(
         abandonment(), version(FIRST), abandonment(reason="fog"), CGB=["", "^Contradicted", ""]
     ),
-    "abandonment of a newer version": Story(
-        *(abandonment() | {"sequence": 1}, version(FIRST), abandonment(distance="2m") | {"sequence": 2}),
-        CGB=["", "^Contradicted", ""],
-    ),
     "first placings": Story(version((), 2, going="Soft"), version(FIRST, 1, going="Good"), CGB=["", "1 Alpha | !Good"]),
-    "winner after the others": Story(
-        runners((2, "Bravo"), (3, "Cee")) | {"sequence": 1},
-        runners((1, "Alpha"), (2, "Bravo"), (3, "Cee")) | {"sequence": 2},
-        CGB=["", "^CORRECTION: Ascot 14:30 (GB): 1st is now Alpha. Now 1 Alpha, 2 Bravo, 3 Cee"],
-    ),
     "newer by its first attempt": Story(
         *(version(FIRST, **first_attempt_at(1, "00")), version(SWAPPED, **first_attempt_at(1, "20"))),
         version(FIRST, **first_attempt_at(2, "00")),
         CGB=["!disagree", "^CORRECTION | !disagree"],
-    ),
-    "result that fits no more": Story(
-        CLASS_1, version(FIRST, 1), version(SWAPPED, 2, race_class="Class 4"), CGB=["^Superseded", "^CORRECTION"]
     ),
     "placings other than the race book's": Story(
         version(()), BOOK, FIRST_STANDS, version(SWAPPED), CGB=["^Result", "^CORRECTION | +Bravo promoted to 1st"]
@@ -185,10 +142,6 @@ RINGS = {
     "mark by a card": Story(
         *(CARDS, marked(1), marked(2, abandoned=True), marked(3, abandoned=False)),
         CGB=["", "^Superseded | ABANDONED: Ascot 11:30", "11:30 is no longer marked abandoned"],
-    ),
-    "race put back by a card's status": Story(
-        *(CARDS, marked(1, status="abandoned"), marked(2, status="declared")),
-        CGB=["^Superseded | ABANDONED: Ascot 11:30", "^CORRECTION | 11:30 is no longer marked abandoned"],
     ),
     "placings through poorer versions": Story(
         *(result(placings=()), version(FIRST), result(placings=(), going="Soft"), version(SWAPPED)),
@@ -209,21 +162,9 @@ NO_NEWS = {
         edits=0,
         CGB=[""],
     ),
-    "older by number": Story((GOOD | {"version": 2}, version(SWAPPED) | {"version": 1}), edits=0, CGB=["1 Blue Moon"]),
-    "between two that say the same": Story(
-        version(FIRST, 1), version(FIRST, 3), version(SWAPPED, 2), edits=0, CGB=["^Result"]
-    ),
     "older, after a version without an order": Story(
         *(version(FIRST, 1), version(SWAPPED, 2), version(SWAPPED, going="Soft"), version(FIRST, 1, attempt=2)),
         CGB=["^Superseded", "1 Bravo, 2 Alpha"],
-    ),
-    "overtaken, delivered again": Story(
-        *(version(placings, attempt=attempt) for attempt in range(3) for placings in (FIRST, SWAPPED)),
-        edits=2,
-        CGB=[
-            "^Superseded | : two versions disagree, see the later message. ",
-            "An earlier version was delivered again | 1st is Bravo or Alpha | 1 Bravo, 2 Alpha",
-        ],
     ),
     "overtaken, before and after a third": Story(
         *(version(FIRST), version(SWAPPED), version(FIRST, attempt=2), version(("Cee", "Alpha"))),
@@ -234,69 +175,47 @@ NO_NEWS = {
         *(abandonment(), version(FIRST), abandonment(distance="2m") | {"attempt": 2}),
         CGB=["^Contradicted | 2m", "!Contradicted"],
     ),
-    "fact added to a contradicted result": Story(
-        *(version(FIRST), abandonment(), version(FIRST, winning_time="1m 12s") | {"attempt": 2}),
-        CGB=["^Contradicted | 1m 12s", "!Contradicted"],
-    ),
     "placings that the race book has shown": Story(
         *(version(()), BOOK, FIRST_STANDS, version(FIRST), version(SWAPPED, attempt=2)),
         CGB=["^Result", "^Two versions disagree"],
     ),
-    "half of a dead heat": Story(
-        *(runners(("1=", "Alpha"), ("1=", "Bravo")), result(winner="Alpha", placings=())),
-        CGB=["^Result: Ascot 14:30 (GB): 1= Alpha, 1= Bravo"],
-    ),
-    "spellings and ids": Story(
-        result(status="Weighed In"), runners(("1st", "Blue Moon (IRE)"), ("2nd", "Red Sky"), **MORE), edits=0, CGB=[""]
-    ),
 }
 
-LATER = {"correction": (version(SWAPPED, 2), "^CORRECTION"), "contradiction": (abandonment(), "^ABANDONED")}
-MARKS = (
-    {
-        f"refused mark of a {kind}": Story(
-            version(FIRST, 1), slack_answers("edit", always=code), later, CGB=["", words]
-        )
-        for code, (kind, (later, words)) in zip((CLOSED, GONE), LATER.items(), strict=True)
-    }
-    | {
-        f"{kind} that waits is linked": Story(
-            links, version(FIRST, 1), POSTS_HELD, later, so_far(edits=0, CGB=[""]), passes(31), CGB=[">2", words]
-        )
-        for kind, (later, words) in LATER.items()
-    }
-    | {
-        "refused, and the later message was given up": Story(
-            *(version(FIRST, 1), slack_answers("post", UNHEARD), slack_answers("edit", GONE), version(SWAPPED, 2)),
-            waiting={"dead_letter": 1},
-            CGB=["^Result", "^CORRECTION"],
-        ),
-        "names the contradiction where the later message was given up": Story(
-            *(abandonment(), slack_answers("post", UNHEARD), version(FIRST)),
-            waiting={"dead_letter": 1},
-            CGB=["^Contradicted | UTC: a result was reported. ABANDONED: "],
-        ),
-        "of a race links the meeting that waits": Story(
-            *(links, abandonment(), POSTS_HELD, meeting("rc_1", "rc_2"), so_far(waiting={"queued": 2}), passes(31)),
-            CGB=[">2", ""],
-        ),
-        "links the summary": Story(
-            links, abandonment(), pause, version(FIRST), resumes, CGB=["^Contradicted | >2", ""]
-        ),
-        "links the summary that waits": Story(
-            *(links, abandonment(), pause, version(FIRST), POSTS_HELD, resumes, so_far(CGB=[""]), passes(31)),
-            CGB=["^Contradicted | >2", ""],
-        ),
-        "result links the meeting of its race": Story(
-            links, meeting("rc_1", "rc_2"), abandonment(), version(FIRST), CGB=["", ">1"]
-        ),
-    }
-)
+MARKS = {
+    "mark refused": Story(
+        version(FIRST, 1), slack_answers("edit", always=CLOSED), version(SWAPPED, 2), CGB=["", "^CORRECTION"]
+    ),
+    "links the contradiction that waits": Story(
+        *(links, version(FIRST, 1), POSTS_HELD, abandonment(), so_far(edits=0, CGB=[""]), passes(31)),
+        CGB=[">2", "^ABANDONED"],
+    ),
+    "refused, and the later message was given up": Story(
+        *(version(FIRST, 1), slack_answers("post", UNHEARD), slack_answers("edit", GONE), version(SWAPPED, 2)),
+        waiting={"dead_letter": 1},
+        CGB=["^Result", "^CORRECTION"],
+    ),
+    "names the contradiction where the later message was given up": Story(
+        *(abandonment(), slack_answers("post", UNHEARD), version(FIRST)),
+        waiting={"dead_letter": 1},
+        CGB=["^Contradicted | UTC: a result was reported. ABANDONED: "],
+    ),
+    "of a race links the meeting that waits": Story(
+        *(links, abandonment(), POSTS_HELD, meeting("rc_1", "rc_2"), so_far(waiting={"queued": 2}), passes(31)),
+        CGB=[">2", ""],
+    ),
+    "links the summary that waits": Story(
+        *(links, abandonment(), pause, version(FIRST), POSTS_HELD, resumes, so_far(CGB=[""]), passes(31)),
+        CGB=["^Contradicted | >2", ""],
+    ),
+    "result links the meeting of its race": Story(
+        links, meeting("rc_1", "rc_2"), abandonment(), version(FIRST), CGB=["", ">1"]
+    ),
+}
 
 STORIES = EDITED | REFUSED_EDIT | RINGS | NO_NEWS | MARKS
 
 
-@rows(STORIES, "of a message that was given up", "in doubt, carried out", "refused, edit_window_closed")
+@rows(STORIES, "in doubt", "refused")
 async def test_later_version(pipeline, story):
     await play(pipeline, story)
 

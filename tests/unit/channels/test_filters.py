@@ -127,6 +127,12 @@ def test_unchecked_filter_takes_an_abandonment_whatever_the_letter_case(region, 
     assert unchecked.fingerprint() == ChannelFilter(**chosen).fingerprint()
 
 
+def test_filter_of_a_version_before_is_read_as_checked():
+    stored = chosen_by().model_dump(mode="json")
+    del stored["unchecked_since"]
+    assert ChannelFilter.model_validate(stored).unchecked_since is None
+
+
 def test_fingerprint_is_the_same_in_every_process_and_version():
     """Buttons and forms that were sent before hold fingerprints."""
     bath = Course(course_id="cr_3", name="Bath")

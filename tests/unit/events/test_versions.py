@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import POSITION_FACT, brings_placings
 from bot.events.meeting_parts import is_part_of, own_reason, says_all_of
-from bot.events.merge import completed, filled_in, filled_in_from_meeting
+from bot.events.merge import completed, declared_size, filled_in, filled_in_from_meeting
 from bot.events.races import Course, OffTime, Race, Runner
 from tests.unit.events.versions import between, placed, read, settled
 
@@ -312,6 +312,25 @@ def test_race_is_filled_in_where_its_delivery_left_out_and_says_so():
     # Only a race's own events tell the outcome.
     assert (race.status, race.reason) == (None, None)
     assert filled_in(Race(), known, kind=EventKind.RACE_ABANDONED).reason == "fog"
+
+
+@pytest.mark.parametrize(
+    ("horses", "published", "size"),
+    [
+        ("A, B", None, 2),
+        ("A, B, C NR", None, 2),
+        # The published number counts the non-runner.
+        ("A, B, C NR", 3, 2),
+        # Another horse may be withdrawn.
+        ("A, B, C Reserve", None, 3),
+        ("A, B, C NR", 9, 9),
+        ("A 1, B 2", None, None),
+        ("", None, None),
+    ],
+)
+def test_size_of_a_declared_field_counts_no_non_runner_of_a_whole_list(horses, published, size):
+    named = [dict(zip(("horse", "position"), one.split(" "), strict=False)) for one in horses.split(", ") if one]
+    assert declared_size(Race(runners=tuple(Runner(**one) for one in named), field_size=published)) == size
 
 
 def test_filled_in_values_are_no_facts_and_go_again():

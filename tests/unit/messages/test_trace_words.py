@@ -18,7 +18,7 @@ from bot.outbox.ledger import LedgerLine, LedgerOutcome, Trace
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServerFault, Unauthorized
 from bot.slack.commands.error_answers import explain
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
-from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
+from bot.slack.messages.answers.trace_answer import TRACE_CHANNELS_MAX, TraceView, trace_answer
 from tests.unit.kept_text import as_read, check
 from tests.unit.messages.kept_events import RECEIVED_AT
 from tests.unit.messages.kept_values import TRACE, VERSION
@@ -106,6 +106,14 @@ def test_outcomes_in_a_channel_read_as_kept():
     lines = [f"{name}: {bullet(one)}" for name, one in LINES.items()]
     linked = bullet(told(SENT, **POSTED), "https://x.slack.com/1")
     check(KEPT, "Lines of a trace", "\n".join([*lines, f"linked: {linked}"]))
+
+
+def test_channels_beyond_so_many_are_counted():
+    waiting = [replace(told(WAITING, 0, why="is_archived"), channel_id=f"C{number:03}") for number in range(70)]
+    said = as_read(traced(versions(replace(VERSION, told=(*waiting, told(SENT, **POSTED))), deliveries=())))
+    assert "70 waiting, 1 posted" in said
+    assert "and 11 more: 10 waiting, 1 posted" in said
+    assert said.count("is_archived") == TRACE_CHANNELS_MAX
 
 
 # Failures

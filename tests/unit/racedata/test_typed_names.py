@@ -11,6 +11,8 @@ from bot.channels import audit_log, subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.tables import ChannelSubscriptionRow, OutboxMessage, SubscriptionState
 from bot.events.event import DEFAULT_TOPICS
+from bot.events.races import Course
+from bot.fanout.unchecked_filters import course_of
 from bot.operations.jobs.upkeep_jobs import CHECK_EVERY_S, refresh_lists
 from bot.outbox.message import Message
 from bot.outbox.notices import Notices
@@ -89,6 +91,13 @@ def test_any_text_is_a_published_code_or_none(typed):
 def test_course_that_is_published_with_curly_signs_is_found_by_plain_ones():
     published = Lexicon(("FR",), (KnownCourse(course_id="cr_1", name="Font\u2019s\u00a0End \u2013 Park", region="FR"),))
     assert published.course_in_any_case("Font's End - Park") == published.courses[0].name
+
+
+@pytest.mark.parametrize("typed", ["Down Royal", "down royal", "DOWN ROYAL", "cr_3", "CR_3", "dr", "Ascot", "Nowhere"])
+def test_typed_course_is_the_only_course_of_the_id_name_or_code_in_any_case(typed):
+    courses = [*COURSES[:2], COURSES[2].model_copy(update={"shortcode": "DR"})]
+    found = course_of(Course(name=typed), courses)
+    assert (found and found.course_id) == (None if typed in {"Ascot", "Nowhere"} else "cr_3")
 
 
 # Near misses of typed words, and the refusals that name them
