@@ -2,7 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from bot.events import facts
 from bot.events.event import EventKind, RacingEvent
@@ -17,9 +19,16 @@ from bot.slack.messages.alerts.result import race_not_run
 
 OFF_AT = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 RECEIVED_AT = datetime(2026, 11, 20, 14, 32, 10, tzinfo=UTC)
+NINE_LATER = RECEIVED_AT + timedelta(minutes=9)
 ON_TIME = MessageContext(received_at=RECEIVED_AT, now=RECEIVED_AT, late_after_s=600)
 LATE = ON_TIME.model_copy(update={"now": RECEIVED_AT + timedelta(minutes=42)})
 LINK = "https://example.slack.com/archives/C1/p1?thread_ts=1&cid=C1"
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def but(model: Model, **changed: Any) -> Model:
+    return model.model_copy(update=changed)
+
 
 FIELD = (
     Runner(horse="Horse B", position="2", jockey="R Moore", trainer="A O'Brien", starting_price="7/1"),
@@ -30,7 +39,7 @@ FIELD = (
     Runner(number="9", position="F"),
 )
 WATCHED_FIELD = (
-    FIELD[1].model_copy(update={"horse": "Desert Crown"}),
+    but(FIELD[1], horse="Desert Crown"),
     FIELD[0],
     FIELD[3],
     Runner(horse="Blue Moon", position="PU", trainer="A Smith"),
@@ -55,19 +64,16 @@ RACES = tuple(
 )
 PARTLY = KnownCountry(country_code="GB", name="Great Britain", full_result_order=False, position_pct=0.612)
 RESULT = RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED, race=RACE)
-VOID = RESULT.model_copy(update={"race": RACE.model_copy(update={"status": "Void"})})
-LOST = RESULT.model_copy(
-    update={
-        "race": RACE.model_copy(
-            update={"status": "Abandoned", "abandoned": True, "runners": (), "reason": "unsafe ground"}
-        ),
-        "reason": "unsafe ground",
-    }
+VOID = but(RESULT, race=but(RACE, status="Void"))
+LOST = but(
+    RESULT,
+    race=but(RACE, status="Abandoned", abandoned=True, runners=(), reason="unsafe ground"),
+    reason="unsafe ground",
 )
 ABANDONED = RacingEvent(
     key="race.abandoned:rc_1",
     kind=EventKind.RACE_ABANDONED,
-    race=RACE.model_copy(update={"runners": (), "status": "abandoned", "off": OffTime(text="14:30", off_at=OFF_AT)}),
+    race=but(RACE, runners=(), status="abandoned", off=OffTime(text="14:30", off_at=OFF_AT)),
     reason="frozen track",
 )
 MEETING = RacingEvent(
@@ -89,133 +95,91 @@ MORE_RACES = tuple(facts.Change(field="card", of=f"1{number}:30", now="named") f
 STILL_OPEN = tuple(Race(off=OffTime(text=text)) for text in ("15:00", "15:30", "16:00"))
 
 ASKED = AskedInView("race.abandoned:rc_1#1@C1")
-TAKEN = AskedInView("race.abandoned:rc_1#1@C1", "U1", RECEIVED_AT + timedelta(minutes=9))
+TAKEN = AskedInView("race.abandoned:rc_1#1@C1", "U1", NINE_LATER)
 
 
 def replaced_by(**later: Any) -> MessageContext:
-    superseded = Superseded(RECEIVED_AT + timedelta(minutes=9), None, **later)
-    return ON_TIME.model_copy(update={"superseded": superseded, "later_link": LINK})
+    superseded = Superseded(NINE_LATER, None, **later)
+    return on_time(superseded=superseded, later_link=LINK)
+
+
+def on_time(**told: Any) -> MessageContext:
+    return but(ON_TIME, **told)
+
+
+def result(**race: Any) -> RacingEvent:
+    return but(RESULT, race=but(RACE, **race))
+
+
+def abandoned(**race: Any) -> RacingEvent:
+    return but(ABANDONED, race=but(ABANDONED.race, **race))
 
 
 EVENTS_IN_CONTEXT: dict[str, tuple[RacingEvent, MessageContext]] = {
-    "race_abandoned_to_be_acknowledged": (ABANDONED, ON_TIME.model_copy(update={"asked": ASKED})),
-    "race_abandoned_acknowledged": (ABANDONED, ON_TIME.model_copy(update={"asked": TAKEN})),
-    "meeting_abandoned_to_be_acknowledged": (MEETING, ON_TIME.model_copy(update={"asked": ASKED})),
-    "result": (RESULT, ON_TIME.model_copy(update={"data_as_of": "2026-11-20T14:31:00+00:00"})),
-    "result_without_runners": (RESULT.model_copy(update={"race": RACE.model_copy(update={"runners": ()})}), ON_TIME),
-    "result_corrected": (RESULT, ON_TIME.model_copy(update={"changes": SWAPPED, "previous_link": LINK})),
-    "result_in_two_versions": (
-        RESULT,
-        ON_TIME.model_copy(update={"changes": SWAPPED, "previous_link": LINK, "order_unknown": True}),
-    ),
+    "race_abandoned_to_be_acknowledged": (ABANDONED, on_time(asked=ASKED)),
+    "race_abandoned_acknowledged": (ABANDONED, on_time(asked=TAKEN)),
+    "meeting_abandoned_to_be_acknowledged": (MEETING, on_time(asked=ASKED)),
+    "result": (RESULT, on_time(data_as_of="2026-11-20T14:31:00+00:00")),
+    "result_without_runners": (result(runners=()), ON_TIME),
+    "result_corrected": (RESULT, on_time(changes=SWAPPED, previous_link=LINK)),
+    "result_in_two_versions": (RESULT, on_time(changes=SWAPPED, previous_link=LINK, order_unknown=True)),
     "result_superseded": (RESULT, replaced_by()),
     "result_superseded_by_one_that_disagrees": (RESULT, replaced_by(disagrees=True)),
-    "result_delivered_again": (
-        RESULT,
-        ON_TIME.model_copy(
-            update={"repeated": Corrected(at=RECEIVED_AT + timedelta(minutes=9), changes=SWAPPED, order_unknown=True)}
-        ),
-    ),
+    "result_delivered_again": (RESULT, on_time(repeated=Corrected(at=NINE_LATER, changes=SWAPPED, order_unknown=True))),
     "race_abandoned_contradicted": (ABANDONED, replaced_by(by=EventKind.RESULT_RECEIVED)),
-    "result_of_a_partial_order": (RESULT, ON_TIME.model_copy(update={"country": PARTLY})),
-    "result_after_abandonment": (RESULT, ON_TIME.model_copy(update={"contradicts": "race.abandoned"})),
-    "result_edited": (
-        RESULT,
-        ON_TIME.model_copy(update={"corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), changes=GOING)}),
-    ),
+    "result_of_a_partial_order": (RESULT, on_time(country=PARTLY)),
+    "result_after_abandonment": (RESULT, on_time(contradicts="race.abandoned")),
+    "result_edited": (RESULT, on_time(corrected=Corrected(at=NINE_LATER, changes=GOING))),
     "result_watched": (
-        RESULT.model_copy(update={"race": RACE.model_copy(update={"runners": WATCHED_FIELD})}),
-        ON_TIME.model_copy(
-            update={
-                "watched": (
-                    WatchedRunner(horse="Desert Crown", position="1"),
-                    WatchedRunner(horse="Blue Moon", by=("trainer A Smith",), position="PU"),
-                )
-            }
+        result(runners=WATCHED_FIELD),
+        on_time(
+            watched=(
+                WatchedRunner(horse="Desert Crown", position="1"),
+                WatchedRunner(horse="Blue Moon", by=("trainer A Smith",), position="PU"),
+            )
         ),
     ),
-    "meeting_abandoned_watched": (
-        MEETING,
-        ON_TIME.model_copy(update={"watched": (WatchedRunner(horse="Desert Crown", off="14:30"),)}),
-    ),
-    "result_with_places_marked_abandoned": (
-        RESULT.model_copy(update={"race": RACE.model_copy(update={"abandoned": True})}),
-        ON_TIME.model_copy(update={"asked": ASKED, "mentions": ("U7",)}),
-    ),
-    "result_of_another_day": (
-        RESULT.model_copy(update={"race": RACE.model_copy(update={"race_date": "2026-11-19"})}),
-        ON_TIME,
-    ),
-    "race_abandoned_of_another_day": (
-        ABANDONED.model_copy(update={"race": ABANDONED.race.model_copy(update={"race_date": "2026-11-28"})}),
-        ON_TIME,
-    ),
-    "racecard_marked_abandoned": (
-        RACECARD.model_copy(update={"race": CARD.model_copy(update={"abandoned": True}), "reason": "frost"}),
-        ON_TIME,
-    ),
+    "meeting_abandoned_watched": (MEETING, on_time(watched=(WatchedRunner(horse="Desert Crown", off="14:30"),))),
+    "result_with_places_marked_abandoned": (result(abandoned=True), on_time(asked=ASKED, mentions=("U7",))),
+    "result_of_another_day": (result(race_date="2026-11-19"), ON_TIME),
+    "race_abandoned_of_another_day": (abandoned(race_date="2026-11-28"), ON_TIME),
+    "racecard_marked_abandoned": (but(RACECARD, race=but(CARD, abandoned=True), reason="frost"), ON_TIME),
     "racecard_with_an_abandoned_race": (
-        RACECARD.model_copy(
-            update={"races": (RACES[0].model_copy(update={"abandoned": True, "reason": "fog"}), *RACES[1:])}
-        ),
+        but(RACECARD, races=(but(RACES[0], abandoned=True, reason="fog"), *RACES[1:])),
         ON_TIME,
     ),
-    "race_abandoned": (ABANDONED, ON_TIME.model_copy(update={"others": STILL_OPEN})),
-    "race_abandoned_of_a_meeting": (ABANDONED, ON_TIME.model_copy(update={"in_meeting": True, "meeting_link": LINK})),
-    "race_abandoned_from_the_book": (
-        ABANDONED.model_copy(
-            update={"race": ABANDONED.race.model_copy(update={"from_book": ("course.name", "off", "race_class")})}
-        ),
-        ON_TIME,
-    ),
-    "race_abandoned_late_and_maybe_repeated": (ABANDONED, LATE.model_copy(update={"may_be_repeat": True})),
+    "race_abandoned": (ABANDONED, on_time(others=STILL_OPEN)),
+    "race_abandoned_of_a_meeting": (ABANDONED, on_time(in_meeting=True, meeting_link=LINK)),
+    "race_abandoned_from_the_book": (abandoned(from_book=("course.name", "off", "race_class")), ON_TIME),
+    "race_abandoned_late_and_maybe_repeated": (ABANDONED, but(LATE, may_be_repeat=True)),
     "race_abandoned_bare": (NOTHING_CAME[EventKind.RACE_ABANDONED], ON_TIME),
     "meeting_abandoned": (MEETING, ON_TIME),
     "meeting_abandoned_with_races_of_its_own": (
         MEETING,
-        ON_TIME.model_copy(
-            update={
-                "corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), changes=MORE_RACES),
-                "settled": frozenset({"rc_2"}),
-                "partly_run": True,
-                "lost": (ABANDONED.model_copy(update={"race": RACES[3]}), ABANDONED),
-            }
+        on_time(
+            corrected=Corrected(at=NINE_LATER, changes=MORE_RACES),
+            settled=frozenset({"rc_2"}),
+            partly_run=True,
+            lost=(but(ABANDONED, race=RACES[3]), ABANDONED),
         ),
     ),
     "meeting_abandoned_with_races_from_the_book": (
-        MEETING.model_copy(
-            update={
-                "races_from_book": True,
-                "race": CARD.model_copy(update={"from_book": ("course.name", "race_date")}),
-            }
-        ),
+        but(MEETING, races_from_book=True, race=but(CARD, from_book=("course.name", "race_date"))),
         ON_TIME,
     ),
     "meeting_abandoned_bare": (NOTHING_CAME[EventKind.MEETING_ABANDONED], ON_TIME),
     "racecard_published": (RACECARD, ON_TIME),
-    "racecard_of_an_abandoned_meeting": (
-        RACECARD,
-        ON_TIME.model_copy(update={"card_lost": True, "meeting_link": LINK}),
-    ),
-    "racecard_of_one_race": (RACECARD.model_copy(update={"race": RACE, "races": ()}), ON_TIME),
-    "result_late": (RESULT, LATE.model_copy(update={"may_be_repeat": True})),
-    "result_of_unusual_status": (
-        RESULT.model_copy(update={"race": RACE.model_copy(update={"status": "Postponed", "runners": FIELD[:1]})}),
-        ON_TIME,
-    ),
-    "result_of_a_walkover": (
-        RESULT.model_copy(update={"race": RACE.model_copy(update={"status": "Walkover", "runners": FIELD[1:2]})}),
-        ON_TIME,
-    ),
+    "racecard_of_an_abandoned_meeting": (RACECARD, on_time(card_lost=True, meeting_link=LINK)),
+    "racecard_of_one_race": (but(RACECARD, race=RACE, races=()), ON_TIME),
+    "result_late": (RESULT, but(LATE, may_be_repeat=True)),
+    "result_of_unusual_status": (result(status="Postponed", runners=FIELD[:1]), ON_TIME),
+    "result_of_a_walkover": (result(status="Walkover", runners=FIELD[1:2]), ON_TIME),
     "result_void_from_the_start": (VOID, ON_TIME),
-    "race_abandoned_with_mentions": (ABANDONED, ON_TIME.model_copy(update={"mentions": ("U7", "S7", "here")})),
-    "race_abandoned_after_result": (
-        ABANDONED,
-        ON_TIME.model_copy(update={"contradicts": "result.received", "previous_link": LINK}),
-    ),
-    "race_abandoned_corrected": (ABANDONED, ON_TIME.model_copy(update={"changes": REASON, "previous_link": LINK})),
-    "meeting_abandoned_with_mentions_late": (MEETING, LATE.model_copy(update={"mentions": ("here",)})),
-    "racecard_corrected": (RACECARD, ON_TIME.model_copy(update={"changes": GOING, "previous_link": LINK})),
+    "race_abandoned_with_mentions": (ABANDONED, on_time(mentions=("U7", "S7", "here"))),
+    "race_abandoned_after_result": (ABANDONED, on_time(contradicts="result.received", previous_link=LINK)),
+    "race_abandoned_corrected": (ABANDONED, on_time(changes=REASON, previous_link=LINK)),
+    "meeting_abandoned_with_mentions_late": (MEETING, but(LATE, mentions=("here",))),
+    "racecard_corrected": (RACECARD, on_time(changes=GOING, previous_link=LINK)),
     "unreadable": (UNREADABLE, ON_TIME),
 }
 
@@ -227,12 +191,8 @@ def _builder(event, context):
 
 EVENTS: dict[str, partial[Message]] = {
     "result_marked_abandoned": partial(race_not_run, LOST, ON_TIME),
-    "result_declared_void": partial(
-        race_not_run, VOID, ON_TIME.model_copy(update={"changes": MADE_VOID, "previous_link": LINK})
-    ),
+    "result_declared_void": partial(race_not_run, VOID, on_time(changes=MADE_VOID, previous_link=LINK)),
     "result_void_in_one_version": partial(
-        race_not_run,
-        VOID,
-        ON_TIME.model_copy(update={"changes": (*MADE_VOID, *GOING), "previous_link": LINK, "order_unknown": True}),
+        race_not_run, VOID, on_time(changes=(*MADE_VOID, *GOING), previous_link=LINK, order_unknown=True)
     ),
 } | {name: partial(_builder(event, context), event, context) for name, (event, context) in EVENTS_IN_CONTEXT.items()}
