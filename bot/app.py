@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from http import HTTPStatus
@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 
 import httpx
 from slack_bolt.async_app import AsyncApp
-from sqlalchemy import select
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.db import named_values
 from bot.db.engine import Database
-from bot.db.named_values import DatabaseStateStore, Mark
+from bot.db.named_values import DatabaseStateStore
 from bot.db.replicas import Replicas
 from bot.db.schema import Schema
 from bot.db.vault import Vault
@@ -42,7 +40,6 @@ from bot.operations.public_url import SelfDelivery
 from bot.operations.quota_warnings import QuotaCheck
 from bot.operations.repair.repair_run import Repair
 from bot.operations.self_notices import SelfNotices
-from bot.operations.status_figures import read_service_state
 from bot.operations.watchdog import DeliveryWatch
 from bot.outbox import call_holds
 from bot.outbox.message import NativeBlocks
@@ -100,25 +97,10 @@ ENVELOPES_S = 3.0
 FANOUT, POSTER = "fanout", "poster"
 """Loops that are not cancelled, so that begun work in the database is finished."""
 
-STATE_EVERY_S = 5.0
-"""How often `/readyz` and `/metrics` are updated."""
-
-STATE_AT_MOST_S = 10.0
-"""Limit of a look; without an answer `/readyz` shows the state known without the database."""
-
-PROOF_S = 10.0
-"""Seconds for which a written row proves that a delivery can be stored."""
-
-STATE_VALID_S = 60.0
-"""An older look is no good sign for the heartbeat."""
-
 IDENTITY_WAIT_S = 60.0
 """The longest pause between two tries."""
 
 SLACK_PATHS = (request_guard.SLACK_PATH, f"{request_guard.SLACK_PATH}/")
-
-OF_HEARTBEAT = ("storage", "webhooks", "deliveries", "posts", "slack", f"slack {call_holds.EVERY_CALL}")
-"""Parts of `degraded` that keep deliveries out or posts in."""
 
 
 class Service:
@@ -130,7 +112,6 @@ class Service:
         self.clock = clock = self.ports.clock
         self.metrics = Metrics(METHODS)
         self.refuse = Refusing(self.ports.token, LineBound(self.ports.monotonic, log.warning))
-        self.health = Health(self._probe, lambda: self._degraded, self.metrics.registry)
         self.queued = asyncio.Event()
         self.database = Database(settings.database_url.get_secret_value(), runner=self.ports.runner())
         self.schema = Schema(self.database)
@@ -165,14 +146,12 @@ class Service:
         self.admin_check = AdminCheck(self.database, self.slack, self.notices, self.reopening, clock, self.queued)
         self.tasks = Tasks()
         self.jobs = self._make_jobs()
+        self.health = self._make_health()
         bolt = self._make_bolt()
         self.socket_mode = self._make_socket_mode(bolt)
         self.slack_events = self._make_slack_endpoint(bolt)
         self._loops: list[asyncio.Task[None]] = []
         self._started = AsyncExitStack()
-        self._degraded: dict[str, str] = {}
-        self._looked_at_s: float | None = None
-        self._proof: tuple[int, float] | None = None
         self.app = Starlette(
             routes=self._routes(),
             lifespan=self._lifespan,
@@ -241,7 +220,7 @@ class Service:
         if url is None:
             return {}
         http = await started.enter_async_context(open_http(url.get_secret_value(), HEARTBEAT_CALL_S))
-        return {"heartbeat": Heartbeat(url, http, self.standing_still).run}
+        return {"heartbeat": Heartbeat(url, http, self.health.standing_still).run}
 
     async def _stop_loops(self) -> None:
         self.fanout.stop()
@@ -327,6 +306,24 @@ class Service:
             monotonic=self.ports.monotonic,
         )
 
+    def _make_health(self) -> Health:
+        return Health(
+            self.database,
+            schema=self.schema,
+            journal=self.journal,
+            signing_secrets=self.signing_secrets,
+            standstill=self.standstill,
+            breakers=self.racing.breakers,
+            jobs=self.jobs,
+            notices=self.notices,
+            telling=self.telling,
+            metrics=self.metrics,
+            problems=self._problems,
+            method_of=METHOD_OF,
+            clock=self.clock,
+            monotonic=self.ports.monotonic,
+        )
+
     def _make_bolt(self) -> AsyncApp:
         settings = self.settings
         desk = Desk(
@@ -346,7 +343,7 @@ class Service:
             clock=self.clock,
             token=self.ports.token,
             wake=self.queued,
-            degraded=self.health.degraded,
+            degraded=lambda: self.health.degraded,
         )
         runner = CommandRunner(
             desk, Responder(self.web, settings.slack_api_url, self.native, mask=self.slack.mask), self.tasks
@@ -432,7 +429,7 @@ class Service:
             POSTER: partial(self._on_current_schema, self.poster.run),
             "identity": self._learn_identity,
             "admins": self.admin_check.run,
-            "look": self._look,
+            "look": self.health.run,
         }
 
     async def _on_current_schema(self, run: Callable[[], Awaitable[None]]) -> None:
@@ -468,66 +465,15 @@ class Service:
             log.info("slack_hold_not_ended", reason=str(error))
         await asyncio.Event().wait()
 
-    async def _look(self) -> None:
-        """Neither `/readyz` nor `/metrics` reads the database when asked."""
-        while True:
-            await self.look()
-            await asyncio.sleep(STATE_EVERY_S)
-
-    async def look(self) -> None:
-        if self.schema.problem is None:
-            await self.standstill.look()
-        try:
-            async with asyncio.timeout(STATE_AT_MOST_S):
-                # For drills and `/readyz`: the receiver reads the secrets of deliveries itself.
-                await self.signing_secrets.read()
-                self._degraded = await self._find_degraded()
-        except (StorageError, TimeoutError) as error:
-            reason = str(error) or f"the database did not answer within {STATE_AT_MOST_S:g} s"
-            self._degraded = {"storage": reason} | self._problems()
-        self._looked_at_s = self.ports.monotonic()
-        self.metrics.show_degraded(self._degraded)
-        if self.signing_secrets.unreadable:
-            await self.telling.secrets_unreadable(self.signing_secrets.unreadable)
-
-    async def _find_degraded(self) -> dict[str, str]:
-        now = self.clock()
-        look = await self.database.read(partial(read_service_state, now=now))
-        open_breakers = await self.racing.breakers.open_now()
-        self.metrics.show(look, [breaker.code for breaker in open_breakers])
-        holds = await self.database.read(partial(call_holds.reasons_of_holds, now=now))
-        found = {f"slack {METHOD_OF.get(call, call)}": reason for call, reason in holds.items()} | self._problems()
-        if admins := await self.database.read(self.notices.problem):
-            found["admins"] = admins
-        if self.signing_secrets.unreadable:
-            found["webhooks"] = f"deliveries by a stored secret are answered 503: {self.signing_secrets.unreadable}"
-        elif not self.signing_secrets.active:
-            found["webhooks"] = "no signing secret: every delivery is refused; set RACING_WEBHOOK_SECRETS or subscribe"
-        # An endpoint beyond the plan is no fault.
-        for breaker in (one for one in open_breakers if not one.endpoints):
-            found[f"data service {breaker.code}"] = f"not asked since {breaker.since.isoformat()}"
-        found.update({f"job {job}": reason for job, reason in self.jobs.look().items()})
-        return found
-
-    async def standing_still(self) -> str | None:
-        """For the heartbeat: why deliveries can't be stored or posts don't go out."""
-        if unready := await self.health.unready():
-            return f"deliveries can't be stored: {unready}"
-        if self._looked_at_s is None or self.ports.monotonic() - self._looked_at_s > STATE_VALID_S:
-            return f"the bot has not looked at its own state for {STATE_VALID_S:g} s"
-        found = {name: self._degraded[name] for name in OF_HEARTBEAT if name in self._degraded}
-        return "; ".join(f"{name}: {reason}" for name, reason in found.items()) or None
-
-    def _problems(self) -> dict[str, str]:
-        problems = {
+    def _problems(self) -> Mapping[str, str | None]:
+        return {
             "deliveries": self.standstill.problem or self.intake.problem,
             "fan-out": self.fanout.problem,
             "poster": self.poster.problem,
             "posts": self.standstill.not_taken,
             "slack": self.identity.problem,
-            "socket mode": self.socket_mode and self.socket_mode.problem,
+            "socket mode": self.socket_mode.problem if self.socket_mode else None,
         }
-        return {name: problem for name, problem in problems.items() if problem}
 
     async def _refuse_http(self, request: Request, error: Exception) -> Response:
         """404 or 405: a sender with a wrong address must not fail in silence."""
@@ -544,21 +490,6 @@ class Service:
         reference = f"req-{self.ports.token(4)}"
         log.error("request_failed", exc_info=error, reference=reference)
         return JSONResponse(refusal("a fault of ours", reference), 500)
-
-    async def _probe(self) -> None:
-        """Raise StorageError unless a delivery could be stored now.
-
-        Each probe begins to write. A row is written only after PROOF_S, or after a failed write.
-        """
-        if self.schema.problem:
-            raise StorageError(self.schema.problem)
-        await self.database.read_beside(self.journal.prove)
-        failed, now_s = self.database.failed_writes, self.ports.monotonic()
-        if self._proof is not None and self._proof[0] == failed and now_s - self._proof[1] < PROOF_S:
-            await self.database.write(lambda session: session.execute(select(1)))
-            return
-        await self.database.write(partial(named_values.put, name=Mark.READY_PROBE, value=True, now=self.clock()))
-        self._proof = failed, now_s
 
 
 async def _for_ever(name: str, run: Callable[[], Awaitable[None]]) -> None:

@@ -130,7 +130,7 @@ class Clinic:
         if "metrics_port" in self.settings:
             await self.running.enter_async_context(serve(bot.private_app(), int(self.settings["metrics_port"])))
         async with asyncio.timeout(60):
-            while until is not None and set(bot.health.degraded()) != until:  # noqa: ASYNC110  nothing tells of a look
+            while until is not None and set(bot.health.degraded) != until:  # noqa: ASYNC110  nothing tells of a look
                 await asyncio.sleep(0.01)
 
     async def serve_in_its_place(self, app: Any) -> None:
@@ -166,7 +166,7 @@ def empty_database(tmp_path_factory) -> Path:
 async def clinic(tmp_path: Path, empty_database: Path, monkeypatch) -> AsyncIterator[Clinic]:
     """All is well; the bot does not run yet."""
     # The bot tells the state at once, and not after five seconds.
-    monkeypatch.setattr("bot.app.STATE_EVERY_S", 0.02)
+    monkeypatch.setattr("bot.operations.health.STATE_EVERY_S", 0.02)
     # The doctor looks at no job, and a job cancelled during a connect leaves a socket to the garbage collector.
     monkeypatch.setattr("bot.operations.jobs.scheduler.Jobs.start", lambda _jobs: None)
     shutil.copy(empty_database, tmp_path / "bot.db")

@@ -70,7 +70,7 @@ class RunningBot(Address):
                 await http.get(f"{self.url}/healthz")
             except httpx.TransportError:
                 return Scrape(self.clock().timestamp())
-        await self.service.look()
+        await self.service.health.look()
         return Scrape.of(self.service.metrics.registry, self.clock().timestamp())
 
     async def until(self, holds: Callable[[Scrape], bool]) -> Scrape:

@@ -15,14 +15,13 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.app import PROOF_S, STATE_VALID_S
 from bot.db.engine import FILE_GONE
 from bot.db.tables import StoredState, WebhookSubscriptionRow
 from bot.db.vault import Vault
 from bot.deliveries import inbox
 from bot.fanout.standstill import STANDS_STILL_S
 from bot.operations import health
-from bot.operations.health import BODY_MAX, HEARTBEAT_CALL_S, Heartbeat
+from bot.operations.health import BODY_MAX, HEARTBEAT_CALL_S, PROOF_S, STATE_VALID_S, Heartbeat
 from bot.racedata import webhook_subscriptions
 from bot.web.outgoing import open_http
 from sandbox.loopback_server import serve
@@ -106,7 +105,7 @@ async def test_stored_secrets_that_no_key_opens_are_named_by_readyz_and_told_to_
         row = WebhookSubscriptionRow(url="https://b", events="result.received", secret=lost, created_at=bot.clock())
         await bot.service.database.write(partial(webhook_subscriptions.add, row=row))
         for _ in range(2):
-            await bot.service.look()
+            await bot.service.health.look()
         status, body = await bot.readiness()
         assert (status, await bot.status_of(result("rc_1"), secret="whsec-lost")) == (200, 503)
         assert "ENCRYPTION_KEYS" in body["degraded"]["webhooks"]
@@ -116,17 +115,17 @@ async def test_stored_secrets_that_no_key_opens_are_named_by_readyz_and_told_to_
 
 async def test_bot_whose_file_was_removed_tells_admins_and_the_monitor(tmp_path):
     async with run_bot(tmp_path) as bot:
-        await bot.service.look()
-        assert (await ready(bot), await bot.service.standing_still()) == ((200, None), None)
+        await bot.service.health.look()
+        assert (await ready(bot), await bot.service.health.standing_still()) == ((200, None), None)
         for path in tmp_path.glob("bot.db*"):
             path.unlink()
         assert await ready(bot) == (503, FILE_GONE)
-        assert await bot.service.standing_still() == f"deliveries can't be stored: {FILE_GONE}"
+        assert await bot.service.health.standing_still() == f"deliveries can't be stored: {FILE_GONE}"
         # The journal is another file.
         assert await bot.status_of(result("rc_1")) == 200
         await bot.until(lambda _scrape: bot.service.fanout.problem is not None)
         bot.clock.monotonic_ahead_s += STANDS_STILL_S
-        await bot.service.look()
+        await bot.service.health.look()
         (words,) = await told(bot)
         assert FILE_GONE in words
         assert (await bot.scrape()).value("racing_bot_degraded", part="deliveries") == 1
@@ -152,10 +151,10 @@ async def test_bot_stands_still_for_the_monitor_while_slack_refuses_and_after_th
         bot.racing.fail_next("*", "drop", 1_000)
         for problem in ("auth.test: token_revoked", None):
             bot.service.identity.problem = problem
-            await bot.service.look()
-            assert await bot.service.standing_still() == (problem and f"slack: {problem}")
+            await bot.service.health.look()
+            assert await bot.service.health.standing_still() == (problem and f"slack: {problem}")
         bot.clock.monotonic_ahead_s += STATE_VALID_S + 1
-        assert await bot.service.standing_still() == "the bot has not looked at its own state for 60 s"
+        assert await bot.service.health.standing_still() == "the bot has not looked at its own state for 60 s"
 
 
 # The data service
@@ -343,6 +342,6 @@ async def test_running_bot_beats_and_says_why_no_post_goes_out(monitor, tmp_path
         await bot.until(lambda _scrape: bot.service.identity.problem is None)
         for problem, call in ((None, ("POST", PATH, "")), ("revoked", ("POST", FAIL, "slack: revoked"))):
             bot.service.identity.problem = problem
-            await bot.service.look()
+            await bot.service.health.look()
             while call not in monitor.calls:  # noqa: ASYNC110  the service calls when it does
                 await asyncio.sleep(0.01)

@@ -71,11 +71,11 @@ def words_of(*folders, shape):
 
 
 def degraded_names():
-    """The names of the lines of `/readyz`, as the app makes them."""
+    """The names of the lines of `/readyz`, as app and health make them."""
     makers = {"look", "_find_degraded", "_problems"}
     functions = (
         node
-        for node in nodes(ROOT / "bot/app.py")
+        for node in (*nodes(ROOT / "bot/app.py"), *nodes(ROOT / "bot/operations/health.py"))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in makers
     )
     for node in (inner for one in functions for inner in ast.walk(one)):
