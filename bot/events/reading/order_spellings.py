@@ -86,9 +86,13 @@ def _read(order: Order) -> list[Horse | None]:
     return read
 
 
-def orders_in(value: Any, *, is_order: bool) -> list[Order]:
-    """The orders by the first spelling that fits; empty if none fits. `is_order`: the field is named as an order."""
-    spellings = (_in_text, _by_place, *((_by_horse, _listed) if is_order else ()))
+def orders_in(value: Any, *, is_order: bool, may_be_list: bool = False) -> list[Order]:
+    """The orders by the first spelling that fits; empty if none fits.
+
+    `is_order`: the field is named as an order. `may_be_list`: the field may as well list runners in any order.
+    """
+    named_as_order = () if not is_order else (_by_horse,) if may_be_list else (_by_horse, _listed)
+    spellings = (_in_text, _by_place, *named_as_order)
     return next((found for spelling in spellings if (found := spelling(value)) is not None), [])
 
 

@@ -49,7 +49,8 @@ _ORDERS = ("order.official", "order.plain", "order.past_the_post", "order.provis
 
 _MAY_BE_PLACED_ALONE = frozenset({*NAMES_OF["lists.results"], *NAMES_OF["lists.placed"]})
 
-_STATUSES = frozenset(NAMES_OF["state.status.own"])
+_NO_ORDER = frozenset(NAMES_OF["state.status.own"]).union(NAMES_OF["lists.runners"])
+"""Within an object that may be an order."""
 
 _CALLED = frozenset({"horse", "number"})
 
@@ -102,11 +103,10 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
     field = list[Horse]()
     listed = list[tuple[list[Horse | None], Standing]]()
     for name, value, standing in _said(objects, "lists.runners"):
+        are_names = isinstance(value, list) and not any(isinstance(one, dict) for one in value)
+        may_be_order = are_names and name in NAMES_OF["lists.results"]
         for entries, in_order in lists_in(value):
-            is_order = in_order and (
-                any(isinstance(one, list) for one in entries)
-                or (name in NAMES_OF["lists.results"] and not any(isinstance(one, dict) for one in entries))
-            )
+            is_order = in_order and (may_be_order or any(isinstance(one, list) for one in entries))
             read = horses_in((in_places if is_order else named)(entries))
             listed.append((read, standing))
             if name not in _MAY_BE_PLACED_ALONE:
@@ -142,7 +142,8 @@ def _orders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
                     yield value
                 continue
             is_order = of_name is not PLAIN or name in NAMES_OF[fact]
-            ordered = horses_in(*orders_in(value, is_order=is_order))
+            may_be_list = name in NAMES_OF["lists.results"]
+            ordered = horses_in(*orders_in(value, is_order=is_order, may_be_list=may_be_list))
             said = value[0] if is_plain_list and len(value) == 1 and state_in(string(value[0])) else value
             is_words = isinstance(said, str) and not is_of_numbers(said)
             if not horses.add(ordered, standing=standing, only_known=is_words) and (ordered or is_order):
@@ -333,8 +334,7 @@ def _by_place(told: Mapping[Horse, str | None]) -> dict[int, list[Horse]]:
 def _as_published(value: Any) -> str | None:
     """None for a value that is no order: a flag, a count, money, a text of one word."""
     if isinstance(value, dict):
-        # A status beside an order is no part of the order.
-        value = {name: one for name, one in value.items() if fold(name[:LONGEST_NAME]) not in _STATUSES}
+        value = {name: one for name, one in value.items() if fold(name[:LONGEST_NAME]) not in _NO_ORDER}
     if isinstance(value, dict | list):
         listed = value[:MOST_RUNNERS] if isinstance(value, list) else dict(islice(value.items(), MOST_RUNNERS))
         # Sorted: the order of an object's fields says nothing.
