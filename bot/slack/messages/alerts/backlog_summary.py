@@ -54,10 +54,8 @@ from bot.slack.messages.kit.text import (
 )
 from bot.slack.messages.kit.times import aware, moment_for_readers
 
-ABANDONMENTS_TEXT_MAX = 3_000
-"""Size of the abandonments named in a message. Further abandonments go into a further message."""
-
-SUMMARY_LINE_MAX = 500
+ABANDONMENTS_TEXT_MAX = 2_500
+"""Size of the abandonments named in a message: a section. Further abandonments go into a further message."""
 
 COUNTED: Mapping[str | None, tuple[str, str]] = {
     **{kind: declared.counted for kind, declared in DECLARATIONS.items()},
@@ -105,7 +103,7 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
     text = joined([given("ABANDONED: {}", "; ".join(named)), _why(summary), rest, first_told], ". ")
     title, lost = _only_abandonment(summary) or (
         _heading(summary, is_urgent=bool(named)),
-        ["\n".join(f"{ABANDONED} ABANDONED: {line}" for line in some) for some in _parts(named, SUMMARY_LINE_MAX * 5)],
+        ["\n".join(f"{ABANDONED} ABANDONED: {line}" for line in named)],
     )
     head = [header(title), section(mentions_in_markup(mentions)), *map(section, lost), section(rest)]
     since = ["The first came"] if summary.held.because in KEPT else [_why(summary), "since"]
@@ -166,9 +164,10 @@ def _watched(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> s
 
 
 def _parts(lines: Sequence[str], room: int) -> list[list[str]]:
+    """The lines of each message, at least one message."""
     lots: list[list[str]] = [[]]
     for line in lines:
-        if lots[-1] and sum(size(one) + 12 for one in [*lots[-1], line]) > room:
+        if lots[-1] and sum(size(one) + 16 for one in [*lots[-1], line]) > room:
             lots.append([])
         lots[-1].append(line)
     return lots
