@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 from bot.channels import subscriptions
 from bot.channels.conditions.choices import is_channel
@@ -79,6 +80,11 @@ async def is_own_direct(desk: Desk, invocation: Invocation) -> bool:
             return invocation.user_id in (await members(desk.slack, channel_id) or ())
     except TimeoutError:
         return False
+
+
+async def with_direct(desk: Desk, invocation: Invocation, planned: Any) -> tuple[Any, bool]:
+    """The plan, and whether the channel is the person's direct message with the bot."""
+    return planned, await is_own_direct(desk, invocation)
 
 
 async def has_left(desk: Desk, channel_id: str, invocation: Invocation) -> bool:

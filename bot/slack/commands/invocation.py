@@ -224,6 +224,15 @@ class Command(Helped):
         return await self.answer(desk, invocation, committed)
 
 
+def says(words: Callable[[Any], Message]) -> CommandAnswer:
+    """The answer that the result of the last step makes alone."""
+
+    async def answer(_desk: Desk, _invocation: Invocation, done: Any) -> Message:
+        return words(done)
+
+    return answer
+
+
 def row_number(text: str) -> int:
     """The number of a row, as a button carries it; 0, which no row has, for other words."""
     return int(text) if _NUMBER.fullmatch(text) else 0

@@ -14,7 +14,7 @@ from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.client.service_client import BY_DAY, BY_ENDPOINT
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import TYPED_MAX, has_words, likely, likely_courses
-from bot.slack.commands.invocation import LIST_S, Command, Desk, Invocation, admins_only, no_words, reader_of
+from bot.slack.commands.invocation import LIST_S, Command, Desk, Invocation, admins_only, no_words, reader_of, says
 from bot.slack.language.grammar import OF_ALL, THINGS, Grammar, Kind, PhraseReader
 from bot.slack.language.refusals import one_at_a_time, unknown_words
 from bot.slack.language.tokens import read_list_words, words_of
@@ -205,7 +205,7 @@ async def _plan_courses(desk: Desk, invocation: Invocation) -> tuple[list[KnownC
     english = " ".join(one.value if one.kind is Kind.REGION else one.typed for one in phrases if one.kind in THINGS)
     for words in (english, typed):
         if (words or not typed) and (found := [one for one in known if has_words(one, words)]):
-            return found, words, page
+            return sorted(found, key=lambda course: (course.region or "", course.name or "")), words, page
     # Near misses take as long as many deliveries.
     meant = await asyncio.to_thread(likely_courses, typed, known)
     raise CommandError(
@@ -215,16 +215,11 @@ async def _plan_courses(desk: Desk, invocation: Invocation) -> tuple[list[KnownC
     )
 
 
-async def _answer_courses(_desk: Desk, _invocation: Invocation, planned: tuple[list[KnownCourse], str, int]) -> Message:
-    found, typed, page = planned
-    return courses(sorted(found, key=lambda course: (course.region or "", course.name or "")), typed, page)
-
-
 COURSES_COMMAND = Command(
     "courses",
     "[text]",
     "The courses, as commands take them",
-    _answer_courses,
+    says(lambda planned: courses(*planned)),
     _plan_courses,
     examples=("courses kempton", "courses in Ireland"),
     mistakes="Part of a name finds a course here; all other commands want the whole name, as it is shown here.",

@@ -13,15 +13,14 @@ from bot.logs import get_logger
 from bot.outbox import acknowledgements, dead_letters
 from bot.outbox.acknowledgements import Press
 from bot.outbox.message import Message
-from bot.slack.commands.invocation import Command, Desk, Invocation, admins_only, row_number
+from bot.slack.commands.invocation import Command, Desk, Invocation, admins_only, row_number, says
 from bot.slack.commands.subscription_changes import note
 from bot.slack.forms.home_view import POST_AGAIN
 from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK, give_back_button
 from bot.slack.messages.alerts.alert_context import Corrected, corrected
 from bot.slack.messages.alerts.alert_notes import FULL_RESULT_WORD
 from bot.slack.messages.alerts.result import full_result
-from bot.slack.messages.kit.blocks import actions, section
-from bot.slack.messages.kit.layout import message, sentence
+from bot.slack.messages.kit.layout import sentence, told
 from bot.slack.messages.kit.names import abandonment_name
 from bot.slack.messages.kit.text import with_names
 from bot.slack.messages.kit.times import utc_clock
@@ -59,9 +58,8 @@ async def _answer_take(_desk: Desk, invocation: Invocation, committed: Press) ->
     already = "" if committed.is_news else " already"
     since = f" since {utc_clock(committed.at)}" if committed.at else ""
     race = abandonment_name(committed.event, committed.partly_run)
-    text = with_names(f"{who} it{already}{since}: {race}.", [by])
     buttons = [give_back_button(invocation.text)] if by == invocation.user_id else []
-    return message(text, [section(text), actions(buttons)])
+    return told(with_names(f"{who} it{already}{since}: {race}.", [by]), *buttons)
 
 
 def _give_back(session: Session, desk: Desk, invocation: Invocation, _planned: Any) -> Press:
@@ -75,16 +73,14 @@ def _give_back(session: Session, desk: Desk, invocation: Invocation, _planned: A
     return given
 
 
-async def _answer_give_back(_desk: Desk, _invocation: Invocation, committed: Press) -> Message:
-    race = abandonment_name(committed.event, committed.partly_run)
-    text = (
-        f"You no longer have it: {race}. The message has its button again, and the time to the next step begins anew."
-    )
-    return message(text, [section(text)])
+def _given_back(press: Press) -> Message:
+    race = abandonment_name(press.event, press.partly_run)
+    words = "The message has its button again, and the time to the next step begins anew."
+    return told(f"You no longer have it: {race}. {words}")
 
 
 ACKNOWLEDGE_BUTTON = Command(ACKNOWLEDGE, "", "Take an abandonment", _answer_take, rights=_is_no_outsider, store=_take)
-GIVE_BACK_BUTTON = Command(GIVE_BACK, "", "Give an abandonment back", _answer_give_back, store=_give_back)
+GIVE_BACK_BUTTON = Command(GIVE_BACK, "", "Give an abandonment back", says(_given_back), store=_give_back)
 
 
 Delivered = tuple[RacingEvent, Corrected | None, datetime]
@@ -136,15 +132,11 @@ def _post(session: Session, desk: Desk, invocation: Invocation, _planned: Any) -
     return channel_id
 
 
-async def _answer_post(_desk: Desk, _invocation: Invocation, committed: str) -> Message:
-    return sentence(f"The message goes to {committed} now.", [committed])
-
-
 DEAD_LETTER_BUTTON = Command(
     POST_AGAIN,
     "",
     "Post an alert that was given up",
-    _answer_post,
+    says(lambda channel_id: sentence(f"The message goes to {channel_id} now.", [channel_id])),
     store=_post,
     rights=admins_only("Only admins may post what was given up."),
 )

@@ -16,9 +16,9 @@ from bot.outbox import backlog
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata.day import lacks_meeting
-from bot.slack.commands.channel_checks import is_own_direct
+from bot.slack.commands.channel_checks import with_direct
 from bot.slack.commands.filter_view import abandonments_here
-from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, row_number
+from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, row_number, says
 from bot.slack.commands.pause import PAUSE_COMMAND
 from bot.slack.commands.places import DayPlan, day_grammar, day_plan
 from bot.slack.commands.subscription_changes import announce, note
@@ -77,11 +77,6 @@ async def _is_of_time(desk: Desk, invocation: Invocation) -> bool:
     return bool(invocation.text)
 
 
-async def _ask(desk: Desk, invocation: Invocation, meeting: Meeting) -> tuple[Meeting, bool]:
-    """The meeting, and whether the channel is the person's direct message with the bot."""
-    return meeting, await is_own_direct(desk, invocation)
-
-
 def _mute(session: Session, desk: Desk, invocation: Invocation, asked: tuple[Meeting, bool]) -> Muted:
     (meeting, is_own), now = asked, desk.clock()
     if is_own:
@@ -95,10 +90,6 @@ def _mute(session: Session, desk: Desk, invocation: Invocation, asked: tuple[Mee
         note(session, desk, invocation, "mute", before=meeting_words(meeting), after=_words(meeting))
         announce(session, desk, invocation, muted_by(invocation.user_id, meeting, abandonments))
     return meeting, number, abandonments
-
-
-async def _answer_mute(_desk: Desk, _invocation: Invocation, committed: Muted) -> Message:
-    return muted(*committed)
 
 
 async def _answer_typed_mute(desk: Desk, _invocation: Invocation, committed: Muted) -> Message:
@@ -133,23 +124,26 @@ def _unmute(session: Session, desk: Desk, invocation: Invocation, number: int) -
     return meeting
 
 
-async def _answer_unmute(_desk: Desk, _invocation: Invocation, committed: Meeting) -> Message:
-    return unmuted(committed)
-
-
 def _words(meeting: Meeting) -> str:
     return f"{meeting_words(meeting)}, {MUTED}"
 
 
 MUTE_BUTTON = Command(
-    MUTE, "", "Post no more results of a meeting here", _answer_mute, _plan_by_key, _ask, may_change, store=_mute
+    MUTE,
+    "",
+    "Post no more results of a meeting here",
+    says(lambda done: muted(*done)),
+    _plan_by_key,
+    with_direct,
+    may_change,
+    store=_mute,
 )
 MUTE_COMMAND = replace(MUTE_BUTTON, name="mute", plan=_plan, answer=_answer_typed_mute)
 UNMUTE_BUTTON = Command(
     UNMUTE,
     "",
     "Post a meeting's results again",
-    _answer_unmute,
+    says(unmuted),
     _plan_by_number,
     rights=may_change,
     store=_unmute,

@@ -16,7 +16,7 @@ from bot.outbox import acknowledgements, backlog, held_queues
 from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
-from bot.slack.commands.channel_checks import is_own_direct
+from bot.slack.commands.channel_checks import with_direct
 from bot.slack.commands.invocation import SAYING_NOTHING, Command, Desk, Invocation, may_change, no_words
 from bot.slack.commands.subscription_changes import audited
 from bot.slack.language.grammar import Grammar, Kind, Phrase, PhraseReader
@@ -65,11 +65,6 @@ def _has_something(session: Session, invocation: Invocation, planned: Paused) ->
     if any(watches.has_any(session, one) for one in places) or subscriptions.of_channel(session, channel_id):
         return True
     raise CommandError(NOTHING_TO_PAUSE, form="")
-
-
-async def _ask(desk: Desk, invocation: Invocation, planned: Paused) -> tuple[Paused, bool]:
-    """The plan, and whether the place is the person's direct message with the bot."""
-    return planned, await is_own_direct(desk, invocation)
 
 
 def _pause(session: Session, desk: Desk, invocation: Invocation, asked: tuple[Paused, bool]) -> Paused:
@@ -210,7 +205,7 @@ PAUSE_COMMAND = Command(
     "Hold what this channel receives, for a time or until somebody resumes",
     _answer_pause,
     _plan,
-    _ask,
+    with_direct,
     may_change,
     _has_something,
     _pause,

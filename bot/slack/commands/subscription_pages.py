@@ -19,9 +19,9 @@ from bot.racedata.near_misses import likely, question
 from bot.slack.channel_membership import members
 from bot.slack.commands.filter_view import abandonments_here, as_shown, overridden_in
 from bot.slack.commands.form_button import form_is_the_answer, open_form
-from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words
+from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words, says
 from bot.slack.commands.subscription_changes import audited
-from bot.slack.commands.unsubscribe import said_of_end, what_is_left
+from bot.slack.commands.unsubscribe import what_is_left
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import (
     EDIT,
@@ -32,6 +32,7 @@ from bot.slack.messages.answers.subscription_answers import (
     ListPage,
     Unsubscribed,
     subscription_list,
+    unsubscribed,
 )
 
 REGIONS_S = 1.5
@@ -156,4 +157,4 @@ LIST_COMMAND = Command(
     group=HelpGroup.CHANNEL,
 )
 EDIT_BUTTON = Command(EDIT, "", "The form of a subscription", form_is_the_answer, apply=_edit, rights=may_change)
-REMOVE_BUTTON = Command(REMOVE, "", "End a subscription", said_of_end, store=_remove, rights=may_change)
+REMOVE_BUTTON = Command(REMOVE, "", "End a subscription", says(unsubscribed), store=_remove, rights=may_change)

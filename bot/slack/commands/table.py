@@ -12,7 +12,7 @@ from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.slack.commands.day_commands import NEXT_COMMAND, RACECARD_COMMAND, RESULTS_COMMAND
 from bot.slack.commands.drill import DRILL_COMMAND
 from bot.slack.commands.form_button import FORM_BUTTON
-from bot.slack.commands.invocation import SAYING_NOTHING, Command, Desk, Invocation
+from bot.slack.commands.invocation import SAYING_NOTHING, Command, Desk, Invocation, says
 from bot.slack.commands.list_commands import (
     AUDIT_COMMAND,
     COURSES_COMMAND,
@@ -149,10 +149,6 @@ async def _plan(_desk: Desk, invocation: Invocation) -> Command | None:
     return _named(words) if words else None
 
 
-async def _answer(_desk: Desk, _invocation: Invocation, named: Command | None) -> Message:
-    return usage_of(named) if named else help_message()
-
-
 def _named(text: str) -> Command:
     """Accepts "subscribe", "/racecard", "quiet: 22-7" and "/racing pause"."""
     word, _, rest = text.partition(" ")
@@ -240,7 +236,7 @@ HELP_COMMAND = Command(
     HELP,
     "[command]",
     "This overview, or the details of one command",
-    _answer,
+    says(lambda named: usage_of(named) if named else help_message()),
     _plan,
     examples=("help subscribe", "subscribe help"),
     mistakes="`help` asks about commands; what I know of a region is in `coverage`.",

@@ -24,11 +24,10 @@ from bot.events.event import Topic
 from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
 from bot.outbox import backlog
-from bot.outbox.message import Message
 from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import quoted, refusal, wrong_words
 from bot.slack.commands.filter_view import as_shown
-from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
+from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, says
 from bot.slack.commands.subscribe import USAGE_OF_PLACES
 from bot.slack.commands.subscription_changes import audited
 from bot.slack.language.grammar import ALL, SUBSCRIBING, UNSUBSCRIBING, Kind, Phrase
@@ -51,10 +50,6 @@ async def _plan(desk: Desk, invocation: Invocation) -> LineRequest:
 
 def _changes(session: Session, invocation: Invocation, planned: LineRequest) -> bool:
     return bool(ended(subscriptions.filters_of(session, invocation.channel_id), planned))
-
-
-async def said_of_end(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:
-    return unsubscribed(committed)
 
 
 def _remove(session: Session, desk: Desk, invocation: Invocation, wanted: LineRequest) -> Unsubscribed:
@@ -232,7 +227,7 @@ UNSUBSCRIBE_COMMAND = Command(
     NAME,
     " ".join([USAGE_OF_PLACES, *map(_usage, VALUED)]),
     "End a subscription of this channel, or parts of it",
-    said_of_end,
+    says(unsubscribed),
     _plan,
     rights=may_change,
     changes=_changes,

@@ -1,6 +1,6 @@
 """`/racing watch` and `/racing watching`: names that a channel, or a person in direct messages, is told of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
@@ -21,7 +21,7 @@ from bot.racedata.day_views import look_up
 from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import TYPED_MAX, likely, quoted
 from bot.slack.channel_membership import is_member
-from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change, no_words
+from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change, no_words, says
 from bot.slack.commands.subscription_changes import announce, note
 from bot.slack.language.grammar import (
     COURTESY,
@@ -38,6 +38,8 @@ from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.watch_answer import NowWatched, end_line, unwatched, watched, watching
+
+_WATCHED = {"What is watched": "watching"}
 
 ME = "me"
 INSTEAD_OF = ("instead", "of")
@@ -65,8 +67,17 @@ class WatchWords:
     @property
     def line(self) -> str:
         """The words after /racing."""
-        names, replaced = ([f"{one.kind}:{one.name}" for one in some if one] for some in (self.names, [self.replaced]))
-        return typed_line(["watch", *names, *(INSTEAD_OF if replaced else ()), *replaced, ME if self.is_own else None])
+        return _line([(one.kind, one.name) for one in self.names], is_own=self.is_own, replaced=self.replaced)
+
+
+TypedName = tuple[WatchKind | None, str]
+"""A name with its kind, where a kind was typed."""
+
+
+def _line(names: Iterable[TypedName], *, is_own: bool, replaced: WatchedName | None = None) -> str:
+    words = [f"{kind}:{name}" if kind else name for kind, name in names]
+    instead = [*INSTEAD_OF, f"{replaced.kind}:{replaced.name}"] if replaced else []
+    return typed_line(["watch", *words, *instead, ME if is_own else None])
 
 
 @dataclass
@@ -90,9 +101,8 @@ def read_watch_words(text: str, lexicon: Lexicon = NO_LISTS) -> WatchWords:
         return _words_of(phrases, lexicon)
     if shorter[-1].is_quoted:
         return _words_of(shorter, lexicon)
-    names, is_own = read_names(text)
-    typed = typed_line(["watch", *(f"{kind}:{name}" if kind else name for kind, name in names), ME if is_own else None])
-    longer = _words_of(phrases, lexicon).line if all(kind for kind, _ in names) else typed
+    names, is_own = _named(phrases)
+    longer = _words_of(phrases, lexicon).line if all(kind for kind, _ in names) else _line(names, is_own=is_own)
     end = " ".join(one.typed for one in phrases[len(shorter) :])
     lines = {f"Without {quoted(end)}": f"watch {text.rsplit(maxsplit=spare)[0].rstrip(', ')}", names[-1][1]: longer}
     raise CommandError(f"Does the name end in {quoted(end)}?", lines=lines)
@@ -103,19 +113,25 @@ def _words_of(phrases: Sequence[Phrase], lexicon: Lexicon) -> WatchWords:
     phrases, instead = _parted(_with_kind_first(phrases))
     replaced = [_checked(kind, name) for kind, name in _names(instead) if kind]
     if len(replaced) > 1:
-        raise CommandError("One name at a time can be replaced.", lines={"What is watched": "watching"})
+        raise CommandError("One name at a time can be replaced.", lines=_WATCHED)
     names = _names(phrases)
     if not any(name for _, name in names):
         raise CommandError(
             'Name a horse, a trainer or a jockey: /racing watch horse:"Golden Melody". With the word me at the end you '
             "alone are told, by direct message.",
-            lines={"What is watched": "watching"},
+            lines=_WATCHED,
         )
     if loose := [name for kind, name in names if kind is None]:
-        lines = _lines_by_kind(names, is_own=is_own, replaced=replaced)
+        lines = {
+            chosen.capitalize(): WatchWords(
+                tuple(WatchedName(kind or chosen, name[:TYPED_MAX]) for kind, name in names), is_own, *replaced
+            ).line
+            for chosen in WatchKind
+        }
         lines |= _of_places(loose, lexicon) if len(names) == len(loose) else {}
         raise CommandError(_kind_wanted(loose), lines=lines)
-    placeless = [(kind, _without_place(kind, name)) for kind, name in names]
+    # "R Moore at York". A horse may be called "Night at York".
+    placeless = [(kind, name if kind is WatchKind.HORSE else name.partition(" at ")[0]) for kind, name in names]
     named = dict.fromkeys(_checked(kind, name) for kind, name in placeless if kind)
     words = WatchWords(tuple(named), is_own, *replaced)
     if placeless != names:
@@ -131,19 +147,9 @@ def _of_places(loose: Sequence[str], lexicon: Lexicon) -> dict[str, str]:
     return {"Region or course": f"subscribe {words}", "Racecard": f"racecard {words}"} if is_known else {}
 
 
-def _without_place(kind: WatchKind | None, name: str) -> str:
-    """The name without the place of "R Moore at York". A horse may be called "Night at York"."""
-    return name if kind is WatchKind.HORSE else name.partition(" at ")[0]
-
-
-def ends_with_me(text: str) -> bool:
-    """Whether a line asks to tell its author alone."""
-    return _without_me(_read(text))[1]
-
-
-def read_names(text: str) -> tuple[list[tuple[WatchKind | None, str]], bool]:
-    """Names with their kind, where a kind was typed, and whether the word `me` was."""
-    phrases, is_own = _without_me(_read(text))
+def _named(phrases: Sequence[Phrase]) -> tuple[list[TypedName], bool]:
+    """The names, and whether the word `me` was typed."""
+    phrases, is_own = _without_me(phrases)
     return _names(_with_kind_first(phrases)), is_own
 
 
@@ -157,19 +163,7 @@ def _kind_wanted(loose: Sequence[str]) -> str:
     return f"Are {listed([name[:TYPED_MAX] for name in loose])} horses, trainers or jockeys?"
 
 
-def _lines_by_kind(
-    names: Sequence[tuple[WatchKind | None, str]], *, is_own: bool, replaced: Sequence[WatchedName]
-) -> dict[str, str]:
-    """The whole line by the kind that the names without a kind get."""
-    return {
-        chosen.capitalize(): WatchWords(
-            tuple(WatchedName(kind or chosen, name[:TYPED_MAX]) for kind, name in names), is_own, *replaced
-        ).line
-        for chosen in WatchKind
-    }
-
-
-def _names(phrases: Sequence[Phrase]) -> list[tuple[WatchKind | None, str]]:
+def _names(phrases: Sequence[Phrase]) -> list[TypedName]:
     typed: list[_Typed] = []
     for place, one in enumerate(phrases):
         last = typed[-1] if typed else None
@@ -247,7 +241,7 @@ class Watched:
 
 async def _may_watch(desk: Desk, invocation: Invocation) -> None:
     """Everybody may be told alone."""
-    if not (ends_with_me(invocation.text) or invocation.is_direct):
+    if not (_named(_read(invocation.text))[1] or invocation.is_direct):
         await may_change(desk, invocation)
 
 
@@ -297,9 +291,7 @@ def _watch(session: Session, desk: Desk, invocation: Invocation, asked: tuple[Wa
     person_id = user_id if is_own else None
     made = watches.add(session, place, words.names, user_id=user_id, now=desk.clock(), person_id=person_id)
     if len(there) + len(made) - (1 if ended else 0) > WATCHES_MAX:
-        raise CommandError(
-            f"At most {WATCHES_MAX} names can be watched. End some first.", lines={"What is watched": "watching"}
-        )
+        raise CommandError(f"At most {WATCHES_MAX} names can be watched. End some first.", lines=_WATCHED)
     if (made or ended) and not is_own:
         before, after = ended.words if ended else None, "; ".join(one.words for one in made) or None
         note(session, desk, invocation, "watch", before=before, after=after)
@@ -336,7 +328,7 @@ async def _answer_watching(desk: Desk, invocation: Invocation, page: int) -> Mes
 
 async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
     """The watch of a name of any kind: the channel's, else the person's. Raises CommandError with a button for each."""
-    names, is_own = read_names(invocation.text)
+    names, is_own = _named(_read(invocation.text))
     typed = " ".join(name for _, name in names)
 
     own = await desk.database.read(lambda session: _there(session, invocation, is_own=True))
@@ -358,7 +350,7 @@ async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
         told = "One watch at a time: which is to end?"
     else:
         told = f"Nothing called {quoted(typed)} is watched here or for you."
-    raise CommandError(told, lines=lines | {"What is watched": "watching"})
+    raise CommandError(told, lines=lines | _WATCHED)
 
 
 def _label(row: WatchRow) -> str:
@@ -369,7 +361,7 @@ def _unwatch(session: Session, desk: Desk, invocation: Invocation, planned: Watc
     """End the watch. Raises CommandError for a watch that has ended before."""
     name, is_own = WatchedName(WatchKind(planned.kind), planned.name), planned.person_id is not None
     if not watches.end(session, planned):
-        raise CommandError(GONE, lines={"What is watched": "watching"})
+        raise CommandError(GONE, lines=_WATCHED)
     if not is_own:
         note(session, desk, invocation, "unwatch", before=name.words, after=None)
         announce(session, desk, invocation, unwatched_by(invocation.user_id, name))
@@ -383,8 +375,8 @@ async def _may_end(desk: Desk, invocation: Invocation, planned: WatchRow) -> Wat
     return planned
 
 
-async def _answer_unwatch(_desk: Desk, _invocation: Invocation, committed: WatchWords) -> Message:
-    return unwatched(committed.names[0], committed.line, is_own=committed.is_own)
+def _unwatched(ended: WatchWords) -> Message:
+    return unwatched(ended.names[0], ended.line, is_own=ended.is_own)
 
 
 def _is_named(row: WatchRow, name: WatchedName | None) -> bool:
@@ -418,4 +410,4 @@ WATCHING_COMMAND = Command(
     mistakes="No further words. Your own watches are shown to you alone.",
     group=HelpGroup.CHANNEL,
 )
-UNWATCH_COMMAND = Command("unwatch", "", "End a watch", _answer_unwatch, _plan_unwatch, _may_end, store=_unwatch)
+UNWATCH_COMMAND = Command("unwatch", "", "End a watch", says(_unwatched), _plan_unwatch, _may_end, store=_unwatch)

@@ -15,9 +15,8 @@ from bot.db.database_clock import database_now
 from bot.db.tables import MessageKind
 from bot.logs import get_logger
 from bot.outbox import message_store, told_once
-from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
-from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation, team_of
+from bot.slack.commands.invocation import COMMIT_S, Command, Invocation, says, team_of
 from bot.slack.commands.table import BUTTON_COMMANDS, RACING_COMMANDS, SLASH_COMMANDS, find_command
 from bot.slack.listeners.command_runner import CommandRunner, Committed
 from bot.slack.messages.kit.blocks import RUN_COMMAND, RUN_IN_PLACE
@@ -32,17 +31,18 @@ DIRECT_MESSAGE_EVENT = "message"
 _LINK = re.compile(r"<(?:https?|mailto):[^|>]*\|([^>]*)>")
 """As Slack sends a typed "racing.com": an address with the typed text."""
 
+OUTDATED = "This button is from another version of the bot, so nothing was done. /racing help shows what I understand."
+
 UNDER_WAY_FOR = timedelta(seconds=COMMIT_S + max(one.answer_s for one in RACING_COMMANDS.values()) + 5)
 """A command that has no answer after this time has died."""
 
 
-async def _say_outdated(_desk: Desk, _invocation: Invocation, _committed: Any) -> Message:
-    return sentence(
-        "This button is from another version of the bot, so nothing was done. /racing help shows what I understand."
-    )
-
-
-OUTDATED_BUTTON = Command("outdated", "", "What a button does that this version does not know", _say_outdated)
+OUTDATED_BUTTON = Command(
+    "outdated",
+    "",
+    "What a button does that this version does not know",
+    says(lambda _done: sentence(OUTDATED)),
+)
 
 
 @dataclass(frozen=True)
