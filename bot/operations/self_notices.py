@@ -123,23 +123,21 @@ class SelfNotices:
         except StorageError as error:
             log.warning("account_not_read", reason=str(error))
             return AccountState()
-        return AccountState(plan=kept[0].get("plan"), window=kept[0].get("window")) if kept else AccountState()
+        return AccountState.model_validate(kept[0]) if kept else AccountState()
 
     def _note_account(self, session: Session, now: AccountState) -> None:
-        account = {"plan": now.plan, "window": now.window}
         kept = named_values.get(session, Mark.ACCOUNT)
-        if kept is not None and kept[0] == account:
+        before = AccountState.model_validate(kept[0]) if kept else None
+        if before == now:
             return
-        named_values.put(session, Mark.ACCOUNT, account, self.clock())
+        named_values.put(session, Mark.ACCOUNT, now.model_dump(), self.clock())
         log.info("account", plan=now.plan, window=now.window)
-        if kept is not None:
-            before, _ = kept
-            allowances = _allowances(before.get("plan"), now.plan)
+        if before is not None:
             self.notices.tell(
                 session,
                 f"account:{now.plan}:{now.window}:{self._today()}",
                 f"The data service now serves us under the plan {now.plan} (window {now.window}); "
-                f"before it was {before.get('plan')} ({before.get('window')}).{allowances}",
+                f"before it was {before.plan} ({before.window}).{_allowances(before.plan, now.plan)}",
                 urgency=Urgency.NOTE,
             )
 

@@ -6,6 +6,7 @@ fields, which are no facts of the delivery.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import NamedTuple
 
@@ -57,30 +58,24 @@ class _Known(NamedTuple):
     race: Race
 
 
+@dataclass(eq=False)
 class KnownElsewhere:
     """The known races and regions: `read` from the race book, `learn` and `listen` from the caller.
 
     A missing region is filled in by ids, or by a course with races in one region only. Courses in two regions can share
     a name, so course and day tell a race only together with the region.
+
+    `careful`: a savepoint survives errors of the race book. Otherwise such an error ends the transaction.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        lists: Lexicon,
-        subscribed: Collection[ChannelFilter] | None = None,
-        *,
-        careful: bool = True,
-    ) -> None:
-        """`careful`: a savepoint survives errors of the race book. Otherwise such an error ends the transaction."""
-        self._session = session
-        self._is_careful = careful
-        self._lists = lists
-        self._passed = subscribed
-        self._races: dict[str, Race] = {}
-        self._read_meetings: set[str] = set()
-        self._read_places: set[DayAndCourse] = set()
-        self._by_name: dict[tuple[str | None, ...], list[_Known]] = {}
+    session: Session
+    lists: Lexicon
+    subscribed: Collection[ChannelFilter] | None = None
+    careful: bool = field(default=True, kw_only=True)
+    _races: dict[str, Race] = field(default_factory=dict, init=False)
+    _read_meetings: set[str] = field(default_factory=set, init=False)
+    _read_places: set[DayAndCourse] = field(default_factory=set, init=False)
+    _by_name: dict[tuple[str | None, ...], list[_Known]] = field(default_factory=dict, init=False)
 
     def coded(self, event: RacingEvent) -> RacingEvent:
         """The event with filter codes as regions; the delivery's own words stay in `said_region`.
@@ -97,7 +92,7 @@ class KnownElsewhere:
             return race
         said = race.said_region or race.region
         code = self._code_of(said)
-        course = self._lists.spelled(race.course)
+        course = self.lists.spelled(race.course)
         return race.model_copy(update={"region": code, "said_region": said if code != said else None, "course": course})
 
     def for_book(self, event: RacingEvent) -> RacingEvent:
@@ -106,7 +101,7 @@ class KnownElsewhere:
         return event.model_copy(update={"race": self._for_book(event.race), "races": races})
 
     def _for_book(self, race: Race) -> Race:
-        region = race.region if self._lists.regions else race.region or race.said_region
+        region = race.region if self.lists.regions else race.region or race.said_region
         return race.model_copy(update={"region": region, "said_region": None})
 
     def learn(self, races: Mapping[str, Race]) -> None:
@@ -145,12 +140,12 @@ class KnownElsewhere:
             return False
         self._read_meetings |= meeting_ids
         self._read_places |= places
-        self.look_up(lambda: race_book_store.find(self._session, race_ids, meeting_ids, places), events)
+        self.look_up(lambda: race_book_store.find(self.session, race_ids, meeting_ids, places), events)
         return True
 
     def look_up(self, find: Callable[[], Mapping[str, Race]], events: Sequence[RacingEvent]) -> None:
         """Add the races of `find`. Raises BookFailed unless careful."""
-        guarded(self._session, lambda: self.learn(find()), events, careful=self._is_careful)
+        guarded(self.session, lambda: self.learn(find()), events, careful=self.careful)
 
     def filled(self, event: RacingEvent, before: RacingEvent | None = None) -> RacingEvent:
         """The event, filled in. Fields filled in `before` stay where no source knows better.
@@ -179,7 +174,7 @@ class KnownElsewhere:
 
     def _filled(self, event: RacingEvent, before: RacingEvent | None) -> RacingEvent:
         # The list of regions may be younger than a stored event.
-        event = self.coded(event) if self._lists.regions else event
+        event = self.coded(event) if self.lists.regions else event
         event = event.model_copy(update={"race": self._placed(event)})
         at_place = self._at_place(event.race, event)
         if _is_of_meeting(event):
@@ -249,7 +244,7 @@ class KnownElsewhere:
         """The race's region, else the only region of its course. A said region is never replaced."""
         if race.region or race.said_region or race.course == Course():
             return race.region
-        return self._lists.region_of_course(race.course)
+        return self.lists.region_of_course(race.course)
 
     def _with_ids(self, race: Race, event: RacingEvent) -> list[Race]:
         named = [("race", race.race_id) for race in event.races]
@@ -275,11 +270,11 @@ class KnownElsewhere:
         Before the list of regions is known: the region itself if every channel with this region uses this spelling, or
         if no channel can mean its country.
         """
-        if region is None or self._lists.is_region(region):
+        if region is None or self.lists.is_region(region):
             return region
-        if not self._lists.regions:
+        if not self.lists.regions:
             return region if self._is_chosen(region) or self._is_of_no_channel(region) else None
-        return self._lists.region_meant(region)
+        return self.lists.region_meant(region)
 
     def _is_chosen(self, region: str) -> bool:
         same = [chosen for chosen in self._subscribed if chosen.region.casefold() == region.casefold()]
@@ -295,9 +290,9 @@ class KnownElsewhere:
 
     @cached_property
     def _subscribed(self) -> Collection[ChannelFilter]:
-        if self._passed is not None:
-            return self._passed
-        return [chosen for _, chosen in subscriptions.listening(self._session)]
+        if self.subscribed is not None:
+            return self.subscribed
+        return [chosen for _, chosen in subscriptions.listening(self.session)]
 
 
 def guarded(session: Session, use_book: Callable[[], None], events: Sequence[RacingEvent], *, careful: bool) -> None:

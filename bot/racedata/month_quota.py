@@ -86,7 +86,9 @@ class QuotaReading(Value):
 
     @property
     def tier(self) -> "Tier":
-        return tier_of(self.left, self.limit)
+        if self.left is None or self.limit is None:
+            return TIERS[0]
+        return next(tier for tier in TIERS if self.left * 100 > tier.above_percent * self.limit)
 
     @property
     def is_spent(self) -> bool:
@@ -173,12 +175,6 @@ TIERS = (
     Tier(-1, frozenset(), "With 1% left or less, I ask only for the quota, which costs nothing."),
 )
 """The first tier that fits holds. `/account/usage` is free, and is read in each tier."""
-
-
-def tier_of(left: int | None, limit: int | None) -> Tier:
-    if left is None or limit is None:
-        return TIERS[0]
-    return next(tier for tier in TIERS if left * 100 > tier.above_percent * limit)
 
 
 def commands_left(reading: QuotaReading, *, spent: int, share: int) -> int | None:

@@ -6,6 +6,7 @@ APScheduler goes by the wall clock: after somebody set the clock back, `look` ha
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from functools import partial
 
@@ -41,45 +42,41 @@ INTERVALS_MISSED = 3
 """After so many intervals without a good run by any replica, `/readyz` names the job."""
 
 
+def _make_scheduler() -> AsyncIOScheduler:
+    return AsyncIOScheduler(
+        timezone="UTC", job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
+    )
+
+
+@dataclass(eq=False)
 class Jobs:
     """`failing`: job → reason of the failed last run. `count` gets each job and its outcome.
 
     `wall`: APScheduler's clock. `_over`: job → the slot that this replica does not try for again.
     """
 
-    def __init__(
-        self,
-        table: Sequence[Job],
-        database: Database,
-        clock: Clock,
-        *,
-        wall: Clock,
-        monotonic: Monotonic,
-        token: Token,
-        count: Callable[[str, JobOutcome], None] = lambda _job, _outcome: None,
-    ) -> None:
-        self.table = table
-        self._database = database
-        self._clock = clock
-        self._count = count
-        self._wall = wall
-        self._monotonic = monotonic
+    table: Sequence[Job]
+    database: Database
+    clock: Clock
+    wall: Clock
+    monotonic: Monotonic
+    token: InitVar[Token]
+    count: Callable[[str, JobOutcome], None] = lambda _job, _outcome: None
+    failing: dict[str, str] = field(default_factory=dict, init=False)
+    _scheduler: AsyncIOScheduler = field(default_factory=_make_scheduler, init=False)
+    _over: dict[str, datetime | None] = field(default_factory=dict, init=False)
+    _done_s: dict[str, float] = field(default_factory=dict, init=False)
+    _noted_at: dict[str, datetime] = field(default_factory=dict, init=False)
+    _stopping: bool = field(default=False, init=False)
+
+    def __post_init__(self, token: Token) -> None:
         self._replica = token(4)
-        self._scheduler = AsyncIOScheduler(
-            timezone="UTC",
-            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
-        )
-        self.failing: dict[str, str] = {}
-        self._over: dict[str, datetime | None] = {}
-        self._done_s: dict[str, float] = {}
-        self._noted_at: dict[str, datetime] = {}
-        self._stopping = False
 
     def start(self) -> None:
         for job in self.table:
             every = IntervalTrigger(seconds=min(job.every_s, SLOT_TRY_EVERY_S))
-            self._scheduler.add_job(self.run, every, args=[job], id=job.id, next_run_time=self._wall())
-            self._done_s[job.id] = self._monotonic()
+            self._scheduler.add_job(self.run, every, args=[job], id=job.id, next_run_time=self.wall())
+            self._done_s[job.id] = self.monotonic()
         self._scheduler.start()
 
     def stop(self) -> None:
@@ -90,14 +87,14 @@ class Jobs:
     def look(self) -> dict[str, str]:
         """Job → what is wrong. Call every few seconds: a try beyond the job's interval is made at once."""
         for scheduled in self._scheduler.get_jobs():
-            now = self._wall()
+            now = self.wall()
             if scheduled.next_run_time > now + scheduled.trigger.interval:
                 log.warning("clock_set_back", job=scheduled.id, tried_at=scheduled.next_run_time.isoformat())
                 scheduled.modify(next_run_time=now)
         return self._overdue() | self.failing
 
     def _overdue(self) -> dict[str, str]:
-        now_s, overdue = self._monotonic(), {}
+        now_s, overdue = self.monotonic(), {}
         for job in self.table:
             since_s = now_s - self._done_s.get(job.id, now_s)
             if since_s > INTERVALS_MISSED * job.every_s:
@@ -108,7 +105,7 @@ class Jobs:
         """True if this replica claimed the slot and the job ran."""
         slot_at = None
         try:
-            is_needless = job.look is not None and not await self._database.read(job.look)
+            is_needless = job.look is not None and not await self.database.read(job.look)
             if is_needless and self._may_pass_over(job):
                 return False
             slot_at = await self._claim(job, is_over=is_needless)
@@ -117,7 +114,7 @@ class Jobs:
             done = None
             if not is_needless:
                 done = await self._run_bounded(job)
-                await self._database.write(partial(self._finish, job=job, slot_at=slot_at))
+                await self.database.write(partial(self._finish, job=job, slot_at=slot_at))
         except asyncio.CancelledError:
             if not self._stopping:
                 raise
@@ -132,29 +129,29 @@ class Jobs:
             level("job_failed", job=job.id, reason=str(error))
             self.failing[job.id] = str(error) or type(error).__name__
             self._noted_at.pop(job.id, None)
-            self._count(job.id, "failed")
+            self.count(job.id, "failed")
             return False
         if done:
             log.info("job_done", job=job.id, changed=done)
         self._note_good_run(job, slot_at)
-        self._count(job.id, "ok")
+        self.count(job.id, "ok")
         return True
 
     def _note_good_run(self, job: Job, slot_at: datetime) -> None:
         self._over[job.id] = slot_at
         self.failing.pop(job.id, None)
-        self._done_s[job.id] = self._monotonic()
-        self._noted_at[job.id] = self._clock()
+        self._done_s[job.id] = self.monotonic()
+        self._noted_at[job.id] = self.clock()
 
     def _may_pass_over(self, job: Job) -> bool:
         """Whether the look that found nothing counts as a good run, without a note for the other replicas."""
         noted_at = self._noted_at.get(job.id)
-        ago_s = (self._clock() - noted_at).total_seconds() if noted_at else NOTED_EVERY_S
+        ago_s = (self.clock() - noted_at).total_seconds() if noted_at else NOTED_EVERY_S
         # A look may come a little early.
         if not 0 <= ago_s < NOTED_EVERY_S - job.every_s / 2:
             return False
-        self._done_s[job.id] = self._monotonic()
-        self._count(job.id, "ok")
+        self._done_s[job.id] = self.monotonic()
+        self.count(job.id, "ok")
         return True
 
     async def _run_bounded(self, job: Job) -> object:
@@ -174,7 +171,7 @@ class Jobs:
 
         def claim(session: Session) -> tuple[datetime, SlotClaim]:
             # The clock of the leases: every replica names the same slot.
-            now, every_s = database_now(session, self._clock), job.every_s
+            now, every_s = database_now(session, self.clock), job.every_s
             slot_at = slot_of(now, every_s)
             if slot_at == self._over.get(job.id):
                 return slot_at, SlotClaim.UNDER_WAY
@@ -186,13 +183,13 @@ class Jobs:
                 self._finish(session, job, slot_at)
             return slot_at, claimed
 
-        slot_at, claimed = await self._database.write(claim)
+        slot_at, claimed = await self.database.write(claim)
         if claimed is SlotClaim.DONE:
             self._note_good_run(job, slot_at)
         return slot_at if claimed is SlotClaim.OURS else None
 
     def _finish(self, session: Session, job: Job, slot_at: datetime) -> None:
-        now = database_now(session, self._clock)
+        now = database_now(session, self.clock)
         job_runs.finish(session, job.id, slot_at, by=self._replica, now=now)
 
 

@@ -110,34 +110,21 @@ class _TooMany(Exception):
         super().__init__(f"{room} deliveries fit into one transaction")
 
 
+@dataclass(eq=False)
 class Repair:
-    def __init__(
-        self,
-        database: Database,
-        client: RacingClient,
-        *,
-        quota_book: QuotaBook,
-        races: RaceBook,
-        fanout: Fanout,
-        reopening: Reopening,
-        notices: Notices,
-        read_payload: ReadPayload,
-        clock: Clock,
-        wake: asyncio.Event,
-        bounds: Bounds = Bounds(),
-    ) -> None:
-        self._bounds = bounds
-        self._database = database
-        self._client = client
-        self._quota_book = quota_book
-        self._races = races
-        self._fanout = fanout
-        self._reopening = reopening
-        self._notices = notices
-        self._read_payload = read_payload
-        self._clock = clock
-        self._wake = wake
-        self._pages, self._read_at = 0, clock()
+    database: Database
+    client: RacingClient
+    quota_book: QuotaBook
+    races: RaceBook
+    fanout: Fanout
+    reopening: Reopening
+    notices: Notices
+    read_payload: ReadPayload
+    clock: Clock
+    wake: asyncio.Event
+    bounds: Bounds = Bounds()
+    _pages: int = field(default=0, init=False)
+    _read_at: datetime | None = field(default=None, init=False)
 
     def job(self, every_s: int) -> Job:
         return Job("repair", "Failed deliveries looked up", every_s, self._run_as_job)
@@ -145,14 +132,14 @@ class Repair:
     async def _run_as_job(self) -> None:
         """Admins hear of a refusal or of a broken list; the next slot tries again."""
         wait = min((self._pages - 1) * PAGE_EVERY, LONGEST_WAIT)
-        if timedelta(0) <= self._clock() - self._read_at < wait:
+        if self._read_at and timedelta(0) <= self.clock() - self._read_at < wait:
             return
         try:
             await self.run()
         except ServiceFailure as error:
             if not isinstance(error, PASSING):
-                await self._database.write(partial(self._tell_refused, error=error))
-                self._wake.set()
+                await self.database.write(partial(self._tell_refused, error=error))
+                self.wake.set()
             # The scheduler tries a failed job again within minutes. A refusal would be the same, and may cost quota.
             if isinstance(error, (*TRANSIENT, QuotaExceeded)):
                 raise
@@ -160,17 +147,17 @@ class Repair:
     async def run(self) -> Repaired:
         """Raises ServiceError if not all records were read."""
         found = await self._find()
-        await self._database.write(lambda session: quota_book.spend(session, found.requests, self._clock()))
+        await self.database.write(lambda session: quota_book.spend(session, found.requests, self.clock()))
         await self._look_up(found.missing)
         await self._make_all_good(found)
-        names, now = found.unread, self._clock()
-        is_news = bool(names) and await self._database.write(
-            lambda session: outage.tell_unread(session, self._notices, names, now)
+        names, now = found.unread, self.clock()
+        is_news = bool(names) and await self.database.write(
+            lambda session: outage.tell_unread(session, self.notices, names, now)
         )
         if found.made:
             log.info("failed_deliveries_made_good", deliveries=len(found.made), events=len(found.events))
         if found.made or is_news:
-            self._wake.set()
+            self.wake.set()
         if found.broken is not None:
             raise found.broken
         return found
@@ -182,12 +169,12 @@ class Repair:
 
     async def _find(self) -> Repaired:
         """A broken walk gives the pages before the break."""
-        if held_back := await self._quota_book.held_back():
+        if held_back := await self.quota_book.held_back():
             raise held_back
         found, records = Repaired(), list[dict[str, Any]]()
         try:
-            async with asyncio.timeout(self._bounds.walk_s):
-                async for step in self._client.walk_deliveries("failed", Trail(most_pages=self._bounds.pages)):
+            async with asyncio.timeout(self.bounds.walk_s):
+                async for step in self.client.walk_deliveries("failed", Trail(most_pages=self.bounds.pages)):
                     found.requests += 1
                     records += [record.fields for record in step.page.data]
         except ServiceError as error:
@@ -195,24 +182,24 @@ class Repair:
                 raise
             found.broken = error
         except TimeoutError:
-            found.broken = WalkBroken(DELIVERIES_PATH, message=f"not read to the end within {self._bounds.walk_s:g} s")
-        self._pages, self._read_at = found.requests, self._clock()
+            found.broken = WalkBroken(DELIVERIES_PATH, message=f"not read to the end within {self.bounds.walk_s:g} s")
+        self._pages, self._read_at = found.requests, self.clock()
         # Off the event loop: hundreds of records take a while.
         read = await asyncio.to_thread(self._read, records)
         found.records = len(records)
         failed = in_order([one for _, one in read if one is not None])
         found.unread = tuple(name for name, one in read if one is None)
-        found.missing = await self._database.read(partial(find_missing, failed=failed))
+        found.missing = await self.database.read(partial(find_missing, failed=failed))
         return found
 
     def _read(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[str, Failed | None]]:
-        now = self._clock()
+        now = self.clock()
         return [(name_of(record), self._read_one(record, now)) for record in records]
 
     def _read_one(self, record: Mapping[str, Any], now: datetime) -> Failed | None:
         """None for a record of another shape, or a record that breaks our code: admins hear, and the log has it."""
         try:
-            found = read_record(record, self._read_payload, now)
+            found = read_record(record, self.read_payload, now)
         except Exception:
             log.exception("failed_delivery_not_read", delivery_id=name_of(record), record=str(record)[:LOGGED_MAX])
             return None
@@ -221,16 +208,16 @@ class Repair:
         return found
 
     async def _look_up(self, missing: Sequence[Failed]) -> None:
-        lacking = await self._database.read(partial(find_lacking, missing=missing))
+        lacking = await self.database.read(partial(find_lacking, missing=missing))
         if not lacking:
             return
         try:
             async with asyncio.timeout(LOOK_UP_S):
                 for one in lacking:
                     await self._look_up_race(one)
-                still = await self._database.read(partial(find_lacking, missing=lacking))
+                still = await self.database.read(partial(find_lacking, missing=lacking))
                 for region, day in days_of(still):
-                    await self._races.top_up(region, day, LOOK_UP_BUDGET)
+                    await self.races.top_up(region, day, LOOK_UP_BUDGET)
         except TimeoutError:
             log.info("races_not_looked_up", deliveries=len(lacking), after_s=LOOK_UP_S)
 
@@ -238,20 +225,20 @@ class Repair:
         if one.event.race.race_id is None:
             return
         try:
-            await self._races.race(one.event.race.race_id, Purpose.UPKEEP)
+            await self.races.race(one.event.race.race_id, Purpose.UPKEEP)
         except ServiceError as error:
             log.info("race_not_looked_up", race_id=one.event.race.race_id, reason=str(error))
 
     async def _make_all_good(self, found: Repaired) -> None:
         rest = found.missing
-        told = outage.outage_of(rest, self._clock()) if rest else None
+        told = outage.outage_of(rest, self.clock()) if rest else None
         while rest and told:
             made, rest = await self._together(rest, told)
             found.made += made.deliveries
             found.events += [key for key in made.events if key not in found.events]
 
     async def _together(self, missing: Sequence[Failed], found: Outage) -> tuple[_Made, Sequence[Failed]]:
-        size = self._bounds.deliveries
+        size = self.bounds.deliveries
         while True:
             some, rest = missing[:size], missing[size:]
             try:
@@ -263,17 +250,17 @@ class Repair:
             except Exception:
                 # Fan-out retries these deliveries singly and tells of faults.
                 log.exception("failed_deliveries_left_to_fanout", deliveries=len(some))
-                return await self._database.write(partial(self._only_store, failed=some, found=found)), rest
+                return await self.database.write(partial(self._only_store, failed=some, found=found)), rest
 
     async def _in_turn(self, work: Callable[[Session], _Made | None]) -> _Made:
-        while (made := await self._database.write(work)) is None:  # noqa: ASYNC110  another process has the turn
+        while (made := await self.database.write(work)) is None:  # noqa: ASYNC110  another process has the turn
             await asyncio.sleep(OTHER_TURN_S)
         log_lines(made.lines)
         return made
 
     def _make_good(self, session: Session, *, failed: Sequence[Failed], found: Outage) -> _Made | None:
         """Store and fan out; None while another replica has the turn."""
-        now = inbox.take_turn(session, self._clock)
+        now = inbox.take_turn(session, self.clock)
         if now is None:
             return None
         # Another process may have been quicker.
@@ -282,7 +269,7 @@ class Repair:
         self._summarise(session, versions, now)
         news = tuple(dict.fromkeys(row.event_key for row in versions))
         if news:
-            outage.tell(session, self._notices, found, now)
+            outage.tell(session, self.notices, found, now)
         return _Made(failed, news, done.lines)
 
     def _fan_out(
@@ -295,7 +282,7 @@ class Repair:
         stored = [inbox.stored(one, number) for one in arrivals if (number := numbers[one]) is not None]
         if not stored:
             return (), FannedOut()
-        done = self._fanout.fan_out_within(session, stored, now)
+        done = self.fanout.fan_out_within(session, stored, now)
         if done.deliveries < len(stored):
             raise _TooMany(done.deliveries)
         rows = event_store.versions(session, {one.event.key for one in failed}).values()
@@ -305,24 +292,24 @@ class Repair:
 
     def _only_store(self, session: Session, *, failed: Sequence[Failed], found: Outage) -> _Made:
         """Store for fan-out, which handles deliveries singly if necessary."""
-        now = self._clock()
+        now = self.clock()
         failed = find_missing(session, failed)
         if failed:
             inbox.store(session, [arrival_of(one.body, one.sha256, now) for one in failed])
-            outage.tell(session, self._notices, found, now)
+            outage.tell(session, self.notices, found, now)
         return _Made(failed)
 
     def _summarise(self, session: Session, versions: Sequence[EventVersion], now: datetime) -> None:
         had = {row.id: event_store.remarks_of(row).had_at or now for row in versions}
         old = [number for number, had_at in had.items() if number is not None and had_at <= now - SUMMARY_AFTER]
         if old:
-            self._reopening.summarise_late(session, old, min(had[number] for number in old), now)
+            self.reopening.summarise_late(session, old, min(had[number] for number in old), now)
 
     def _tell_refused(self, session: Session, *, error: ServiceFailure) -> None:
         which = "all deliveries" if isinstance(error, WalkBroken) else "deliveries"
-        self._notices.tell(
+        self.notices.tell(
             session,
-            key_of_refusal(error.cause, month_key(self._clock())),
+            key_of_refusal(error.cause, month_key(self.clock())),
             f"I can't look up {which} that the data service gave up. {error.told} I try again by "
             "myself: what was given up meanwhile is posted as soon as I can look it up, for 30 days.",
             urgency=Urgency.CRITICAL if isinstance(error, STOPPING) else Urgency.WARNING,

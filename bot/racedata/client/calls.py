@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from bot.clock import Clock, Monotonic
 from bot.errors import StorageError
+from bot.events.races import Value
 from bot.logs import get_logger
 from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers
 from bot.racedata.client.envelope import read_answer
@@ -32,8 +33,7 @@ class Timing:
     chance: Callable[[], float]
 
 
-@dataclass(frozen=True)
-class AccountState:
+class AccountState(Value):
     plan: str | None = None
     window: str | None = None
 
@@ -177,7 +177,7 @@ class Calls:
 
     async def _remember(self, meta: Meta, request: Request, answer: Answer) -> None:
         await self.breakers.answered(meta.plan, request.endpoint, _rate(answer, meta.plan))
-        self.state = AccountState(meta.plan or self.state.plan, meta.window or self.state.window)
+        self.state = AccountState(plan=meta.plan or self.state.plan, window=meta.window or self.state.window)
         if self.state != self._told and await self._hooks.on_meta(self.state) is not False:
             self._told = self.state
 

@@ -132,7 +132,7 @@ def ids_of_jobs(metrics):
 def count_work(metrics):
     for outcome in {one.name for one in subclasses(ClaimOutcome)}:
         metrics.count("posts", outcome)
-    outcomes_of_jobs = set(argument("bot/operations/jobs/scheduler.py", "_count", 1))
+    outcomes_of_jobs = set(argument("bot/operations/jobs/scheduler.py", "count", 1))
     for job, outcome in product(ids_of_jobs(metrics), outcomes_of_jobs):
         metrics.count("job_runs", job, outcome)
     metrics.receipt_to_slack(0.001)

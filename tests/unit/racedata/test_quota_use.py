@@ -22,7 +22,6 @@ from bot.racedata.month_quota import (
     read_usage,
     staleness_s,
     thresholds_reached,
-    tier_of,
 )
 from bot.racedata.quota_book import days_of
 
@@ -94,9 +93,10 @@ def test_commands_may_spend_their_share_and_no_more():
 
 
 def test_less_that_is_left_is_spent_on_less():
-    assert [len(tier_of(left, 15_000).purposes) for left in (15_000, 751, 750, 151, 150, 0)] == [2, 2, 1, 1, 0, 0]
-    assert tier_of(750, 15_000).purposes == {Purpose.PEOPLE}
-    assert tier_of(None, 15_000) == tier_of(None, None) == TIERS[0]
+    tiers = [reading(15_000 - left, limit=15_000).tier for left in (15_000, 751, 750, 151, 150, 0)]
+    assert [len(tier.purposes) for tier in tiers] == [2, 2, 1, 1, 0, 0]
+    assert tiers[2].purposes == {Purpose.PEOPLE}
+    assert reading(15_000).tier == TIERS[0]
     for wider, narrower in pairwise(TIERS):
         assert wider.above_percent > narrower.above_percent
         assert wider.purposes > narrower.purposes

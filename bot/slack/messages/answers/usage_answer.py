@@ -8,7 +8,7 @@ from itertools import accumulate
 from bot.events.sentences import counted
 from bot.outbox.message import Block, Message
 from bot.racedata.forecast import LEAST_DAYS, MONTHS_OF_TEN_IN_RANGE, Forecast
-from bot.racedata.month_quota import Kinds, QuotaReading, QuotaSource, UsageRow, month_after, tier_of
+from bot.racedata.month_quota import Kinds, QuotaReading, QuotaSource, UsageRow, month_after
 from bot.slack.messages.kit.blocks import context, fields, header, section
 from bot.slack.messages.kit.layout import Either, lines, message
 from bot.slack.messages.kit.native_blocks import CATEGORIES_MAX, line_chart
@@ -50,7 +50,7 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
                 ("Refusals", joined([_figure(published.refusals), _by_kind(published.refusal_kinds)], " ")),
             ]
         ),
-        section(joined([how_sure, tier_of(reading.left, reading.limit).words, last_read], "\n")),
+        section(joined([how_sure, reading.tier.words, last_read], "\n")),
     ]
     text = joined(
         [
