@@ -41,10 +41,8 @@ BY_TYPE = {"race": About.RACE, "meeting": About.MEETING}
 
 SAME_SUBJECT = frozenset(NAMES_OF["objects.same_subject"])
 OPAQUE_NAMES = frozenset(NAMES_OF["objects.opaque"])
-KNOWN = frozenset(BY_NAME).union(
-    *map(NAMES_OF.__getitem__, ("lists.runners", "lists.meetings")),
-    *(NAMES_OF[fact] for fact in NAMES_OF if re.match("(?:is|objects|order|place|runner)[.]", fact)),
-)
+_NO_KEYS = re.compile("(?:is|objects|order|place|runner)[.]|lists[.](?!cards|wrapped|non_runners|reserves)")
+KNOWN = frozenset(BY_NAME).union(*(NAMES_OF[fact] for fact in NAMES_OF if _NO_KEYS.match(fact)))
 """An object with a field of these names is not keyed by number, time, course or id."""
 
 

@@ -321,6 +321,24 @@ LOSSES: dict[str, tuple[object, list[str]]] = {
         ["York 13:00"],
     ),
     **{
+        f"another meeting beside lost races, as {name}": (
+            {
+                "event": "race.abandoned",
+                "data": {name: [AT | {"race_id": "rc_1"}], "next_meeting": {"course": "Bath", "date": DAY}},
+            },
+            ["York 13:00"],
+        )
+        for name in ("affected", "abandoned", "CANCELLED")
+    },
+    "an inspection beside lost meetings": (
+        shape(
+            "meeting.abandoned",
+            courses=[{**UNTIMED, "races": [{"race_id": "rc_1", "off": "13:00"}]}, {"name": "Ayr", "date": DAY}],
+            inspection={"time": "07:30", "result": "unfit"},
+        ),
+        [f"York {DAY}, 1 races", f"Ayr {DAY}"],
+    ),
+    **{
         f"meeting lost on two days, as {name}": (
             shape("meeting.abandoned", meeting_id="m_1", course="York", **{name: days}),
             [f"York {DAY}", "York 2026-11-21"],
