@@ -5,7 +5,8 @@ A rate misses the fault that creates a series. `docs/operations/README.md` lists
 
 import json
 import platform
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import product
@@ -16,24 +17,13 @@ from prometheus_client.process_collector import ProcessCollector
 
 from bot.deliveries.inbox import Depth
 from bot.deliveries.signature_mismatches import Mismatches
-from bot.errors import (
-    SlackChannelClosed,
-    SlackCredentialsDead,
-    SlackDoubtful,
-    SlackEditRefused,
-    SlackError,
-    SlackMessageGone,
-    SlackMessageRefused,
-    SlackRefused,
-    SlackScopeMissing,
-    SlackUnreached,
-    SlackWait,
-)
+from bot.errors import SlackError
 from bot.events import drill_mark
 from bot.events.event import EventKind
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job, JobOutcome
 from bot.operations.status_figures import ServiceState
+from bot.outbox.claim_outcomes import ClaimOutcome
 from bot.racedata.client.circuit_breakers import BREAKER_CODES, USAGE_PATH
 from bot.racedata.client.service_client import DELIVERIES_PATH, RACES_PATH
 from bot.racedata.client.service_errors import (
@@ -58,34 +48,21 @@ OK = "ok"
 STATUSES = ("200", "400", "401", "408", "411", "413", "415", "503")
 SLACK_STATUSES = ("200", "400", "401", "404", "408", "413", "500", "503")
 EVENT_LABELS = (*(kind.value for kind in EventKind), drill_mark.DRILL_EVENT, OTHER)
-POST_OUTCOMES = (
-    *(
-        "sent",
-        "found",
-        "retry",
-        "wait",
-        "doubtful",
-        "repeat",
-        "not_edited",
-        "not_in_thread",
-        "channel_closed",
-        "credentials_dead",
-    ),
-    "parked",
-)
+
+
+def _outcomes(kind: Any) -> Iterator[str]:
+    for one in kind.__subclasses__():
+        yield one.name
+        yield from _outcomes(one)
+
+
+POST_OUTCOMES = tuple(dict.fromkeys(_outcomes(ClaimOutcome)))
 
 SLACK_ANSWERS: Mapping[type[SlackError], str] = {
-    SlackUnreached: "unreached",
-    SlackDoubtful: "doubtful",
-    SlackWait: "wait",
-    SlackChannelClosed: "channel_closed",
-    SlackCredentialsDead: "credentials_dead",
-    SlackScopeMissing: "scope_missing",
-    SlackMessageRefused: "message_refused",
-    SlackMessageGone: "message_gone",
-    SlackEditRefused: "edit_refused",
-    SlackRefused: "refused",
+    kind: re.sub(r"\B([A-Z])", r"_\1", kind.__name__.removeprefix("Slack")).lower()
+    for kind in SlackError.__subclasses__()
 }
+"""For example SlackChannelClosed: "channel_closed"."""
 
 ENDPOINTS = (
     *("countries", "courses", "reference", RACES_PATH, "webhooks/subscribe", DELIVERIES_PATH, USAGE_PATH),
