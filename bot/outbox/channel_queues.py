@@ -306,7 +306,8 @@ _HAS_WORK = and_(
         col(ChannelQueue.channel_id).in_(select(col(OutboxMessage.channel_id)).where(IS_UNSENT, IS_DUE)),
         col(ChannelQueue.channel_id).in_(select(col(OutboxMessage.channel_id)).where(IS_TO_EDIT)),
     ),
-    or_(~_IN_DOUBT, _has_call(Call.LOOK)),
+    # No OR: SQLite would look a second time.
+    case((_IN_DOUBT, literal_column(f"'{Call.LOOK}'")), else_=literal_column("''")).not_in(_SPENT),
 )
 """Of a queue and its first message."""
 
