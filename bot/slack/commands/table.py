@@ -30,6 +30,7 @@ from bot.slack.commands.trace import TRACE_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
 from bot.slack.language.grammar import COURTESY, JOINING, NON_RUNNERS, NOT_CHOSEN, OF_ALL, TOPIC_WORDS, Kind
+from bot.slack.language.refusals import NOT_GIVEN
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.kit.blocks import ENDING
 
@@ -139,6 +140,8 @@ _PHRASINGS = tuple(
 
 _MOST_SAID = max(len(said.split()) for said in _SAID)
 
+_OF_A_DAY = {*TOPIC_WORDS, *NON_RUNNERS, *NOT_GIVEN, "card", "going", "meetings", "races", "runners"}
+
 _STOP = frozenset({"stop", "cancel", "end", "no"})
 _UNDO = frozenset({"undo", "revert", "oops", "sorry"})
 _LOOK = {"What comes here": "list"}
@@ -219,9 +222,9 @@ def _in_words_of_commands(line: str) -> str:
 
 
 def _of_a_day(line: str) -> str | None:
-    """The line with its only topic first: "results York" of "York results", and "card GB tomorrow"."""
+    """The line with the word for a day's racing first: "results York" of "York results", and "card GB tomorrow"."""
     words = line.split()
-    topics = [at for at, word in enumerate(words) if word.lower() in {*TOPIC_WORDS, "card"}]
+    topics = [at for at, word in enumerate(words) if word.lower() in _OF_A_DAY]
     kinds = {JOINING.get(word.lower(), Kind.FILLER) for word in words}
     if len(topics) != 1 or topics == [0] or kinds != {Kind.FILLER} or words[0].lower() in _STOP or _alike(words[0]):
         return None
