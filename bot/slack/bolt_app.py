@@ -32,7 +32,13 @@ def make_bolt(identity: BotIdentity, listeners: Iterable[Listener]) -> AsyncApp:
     """
 
     async def authorize(**_: Any) -> AuthorizeResult:
-        return await identity.authorize()
+        return AuthorizeResult(
+            enterprise_id=None,
+            team_id=None,
+            bot_token=identity.token,
+            bot_id=identity.bot_id,
+            bot_user_id=identity.bot_user_id,
+        )
 
     # Bolt reads a token from the environment too, and warns that the token will be unused.
     logging.getLogger("slack_bolt.AsyncApp").addFilter(_is_news)

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from slack_bolt.authorization import AuthorizeResult
-
 from bot.errors import SlackError
 from bot.logs import get_logger
 from bot.slack.web_client import SlackClient
@@ -43,11 +41,6 @@ class BotIdentity:
         self.problem = None
         log.info("slack_knows_us", bot_user_id=self.bot_user_id, team=answer.get("team"))
         return True
-
-    async def authorize(self) -> AuthorizeResult:
-        return AuthorizeResult(
-            enterprise_id=None, team_id=None, bot_token=self.token, bot_id=self.bot_id, bot_user_id=self.bot_user_id
-        )
 
     def permalink(self, channel_id: str, message_ts: str) -> str | None:
         """The https address of a message, once the workspace's address is known."""

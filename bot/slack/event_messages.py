@@ -59,8 +59,7 @@ class PostRenderer:
         made_at = max(shown.post.sent_at or now, shown.post.received_at).replace(microsecond=0)
         superseded = shown.beside.superseded
         later = superseded.message_ts if superseded else None
-        earlier, meeting, later = (self._link(channel_id, ts) for ts in (shown.previous_ts, shown.meeting_ts, later))
-        links = earlier, meeting, later
+        links = tuple(self._link(channel_id, ts) for ts in (shown.previous_ts, shown.meeting_ts, later))
         return _Telling(shown.own.id, shown.same, made_at, self._late_after_s, links, shown)
 
     def _escalation(self, told: Escalation, now: datetime) -> Message:
@@ -82,7 +81,7 @@ class _Telling:
     same: tuple[object, ...] = field(hash=False)
     made_at: datetime
     late_after_s: float
-    links: tuple[str | None, str | None, str | None]
+    links: tuple[str | None, ...]
     """Links to the earlier message, the abandoned meeting's message, and the later message."""
     shown: MessageView = field(compare=False)
 

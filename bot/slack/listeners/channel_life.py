@@ -118,7 +118,10 @@ class ChannelListener:
 
     async def _close(self, channel_id: str, reason: str) -> None:
         """Close a used channel if Slack takes no post there. In doubt the next post decides."""
-        if not await self.database.read(partial(self._is_used, channel_id=channel_id)):
+        # Otherwise no message can be due, and nothing has to be held.
+        if channel_id != self.notices.admin_channel and not await self.database.read(
+            partial(is_used, channel_id=channel_id)
+        ):
             return
         openings = self._openings
         try:
@@ -133,10 +136,6 @@ class ChannelListener:
         close = partial(close_channel, notices=self.notices, channel_id=channel_id, reason=reason, now=self.clock())
         await self.database.write(close)
         self.wake.set()
-
-    def _is_used(self, session: Session, channel_id: str) -> bool:
-        """Whether messages can be due in the channel: otherwise nothing has to be held."""
-        return is_used(session, channel_id) or channel_id == self.notices.admin_channel
 
     def _ourselves(self, body: dict[str, Any]) -> set[str]:
         authorizations = body.get("authorizations") or []

@@ -68,7 +68,7 @@ def narrowed_by(user_id: str, before: Sequence[ChannelFilter], after: Sequence[C
     for loss, where in regions.items():
         changes.setdefault(f"{loss.words} {listed(where)}", []).extend([loss.now] if loss.now else [])
     lost = listed([change + (given(": now {}", listed(now)) or "") for change, now in changes.items()])
-    has_lost_topics = any(_topics_lost(was, left.get(was.region)) for was in before)
+    has_lost_topics = any(was.topics - (left[was.region].topics if was.region in left else set()) for was in before)
     still = f" Still coming: {_still(before, left)}." if has_lost_topics else ""
     return told(f"{named(user_id)} {safe(lost, FILTER_WORDS_MAX)}.{still}")
 
@@ -79,10 +79,6 @@ def _losses(was: ChannelFilter, now: ChannelFilter | None) -> Iterator[Loss]:
         return
     for condition in CONDITIONS:
         yield from condition.losses(was, now)
-
-
-def _topics_lost(was: ChannelFilter, now: ChannelFilter | None) -> frozenset[Topic]:
-    return was.topics - now.topics if now else was.topics
 
 
 def _still(before: Sequence[ChannelFilter], left: Mapping[str, ChannelFilter]) -> str:

@@ -101,13 +101,10 @@ def resumed(resume: Resumed) -> Message:
         return told("This channel was not paused: `/racing list` shows what it receives.")
     older = f"posted now; those older than {SUMMARY_HOURS} come in one summary" if waited > 1 else "posted now"
     posted = "posted once Slack lets me post here" if resume.is_closed else older
-    what = f"{counted(waited, 'message')} waited and {_are(waited)} {posted}." if waited else "No message waited."
-    lost = f"{counted(dropped, 'message')} waited too long and {_are(dropped)} not posted." if dropped else None
-    return told(joined(["The pause is over.", what, lost], " "))
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
+    what = f"{counted(waited, 'message waited and is', 'messages waited and are')} {posted}."
+    too_long = counted(dropped, "message waited too long and is", "messages waited too long and are")
+    lost = f"{too_long} not posted." if dropped else None
+    return told(joined(["The pause is over.", what if waited else "No message waited.", lost], " "))
 
 
 def meeting_words(meeting: Meeting) -> str:

@@ -53,8 +53,6 @@ SUBSCRIPTION_WORDS_MAX = 1_400
 
 MUTES_SHOWN = 4
 
-OVERRIDING_MAX = 3
-
 STATE_WORDS = {
     SubscriptionState.LIVE: "live",
     SubscriptionState.WAITING: "waiting for me to be invited",
@@ -114,8 +112,7 @@ def subscribed(said: Said) -> Message:
     head = clip(" ".join(first), TEXT_MAX - size(abandoned) - 1)
     text = joined([head, abandoned, *rest], " ")
     had = [] if said.is_news else [edit_button(one.region, f"Edit {region_named(one.region)}") for one in said.filters]
-    overriding = overriding_buttons(said.overridden[:OVERRIDDEN_NAMED])
-    buttons = actions([*abandonments_buttons(said.lacking), *overriding, *had])
+    buttons = actions([*abandonments_buttons(said.lacking), *overriding_buttons(said.overridden), *had])
     return message(text, [section(" ".join([*first, *rest])), *(section(named) for _, named in today), buttons])
 
 
@@ -387,8 +384,8 @@ def _state_words(row: ChannelSubscriptionRow) -> str:
 
 
 def _buttons(one: Listed) -> Block | None:
-    region, others = one.row.region, overriding_buttons(one.overridden)
-    return actions([edit_button(region), remove_button(region), *others[:OVERRIDING_MAX]])
+    region = one.row.region
+    return actions([edit_button(region), remove_button(region), *overriding_buttons(one.overridden)])
 
 
 def _muted(row: MutedMeetingRow, meeting: Meeting, abandonments: Abandonments) -> str:
@@ -433,7 +430,7 @@ def overriding_buttons(overridden: Sequence[Overridden]) -> list[Block]:
     Nothing changes by itself: a command can seldom leave the same out.
     """
     regions = dict.fromkeys(found.by.region for found in overridden)
-    return [edit_button(region, f"Edit {region_named(region)}") for region in regions]
+    return [edit_button(region, f"Edit {region_named(region)}") for region in regions][:OVERRIDDEN_NAMED]
 
 
 def remove_button(region: str) -> Block:
