@@ -27,6 +27,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from bot.errors import ServiceError
+from bot.racedata.client.records import META_TEXT_MAX
 
 UNLATCH = "racing-bot unlatch"
 BREAKER_WORDS = {"quota_exceeded": "quota", "unauthorized": "key", "upgrade_required": "plan"}
@@ -79,10 +80,10 @@ class ServiceFailure(ServiceError):
         return self.words
 
     def extra_text(self, *words: str) -> str | None:
-        """The first extra with, or else containing, one of `words` in its name."""
+        """The first extra with, or else containing, one of `words` in its name. A long text is cut."""
         exact = [self.extras[word] for word in words if word in self.extras]
         holding = [value for name, value in self.extras.items() if any(word in name.lower() for word in words)]
-        return next((text for text in map(_as_text, exact + holding) if text), None)
+        return next((text[:META_TEXT_MAX] for text in map(_as_text, exact + holding) if text), None)
 
 
 class Unauthorized(ServiceFailure):
@@ -100,7 +101,8 @@ class UpgradeRequired(ServiceFailure):
     @property
     def reaches_on(self) -> tuple[str, ...]:
         plans = self.extras.get("reaches_on")
-        return tuple(plan for plan in plans if isinstance(plan, str)) if isinstance(plans, list | tuple) else ()
+        named = plans if isinstance(plans, list | tuple) else ()
+        return tuple(plan[:META_TEXT_MAX] for plan in named if isinstance(plan, str))
 
     def _sentences(self) -> str:
         plan = f" ({self.your_plan})" if self.your_plan else ""

@@ -17,6 +17,7 @@ from bot.logs import quieten_http
 from bot.racedata.client import service_errors
 from bot.racedata.client.cursor_walk import collect
 from bot.racedata.client.envelope import read_refusal
+from bot.racedata.client.records import META_TEXT_MAX
 from bot.racedata.client.retry import FOR_COMMANDS, Patience, wait_before_next_s
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
@@ -246,6 +247,17 @@ def test_window_and_date_are_found_under_other_names(window, date):
 def test_refusal_by_the_window_without_fields_says_what_the_service_said():
     error = refusal(403, {"error": {"code": "outside_window", "message": "Said so."}})
     assert error.told == "This is outside your plan's window. Said so."
+
+
+@pytest.mark.parametrize(
+    ("code", "fields"),
+    [
+        ("upgrade_required", {"your_plan": "x" * 900, "reaches_on": ["y" * 900]}),
+        ("outside_window", {"window": "x" * 900, "requested_date": "y" * 900}),
+    ],
+)
+def test_names_in_a_refusal_are_cut(code, fields):
+    assert len(refusal(403, {"error": {"code": code, **fields}}).told) < 2 * META_TEXT_MAX + 100
 
 
 def test_errors_rate_limited_without_retry_after_waits_until_the_minute_is_reset():
