@@ -92,11 +92,9 @@ _DUE = (
 )
 """By receipt. Numbers do not tell the order of receipt: a commit inserts in the order of keys."""
 
-_READ = (
-    select(*(_INBOX.c[name] for name in ("id", "event_key", "event_name", "body", "received_at", "attempts")))
-    .where(_IS_NEW, _INBOX.c.id.in_(bindparam("numbers", expanding=True)))
-    .order_by(_INBOX.c.received_at, _INBOX.c.id)
-)
+_READ = select(
+    *(_INBOX.c[name] for name in ("id", "event_key", "event_name", "body", "received_at", "attempts"))
+).where(_IS_NEW, _INBOX.c.id.in_(bindparam("numbers", expanding=True)))
 
 _URGENT_DUE = _DUE.where(_IS_URGENT)
 _DUE_OF_REGION = _DUE.where(_INBOX.c.region == bindparam("region"))
@@ -209,7 +207,7 @@ def _as_row(arrival: Arrival) -> dict[str, Any]:
 
 
 def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
-    """Up to `limit` deliveries, by receipt: abandonments first, then each region in turn.
+    """Up to `limit` deliveries: abandonments first, then each region in turn.
 
     A race's earlier deliveries come before its later deliveries.
     """
@@ -317,14 +315,15 @@ def _due(session: Session, now: datetime, limit: int, which: Select[Any] = _DUE,
 
 
 def _read(session: Session, chosen: Sequence[_Due]) -> list[StoredDelivery]:
-    """By receipt. Another replica may have done some."""
+    """In this order. Another replica may have done some."""
     if not chosen:
         return []
     found = session.connection().execute(_READ, {"numbers": [one.inbox_id for one in chosen]})
-    return [
-        StoredDelivery(number, key, name, zlib.decompress(body or b""), received_at, attempts)
+    stored = {
+        number: StoredDelivery(number, key, name, zlib.decompress(body or b""), received_at, attempts)
         for number, key, name, body, received_at, attempts in found
-    ]
+    }
+    return [stored[one.inbox_id] for one in chosen if one.inbox_id in stored]
 
 
 def _moments(now: datetime) -> dict[str, datetime]:

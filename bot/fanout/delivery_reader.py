@@ -45,13 +45,13 @@ class DeliveryReader:
         return read(inbox.waiting(session, now, DELIVERIES_PER_COMMIT))
 
     def read_some(self, deliveries: Iterable[StoredDelivery]) -> list[ReadDelivery]:
-        """The first deliveries, until they fill a commit."""
+        """The first deliveries, until they fill a commit; by receipt."""
         some: list[ReadDelivery] = []
-        for delivery in sorted(deliveries, key=inbox.receipt):
+        for delivery in deliveries:
             if fills_a_commit(some):
                 break
             some += self.read(delivery)
-        return some
+        return sorted(some, key=lambda read: inbox.receipt(read[0]))
 
     def read_each(self, deliveries: Iterable[StoredDelivery]) -> list[ReadDelivery]:
         return [read for delivery in sorted(deliveries, key=inbox.receipt) for read in self.read(delivery)]

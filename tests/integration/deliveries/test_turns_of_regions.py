@@ -47,7 +47,9 @@ def flood(region=lambda number: "X"):
 )
 async def test_flooded_region_delays_no_other(next_keys, region):
     keys = await next_keys(*flood(region), ("result.received:gb", "GB"))
-    assert keys == [*(f"result.received:x_{number}" for number in range(LIMIT - 1)), "result.received:gb"]
+    assert sorted(keys) == sorted(
+        [*(f"result.received:x_{number}" for number in range(LIMIT - 1)), "result.received:gb"]
+    )
 
 
 async def test_deliveries_of_a_region_go_by_receipt(next_keys):
