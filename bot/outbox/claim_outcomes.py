@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import ClassVar, NamedTuple
 
-from sqlalchemy import Boolean, Integer, and_, bindparam, literal_column, tuple_, update
+from sqlalchemy import Boolean, ColumnElement, Integer, and_, bindparam, literal_column, tuple_, update
 from sqlmodel import Session, col
 
 from bot.db.engine import table_of
@@ -21,7 +21,7 @@ from bot.outbox.message_view import MessageView
 from bot.outbox.notices import Notices
 from bot.outbox.revisions import mark_said
 from bot.outbox.said_apart import say_apart
-from bot.outbox.states import UNSENT, Happened, move_each, move_one, write
+from bot.outbox.states import UNSENT, Happened, move, move_each, write
 
 log = get_logger(__name__)
 
@@ -165,7 +165,7 @@ class NotInThread(ClaimOutcome):
     reason: str
 
     def _write(self, at: Recording) -> None:
-        move_one(at.session, Happened.NOT_IN_THREAD, self.claim.post.id, thread_of=None, detail=self.reason)
+        move(at.session, Happened.NOT_IN_THREAD, _is_of(self.claim), thread_of=None, detail=self.reason)
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class LookAgain(ClaimOutcome):
 
     def _write(self, at: Recording) -> None:
         counts = {"looks": self.looks, "failed_looks": self.failed_looks}
-        move_one(at.session, Happened.UNANSWERED, self.claim.post.id, detail=_detail(self.claim, self.reason), **counts)
+        move(at.session, Happened.UNANSWERED, _is_of(self.claim), detail=_detail(self.claim, self.reason), **counts)
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Repeated(ClaimOutcome):
         claim = self.claim
         written = {"detail": _detail(claim, self.reason), "plain": self.plain, "may_be_repeat": self.may_be_repeat}
         again = {"thread_of": self.thread_of, "looks": 0, "failed_looks": 0}
-        move_one(at.session, Happened.REPEATED, claim.post.id, **written, **again)
+        move(at.session, Happened.REPEATED, _is_of(claim), **written, **again)
         if self.is_stuck:
             at.notices.stuck(at.session, claim, at.now)
 
@@ -256,7 +256,7 @@ class GivenUp(ClaimOutcome):
         else:
             acknowledgements.lock(at.session, [claim.post.id or 0])
             written = {"reason": self.reason, "detail": self.detail, "given_up_at": at.now}
-            move_one(at.session, Happened.GIVEN_UP, claim.post.id, **written)
+            move(at.session, Happened.GIVEN_UP, _is_of(claim), **written)
             # Read once the message is locked: fan-out may have noted more to show.
             say_apart(at.session, claim.post, at.now)
             unfold(at.session, [claim.post.id or 0])
@@ -335,17 +335,16 @@ def _free(session: Session, claims: Sequence[Claim], free_at: datetime) -> dict[
 def _write_not_sent(session: Session, claimed: Claim, detail: str, *, plain: bool | None = None) -> None:
     written = {"detail": _detail(claimed, detail), "plain": claimed.post.plain if plain is None else plain}
     if claimed.is_edit:
-        write(session, col(OutboxMessage.id) == claimed.post.id, **written)
+        write(session, _is_of(claimed), **written)
     else:
-        move_one(session, Happened.NOT_SENT, claimed.post.id, **written)
+        move(session, Happened.NOT_SENT, _is_of(claimed), **written)
 
 
 def _edit_ended(session: Session, claimed: Claim, *, detail: str, is_gone: bool = False) -> None:
     """Slack refused the edit."""
     session.connection().execute(_EDIT_MADE, _edit(claimed, claimed.rev, detail))
     if is_gone:
-        gone_since = col(OutboxMessage.edit_sending_at)
-        write(session, col(OutboxMessage.id) == claimed.post.id, gone_since=gone_since)
+        write(session, _is_of(claimed), gone_since=col(OutboxMessage.edit_sending_at))
 
 
 def _edit(claim: Claim, rev: int, detail: str | None = None) -> dict[str, int | str | None]:
@@ -365,6 +364,10 @@ _EDIT_MADE = (
         detail=bindparam("why", type_=_MESSAGE.c.detail.type),
     )
 )
+
+
+def _is_of(claimed: Claim) -> ColumnElement[bool]:
+    return col(OutboxMessage.id) == claimed.post.id
 
 
 def _detail(claimed: Claim, detail: str) -> str:

@@ -146,11 +146,6 @@ def in_order(*where: ColumnElement[bool], number: Mapped[Any] = _NUMBER) -> Colu
     return number.in_(select(number).where(*where).order_by(number).with_for_update().correlate(None))
 
 
-def move_one(session: Session, happened: Happened, message_id: int | None, **written: Any) -> bool:
-    _transition(happened, written)
-    return affected(session, _BY_ID[happened], {"number": message_id, **written}) > 0
-
-
 def move_each(session: Session, happened: Happened, rows: Sequence[Mapping[str, Any]]) -> None:
     """Each row has the message's `number` and the transition's columns."""
     if rows:
