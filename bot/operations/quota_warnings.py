@@ -1,7 +1,7 @@
 """The job that reads the quota, and its warnings. Each warning has a key, and is told once by the key."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from operator import attrgetter
@@ -64,16 +64,16 @@ URGENCIES = (
 
 @dataclass(frozen=True)
 class QuotaWarning:
-    """`covers`: keys of warnings included in the words.
+    """`covers`: keys of warnings included in the words. `needs_help`: advice follows.
 
-    `names_use`: the busiest endpoints follow. `needs_help`: advice follows.
+    `of_use`: of the month's use, so the busiest endpoints follow. The most severe of these stands for the milder.
     """
 
     key: str
     urgency: Urgency
     words: str
+    of_use: bool = False
     covers: tuple[str, ...] = ()
-    names_use: bool = False
     needs_help: bool = False
 
 
@@ -83,9 +83,7 @@ def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[
         found.append(QuotaWarning(f"quota:not-readable:{reading.month}", Urgency.WARNING, USAGE_UNREAD))
     if reading.limit is None:
         return [*found, QuotaWarning("quota:limit-unknown", Urgency.NOTE, _ask_for_limit(reading))]
-    expected = expected_by(session, reading)
-    by_forecast = list(_predicted(reading, expected))
-    return [*found, *_threshold(reading, expected, thresholds, by_forecast), *by_forecast]
+    return [*found, *_of_use(reading, expected_by(session, reading), thresholds)]
 
 
 def most_used(rows: Sequence[UsageRow], own: int) -> str:
@@ -117,39 +115,26 @@ def _turn(session: Session, reading: QuotaReading) -> Iterator[QuotaWarning]:
         yield QuotaWarning(_notice_key(reading.month, TURNED), Urgency.ALL_CLEAR, words)
 
 
-def _threshold(
-    reading: QuotaReading,
-    expected: Forecast | None,
-    thresholds: Sequence[int],
-    by_forecast: Sequence[QuotaWarning],
-) -> Iterator[QuotaWarning]:
-    """The highest reached threshold, in place of lower thresholds and of the forecast."""
-    reached = thresholds_reached(reading.used, reading.limit or 0, thresholds)
+def _of_use(reading: QuotaReading, expected: Forecast | None, thresholds: Sequence[int]) -> Iterator[QuotaWarning]:
+    """By forecast, then the highest reached threshold: the mildest first."""
+    needs_help = expected is None or expected.may_run_out_on is not None or reading.is_spent
+    make, state = partial(QuotaWarning, of_use=True, needs_help=needs_help), _state(reading, expected)
+    percent = reading.percent or 0
+    if expected and expected.may_run_out_on and percent >= LOW_PERCENT:
+        yield make(_key(reading, "may-run-out"), Urgency.NOTE, f"May not last. {state}")
+        if expected.runs_out_on:
+            yield make(_key(reading, "runs-out"), Urgency.WARNING, f"Not expected to last. {state}")
+    reached = [
+        _key(reading, threshold) for threshold in thresholds_reached(reading.used, reading.limit or 0, thresholds)
+    ]
     if not reached:
         return
-    urgency, lead = next((urgency, lead) for percent, urgency, lead in URGENCIES if (reading.percent or 0) >= percent)
-    *lower, key = [_key(reading, threshold) for threshold in reached]
-    if reading.is_spent:
-        lower, key = [*lower, key], key_of_refusal(QUOTA, reading.month)
+    urgency, lead = next((urgency, lead) for least, urgency, lead in URGENCIES if percent >= least)
+    key = key_of_refusal(QUOTA, reading.month) if reading.is_spent else reached.pop()
     # From the last tier on, a warning that needs help says that nothing is asked for.
-    needs_help = expected is None or expected.may_run_out_on is not None or reading.is_spent
-    is_spared = needs_help and not reading.tier.purposes
-    spared = [key_of_refusal(Spared.__name__, reading.month)] if is_spared else []
-    covers = (*lower, *spared, *(warning.key for warning in by_forecast))
-    words = _said(lead, _state(reading, expected))
-    yield QuotaWarning(key, urgency, words, covers, names_use=True, needs_help=needs_help)
-
-
-def _predicted(reading: QuotaReading, expected: Forecast | None) -> Iterator[QuotaWarning]:
-    if expected is None or expected.may_run_out_on is None or (reading.percent or 0) < LOW_PERCENT:
-        return
-    may, likely = _key(reading, "may-run-out"), _key(reading, "runs-out")
-    key, urgency, lead, covers = (
-        (may, Urgency.NOTE, "May not last.", ())
-        if expected.runs_out_on is None
-        else (likely, Urgency.WARNING, "Not expected to last.", (may,))
-    )
-    yield QuotaWarning(key, urgency, _said(lead, _state(reading, expected)), covers, names_use=True, needs_help=True)
+    if needs_help and not reading.tier.purposes:
+        reached.append(key_of_refusal(Spared.__name__, reading.month))
+    yield make(key, urgency, _said(lead, state), covers=tuple(reached))
 
 
 def _jumps(kept: Sequence[QuotaSample], reading: QuotaReading) -> Iterator[QuotaWarning]:
@@ -248,14 +233,18 @@ class QuotaCheck:
         await self.database.write(partial(self._tell_over, has_room=has_room))
         news = await self.database.read(partial(self._news, reading=reading))
         if news:
-            rows = await self._by_endpoint() if any(warning.names_use for warning in news) else ()
+            rows = await self._by_endpoint() if any(warning.of_use for warning in news) else ()
             await self.database.write(partial(self._tell, news=news, reading=reading, rows=rows))
 
     def _news(self, session: Session, reading: QuotaReading) -> list[QuotaWarning]:
         found = find_warnings(session, reading, self.settings.quota_warn_at)
         news = [warning for warning in found if not told_once.is_noted(session, warning.key)]
-        covered = {key for warning in news for key in warning.covers}
-        return [warning for warning in news if warning.key not in covered]
+        of_use = [warning for warning in news if warning.of_use]
+        milder = tuple(warning.key for warning in of_use[:-1])
+        return [
+            *(warning for warning in news if not warning.of_use),
+            *(replace(warning, covers=warning.covers + milder) for warning in of_use[-1:]),
+        ]
 
     async def _by_endpoint(self) -> Sequence[UsageRow]:
         """Use by endpoint; empty if unknown, because no warning waits for an answer."""
@@ -269,7 +258,7 @@ class QuotaCheck:
         self, session: Session, news: Sequence[QuotaWarning], reading: QuotaReading, rows: Sequence[UsageRow]
     ) -> None:
         for warning in news:
-            use = most_used(rows, quota_book.spent(session, reading.month).requests) if warning.names_use else ""
+            use = most_used(rows, quota_book.spent(session, reading.month).requests) if warning.of_use else ""
             helps = what_helps(reading, self.settings) if warning.needs_help else ""
             words = " ".join(filter(None, (warning.words, use, helps)))
             if self.notices.tell(session, warning.key, words, urgency=warning.urgency):
