@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from bot.events.event import EventKind
+from bot.events.race_state import LOST_OR_VOID, state_in
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fields_of, first_of, fold
 from bot.events.reading.json_values import text
 from bot.events.reading.off_times import read_clock
@@ -161,13 +162,14 @@ def entries_of(
 
 
 def is_by_key(value: Any) -> bool:
-    """Whether the keys of an object are data, and its values entries."""
-    return (
-        isinstance(value, dict)
-        and bool(value)
-        and all(isinstance(inner, dict | list) and inner for inner in islice(value.values(), MOST_ENTRIES))
-        and all(fold(str(key)[:LONGEST_NAME]) not in KNOWN for key in islice(value, MOST_ENTRIES))
+    """Whether the keys of an object are data, and its values entries. Also of {"run": […], "abandoned": […]}."""
+    if not (isinstance(value, dict) and value):
+        return False
+    keys = [str(key)[:LONGEST_NAME] for key in islice(value, MOST_ENTRIES)]
+    is_data = KNOWN.isdisjoint(map(fold, keys)) or (
+        all(map(state_in, keys)) and not LOST_OR_VOID.isdisjoint(map(state_in, keys))
     )
+    return is_data and all(isinstance(inner, dict | list) and inner for inner in islice(value.values(), MOST_ENTRIES))
 
 
 def races_by_key(value: Any, deepest: int = 4) -> bool:
