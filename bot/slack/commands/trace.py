@@ -110,10 +110,8 @@ async def _answer(desk: Desk, invocation: Invocation, wanted: str) -> Message:
         if error := no_such_race(place, desk.clock()):
             raise error
         await _check_course(desk, place)
-    view = TraceView(desk.identity.permalink, has_ids=not invocation.from_message)
-    return trace_answer(
-        found, named.key, view, only_channel, race=named.race, by_card=bool(cards), here=invocation.channel_id
-    )
+    view = TraceView(desk.identity.permalink, not invocation.from_message, only_channel)
+    return trace_answer(found, named.key, view, race=named.race, by_card=bool(cards), here=invocation.channel_id)
 
 
 async def _plan(_desk: Desk, invocation: Invocation) -> str:

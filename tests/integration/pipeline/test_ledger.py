@@ -29,7 +29,8 @@ YORK_TWICE = [result("rc_1", course="York", off_time="13:30"), result("rc 2", co
 
 
 def shown(found, wanted="rc_1", only=None):
-    message = trace_answer(found, wanted, TraceView(lambda channel, ts: f"https://x.slack.com/{channel}/{ts}"), only)
+    view = TraceView(lambda channel, ts: f"https://x.slack.com/{channel}/{ts}", only_channel=only)
+    message = trace_answer(found, wanted, view)
     assert len(message.blocks) <= 50
     return message.text + str(message.blocks)
 

@@ -276,16 +276,15 @@ ANSWERS: dict[str, partial[Any]] = {
     "status": partial(status_answer, kept.STATUS, kept.DEGRADED),
     "status_for_anybody": partial(status_answer, replace(kept.STATUS, untaken_here=None), kept.DEGRADED, "C1"),
     "status_where_all_is_well": partial(status_answer, kept.WELL, {}),
-    "trace": partial(trace_answer, kept.TRACE, "rc_1", TraceView(kept.address), None),
+    "trace": partial(trace_answer, kept.TRACE, "rc_1", TraceView(kept.address)),
     "trace_of_a_race_on_the_card": partial(
-        trace_answer, Trace((), (), 0, kept.NOON), "rc_1", TraceView(kept.address), None, race=kept.DECLARED, here="C1"
+        trace_answer, Trace((), (), 0, kept.NOON), "rc_1", TraceView(kept.address), race=kept.DECLARED, here="C1"
     ),
     "trace_of_a_race_of_an_abandoned_meeting": partial(
         trace_answer,
         replace(kept.LOST_TRACE, untold=("C1", "C4", "C5")),
         "rc_1",
         TraceView(kept.address),
-        None,
         race=kept.DECLARED,
         here="C1",
     ),
@@ -294,18 +293,16 @@ ANSWERS: dict[str, partial[Any]] = {
         replace(kept.TRACE, versions=(replace(kept.VERSION, race=RACE, contradicts=EventKind.RESULT_RECEIVED),)),
         "rc_1",
         TraceView(kept.address),
-        None,
         race=RACE,
     ),
     "who_was_told": partial(
         trace_answer,
         replace(kept.TRACE, versions=(replace(kept.VERSION, race=RACE),)),
         "race.abandoned:rc_1",
-        TraceView(kept.address, has_ids=False),
-        "C1",
+        TraceView(kept.address, has_ids=False, only_channel="C1"),
         race=RACE,
     ),
-    "trace_of_nothing": partial(trace_answer, Trace((), (), 0, kept.NOON), "rc_2", TraceView(kept.address), None),
+    "trace_of_nothing": partial(trace_answer, Trace((), (), 0, kept.NOON), "rc_2", TraceView(kept.address)),
 }
 
 HOME_LIVE = HomeChannel("C1", [kept.GB], "live", is_paused=False, last_post_at=kept.NOON)

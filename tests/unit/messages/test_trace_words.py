@@ -33,7 +33,7 @@ def told(outcome, attempts=1, **fields):
 
 
 def traced(found, only_channel=None, link=None, *, has_ids=True):
-    return trace_answer(found, "rc_1", TraceView(lambda _channel_id, _ts: link, has_ids), only_channel)
+    return trace_answer(found, "rc_1", TraceView(lambda _channel_id, _ts: link, has_ids, only_channel))
 
 
 def versions(*made, deliveries=TRACE.deliveries):

@@ -58,10 +58,14 @@ Link = Callable[[str, str], str | None]
 
 @dataclass(frozen=True)
 class TraceView:
-    """`has_ids`: with ids, references, seconds and Slack's own words, for operators."""
+    """`has_ids`: with ids, references, seconds and Slack's own words, for operators.
+
+    `only_channel` limits the answer to a channel.
+    """
 
     link: Link
     has_ids: bool = True
+    only_channel: str | None = None
 
     def moment(self, at: datetime) -> str:
         return moment_for_readers(at, seconds=self.has_ids)
@@ -74,27 +78,26 @@ def trace_answer(
     found: Trace,
     wanted: str,
     view: TraceView,
-    only_channel: str | None,
     *,
     race: Race | None = None,
     by_card: bool = False,
     here: str | None = None,
 ) -> Message:
-    """`wanted`: the typed id. `only_channel` limits the answer to a channel. `race`: the traced race.
+    """`wanted`: the typed id. `race`: the traced race. `by_card`: a racecard tells the loss of the race.
 
-    `by_card`: a racecard tells the loss of the race. `here`: the channel in which the trace was asked for.
+    `here`: the channel in which the trace was asked for.
     """
     name = view.ids(code(wanted, ID_MAX)) or "this event"
-    limited = f"Limited to this channel, {named(only_channel)}: admins see all." if only_channel else None
+    limited = f"Limited to this channel, {named(view.only_channel)}: admins see all." if view.only_channel else None
     became = _became(found, race, by_card=by_card)
     if not found.versions and not found.deliveries:
         return listing(became or _nothing(name, found.kept_since), [])
     room = max(CHANNELS_NAMED_LEAST, TRACE_CHANNELS_MAX // max(1, len(found.versions)))
-    said = [line for one in found.versions for line in _version(one, view, room, limited=bool(only_channel))]
+    said = [line for one in found.versions for line in _version(one, view, room)]
     said += [*_untold(found, here), *(_delivery(one, view) for one in found.deliveries)]
     title = _named(race) or next(filter(None, map(_race_named, found.versions)), None) or name
     times = f"{title} was reported {_times(len(found.versions))}." if found.versions else f"{name}:"
-    short = f"{capital(times)} {_in_short(found, view, limited=bool(only_channel))}"
+    short = f"{capital(times)} {_in_short(found, view)}"
     text = sentences([without_marks(became or ""), short])
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
     keys = dict.fromkeys(code(one.event_key, SHOWN_KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
@@ -142,15 +145,15 @@ def _times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def _in_short(found: Trace, view: TraceView, *, limited: bool) -> str:
+def _in_short(found: Trace, view: TraceView) -> str:
     if told := [told for one in found.versions for told in one.told]:
         return _in_figures(told)
-    untold = [_why_untold(one, limited=limited) for one in found.versions]
+    untold = [_why_untold(one, view) for one in found.versions]
     names = [(one, view.ids(reference(one.id or 0)) or "a delivery") for one in found.deliveries]
     return " ".join(dict.fromkeys(untold or [f"{name} {_delivered(one, view)}." for one, name in names]))
 
 
-def _version(one: TracedVersion, view: TraceView, room: int, *, limited: bool) -> Iterator[str]:
+def _version(one: TracedVersion, view: TraceView, room: int) -> Iterator[str]:
     unknown = view.ids(code(one.kind)) or "A delivery that could not be read"
     kind, _ = KINDS_IN_WORDS.get(one.kind, (unknown, race_name))
     number = f", version {one.version}" if one.version > 1 else ""
@@ -159,7 +162,7 @@ def _version(one: TracedVersion, view: TraceView, room: int, *, limited: bool) -
     what = f"*{name}, {kind[0].lower()}{kind[1:]}*" if name else f"*{kind}*"
     head = f"{what}{number}, {received}{view.ids(f' ({reference(one.inbox_id)})')}."
     if not one.told:
-        yield f"{head} {_why_untold(one, limited=limited)}"
+        yield f"{head} {_why_untold(one, view)}"
         return
     yield f"{head} {_in_figures(one.told)}" if len(one.told) > 1 else head
     for told in one.told[:room]:
@@ -191,8 +194,8 @@ def _race_named(one: TracedVersion) -> str | None:
     return name(one.race) if one.race and course_name(one.race) else None
 
 
-def _why_untold(one: TracedVersion, *, limited: bool) -> str:
-    if limited:
+def _why_untold(one: TracedVersion, view: TraceView) -> str:
+    if view.only_channel:
         return "This channel had not asked for this news."
     if one.kind == drill_mark.KIND:
         return "No channel was told: none takes abandonments, or the drill was over."
