@@ -147,12 +147,11 @@ async def doubtful_reply(pipeline, *looks, posted=False):
     ("choice", "looks", "posted", "looked", "in_channel"),
     [
         (DoubtfulPosts.REPEAT, [NO_SCOPE] * 9, True, 1, True),
-        (DoubtfulPosts.REPEAT, [NO_SCOPE] * 9, False, 1, True),
         (DoubtfulPosts.REPEAT, [slack_error("channel_not_found")] * 9, False, 1, True),
         (DoubtfulPosts.REPEAT, [FAILS] * 99, True, 6, True),
         (DoubtfulPosts.HOLD, [NO_SCOPE] * 9, False, 1, False),
     ],
-    ids=["no scope, posted", "no scope, not posted", "not in the channel", "looks fail", "hold"],
+    ids=["no scope, posted", "not in the channel", "looks fail", "hold"],
 )
 async def test_reply_in_doubt_whose_thread_cant_be_read(make_pipeline, choice, looks, posted, looked, in_channel):  # noqa: PLR0917  a row
     pipeline = make_pipeline(doubtful=choice)

@@ -367,12 +367,12 @@ async def refused_races(database):
         return session.connection().connection.driver_connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, most)
 
     def limit_new(connection, _record):
-        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 1_000)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 400)
 
     # After a refusal the bot opens the file anew.
     event.listen(database.writer, "connect", limit_new)
-    before = await database.write(lambda session: limit(session, 1_000))
-    yield tuple(Race(race_id=str(number)) for number in range(1_001))
+    before = await database.write(lambda session: limit(session, 400))
+    yield tuple(Race(race_id=str(number)) for number in range(401))
     event.remove(database.writer, "connect", limit_new)
     await database.write(lambda session: limit(session, before))
 

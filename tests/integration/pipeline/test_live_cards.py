@@ -82,7 +82,6 @@ async def test_message_counts_the_races_of_the_card_once_the_whole_card_was_read
     [
         ("sqlite", "GB", {}),
         ("sqlite", "GB", {"day": "/days/{date}"}),
-        ("sqlite", None, {}),
         ("sqlite", None, {"day": "/days/{date}"}),
         ("postgresql", None, {}),
     ],

@@ -7,7 +7,7 @@ from bot.events.event import Topic
 from bot.events.races import Course
 from sandbox.slack.failures import http_error, rate_limited
 from tests.clock import DAY
-from tests.integration.pipeline.racing_day import abandonment, meeting, result
+from tests.integration.pipeline.racing_day import abandonment, result
 from tests.integration.pipeline.steps import pause
 from tests.integration.pipeline.stories import (
     Story,
@@ -125,21 +125,6 @@ SHOWN = {
         *(so_far(CGB=[]), lists(*(listed(f"rc_{number}", off=f"15:0{number}") for number in (2, 3)))),
         CGB=["2 run so far", "~1 | ^Result: Ascot 15:03", "~1 | ^Result: Ascot 15:02"],
     ),
-    "settled race without a moment": Story(
-        LIVE,
-        lists(*(listed(f"rc_{number}", off=off) for number, off in enumerate(("13:30", "14:30", "17:00", "17:30"), 1))),
-        result("rc_3", off_time="17:00"),
-        # The day has begun in some time zone, so nothing is certain of the 17:30 either.
-        CGB=["+no result yet | +1 Blue Moon | !off next | !to come", "~1"],
-    ),
-    "result after the meeting's abandonment": Story(
-        *(LIVE, meeting("rc_1", "rc_2", reason="waterlogged"), result()),
-        CGB=[
-            "",
-            f"0 run so far, 1 ABANDONED, 1 CONFLICT | !1 Blue Moon | +{CONFLICT}: reported abandoned (waterlogged)",
-            "",
-        ],
-    ),
     "results that disagree": Story(
         *(LIVE, result(), result(placings=("Red Sky", "Blue Moon"))),
         result(placings=("Red Sky", "Blue Moon")) | {"going": "Soft"},
@@ -148,24 +133,6 @@ SHOWN = {
         ),
         *(newer(1, placings=("Red Sky", "Blue Moon")), newer(2)),
         CGB=["+14:30  1 Blue Moon", "~1", "", ""],
-    ),
-    "reason of the race and of the meeting": Story(
-        LIVE,
-        meeting("rc_1", "rc_2", "rc_3", reason="waterlogged"),
-        abandonment(off_time="13:00", reason="frost"),
-        abandonment("rc_3", off_time="14:00", reason=None),
-        result("rc_3", off_time="14:00"),
-        # The later of two versions, so that the meeting is read after the race.
-        meeting("rc_1", "rc_2", "rc_3", reason="flooded") | {"sequence": 2},
-        result("rc_4", off_time="15:00", reason="photo finish"),
-        abandonment("rc_4", off_time="15:00", reason=None),
-        CGB=[
-            "",
-            f"+13:00  {GONE}, frost | +reported abandoned (flooded) and as run | +{GONE}, flooded | !photo finish",
-            "",
-            "~2",
-            "",
-        ],
     ),
     "race that moves to another course": Story(
         *(LIVE, result("rc_0", off_time="13:00"), abandonment() | {"occurred_at": f"{DAY}T11:58:00Z"}),

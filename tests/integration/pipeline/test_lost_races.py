@@ -77,13 +77,8 @@ def _parts(words):
     ("steps", "part"),
     [
         pytest.param([RUN, LOST], REST, id="run before"),
-        pytest.param([LOST, RUN], REST, id="run after"),
         pytest.param([IN_BOOK, LOST], REST, id="run by the race book alone"),
         pytest.param([LOST], WHOLE, id="none run"),
-        pytest.param([result("rc_1", status="Void", **AT_1300), LOST], WHOLE, id="void"),
-        pytest.param([result("rc_1", **AT_1300), abandonment("rc_1", **AT_1300), LOST], WHOLE, id="contradicted"),
-        pytest.param([result("rc_1", placings=(), abandoned=True, **AT_1300), LOST], WHOLE, id="marked abandoned"),
-        pytest.param([result("rc_9", meeting_id="mt_9", course="Ayr"), LOST], WHOLE, id="run elsewhere"),
     ],
 )
 async def test_part_of_the_meeting_that_is_lost(pipeline, steps, part):

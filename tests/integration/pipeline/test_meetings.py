@@ -177,16 +177,13 @@ RUN_AFTER_ALL = {
 
 ONLY_LOST = subscribes("CGB", "GB", Topic.ABANDONMENTS)
 TOLD_BY_OTHERS = {
-    f"{told_by}, race {named}": Story(ONLY_LOST, *before(gone), ran, CGB=[stands, "before you act"])
-    for named, gone, ran in (
-        ("by id", abandonment(reason="mud"), result()),
-        ("without an id", lost(reason="mud"), won()),
-    )
-    for told_by, before, stands in (
-        ("the meeting told", lambda gone: (meeting(), gone, so_far(CGB=["+mud"])), "!mud"),
-        ("a summary told", lambda gone: (pause, gone, resumes), "^ABANDONED"),
-    )
-} | {
+    "the meeting told, race by id": Story(
+        *(ONLY_LOST, meeting(), abandonment(reason="mud"), so_far(CGB=["+mud"]), result()),
+        CGB=["!mud", "before you act"],
+    ),
+    "a summary told, race without an id": Story(
+        ONLY_LOST, pause, lost(), resumes, won(), CGB=["^ABANDONED", "before you act"]
+    ),
     "a summary told of the meeting": Story(
         ONLY_LOST, pause, meeting("rc_1", "rc_2"), resumes, result("rc_1"), CGB=["", "before you act"]
     ),

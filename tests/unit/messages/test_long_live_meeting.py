@@ -1,4 +1,4 @@
-"""A live message of more races than a message has room for, and of a meeting without a result."""
+"""A live message's lines: of more races than a message has room for, of a meeting without a result, and of reasons."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import pytest
 
 from bot.channels.filters import Meeting
 from bot.deliveries.payload import read_events
-from bot.events.races import Course
+from bot.events.races import Course, OffTime, Race
 from bot.outbox.live_meetings import LiveMeeting
 from bot.racedata.day_card import outcomes_of
 from bot.slack.messages.answers.outcome_words import live_meeting
@@ -39,9 +39,9 @@ def meeting_lost():
     return read
 
 
-def lines(*told, is_whole=True):
+def lines(*told, is_whole=True, book=()):
     meeting = Meeting(course=Course(name="Ascot"), race_date=DAY, region="GB")
-    shown = live_meeting(LiveMeeting(LIVE, meeting, outcomes_of([], told, "GB", None), is_whole), START)
+    shown = live_meeting(LiveMeeting(LIVE, meeting, outcomes_of(book, told, "GB", None), is_whole), START)
     return [line for block in shown.blocks for line in block["text"]["text"].split("\n")]
 
 
@@ -84,3 +84,46 @@ IN_THREAD = "Results are in the thread."
 )
 def test_results_are_pointed_at_only_where_a_race_has_one_or_may_have_one(told, is_whole, has_results):
     assert any(IN_THREAD in line for line in lines(*told, is_whole=is_whole)) is has_results
+
+
+def at(shown, off):
+    (line,) = [line for line in shown if line.startswith(off)]
+    return line
+
+
+def meeting_of(*numbers, reason):
+    card = {"meeting_id": "mt_1", "course": "Ascot", "date": DAY, "region": "GB"}
+    races = [{"race_id": f"rc_{number}"} for number in numbers]
+    (read,) = read_events(json.dumps({"event": "meeting.abandoned", "meeting": card, "races": races} | reason).encode())
+    return read
+
+
+GONE, CONFLICT = (
+    "\N{OCTAGONAL SIGN} *ABANDONED*",
+    "\N{WARNING SIGN}\N{VARIATION SELECTOR-16} *CONFLICT*: reported abandoned",
+)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_reason_of_the_race_comes_before_the_reason_of_the_meeting_and_a_results_reason_is_none(order):
+    told = [
+        delivered("race.abandoned", 1, "13:00", reason="frost"),
+        *(won(3, "14:00"), lost(3, "14:00")),
+        delivered("result.received", 4, "15:00", runners=[{"position": 1, "horse": "A"}], reason="photo finish"),
+        lost(4, "15:00"),
+        meeting_of(1, 2, 3, reason={"reason": "flooded"}),
+    ]
+    shown = lines(*told[::order])
+    assert f"{GONE}, frost" in at(shown, "13:00")
+    assert f"{CONFLICT} (flooded) and as run" in at(shown, "14:00")
+    assert "photo finish" not in str(shown)
+    assert any(f"{GONE}, flooded" in line for line in shown)
+
+
+def test_no_race_is_next_where_a_settled_race_has_no_moment():
+    """The day has begun in some time zone, so nothing is certain of later races either."""
+    times = enumerate(("13:30", "14:30", "17:30"), start=1)
+    card = [Race(race_id=f"rc_{number}", race_date=DAY, off=OffTime(text=off)) for number, off in times]
+    shown = lines(won(4, "17:00"), book=card)
+    assert ["no result yet" in at(shown, off) for off in ("13:30", "14:30", "17:30")] == [True] * 3
+    assert not any(words in line for line in shown for words in ("off next", "to come"))
