@@ -4,13 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from operator import attrgetter
 
 from sqlmodel import Session
 
 from bot.clock import Clock
 from bot.db.engine import Database
-from bot.db.tables import QuotaSample
 from bot.errors import ServiceError
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
@@ -30,7 +28,7 @@ from bot.racedata.month_quota import (
     month_key,
     thresholds_reached,
 )
-from bot.racedata.quota_book import Jump, QuotaBook, days_of, expected_by, samples
+from bot.racedata.quota_book import Figure, Jump, QuotaBook, days_of, expected_by, samples
 from bot.settings import Settings
 
 log = get_logger(__name__)
@@ -78,7 +76,7 @@ class QuotaWarning:
 
 
 def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[int]) -> list[QuotaWarning]:
-    found = [*_turn(session, reading), *_jumps(samples(session), reading)]
+    found = [*_turn(session, reading), *_jumps(session, reading)]
     if not reading.is_readable:
         found.append(QuotaWarning(f"quota:not-readable:{reading.month}", Urgency.WARNING, USAGE_UNREAD))
     if reading.limit is None:
@@ -137,10 +135,10 @@ def _of_use(reading: QuotaReading, expected: Forecast | None, thresholds: Sequen
     yield make(key, urgency, _said(lead, state), covers=tuple(reached))
 
 
-def _jumps(kept: Sequence[QuotaSample], reading: QuotaReading) -> Iterator[QuotaWarning]:
-    for name in ("errors", "refusals"):
-        jump = days_of(kept, attrgetter(name)).jump
-        if jump is not None:
+def _jumps(session: Session, reading: QuotaReading) -> Iterator[QuotaWarning]:
+    names: tuple[Figure, ...] = ("errors", "refusals")
+    for name in names:
+        if jump := days_of(samples(session), name).jump:
             key = f"quota-jump:{name}:{reading.taken_at.date().isoformat()}"
             yield QuotaWarning(key, Urgency.WARNING, _jumped(name, jump, reading))
 

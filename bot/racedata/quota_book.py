@@ -4,12 +4,13 @@ Period and names are not shown (Spec gap G5). Dated rows are summed over the mon
 where the answer names the month. Of another total only the growth from reading to reading is surely use of the month.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from math import sqrt
 from statistics import mean, stdev
+from typing import Literal
 
 from sqlalchemy import delete, select
 from sqlmodel import Session, col
@@ -43,7 +44,8 @@ from bot.settings import Settings
 
 log = get_logger(__name__)
 
-KEEP_SAMPLES = timedelta(days=100)
+KEEP_SAMPLES = timedelta(days=DAYS_KEPT + 1)
+"""A day more: the growth of a day begins with the sample before."""
 
 SAMPLE_GAP_MAX = timedelta(hours=36)
 
@@ -182,9 +184,7 @@ def _has_room_again(before: QuotaReading | None, published: UsageRow, limit: int
 
 
 def expected_by(session: Session, reading: QuotaReading) -> Forecast | None:
-    # One day more: the growth of a day begins with the sample before.
-    kept = samples(session, reading.taken_at - timedelta(days=DAYS_KEPT + 1))
-    days = days_of(kept, lambda one: one.used).whole
+    days = days_of(samples(session), "used").whole
     return forecast(reading.used, reading.limit, reading.taken_at, days)
 
 
@@ -228,9 +228,8 @@ def _sample(reading: QuotaReading) -> QuotaSample:
     return QuotaSample(**figures, errors=reading.published.errors, refusals=reading.published.refusals)
 
 
-def samples(session: Session, since: datetime | None = None) -> Sequence[QuotaSample]:
-    of_these = () if since is None else (col(QuotaSample.taken_at) >= since,)
-    return session.execute(select(QuotaSample).where(*of_these).order_by(col(QuotaSample.taken_at))).scalars().all()
+def samples(session: Session) -> Sequence[QuotaSample]:
+    return session.execute(select(QuotaSample).order_by(col(QuotaSample.taken_at))).scalars().all()
 
 
 def latest(session: Session, month: str) -> QuotaReading | None:
@@ -246,7 +245,7 @@ def last_read_at(session: Session) -> datetime | None:
 
 # The use of each day (UTC) by samples of the month's figures
 
-Figure = Callable[[QuotaSample], int | None]
+Figure = Literal["used", "errors", "refusals"]
 
 
 @dataclass(frozen=True)
@@ -288,9 +287,9 @@ def days_of(samples: Iterable[QuotaSample], figure: Figure) -> Days:
 
 def _growth(before: QuotaSample | None, sample: QuotaSample, figure: Figure) -> tuple[int, timedelta]:
     """The growth since a sample of the same kind, or since the month's start, and its time. Zeros if unknown."""
-    after, earlier, since = figure(sample), None, sample.taken_at
+    after, earlier, since = getattr(sample, figure), None, sample.taken_at
     if before is not None and _kind(before) == _kind(sample):
-        earlier, since = figure(before), before.taken_at
+        earlier, since = getattr(before, figure), before.taken_at
     elif sample.certain and (before is None or before.month != sample.month):
         earlier, since = 0, month_start(sample.taken_at)
     if after is None or earlier is None or after < earlier or sample.taken_at - since > SAMPLE_GAP_MAX:

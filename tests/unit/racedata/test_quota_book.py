@@ -205,7 +205,7 @@ async def test_first_reading_forecasts_by_the_days_that_the_service_names(book, 
 async def test_use_of_a_day_is_that_of_its_row(*, book, client, database, rows, whole, today):
     by_day(client, *rows)
     await book.read()
-    days = days_of(await database.read(quota_book.samples), lambda one: one.used)
+    days = days_of(await database.read(quota_book.samples), "used")
     assert (days.whole, days.today) == (whole, today)
 
 

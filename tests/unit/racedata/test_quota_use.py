@@ -195,7 +195,7 @@ def at(day, hour=0, minute=0, month=11):
 
 
 def used(samples):
-    return days_of(samples, lambda one: one.used)
+    return days_of(samples, "used")
 
 
 OWN = {"certain": False, "source": QuotaSource.OWN_COUNT}
@@ -239,7 +239,7 @@ def test_growth_between_samples_is_the_days(samples, whole, today):
 
 def test_figure_that_did_not_come_leaves_its_days_out():
     samples = [sample(at(1, 23, 59), 10, errors=1), sample(at(2, 23, 59), 20), sample(at(3, 23, 59), 30, errors=9)]
-    assert days_of(samples, lambda one: one.errors).whole == {date(2026, 11, 1): 1}
+    assert days_of(samples, "errors").whole == {date(2026, 11, 1): 1}
 
 
 def with_errors(errors_by_day):
@@ -247,7 +247,7 @@ def with_errors(errors_by_day):
     for number, errors in enumerate(errors_by_day, start=1):
         total += errors
         samples.append(sample(at(number, 23, 59), number * 100, errors=total))
-    return days_of(samples, lambda one: one.errors)
+    return days_of(samples, "errors")
 
 
 WEEK = [10, 12, 9, 11, 10, 8, 10]
@@ -284,9 +284,12 @@ def test_jump_is_far_above_the_usual(errors, is_jump):
 )
 def test_days_of_any_samples_are_never_negative_nor_more_than_was_used(rows):
     samples = [sample(at, used, certain=certain, errors=errors) for at, used, certain, errors in rows]
-    for figure in (lambda one: one.used, lambda one: one.errors):
+    for figure in ("used", "errors"):
         days = days_of(samples, figure)
         assert all(count >= 0 for count in (*days.whole.values(), days.today))
         # Each growth is at most its later figure.
-        assert sum(days.whole.values()) + days.today <= sum(figure(one) or 0 for one in samples) + len(days.whole) + 1
+        assert (
+            sum(days.whole.values()) + days.today
+            <= sum(getattr(one, figure) or 0 for one in samples) + len(days.whole) + 1
+        )
         assert list(days.whole) == sorted(days.whole)
