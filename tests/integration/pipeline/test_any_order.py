@@ -132,7 +132,7 @@ async def test_list_that_is_read_last_completes_what_was_posted_before(last_stat
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-@settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=settings().max_examples // 3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(deliveries=DELIVERIES, data=st.data())
 async def test_last_state_of_every_message_is_the_same_in_any_order(last_states, deliveries, data):
     order = data.draw(st.permutations(deliveries))
