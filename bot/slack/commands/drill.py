@@ -10,8 +10,7 @@ from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, admins_only
-from bot.slack.language.grammar import Grammar, Kind, PhraseReader
-from bot.slack.language.tokens import words_of
+from bot.slack.language.grammar import Grammar, Kind
 from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.help_answer import HelpGroup
 
@@ -28,7 +27,7 @@ _PATH = "/webhooks/racing"
 
 async def _plan(_desk: Desk, invocation: Invocation) -> str | None:
     """The only channel of the drill; None for every channel."""
-    kinds = {one.kind for one in PhraseReader(grammar=_WORDS).read(words_of(invocation.text))} - {Kind.FILLER}
+    kinds = {one.kind for one in _WORDS.read(invocation.text)} - {Kind.FILLER}
     if not kinds <= {Kind.FLAG}:
         raise CommandError(
             "It is /racing drill for every channel that takes abandonments, or /racing drill here for this channel "

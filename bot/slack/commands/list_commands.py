@@ -15,9 +15,9 @@ from bot.racedata.client.service_client import BY_DAY, BY_ENDPOINT
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import TYPED_MAX, has_words, likely, likely_courses
 from bot.slack.commands.invocation import LIST_S, Command, Desk, Invocation, admins_only, no_words, reader_of, says
-from bot.slack.language.grammar import OF_ALL, THINGS, Grammar, Kind, PhraseReader
+from bot.slack.language.grammar import OF_ALL, THINGS, Grammar, Kind
 from bot.slack.language.refusals import one_at_a_time, unknown_words
-from bot.slack.language.tokens import read_list_words, words_of
+from bot.slack.language.tokens import read_list_words
 from bot.slack.messages.answers.failure_words import failure_words, shown_to
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.listings import audit_page, courses, coverage
@@ -71,7 +71,7 @@ async def _answer_usage(desk: Desk, invocation: Invocation, by: str) -> Message:
 
 
 async def _plan_usage(_desk: Desk, invocation: Invocation) -> str:
-    phrases = PhraseReader(grammar=_USAGE_WORDS).read(words_of(invocation.text))
+    phrases = _USAGE_WORDS.read(invocation.text)
     lines = {f"by {by}": f"usage {by}" for by in (BY_DAY, BY_ENDPOINT)}
     if unknown := [one.typed for one in phrases if one.kind is Kind.UNKNOWN]:
         told = f"{unknown_words(unknown, 'grouping')} The figures are of this month."
@@ -119,7 +119,7 @@ async def _answer_audit(desk: Desk, _invocation: Invocation, planned: tuple[str,
 
 def read_target(what: str) -> AuditTarget:
     """Raises CommandError for other words."""
-    phrases = [one for one in PhraseReader(grammar=_AUDIT_WORDS).read(words_of(what)) if one.kind is not Kind.FILLER]
+    phrases = [one for one in _AUDIT_WORDS.read(what) if one.kind is not Kind.FILLER]
     if {one.kind for one in phrases} == {Kind.ALL}:
         return None, None, "anywhere"
     found = _ID.fullmatch(phrases[0].typed) if len(phrases) == 1 else None
@@ -158,7 +158,7 @@ async def _plan_coverage(desk: Desk, invocation: Invocation) -> tuple[list[Known
     # Here a country's code counts, even if the code is no region.
     codes = [one.country_code for one in countries if one.country_code]
     lexicon = Lexicon(codes, (), countries)
-    things = [one for one in PhraseReader(lexicon).read(words_of(typed)) if one.kind in THINGS]
+    things = [one for one in Grammar().read(typed, lexicon) if one.kind in THINGS]
     wanted = {one.value for one in things}
     if all(one.kind is Kind.REGION for one in things) and (
         found := [one for one in countries if one.country_code in wanted]
@@ -201,7 +201,7 @@ async def _plan_courses(desk: Desk, invocation: Invocation) -> tuple[list[KnownC
     if not known:
         raise desk.reference.why_none("courses")
     # "courses in Ireland": without joining words, countries as region codes. "UK" is also in a name.
-    phrases = PhraseReader(await desk.reference.lexicon(LIST_S)).read(words_of(typed))
+    phrases = Grammar().read(typed, await desk.reference.lexicon(LIST_S))
     english = " ".join(one.value if one.kind is Kind.REGION else one.typed for one in phrases if one.kind in THINGS)
     for words in (english, typed):
         if (words or not typed) and (found := [one for one in known if has_words(one, words)]):

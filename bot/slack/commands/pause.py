@@ -19,8 +19,7 @@ from bot.outbox.message import Message
 from bot.slack.commands.channel_checks import with_direct
 from bot.slack.commands.invocation import SAYING_NOTHING, Command, Desk, Invocation, may_change, no_words
 from bot.slack.commands.subscription_changes import audited
-from bot.slack.language.grammar import Grammar, Kind, Phrase, PhraseReader
-from bot.slack.language.tokens import words_of
+from bot.slack.language.grammar import Grammar, Kind, Phrase
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.pause_and_mute import Paused, Resumed, paused, resumed
 
@@ -124,7 +123,7 @@ def read_duration(text: str) -> timedelta | None:
         return None
     length = read_length(typed)
     if length is None or not timedelta(0) < length <= LONGEST_PAUSE:
-        is_moment = {one.kind for one in _phrases(typed)} <= {Kind.DAY, Kind.TIME, Kind.FILLER}
+        is_moment = {one.kind for one in _MOMENTS.read(typed)} <= {Kind.DAY, Kind.TIME, Kind.FILLER}
         raise CommandError(
             f'I can\'t pause for "{typed[:40]}". Write 30m, 2h, 1d or 1h30m, up to 365d, or until 18:00; '
             "/racing pause alone lasts until /racing resume.",
@@ -145,7 +144,7 @@ def read_until(text: str, now: datetime) -> datetime:
     said = {"next week": "monday", "overnight": night_ends, "end of day": "24:00", "end of the day": "24:00"}
     text = in_figures(text)
     text = said.get(text.lower().removeprefix("the "), _HOUR.sub(r"\1:00", text))
-    phrases = [one for one in _phrases(text, now.date()) if one.kind is not Kind.FILLER]
+    phrases = [one for one in _MOMENTS.read(text, today=now.date()) if one.kind is not Kind.FILLER]
     times, days = ([one for one in phrases if one.kind is kind] for kind in (Kind.TIME, Kind.DAY))
     _check_moment(text, phrases)
     day = date.fromisoformat(days[0].value) if days else None
@@ -162,10 +161,6 @@ def read_until(text: str, now: datetime) -> datetime:
         why = "is past" if until <= now else "is more than 365 days away"
         raise CommandError(f'"{text[:40]}" {why}. {_EXAMPLES}')
     return until
-
-
-def _phrases(text: str, today: date | None = None) -> list[Phrase]:
-    return PhraseReader(grammar=_MOMENTS, today=today).read(words_of(text))
 
 
 def _check_moment(text: str, phrases: Sequence[Phrase]) -> None:

@@ -42,11 +42,9 @@ from bot.slack.language.grammar import (
     Grammar,
     Kind,
     Phrase,
-    PhraseReader,
 )
 from bot.slack.language.refusals import one_at_a_time, unknown_words
 from bot.slack.language.request import LineRequest, Refusal, request_of
-from bot.slack.language.tokens import words_of
 
 USUAL_REGIONS = ("GB", "IRE")
 """Named first where a channel's subscriptions name no region."""
@@ -111,12 +109,12 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
     """
 
     async def plan(desk: Desk, invocation: Invocation) -> DayPlan:
-        words, today = words_of(invocation.text), utc_today(desk.clock())
-        lexicon = await desk.reference.lexicon(PLACE_CHECK_S) if words else NO_LISTS
-        read = PhraseReader(lexicon, grammar, today).read(words)
+        text, today = invocation.text, utc_today(desk.clock())
+        lexicon = await desk.reference.lexicon(PLACE_CHECK_S) if text.strip() else NO_LISTS
+        read = grammar.read(text, lexicon, today)
         if grammar.looks_back and only_abandonments(found := request_of(read)) and WAS not in found.of(Kind.FLAG):
             # A day that is past would hide a coming loss.
-            past, read = read, PhraseReader(lexicon, replace(grammar, looks_back=False), today).read(words)
+            past, read = read, replace(grammar, looks_back=False).read(text, lexicon, today)
             if BEEN in found.of(Kind.FLAG):
                 read += [one for one in past if one.kind is Kind.DAY and one not in read]
         phrases = _with_regions(read, lexicon)

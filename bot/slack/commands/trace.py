@@ -31,10 +31,9 @@ from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import find_courses, likely_courses, quoted
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.commands.places import day_grammar
-from bot.slack.language.grammar import Kind, PhraseReader
+from bot.slack.language.grammar import Kind
 from bot.slack.language.refusals import unknown_words
 from bot.slack.language.request import request_of
-from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name
@@ -116,7 +115,7 @@ async def _answer(desk: Desk, invocation: Invocation, wanted: str) -> Message:
 
 async def _plan(_desk: Desk, invocation: Invocation) -> str:
     wanted = invocation.text.strip(AROUND_AN_ID)
-    named = {one.kind for one in PhraseReader(grammar=_GRAMMAR).read(words_of(wanted))}
+    named = {one.kind for one in _GRAMMAR.read(wanted)}
     # "who has the abandonments" names no race.
     if not named <= {Kind.TOPIC, Kind.ALL, Kind.FILLER}:
         return wanted
@@ -206,7 +205,7 @@ async def _check_course(desk: Desk, place: Place) -> None:
 
 def _read(wanted: str, now: datetime, lexicon: Lexicon) -> Place | None:
     """The words in any order: "14:30 York yesterday", "Ascot AUS". None for an id."""
-    phrases = PhraseReader(lexicon, _GRAMMAR, utc_today(now)).read(words_of(wanted))
+    phrases = _GRAMMAR.read(wanted, lexicon, utc_today(now))
     asked = request_of(phrases)
     named, times, regions, days = map(asked.of, (COURSES_FIELD, Kind.TIME, REGIONS_FIELD, Kind.DAY))
     # The unknown words may begin a course's name.

@@ -32,9 +32,7 @@ from bot.slack.language.grammar import (
     Grammar,
     Kind,
     Phrase,
-    PhraseReader,
 )
-from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.watch_answer import NowWatched, end_line, unwatched, watched, watching
@@ -94,7 +92,7 @@ class _Typed:
 
 def read_watch_words(text: str, lexicon: Lexicon = NO_LISTS) -> WatchWords:
     """Raises CommandError for a name without a kind, without a name, and for two names to replace."""
-    phrases = _read(text)
+    phrases = _GRAMMAR.read(text)
     spare = len(list(takewhile(lambda one: one.typed.casefold() in _AT_THE_END and not one.is_quoted, phrases[::-1])))
     shorter = phrases[: len(phrases) - spare]
     if not spare or not any(name for _, name in _names(_without_me(shorter)[0])):
@@ -111,9 +109,10 @@ def read_watch_words(text: str, lexicon: Lexicon = NO_LISTS) -> WatchWords:
 def _words_of(phrases: Sequence[Phrase], lexicon: Lexicon) -> WatchWords:
     phrases, is_own = _without_me(phrases)
     phrases, instead = _parted(_with_kind_first(phrases))
-    replaced = [_checked(kind, name) for kind, name in _names(instead) if kind]
-    if len(replaced) > 1:
+    each = [_checked(kind, name) for kind, name in _names(instead) if kind]
+    if len(each) > 1:
         raise CommandError("One name at a time can be replaced.", lines=_WATCHED)
+    replaced = each[0] if each else None
     names = _names(phrases)
     if not any(name for _, name in names):
         raise CommandError(
@@ -122,18 +121,14 @@ def _words_of(phrases: Sequence[Phrase], lexicon: Lexicon) -> WatchWords:
             lines=_WATCHED,
         )
     if loose := [name for kind, name in names if kind is None]:
-        lines = {
-            chosen.capitalize(): WatchWords(
-                tuple(WatchedName(kind or chosen, name[:TYPED_MAX]) for kind, name in names), is_own, *replaced
-            ).line
-            for chosen in WatchKind
-        }
+        shown = {chosen: [(kind or chosen, name[:TYPED_MAX]) for kind, name in names] for chosen in WatchKind}
+        lines = {one.capitalize(): _line(some, is_own=is_own, replaced=replaced) for one, some in shown.items()}
         lines |= _of_places(loose, lexicon) if len(names) == len(loose) else {}
         raise CommandError(_kind_wanted(loose), lines=lines)
     # "R Moore at York". A horse may be called "Night at York".
     placeless = [(kind, name if kind is WatchKind.HORSE else name.partition(" at ")[0]) for kind, name in names]
     named = dict.fromkeys(_checked(kind, name) for kind, name in placeless if kind)
-    words = WatchWords(tuple(named), is_own, *replaced)
+    words = WatchWords(tuple(named), is_own, replaced)
     if placeless != names:
         raise CommandError("A watch is of all races, at every course.", lines={"All races": words.line})
     return words
@@ -142,7 +137,7 @@ def _words_of(phrases: Sequence[Phrase], lexicon: Lexicon) -> WatchWords:
 def _of_places(loose: Sequence[str], lexicon: Lexicon) -> dict[str, str]:
     """The lines of published places: "follow GB" is meant as a subscription, "when is York running" as a card."""
     words = " ".join(loose)
-    kinds = {one.kind for one in PhraseReader(lexicon, Grammar(SUBSCRIBING)).read(words_of(words))}
+    kinds = {one.kind for one in Grammar(SUBSCRIBING).read(words, lexicon)}
     is_known = Kind.UNKNOWN not in kinds and not THINGS.isdisjoint(kinds)
     return {"Region or course": f"subscribe {words}", "Racecard": f"racecard {words}"} if is_known else {}
 
@@ -151,10 +146,6 @@ def _named(phrases: Sequence[Phrase]) -> tuple[list[TypedName], bool]:
     """The names, and whether the word `me` was typed."""
     phrases, is_own = _without_me(phrases)
     return _names(_with_kind_first(phrases)), is_own
-
-
-def _read(text: str) -> Sequence[Phrase]:
-    return PhraseReader(grammar=_GRAMMAR).read(words_of(text))
 
 
 def _kind_wanted(loose: Sequence[str]) -> str:
@@ -241,7 +232,7 @@ class Watched:
 
 async def _may_watch(desk: Desk, invocation: Invocation) -> None:
     """Everybody may be told alone."""
-    if not (_named(_read(invocation.text))[1] or invocation.is_direct):
+    if not (_named(_GRAMMAR.read(invocation.text))[1] or invocation.is_direct):
         await may_change(desk, invocation)
 
 
@@ -328,7 +319,7 @@ async def _answer_watching(desk: Desk, invocation: Invocation, page: int) -> Mes
 
 async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
     """The watch of a name of any kind: the channel's, else the person's. Raises CommandError with a button for each."""
-    names, is_own = _named(_read(invocation.text))
+    names, is_own = _named(_GRAMMAR.read(invocation.text))
     typed = " ".join(name for _, name in names)
 
     own = await desk.database.read(lambda session: _there(session, invocation, is_own=True))

@@ -24,7 +24,7 @@ from bot.events.typed_off import read_off
 from bot.events.typed_text import SINGLE_QUOTE
 from bot.racedata.lexicon import Lexicon, grouped
 from bot.slack.language.refusals import NOT_GIVEN, no_day, not_chosen, nothing_follows
-from bot.slack.language.tokens import Word, parted, read_page
+from bot.slack.language.tokens import Word, parted, read_page, words_of
 
 WORDS_OF_A_NAME = 6
 """The most words of a name, and of a value such as "10 pm to 7 am"."""
@@ -192,14 +192,16 @@ class Grammar:
     has_choices: bool = False
     names: Mapping[str, str] = field(default_factory=dict)
 
+    def read(self, text: str, lexicon: Lexicon = NO_LISTS, today: date | None = None) -> list[Phrase]:
+        """The phrases of a text. Without `today` a day's value is the typed day."""
+        return _Reader(lexicon, self, today).read(words_of(text))
+
 
 @dataclass(frozen=True)
-class PhraseReader:
-    """Reads words by a lexicon and a grammar. Without `today` a day's value is the typed day."""
-
-    lexicon: Lexicon = NO_LISTS
-    grammar: Grammar = field(default_factory=Grammar)
-    today: date | None = None
+class _Reader:
+    lexicon: Lexicon
+    grammar: Grammar
+    today: date | None
 
     def read(self, words: Sequence[Word]) -> list[Phrase]:
         phrases: list[Phrase] = []

@@ -28,9 +28,8 @@ from bot.slack.language.grammar import (
     Grammar,
     Kind,
     Phrase,
-    PhraseReader,
 )
-from bot.slack.language.tokens import parted, words_of
+from bot.slack.language.tokens import parted
 
 _FIELDS_OF_VALUES = frozenset(one.field for one in VALUED)
 
@@ -177,7 +176,7 @@ def read(text: str, lexicon: Lexicon = NO_LISTS, own: Mapping[str, tuple[Kind, A
 
 
 def _phrases_of(text: str, lexicon: Lexicon, own: Mapping[str, tuple[Kind, Any]]) -> list[Phrase]:
-    phrases = PhraseReader(lexicon, Grammar(own, has_days=True, has_choices=True)).read(words_of(text))
+    phrases = Grammar(own, has_days=True, has_choices=True).read(text, lexicon)
     phrases = _without_all_of_words(phrases if lexicon.regions or lexicon.courses else _as_places(phrases))
     return _with_only_courses(_without_idle_but(phrases))
 

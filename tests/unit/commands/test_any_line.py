@@ -16,9 +16,8 @@ from bot.slack.commands.list_commands import read_target
 from bot.slack.commands.pause import read_duration, read_until
 from bot.slack.commands.places import day_grammar
 from bot.slack.commands.table import RACING_COMMANDS
-from bot.slack.language.grammar import TOPIC_WORDS, PhraseReader
+from bot.slack.language.grammar import TOPIC_WORDS
 from bot.slack.language.request import read, request_of
-from bot.slack.language.tokens import words_of
 from bot.slack.permissions import Person
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
 from tests.unit.commands.town import COUNTRIES, COURSES, NOW, REGIONS, refusal
@@ -145,7 +144,7 @@ READERS: dict[str, tuple[Any, Any, Any]] = {
     "subscribe": (read, st.lists(TYPED, max_size=5).map(" ".join), subscribes),
     "audit": (read_target, TYPED, audits),
     "racecard": (
-        lambda text: request_of(PhraseReader(LISTS, day_grammar(), NOW.date()).read(words_of(text))),
+        lambda text: request_of(day_grammar().read(text, LISTS, NOW.date())),
         LONG | WORDS | st.text(max_size=60),
         lambda wanted: all(word.strip() for word in wanted.of("unknown")),
     ),

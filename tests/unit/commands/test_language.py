@@ -17,9 +17,8 @@ from bot.slack.commands.form_button import FORM_BUTTON, filled
 from bot.slack.commands.places import day_grammar
 from bot.slack.forms.form_fields import PublishedChoices, course_value, problem
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
-from bot.slack.language.grammar import SUBSCRIBING, SUBSCRIBING_ME, Grammar, PhraseReader
+from bot.slack.language.grammar import SUBSCRIBING, SUBSCRIBING_ME, Grammar
 from bot.slack.language.request import read, request_of
-from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.filter_words import describe
 from sandbox.slack import modals
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
@@ -83,7 +82,7 @@ DAY_LINE = ["GB", "Ireland", "York", "ffos las", "course:Bath", "tomorrow", "las
 @given(st.lists(st.sampled_from([*DAY_LINE, "abandoned", "cards", "next", "everywhere", "page:2", "the", "Yrok"])))
 def test_line_of_a_day_is_read_as_its_request(words):
     def request(line):
-        phrases = PhraseReader(LISTS, day_grammar(["next"]), NOW.date()).read(words_of(line))
+        phrases = day_grammar(["next"]).read(line, LISTS, NOW.date())
         return request_of(phrases).but(pages=())
 
     wanted = request(" ".join(words))
@@ -164,8 +163,8 @@ TOPICS = ["results", "winners", "abandonments", "cancelled", "cards", "declarati
 @given(st.lists(st.sampled_from([*PLACES, *TOPICS, "and", "please", "all", "-", "tomorrow", "2.30"])).map(" ".join))
 def test_the_same_words_mean_the_same_in_every_command(line):
     """In commands of a subscription, of its end, and of a day."""
-    of_a_day = request_of(PhraseReader(LISTS, day_grammar(), NOW.date()).read(words_of(line)))
-    of_the_channel = request_of(PhraseReader(LISTS, Grammar(SUBSCRIBING, has_days=True)).read(words_of(line)))
+    of_a_day = request_of(day_grammar().read(line, LISTS, NOW.date()))
+    of_the_channel = request_of(Grammar(SUBSCRIBING, has_days=True).read(line, LISTS))
     for name in ("regions", "courses", "topics", "unknown"):
         assert of_a_day.of(name) == of_the_channel.of(name)
         assert of_a_day.out(name) == of_the_channel.out(name)
