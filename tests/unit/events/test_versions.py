@@ -233,6 +233,7 @@ NAMED = Race(race_id="rc_1")
         (lost(meeting_id="mt_1"), meeting(), True),
         (lost(meeting_id="mt_1"), meeting(meeting_id="mt_2"), False),
         (lost(race_date=None), meeting(race_date=None), False),
+        (lost(race_date="2026-11-21"), meeting(), False),
         (lost(course=Course()), meeting(course=Course()), False),
         (lost(course=Course(name="ASCOT")), meeting(), False),
         (lost(region="AUS"), meeting(), False),
