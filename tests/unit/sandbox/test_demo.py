@@ -2,8 +2,10 @@
 
 import asyncio
 import io
+import json
 import os
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -24,6 +26,7 @@ from sandbox.demo_screen import (
     unescaped,
 )
 from sandbox.demo_stage import Stage
+from sandbox.page.counts import Reading
 from sandbox.slack.values import PostedMessage
 
 # The process
@@ -340,3 +343,12 @@ def test_terminal_without_the_letters_gets_question_marks():
     screen_on(file).message(post("Result: Compiègne"))
     file.flush()
     assert raw.getvalue() == b"#gb-racing      ? Result: Compi?gne\n"
+
+
+KEPT = Path(__file__).parents[1] / "messages/snapshots"
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.glob("waited*.json")), ids=lambda path: path.stem)
+def test_every_summary_of_the_bot_is_read_as_a_summary(path):
+    said = json.loads(path.read_text("utf-8"))
+    assert Reading(post(said["text"])).is_summary
