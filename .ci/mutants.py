@@ -32,7 +32,7 @@ TABLE: dict[str, tuple[int | None, str]] = {
     "bot/events/race_state.py": (0, f"{UNIT}events/test_race_state.py"),
     "bot/fanout/plan.py": (None, f"{PIPELINE}meetings.py {PIPELINE}filters.py {PIPELINE}quiet_hours.py"),
     "bot/operations/overdue.py": (0, f"{UNIT}operations/test_overdue.py"),
-    "bot/outbox/claim_outcomes.py": (None, f"{ANSWERS} {PIPELINE}dead_letters.py"),
+    "bot/outbox/claim_outcomes.py": (None, f"{ANSWERS} {PIPELINE}dead_letters.py {PIPELINE}reopening.py"),
     "bot/outbox/claim_sender.py": (3, f"{UNIT}outbox/test_claim_sender.py {PIPELINE}answers_to_edits.py"),
     "bot/outbox/pace.py": (8, BUCKETS),
     "bot/outbox/poison_messages.py": (13, f"{UNIT}outbox/test_claim_sender.py {UNIT}outbox/test_resolver.py"),

@@ -12,7 +12,7 @@ from bot.operations.jobs.outbox_jobs import check_channels, end_pauses
 from bot.outbox import ledger
 from bot.outbox.notices import Urgency
 from bot.outbox.resume import Reopening
-from sandbox.slack.failures import rate_limited, slack_error
+from sandbox.slack.failures import drop_after, rate_limited, slack_error
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import (
@@ -26,6 +26,7 @@ from tests.integration.pipeline.steps import (
     run_job,
     states,
     traced,
+    turns,
     wait,
     write,
 )
@@ -87,6 +88,28 @@ async def test_closing_and_its_end_are_told_to_admins_and_to_the_creator_once_ea
         assert await subscription(gb) == "live"
         assert len(gb.texts("CADMIN")) == len(gb.texts(dm)) == times + 1
         assert gb.texts("CADMIN")[-1].startswith(ALL_CLEAR)
+
+
+async def doubtful_before(pipeline):
+    fail(pipeline, post=[drop_after()])
+    await tell(pipeline, result())
+
+
+async def edited_after(pipeline):
+    await tell(pipeline, CORRECTED[0])
+    await close(pipeline)
+    await tell(pipeline, CORRECTED[1])
+
+
+@pytest.mark.parametrize("before", [doubtful_before, edited_after])
+async def test_message_from_before_a_closing_ends_no_closing(gb, before):
+    await before(gb)
+    await close(gb)
+    await write(gb, gb.reopening.try_again, "CGB", gb.clock())
+    await turns(gb, 60)
+    assert (await gb.waiting(), len(gb.texts("CGB")), await subscription(gb)) == ({}, 1, "suspended")
+    await tell(gb, result("rc_2"))
+    assert (len(gb.texts("CGB")), await subscription(gb)) == (2, "live")
 
 
 async def test_direct_message_that_is_refused_parks_and_admins_hear_nothing_of_it(pipeline):
