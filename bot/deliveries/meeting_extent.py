@@ -5,11 +5,10 @@ from typing import Any
 
 from bot.events.race_state import run_before_loss
 from bot.events.races import OffTime, Race
-from bot.events.reading.aliases import read_number
-from bot.events.reading.fields import Fields, fields_of, first_of, values_of
+from bot.events.reading.fields import Fields, first_of, values_of
 from bot.events.reading.json_values import count, flag, text
 from bot.events.reading.off_times import read_clock
-from bot.events.reading.race_list import race_entries, within
+from bot.events.reading.race_list import race_entries, read_card_number, within
 from bot.events.reading.race_record import read_race
 
 
@@ -19,7 +18,8 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
     Of a meeting whose payload names races 3 to 7 alone, races 1 and 2 were run.
     """
     run, first_lost, lost, in_all = (
-        first_of(fields, f"state.{key}", _number) for key in ("races_run", "first_lost", "races_lost", "races_in_all")
+        first_of(fields, f"state.{key}", read_card_number)
+        for key in ("races_run", "first_lost", "races_lost", "races_in_all")
     )
     run = run or _last_run(fields) or (first_lost - 1 if first_lost and first_lost > 1 else None)
     if run or (lost and in_all and lost < in_all):
@@ -32,7 +32,7 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
 
 def tells_loss(fields: Sequence[Fields], races: Sequence[Race]) -> bool:
     """Whether a meeting's own fields say how much was lost."""
-    return races_run(fields, races) is not None or bool(first_of(fields, "state.races_lost", _number))
+    return races_run(fields, races) is not None or bool(first_of(fields, "state.races_lost", read_card_number))
 
 
 def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Race) -> tuple[Race, ...]:
@@ -63,7 +63,7 @@ def extent_of(fields: Sequence[Fields]) -> str | None:
 
 def _first_lost(fields: Sequence[Fields]) -> int | None:
     last_run = _last_run(fields)
-    return first_of(fields, "state.first_lost", _number) or (last_run + 1 if last_run else None)
+    return first_of(fields, "state.first_lost", read_card_number) or (last_run + 1 if last_run else None)
 
 
 def _lost_from(fields: Sequence[Fields]) -> OffTime:
@@ -76,17 +76,8 @@ def _first_clock(value: Any) -> str | None:
 
 def _last_run(fields: Sequence[Fields]) -> int | None:
     """The number of the last race before the abandonment."""
-    return next(filter(None, _run_in_words(fields)), None) or first_of(fields, "state.last_run", _number)
+    return next(filter(None, _run_in_words(fields)), None) or first_of(fields, "state.last_run", read_card_number)
 
 
 def _run_in_words(fields: Sequence[Fields]) -> Iterator[int | None]:
     return (run_before_loss(text(value) or "") for value in values_of(fields, "state.scope"))
-
-
-def _number(value: Any) -> int | None:
-    """3 for each of 3, "race 3", "3 of 7", {"number": 3}, {"race": 3} and [1, 2, 3]."""
-    if isinstance(value, dict):
-        fields = fields_of(value)
-        named = (first_of([fields], fact, _number) for fact in ("race.number", "race.number.own"))
-        return next(filter(None, named), None) or _number(fields.get("race"))
-    return len(value) or None if isinstance(value, list) else count((read_number(value) or "").partition(" of ")[0])

@@ -13,18 +13,8 @@ _COUNTRY = re.compile(r"\(([a-z]{2,3})\)$")
 
 _SIGNS = str.maketrans(dict.fromkeys(".-\u2010\u2011\u2012\u2013\u2014\u2015\u2212", " "))
 
-_LETTERS = str.maketrans(
-    {
-        "\u00f8": "o",
-        "\u0142": "l",
-        "\u0111": "d",
-        "\u00f0": "d",
-        "\u0127": "h",
-        "\u0131": "i",
-        "\u00e6": "ae",
-        "\u0153": "oe",
-        "\u00fe": "th",
-    }
+_LETTERS = str.maketrans("\u00f8\u0142\u0111\u00f0\u0127\u0131", "olddhi") | str.maketrans(
+    {"\u00e6": "ae", "\u0153": "oe", "\u00fe": "th"}
 )
 """Latin letters with a stroke, and ligatures, which Unicode does not take apart: Søren, Łukasz, Đorđe, Ægir.
 

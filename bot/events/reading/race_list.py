@@ -103,8 +103,17 @@ def _entries(fields: Fields, *facts: str) -> Iterator[list[dict[str, Any]]]:
 
 def _between(fields: Fields, first: str, last: str) -> Sequence[int]:
     """The numbers of {"from_race": 4, "to_race": 7}."""
-    numbers = [first_of([fields], fact, lambda value: count(read_number(value))) for fact in (first, last)]
+    numbers = [first_of([fields], fact, read_card_number) for fact in (first, last)]
     return range(numbers[0], min(numbers[1], MOST_RACES_A_CARD) + 1) if numbers[0] and numbers[1] else ()
+
+
+def read_card_number(value: Any) -> int | None:
+    """3 for each of 3, "race 3", "3 of 7", {"number": 3}, {"race": 3} and [1, 2, 3]."""
+    if isinstance(value, dict):
+        fields = fields_of(value)
+        named = (first_of([fields], fact, read_card_number) for fact in ("race.number", "race.number.own"))
+        return next(filter(None, named), None) or read_card_number(fields.get("race"))
+    return len(value) or None if isinstance(value, list) else count((read_number(value) or "").partition(" of ")[0])
 
 
 def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:

@@ -254,6 +254,7 @@ def test_meetings_in_groups_have_the_day_of_the_group():
         *(({name: [4]}, ["4"]) for name in ("race_number", "races")),
         *(({name: "4"}, ["4"]) for name in ("race", "race_number")),
         ({"from_race": 4, "to_race": "R6"}, ["4", "5", "6"]),
+        ({"from_race": {"number": 4}, "to_race": {"number": 5}}, ["4", "5"]),
         ({"first_race": 4, "last_race": 5}, ["4", "5"]),
         *(({name: {"from": 4, "to": 5}}, ["4", "5"]) for name in ("races", "race", "race_range")),
         ({"race_range": [4, 6]}, ["4", "5", "6"]),
