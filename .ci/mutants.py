@@ -184,17 +184,21 @@ def _module(file: str) -> str:
     return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
+def too_many(file: str) -> bool:
+    """In a process of its own: a file whose module is imported already stays unchanged."""
+    if child := os.fork():
+        return os.waitpid(child, 0)[1] != 0
+    allowed, tests = TABLE[file]
+    found = survivors(file, tests)
+    os._exit(allowed is not None and len(found) > allowed)
+
+
 def main(parts: list[str]) -> int:
     sys.path.insert(0, ".")
     for name in IMPORTED:
         importlib.import_module(name)
     chosen = [file for file in TABLE if not parts or any(part in file for part in parts)]
-    failed = 0
-    for file in chosen:
-        allowed, tests = TABLE[file]
-        found = survivors(file, tests)
-        failed += allowed is not None and len(found) > allowed
-    return failed
+    return sum(map(too_many, chosen))
 
 
 if __name__ == "__main__":

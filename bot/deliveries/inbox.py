@@ -235,7 +235,9 @@ def _with_earlier(session: Session, now: datetime, limit: int, chosen: list[_Due
         values = {**_moments(now), "most": limit**2, "keys": sorted(keys)}
         for received_at, number, key in session.connection().execute(_DUE_OF_KEYS, values):
             of_name[subject(key)].add(_Due(received_at, number))
-        earlier = ({each for name in names[one.inbox_id] for each in of_name[name] if each <= one} for one in found)
+        earlier = (
+            {one, *(each for name in names[one.inbox_id] for each in of_name[name] if each <= one)} for one in found
+        )
         chosen = list(dict.fromkeys(each for some in earlier for each in sorted(some)))[:limit]
     return chosen
 

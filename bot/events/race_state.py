@@ -176,25 +176,30 @@ def run_before_loss(words: str) -> int | None:
     return 0 if _PART.search(words) else None
 
 
-def tells_own_loss(words: str, own: Iterable[str], horses: Iterable[str]) -> bool:
-    """Whether a clause tells of a loss, and not of a loss elsewhere: "Ayr meeting abandoned", "Washed Out wins".
+def tells_own_loss(words: str, own: Iterable[str], horses: Iterable[str], *, is_other_likely: bool) -> bool:
+    """Whether a clause tells of a loss, and not of a horse or of fences: "Washed Out wins", "Two fences abandoned".
 
-    `own`: the race's names. Any other name with a capital letter, directly before the loss, is of a loss elsewhere.
+    `is_other_likely`: a name directly before the loss is of another race too, unless the name is the race's `own`. In
+    doubt a loss counts: "Waterlogged course abandoned".
     """
     known = re.compile("|".join([_OF_THE_RACE, *_words(" ".join(own)).split()]), re.IGNORECASE).fullmatch
     others = "|".join(_words(name).strip() for name in horses) or "(?!)"
     horse = re.compile(rf"\b(?:{others})\b(?!\Z)|(?<!\A)\b(?:{others})\b", re.IGNORECASE)
     clauses = (horse.sub("", _words(clause).strip()) for clause in _CLAUSES.split(words))
     lost = (said for said in clauses if state_in(said) in LOST_OR_VOID and not _WON.search(said))
-    return not all(_is_elsewhere([*dropwhile(known, said.split())], known) for said in lost)
+    unknown = ([*dropwhile(known, said.split())] for said in lost)
+    return not all(
+        bool(one and _OF_ANOTHER.fullmatch(one[0])) or (is_other_likely and _is_after_a_name(one, known))
+        for one in unknown
+    )
 
 
-def _is_elsewhere(words: Sequence[str], known: Callable[[str], object]) -> bool:
+def _is_after_a_name(words: Sequence[str], known: Callable[[str], object]) -> bool:
     """Of the words of a loss, from the first that is not `known` for the race."""
     name = [*takewhile(lambda word: len(word) > 2 and word[0].isupper() and not (known(word) or state_in(word)), words)]
     behind = [*dropwhile(known, words[len(name) :])]
     begins_with_loss = state_in(" ".join(behind)) in LOST_OR_VOID and state_in(" ".join(behind[1:])) not in LOST_OR_VOID
-    return bool(name and begins_with_loss) or bool(words and _OF_ANOTHER.fullmatch(words[0]))
+    return bool(name) and begins_with_loss
 
 
 def is_amended(status: str | None) -> bool:

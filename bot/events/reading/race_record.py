@@ -280,7 +280,8 @@ def _is_told(words: str, sources: Sources, placings: Placings, *, is_remark: boo
             return False
     own = (course_of(sources).name, sources.look(aliases.RACE_FIELDS["title"]))
     horses = (plain_name(one.horse) for one in placings.runners if one.horse)
-    return tells_own_loss(words, filter(None, own), horses)
+    is_other_likely = is_remark and placings.has_places
+    return tells_own_loss(words, filter(None, own), horses, is_other_likely=is_other_likely)
 
 
 def _is_lost_by_more(sources: Sources) -> bool:

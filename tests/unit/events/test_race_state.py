@@ -97,7 +97,17 @@ def test_state_is_read_of_the_words_of_its_kind(state, said):
 )
 def test_loss_is_of_the_race_unless_another_name_stands_before_it(is_own, words):
     own, horses = ("York Park", "Gimcrack Stakes"), ("Void Contract",)
-    assert {said: tells_own_loss(said, own, horses) for said in words} == dict.fromkeys(words, is_own)
+    told = {said: tells_own_loss(said, own, horses, is_other_likely=True) for said in words}
+    assert told == dict.fromkeys(words, is_own)
+
+
+def test_loss_counts_in_doubt_whatever_name_stands_before_it():
+    in_doubt = ("Ayr meeting abandoned", "Waterlogged course abandoned", "Royal Ascot abandoned", "Renntag abgesagt")
+    of_no_race = ("Washed Out wins at York", "Two fences abandoned", "Bets void", "Void Contract in front")
+    told = {
+        said: tells_own_loss(said, (), ("Void Contract",), is_other_likely=False) for said in (*in_doubt, *of_no_race)
+    }
+    assert told == {**dict.fromkeys(in_doubt, True), **dict.fromkeys(of_no_race, False)}
 
 
 @pytest.mark.parametrize(

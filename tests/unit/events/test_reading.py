@@ -185,7 +185,7 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
             ({"course": "York", "headline": headline}, abandoned)
             for headline, abandoned in (
                 *(("York meeting abandoned", True), ("Meeting abandoned", True), ("Race lost", True)),
-                *(("Ayr meeting abandoned", None), ("Racing at Ayr abandoned", None)),
+                *(("Ayr meeting abandoned", True), ("Waterlogged course abandoned", True), ("Two fences void", None)),
             )
         ),
         *(
