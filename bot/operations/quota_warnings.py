@@ -137,8 +137,9 @@ def _of_use(reading: QuotaReading, expected: Forecast | None, thresholds: Sequen
 
 def _jumps(session: Session, reading: QuotaReading) -> Iterator[QuotaWarning]:
     names: tuple[Figure, ...] = ("errors", "refusals")
+    kept = samples(session)
     for name in names:
-        if jump := days_of(samples(session), name).jump:
+        if jump := days_of(kept, name).jump:
             key = f"quota-jump:{name}:{reading.taken_at.date().isoformat()}"
             yield QuotaWarning(key, Urgency.WARNING, _jumped(name, jump, reading))
 
