@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from itertools import accumulate, dropwhile, takewhile
+from itertools import accumulate, chain, dropwhile, takewhile
 
 
 class RaceState(StrEnum):
@@ -179,19 +179,24 @@ def run_before_loss(words: str) -> int | None:
 def tells_own_loss(words: str, own: Iterable[str], horses: Iterable[str], *, is_other_likely: bool) -> bool:
     """Whether a clause tells of a loss, and not of a horse or of fences: "Washed Out wins", "Two fences abandoned".
 
-    `is_other_likely`: a name directly before the loss is of another race too, unless the name is the race's `own`. In
-    doubt a loss counts: "Waterlogged course abandoned".
+    `is_other_likely`: a name directly before the loss is of another race too, unless the name is the race's `own`, in
+    its longer or shorter form: "Sandown Park" of "Sandown". In doubt a loss counts: "Waterlogged course abandoned".
     """
-    known = re.compile("|".join([_OF_THE_RACE, *_words(" ".join(own)).split()]), re.IGNORECASE).fullmatch
-    others = "|".join(_words(name).strip() for name in horses) or "(?!)"
+    names = [_words(name).casefold().split() for name in own]
+    known = re.compile("|".join([_OF_THE_RACE, *chain.from_iterable(names)]), re.IGNORECASE).fullmatch
+    others = "|".join(filter(None, (_words(name).strip() for name in horses))) or "(?!)"
     horse = re.compile(rf"\b(?:{others})\b(?!\Z)|(?<!\A)\b(?:{others})\b", re.IGNORECASE)
+    proper = [{word for word in name if not re.fullmatch(_OF_THE_RACE, word)} for name in names]
+
+    def is_own(said: str) -> bool:
+        unknown = [*dropwhile(known, said.split())]
+        if unknown and _OF_ANOTHER.fullmatch(unknown[0]):
+            return False
+        is_named = any(name and name <= {*said.casefold().split()} for name in proper)
+        return is_named or not (is_other_likely and _is_after_a_name(unknown, known))
+
     clauses = (horse.sub("", _words(clause).strip()) for clause in _CLAUSES.split(words))
-    lost = (said for said in clauses if state_in(said) in LOST_OR_VOID and not _WON.search(said))
-    unknown = ([*dropwhile(known, said.split())] for said in lost)
-    return not all(
-        bool(one and _OF_ANOTHER.fullmatch(one[0])) or (is_other_likely and _is_after_a_name(one, known))
-        for one in unknown
-    )
+    return any(state_in(said) in LOST_OR_VOID and not _WON.search(said) and is_own(said) for said in clauses)
 
 
 def _is_after_a_name(words: Sequence[str], known: Callable[[str], object]) -> bool:

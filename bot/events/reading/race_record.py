@@ -278,7 +278,7 @@ def _is_told(words: str, sources: Sources, placings: Placings, *, is_remark: boo
         is_now = not (_BESIDE_PLACES if placings.has_places else _NOT_NOW).search(words)
         if is_part or not is_now or len(words) > LONGEST_REMARK:
             return False
-    own = (course_of(sources).name, sources.look(aliases.RACE_FIELDS["title"]))
+    own = (plain_name(course_of(sources).name or ""), sources.look(aliases.RACE_FIELDS["title"]))
     horses = (plain_name(one.horse) for one in placings.runners if one.horse)
     is_other_likely = is_remark and placings.has_places
     return tells_own_loss(words, filter(None, own), horses, is_other_likely=is_other_likely)

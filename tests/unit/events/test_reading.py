@@ -192,6 +192,10 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
             ({"headline": headline, "placings": ["A"]}, None)
             for headline in ("Race lost", "Meeting abandoned after race 3", "Rescheduled", "Ayr meeting abandoned")
         ),
+        *(
+            ({"course": course, "headline": f"{name} abandoned", "placings": ["A"]}, True)
+            for course, name in (("Sandown", "Sandown Park"), ("Kempton (AW)", "Kempton Park"), ("Ascot Park", "Ascot"))
+        ),
         *(({"tags": [tag]}, lost) for tag, lost in (("Postponed race", None), ("Postponed", True), ("Race off", None))),
         ({"tags": ["Postponed race"], "placings": ["A"]}, None),
         *(({"remarks": remarks, "placings": ["A"]}, None) for remarks in ("競走中止", "2番 競走中止", "3番中止")),
