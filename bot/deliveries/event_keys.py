@@ -15,6 +15,7 @@ from hashlib import sha256
 
 from bot.deliveries.found_event import FoundEvent
 from bot.events.event import RacingEvent
+from bot.events.event_bounds import EVENT_RACES_MAX
 from bot.events.kinds import Subject
 from bot.events.races import OffTime, Race
 from bot.events.reading.fields import first_of
@@ -80,8 +81,9 @@ def bounded(part: str) -> str:
 
 
 def further_keys(event: RacingEvent) -> list[str]:
-    """For each race that an abandonment names, the key of an event of the race."""
-    named = sorted(event.named_race_ids) if event.is_abandonment else []
+    """For each race that an abandonment names, the key of an event of the race. None beyond the bound of a message."""
+    is_told = event.is_abandonment and len(event.races) <= EVENT_RACES_MAX
+    named = sorted(event.named_race_ids) if is_told else []
     return [f"{event.kind}:{bounded(race_id)}" for race_id in named]
 
 

@@ -18,10 +18,13 @@ FLOOD = 3 * LIMIT
 
 
 def arrivals(*named):
-    """Deliveries of (key, region), a second apart."""
+    """Deliveries of (key, region, further keys…), a second apart."""
     return [
-        inbox.Arrival(key, key.partition(":")[0], f"{key:0>64}", b"{}", NOW + timedelta(seconds=number), region=region)
-        for number, (key, region) in enumerate(named)
+        inbox.Arrival(
+            *(key, key.partition(":")[0], f"{key:0>64}", b"{}", NOW + timedelta(seconds=number), region),
+            further_keys=further,
+        )
+        for number, (key, region, *further) in enumerate(named)
     ]
 
 
@@ -98,6 +101,36 @@ async def test_abandonment_is_not_before_an_earlier_delivery_that_is_beyond_a_tu
     keys = await next_keys(*earlier, *lost)
     race = f":rc_{LIMIT // 2}"
     assert [key for key in keys if key.endswith(race)] == [f"{kind}{race}" for kind in (*kinds, "race.abandoned")]
+
+
+def lost(number, races):
+    """A meeting with so many lost races, which names the races `m_number_0`…"""
+    named = (f"meeting.abandoned:m_{number}_{race}" for race in range(races))
+    return (f"meeting.abandoned:meeting=m_{number}", "GB", *named)
+
+
+MANY = [(f"result.received:x_{number}", "GB", *lost(0, 30)[2:]) for number in range(LIMIT - 4)]
+"""Deliveries that name the same thirty races each."""
+
+LARGE = {
+    "many races in a turn": (
+        [(f"result.received:m_{number}_59", "GB") for number in range(12)],
+        [lost(number, 60) for number in range(12)],
+    ),
+    "many races of a delivery": ([("result.received:m_1_1799", "GB")], [lost(1, 1_800)]),
+    "many deliveries of many races": (
+        [*MANY, ("result.received:m_1_0", "GB")],
+        [lost(0, 30), lost(1, 1)],
+    ),
+}
+
+
+@on_both
+@pytest.mark.parametrize(("earlier", "later"), LARGE.values(), ids=LARGE)
+async def test_no_delivery_overtakes_an_earlier_one_of_its_races_however_many_keys_wait(next_keys, earlier, later):
+    keys = await next_keys(*earlier, *later)
+    assert set(keys) == {key for key, *_ in (*earlier, *later)}
+    assert max(keys.index(key) for key, *_ in earlier) < keys.index(later[-1][0])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bot.deliveries.found_event import is_named
 from bot.deliveries.payload import TOO_MANY, Payload, read_events, read_payload
 from bot.events.event import EventKind
+from bot.events.event_bounds import EVENT_RACES_MAX
 from bot.events.facts import changes_between
 from bot.events.races import OffTime, Race
 from bot.events.reading.race_record import read_race
@@ -42,6 +43,15 @@ ABANDONED, RESULT = {"event": "race.abandoned", "race_id": "rc_1"}, {"event": "r
 def test_each_event_of_a_body_is_an_event(body):
     assert [event.key for event in read_events(as_body(body))] == ["race.abandoned:rc_1", "result.received:rc_2"]
     assert Payload(as_body(body)).further_keys == ["result.received:rc_2"]
+
+
+def test_races_of_an_abandonment_are_keys_of_the_delivery_as_far_as_a_message_tells_them():
+    def keys(count):
+        lost = {"event": "meeting.abandoned", "meeting_id": "m_1", "races": [f"rc_{number}" for number in range(count)]}
+        return Payload(as_body([lost, RESULT])).further_keys
+
+    assert len(keys(EVENT_RACES_MAX)) == EVENT_RACES_MAX + 1
+    assert keys(EVENT_RACES_MAX + 1) == ["result.received:rc_2"]
 
 
 @pytest.mark.parametrize(
