@@ -3,12 +3,13 @@
 import asyncio
 import itertools
 import json
+from contextlib import aclosing
 from datetime import timedelta
 
 import pytest
 
 from bot.errors import StorageUnavailable
-from bot.racedata.client.cursor_walk import collect
+from bot.racedata.client.cursor_walk import Trail, collect
 from bot.racedata.client.service_client import USAGE_PAGES, WHOLE_LIST_PAGES
 from bot.racedata.client.service_errors import (
     CircuitOpen,
@@ -78,6 +79,17 @@ async def test_limits_7_name_that_a_paths_query_has_twice_is_repeated_on_each_pa
     await racing.read_path("races?day={date}&field=a&field=b", date="2026-11-20")
     own = "day=2026-11-20&field=a&field=b"
     assert [seen.raw_query for seen in service.seen] == [own, f"{own}&cursor=c1"]
+
+
+async def test_limits_8_cursor_of_an_earlier_call_with_the_same_trail_breaks_the_walk(service, racing):
+    for number, following in enumerate(("c1", "c0")):
+        service.data([{"race_id": f"rc_{number}"}], has_more=True, next_cursor=following)
+    service.data([{"race_id": "rc_2"}])
+    trail = Trail()
+    async with aclosing(racing.walk_races(cursor="c0", trail=trail)) as steps:
+        first = await anext(steps)
+    with pytest.raises(WalkBroken):
+        await collect(racing.walk_races(cursor=first.resume_at, trail=trail))
 
 
 async def test_query_is_not_named_in_a_failure(service, racing):
