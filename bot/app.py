@@ -417,8 +417,16 @@ class Service:
             DeliveryWatch(database, self.notices, self.races, self.quota, clock, wake).job,
         ]
         self.metrics.declare_jobs(table)
-        count = partial(self.metrics.count, "job_runs")
-        return Jobs(table, database, clock, wall=ports.wall, monotonic=ports.monotonic, token=ports.token, count=count)
+        return Jobs(
+            table,
+            database,
+            clock,
+            wall=ports.wall,
+            monotonic=ports.monotonic,
+            token=ports.token,
+            count=partial(self.metrics.count, "job_runs"),
+            tell_undone=self.telling.job_undone,
+        )
 
     def _loops_to_run(self) -> dict[str, Callable[[], Awaitable[None]]]:
         return {

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import partial
 
 from sqlmodel import Session
@@ -12,12 +11,13 @@ from bot.db.engine import Database
 from bot.errors import ServiceError
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
+from bot.operations.jobs.scheduler import UNDONE_FOR
 from bot.operations.self_notices import key_of_refusal
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import quota_book
 from bot.racedata.client.circuit_breakers import QUOTA, RATE, UNAUTHORIZED
-from bot.racedata.client.service_errors import STOPPING, Spared, UpgradeRequired
+from bot.racedata.client.service_errors import Spared, UpgradeRequired
 from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE, Forecast
 from bot.racedata.month_quota import (
     PLANS,
@@ -48,9 +48,6 @@ USAGE_UNREAD = (
 )
 
 TURNED = "turned"
-
-UNREAD_AFTER = timedelta(days=1)
-"""After a day without a reading, admins hear of missing warnings."""
 
 URGENCIES = (
     (100, Urgency.CRITICAL, "Used up."),
@@ -221,14 +218,11 @@ class QuotaCheck:
     async def run(self) -> None:
         try:
             reading = await self.quota_book.read()
-        except ServiceError as error:
-            if not isinstance(error, STOPPING):
-                await self.database.write(partial(self._tell_unread, error=error))
-            if isinstance(error, UpgradeRequired):
-                # No run of this job can be good before the plan changes.
-                return
-            raise
-        has_room = not (reading.is_spent or await self.quota_book.is_refused())
+        except UpgradeRequired as error:
+            # No run of this job can be good before the plan changes.
+            await self.database.write(partial(self._tell_beyond_plan, error=error))
+            return
+        has_room = bool(reading.tier.purposes) and not await self.quota_book.is_refused()
         await self.database.write(partial(self._tell_over, has_room=has_room))
         news = await self.database.read(partial(self._news, reading=reading))
         if news:
@@ -277,16 +271,11 @@ class QuotaCheck:
                 key = f"over:{over[-1]}:{now.isoformat()}"
                 self.notices.tell(session, key, words, urgency=Urgency.ALL_CLEAR)
 
-    def _tell_unread(self, session: Session, error: ServiceError) -> None:
-        if isinstance(error, UpgradeRequired):
-            self._tell_over(session, has_room=False)
+    def _tell_beyond_plan(self, session: Session, error: UpgradeRequired) -> None:
+        self._tell_over(session, has_room=False)
         read_at = quota_book.last_read_at(session)
-        is_overdue = read_at is not None and self.clock() - read_at > UNREAD_AFTER
-        if is_overdue or (read_at is None and isinstance(error, UpgradeRequired)):
-            was_read = f"was last read on {read_at:%Y-%m-%d %H:%M} UTC" if read_at else "can't be read"
-            words = (
-                f"The quota {was_read}, because /account/usage gives no answer that I can use ({error}). I can't warn "
-                "of a quota that runs out. Alerts go on."
-            )
+        # Answers may take turns in their plan.
+        if read_at is None or self.clock() - read_at > UNDONE_FOR:
+            words = f"I can't read the quota, so I can't warn of a quota that runs out. {error.told} Alerts go on."
             key = f"quota-unread:{read_at.isoformat() if read_at else 'never'}"
             self.notices.tell(session, key, words, urgency=Urgency.WARNING)

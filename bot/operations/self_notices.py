@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from sqlmodel import Session
@@ -14,6 +14,7 @@ from bot.db.named_values import Mark
 from bot.deliveries.signature_mismatches import LASTS_S
 from bot.errors import StorageError
 from bot.logs import get_logger
+from bot.operations.jobs.job import Job
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
@@ -101,6 +102,16 @@ class SelfNotices:
         turns = month_after(month_key(self.clock()))
         until = f"{turns.day} {turns:%B}"
         return f"/racecard and /results can read nothing new before {until}. If the allowance was raised,"
+
+    async def job_undone(self, job: Job, reason: str, done_at: datetime | None) -> None:
+        """`done_at`: the last good run; None where this process knows of none."""
+        since = f"since {done_at:%Y-%m-%d %H:%M} UTC" if done_at else "since I was started"
+        await self._tell(
+            f"job-undone:{job.id}:{done_at.isoformat() if done_at else 'never'}",
+            f"This was not done {since}: {job.words}. The last try failed ({reason}). I try again by myself. "
+            "racing-bot doctor looks for the cause.",
+            Urgency.WARNING,
+        )
 
     async def account(self, now: AccountState) -> bool:
         """True if the present plan and window were noted.

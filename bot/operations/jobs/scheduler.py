@@ -5,9 +5,9 @@ APScheduler goes by the wall clock: after somebody set the clock back, `look` ha
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import InitVar, dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
@@ -17,12 +17,12 @@ from sqlmodel import Session
 from bot.clock import Clock, Monotonic, Token
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
-from bot.errors import RacingBotError
+from bot.errors import RacingBotError, StorageError
 from bot.logs import get_logger
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.job import Job, JobOutcome
 from bot.operations.jobs.job_runs import SlotClaim
-from bot.racedata.client.service_errors import TRANSIENT, ServiceFailure
+from bot.racedata.client.service_errors import STOPPING, TRANSIENT, ServiceFailure, Spared
 
 log = get_logger(__name__)
 
@@ -41,6 +41,9 @@ NOTED_EVERY_S = 60
 INTERVALS_MISSED = 3
 """After so many intervals without a good run by any replica, `/readyz` names the job."""
 
+UNDONE_FOR = timedelta(days=1)
+"""After so long without a good run by any replica, admins hear of a failing job."""
+
 
 def _make_scheduler() -> AsyncIOScheduler:
     return AsyncIOScheduler(
@@ -52,7 +55,8 @@ def _make_scheduler() -> AsyncIOScheduler:
 class Jobs:
     """`failing`: job → reason of the failed last run. `count` gets each job and its outcome.
 
-    `wall`: APScheduler's clock. `_over`: job → the slot that this replica does not try for again.
+    `tell_undone` gets a failing job, the reason, and the last good run. `wall`: APScheduler's clock.
+    `_over`: job → the slot that this replica does not try for again.
     """
 
     table: Sequence[Job]
@@ -62,6 +66,7 @@ class Jobs:
     monotonic: Monotonic
     token: InitVar[Token]
     count: Callable[[str, JobOutcome], None] = lambda _job, _outcome: None
+    tell_undone: Callable[[Job, str, datetime | None], Awaitable[None]] | None = None
     failing: dict[str, str] = field(default_factory=dict, init=False)
     _scheduler: AsyncIOScheduler = field(default_factory=_make_scheduler, init=False)
     _over: dict[str, datetime | None] = field(default_factory=dict, init=False)
@@ -71,6 +76,7 @@ class Jobs:
 
     def __post_init__(self, token: Token) -> None:
         self._replica = token(4)
+        self._started_at = self.clock()
 
     def start(self) -> None:
         for job in self.table:
@@ -130,12 +136,25 @@ class Jobs:
             self.failing[job.id] = str(error) or type(error).__name__
             self._noted_at.pop(job.id, None)
             self.count(job.id, "failed")
+            # Admins were told already of a refusal of everything.
+            if not isinstance(error, (*STOPPING, Spared)):
+                await self._tell_if_undone(job)
             return False
         if done:
             log.info("job_done", job=job.id, changed=done)
         self._note_good_run(job, slot_at)
         self.count(job.id, "ok")
         return True
+
+    async def _tell_if_undone(self, job: Job) -> None:
+        try:
+            done_at = (await self.database.read(job_runs.last_done)).get(job.id)
+        except StorageError as error:
+            log.warning("job_run_not_read", job=job.id, reason=str(error))
+            return
+        longest = max(UNDONE_FOR, timedelta(seconds=INTERVALS_MISSED * job.every_s))
+        if self.tell_undone and self.clock() - (done_at or self._started_at) > longest:
+            await self.tell_undone(job, self.failing[job.id], done_at)
 
     def _note_good_run(self, job: Job, slot_at: datetime) -> None:
         self._over[job.id] = slot_at

@@ -18,7 +18,14 @@ from bot.operations.jobs.job import Job
 from bot.operations.jobs.scheduler import INTERVALS_MISSED, LEASE_S, SLOT_TRY_EVERY_S, Jobs
 from bot.operations.jobs.upkeep_jobs import prune_bodies
 from bot.ports import Ports
-from bot.racedata.client.service_errors import ServerFault, UnknownRefusal
+from bot.racedata.client.service_errors import (
+    CircuitOpen,
+    QuotaExceeded,
+    ServerFault,
+    Spared,
+    Unauthorized,
+    UnknownRefusal,
+)
 from tests.clock import START, now, set_ahead
 from tests.databases import on_both
 from tests.unit.pages import settings
@@ -40,7 +47,16 @@ class Replica:
         self.fails: Exception | None = None
         self.every_s = HOUR_S
         wall, token = Ports().wall, secrets.token_hex
-        self.jobs = Jobs((), database, lambda: self.now, wall=wall, monotonic=lambda: 0.0, token=token)
+        self.told: list[tuple[str, datetime | None]] = []
+        self.jobs = Jobs(
+            (),
+            database,
+            lambda: self.now,
+            wall=wall,
+            monotonic=lambda: 0.0,
+            token=token,
+            tell_undone=self._tell_undone,
+        )
         self._database, self._name, self._runs = database, name, runs
 
     async def tries(self, after_s: float = 0) -> bool:
@@ -49,6 +65,9 @@ class Replica:
         await set_ahead(self._database, self.now - now())
         look = None if self.finds is None else lambda _session: bool(self.finds)
         return await self.jobs.run(Job("count", "Counted", self.every_s, self._run, look))
+
+    async def _tell_undone(self, _job: Job, reason: str, done_at: datetime | None) -> None:
+        self.told.append((reason, done_at))
 
     async def _run(self) -> None:
         self._runs.append(self._name)
@@ -150,6 +169,26 @@ async def test_403_is_not_retried_before_the_next_slot(one, runs, failure, runs_
     assert (len(runs), "count" in one.jobs.look()) == (runs_in_the_hour, True)
     one.fails = None
     assert await one.tries(HOUR_S) is True
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+async def test_job_that_fails_for_a_day_is_told_with_its_last_good_run(one, is_known):
+    done_at = START + timedelta(seconds=1) if is_known else None
+    one.fails = None if is_known else ServerFault("", status=500)
+    assert await one.tries() is is_known
+    one.fails = ServerFault("", status=500)
+    await one.tries(23 * HOUR_S)
+    assert one.told == []
+    await one.tries(25 * HOUR_S)
+    assert one.told == [(str(one.fails), done_at)]
+
+
+@pytest.mark.parametrize("refusal", [Unauthorized(""), QuotaExceeded(""), CircuitOpen(""), Spared("")])
+async def test_refusal_of_everything_that_was_told_already_is_not_told_of_each_job(one, refusal):
+    one.fails = refusal
+    for hours in (0, 25):
+        assert await one.tries(hours * HOUR_S) is False
+    assert one.told == []
 
 
 class Scheduled:

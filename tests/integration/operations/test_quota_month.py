@@ -102,7 +102,15 @@ class World:
         book = QuotaBook(database, client, SETTINGS, self.clock)
         told_by = DyingBook(database, client, SETTINGS, self.clock) if dies else book
         check = QuotaCheck(told_by, notices, database, SETTINGS, self.clock)
-        jobs = Jobs((), database, self.clock, wall=Ports().wall, monotonic=self.seconds, token=secrets.token_hex)
+        jobs = Jobs(
+            (),
+            database,
+            self.clock,
+            wall=Ports().wall,
+            monotonic=self.seconds,
+            token=secrets.token_hex,
+            tell_undone=telling.job_undone,
+        )
         return Replica(client, book, check, jobs)
 
     async def tick(self, *, dies: bool = False) -> None:
@@ -239,7 +247,19 @@ async def test_plan_that_changes_up_and_down_is_told_and_counts_anew(make_world)
     assert "The plan allows 250,000 requests a month; before, 15,000." in said[1]
 
 
-async def test_usage_that_gives_no_answer_for_days_is_told_once_and_nothing_is_missed(make_world):
+async def test_room_that_the_last_tier_leaves_unspent_is_no_all_clear(make_world):
+    """The published use goes up and down by less than a hundredth: two machines of the service may answer."""
+    world = await make_world(at(2026, 11, 20))
+    for used in (15_000, 14_900, 15_000, 14_900, 2_000):
+        world.service.set_used(used)
+        await world.day(0)
+    assert [gist(text) for text in await world.said()] == [
+        f"{URGENT}Used up | 2026-11 | 100",
+        f"{ALL_CLEAR}The data service has requests left for this month again",
+    ]
+
+
+async def test_usage_that_gives_no_answer_for_days_is_told_by_the_jobs_and_nothing_is_missed(make_world):
     world = await make_world(at(2026, 11, 20))
     world.service.spend_quota(7_000)
     await world.days(at(2026, 11, 21), 100)
@@ -249,7 +269,7 @@ async def test_usage_that_gives_no_answer_for_days_is_told_once_and_nothing_is_m
     await world.days(at(2026, 11, 27), 100)
     said = await world.said()
     assert [gist(text) for text in said] == [
-        f"{WARNING}The quota was last read on 2026-11-20 12",
+        f"{WARNING}This was not done since 2026-11-20 12",
         f"{URGENT}Used up | 2026-11 | 108",
     ]
 

@@ -18,6 +18,7 @@ from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Race
 from bot.fanout.drill_fanout import tell_unknown
+from bot.operations.jobs.job import Job
 from bot.operations.repair import outage
 from bot.operations.repair.outage import Outage
 from bot.operations.self_notices import SelfNotices, key_of_refusal
@@ -45,6 +46,7 @@ TELLING = {
 """The telling methods, as code outside of their class names them."""
 
 HELD = Held("is_archived", NOW)
+JOB = Job("repair", "Failed deliveries looked up", 3_600, asyncio.Event().wait)
 DRILL = RacingEvent(key="drill:1", drill=Drill(drill_id="1"))
 UNREADABLE = RacingEvent(key="unreadable:1", unreadable_because="no JSON")
 
@@ -139,7 +141,7 @@ ELSEWHERE = {
     "channel_life.on_revoked": "test_lost_token_is_urgent",
     "quota_warnings._tell": "tests/unit/racedata/test_quota_book.py",
     "quota_warnings._tell_over": "tests/unit/racedata/test_quota_book.py",
-    "quota_warnings._tell_unread": "tests/integration/operations/test_quota_month.py",
+    "quota_warnings._tell_beyond_plan": "tests/unit/racedata/test_quota_book.py",
     "watchdog._note": "tests/integration/operations/test_watch_deliveries.py",
     "repair_run._tell_refused": "tests/integration/operations/test_repair.py",
     "unchecked_filters._check": "tests/unit/racedata/test_typed_names.py",
@@ -182,7 +184,9 @@ async def test_notices_about_the_service_itself(database, notices, told):
         await telling.circuit_open(error)
     for plan in ("free", "live"):
         await telling.account(AccountState(plan=plan, window="2026"))
-    assert await told() == [URGENT, NOTE, WARNING, URGENT, URGENT, URGENT, NOTE]
+    for done_at in (None, NOW, NOW):
+        await telling.job_undone(JOB, "no luck", done_at)
+    assert await told() == [URGENT, NOTE, WARNING, URGENT, URGENT, URGENT, NOTE, WARNING, WARNING]
     posts = await database.read(lambda session: session.exec(select(OutboxMessage)).all())
     assert Message.from_json(posts[0].content) == ANSWERS["notice"](), "the kept example is a real notice"
 
