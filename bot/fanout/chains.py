@@ -19,7 +19,7 @@ class Chains:
     """Each event and race is read once.
 
     `links`: messages of other events that show an event, with the event's key. `asked`: messages to be acknowledged.
-    `sent`: message to channel.
+    `sent`: message to channel. `numbers`: of new tellings to those of their messages, once stored.
     """
 
     def __init__(self, session: Session) -> None:
@@ -31,6 +31,7 @@ class Chains:
         self.links = set[tuple[int, str]]()
         self.asked = set[int]()
         self.sent = dict[int, str]()
+        self.numbers: Mapping[int, int] = {}
 
     def read(self, event_keys: Collection[str], race_ids: Collection[str | None] = ()) -> None:
         keys, races = set(event_keys) - self._read_keys, {one for one in race_ids if one} - self._read_races
@@ -63,13 +64,6 @@ class Chains:
         main = next(found[number] for found in self._by_key.values() if number in found)
         self.add(one._replace(message_ts=main.message_ts, is_unsent=main.is_unsent))
 
-    def renumber(self, numbers: Mapping[int, int]) -> None:
-        """New tellings have the numbers of their messages from now on."""
-        for key, found in self._by_key.items():
-            if not numbers.keys().isdisjoint(found):
-                told = [_renumbered(one, numbers) for one in found.values()]
-                self._by_key[key] = {one.id: one for one in told}
-
     def wait_no_longer(self, number: int) -> set[str]:
         """Returns the telling's channel, if the telling is known."""
         channels = set[str]()
@@ -93,7 +87,8 @@ class Chains:
         """As `telling_store.told`, without links."""
         self.read(event_keys, race_ids)
         found = [one for key in self._keys(event_keys, race_ids) for one in self._by_key.get(key, {}).values()]
-        return sorted((one for one in found if one.channel_id in channels), key=lambda one: one.id)
+        told = (self._as_stored(one) for one in found if one.channel_id in channels)
+        return sorted(told, key=lambda one: one.id)
 
     def waiting(self, event_keys: Iterable[str], race_id: str | None) -> list[Telling]:
         """Waiting tellings of the events, and of all events of the race."""
@@ -103,7 +98,6 @@ class Chains:
     def _keys(self, event_keys: Iterable[str], race_ids: Iterable[str]) -> set[str]:
         return {*event_keys, *(key for race_id in race_ids for key in self._of_race[race_id])}
 
-
-def _renumbered(one: Telling, numbers: Mapping[int, int]) -> Telling:
-    number = numbers.get(one.id, one.id)
-    return one._replace(id=number, by=number if one.by == one.id else one.by)
+    def _as_stored(self, one: Telling) -> Telling:
+        number = self.numbers.get(one.id, one.id)
+        return one._replace(id=number, by=number if one.by == one.id else one.by) if number != one.id else one

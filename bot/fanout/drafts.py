@@ -96,15 +96,13 @@ class Drafts:
     def make(self, news: VersionNews, post: NewPost) -> int:
         number, withheld = next(self._numbers), Because.MUTED if post.muted_by else None
         waits, in_thread = post.not_before, post.thread_of is not None
-        told = _telling(news, post.channel_id, number)
-        told = told._replace(withheld=withheld, is_unsent=withheld is None, waits=waits, in_thread=in_thread)
-        self.chains.add(told)
+        self.chains.add(_telling(news, post.channel_id, number, withheld, waits=waits, in_thread=in_thread))
         self._new.append(_New(post, news.version, number))
         return number
 
     def fold(self, news: VersionNews, channel: str, number: int) -> None:
         """The message of a meeting says the event too."""
-        self.chains.fold(_telling(news, channel, number)._replace(withheld=Because.MEETING, by=number))
+        self.chains.fold(_telling(news, channel, number, Because.MEETING, by=number))
 
     def link(self, version: EventVersion, show: Show, after: int | None) -> None:
         self._shown.append(_Shown(show, version, version.received_at, after, is_link=True))
@@ -171,7 +169,7 @@ class Drafts:
             ids = {**ids, **message_store.ids_of(self._session, missing)}
         numbers = {number: ids[key] for number, key in keys.items()}
         self._made.update(numbers.values())
-        self.chains.renumber(numbers)
+        self.chains.numbers = numbers
         self._released = [numbers.get(number, number) for number in self._released]
         self._shown = [one.renumbered(numbers) for one in self._shown]
 
@@ -201,8 +199,22 @@ class Drafts:
             self.bumps.add(acknowledgements.follow(self._session, followed))
 
 
-def _telling(news: VersionNews, channel: str, number: int) -> Telling:
+def _telling(
+    news: VersionNews,
+    channel: str,
+    number: int,
+    withheld: Because | None = None,
+    *,
+    by: int | None = None,
+    waits: datetime | None = None,
+    in_thread: bool = False,
+) -> Telling:
     event, row = news.event, news.version
     return Telling(
-        number, channel, event.kind, row.event_key, event.race.race_id, row.version, row.received_at, row.remarks
+        *(number, channel, event.kind, row.event_key, event.race.race_id, row.version, row.received_at, row.remarks),
+        withheld=withheld,
+        by=by,
+        waits=waits,
+        in_thread=in_thread,
+        is_unsent=withheld is None,
     )

@@ -208,17 +208,17 @@ class Plan:
         own: dict[str, int] = {}
         key, priority = f"{event.key}#{row.version}", _priority(event)
         for channel, found in steps.items():
-            post = NewPost(channel, f"{key}@{channel}", MessageKind.EVENT, priority, news.received_at)
+            post = partial(NewPost, channel, f"{key}@{channel}", MessageKind.EVENT, priority, news.received_at)
             by: int | None = None
             for step in found:
                 if isinstance(step, Post):
                     thread_of = threads.get(channel) if step.in_thread else None
-                    post = post._replace(not_before=step.until, thread_of=thread_of, asked=step.asked)
-                    own[channel] = self._drafts.make(news, post)
+                    new = post(not_before=step.until, thread_of=thread_of, asked=step.asked)
+                    own[channel] = self._drafts.make(news, new)
                 elif isinstance(step, Withhold):
                     by = step.by
                     if by is None:
-                        self._drafts.make(news, post._replace(muted_by=muted[channel]))
+                        self._drafts.make(news, post(muted_by=muted[channel]))
                     else:
                         self._drafts.fold(news, channel, by)
                 elif isinstance(step, Release):
