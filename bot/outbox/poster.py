@@ -41,7 +41,7 @@ OUTCOMES_APART_S = 0.015
 
 CALLS_AT_ONCE = 64
 
-ROOM_TO_CLAIM = 16
+ROOM_TO_CLAIM = 32
 """Ended calls that wake a full poster: each claim looks at every queue with a message."""
 
 WRITE_AGAIN_S = 0.2
