@@ -4,7 +4,6 @@ A start takes a fifth of a second in place of half a second, for each of some hu
 """
 
 import gc
-import inspect
 from importlib import import_module
 
 from sqlalchemy.orm import configure_mappers
@@ -28,8 +27,6 @@ LOADED = [
 
 configure_mappers()
 
-# Bolt asks for the stack when built. The first time costs a look at every module.
-inspect.stack()
 # The service collects garbage after the start, and skips frozen objects.
 gc.collect()
 gc.freeze()
