@@ -27,6 +27,6 @@ LOADED = [
 
 configure_mappers()
 
-# The service collects garbage after the start, and skips frozen objects.
+# Every life shares what is loaded here. The service freezes its objects too, after the start.
 gc.collect()
 gc.freeze()
