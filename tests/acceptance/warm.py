@@ -1,7 +1,6 @@
 """Every module that a start loads. Imported by the bots' parent process, and by nothing else."""
 
 import gc
-import inspect
 import time
 import warnings
 
@@ -28,7 +27,5 @@ LOADED = (anyio, httpcore, sqlalchemy, uvloop, bot)
 
 configure_mappers()
 
-# A new Bolt app asks for the stack, and the first call looks at every module.
-inspect.stack()
 gc.collect()
 gc.freeze()
