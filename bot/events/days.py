@@ -38,6 +38,7 @@ _RACES_MOST = 12
 
 _WHICH = ("last", "this", "next")
 _LONGEST_WORD = 20
+_BEGINNING = len("yest")
 _LEAST_LIKENESS = 0.75
 """`tommorow` is like a day, and no known course is."""
 
@@ -138,6 +139,8 @@ def _meant_weekday(word: str) -> str | None:
 
 
 def _alike(word: str, names: Sequence[str]) -> str | None:
+    if begun := [name for name in names if len(word) >= _BEGINNING and name.startswith(word) and " " not in name]:
+        return begun[0]
     return next(iter(get_close_matches(word[:_LONGEST_WORD], names, n=1, cutoff=_LEAST_LIKENESS)), None)
 
 

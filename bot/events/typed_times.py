@@ -35,9 +35,24 @@ _FIGURES = {
 }
 
 
+_PART_OF_AN_HOUR = re.compile(
+    rf"\b(?:half(?: past)?|quarter (?:past|(to))) (1[0-2]|[1-9]|{'|'.join(_FIGURES)})\b", re.ASCII | re.IGNORECASE
+)
+
+
 def in_figures(typed: str) -> str:
-    """The words with figures for small numbers: "two hours" is "2 hours"."""
-    return " ".join(_FIGURES.get(word.lower(), word) for word in typed.split())
+    """The words with figures for small numbers: "two hours" is "2 hours", and "half two" is "2:30"."""
+    return with_clocks(" ".join(_FIGURES.get(word.lower(), word) for word in typed.split()))
+
+
+def with_clocks(typed: str) -> str:
+    """The text with "2:30" for "half two"."""
+    return _PART_OF_AN_HOUR.sub(_clock_of, typed)
+
+
+def _clock_of(found: "re.Match[str]") -> str:
+    hour, minutes = int(_FIGURES.get(found[2].lower(), found[2])), 30 if found[0][0] in "hH" else 15
+    return f"{hour - 1 or _NOON_H}:{60 - minutes}" if found[1] else f"{hour}:{minutes}"
 
 
 def read_clock(typed: str, *, is_hour_enough: bool = False) -> time | None:

@@ -143,7 +143,9 @@ def _scored(typed: str, values: Iterable[str], alike: float) -> list[tuple[str, 
     from rapidfuzz import fuzz, process  # noqa: PLC0415  3 MiB, and seldom needed
 
     found = process.extract(spelled, list(spellings), scorer=fuzz.ratio, score_cutoff=cutoff, limit=LIKELY_MAX)
-    begun = [one for one in spellings if one.startswith((f"{spelled} ", f"{spelled}-"))][:LIKELY_MAX]
+    # "Chelt" and "Wolves" are short for courses.
+    begins = (spelled.removesuffix("s"),) if len(spelled) > SHORT else (f"{spelled} ", f"{spelled}-")
+    begun = [one for one in spellings if one.startswith(begins)][:LIKELY_MAX]
     each = found or [(one, cutoff, 0) for one in begun]
     return [(value, score / 100) for spelling, score, _ in each for value in spellings[spelling]]
 

@@ -31,15 +31,21 @@ _GRADED = {"group": "group", "grade": "graded"}
 
 _IN_A_LINE = re.compile(
     r"(?P<sort>class |group |grade |g)?(?P<first>[0-9]{1,2})"
-    r"(?:(?: ?- ?| to | through )(?:(?P=sort))?(?P<last>[0-9]{1,2}))?|listed|group|graded?",
+    r"(?:(?: ?- ?| to | through )(?:(?P=sort))?(?P<last>[0-9]{1,2}))?s?|listed|group|graded?",
     re.IGNORECASE | re.ASCII,
 )
 _OR_BETTER = re.compile(r"(.+?)(?: ?\+| (?:or|and) (?:better|above|higher|up(?:wards)?))", re.IGNORECASE)
 _BEST = ("Listed", "group", "graded")
 """Better than each class with a figure."""
 
-_G = re.compile(r"\bgr?p?\.? ?(?=[0-9])", re.IGNORECASE)
-"""As in "Gr 1"."""
+_SHORT = (
+    (re.compile(r"\bgr?p?\.? ?(?=[0-9])", re.IGNORECASE), "G"),
+    (re.compile(r"\bc(?:l|lass)?\.? ?(?=[0-9])", re.IGNORECASE), "class "),
+)
+"""As in "Gr 1" and "c4"."""
+
+_BLACK_TYPE = frozenset({"black type", "pattern"})
+"""Other words for listed and better races."""
 
 
 class RaceClassCondition(NarrowingCondition):
@@ -55,7 +61,7 @@ class RaceClassCondition(NarrowingCondition):
     typed_as = f"{CLASS}:"
     plural = "race classes"
     before: tuple[str, ...] = ("classes",)
-    begins = frozenset({CLASS, "group", "grade", "graded", "listed", "g", "gr", "grp"})
+    begins = frozenset({CLASS, "cl", "c", "group", "grade", "graded", "listed", "g", "gr", "grp", *_BLACK_TYPE})
     label = "Only these race classes"
     hint = "With commas between, for example: 1, 2, Group 1. Races without a published class come too."
     text_max = 3_000
@@ -90,8 +96,13 @@ class RaceClassCondition(NarrowingCondition):
         """In "group 1 and 2" the 2 is "group 2". Of "class 1-3" three classes, of "1/2" two."""
         if better := _OR_BETTER.fullmatch(typed):
             return self._or_better(self.values_of(better[1], before))
+        if typed.casefold() in _BLACK_TYPE:
+            return _BEST
         found: list[str] = []
-        for part in _G.sub("G", in_figures(typed)).split("/"):
+        words = in_figures(typed)
+        for short, sort in _SHORT:
+            words = short.sub(sort, words)
+        for part in words.split("/"):
             sort = (found[-1] if found else before).rstrip(digits) if part[:1].isdecimal() else ""
             said = _IN_A_LINE.fullmatch(f"{sort}{part}")
             if said is None:
@@ -133,7 +144,10 @@ def _short(race_class: str) -> str:
 
 FLAT, JUMPS, ALL_WEATHER = "flat", "jumps", "aw"
 
-_SORTS = ("amateur", "apprentice", "beginner", "conditional", "handicap", "hunter", "juvenile", "maiden", "mare")
+_SORTS = (
+    *("amateur", "apprentice", "beginner", "claimer", "conditional", "handicap", "h'cap", "hcap", "hunter"),
+    *("juvenile", "maiden", "mdn", "mare"),
+)
 SORTS_OF_RACES = frozenset(
     {f"{sort}{s}" for sort in (*_SORTS, "novice", "seller", "veteran") for s in ("", "s", "'s")}
     | {"fillies", "filly", "nurseries", "nursery"}
@@ -143,7 +157,8 @@ SORTS_OF_RACES = frozenset(
 _OBSTACLES = frozenset(
     f"{one}{s}" for one in ("bumper", "chase", "hurdle", "over fence", "steeplechase") for s in ("", "s")
 )
-_PARTS_OF_JUMPS = _OBSTACLES | {"over hurdles", "hurdling", "chasing", "national hunt flat", "cross country chases"}
+_CHASES = ("chasing", "cross country chases")
+_PARTS_OF_JUMPS = _OBSTACLES | {"over hurdles", "hurdling", *_CHASES, "national hunt flat", "nhf"}
 
 _OVER_JUMPS = re.compile(r"\b(?:hurdles?|(?:steeple)?chases?|jumps?|bumper|n\.?h\.?f?|inh|national hunt)\b")
 _ON_THE_FLAT = re.compile(r"\bflat\b")
@@ -162,7 +177,7 @@ class RaceCodeCondition(NarrowingCondition):
     called: Mapping[str, str] = {
         **{word: word for word in (FLAT, JUMPS, ALL_WEATHER)},
         **dict.fromkeys(("jump", "jumping", "national hunt", "nh", "over jumps", *_PARTS_OF_JUMPS), JUMPS),
-        **dict.fromkeys(("all weather", "all-weather"), ALL_WEATHER),
+        **dict.fromkeys(("all weather", "all-weather", "polytrack", "tapeta", "synthetic"), ALL_WEATHER),
     }
     begins = SORTS_OF_RACES
     plural = "codes of racing"

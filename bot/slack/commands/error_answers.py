@@ -160,5 +160,5 @@ class _Trying:
 
 
 def _label(label: str, more: str) -> str:
-    is_whole = more.startswith((label, "Leave out ")) or label.startswith((WITHOUT_LABEL, "until "))
+    is_whole = more.startswith((label, "Leave out ")) or label.startswith((WITHOUT_THAT, WITHOUT_LABEL, "until "))
     return more if is_whole else f"{label} {more}"

@@ -51,7 +51,7 @@ STATUS_COMMAND = Command(
 READ_S = 20.0
 
 _GROUPINGS = {"day": BY_DAY, "days": BY_DAY, "endpoint": BY_ENDPOINT, "endpoints": BY_ENDPOINT}
-_OF_THE_MONTH = dict.fromkeys(("by", "per", "each", "today", "now", "this", "month"), (Kind.FILLER, ""))
+_OF_THE_MONTH = dict.fromkeys(("by", "per", "each", "today", "now", "this", "month", "left"), (Kind.FILLER, ""))
 _USAGE_WORDS = Grammar({word: (Kind.FLAG, by) for word, by in _GROUPINGS.items()} | _OF_THE_MONTH)
 
 

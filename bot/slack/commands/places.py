@@ -181,28 +181,40 @@ def _refused(wanted: LineRequest, command: str, shows: Collection[Topic]) -> Ref
             {elsewhere[0]: wanted.but(topics=[one for one in elsewhere if one is Topic.ABANDONMENTS], flags=())},
             command=other,
         )
-    return None
+    return _of_some_races(wanted)
+
+
+def _of_some_races(wanted: LineRequest) -> Refusal | None:
+    words = wanted.of(Kind.UNKNOWN)
+    is_chosen = any(one.meant_by(word) for word in (*words, " ".join(words)) for one in OF_RACES)
+    others = [word for word in words if word.casefold() not in NOT_CHOSEN and not is_chosen]
+    if len(others) == len(words):
+        return None
+    narrowed = " A subscription can be to race classes, flat, jumps or aw alone." if is_chosen else ""
+    return Refusal(f"A day is shown with all its races.{narrowed}", {WITHOUT_THAT: wanted.but(unknown=others)})
 
 
 def _hour_asked(phrases: Sequence[Phrase], wanted: LineRequest, command: str) -> CommandError | None:
-    """The question about "results at 6": races, or a message each day. "York at 6pm" is of a race."""
+    """The question about "results at 6", "results daily": races, or a message each day. "York at 6pm" is of a race."""
     kind = next(
         (HOUR_OF_TOPIC[topic] for topic, other in _SHOWN_BY.items() if other == command and topic in HOUR_OF_TOPIC),
         None,
     )
     hours = (two for one, two in pairwise(phrases) if one.typed.casefold() == "at" and time_of_day(two.typed))
-    typed = next((one for one in hours if one.typed.isalnum()), None)
+    each_day = next((one for one in phrases if one.typed.casefold() == "daily"), None)
+    typed = next((one for one in hours if one.typed.isalnum()), each_day)
     is_placed = any(map(wanted.of, (REGIONS_FIELD, COURSES_FIELD, Kind.DAY)))
     if kind is None or typed is None or (typed.kind is Kind.TIME and is_placed):
         return None
-    off = f"{time_of_day(typed.typed):%H:%M}"
-    races = wanted.but(unknown=(), times=(off,))
-    lines = {f"Races off at {typed.typed}": races.line(command)}
+    at = time_of_day(typed.typed)
+    races = wanted.but(unknown=(), times=(f"{at:%H:%M}",) if at else ())
+    lines = {f"Races off at {typed.typed}" if at else "A day's races": races.line(command)}
     if not wanted.of(COURSES_FIELD) and not wanted.of(Kind.DAY):
         daily = races.but(times=(), topics=(), all=())
         hourly = {one: daily.but(**{kind.field: (one,)}) for one in kind.guesses(typed.typed)}
         lines |= {f"Each day at {hour}": one.line("subscribe") for hour, one in hourly.items()}
-    told = f"{quoted(typed.typed)} may be the time of races, or the hour at which {kind.topic} come together each day."
+    what = "time of races, or the hour" if at else "racing of a day, or an hour"
+    told = f"{quoted(typed.typed)} may be the {what} at which {kind.topic} come together each day."
     return CommandError(f"{told} Which is meant?", lines=lines)
 
 
@@ -237,11 +249,6 @@ def _unknown(wanted: LineRequest, lexicon: Lexicon, grammar: Grammar) -> Command
     words, regions = wanted.of(Kind.UNKNOWN), wanted.of(REGIONS_FIELD)
     if error := no_region(lexicon, words):
         return error
-    if any(one.meant_by(word) for word in words for one in OF_RACES):
-        narrowed = "A subscription can be to race classes, flat, jumps or aw alone."
-        return CommandError(f"A day is shown with all its races. {narrowed}")
-    if NOT_CHOSEN.intersection(map(str.casefold, words)):
-        return CommandError("A day is shown with all its races.")
     countries = {name: code for name, code in lexicon.names.items() if name not in lexicon.regions}
     own = {word for word, (kind, _) in grammar.own.items() if kind is Kind.FLAG or word in set(Topic)}
     known = (*lexicon.regions, *own, *filter(None, map(likely_day, words[:LOOKED_UP_MAX])))

@@ -5,7 +5,7 @@ A new command: a line here, a file beside this file, a line in manifest.yml and 
 
 import re
 
-from bot.channels.conditions.table import CHOICES, OF_RACES, VALUED
+from bot.channels.conditions.table import CHOICES, VALUED
 from bot.errors import CommandError
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely
@@ -29,7 +29,16 @@ from bot.slack.commands.subscription_pages import EDIT_BUTTON, LIST_COMMAND, REM
 from bot.slack.commands.trace import TRACE_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
-from bot.slack.language.grammar import COURTESY, JOINING, NON_RUNNERS, NOT_CHOSEN, OF_ALL, TOPIC_WORDS, Kind
+from bot.slack.language.grammar import (
+    COURTESY,
+    JOINTS,
+    NON_RUNNERS,
+    OF_ALL,
+    SUBSCRIBING,
+    TOPIC_WORDS,
+    Grammar,
+    Kind,
+)
 from bot.slack.language.refusals import NOT_GIVEN
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.kit.blocks import ENDING
@@ -83,19 +92,9 @@ _SAYINGS = {
 _WHEN = ("after", "before", "between")
 
 _SAID = {
-    **{said: f"subscribe {said}" for said in ("daily", *NOT_CHOSEN)},
-    **{
-        said: f"subscribe {said}"
-        for one in VALUED
-        for said in (one.name, *one.called, *one.before, *one.begins)
-        # "no results from GB" is no wish to subscribe.
-        if said.rpartition(" ")[2] not in TOPIC_WORDS
-    },
-    **{
-        f"no {said}": f"subscribe no {said}"
-        for said in (*NOT_CHOSEN, *(said for one in OF_RACES for said in one.called))
-    },
     **{f"{all_} {but}": f"subscribe all {but}" for all_ in OF_ALL for but in ("but", "except", "without")},
+    # Other words before a value are no command's name.
+    **{said: f"subscribe {said}" for one in VALUED for said in one.before if said.partition(" ")[0] in TOPIC_WORDS},
     **{f"no {topic} {when}": f"subscribe no {topic} {when}" for topic in TOPIC_WORDS for when in _WHEN},
     **{
         f"{off}{name}{after}": f"unsubscribe {name}"
@@ -140,7 +139,11 @@ _PHRASINGS = tuple(
 
 _MOST_SAID = max(len(said.split()) for said in _SAID)
 
-_OF_A_DAY = {*TOPIC_WORDS, *NON_RUNNERS, *NOT_GIVEN, "card", "going", "meetings", "races", "runners"}
+_OF_A_DAY = frozenset({*TOPIC_WORDS, *NON_RUNNERS, *NOT_GIVEN, "card", "going", "meetings", "races", "runners"})
+
+_OF_A_FILTER = frozenset({Kind.VALUE, Kind.NOT_CHOSEN, Kind.ONLY})
+
+_LINE = Grammar(SUBSCRIBING, has_days=True, has_choices=True)
 
 _STOP = frozenset({"stop", "cancel", "end", "no"})
 _UNDO = frozenset({"undo", "revert", "oops", "sorry"})
@@ -171,7 +174,7 @@ def unknown_command(line: str) -> CommandError:
     lines = lines or {one: one for one in (f"racecard {line}", f"subscribe {line}")}
     if words and words[-1].lower() == "off":
         place = line.rpartition(" ")[0]
-        lines = {f"Is {place} abandoned?": f"results abandonments {place}", f"End {place}": f"{ENDING} {place}"}
+        lines = {f"Abandonments at {place}": f"results abandonments {place}", f"End {place}": f"{ENDING} {place}"}
     if word.lower() in _STOP:
         end = {f"End {rest}": f"{ENDING} {rest}"} if rest else {"End all": f"{ENDING} all"}
         how_long = "".join(re.findall(_HOW_LONG, rest, re.IGNORECASE))
@@ -197,38 +200,48 @@ def find_command(line: str) -> tuple[Command | None, str]:
     line = line.rstrip("?!., ")
     pasted = _PASTED.match(line)
     line = line[pasted.end() :] if pasted else line
+    first, _, rest = line.partition(" ")
+    if rest.strip().lower() == HELP and (command := find_command(first)[0]):
+        return HELP_COMMAND, command.name
     meant = _in_words_of_commands(line)
     word, text = (*meant.split(maxsplit=1), "", "")[:2]
     name = word.lower().strip("/,.:;!?") or HELP
     command = RACING_COMMANDS.get(name) or _TYPED_TOO.get(name)
-    if command is None and (of_a_day := _of_a_day(meant)):
-        return find_command(of_a_day)
+    if command is None and (whole := _with_command(meant)):
+        command, text = find_command(" ".join(whole.split()))
     if command and command.is_a_change and pasted and "show" in pasted[0].lower():
         # "show pause" pauses nothing.
         return RACING_COMMANDS["list"], ""
-    if command and line.split()[1:] and line.split()[-1].lower() == HELP == line.split()[1].lower():
-        return HELP_COMMAND, command.name
     return (command, text.strip()) if command else (None, meant)
 
 
 def _in_words_of_commands(line: str) -> str:
     for phrasing, meant in _PHRASINGS:
         line = phrasing.sub(meant, line)
-    words = (line.replace(":", " ", 1) if line.partition(":")[0].lower() in _SAID else line).split()
+    words = line.split()
     for size in range(min(_MOST_SAID, len(words)), 0, -1):
         if said := _SAID.get(" ".join(words[:size]).lower()):
             return " ".join([said, *words[size:]])
     return line
 
 
-def _of_a_day(line: str) -> str | None:
-    """The line with the word for a day's racing first: "results York" of "York results", and "card GB tomorrow"."""
-    words = line.split()
-    topics = [at for at, word in enumerate(words) if word.lower() in _OF_A_DAY]
-    kinds = {JOINING.get(word.lower(), Kind.FILLER) for word in words}
-    if len(topics) != 1 or topics == [0] or kinds != {Kind.FILLER} or words[0].lower() in _STOP or _alike(words[0]):
+def _with_command(line: str) -> str | None:
+    """The line of a command, for a line that names none: "York results", "York 14:30", "no class 4", "York only"."""
+    phrases = [one for one in _LINE.read(line) if one.kind is not Kind.FILLER or one.typed.casefold() in _OF_A_DAY]
+    kinds = {one.kind for one in phrases}
+    if not phrases or phrases[0].typed.casefold() in _STOP - {"no"}:
         return None
-    return " ".join([words.pop(topics[0]), *words])
+    if phrases[0].kind is Kind.UNKNOWN and _alike(line.partition(" ")[0]):
+        return None
+    subjects = [one.typed for one in phrases if one.typed.casefold() in _OF_A_DAY]
+    if kinds.isdisjoint({*JOINTS, Kind.NOT, Kind.ONLY, Kind.VALUE}):
+        if len(subjects) == 1 and not line.startswith(subjects[0]):
+            before, _, after = line.partition(subjects[0])
+            return f"{subjects[0]} {before} {after}"
+        if not subjects and not kinds.isdisjoint({Kind.DAY, Kind.TIME}):
+            return f"racecard {line}"
+    begins = phrases[1:2] if phrases[0].kind is Kind.NOT else phrases
+    return None if _OF_A_FILTER.isdisjoint({one.kind for one in begins}) else f"subscribe {line}"
 
 
 def help_message() -> Message:

@@ -22,6 +22,7 @@ from bot.events.days import is_day, may_begin_day, parse_day
 from bot.events.event import Topic
 from bot.events.typed_off import read_off
 from bot.events.typed_text import SINGLE_QUOTE
+from bot.events.typed_times import with_clocks
 from bot.racedata.lexicon import Lexicon, grouped
 from bot.slack.language.refusals import NOT_GIVEN, no_day, not_chosen, nothing_follows
 from bot.slack.language.tokens import Word, parted, read_page, words_of
@@ -108,7 +109,7 @@ JOINTS = frozenset({Kind.AND, Kind.OR})
 
 THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.TOPIC, Kind.ALL, Kind.DAY, Kind.TIME, Kind.UNKNOWN})
 
-NON_RUNNERS = ("non-runners", "non runners", "nonrunners", "scratchings", "scratches", "withdrawals")
+NON_RUNNERS = ("non-runners", "non runners", "nonrunners", "nr", "nrs", "scratchings", "scratches", "withdrawals")
 """Told by racecards and watches."""
 
 NOT_CHOSEN = frozenset(
@@ -145,10 +146,13 @@ HOUR_OF_TOPIC: Mapping[Topic | None, Condition] = {one.topic: one for one in VAL
 """The choice of an hour, by its topic."""
 
 _BEFORE_A_VALUE = frozenset(["at", "from", "after", "before", "within", "between", "daily", "to", "in"])
-_AFTER_A_COURSE = frozenset(["park", "racecourse", "downs"])
+_AFTER_A_COURSE = frozenset(["park", "pk", "racecourse", "downs"])
 _MARKS = re.compile(r"[/;:.=!?*_~|()\[\]<>{}]+")
 _EMOJI = re.compile(r":[\w+-]+:|[^\w]+")
 _SOME_DAY = date(2000, 1, 1)
+_OWNERS_S = re.compile(r"(?<=\w)'s$|(?<=s)'$", re.IGNORECASE)
+"""Of "York's results", and of "today's card"."""
+
 _IN_BRACKETS = re.compile(r"\((.+)\)")
 
 NO_LISTS = Lexicon()
@@ -194,7 +198,7 @@ class Grammar:
 
     def read(self, text: str, lexicon: Lexicon = NO_LISTS, today: date | None = None) -> list[Phrase]:
         """The phrases of a text. Without `today` a day's value is the typed day."""
-        return _Reader(lexicon, self, today).read(words_of(text))
+        return _Reader(lexicon, self, today).read(words_of(text if self.names else with_clocks(text)))
 
 
 @dataclass(frozen=True)
@@ -235,9 +239,10 @@ class _Reader:
         days = [(self._moment, min(run, WORDS_OF_A_DAY))] if is_day else []
         for look, longest in [*looks[:1], *days, *looks[1:]]:
             for size in range(longest, 1, -1):
-                if known := look(_text(words[start : start + size])):
+                text = _text(words[start : start + size])
+                if known := look(text) or look(_OWNERS_S.sub("", text)):
                     return [self._phrase(known, words[start : start + size])], start + size
-        known = self._single(word)
+        known = self._owner_or_single(word)
         if known[0] is Kind.UNKNOWN and not word.is_quoted:
             if before and before[-1].kind is Kind.COURSE and word.text.casefold() in _AFTER_A_COURSE:
                 known = Kind.FILLER, word.text
@@ -418,6 +423,14 @@ class _Reader:
             meant = tuple(one.isoformat() for one in getattr(error, "meant", ()))
             return phrase._replace(wrong=no_day(phrase.value, self.today), meant=meant)
         return phrase._replace(value=day.isoformat() if day else phrase.value)
+
+    def _owner_or_single(self, word: Word) -> tuple[Kind, Any]:
+        """Of "York's" the same as of "York"."""
+        known, owner = self._single(word), word._replace(text=_OWNERS_S.sub("", word.text))
+        if known[0] is not Kind.UNKNOWN or owner == word:
+            return known
+        of_owner = self._single(owner)
+        return known if of_owner[0] is Kind.UNKNOWN else of_owner
 
     def _single(self, word: Word) -> tuple[Kind, Any]:
         text = word.text.strip(SINGLE_QUOTE + " ") or word.text

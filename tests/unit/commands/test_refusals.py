@@ -131,7 +131,6 @@ NOBODY: Any = None
         ("end GB", "unsubscribe GB"),
         ("York off", "results abandonments York"),
         ("who rides Enable", "help"),
-        ("York tomorrow", "racecard York tomorrow"),
         ("IRE", "racecard IRE"),
         ("undo that", "list"),
         ("stop GB please", "unsubscribe GB"),
