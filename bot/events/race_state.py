@@ -4,7 +4,8 @@ One classifier for all words of the kind. The word may stand anywhere: "MEETING 
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate, chain, dropwhile, takewhile
@@ -56,14 +57,20 @@ _PROVISIONAL = (
     "|photo(?:finish|called)?|(?:under)?(?:stewards)?(?:inquiry|enquiry|objection|protest)(?:lodged|inprogress|announced|pending|open|underway)?"
     "|weighingin|await(?:ing)?(?:weighin|officialresult)|resultpending|preliminaryresult"
 )
-_STATES = (
-    (RaceState.VOID, "(?<!a)void|^voi$|annulled|norace|nocontest|nullif|不成立"),
+_NOT_RUN = (
+    "^(?:the)?(?:race|racing|meeting|card|fixture)?(?:was|is|are|will|does|did|now)*(?:not|nolonger)(?:now|be|being)*"
+    "(?:run|staged|held|takeplace|takingplace|goahead|goingahead)$"
+)
+_LOSSES = (
+    (RaceState.VOID, "(?<!a)(?<!de)void(?!of(?!f))|^voi$|annulled|norace|nocontest|nullif|不成立"),
     (
         RaceState.ABANDONED,
         (
-            "abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|^(?:race)?aborted$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止"
+            f"{_NOT_RUN}|abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|^(?:race)?aborted$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止"
             "|^(?:レース|開催|競走)?取(?:消|り?止め|りやめ)|abgebrochen|^race(?:deleted|scrubbed|stopped)$|^(?:race|meeting)?scrapped$"
-            "|^(?:race|meeting|card|fixture)lost$|^meetingoff$|washedout|^aban$|^canc$|supprim|anulad|suspendid|entfällt"
+            "|(?:races?|racing|meeting|card|fixture|programme)(?:has|have|been|was|were|is|now|all)*lost"
+            "(?=$|to(?!t)|due|after|because|through|owing)"
+            "|^meeting(?:is)?off(?!i)|washedout|(?:rain|snow|frozen|fogg|wash|frost)(?:ed)?off|^aban$|^c(?:anc|anx|nl|nx|ncl|xld)$|supprim|anulad|suspendid|entfällt"
             "|afgelast|aflyst|^peruttu|odwoła|zrušen|отмен|ακυρ|i\u0307?ptal$|^(?:경주|개최)?취소|ملغ"
         ),
     ),
@@ -74,25 +81,39 @@ _STATES = (
             "|utsatt|udsat|uitgesteld|aplazad|adiad|rinviat|siirret|延期|연기"
         ),
     ),
+)
+"""The first state with a match. The words may stand within other words."""
+
+_HELD = (
     (RaceState.WALKOVER, "walk(?:ed)?over|^wo$|^wover$"),
     (RaceState.RUN, f"^(?:race|result|results|all)?(?:{_RUN})(?:race|result)?$"),
     (RaceState.PROVISIONAL, f"^(?:race|result)?(?:{_PROVISIONAL})(?:result)?$"),
 )
-"""The first state with a match. Words of a lost race may stand within other words, words of a run race may not."""
-
-_NOT_RUN = re.compile(
-    "(?:race|meeting)?(?:(?:was|is|willbe)?not(?:be)?(?:run|staged|held)|willnotbe(?:run|staged|held)|(?:did|will)nottakeplace)"
-)
+"""Words of a run race stand alone."""
 
 _WITH_REASON = re.compile(r"(?P<state>[^-\u2013\u2014:(]+)(?: [-\u2013\u2014] |: ?|\()(?P<reason>.*[^\W\d_][^)]*)\)?")
 
-_DOUBT = re.compile(
-    r"\b(?:not|never|no longer|un(?=abandon|void|cancel)|may|might|could|if|unless|possible|possibly|likely|unlikely"
-    r"|likelihood|risk|threat|threatened|fear|feared|doubt|doubtful|avoid|subject to|inspection|deadline)\b"
-    r"|\b(?:postponed|rescheduled|moved|deferred) from\b(?!.* (?:to|until|till)\b)",
-    re.IGNORECASE,
+_UNSURE = (
+    r"(?<!\d )(?<!\d(?:st|nd|rd|th) )may\b(?! \d)|might|could|if|unless|whether|possibl[ey]|probable|unlikely"
+    r"|likel(?:y|ihood)|risk|threat(?:ened|ens)?|fear(?:s|ed)?|doubt(?:s|ful)?|expected|consider(?:s|ed|ing)?|set to"
+    r"|decision|decide|subject to|deadline|under review|previously"
 )
-"""A race that may be abandoned is not abandoned, and a race that was moved from another day or course is not lost."""
+_DOUBT = re.compile(rf"\b(?:{_UNSURE}|not|never|no longer|un(?=abandon|void|cancel)|avoid|inspection)\b", re.IGNORECASE)
+_DOUBT_BEFORE = re.compile(
+    rf"\b(?:(?:{_UNSURE}|avoid(?:s|ed)?)\b(?!.*\b(?:and|but|so|then)\b)|(?:not?|never|non|un|no longer)"
+    r"(?: (?:a|any|be|been|being|currently|declared|going|meeting|now|officially|race|racing|the|to|yet))*$)"
+)
+_DOUBT_BEHIND = re.compile(
+    rf"\w+(?: off)?(?: (?:is|was|looks|now|still|very|most|highly|being))* (?:{_UNSURE})\b"
+    r"|(?:postponed|rescheduled|moved|deferred) from\b(?!.* (?:to|until|till)\b)"
+)
+_REVERSED = re.compile(
+    r"\b(?:reinstat|revers|overturn|rescind|revok|lifted|averted|ruled out)|^\w+ (?:no|n|false|none)$"
+)
+"""A race that may be abandoned is not abandoned, and a race that was moved from another day or course is not lost.
+
+Words of doubt stand before the loss, or directly behind: "Abandonment likely", not "Abandoned - may be restaged".
+"""
 
 _CLAUSES = re.compile(r"[:;.,!] |\(| [-\u2013\u2014] ")
 _OF_THE_RACE = (
@@ -101,9 +122,10 @@ _OF_THE_RACE = (
     "|heat|stage|track|morning|afternoon|evening|night|first|second|third|last|final|next|remaining|rest|both|one"
     "|two|three|four|five|stewards?|officials?|r[ée]union|rennen|lopp(?:et)?|l[øo][bp]|koers|corsa|carrera|prova"
     "|das|die|les|the|this|today|s|whole|entire|all|at|of|has|have|been|was|is|are|will|now|later|declared|due"
-    "|because|after"
+    "|because|after|did|does"
 )
-_OF_ANOTHER = re.compile("fences?|flights?|start|bets|riders?|jockeys?", re.IGNORECASE)
+_SUBJECT = re.compile("races?|racing|result|meeting|card|fixture|contest|heat", re.IGNORECASE)
+_OF_ANOTHER = re.compile("fences?|flights?|start|attempt|bets|riders?|jockeys?", re.IGNORECASE)
 """Before a loss, words for the race and for what is no race: "Evening meeting abandoned", "Two fences abandoned"."""
 
 _WON = re.compile(r"\b(?:wins|won|beats|lands|defeats|scores)\b", re.IGNORECASE)
@@ -146,21 +168,38 @@ def letters(status: str | None) -> str:
 @lru_cache(maxsize=1024)
 def state_in(status: str | None) -> RaceState | None:
     """None for other words, and for words of doubt: "May be abandoned"."""
-    said = letters((status or "")[:LONGEST_STATUS])
-    if _NOT_RUN.fullmatch(said):
-        return RaceState.ABANDONED
-    if is_doubtful(status):
+    said = (status or "")[:LONGEST_STATUS]
+    if (loss := _loss_in(said)) or is_doubtful(said):
+        return loss
+    whole = letters(said)
+    return next((state for state, pattern in _HELD if re.search(pattern, whole)), None)
+
+
+def _loss_in(said: str) -> RaceState | None:
+    clauses = [_words(clause).casefold().split() for clause in _CLAUSES.split(said)]
+    each = [(words, "" if place == 0 else "-", clauses[place + 1 :]) for place, words in enumerate(clauses)]
+    if "?" in said:
         return None
-    begins = {0, *accumulate(len(letters(word)) for word in _words(status).split())}
-    return next((state for state, pattern in _STATES if _is_said(pattern, said, begins)), None)
+    return next((state for state, pattern in _LOSSES for one in each if _is_lost(pattern, *one)), None)
 
 
-def _is_said(pattern: str, said: str, begins: set[int]) -> bool:
-    """False for an end of a word with the beginning of the next word: "La Diadema" is no "adiad"."""
-    return any(
-        hit.start() in begins or begins.isdisjoint(range(hit.start() + 1, hit.end()))
-        for hit in re.finditer(pattern, said)
-    )
+def _is_lost(pattern: str, words: Sequence[str], mark: str, behind: Sequence[Sequence[str]]) -> bool:
+    """Whether the words of a clause say a loss without doubt. `mark`: keeps "^" from the later clauses.
+
+    False for an end of a word with the beginning of the next word: "La Diadema" is no "adiad".
+    """
+    begins = [*accumulate(map(len, map(letters, words)), initial=len(mark))]
+    for hit in re.finditer(pattern, mark + "".join(map(letters, words))):
+        place = bisect_right(begins, hit.start(), hi=len(words)) - 1
+        if hit.start() != begins[place] and hit.end() > begins[place + 1]:
+            continue
+        before = " ".join([*words[:place], letters(words[place])[: hit.start() - begins[place]]])
+        rest = " ".join(words[place:])
+        further = " ".join([rest, *map(" ".join, behind)])
+        is_doubted = _DOUBT_BEFORE.search(before.strip()) or _DOUBT_BEHIND.match(rest) or _REVERSED.search(further)
+        if not is_doubted:
+            return True
+    return False
 
 
 def is_doubtful(status: str | None) -> bool:
@@ -183,7 +222,7 @@ def tells_own_loss(words: str, own: Iterable[str], horses: Iterable[str], *, is_
     its longer or shorter form: "Sandown Park" of "Sandown". In doubt a loss counts: "Waterlogged course abandoned".
     """
     names = [_words(name).casefold().split() for name in own]
-    known = re.compile("|".join([_OF_THE_RACE, *chain.from_iterable(names)]), re.IGNORECASE).fullmatch
+    known = _known(names)
     others = "|".join(filter(None, (_words(name).strip() for name in horses))) or "(?!)"
     horse = re.compile(rf"\b(?:{others})\b(?!\Z)|(?<!\A)\b(?:{others})\b", re.IGNORECASE)
     proper = [{word for word in name if not re.fullmatch(_OF_THE_RACE, word)} for name in names]
@@ -197,6 +236,28 @@ def tells_own_loss(words: str, own: Iterable[str], horses: Iterable[str], *, is_
 
     clauses = (horse.sub("", _words(clause).strip()) for clause in _CLAUSES.split(words))
     return any(state_in(said) in LOST_OR_VOID and not _WON.search(said) and is_own(said) for said in clauses)
+
+
+def express_losses(words: str, own: Iterable[str]) -> Iterator[str]:
+    """The clauses that say of a race or a meeting, and of nothing else, that it is lost: "Race declared void"."""
+    if not _SUBJECT.search(words):
+        return
+    known = _known(_words(name).split() for name in own)
+    for clause in _CLAUSES.split(words):
+        said = _words(clause).split()
+        before = [*takewhile(known, said)]
+        loss = said[len(before) :]
+        is_first = not before and all(map(known, loss[1:]))
+        # "Void race", and "Called off" behind a subject.
+        begins = " ".join(loss[: 1 if is_first else 2])
+        is_of_race = any(map(_SUBJECT.fullmatch, said if is_first else before))
+        if is_of_race and {state_in(begins), state_in(clause)} <= LOST_OR_VOID:
+            yield clause.strip()
+
+
+def _known(names: Iterable[Sequence[str]]) -> Callable[[str], object]:
+    """Whether a word may be of the race with these names, and not of a horse or of another race."""
+    return re.compile("|".join([_OF_THE_RACE, *chain.from_iterable(names)]), re.IGNORECASE).fullmatch
 
 
 def _is_after_a_name(words: Sequence[str], known: Callable[[str], object]) -> bool:

@@ -13,6 +13,7 @@ from bot.events.race_state import (
     LOST_OR_VOID,
     NOT_RUN,
     RaceState,
+    express_losses,
     letters,
     reason_in,
     run_before_loss,
@@ -22,7 +23,7 @@ from bot.events.race_state import (
 from bot.events.races import PROVISIONAL, Course, OffTime, Race, plain_name
 from bot.events.reading import aliases
 from bot.events.reading.aliases import Field
-from bot.events.reading.fields import Fields, fields_of, find, first_of, values_of
+from bot.events.reading.fields import NAMES_OF, Fields, fields_of, find, first_of, values_of
 from bot.events.reading.json_values import flag, flag_in, identifier, is_no, is_yes, text
 from bot.events.reading.lazy import Lazy
 from bot.events.reading.off_times import (
@@ -34,7 +35,7 @@ from bot.events.reading.off_times import (
     read_plain_date,
     spread_off,
 )
-from bot.events.reading.record_objects import MOST_ENTRIES, About, Part, is_id, parts_of
+from bot.events.reading.record_objects import MOST_ENTRIES, About, Part, is_id, kind_of, may_tell_a_loss, parts_of
 from bot.events.reading.runner_list import Placings, read_placings
 
 T = TypeVar("T")
@@ -56,16 +57,21 @@ _UNDER_REVIEW = re.compile("(?:race|results?|placings)?underreview")
 _PENDING = frozenset({"pending", "lodged", "announced", "open", "underway", "inprogress", "active"})
 """Words for an inquiry that is not decided."""
 
+_NOTES = frozenset(NAMES_OF["marks.note"] + NAMES_OF["state.inquiry"])
+"""Objects and lists of these names may have the text."""
+
 LONGEST_REMARK = 60
 """A longer text is a report, and may tell of other races."""
 
 _MOVED = r"\b(?:postponed|rescheduled|moved|deferred)\b"
-_NOT_NOW = re.compile(rf"番|{_MOVED} (?:race|meeting|fixture)\b", re.IGNORECASE)
-_BESIDE_PLACES = re.compile(rf"番|(?<![0-9])競走中止|\blost\b|{_MOVED}", re.IGNORECASE)
-"""In remarks, of a horse ("3番 競走中止" pulled up, "第5競走中止" is a race), or of a race that came from another day.
+_ANOTHER_DAY = r"\b(?:previous|yesterday|tomorrow|(?:last|next) (?:year|month|week|meeting|fixture|card|time)\b)"
+_NOT_NOW = re.compile(rf"番|{_ANOTHER_DAY}|{_MOVED} (?:race|meeting|fixture)\b", re.IGNORECASE)
+_BESIDE_PLACES = re.compile(rf"番|(?<![0-9])競走中止|{_ANOTHER_DAY}|\blost\b|{_MOVED}", re.IGNORECASE)
+"""In remarks, of a horse ("3番 競走中止" pulled up, "第5競走中止" is a race), of another day, or of a race of that day.
 
 Beside places a race was lost by a horse.
 """
+_NUMBERED = re.compile(r"\b(?:race|r) ?([0-9]{1,2})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -233,9 +239,11 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     histories = (value for value in values_of(sources.own, "state.history") if isinstance(value, list))
     inner += [fields_of(value[-1]) for value in histories if value and isinstance(value[-1], dict)]
     words = _spread(chain(values_of(sources.own, "state.result"), *sources.off_values))
-    said_in = (aliases.string(one) for one in chain(words, *map(Fields.values, inner)))
+    notes = (one for one in map(text, _spread(values_of(sources.own, "marks.note"))) if state_in(one) in LOST_OR_VOID)
+    remarks = chain(map(aliases.string, chain(words, *map(Fields.values, inner))), notes)
+    short = (one for one in remarks if one and len(one) <= LONGEST_REMARK)
     said = [one for one in statuses if _is_told(one, sources, placings, is_remark=False)]
-    said += [one for one in said_in if one and _is_told(one, sources, placings, is_remark=True)]
+    said += [one for one in (*short, *_express_losses(sources)) if _is_told(one, sources, placings, is_remark=True)]
     states = {state: words for words in reversed(said) if (state := state_in(words))}
     own = [*sources.own, *inner]
     flags = {state: [*map(flag_in, values_of(own, f"state.{state}"))] for state in _FLAGS}
@@ -274,14 +282,29 @@ def _is_told(words: str, sources: Sources, placings: Placings, *, is_remark: boo
     if state_in(words) not in LOST_OR_VOID or not (is_remark or placings.has_places):
         return True
     if is_remark:
-        is_part = placings.has_places and run_before_loss(words) is not None
         is_now = not (_BESIDE_PLACES if placings.has_places else _NOT_NOW).search(words)
-        if is_part or not is_now or len(words) > LONGEST_REMARK:
+        is_part, numbered = run_before_loss(words) is not None, _NUMBERED.search(words)
+        number = numbered and sources.look(aliases.RACE_FIELDS["number"])
+        is_other = number and numbered and numbered[1] != number
+        if not is_now or (placings.has_places if is_part else is_other):
             return False
-    own = (plain_name(course_of(sources).name or ""), sources.look(aliases.RACE_FIELDS["title"]))
     horses = (plain_name(one.horse) for one in placings.runners if one.horse)
     is_other_likely = is_remark and placings.has_places
-    return tells_own_loss(words, filter(None, own), horses, is_other_likely=is_other_likely)
+    return tells_own_loss(words, _own_names(sources), horses, is_other_likely=is_other_likely)
+
+
+def _express_losses(sources: Sources) -> Iterator[str]:
+    """From a text of any name, because notes have many names. The loss of the rest of a meeting is not the race's."""
+    for name, value in (field for fields in sources.own + sources.data for field in fields.items()):
+        for one in _spread([value]) if may_tell_a_loss(name) else ():
+            said = one.values() if isinstance(one, dict) and name in _NOTES else [one]
+            texts = (words for words in map(aliases.string, said) if words and not kind_of(words))
+            losses = (loss for words in texts for loss in express_losses(words, _own_names(sources)))
+            yield from (loss for loss in losses if run_before_loss(loss) is None)
+
+
+def _own_names(sources: Sources) -> list[str]:
+    return [*filter(None, (plain_name(course_of(sources).name or ""), sources.look(aliases.RACE_FIELDS["title"])))]
 
 
 def _is_lost_by_more(sources: Sources) -> bool:

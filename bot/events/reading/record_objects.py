@@ -99,6 +99,9 @@ _ANOTHER_RACE = re.compile(
 )
 """Begins the name of another race, of a race among several, or of another version."""
 
+_ANOTHER_TIME = re.compile("histor|form$|recent|past|virtual|simul|fantasy")
+_NAMES_OF_HORSES = OPAQUE_NAMES.union(*map(NAMES_OF.__getitem__, NAMING_HORSES))
+
 _BET_TO_WIN, _BET_ON_A_PLACE = (
     re.compile(r"\b(?:win|rac)", re.IGNORECASE),
     re.compile("^(?:pla?c|show|each)", re.IGNORECASE),
@@ -255,6 +258,12 @@ def _standing_in(fields: Fields) -> Standing | None:
 @lru_cache(maxsize=512)
 def may_be_about_the_race(name: str) -> bool:
     return name not in OPAQUE_NAMES and not (_ANOTHER_RACE.match(name) or _NOT_THE_RACE.search(name))
+
+
+@lru_cache(maxsize=512)
+def may_tell_a_loss(name: str) -> bool:
+    """Whether a text of the name may be about the race: also of a comment or an inquiry."""
+    return name not in _NAMES_OF_HORSES and not (_ANOTHER_RACE.match(name) or _ANOTHER_TIME.search(name))
 
 
 @lru_cache(maxsize=512)

@@ -9,6 +9,7 @@ from bot.events.race_state import (
     WITH_RESULT,
     RaceOutcome,
     RaceState,
+    express_losses,
     is_amended,
     letters,
     reason_in,
@@ -28,6 +29,18 @@ STATES = [
     (RaceState.ABANDONED, "Aflyst; Peruttu; Odwołany; İptal; 취소; Anulada; Supprimée; Ice on hurdles - abandoned"),
     (RaceState.ABANDONED, "Jockeys refused: abandoned; Abandoned hurdles frozen"),
     (
+        RaceState.ABANDONED,
+        "Abandoned after inspection; Abandoned - not fit for racing; Unfit: abandoned; Called off, may be run later",
+    ),
+    (
+        RaceState.ABANDONED,
+        "Cancelled (risk of fog); 27 May meeting abandoned; Unfit and cancelled; Will no longer go ahead",
+    ),
+    (
+        RaceState.ABANDONED,
+        "Meeting lost to fog; Remaining races lost; Frozen off; ABD - fog; CANX; Meeting off - frost; Not going ahead",
+    ),
+    (
         RaceState.VOID,
         "Void; Void race; RACE_VOIDED; Declared void; No race; Annulled; 競走不成立; Bets void: race void",
     ),
@@ -44,6 +57,9 @@ STATES = [
     (None, "La Diadema wins; Proud Saturn lands it; Manu Lad; Duncan Clan; Not abandoned; May be abandoned"),
     (None, "Subject to inspection; Abandonment feared; Unlikely to be void"),
     (None, "Rescheduled from 18 Nov; Race postponed from Ripon"),
+    (None, "Abandonment likely; Abandoned if frost persists; Decision on abandonment at 8; Abandoned?; Unabandoned"),
+    (None, "Abandonment reversed; Abandoned - meeting reinstated; No abandonment; Set to be abandoned; Abandoned: no"),
+    (None, "May yet be abandoned; Meeting official; Might be called off; Race run but not void; Devoid of pace"),
 ]
 SAID = [(state, said) for state, words in STATES for said in words.split("; ")]
 
@@ -109,6 +125,23 @@ def test_loss_counts_in_doubt_whatever_name_stands_before_it():
         said: tells_own_loss(said, (), ("Void Contract",), is_other_likely=False) for said in (*in_doubt, *of_no_race)
     }
     assert told == {**dict.fromkeys(in_doubt, True), **dict.fromkeys(of_no_race, False)}
+
+
+@pytest.mark.parametrize(
+    ("words", "losses"),
+    [
+        *((said, [said]) for said in ("Race void", "Void race", "York race declared void", "Meeting called off")),
+        *((said, [said]) for said in ("Abandoned race", "Race was voided as the flag was not seen by a rider")),
+        ("After an inquiry. The race was declared void, with bets refunded", ["The race was declared void"]),
+        *(
+            (said, [])
+            for said in ("Void", "Called off", "Ayr race void", "He called the race void", "Race off", "No race")
+        ),
+        *((said, []) for said in ("Abandoned race at Ayr", "Race not void", "Race void of pace", "Race abandoned?")),
+    ],
+)
+def test_express_loss_is_a_clause_about_a_race_alone(words, losses):
+    assert [*express_losses(words, ["York"])] == losses
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,39 @@ def test_race_is_abandoned_by_its_record_without_a_sign_of_a_run(record, abandon
     assert read_race(record).abandoned is abandoned
 
 
+VOIDED = "The race was declared void after a false start"
+PLACED = {"course": "York", "race_number": 1, "placings": ["A", "B"]}
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_void"),
+    [
+        *(({name: "Race void"}, True) for name in ("comments", "race_notes", "stewardsReport", "message", "news")),
+        *(({name: "Void"}, True) for name in ("comments", "remark", "notes", "headline")),
+        *(({"comments": said}, True) for said in ([VOIDED], [{"text": VOIDED}], {"en": VOIDED})),
+        *(({name: {"decision": VOIDED}}, True) for name in ("stewards", "inquiry", "stewards_enquiry")),
+        *(
+            ({"stewards_notes": said}, True)
+            for said in (
+                *(f"{VOIDED}; all bets are refunded, and the race may be run again at a later date", "Void race"),
+                *("Race 1 void", "Race was voided as the flag was not seen by any of the riders at the start"),
+            )
+        ),
+        *(
+            ({"comments": said}, False)
+            for said in (
+                *("Race 2 void", "B void of room", "A won easily, devoid of rivals", "First attempt void, run again"),
+                *("Race not void", "Previous race void", "Last meeting void", "Objector claimed a void race"),
+            )
+        ),
+        *(({name: "Race void"}, False) for name in ("previous_race", "form_history", "next", "last_result")),
+        *(({name: "Void"}, False) for name in ("tricast", "bets", "exacta")),
+    ],
+)
+def test_places_of_a_race_that_any_text_calls_void_are_void(beside, is_void):
+    assert read_race({**PLACED, **beside}).is_void is is_void
+
+
 @pytest.mark.parametrize(
     ("said", "number", "title"),
     [("Race 4", "4", None), ("4: Maiden", "4", None), ("15:00 Bath", None, "15:00 Bath"), ("rc_1", None, None)],
