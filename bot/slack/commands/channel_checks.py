@@ -16,10 +16,14 @@ from bot.slack.commands.invocation import MEMBERSHIP_S, Desk, Invocation
 
 log = get_logger(__name__)
 
-NOT_THERE = "You are not in that channel any more, so nothing was changed."
-
 ADDED_AT_ONCE_MAX = 10
 """More could not be checked in time."""
+
+
+async def check_is_there(desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError for a press at Home in the name of a channel that the person has left."""
+    if invocation.from_home and await has_left(desk, invocation.channel_id, invocation):
+        raise CommandError("You are not in that channel any more, so nothing was changed.")
 
 
 async def check_escalation(desk: Desk, invocation: Invocation, filters: Iterable[ChannelFilter]) -> None:

@@ -35,7 +35,7 @@ from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.racedata.day_views import recent
 from bot.slack.channel_membership import is_member
-from bot.slack.commands.channel_checks import NOT_THERE, check_escalation, has_left, is_own_direct
+from bot.slack.commands.channel_checks import check_escalation, is_own_direct
 from bot.slack.commands.filter_choice import FilterChoice, added_to
 from bot.slack.commands.filter_view import as_shown, overridden_in
 from bot.slack.commands.form_button import open_form
@@ -372,8 +372,6 @@ async def _plan_form(desk: Desk, invocation: Invocation) -> SubscribePlan:
     if invocation.form is None:
         raise CommandError("There is no form to save: /racing subscribe opens the form.")
     form, submitted = invocation.form
-    if form.from_home and await has_left(desk, form.channel_id, invocation):
-        raise FieldsWrong({REGIONS_FIELD: NOT_THERE})
     before = await desk.database.read(partial(_opened_with, form=form))
     check = FilterChoice(desk)
     named = check.instead_of_all(submitted["region"])

@@ -41,7 +41,7 @@ from bot.slack.language.grammar import (
 )
 from bot.slack.language.refusals import NOT_GIVEN
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
-from bot.slack.messages.kit.blocks import ENDING
+from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, ENDING
 
 HELP = "help"
 
@@ -195,8 +195,11 @@ def _alike(word: str) -> list[str]:
 def find_command(line: str) -> tuple[Command | None, str]:
     """The command of a line after /racing, with its words; None with the meant line for an unknown command.
 
-    "pause help" is the help on pause. A pasted line may begin with another slash command.
+    "pause help" is the help on pause. A pasted line may begin with another slash command. A line too long for a button
+    is not read: the time of reading grows with the length, and everything else waits.
     """
+    if len(line) > BUTTON_VALUE_MAX:
+        return None, line
     line = line.rstrip("?!., ")
     pasted = _PASTED.match(line)
     line = line[pasted.end() :] if pasted else line

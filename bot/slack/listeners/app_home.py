@@ -13,11 +13,10 @@ from sqlmodel import Session, col
 from bot.channels import mutes, subscriptions, watches
 from bot.channels.subscriptions import read_filter
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, SubscriptionState, WatchRow
-from bot.errors import CommandError, SlackError
+from bot.errors import SlackError
 from bot.logs import get_logger
 from bot.operations.status_figures import FIGURES_COVER, read_status
 from bot.outbox import acknowledgements, dead_letters
-from bot.slack.commands.channel_checks import NOT_THERE, has_left
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Command, Desk, Invocation, team_of
 from bot.slack.commands.message_buttons import DEAD_LETTER_BUTTON
@@ -65,10 +64,7 @@ class HomeListener:
         pressed = invocation_of(body, text, self.runner.new_reference())
         invocation = replace(pressed, channel_id=channel_id, from_message=False, from_home=True)
         log.info("home_action", reference=invocation.reference, channel_id=channel_id)
-        if await has_left(self.runner.desk, channel_id, invocation):
-            committed = Committed(invocation, command, error=CommandError(NOT_THERE))
-        else:
-            committed = await self.runner.commit(command, invocation)
+        committed = await self.runner.commit(command, invocation)
         await ack()
         self.runner.tasks.start(self._answer(committed), f"home {invocation.reference}")
 

@@ -9,6 +9,7 @@ from slack_bolt.async_app import AsyncAck
 from bot.errors import CommandError
 from bot.logs import get_logger
 from bot.outbox.message import Message
+from bot.slack.commands.channel_checks import check_is_there
 from bot.slack.commands.error_answers import explain, hand_on, with_working_offers
 from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation, begun, reader_of
 from bot.slack.commands.table import unknown_command
@@ -62,19 +63,18 @@ class CommandRunner:
         """The change is stored when this returns, or `error` says why not."""
         invocation = begun(invocation)
         if len(invocation.text) > BUTTON_VALUE_MAX:
-            # The time of reading grows with the length, and everything else waits.
             told = f"A line has at most {BUTTON_VALUE_MAX} characters, so nothing was read. Type several lines."
             return Committed(invocation, error=CommandError(told))
         if command is None:
             return Committed(invocation, error=unknown_command(invocation.text))
-        if not command.is_a_change:
-            return Committed(invocation, command)
         try:
             async with asyncio.timeout(self.commit_s):
+                await check_is_there(self.desk, invocation)
                 result = await command.commit(self.desk, invocation)
         except Exception as error:  # noqa: BLE001  `answer` explains and logs the error
             return Committed(invocation, command, error=error)
-        self.desk.wake.set()
+        if command.is_a_change:
+            self.desk.wake.set()
         return Committed(invocation, command, result)
 
     async def said(self, committed: Committed) -> Message | None:

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.errors import CommandError
+from bot.errors import CommandError, SlackUnreached
 from bot.outbox.message import Message, NativeBlocks
 from bot.slack.commands.invocation import Command
 from bot.slack.commands.table import find_command
@@ -99,6 +99,25 @@ async def test_progress_in_place_is_replaced_by_the_answer_within_the_uses_of_th
     await run(make_runner(webhook), slow_command(done), reply, lambda: done.set() if len(webhook.sent) == 3 else None)
     assert [one["text"] for one in webhook.sent] == ["Reading. The answer comes here."] * 3 + ["Answer"]
     assert [one["replace_original"] for one in webhook.sent] == [True] * 4
+
+
+async def test_membership_of_whoever_presses_at_home_is_asked_within_the_time_of_the_commit(webhook):
+    asked, began = [], []
+
+    async def call(method, *_args, **_more):
+        asked.append(asyncio.get_running_loop().time())
+        raise SlackUnreached(method, "no_connection")
+
+    async def apply(_desk, invocation, _planned):
+        began.append(invocation.began_s)
+
+    runner = make_runner(webhook)
+    desk: Any = runner.desk
+    desk.slack = SimpleNamespace(call=call)
+    command = Command("pause", "", "", slow_command(asyncio.Event()).answer, apply=apply)
+    committed = await runner.commit(command, typed(from_home=True))
+    assert committed.error is None
+    assert began[0] <= asked[0]
 
 
 async def test_line_longer_than_the_line_of_any_button_is_refused_unread(webhook):
@@ -253,6 +272,7 @@ def test_line_of_a_button_is_read_as_typed_after_racing():
     command, text = find_command("racecard GB  2026-11-22")
     assert (command.name if command else None, text) == ("racecard", "GB  2026-11-22")
     assert find_command("frobnicate GB") == (None, "frobnicate GB")
+    assert find_command("class 1 " * 5_000) == (None, "class 1 " * 5_000)
     named = find_command("")[0]
     assert named is not None
     assert named.name == "help"
