@@ -91,6 +91,12 @@ _HELD = (
 )
 """Words of a run race stand alone."""
 
+_IN_DOUBT = re.compile(
+    "underreview|unconfirmed|preliminary|firstpastthepost|await|pending|photograph|subjectto(?:objection|enquiry|inquiry)"
+    "|not(?:yet)?(?:official|final|confirmed|weighedin)"
+)
+"""In a status beside places. Without places the going, a card or a result may be meant."""
+
 _WITH_REASON = re.compile(r"(?P<state>[^-\u2013\u2014:(]+)(?: [-\u2013\u2014] |: ?|\()(?P<reason>.*[^\W\d_][^)]*)\)?")
 
 _UNSURE = (
@@ -200,6 +206,11 @@ def _is_lost(pattern: str, words: Sequence[str], mark: str, behind: Sequence[Seq
         if not is_doubted:
             return True
     return False
+
+
+def is_in_doubt(status: str) -> bool:
+    """True for words about places that are not official: "Under review", "Photo finish", "Not weighed in"."""
+    return state_in(status) is RaceState.PROVISIONAL or _IN_DOUBT.search(letters(status)) is not None
 
 
 def is_doubtful(status: str | None) -> bool:

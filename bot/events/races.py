@@ -42,14 +42,17 @@ _MARGIN = (
     r"|(?:short |sh )?(?:neck|nk|head|hd|nose|nse|distance|dist))\)?"
 )
 _PLACE = re.compile(
-    rf"(?P<before>(?:{_SHARED})[ .:-]*(?:for )?)?"
+    rf"(?:(?:place|pos|position|p)[ _-]?(?=[0-9]))?(?P<before>(?:{_SHARED})[ .:-]*(?:for )?)?"
     rf"(?:(?P<place>[0-9]{{1,6}})(?:\.0+|\.|st|nd|rd|th|er|ère|e|着|º|°)?|(?P<word>{_WORDS}))"
     r"(?: place| past the post)?(?: of [0-9]{1,3}|/[0-9]{1,3})?"
     rf"(?P<after>[ -]?\(?(?:{_SHARED})\)?)?(?:{_MARGIN})?"
     r"(?: ?\((?:promoted|placed|demoted|disq(?:ualified)?[.]? (?:and|&) placed|降)[^)]*\))?",
     re.IGNORECASE,
 )
-"""A place, shared or not: "2", "=2", "T2", "dh 2", "2nd", "2 of 9", "1st (by 3L)". Any further word is no place."""
+"""A place, shared or not: "2", "=2", "T2", "dh 2", "2nd", "P2", "2 of 9", "1st (by 3L)".
+
+Any further word is no place.
+"""
 
 _PLACE_WORDS = {
     **{word: place for place, words in enumerate(_NUMERALS, 1) for word in words},
@@ -319,7 +322,7 @@ def is_non_runner(words: str | None) -> bool:
 @lru_cache(maxsize=1024)
 def did_not_finish(position: str | None) -> bool:
     """True for "PU", "fell" and "unseated rider"."""
-    return _UNFINISHED.search(letters(position)) is not None
+    return not finishing_position(position) and _UNFINISHED.search(letters(position)) is not None
 
 
 @lru_cache(maxsize=1024)

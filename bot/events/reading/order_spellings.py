@@ -164,11 +164,10 @@ def _by_place(value: Any) -> list[Order] | None:
     """Of {"1": …, "2": …}, also with "PU" among the keys."""
     if not isinstance(value, dict) or _is_place_by_number(value):
         return None
-    keys = [re.sub("^(?:place|pos|position|p)[ _-]?(?=[0-9])", "", key.strip(), flags=re.IGNORECASE) for key in value]
-    is_place = all(finishing_position(key) or is_no_finish(key) for key in keys)
-    if not is_place or not any(map(finishing_position, keys)):
+    is_place = all(finishing_position(key) or is_no_finish(key) for key in value)
+    if not is_place or not any(map(finishing_position, value)):
         return None
-    by_place = zip(map(position_in, keys), value.values(), strict=True)
+    by_place = zip(map(position_in, value), value.values(), strict=True)
     return [Order([Group(refs if isinstance(refs, list) else [refs], place) for place, refs in by_place])]
 
 

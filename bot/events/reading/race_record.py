@@ -14,6 +14,7 @@ from bot.events.race_state import (
     NOT_RUN,
     RaceState,
     express_losses,
+    is_in_doubt,
     letters,
     reason_in,
     run_before_loss,
@@ -51,14 +52,16 @@ _NO_PLACE = re.compile(r"\b(?:race|heat|event|off|at|to(?:day|morrow|night)|\w{3
 _CODE = re.compile("[A-Z]{2,3}")
 """The `state` of Australia or America where the course is: "NSW". A short status says no more."""
 
-_UNDER_REVIEW = re.compile("(?:race|results?|placings)?underreview")
-"""A status of placings. Without placings the going or the meeting may be under review."""
-
 _PENDING = frozenset({"pending", "lodged", "announced", "open", "underway", "inprogress", "active"})
 """Words for an inquiry that is not decided."""
 
 _NOTES = frozenset(NAMES_OF["marks.note"] + NAMES_OF["state.inquiry"])
 """Objects and lists of these names may have the text."""
+
+_PROVISIONAL = frozenset(
+    spelled for word in NAMES_OF["words.provisional"] for spelled in (word, word.upper(), word.capitalize())
+)
+"""Whole values that say so under any name: {"certainty": "provisional"}."""
 
 LONGEST_REMARK = 60
 """A longer text is a report, and may tell of other races."""
@@ -249,12 +252,14 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     flags = {state: [*map(flag_in, values_of(own, f"state.{state}"))] for state in _FLAGS}
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
-    is_in_doubt = any(map(_is_pending, values_of([*own, *sources.data], "state.inquiry"))) or any(
-        map(_UNDER_REVIEW.fullmatch, map(letters, statuses))
-    )
+    is_waited_for = any(map(_is_pending, values_of([*own, *sources.data], "state.inquiry")))
+    is_waited_for = is_waited_for or any(map(is_in_doubt, statuses))
     is_official = RaceState.RUN in told or any(map(is_yes, values_of(own, "state.official")))
-    is_inquiry = is_in_doubt and not is_official
-    is_provisional = is_inquiry or any(map(is_yes, values_of(own, "state.provisional")))
+    is_provisional = (
+        (is_waited_for and not is_official)
+        or any(map(is_yes, values_of(own, "state.provisional")))
+        or any(one in _PROVISIONAL for fields in own for one in fields.values() if isinstance(one, str))
+    )
     if placings.has_places and (is_provisional or any(map(is_no, values_of(own, "state.official")))):
         told |= {RaceState.PROVISIONAL}
         states.setdefault(RaceState.PROVISIONAL, PROVISIONAL)
@@ -332,8 +337,11 @@ def _says_lost(value: Any) -> bool:
 
 def _is_pending(inquiry: Any) -> bool:
     """True for a flag or a word such as "pending", and for an object with a flag or word: {"status": "pending"}."""
-    said = first_of([fields_of(inquiry)], "state.status.own", text) if isinstance(inquiry, dict) else inquiry
-    return is_yes(said) or (isinstance(said, str) and letters(said) in _PENDING)
+    if isinstance(inquiry, dict):
+        fields = fields_of(inquiry)
+        said = first_of([fields], "state.status.own", text)
+        return _is_pending(said) or any(is_yes(fields.get(word)) for word in _PENDING)
+    return is_yes(inquiry) or (isinstance(inquiry, str) and letters(inquiry) in _PENDING)
 
 
 def _spread(values: Iterable[Any]) -> Iterator[Any]:

@@ -4,14 +4,14 @@ A label is an id, the name or the number. An entry may give several places of di
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-from bot.events.race_state import LOST_OR_VOID, RaceState, letters, state_in
+from bot.events.race_state import LOST_OR_VOID, RaceState, is_in_doubt, letters, state_in
 from bot.events.races import (
     OUT,
     RESERVED,
@@ -57,10 +57,12 @@ _OF_BETS = frozenset(
 _OF_OBJECTS = _PLACE_NAMES.union(*map(NAMES_OF.__getitem__, _MARKS))
 """Fields of a runner that may stand in an object of the runner: {"result": {"place": 7}}."""
 
-_OUTCOMES = _MARKS - {"marks.objects"} | {"state.result"}
+_OUTCOMES = _MARKS - {"marks.objects"} | {"state.result", "state.provisional", "state.inquiry", "state.official"}
 """Facts that may take away or change a horse's place."""
 
 _NUMBER, NAME_LABEL, ID_LABEL = "number ", "name ", "id "
+
+_PLAIN_IDS = frozenset(NAMES_OF["ids.plain"])
 
 _PLAIN_STATUS, _RUNS, _NO_NAME, _NON_RUNNER = (
     frozenset(NAMES_OF[f"words.{kind}"]) for kind in ("plain", "runs", "no_name", "non_runner")
@@ -77,9 +79,11 @@ _PLACED_ANEW = re.compile("promoted|demoted|placed", re.IGNORECASE)
 """Words beside a place after an inquiry."""
 
 _NEW_PLACE = re.compile(
-    r"\b(?:promoted|demoted|relegated|placed|moved (?:up|down))(?: to)? (?P<place>[0-9a-z]{1,7})\b", re.IGNORECASE
+    r"\b(?:promoted|demoted|relegated|placed|moved (?:up|down))(?: to)?"
+    r" (?!(?:[0-9]+|one|two|three) places?\b)(?P<place>[0-9a-z]{1,7})\b",
+    re.IGNORECASE,
 )
-"""A place after an inquiry: "Disqualified, placed 2nd"."""
+"""A place after an inquiry: "Disqualified, placed 2nd". "Promoted one place" is no place."""
 
 _HAS_PRICE = re.compile("[1-9]|^ev", re.IGNORECASE)
 """Not "SP", "-" or "0"."""
@@ -92,7 +96,7 @@ _FAVOURITES = {
 
 _NAME_OF_NON_RUNNER = re.compile(r"(.+?) *\((?:nr|non[ -]?runner|withdrawn|scratched)\)", re.IGNORECASE)
 
-_WHOLE = re.compile(r"\A([0-9]+)\.0+\Z")
+_WHOLE = re.compile(r"\A(?:(?:place|pos|position|p)[ _-]?)?([0-9]+)(?:\.0+)?\Z", re.IGNORECASE)
 
 NUMBER_ON_CLOTH = re.compile(
     r"(?:#|n[or]\.? ?)?\(?(?P<number>[0-9]{1,3}[A-Za-z]?)"
@@ -118,7 +122,8 @@ class SaidPlace(NamedTuple):
 class Horse:
     """`said`: a runner's fields, without the position. `out`: the position of a horse without a place: "PU", "NR".
 
-    `runs`: as `Runner.runs`, of a horse that is not out.
+    `labels`: the surest first. `runs`: as `Runner.runs`, of a horse that is not out. `is_provisional`: by the entry's
+    own word. `is_bare`: a mere number, which may be an id too.
     """
 
     labels: list[str]
@@ -126,6 +131,8 @@ class Horse:
     places: list[SaidPlace] = dataclass_field(default_factory=list)
     out: str | None = None
     runs: bool = False
+    is_provisional: bool = False
+    is_bare: bool = False
 
     @property
     def standing(self) -> Standing:
@@ -164,7 +171,7 @@ def horse_of(ref: Any) -> Horse | None:
         # The number may be the place: "1 Horse A".
         return Horse([name_label(found["name"]), number_label(found["number"])], {"horse": found["name"]})
     if found:
-        return Horse([number_label(found["number"]), ID_LABEL + said], {"number": found["number"]})
+        return Horse([number_label(found["number"]), ID_LABEL + said], {"number": found["number"]}, is_bare=True)
     if said.isdecimal() or is_id(said):
         return Horse([ID_LABEL + said], {})
     return Horse([name_label(said), ID_LABEL + said], {"horse": said}) if is_name(said) else None
@@ -175,7 +182,9 @@ def _from_fields(fields: Fields) -> Horse | None:
         return None
     said: dict[str, str] = {}
     _read_texts(fields, _TEXTS, said)
-    ids = fields.of("ids.runner")
+    # A plain id may be the entry's own: the number is surer.
+    plain = fields.of("ids.plain")
+    ids = [fields[name] for name in fields.facts.get("ids.runner", ()) if name not in _PLAIN_IDS]
     named = said.pop("horse", None)
     away = [said.pop(name) for name in _MAY_SAY_OUT if name in said and _is_nr_in_words(said[name])]
     price = said.get("starting_price", "")
@@ -183,7 +192,7 @@ def _from_fields(fields: Fields) -> Horse | None:
         said.pop("starting_price", None)
     elif price[-1].isdecimal():
         said["starting_price"] = price + next(map(_favourite, fields.of("runner.favourite")), "")
-    places, out, reason, runs = outcome_of(fields, away)
+    places, out, reason, runs, is_provisional = outcome_of(fields, away)
     if isinstance(horse := fields.get("horse"), dict):
         inner = fields_of(horse)
         # A horse's own number may be of a register, so only people are taken from the horse.
@@ -191,7 +200,7 @@ def _from_fields(fields: Fields) -> Horse | None:
         ids += inner.of("ids.plain")
         named = first_of((inner,), "runner.horse_spoken", text) or named
         if not (places or out):
-            places, out, why, is_said = outcome_of(inner)
+            places, out, why, is_said, is_provisional = outcome_of(inner)
             reason, runs = why if out else reason, runs or is_said
     if named and named.endswith(")") and (marked := _NAME_OF_NON_RUNNER.fullmatch(named)):
         named, places, out = marked[1], [], OUT
@@ -201,9 +210,13 @@ def _from_fields(fields: Fields) -> Horse | None:
         ids.append(named)
     if reason:
         said.setdefault("position_reason", reason)
-    labels = [ID_LABEL + one for one in map(identifier, ids) if one]
-    labels += [label for label in (horse_named(said), number_of(said)) if label]
-    return Horse(labels, said, places, out, runs) if labels else None
+    called = [label for label in (horse_named(said), number_of(said)) if label]
+    labels = [*_id_labels(ids), *called, *_id_labels(plain)]
+    return Horse(labels, said, places, out, runs, is_provisional) if labels else None
+
+
+def _id_labels(ids: Iterable[Any]) -> list[str]:
+    return [ID_LABEL + one for one in map(identifier, ids) if one]
 
 
 @lru_cache(maxsize=4096)
@@ -263,22 +276,23 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
 class _Outcome(NamedTuple):
     """Every place of an entry, `out` as in `Horse`, and the reason for the position.
 
-    A non-runner has no place, even if the payload gives a number. `runs`: as `Runner.runs`.
+    A non-runner has no place, even if the payload gives a number. `runs`, `is_provisional`: as of a `Horse`.
     """
 
     places: list[SaidPlace]
     out: str | None = None
     reason: str | None = None
     runs: bool = False
+    is_provisional: bool = False
 
 
 def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
     """`away`: "NR" in the place of another text."""
     places = []
     for fact, standing in _PLACES.items():
-        for position in map(_with_new_place, filter(None, map(read_position, said.of(fact)))):
-            is_anew = not position.isdecimal() and _PLACED_ANEW.search(position)
-            places.append(SaidPlace(Standing.OFFICIAL if is_anew else standing, position))
+        for published in filter(None, map(read_position, said.of(fact))):
+            is_anew = not published.isdecimal() and _PLACED_ANEW.search(published)
+            places.append(SaidPlace(Standing.OFFICIAL if is_anew else standing, _with_new_place(published)))
     positions = [one.position for one in places if not one.position.isdecimal()]
     if not (positions or away) and _OUTCOMES.isdisjoint(said.facts):
         return _Outcome(places)
@@ -308,13 +322,18 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
     out, reason = _out_of(said, [*words, *away])
     if out:
         return _Outcome([], out, reason)
-    return _Outcome(places, None, next(iter(spoken), None), _says_that_it_runs(said, folded))
+    is_provisional = (
+        any(map(is_yes, said.of("state.provisional", "state.inquiry")))
+        or any(one is False for one in said.of("state.official"))
+        or any(map(is_in_doubt, filter(None, map(text, statuses))))
+    )
+    return _Outcome(places, None, next(iter(spoken), None), _says_that_it_runs(said, folded), is_provisional)
 
 
 @lru_cache(maxsize=1024)
 def _with_new_place(words: str) -> str:
     """The new place of "2nd, placed 1st"; the words themselves if the words are a place, or tell no new place."""
-    found = None if finishing_position(words) else _NEW_PLACE.search(words)
+    found = _NEW_PLACE.search(words)
     return found["place"] if found and finishing_position(found["place"]) else words
 
 
@@ -380,11 +399,15 @@ def read_position(value: Any) -> str | None:
 
 @lru_cache(maxsize=1024)
 def position_in(position: str) -> str | None:
-    """For example "1" for "1.0" and "First". 0 is no position: the horse would come before the winner."""
+    """For example "1" for "1.0", "P1" and "First". 0 is no position: the horse would come before the winner.
+
+    "1.30" is the dividend for a place.
+    """
     if position.isdecimal():
         return position if position.strip("0") else None
     position = _WHOLE.sub(r"\1", position)
-    if not position.strip("0-. ") or re.fullmatch("-[0-9]+", position) or fold(position[:LONGEST_NAME]) in _NO_NAME:
+    is_number = re.fullmatch(r"-[0-9]+|[0-9]+\.[0-9]+", position)
+    if not position.strip("0-. ") or is_number or fold(position[:LONGEST_NAME]) in _NO_NAME:
         return None
     is_word = not re.search("[0-9]", position) and state_in(position) is not RaceState.WALKOVER
     place = finishing_position(position) if is_word else None

@@ -155,8 +155,10 @@ def _leaders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
     called = frozenset[str]() if horses.are_placed else horses.called
     by_number = any(count(one) is not None for one in values_of(objects, "order.winner"))
     for place, fact, of_name in LEADERS:
-        for _, value, standing in _said(objects, fact, of_name):
+        for name, value, standing in _said(objects, fact, of_name):
             refs = value if isinstance(value, list) else horses.known_in(value) or [value]
+            if name.endswith("id"):
+                refs = [{"id": one} if isinstance(one, str | int) else one for one in refs]
             refs = [one for one in refs if _names_a_leader(one, fact, by_number=by_number)]
             read = horses_in(Order([Group(refs, place)]))
             # "ABANDONED" in the place of the winner is a horse only if a listed horse has the name.
@@ -238,6 +240,9 @@ class _Horses:
 
     def _add(self, new: Horse, standing: Standing, out: str | None) -> bool:
         known = self._known(new)
+        if new.is_bare and len({id(one) for label in new.labels if (one := self._by_label.get(label))}) > 1:
+            # The number of one horse and the id of another.
+            return False
         if known is None:
             is_unlisted = "horse" not in new.said and "number" in self.called and not out
             if is_unlisted or not ("horse" in new.said or "number" in new.said):
@@ -252,6 +257,7 @@ class _Horses:
         known.runs = known.runs or new.runs
         for place in new.places:
             of = standing if place.standing is PLAIN else place.standing
+            of = Standing.PROVISIONAL if new.is_provisional and of is PLAIN else of
             known.places.append(place._replace(standing=of, source=id(known) if place.by_mark else self._sources))
         return True
 
@@ -265,8 +271,11 @@ class _Horses:
             highest = min(one.standing for one in holders)
             held = [one for one in holders if one.standing == highest]
             told |= dict.fromkeys(one for one in holders if one not in held)
-            is_tie = self._is_tied and len(held) == 2 and all(one.is_marked_winner for one in held)
-            if len(held) > 1 and not (is_tie or set.intersection(*(one.sources_of(place) for one in held))):
+            marks = {one.is_marked_winner for one in held}
+            is_tie = self._is_tied and len(held) == 2 and marks == {True}
+            # A mark of a single winner contradicts a dead heat.
+            is_one_source = len(marks) == 1 and set.intersection(*(one.sources_of(place) for one in held))
+            if len(held) > 1 and not (is_tie or is_one_source):
                 disputed.append(f"place {place}: {_OR.join(one.called for one in held)}")
                 told |= dict.fromkeys(held, f"{place}?")
             elif len(held) > 1:
@@ -277,8 +286,9 @@ class _Horses:
             for one, position in told.items()
         )
         states = {state_of_position(position) for position in told.values() if position and not is_non_runner(position)}
-        placed = [one for one, position in told.items() if finishing_position(position)]
-        if placed and all(one.standing is Standing.PROVISIONAL for one in placed):
+        placed = {one: at for one, position in told.items() if (at := finishing_position(position))}
+        best = min(placed.values(), default=None)
+        if placed and all(one.standing is Standing.PROVISIONAL for one, at in placed.items() if at == best):
             states = {RaceState.PROVISIONAL}
         words = "; ".join(disputed[:DISPUTES_TOLD]) or None
         found = Placings(runners, None, words, states.pop() if len(states) == 1 else None)

@@ -18,6 +18,9 @@ PLACED_ANEW = (
 )
 
 
+IDS_AGAINST_NUMBERS = {"runners": [{"id": 1, "number": 2, "horse": "A"}, {"id": 2, "number": 1, "horse": "B"}]}
+
+
 def said(record):
     """The runners of a race, as "A=1, B": B is without a position."""
     runners = read_race(record).runners
@@ -103,7 +106,7 @@ def places(place, *positions):
         *places(1, "1同着", "1着同着"),
         *places(2, " 2= ", "2nd", "dh 2", "DH2", "Dead heat 2"),
         *places(2, "2着", "Runner-up", "2º", "2 (disq. & placed 2nd)", "2nd (DHT)", "2(降)", "two"),
-        *places(3, "=3", "= 3", "3=", "T3", "t-3"),
+        *places(3, "=3", "= 3", "3=", "T3", "t-3", "P3", "pos 3"),
         *places(1, "1st (by 3L)", "Won by a short head", "1 by 3/4 lengths", "1st (btn 0)"),
         ("12", 12),
         *places(None, "3 (DSQ)", "DQ1", "1 or 2", "1st by stewards", "٣"),
@@ -163,6 +166,31 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ({"results": [{"horse": "A", "position": 1}]}, "A=1"),
         ({"old": {"winner": "A"}, "new": {"winner": "B"}, "runners": ["A", "B"]}, "A, B=1"),
         (a(position="1st, placed 2nd"), "A=2nd"),
+        (
+            {
+                "runners": [
+                    {"horse": "A", "position": "1 (disq., placed 2nd)"},
+                    {"horse": "B", "position": "2 (promoted to 1st)"},
+                ]
+            },
+            "A=2nd, B=1st",
+        ),
+        (a(position=2, status="Promoted one place"), "A=2"),
+        (a(position="P1"), "A=1"),
+        (a(position=1, disqualified_to=4), "A=4"),
+        (a(official_position=1, position_disqualified=True), "A=DSQ"),
+        (a(win="3.40", place="1.30"), "A"),
+        ({"runners": [{"horse": "A", "placed": 1, "won": 1}, {"horse": "B", "placed": 1, "won": 0}]}, "A=1?, B=1?"),
+        ({**IDS_AGAINST_NUMBERS, "winner_id": 2}, "A, B=1"),
+        ({**IDS_AGAINST_NUMBERS, "winner_id": 3}, "A, B"),
+        ({**IDS_AGAINST_NUMBERS, "winner": 2}, "A, B"),
+        ({**IDS_AGAINST_NUMBERS, "finishing_order": [1, 2]}, "A, B"),
+        ({**IDS_AGAINST_NUMBERS, "results": [{"id": 1, "number": 1, "position": 1}]}, "A, B=1"),
+        ({**IDS_AGAINST_NUMBERS, "results": [{"horse_id": 1, "position": 1}]}, "A=1, B"),
+        *(
+            ({"runners": [{"horse": "A", "id": 12}], f"{winner}_id": 12}, "A=1")
+            for winner in ("winner_horse", "winning_runner")
+        ),
         ({"runners": [{"horse": "A", "position": 1, "status": "Disqualified, placed 2nd"}, "B"]}, "A=2nd, B"),
         (a(position=2, status="Promoted to 1st"), "A=1st"),
         (a(position=1, status="Disqualified and placed last"), "A=Disqualified and placed last"),
@@ -282,6 +310,8 @@ def test_runners_have_a_position_only_where_one_was_published(record, expected):
             ({"winner": "A", **flag}, "Provisional")
             for flag in (
                 *({"weighed_in": False}, {"official_result": False}, {"preliminary": True}, {"under_review": True}),
+                *({"is_settled": False}, {"correct_weight": "N"}, {"result_pending": True}, {"unconfirmed": 1}),
+                *({"inquiry": {"pending": True}}, {"certainty": "provisional"}, {"result_stage": "PRELIMINARY"}),
                 *(
                     {"stewards_inquiry": True},
                     {"objection": "Y"},
@@ -296,6 +326,18 @@ def test_runners_have_a_position_only_where_one_was_published(record, expected):
             )
         ),
         *(({"winner": "A", "status": status}, "Provisional") for status in ("Under review", "Result under review")),
+        *(
+            ({"winner": "A", "status": status}, "Provisional")
+            for status in ("Not yet official", "Awaiting confirmation", "Photograph", "First past the post")
+        ),
+        *(
+            ({"winner": {"name": "B", **mark}, "runners": ["A", "B"]}, "Provisional")
+            for mark in ({"provisional": True}, {"objection": "Y"}, {"official": False}, {"status": "Photo finish"})
+        ),
+        (
+            {"runners": [{"horse": "A", "position": 1, "status": "Unofficial"}, {"horse": "B", "position": 2}]},
+            "Provisional",
+        ),
         ({"winner": "A", "status": ["Under review", "Official"]}, "Official"),
         ({"winner": "A", "stewards_inquiry": True, "status": "Official"}, "Official"),
         ({"winner": "A", "stewards_inquiry": True, "is_official": True}, None),
