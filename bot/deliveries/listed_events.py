@@ -14,12 +14,12 @@ from bot.deliveries.found_event import FoundEvent, has_place, is_named, named_in
 from bot.deliveries.meeting_extent import tells_loss
 from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS, Subject
-from bot.events.race_state import is_doubtful
+from bot.events.race_state import RaceState, is_doubtful, state_in
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_there, may_share_meeting
 from bot.events.reading.aliases import RACE_DATE, read_region
 from bot.events.reading.fields import fields_of, first_of, values_of
 from bot.events.reading.json_values import text
-from bot.events.reading.off_times import read_plain_date
+from bot.events.reading.off_times import days_between, read_days, read_plain_date
 from bot.events.reading.race_list import (
     CARD_LISTS,
     LISTS_OF_MEETINGS,
@@ -63,7 +63,7 @@ _PLACE_AND_DAY = frozenset(
     | {"course.name", "course.track", "course.meeting"}
 )
 
-_DAYS, _IDS = frozenset({RACE_DATE.fact, "race.date.own"}), frozenset({"ids.meeting", "ids.plain"})
+_DAYS, _IDS = (RACE_DATE.fact, "race.date.own"), ("ids.meeting", "ids.plain")
 
 
 def found_in(
@@ -144,27 +144,30 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
         for part in parts
     ]
     each = [FoundEvent.of(named, [*above, *more], partial(of_entry, more)) for more in entries]
-    return _meant(each, entries)
+    return [*chain.from_iterable(map(_of_days, _meant(each, entries)))]
 
 
 def _of_days(found: FoundEvent) -> Iterator[FoundEvent]:
     """The loss of each day: {"dates": ["2026-11-27", "2026-11-28"]}. One id of a meeting would name all days."""
-    values = chain.from_iterable(values_of(found.fields, fact) for fact in _DAYS)
-    is_one = found.named.kind not in ABANDONMENTS or found.race_id or found.said.race_date
-    days = [] if is_one else next(filter(None, map(_days, values)), [])
+    days = [] if found.named.kind not in ABANDONMENTS or found.race_id else _days(found)
     if not days:
         yield found
         return
-    parts = [part._replace(fields=part.fields.without(_DAYS | _IDS)) for part in found.parts]
+    parts = [part._replace(fields=part.fields.without(_DAYS + _IDS)) for part in found.parts]
     for day in days:
         yield FoundEvent.of(found.named, [Part(About.MEETING, "", 1, fields_of({"date": day})), *parts], found.shared)
 
 
-def _days(value: Any) -> list[str]:
-    """The several days of a list without a word on any of them."""
-    entries = value if isinstance(value, list) and 1 < len(value) <= MOST_EVENTS else []
-    plain = (one.get("date") if isinstance(one, dict) and len(one) == 1 else one for one in entries)
-    return [day for one in plain if (day := read_plain_date(one))]
+def _days(found: FoundEvent) -> list[str]:
+    """The several days of a loss; empty for a single day. A loss that was moved "from" a day is of that day."""
+    said = [read_days(value) for fact in _DAYS for value in values_of(found.fields, fact)]
+    if any(len(days) == 1 for days in said):
+        return []
+    for part in found.carried:
+        days = days_between(part.fields)
+        is_moved = state_in(part.name) is RaceState.POSTPONED or (found.said.is_postponed and "from" in part.fields)
+        said.append(days[:1] if is_moved else days if len(days) > 1 else [])
+    return next(filter(None, said), [])
 
 
 def _groups(found: FoundEvent) -> Iterator[dict[str, Any]]:

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
 from bot.events.races import OffTime
-from bot.events.reading.fields import fields_of, find
+from bot.events.reading.fields import Fields, fields_of, find, first_of
 from bot.events.reading.json_values import text
 
 FIRST_YEAR, LAST_YEAR = 1900, 2100
@@ -55,6 +55,19 @@ _OFFSET = re.compile(r" ?(Z|[+-][0-9]{2}:?[0-9]{2}|UTC|GMT)(?: (?:UTC|GMT))?", r
 
 _EPOCH = re.compile(r"(?:/Date\()?(?P<number>[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]{1,9})?)(?:\)/)?")
 
+_BETWEEN_DAYS = (
+    (
+        re.compile(r" ?[\u2013\u2014] ?| - | (?:to|until|through) |(?<=[0-9]{4}-[0-9]{2}-[0-9]{2})/", re.IGNORECASE),
+        True,
+    ),
+    (re.compile(r" ?[,;&] ?| (?:and|\+) ", re.IGNORECASE), False),
+    (re.compile("[-/]"), True),
+)
+"""Words and marks between the days of a text; True where the days between are meant too."""
+
+MOST_DAYS = 30
+"""Of several days."""
+
 DAY_S = 86_400
 
 OFFSET_STEP_MIN = 15
@@ -94,6 +107,47 @@ def read_clock_of_date(value: Any) -> str | None:
 def read_plain_date(value: Any) -> str | None:
     found = _dated(value) if isinstance(value, str) else None
     return _iso_date(found) if found and found.end() == len(value.strip()) else None
+
+
+def read_days(value: Any) -> list[str]:
+    """The days of a list, of {"from": …, "to": …}, or of a text: both of "27-28 November 2026"."""
+    if isinstance(value, list):
+        plain = (one.get("date") if isinstance(one, dict) and len(one) == 1 else one for one in value[:MOST_DAYS])
+        return [day for one in plain if (day := read_plain_date(one))]
+    if isinstance(value, dict):
+        return days_between(fields_of(value))
+    said = text(value) or ""
+    for between, is_range in _BETWEEN_DAYS if len(said) <= 2 * LONGEST_DATE else ():
+        words = between.split(said)
+        found = [_completed(one, words[-1]) for one in words]
+        if len(set(found)) > 1 and None not in found:
+            return _from_to(found[0], found[-1]) if is_range else [*filter(None, found)]
+    day = read_date(value)
+    return [day] if day else []
+
+
+def days_between(fields: Fields) -> list[str]:
+    """From the first to the last day that an object names. The first alone, if the last is a moment of the night."""
+    first, last = (first_of([fields], f"race.{name}_day", read_date) for name in ("first", "last"))
+    ends_at = first_of([fields], "race.last_day", read_clock_of_date)
+    return _from_to(first, last if last and not ends_at else first)
+
+
+def _from_to(first: str | None, last: str | None) -> list[str]:
+    """Empty for more than MOST_DAYS."""
+    if not first or not last:
+        return []
+    day = date.fromisoformat(first)
+    several = (date.fromisoformat(last) - day).days + 1
+    return [(day + timedelta(days=later)).isoformat() for later in range(several if several <= MOST_DAYS else 0)]
+
+
+def _completed(said: str, last: str) -> str | None:
+    """The date of "27" before "28 November 2026"."""
+    rest = last.split()
+    return next(
+        filter(None, (read_plain_date(" ".join([said, *rest[place:]])) for place in range(len(rest), 0, -1))), None
+    )
 
 
 def read_instant(value: Any) -> datetime | None:

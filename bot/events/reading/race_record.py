@@ -28,6 +28,7 @@ from bot.events.reading.fields import NAMES_OF, Fields, fields_of, find, first_o
 from bot.events.reading.json_values import flag, flag_in, identifier, is_no, is_yes, text
 from bot.events.reading.lazy import Lazy
 from bot.events.reading.off_times import (
+    days_between,
     off_by_standing,
     published_date,
     read_clock,
@@ -218,6 +219,7 @@ def race_date_of(sources: Sources) -> str | None:
         or first_of(sources.meetings, own, field.read)
         or next(filter(None, map(read_dated_clock, chain.from_iterable(sources.off_values))), None)
         or first_of(sources.data, own, read_plain_date)
+        or next((days[0] for one in (*sources.own, *sources.others) if len(days := days_between(one)) == 1), None)
         or sources.look(field._replace(read=published_date))
         or first_of(sources.meetings, own, published_date)
     )

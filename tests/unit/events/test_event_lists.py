@@ -340,16 +340,53 @@ LOSSES: dict[str, tuple[object, list[str]]] = {
         [f"York {DAY}, 1 races", f"Ayr {DAY}"],
     ),
     **{
-        f"meeting lost on two days, as {name}": (
-            shape("meeting.abandoned", meeting_id="m_1", course="York", **{name: days}),
+        f"meeting lost on two days, as {said}": (
+            shape("meeting.abandoned", meeting_id="m_1", course="York", **said),
             [f"York {DAY}", "York 2026-11-21"],
         )
-        for name, days in (
-            ("dates", [DAY, "2026-11-21"]),
-            ("days", [{"date": DAY}, {"date": "2026-11-21"}]),
-            ("date", [DAY, "2026-11-21"]),
+        for said in (
+            *({"dates": [DAY, "2026-11-21"]}, {"days": [{"date": DAY}, {"date": "2026-11-21"}]}),
+            *({"date": [DAY, "2026-11-21"]}, {"dates": {"from": DAY, "to": "2026-11-21"}}),
+            *(
+                {f"{first}date": DAY, f"{last}_date": "2026-11-21"}
+                for first, last in (("start", "end"), ("from", "to"))
+            ),
+            *({"from": DAY, "to": "2026-11-21"}, {"first_day": DAY, "last_day": "2026-11-21"}),
+            *(
+                {"period": {"start": DAY, "end": "2026-11-21"}},
+                {"start_date": DAY, "end_date": "2026-11-21T00:00Z"},
+            ),
+            *({"date": said} for said in (f"{DAY} to 2026-11-21", f"{DAY}/2026-11-21", "20-21 November 2026")),
+            *({"dates": said} for said in ("Fri 20 & Sat 21 Nov 2026", f"{DAY}, 2026-11-21")),
         )
     },
+    "meetings lost on some days each": (
+        shape(
+            "meeting.abandoned",
+            meetings=[{"course": "York", "start_date": DAY, "end_date": "2026-11-22"}, {"course": "Ayr", "date": DAY}],
+        ),
+        [f"York {DAY}", "York 2026-11-21", "York 2026-11-22", f"Ayr {DAY}"],
+    ),
+    **{
+        f"meeting lost on one day, as {said}": (shape("meeting.abandoned", course="York", **said), [f"York {DAY}"])
+        for said in (
+            *({"start_date": DAY}, {"from": DAY, "to": DAY}, {"original_date": DAY, "new_date": "2026-12-01"}),
+            *({"from": DAY, "end": "2026-11-21T01:00Z"}, {"scheduled_date": DAY}),
+            *(
+                {"postponement": {"from": DAY, "to": "2026-12-01"}},
+                {"date": DAY, "festival": {"end_date": "2026-11-21"}},
+            ),
+            {"status": "Postponed", "from": DAY, "to": "2026-12-01"},
+        )
+    },
+    "days of a race with an id": (
+        shape("race.abandoned", race_id="rc_1", course="York", start_date=DAY, end_date="2026-11-21"),
+        ["York None"],
+    ),
+    "more days than are told": (
+        shape("meeting.abandoned", course="York", start_date=DAY, end_date="2027-11-20"),
+        ["York None"],
+    ),
     **{
         f"race lost on two days, {name}": (
             shape("race.abandoned", course="York", dates=[DAY, "2026-11-21"], **more),
