@@ -291,6 +291,19 @@ def lost_meetings(**data: Any) -> list[str]:
 # Abandonments in the shapes of public services: each lost race or meeting, with place and day
 
 
+TWO_DAYS: tuple[dict[str, Any], ...] = (
+    *({"dates": [DAY, "2026-11-21"]}, {"days": [{"date": DAY}, {"date": "2026-11-21"}]}),
+    *({"date": [DAY, "2026-11-21"]}, {"dates": {"from": DAY, "to": "2026-11-21"}}),
+    *({f"{first}date": DAY, f"{last}_date": "2026-11-21"} for first, last in (("start", "end"), ("from", "to"))),
+    *({"from": DAY, "to": "2026-11-21"}, {"first_day": DAY, "last_day": "2026-11-21"}),
+    *(
+        {"period": {"start": DAY, "end": "2026-11-21"}},
+        {"start_date": DAY, "end_date": "2026-11-21T00:00Z"},
+    ),
+    *({"date": said} for said in (f"{DAY} to 2026-11-21", f"{DAY}/2026-11-21", "20-21 November 2026")),
+    *({"dates": said} for said in ("Fri 20 & Sat 21 Nov 2026", f"{DAY}, 2026-11-21")),
+)
+
 LOSSES: dict[str, tuple[object, list[str]]] = {
     "lost race with a final result": (
         shape("race.abandoned", races=[{"race_id": "rc_1", **AT, "final_result": "Abandoned"}]),
@@ -344,21 +357,7 @@ LOSSES: dict[str, tuple[object, list[str]]] = {
             shape("meeting.abandoned", meeting_id="m_1", course="York", **said),
             [f"York {DAY}", "York 2026-11-21"],
         )
-        for said in (
-            *({"dates": [DAY, "2026-11-21"]}, {"days": [{"date": DAY}, {"date": "2026-11-21"}]}),
-            *({"date": [DAY, "2026-11-21"]}, {"dates": {"from": DAY, "to": "2026-11-21"}}),
-            *(
-                {f"{first}date": DAY, f"{last}_date": "2026-11-21"}
-                for first, last in (("start", "end"), ("from", "to"))
-            ),
-            *({"from": DAY, "to": "2026-11-21"}, {"first_day": DAY, "last_day": "2026-11-21"}),
-            *(
-                {"period": {"start": DAY, "end": "2026-11-21"}},
-                {"start_date": DAY, "end_date": "2026-11-21T00:00Z"},
-            ),
-            *({"date": said} for said in (f"{DAY} to 2026-11-21", f"{DAY}/2026-11-21", "20-21 November 2026")),
-            *({"dates": said} for said in ("Fri 20 & Sat 21 Nov 2026", f"{DAY}, 2026-11-21")),
-        )
+        for said in TWO_DAYS
     },
     "meetings lost on some days each": (
         shape(
