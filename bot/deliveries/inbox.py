@@ -7,9 +7,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import islice, zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Select, bindparam, exists, func, literal_column, or_, select, update
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Integer,
+    Select,
+    bindparam,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
@@ -49,9 +61,11 @@ KEYS = (
 
 _OTHER = _INBOX.alias("other")
 _OVERTAKES = exists().where(
+    bindparam("in_order", type_=Boolean()),
     _OTHER.c.state == literal_column("'new'"),
     _OTHER.c.not_before.is_(None),
-    _OTHER.c.received_at < bindparam("last"),
+    # Not by the index of all numbers, done ones too.
+    _OTHER.c.id + literal_column("0") < bindparam("last"),
     _OTHER.c.id.not_in(bindparam("numbers", expanding=True)),
 )
 _TAKE = (
@@ -85,12 +99,12 @@ _REGIONS = select(_EACH_REGION.c.region, _OLDEST.scalar_subquery()).where(_EACH_
 """The regions of due deliveries, each with its first receipt: by the index, a seek for each region."""
 
 _DUE = (
-    select(_INBOX.c.received_at, _INBOX.c.id)
+    select(_INBOX.c.id)
     .where(_IS_NEW, _IS_DUE)
     .order_by(_INBOX.c.received_at, _INBOX.c.id)
     .limit(bindparam("most", type_=Integer()))
 )
-"""By receipt. Numbers do not tell the order of receipt: a commit inserts in the order of keys."""
+"""Numbers tell the order within a race: a clock may be set back, and each replica receives by a clock of its own."""
 
 _READ = select(
     *(_INBOX.c[name] for name in ("id", "event_key", "event_name", "body", "received_at", "attempts"))
@@ -99,14 +113,14 @@ _READ = select(
 _URGENT_DUE = _DUE.where(_IS_URGENT)
 _DUE_OF_REGION = _DUE.where(_INBOX.c.region == bindparam("region"))
 
-_BY_RECEIPT = func.row_number().over(partition_by=KEYS.c.event_key, order_by=(_INBOX.c.received_at, _INBOX.c.id))
+_PLACE = func.row_number().over(partition_by=KEYS.c.event_key, order_by=_INBOX.c.id).label("place")
 _OF_KEYS = (
-    select(_INBOX.c.received_at, _INBOX.c.id, KEYS.c.event_key, _BY_RECEIPT.label("place"))
+    select(_INBOX.c.id, KEYS.c.event_key, _PLACE)
     .join(KEYS, KEYS.c.inbox_id == _INBOX.c.id)
     .where(_IS_NEW, _IS_DUE, KEYS.c.event_key.in_(bindparam("keys", expanding=True)))
     .subquery()
 )
-_FIRST_OF_KEYS = select(_OF_KEYS.c.received_at, _OF_KEYS.c.id, _OF_KEYS.c.event_key).where(
+_FIRST_OF_KEYS = select(_OF_KEYS.c.id, _OF_KEYS.c.event_key).where(
     _OF_KEYS.c.place <= bindparam("most", type_=Integer())
 )
 """The first deliveries of each key."""
@@ -138,13 +152,6 @@ class StoredDelivery:
     attempts: int
 
 
-class _Due(NamedTuple):
-    """A waiting delivery without the body, sorted by receipt."""
-
-    received_at: datetime
-    inbox_id: int
-
-
 @dataclass(frozen=True)
 class Depth:
     count: int = 0
@@ -172,10 +179,11 @@ def stored(arrival: Arrival, inbox_id: int) -> StoredDelivery:
 
 
 def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, int | None]:
-    """None for a body already in the inbox."""
-    unique = {arrival.body_sha256: arrival for arrival in reversed(arrivals)}
-    # In one order everywhere: two replicas with the same bodies would otherwise wait for each other.
-    rows = [_as_row(unique[sha256]) for sha256 in sorted(unique)]
+    """Numbered in this order. None for a body already in the inbox."""
+    unique = dict[str, Arrival]()
+    for arrival in arrivals:
+        unique.setdefault(arrival.body_sha256, arrival)
+    rows = [_as_row(arrival) for arrival in unique.values()]
     # On the connection: the session would make an object of each row.
     stored = session.connection().execute(_stored(dialect_of(session)), rows)
     numbers = {unique[sha256]: number for sha256, number in stored}
@@ -211,36 +219,34 @@ def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]
     """
     chosen = _with_earlier(session, now, limit, _due(session, now, limit, _URGENT_DUE))
     if len(chosen) < limit:
-        others = _due(session, now, limit)
+        others = sorted(_due(session, now, limit))
         if len(others) == limit:
             others = _with_earlier(session, now, limit, _in_turn(session, now, limit))
         chosen = list(dict.fromkeys([*chosen, *others]))
     return _read(session, chosen[:limit])
 
 
-def _with_earlier(session: Session, now: datetime, limit: int, chosen: list[_Due]) -> list[_Due]:
+def _with_earlier(session: Session, now: datetime, limit: int, chosen: list[int]) -> list[int]:
     """Up to `limit` deliveries, each behind the waiting earlier deliveries of the same races and meetings."""
-    found = list[_Due]()
+    found = list[int]()
     while chosen != found:
         # An earlier delivery may be of other races too, and so has earlier deliveries of its own.
-        found, names, of_name = chosen, defaultdict[int, set[str]](set), defaultdict[str, set[_Due]](set)
-        own = session.connection().execute(_KEYS_OF, {"numbers": [one.inbox_id for one in found]})
+        found, names, of_name = chosen, defaultdict[int, set[str]](set), defaultdict[str, set[int]](set)
+        own = session.connection().execute(_KEYS_OF, {"numbers": found})
         keys = set[str]()
         for number, key in own:
             names[number].add(subject(key))
             keys |= {key, *(f"{kind}:{subject(key)}" for kind in EventKind)}
         for some in _parts(keys):
             values = {**_moments(now), "most": limit, "keys": some}
-            for received_at, number, key in session.connection().execute(_FIRST_OF_KEYS, values):
-                of_name[subject(key)].add(_Due(received_at, number))
-        earlier = (
-            {one, *(each for name in names[one.inbox_id] for each in of_name[name] if each <= one)} for one in found
-        )
+            for number, key in session.connection().execute(_FIRST_OF_KEYS, values):
+                of_name[subject(key)].add(number)
+        earlier = ({one, *(each for name in names[one] for each in of_name[name] if each < one)} for one in found)
         chosen = list(dict.fromkeys(each for some in earlier for each in sorted(some)))[:limit]
     return chosen
 
 
-def _in_turn(session: Session, now: datetime, limit: int) -> list[_Due]:
+def _in_turn(session: Session, now: datetime, limit: int) -> list[int]:
     """Each region in turn, so that a flooded region delays no other; a region's deliveries by receipt."""
     first = session.connection().execute(_REGIONS, _moments(now)).all()
     regions = [region for region, _ in sorted(first, key=lambda one: one[1])[:limit]]
@@ -251,10 +257,6 @@ def _in_turn(session: Session, now: datetime, limit: int) -> list[_Due]:
 def subject(event_key: str) -> str:
     """The key without the event's name: equal for all events of a race."""
     return event_key.partition(":")[2]
-
-
-def receipt(delivery: StoredDelivery) -> tuple[datetime, int]:
-    return delivery.received_at, delivery.inbox_id
 
 
 def take_turn(session: Session, clock: Clock) -> datetime | None:
@@ -270,7 +272,7 @@ def take_turn(session: Session, clock: Clock) -> datetime | None:
 
 @dataclass(frozen=True)
 class Taken:
-    """`mark`: the transaction's generation. `overtakes`: deliveries received before the last of these wait."""
+    """`mark`: the transaction's generation. `overtakes`: `in_order`, although an earlier delivery waits."""
 
     inbox_ids: frozenset[int]
     mark: str | None
@@ -278,25 +280,28 @@ class Taken:
     now: datetime
 
 
-def take_in_turn(session: Session, deliveries: Sequence[StoredDelivery], clock: Clock) -> Taken | None:
+def take_in_turn(
+    session: Session, deliveries: Sequence[StoredDelivery], clock: Clock, *, in_order: bool = False
+) -> Taken | None:
     """`take_turn` and `take`, on PostgreSQL in one statement. None while another replica has the turn."""
     if dialect_of(session) != "sqlite":
-        rows = session.connection().execute(_TAKE_IN_TURN, _taking(deliveries)).all()
+        rows = session.connection().execute(_TAKE_IN_TURN, _taking(deliveries, in_order=in_order)).all()
         if rows:
             return _taken(rows, rows[0][3].astimezone(UTC))
     # Without a row, only the lock tells whether another replica has the turn.
     now = take_turn(session, clock)
-    return None if now is None else take(session, deliveries, now)
+    return None if now is None else take(session, deliveries, now, in_order=in_order)
 
 
-def take(session: Session, deliveries: Sequence[StoredDelivery], now: datetime) -> Taken:
+def take(session: Session, deliveries: Sequence[StoredDelivery], now: datetime, *, in_order: bool = False) -> Taken:
     """Mark deliveries done, unless another replica was first. Call after `take_turn`, for the generation."""
-    return _taken(session.connection().execute(_TAKE_HERE, {**_taking(deliveries), "done_at": now}).all(), now)
+    taking = {**_taking(deliveries, in_order=in_order), "done_at": now}
+    return _taken(session.connection().execute(_TAKE_HERE, taking).all(), now)
 
 
-def _taking(deliveries: Sequence[StoredDelivery]) -> dict[str, object]:
+def _taking(deliveries: Sequence[StoredDelivery], *, in_order: bool) -> dict[str, object]:
     numbers = [delivery.inbox_id for delivery in deliveries]
-    return {"numbers": numbers, "last": max(delivery.received_at for delivery in deliveries)}
+    return {"numbers": numbers, "last": max(numbers), "in_order": in_order}
 
 
 def _taken(rows: Sequence[Sequence[Any]], now: datetime) -> Taken:
@@ -309,21 +314,21 @@ def put_back(session: Session, inbox_ids: Sequence[int]) -> None:
     session.execute(update(InboxDelivery).where(of_these).values(state=InboxState.NEW, done_at=None))
 
 
-def _due(session: Session, now: datetime, limit: int, which: Select[Any] = _DUE, **named: Any) -> list[_Due]:
+def _due(session: Session, now: datetime, limit: int, which: Select[Any] = _DUE, **named: Any) -> list[int]:
     values = {**_moments(now), "most": limit, **named}
-    return [_Due(*found) for found in session.connection().execute(which, values)]
+    return list(session.connection().execute(which, values).scalars())
 
 
-def _read(session: Session, chosen: Sequence[_Due]) -> list[StoredDelivery]:
+def _read(session: Session, chosen: Sequence[int]) -> list[StoredDelivery]:
     """In this order. Another replica may have done some."""
     if not chosen:
         return []
-    found = session.connection().execute(_READ, {"numbers": [one.inbox_id for one in chosen]})
+    found = session.connection().execute(_READ, {"numbers": chosen})
     stored = {
         number: StoredDelivery(number, key, name, zlib.decompress(body or b""), received_at, attempts)
         for number, key, name, body, received_at, attempts in found
     }
-    return [stored[one.inbox_id] for one in chosen if one.inbox_id in stored]
+    return [stored[number] for number in chosen if number in stored]
 
 
 def _moments(now: datetime) -> dict[str, datetime]:

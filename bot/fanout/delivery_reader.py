@@ -37,7 +37,7 @@ class DeliveryReader:
         self._read_events = read_events
 
     def waiting(self, session: Session, now: datetime, *, singly: bool = False) -> list[ReadDelivery]:
-        """The most urgent deliveries, by receipt, with the earlier deliveries that they must not overtake.
+        """The most urgent deliveries, by number, with the earlier deliveries that they must not overtake.
 
         `singly`: each delivery gets a transaction, so no number of races is too large.
         """
@@ -45,16 +45,16 @@ class DeliveryReader:
         return read(inbox.waiting(session, now, DELIVERIES_PER_COMMIT))
 
     def read_some(self, deliveries: Iterable[StoredDelivery]) -> list[ReadDelivery]:
-        """The first deliveries, until they fill a commit; by receipt."""
+        """The first deliveries, until they fill a commit; by number."""
         some: list[ReadDelivery] = []
         for delivery in deliveries:
             if fills_a_commit(some):
                 break
             some += self.read(delivery)
-        return sorted(some, key=lambda read: inbox.receipt(read[0]))
+        return sorted(some, key=_inbox_id)
 
     def read_each(self, deliveries: Iterable[StoredDelivery]) -> list[ReadDelivery]:
-        return [read for delivery in sorted(deliveries, key=inbox.receipt) for read in self.read(delivery)]
+        return sorted((read for delivery in deliveries for read in self.read(delivery)), key=_inbox_id)
 
     def read(self, delivery: StoredDelivery) -> list[ReadDelivery]:
         """Each event of the delivery."""

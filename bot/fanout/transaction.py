@@ -65,7 +65,7 @@ class FanoutTransactions:
 
     def together(self, session: Session, read: Sequence[ReadDelivery], *, in_order: bool = False) -> FannedOut | None:
         """None while another replica has the turn. `in_order`: do nothing while an earlier delivery waits."""
-        taken = inbox.take_in_turn(session, [delivery for delivery, _ in read], self._clock)
+        taken = inbox.take_in_turn(session, [delivery for delivery, _ in read], self._clock, in_order=in_order)
         # After the database's moment: that moment and the time since are never ahead of the database's clock.
         began_s = self._monotonic()
         if taken is None:
@@ -73,7 +73,7 @@ class FanoutTransactions:
         waiting = _only(read, taken.inbox_ids)
         if not waiting:
             return FannedOut(len(read))
-        if taken.overtakes and in_order:
+        if taken.overtakes:
             # Another replica stored an earlier delivery, and may be dead.
             inbox.put_back(session, sorted(taken.inbox_ids))
             return FannedOut()

@@ -216,12 +216,13 @@ async def test_no_event_of_a_delivery_overtakes_earlier_news_of_its_race_in_a_lo
         assert numbers == sorted(numbers)
 
 
-@on_postgresql
-async def test_deliveries_that_shared_a_commit_are_told_in_the_order_they_came(gb):
+@on_both
+@pytest.mark.parametrize("apart_s", [0.001, 0.0, -1.0], ids=["apart", "at once", "by a clock that is set back"])
+async def test_deliveries_that_shared_a_commit_are_told_in_the_order_they_came(gb, apart_s):
     stored = []
     for number in range(6):
         for horses in (("Old", "New"), ("New", "Old")):
-            gb.clock.forward(0.001)
+            gb.clock.forward(apart_s)
             stored.append(asyncio.create_task(gb.deliver(result(f"rc_{number}", placings=horses))))
             await asyncio.sleep(0)
     await asyncio.gather(*stored)
@@ -229,6 +230,30 @@ async def test_deliveries_that_shared_a_commit_are_told_in_the_order_they_came(g
     last_words = [text for text in gb.texts("CGB") if text.startswith("Two versions disagree")]
     assert len(last_words) == 6
     assert all("1 New" in text for text in last_words)
+
+
+@on_both
+async def test_deliveries_stored_together_are_told_in_their_order(gb):
+    """As those of a repair, which are received at one moment."""
+    versions = [result(f"rc_{number}", placings=horses) for number in range(6) for horses in (("Old",), ("New",))]
+    await gb.deliver_all(*versions)
+    await gb.post_all()
+    last_words = [text for text in gb.texts("CGB") if text.startswith("Two versions disagree")]
+    assert len(last_words) == 6
+    assert all("later delivery says 1 New" in text for text in last_words)
+
+
+@on_postgresql
+async def test_correction_does_not_overtake_a_result_received_by_a_replica_whose_clock_is_ahead(make_pipeline):
+    behind, ahead = make_pipeline(), make_pipeline()
+    ahead.clock.forward(5)
+    await behind.subscribe("CGB", "GB")
+    await behind.fanout.run_once()
+    await ahead.deliver(result())
+    await behind.deliver(NEWER)
+    assert await behind.fanout.run_once() == 0
+    await behind.post_all()
+    assert "later delivery says 1 Red Sky" in behind.texts("CGB")[-1]
 
 
 @on_postgresql
