@@ -19,9 +19,11 @@ from bot.desk.decide import (
     Telling,
     Withhold,
     decide,
+    hurried,
+    linked,
+    meetings_without_race,
     standing,
 )
-from bot.desk.relatives import hurried, linked, meetings_without_race
 from bot.events import event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.fanout.chains import Chain

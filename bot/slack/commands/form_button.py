@@ -21,8 +21,7 @@ from bot.racedata.client.records import KnownCourse
 from bot.racedata.lexicon import COURSES, REGIONS, Lexicon, kept
 from bot.racedata.near_misses import TYPED_MAX, find_courses, has_words, likely_courses
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
-from bot.slack.forms.form_fields import PublishedChoices, course_value
-from bot.slack.forms.subscribe_form import FormOf, subscribe_form
+from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, course_value, subscribe_form
 from bot.slack.language.request import LineRequest, read
 from bot.slack.messages.answers.subscription_answers import FORM
 from bot.slack.messages.kit.blocks import options

@@ -24,8 +24,7 @@ from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.channel_membership import DIRECT_MESSAGE
-from bot.slack.forms.form_fields import Submitted
-from bot.slack.forms.subscribe_form import FormOf
+from bot.slack.forms.subscribe_form import FormOf, Submitted
 from bot.slack.language.grammar import COURTESY
 from bot.slack.language.tokens import read_list_words
 from bot.slack.messages.answers.failure_words import AnswerReader

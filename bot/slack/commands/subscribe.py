@@ -42,8 +42,7 @@ from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change
 from bot.slack.commands.places import USUAL_REGIONS
 from bot.slack.commands.subscription_changes import audited
-from bot.slack.forms.form_fields import course_value, not_shown, problem
-from bot.slack.forms.subscribe_form import FormOf
+from bot.slack.forms.subscribe_form import FormOf, course_value, not_shown, problem
 from bot.slack.language.grammar import ALL, NO_LISTS, SUBSCRIBING, SUBSCRIBING_ME, Kind
 from bot.slack.language.refusals import NOT_GIVEN, value_wanted
 from bot.slack.language.request import LineRequest, Refusal, read, typed_values

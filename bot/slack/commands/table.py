@@ -21,8 +21,14 @@ from bot.slack.commands.list_commands import (
     USAGE_COMMAND,
 )
 from bot.slack.commands.message_buttons import ACKNOWLEDGE_BUTTON, FULL_RESULT_BUTTON, GIVE_BACK_BUTTON
-from bot.slack.commands.mute import MUTE_BUTTON, MUTE_COMMAND, UNMUTE_BUTTON, UNMUTE_COMMAND
-from bot.slack.commands.pause import PAUSE_COMMAND, RESUME_COMMAND
+from bot.slack.commands.pause_and_mute import (
+    MUTE_BUTTON,
+    MUTE_COMMAND,
+    PAUSE_COMMAND,
+    RESUME_COMMAND,
+    UNMUTE_BUTTON,
+    UNMUTE_COMMAND,
+)
 from bot.slack.commands.places import BEEN, WAS
 from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
 from bot.slack.commands.subscription_pages import EDIT_BUTTON, LIST_COMMAND, REMOVE_BUTTON

@@ -1,24 +1,46 @@
-"""The form of `/racing subscribe`: the conditions of a channel's filter, filled in and read back.
+"""The form of `/racing subscribe`: a field for each kind of condition, filled in, read back and checked.
 
 The form is made of the database's lists, because Slack allows three seconds for opening a form.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from bot.channels.conditions.course_condition import name_of
-from bot.channels.conditions.table import CONDITIONS
+from bot.channels.conditions.choices import is_channel
+from bot.channels.conditions.condition import ALL_REGIONS, Condition, FilterFields
+from bot.channels.conditions.course_condition import CoursesCondition, name_of
+from bot.channels.conditions.event_conditions import HERE, REGIONS_FIELD, TOPICS_FIELD, region_words
+from bot.channels.conditions.table import CONDITIONS, REGION, TOPICS
 from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError
 from bot.events.event import DEFAULT_TOPICS
-from bot.events.races import Value
+from bot.events.races import Course, Value
 from bot.outbox.message import Block
+from bot.racedata.client.records import KnownCourse
 from bot.slack.channel_membership import DIRECT_MESSAGE
-from bot.slack.forms.form_fields import FilledForm, PublishedChoices, Submitted, fields_of, not_shown, read_field
-from bot.slack.messages.kit.blocks import plain_text, section
+from bot.slack.messages.kit.blocks import OPTIONS_MAX, all_options, in_groups, options, plain_text, section
 from bot.slack.messages.kit.text import SECTION_MAX, clip, safe
 
 SUBSCRIBE_FORM = "subscribe_form"
+
+
+Submitted = Mapping[str, Any]
+"""The values by field. None where the form lacked the field."""
+
+TYPED_REGIONS_MAX = 300
+
+COURSES_MAX = OPTIONS_MAX
+
+
+@dataclass(frozen=True)
+class PublishedChoices:
+    """`chosen`: the regions of a new subscription, where there are several."""
+
+    regions: Sequence[str] | None
+    courses: bool
+    chosen: tuple[str, ...] = ()
 
 
 class FormOf(Value):
@@ -91,3 +113,164 @@ def _about_courses(start: ChannelFilter, known: PublishedChoices) -> str:
     kept = [("Only", some(start.courses)), ("Without", some(start.not_courses))]
     said = [f"{word} {', '.join(safe(name_of(one)) or '?' for one in courses)}" for word, courses in kept if courses]
     return clip(f"The form can't show these courses, and leaves them: {'. '.join(said)}.", SECTION_MAX) if said else ""
+
+
+@dataclass(frozen=True)
+class FilledForm:
+    values: Mapping[str, Any]
+    had: frozenset[str]
+
+    def field(self, name: str) -> Mapping[str, Any]:
+        found = (self.values.get(name) or {}).get(name)
+        return found if isinstance(found, dict) else {}
+
+    def text(self, name: str) -> str:
+        return str(self.field(name).get("value") or "")
+
+    def chosen(self, name: str) -> list[str]:
+        """The chosen values of a menu of options, people or channels."""
+        found = self.field(name)
+        values = [one.get("value") for one in found.get("selected_options") or () if isinstance(one, dict)]
+        return [str(one) for one in values or found.get("selected_users") or found.get("selected_conversations") or ()]
+
+
+def fields_of(one: Condition, chosen: FilterFields, known: PublishedChoices) -> list[Block]:
+    """The blocks of a kind, filled in."""
+    if one is REGION:
+        regions = known.chosen or tuple(filter(None, [chosen.region]))
+        return [_typed_regions(regions) if known.regions is None else _listed_regions(known.regions, regions)]
+    if isinstance(one, CoursesCondition):
+        menu = _looked_up("Type a course's name", _course_options(one.of(chosen)), COURSES_MAX)
+        return [_field(one.field, one.label, menu)] if known.courses else []
+    if one.labels:
+        every = options((label, value) for value, label in one.labels.items())
+        ticked = [option for option in every if option["value"] in one.of(chosen)]
+        ticks = _filled({"type": "checkboxes", "options": every}, "initial_options", ticked)
+        return [_field(one.field, one.label, ticks, hint=one.hint, optional=not one.is_needed)]
+    if one.menus:
+        kinds = zip((_people, _groups, _channels), one.menus.items(), strict=False)
+        return [made(field, label, most, one.of(chosen)) for made, (field, (label, most)) in kinds]
+    shown = ", ".join(one.of(chosen))
+    text = _filled({"type": "plain_text_input", "max_length": one.text_max}, "initial_value", shown)
+    return [_field(one.field, one.label, text, hint=one.hint)] if len(shown) <= one.text_max else []
+
+
+def read_field(one: Condition, form: FilledForm) -> Any:
+    """The values of a submitted form, wrong values as typed."""
+    if one is REGION:
+        codes = [
+            ALL_REGIONS if word.lower() == "all" else word
+            for word in form.text(REGIONS_FIELD).replace(",", " ").split()
+        ]
+        return tuple(dict.fromkeys([*form.chosen(REGIONS_FIELD), *codes]))
+    if form.had.isdisjoint(one.menus or {one.field}):
+        return None
+    if isinstance(one, CoursesCondition):
+        return tuple(form.chosen(one.field))
+    if one.labels:
+        return one.of_file([one.stored(value) for value in form.chosen(one.field) if value in one.labels])
+    if one.menus:
+        return tuple(dict.fromkeys(value for field in one.menus for value in form.chosen(field)))
+    found: list[str] = []
+    for word in filter(None, map(str.strip, re.split("[,;\n]", form.text(one.field)))):
+        found += one.values_of(word, found[-1] if found else "") or [_as_stored(one, word)]
+    return one.of_file(found)
+
+
+def problem(one: Condition, submitted: Submitted) -> dict[str, str]:
+    """The wrong value, or the contradiction, of a submitted form, by block."""
+    values, block = submitted[one.field] or (), next(iter(one.menus), REGIONS_FIELD if one is REGION else one.field)
+    if one.is_needed and not values:
+        return {block: "Choose at least one region, or all." if one is REGION else "Choose at least one."}
+    for value in values:
+        try:
+            one.stored(value)
+        except ValueError as error:
+            return {block: f"{error}."}
+    if values and one.topic and one.topic not in submitted[TOPICS_FIELD]:
+        return {block: f"This is for {one.topic}: choose {TOPICS.labels[one.topic]} too, or empty the field."}
+    return {}
+
+
+def _as_stored(one: Condition, word: str) -> Any:
+    try:
+        return one.stored(word)
+    except ValueError:
+        return word
+
+
+def course_value(course: Course | KnownCourse) -> str:
+    return course.course_id or course.name or ""
+
+
+def not_shown(courses: Sequence[Course]) -> tuple[Course, ...]:
+    """The courses for which a menu has no room."""
+    shown = {one["value"] for one in _course_options(courses)}
+    return tuple(course for course in courses if course_value(course) not in shown)
+
+
+def _typed_regions(chosen: Sequence[str]) -> Block:
+    shown = " ".join(map(region_words, chosen))
+    element = {"type": "plain_text_input", "max_length": max(TYPED_REGIONS_MAX, len(shown))}
+    text = _filled(element, "initial_value", shown)
+    return _field(REGIONS_FIELD, "Regions", text, hint="Codes such as GB IRE, or the word all", optional=False)
+
+
+def _listed_regions(regions: Sequence[str], chosen: Sequence[str]) -> Block:
+    # A region that is no longer published can still be seen and kept.
+    codes = [*regions, *(one for one in chosen if one != ALL_REGIONS and one not in regions)]
+    every = list(all_options([("All regions", ALL_REGIONS), *((code, code) for code in codes)]))
+    initial = [one for one in every if one["value"] in chosen]
+    element = {"type": "multi_static_select", "placeholder": plain_text("Choose regions"), **in_groups(every)}
+    return _field(REGIONS_FIELD, "Regions", _filled(element, "initial_options", initial), optional=False)
+
+
+def _course_options(courses: Sequence[Course]) -> list[Block]:
+    return options((name_of(one), course_value(one)) for one in courses)
+
+
+def _people(field: str, label: str, most: int, told: Sequence[str]) -> Block:
+    people = [one for one in told if one[0] in "UW"]
+    return _field(
+        field, label, _filled(_several("multi_users_select", "Choose people", people, most), "initial_users", people)
+    )
+
+
+def _groups(field: str, label: str, most: int, told: Sequence[str]) -> Block:
+    named = options((f"@{one}", one) for one in told if one == HERE or one[0] == "S")
+    return _field(field, label, _looked_up("Type here, or a group's name", named, most))
+
+
+def _channels(field: str, label: str, most: int, told: Sequence[str]) -> Block:
+    there = [one for one in told if is_channel(one)]
+    kinds = {"include": ["public", "private"]}
+    menu = _several("multi_conversations_select", "Choose channels that I am in", there, most, filter=kinds)
+    hint = "After the same time again, or at once where nobody is mentioned."
+    return _field(field, label, _filled(menu, "initial_conversations", there), hint=hint)
+
+
+def _field(name: str, label: str, element: Block, *, hint: str | None = None, optional: bool = True) -> Block:
+    block: Block = {
+        "type": "input",
+        "block_id": name,
+        "label": plain_text(label),
+        "element": element | {"action_id": name},
+        "optional": optional,
+    }
+    return block | ({"hint": plain_text(hint)} if hint else {})
+
+
+def _filled(element: Block, name: str, initial: str | Sequence[Any]) -> Block:
+    """The element with the initial value, if any: Slack refuses an empty value."""
+    return element | ({name: initial} if initial else {})
+
+
+def _several(kind: str, placeholder: str, initial: Sequence[Any], most: int, **more: Any) -> Block:
+    """A menu of several items, which never takes away what is chosen already."""
+    most = max(most, len(initial))
+    return {"type": kind, "max_selected_items": most, "placeholder": plain_text(placeholder), **more}
+
+
+def _looked_up(placeholder: str, initial: Sequence[Block], most: int) -> Block:
+    element = _several("multi_external_select", placeholder, initial, most, min_query_length=1)
+    return _filled(element, "initial_options", initial)

@@ -42,8 +42,7 @@ from bot.racedata.client.records import KnownCourse
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.commands import subscribe
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.mute import MUTE_BUTTON
-from bot.slack.commands.pause import PAUSE_COMMAND
+from bot.slack.commands.pause_and_mute import MUTE_BUTTON, PAUSE_COMMAND
 from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND
 from bot.slack.commands.subscription_pages import REMOVE_BUTTON
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND

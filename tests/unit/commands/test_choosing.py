@@ -15,8 +15,7 @@ from bot.events.races import Course
 from bot.racedata import lexicon as rows
 from bot.racedata.client.records import KnownCourse
 from bot.slack.commands.error_answers import explain
-from bot.slack.forms.form_fields import PublishedChoices
-from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
+from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, abandonments_buttons, unsubscribed
 from sandbox.slack import modals
 from sandbox.slack.block_rules import view_problems

@@ -15,8 +15,7 @@ from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.form_button import FORM_BUTTON, filled
 from bot.slack.commands.places import day_grammar
-from bot.slack.forms.form_fields import PublishedChoices, course_value, problem
-from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
+from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, course_value, problem, read_form, subscribe_form
 from bot.slack.language.grammar import SUBSCRIBING, SUBSCRIBING_ME, Grammar
 from bot.slack.language.request import read, request_of
 from bot.slack.messages.answers.filter_words import describe

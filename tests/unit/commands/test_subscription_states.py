@@ -19,13 +19,11 @@ from bot.outbox.resume import Reopening
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import COMMIT_S, begun
-from bot.slack.commands.mute import MUTE_COMMAND
-from bot.slack.commands.pause import PAUSE_COMMAND
+from bot.slack.commands.pause_and_mute import MUTE_COMMAND, PAUSE_COMMAND
 from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND, said_of
 from bot.slack.commands.subscription_pages import EDIT_BUTTON
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
-from bot.slack.forms.form_fields import PublishedChoices
-from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
+from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
 from bot.slack.messages.alerts.backlog_summary import waited
 from sandbox.slack import modals
 from tests.unit.commands.town import NOW, make_desk, typed

@@ -20,8 +20,7 @@ from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND
 from bot.slack.commands.table import find_command
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
-from bot.slack.forms.form_fields import PublishedChoices
-from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
+from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
 from bot.slack.messages.answers.filter_words import describe
 from bot.slack.permissions import Person
 from sandbox.slack import modals

@@ -27,9 +27,8 @@ from bot.racedata.day_views import KnownName
 from bot.racedata.forecast import forecast
 from bot.slack.commands.error_answers import explain
 from bot.slack.commands.table import RACING_COMMANDS
-from bot.slack.forms.form_fields import PublishedChoices
 from bot.slack.forms.home_view import HomeChannel, HomePage, home_view
-from bot.slack.forms.subscribe_form import FormOf, outdated, saved, subscribe_form
+from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, outdated, saved, subscribe_form
 from bot.slack.messages.alerts.acknowledge_words import escalation
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.bot_notices import admin_notice, drill
