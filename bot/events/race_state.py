@@ -143,6 +143,7 @@ _LOST = r"(?:abandon|cancel|lost|called off)"
 _RUN_BEFORE = re.compile(
     rf"\b(?:after|following|après la|nach) (?:the )?{_A_RACE}(?P<last>[0-9]{{1,2}})\b"
     rf"|(?<!\w)(?:from|before|prior to|à partir de la|ab) {_A_RACE}(?P<first>[0-9]{{1,2}})\b"
+    r"|\b(?P<run>[0-9]{1,2})(?: ?(?:/|(?:out )?of) ?[0-9]{1,2}(?: races)?| races)(?: (?:were|had|have|been))* run\b"
     rf"|^(?:races? )?(?P<on>[0-9]{{1,2}}) on(?:wards?)?\b"
     rf"|(?<!\w){_SEVERAL % 'lost'}[ :-]*(?:(?:are|were|have|been|be|now|all) )*{_LOST}"
     rf"|{_LOST}\w*[ :(-]*{_SEVERAL % 'named'}|^{_SEVERAL % 'alone'}$",
@@ -222,7 +223,7 @@ def run_before_loss(words: str) -> int | None:
     """How many races of a meeting were run; 0 if some were run, and the words give no number. None for other words."""
     if found := _RUN_BEFORE.search(words):
         first = found["first"] or found["on"] or found["lost"] or found["named"] or found["alone"]
-        return int(found["last"]) if found["last"] else (int(first) - 1) or None
+        return int(found["last"] or found["run"] or int(first) - 1) or None
     return 0 if _PART.search(words) else None
 
 

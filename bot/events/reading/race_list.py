@@ -11,11 +11,18 @@ from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of,
 from bot.events.reading.json_values import LONGEST_READ, count, identifier, text
 from bot.events.reading.off_times import read_clock, read_date
 from bot.events.reading.race_record import read_race
-from bot.events.reading.record_objects import BY_NAME, MOST_ENTRIES, About, entries_of, is_by_key, is_id, races_by_key
+from bot.events.reading.record_objects import (
+    BY_NAME,
+    MOST_ENTRIES,
+    MOST_RACES_A_CARD,
+    About,
+    entries_of,
+    is_by_key,
+    is_id,
+    races_by_key,
+    read_bare_id,
+)
 from bot.events.reading.runner_entry import is_runner
-
-MOST_RACES_A_CARD = 30
-"""A larger bare number is an id."""
 
 MOST_RACES = 300
 """Ten times a meeting's. A database bounds the values of a statement."""
@@ -294,12 +301,7 @@ def _read_bare(entry: Any) -> dict[str, Any] | None:
         return {"off": entry}
     if " " in name or name.istitle():
         return {"race_name": name}
-    return {"race_number" if name.isdecimal() and not _is_large(name) else "race_id": name}
-
-
-def _is_large(number: str) -> bool:
-    """An id, not a number on the card."""
-    return len(number) > 2 or int(number) > MOST_RACES_A_CARD
+    return {"race_number" if name.isdecimal() and not read_bare_id(name) else "race_id": name}
 
 
 def _read_bare_course(entry: Any) -> dict[str, Any] | None:
@@ -316,9 +318,8 @@ def _read_bare_course(entry: Any) -> dict[str, Any] | None:
 
 def _read_bare_meeting(entry: Any) -> dict[str, Any] | None:
     """A name, or any id."""
-    name = text(identifier(entry)) or ""
-    is_any_id = is_id(name) or (name.isdecimal() and _is_large(name))
-    return _read_bare_course(entry) or ({"meeting_id": name} if is_any_id else None)
+    meeting_id = read_bare_id(entry)
+    return _read_bare_course(entry) or ({"meeting_id": meeting_id} if meeting_id else None)
 
 
 _BareReader = Callable[[Any], dict[str, Any] | None]

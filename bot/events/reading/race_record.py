@@ -33,16 +33,28 @@ from bot.events.reading.off_times import (
     published_date,
     read_clock,
     read_clock_of_date,
+    read_date,
     read_dated_clock,
     read_plain_date,
     spread_off,
 )
-from bot.events.reading.record_objects import MOST_ENTRIES, About, Part, is_id, kind_of, may_tell_a_loss, parts_of
+from bot.events.reading.record_objects import (
+    BY_FULL_NAME,
+    MOST_ENTRIES,
+    About,
+    Part,
+    kind_of,
+    may_tell_a_loss,
+    parts_of,
+    read_bare_id,
+)
 from bot.events.reading.runner_list import Placings, read_placings
 
 T = TypeVar("T")
 
 _FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RUN, RaceState.WALKOVER)
+
+_EXTENT = tuple(f"state.{fact}" for fact in ("first_lost", "last_run", "lost_from", "partly", "races_run"))
 
 _LOST_TITLE = re.compile("(?:ABANDONED|CANCELLED|CANCELED)(?:[ :,-]|$)")
 """How a list writes a lost race in the place of the going, or before the title."""
@@ -180,14 +192,16 @@ def race_id_of(parts: Sequence[Part]) -> str | None:
     return (
         first_of(everywhere, "ids.race", identifier)
         or first_of(_of(parts, About.RACE), "ids.plain", identifier)
-        or find(everywhere, ("race",), id_by_shape)
+        or find(everywhere, NAMES_OF["objects.race"], lambda value: None if read_clock(value) else read_bare_id(value))
     )
 
 
 def meeting_id_of(parts: Sequence[Part]) -> str | None:
     everywhere = [part.fields for part in parts if part.about is not About.DELIVERY]
-    return first_of(everywhere, "ids.meeting", identifier) or first_of(
-        _of(parts, About.MEETING), "ids.plain", identifier
+    return (
+        first_of(everywhere, "ids.meeting", identifier)
+        or first_of(_of(parts, About.MEETING), "ids.plain", identifier)
+        or find(everywhere, NAMES_OF["objects.meeting"], read_bare_id)
     )
 
 
@@ -303,10 +317,9 @@ def _is_told(words: str, sources: Sources, placings: Placings, *, is_remark: boo
 def _express_losses(sources: Sources) -> Iterator[str]:
     """From a text of any name, because notes have many names. The loss of the rest of a meeting is not the race's."""
     for name, value in (field for fields in sources.own + sources.data for field in fields.items()):
-        for one in _spread([value]) if may_tell_a_loss(name) else ():
-            said = one.values() if isinstance(one, dict) and name in _NOTES else [one]
-            texts = (words for words in map(aliases.string, said) if words and not kind_of(words))
-            losses = (loss for words in texts for loss in express_losses(words, _own_names(sources)))
+        said = (one for one in _spread([value]) if isinstance(one, str) or name in _NOTES)
+        for words in _strings_in(said) if may_tell_a_loss(name) else ():
+            losses = express_losses(words, _own_names(sources)) if not kind_of(words) else ()
             yield from (loss for loss in losses if run_before_loss(loss) is None)
 
 
@@ -318,23 +331,27 @@ def _is_lost_by_more(sources: Sources) -> bool:
     """By a reason for an abandonment, by the going or the title, or by the state of the race's meeting."""
     if sources.subject is not About.RACE:
         return False
-    reasons = values_of(sources.own, "state.reason")
     titles = (words for name in ("title", "going") if (words := sources.look(aliases.RACE_FIELDS[name])))
-    if any(_LOST_TITLE.match(words) for words in titles):
-        return True
-    said = chain(
-        values_of(sources.own, "state.of_meeting"),
-        values_of(sources.meetings, "state.status.own"),
-        values_of(sources.meetings, "state.abandoned"),
-    )
-    return any(map(flag, reasons)) or any(map(_says_lost, said))
+    is_said = any(map(_LOST_TITLE.match, titles)) or any(map(flag, values_of(sources.own, "state.reason")))
+    return is_said or _is_meeting_lost(sources)
 
 
-def _says_lost(value: Any) -> bool:
+def _is_meeting_lost(sources: Sources) -> bool:
     """False for a meeting that is lost in part: the race may have been run."""
-    if not isinstance(value, str) or is_yes(value):
-        return flag(value) is True
-    return state_in(value) in NOT_RUN and run_before_loss(value) is None
+    flags = [*values_of(sources.own, "state.meeting_abandoned"), *values_of(sources.meetings, "state.abandoned")]
+    said = chain(values_of(sources.own, "state.of_meeting"), values_of(sources.meetings, "state.status.own"))
+    words = [*_strings_in(flags), *_strings_in(said)]
+    told = [fields_of(one).within("abandonment", BY_FULL_NAME) for one in flags if isinstance(one, dict)]
+    extent = chain.from_iterable(values_of([*sources.meetings, *told], fact) for fact in _EXTENT)
+    is_part = any(flag(one) and not read_date(one) for one in extent)
+    is_part |= any(run_before_loss(one) is not None for one in words)
+    return not is_part and (any(map(flag_in, flags)) or any(state_in(one) in NOT_RUN for one in words))
+
+
+def _strings_in(values: Iterable[Any]) -> Iterator[str]:
+    """The texts, in lists and objects too."""
+    for one in _spread(values):
+        yield from filter(None, map(aliases.string, one.values() if isinstance(one, dict) else [one]))
 
 
 def _is_pending(inquiry: Any) -> bool:
@@ -353,7 +370,3 @@ def _spread(values: Iterable[Any]) -> Iterator[Any]:
 
 def _of(parts: Sequence[Part], about: About) -> list[Fields]:
     return [part.fields for part in parts if part.about is about]
-
-
-def id_by_shape(value: Any) -> str | None:
-    return value.strip() if isinstance(value, str) and is_id(value.strip()) else None

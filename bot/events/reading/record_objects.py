@@ -13,10 +13,13 @@ from typing import Any, NamedTuple
 from bot.events.event import EventKind
 from bot.events.race_state import LOST_OR_VOID, state_in
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fields_of, first_of, fold
-from bot.events.reading.json_values import text
+from bot.events.reading.json_values import identifier, text
 from bot.events.reading.off_times import read_clock
 
 MOST_PARTS, DEEPEST = 32, 5
+
+MOST_RACES_A_CARD = 30
+"""A larger bare number is an id."""
 
 MOST_ENTRIES = 1_000
 """Entries of a list that are looked at."""
@@ -57,7 +60,7 @@ STANDING_OF, _STANDING_IN_WORDS = map(_standings, ("objects", "words"))
 NAMING_HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
 _NOT_PLACED = frozenset({"lists.non_runners", "lists.reserves", "lists.disqualified"})
 
-_BY_FULL_NAME = frozenset(fact for fact in NAMES_OF if fact.startswith("order.")).union(
+BY_FULL_NAME = frozenset(fact for fact in NAMES_OF if fact.startswith("order.")).union(
     f"state.{fact}" for fact in ("last_run", "first_lost", "last_lost", "lost_from", "scope")
 )
 """Facts that a field may tell by the object's name and its own: {"abandonment": {"from": "race 4"}}."""
@@ -197,6 +200,12 @@ def is_id(said: str) -> bool:
     return ("_" in said or "-" in said) and _ID_SHAPE.fullmatch(said) is not None
 
 
+def read_bare_id(value: Any) -> str | None:
+    """A whole value that is an id: by its shape, or as a number above those of a card."""
+    said = text(identifier(value)) or ""
+    return said if is_id(said) or (said.isdecimal() and int(said) > MOST_RACES_A_CARD) else None
+
+
 def kind_of(name: Any) -> EventKind | None:
     """In any spelling: "RESULT_RECEIVED", "result:received"."""
     return KINDS_BY_WORD.get(fold(name)) if isinstance(name, str) and len(name) <= LONGEST_NAME else None
@@ -212,7 +221,7 @@ def _children(part: Part) -> Iterator[Part]:
         for value in listed:
             if not isinstance(value, dict) or not may_be_about_the_race(name) or races_by_key(value):
                 continue
-            fields = fields_of(value).within(name, _BY_FULL_NAME)
+            fields = fields_of(value).within(name, BY_FULL_NAME)
             hidden = _hidden_in(part, name)
             if told_elsewhere := NAMING_HORSES if _is_of_another_bet(fields) else hidden:
                 fields = fields.without(told_elsewhere)

@@ -128,7 +128,7 @@ def test_race_event_is_known_by_the_races_id(payload):
         ({"course_id": "cr_1", "off_at": "2025-06-17T14:30"}, "race.abandoned:course=cr_1|date=2025-06-17|off=14:30"),
         ({"id": "evt_1", "course": "Ascot"}, "race.abandoned:id=evt_1"),
         ({"data": {"id": "x_1"}, "id": "evt_1"}, "race.abandoned:id=x_1"),
-        ({"race": "rc_1a2b"}, "race.abandoned:rc_1a2b"),
+        *(({"race": race}, f"race.abandoned:{race}") for race in ("rc_1a2b", 88421)),
     ],
 )
 def test_race_event_without_a_trusted_id_is_known_by_the_best_there_is(payload, key):
@@ -159,6 +159,10 @@ def test_each_race_in_the_place_of_the_race_is_an_event(payload, keys):
         ({"event": "meeting.abandoned", "meeting": {"id": 9, **PLACED}}, "meeting.abandoned:meeting=9"),
         ({"event": "meeting.abandoned", "data": {"id": "m_1", **PLACED}}, "meeting.abandoned:meeting=m_1"),
         ({"event": "meeting.abandoned", "id": "evt_1", **PLACED}, f"meeting.abandoned:{NATURAL}"),
+        *(
+            ({"event": "meeting.abandoned", "meeting": meeting}, f"meeting.abandoned:meeting={meeting}")
+            for meeting in ("m_77", "77", 88421)
+        ),
         ({"event": "meeting.abandoned", "race_id": "rc_1", "meeting_id": "m_1"}, "meeting.abandoned:rc_1"),
         ({"event": "racecard.published", "data": {"id": "rc_1", **PLACED}}, "racecard.published:rc_1"),
         ({"event": "racecard.published", **PLACED}, f"racecard.published:{NATURAL}|off=14:30"),

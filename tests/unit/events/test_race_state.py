@@ -171,6 +171,8 @@ def test_reason_of_a_lost_race_stands_behind_its_state(status, reason):
         ("races 4-7", 3),
         *((f"{races} onwards", 3) for races in ("Race 4", "races 4", "4")),
         ("Races 1-7 abandoned", None),
+        *((f"Abandoned ({run} run)", 2) for run in ("2 of 7", "2/7 races", "2 races were")),
+        *((f"Abandoned: {run} run", None) for run in ("0 of 7", "2")),
         ("Partially abandoned", 0),
         ("Abandoned", None),
     ],

@@ -177,6 +177,19 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
         ({"finishing_order": ["Abandoned Lad"], "runners": ["Abandoned Lad", "B"]}, None),
         ({"status": "May be abandoned"}, None),
         ({"meeting": {"status": "abandoned"}, "placings": ["A"]}, None),
+        *(
+            ({"meeting": {name: said}}, True)
+            for name, said in (
+                *(("status", {"code": "ABD", "description": "Abandoned"}), ("status", ["ABANDONED", "FOG"])),
+                *(("abandoned", {"reason": "Fog"}), ("abandoned_at", "2025-06-17T12:00:00Z"), ("cancelled", "Y")),
+            )
+        ),
+        *(({name: said}, True) for name, said in (("meeting_abandoned_at", "12:00"), ("fixture_status", "ABD"))),
+        *(
+            ({"meeting": {"status": "Abandoned", **part}}, None)
+            for part in ({"abandoned_from_race": 4}, {"partial": True}, {"races_run": 2}, {"abandonment": {"from": 4}})
+        ),
+        ({"abandon_reason": "Fog"}, True),
         *(({"meeting": {"status": part}}, None) for part in ("Partially abandoned", "Abandoned after race 3")),
         ({"meeting": {"status": "abandoned"}, "status": "Weighed in"}, None),
         ({"headline": "A wins after B abandoned by jockey", "placings": ["A"]}, None),
