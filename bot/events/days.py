@@ -61,6 +61,16 @@ def begins_at(day: date) -> datetime:
     return datetime.combine(day, time.min, UTC) - EASTERNMOST
 
 
+def racing_day(race_date: str | None) -> date | None:
+    """The day of a race. None for a date that is kept as published, such as "05/11/2026" or "Tuesday"."""
+    try:
+        day = date.fromisoformat(race_date or "")
+    except ValueError:
+        return None
+    # A time zone leads out of the calendar.
+    return day if date.min.year < day.year < date.max.year else None
+
+
 def utc_today(now: datetime) -> date:
     return now.astimezone(UTC).date()
 

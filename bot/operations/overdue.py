@@ -4,8 +4,9 @@ An instant is known only with a published offset. Else the published date bounds
 and ends last at UTC-12. A time of day narrows nothing without a zone.
 """
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 
+from bot.events.days import racing_day
 from bot.events.races import Race
 
 AHEAD, BEHIND = timedelta(hours=14), timedelta(hours=12)
@@ -26,10 +27,9 @@ def surely_began_after(race: Race, moment: datetime) -> bool:
 
 def _bounds(race: Race) -> tuple[datetime, datetime] | None:
     """An instant outside the published date is no off time: the date counts."""
-    at = race.off.off_at
-    try:
-        midnight = datetime.combine(date.fromisoformat(race.race_date or ""), time.min, UTC)
-    except ValueError:
+    at, day = race.off.off_at, racing_day(race.race_date)
+    if day is None:
         return (at, at) if at else None
+    midnight = datetime.combine(day, time.min, UTC)
     first, last = midnight - AHEAD, midnight + timedelta(days=1) + BEHIND
     return (at, at) if at and first <= at <= last else (first, last)

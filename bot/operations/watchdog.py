@@ -11,7 +11,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from itertools import chain
 
@@ -25,7 +25,7 @@ from bot.db.engine import Database
 from bot.db.tables import BookRace, EventVersion, NamedRace, WebhookSubscriptionRow
 from bot.deliveries import inbox
 from bot.events import event_store
-from bot.events.days import utc_today
+from bot.events.days import racing_day, utc_today
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import OUTCOMES
 from bot.events.race_state import RaceOutcome
@@ -76,7 +76,8 @@ IsExpected = Callable[[Race], bool]
 
 def day_key(day: str) -> str:
     """The key of a silent day: three or more missing races, and no delivered outcome at all."""
-    return f"{_BEGINNING}{day}:"
+    # A date as published may have colons.
+    return f"{_BEGINNING}{day.replace(':', '.')}:"
 
 
 def _meeting_key(race: Race) -> str:
@@ -291,17 +292,14 @@ class DeliveryWatch:
 
     async def _ask(self, races: Sequence[Race]) -> bool:
         """True if the race book has the service's whole list of the races' regions and days."""
-        wanted = sorted({(race.region or "", race.race_date or "") for race in races if not is_listed(race)})
+        wanted = {(race.region, racing_day(race.race_date)) for race in races if not is_listed(race)}
         left = await self.quota.commands_left()
         if left is not None and left < REQUESTS_LEFT_TO_PEOPLE:
             log.info("missing_races_not_asked_for", requests_left=left)
             return False
-        asked = [(region, day) for region, day in wanted if region][:REGION_DAYS_ASKED]
-        cards = [
-            await self.races.card(region, date.fromisoformat(day), budget=BUDGET_PER_REGION_DAY)
-            for region, day in asked
-        ]
-        return asked == wanted and all(card.coverage is Coverage.COMPLETE for card in cards)
+        asked = sorted((region, day) for region, day in wanted if region and day)[:REGION_DAYS_ASKED]
+        cards = [await self.races.card(region, day, budget=BUDGET_PER_REGION_DAY) for region, day in asked]
+        return len(asked) == len(wanted) and all(card.coverage is Coverage.COMPLETE for card in cards)
 
     def _note(self, session: Session, *, found: MissingOutcomes, is_asked: bool) -> bool:
         """True if anything was told. A single replica tells each meeting, and takes each meeting back."""

@@ -5,7 +5,7 @@ Each step moves the acknowledgement and makes the step's messages in one transac
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from sqlmodel import Session, col
 
@@ -22,6 +22,7 @@ from bot.db.tables import (
     QueueState,
     Reason,
 )
+from bot.events.days import racing_day
 from bot.logs import get_logger
 from bot.outbox import message_store
 from bot.outbox.acknowledgements import ALERTS, MINUTE, OPEN, Escalated, StoredRequest, asked_of, is_any, move
@@ -86,8 +87,8 @@ class Open:
         """The day of the race is over: nobody is rung for the abandonment any more."""
         since = self.told_at or self.alert.received_at
         ends = [since + ESCALATED_FOR]
-        if (day := _day(self.race_date)) is not None:
-            ends.append(day + DAY_OVER)
+        if (day := racing_day(self.race_date)) is not None:
+            ends.append(datetime.combine(day, time(), UTC) + DAY_OVER)
         return max(ends) <= now
 
     def minutes_untaken(self, asked: StoredRequest, now: datetime) -> int:
@@ -219,10 +220,3 @@ def _step(session: Session, one: Open, asked: StoredRequest, now: datetime, abse
     channels = [channel_id for channel_id, _, _ in posts]
     log.info("escalated", post=one.alert.idempotency_key, state=after.value, channels=channels)
     return True
-
-
-def _day(race_date: str | None) -> datetime | None:
-    try:
-        return datetime.combine(date.fromisoformat(race_date or ""), time(), UTC)
-    except ValueError:
-        return None

@@ -19,6 +19,7 @@ from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS, Meeting
 from bot.db.engine import insert_here
 from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
+from bot.events.days import racing_day
 from bot.events.event import Topic
 from bot.events.race_state import RaceOutcome
 from bot.logs import get_logger
@@ -67,7 +68,7 @@ class LiveMeeting:
 
 def key_of(meeting: Meeting) -> str | None:
     """The beginning of the key of a new live message; None for a meeting without day or course."""
-    day, name = _day_of(meeting), folded_name(meeting.course.name)
+    day, name = racing_day(meeting.race_date), folded_name(meeting.course.name)
     place = f"{meeting.region or ''}:{name}" if name else meeting.course.course_id
     if place and len(place) > PLACE_MAX:
         # An index takes no long text.
@@ -82,7 +83,7 @@ def is_of_day_before(moment: datetime) -> ColumnElement[bool]:
 
 
 def is_over(meeting: Meeting, now: datetime) -> bool:
-    day = _day_of(meeting)
+    day = racing_day(meeting.race_date)
     return day is not None and day < (now - LIVE_FOR).date()
 
 
@@ -223,7 +224,7 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
         meeting = _meeting_in(post)
         if (row := kept.get(post.id or 0)) is not None:
             meeting = _as_known(meeting, row)
-        of, day = meeting.model_dump_json(), _day_of(meeting)
+        of, day = meeting.model_dump_json(), racing_day(meeting.race_date)
         if day is not None and day not in days:
             days[day] = known_day(session, day)
         if of not in shown:
@@ -308,10 +309,3 @@ def _as_known(meeting: Meeting, row: LiveMeetingRow) -> Meeting:
     course = meeting.course.model_copy(update={"course_id": row.course_id, "name": row.course_name})
     known = {"course": course, "race_date": row.race_date, "region": row.region, "meeting_id": None}
     return meeting.model_copy(update=known)
-
-
-def _day_of(meeting: Meeting) -> date | None:
-    try:
-        return date.fromisoformat(meeting.race_date or "")
-    except ValueError:
-        return None

@@ -11,7 +11,7 @@ from itertools import chain
 from types import MappingProxyType
 
 from bot.errors import ServiceError
-from bot.events.days import begins_at
+from bot.events.days import begins_at, racing_day
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.merge import completed, of_declarations
@@ -156,10 +156,8 @@ def to_come_until(race: Race) -> datetime | None:
     off_at = race.off.off_at
     if off_at is not None and off_at.utcoffset() is not None:
         return off_at
-    try:
-        return begins_at(date.fromisoformat(race.race_date or ""))
-    except (ValueError, OverflowError):
-        return None
+    day = racing_day(race.race_date)
+    return begins_at(day) if day else None
 
 
 def none_hidden(races: Iterable[Race], course: Course | None) -> bool:

@@ -17,7 +17,7 @@ from bot.channels.watches import WatchedName
 from bot.db.engine import table_of
 from bot.db.tables import BookRace
 from bot.events import event_store
-from bot.events.days import utc_today
+from bot.events.days import racing_day, utc_today
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import Around, By, names_in
 from bot.events.meeting_parts import is_part_of
@@ -86,8 +86,8 @@ def _off(coming: tuple[Race, RaceOutcome]) -> tuple[str, datetime, int]:
 def _outcomes(session: Session, races: Sequence[Race]) -> dict[str, tuple[Race, RaceOutcome]]:
     """The races with all that is known of their day, by id."""
     ids = {race.race_id for race in races if race.race_id}
-    days = {date.fromisoformat(race.race_date) for race in races if race.race_date}
-    return {race_id: one for day in days for race_id, one in known_day(session, day).of_races(ids).items()}
+    days = {racing_day(race.race_date) for race in races}
+    return {race_id: one for day in days if day for race_id, one in known_day(session, day).of_races(ids).items()}
 
 
 _BOOK = table_of(BookRace).c

@@ -9,6 +9,7 @@ from typing import Any
 from bot.channels.conditions.condition import Condition, FilterFields, Loss, SaidCondition
 from bot.channels.conditions.event_conditions import HERE, is_mention
 from bot.channels.conditions.zones import ZONE_EXAMPLE, zone_called, zone_named, zone_of
+from bot.events.days import racing_day
 from bot.events.event import RacingEvent, Topic
 from bot.events.sentences import counted, listed
 from bot.events.typed_times import read_clock, read_length
@@ -139,18 +140,12 @@ def told_at(chosen: FilterFields, event: RacingEvent, now: datetime) -> datetime
         today = now.astimezone(zone).date()
         hours, days = chosen.digest, [today, today + timedelta(days=1)]
     elif event.topic is Topic.RACECARDS:
-        hours, days = chosen.cards, _eve(event.race.race_date)
+        day = racing_day(event.race.race_date)
+        hours, days = chosen.cards, [day - timedelta(days=1)] if day else []
     else:
         return now
     moments = [moment_of(day, at, zone) for day in days for at in map(time_of_day, hours) if at is not None]
     return min((moment for moment in moments if moment > now), default=now)
-
-
-def _eve(race_date: str | None) -> list[date]:
-    try:
-        return [date.fromisoformat(race_date or "") - timedelta(days=1)]
-    except (ValueError, OverflowError):
-        return []
 
 
 _SPAN = re.compile(r" ?(?:\b(?:to|until|till|and)\b|[-–—]) ?", re.IGNORECASE)  # noqa: RUF001  as phones type dashes

@@ -7,6 +7,7 @@ from sqlmodel import Session
 
 from bot.deliveries import inbox
 from bot.events import event_store
+from bot.events.days import racing_day
 from bot.events.event import EventKind, RacingEvent
 from bot.operations.repair.failed_record import Failed
 from bot.racedata import race_book_store
@@ -77,9 +78,9 @@ def days_of(lacking: Iterable[Failed]) -> list[tuple[str | None, date]]:
     """Regions and days to look up. A card without a date has no day."""
     found: dict[tuple[str | None, date], None] = {}
     for one in lacking:
-        race = one.event.race
-        if race.race_date:
-            found[race.region, date.fromisoformat(race.race_date)] = None
-        elif one.tried_at and one.event.kind is not EventKind.RACECARD_PUBLISHED:
-            found[race.region, one.tried_at.date()] = None
+        day = racing_day(one.event.race.race_date)
+        if day is None and one.tried_at and one.event.kind is not EventKind.RACECARD_PUBLISHED:
+            day = one.tried_at.date()
+        if day:
+            found[one.event.race.region, day] = None
     return list(found)

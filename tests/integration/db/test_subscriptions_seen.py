@@ -168,12 +168,14 @@ async def test_race_book_says_where_a_name_runs_and_which_names_are_alike(databa
     runners = (Runner(horse="Golden Melody (IRE)", jockey="R Moore"),)
     race = Race(race_id="rc_1", race_date="2026-11-21", region="GB", runners=runners)
     races = [race, race.model_copy(update={"race_id": "rc_0", "race_date": "2026-11-19"})]
+    # A date as published, of no day, is never past.
+    races.append(race.model_copy(update={"race_id": "rc_2", "race_date": "Tuesday"}))
     await database.write(lambda session: race_book_store.put(session, races, NOW))
     misspelt = WatchedName(WatchKind.HORSE, "Goldn Melody")
     wanted = [GOLDEN, MOORE, misspelt]
     found = await database.read(lambda session: look_up(session, wanted, date(2026, 11, 20)))
-    assert [race.race_id for race, _ in found[GOLDEN].coming] == ["rc_1"]
-    assert [race.race_id for race, _ in found[MOORE].coming] == ["rc_1"]
+    assert [race.race_id for race, _ in found[GOLDEN].coming] == ["rc_1", "rc_2"]
+    assert [race.race_id for race, _ in found[MOORE].coming] == ["rc_1", "rc_2"]
     assert (found[misspelt].is_known, found[misspelt].near) == (False, ("Golden Melody (IRE)",))
 
 

@@ -317,6 +317,17 @@ async def test_record_that_our_code_fails_on_holds_up_no_other(bot, outage):
     assert any("can't make good" in text for text in bot.texts("CADMIN"))
 
 
+async def test_record_with_a_date_that_is_no_day_holds_up_no_other(bot, outage):
+    await outage.lose_several()
+    await outage.lose_stranger()
+
+    async def change(_cursor, page):
+        return page | {"data": [one | {"race_date": "Tuesday"} for one in page["data"]]}
+
+    outage.change_list = change
+    assert len((await mend(bot, outage)).made) == 8
+
+
 async def test_record_that_names_no_event_is_told_to_admins_once(bot, outage):
     queue, race = outage.service.delivery_queue, first_race(outage)
     queue.subscriptions[0] = replace(queue.subscriptions[0], events=frozenset({*EventKind, ""}))

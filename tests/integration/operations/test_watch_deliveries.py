@@ -156,6 +156,14 @@ async def test_outcome_that_was_delivered_in_any_form_is_not_missed(watched, del
     assert await watched.run() == []
 
 
+async def test_race_of_a_date_that_is_no_day_is_missed_by_its_off_and_not_asked_for(watched):
+    """A moment in place of the date stands between the days as a text."""
+    await watched.book(race(1).model_copy(update={"race_date": "2026-11-20 14:00 UTC"}))
+    (told,) = await watched.run()
+    assert "Ascot (GB, 2026-11-20 14.00 UTC) 14:00." in told
+    assert "I could not ask the data service about all these races" in told
+
+
 async def test_outcome_that_is_listed_and_was_not_delivered_is_told_as_such(watched):
     await watched.book(race(1), race(2, hours_ago=4.5))
     listed = {"race_id": "rc_1", "date": "2026-11-20", "region": "GB", "course": "Ascot", "status": "result"}
