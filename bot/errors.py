@@ -16,9 +16,8 @@ RacingBotError
 │   └── SecretsUnreadable         no encryption key opens a stored secret
 ├── CommandError                  a person's command can't be done; says the right command
 │   └── FieldsWrong               a form can't be stored; has a sentence for each field
-├── SubscribingFailed             `racing-bot subscribe` failed, or the outcome is unknown; says what to do
+├── ShellCommandFailed            a command of the shell was not done, or its outcome is unknown; says what to do
 ├── SubscriptionFileWrong         a file of subscriptions can't be applied; has every problem
-├── SubscriptionsNotApplied       `racing-bot subscriptions apply` changed nothing; says why
 ├── ServiceError                  the data service refused or failed; bot.racedata.client.service_errors has each code
 └── SlackError                    a call to Slack's Web API did not end well
     ├── SlackUnreached            the call never left: not carried out, a retry helps
@@ -161,7 +160,7 @@ class FieldsWrong(CommandError):
         self.errors = dict(errors)
 
 
-class SubscribingFailed(RacingBotError):
+class ShellCommandFailed(RacingBotError):
     pass
 
 
@@ -171,10 +170,6 @@ class SubscriptionFileWrong(RacingBotError):
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(self.problems))
-
-
-class SubscriptionsNotApplied(RacingBotError):
-    pass
 
 
 class ServiceError(RacingBotError):

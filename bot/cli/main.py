@@ -16,9 +16,9 @@ import typer
 from bot.errors import (
     RacingBotError,
     SettingsError,
+    ShellCommandFailed,
     StorageError,
     SubscriptionFileWrong,
-    SubscriptionsNotApplied,
     database_secrets,
     reason_of,
 )
@@ -213,7 +213,7 @@ def apply_subscriptions(
         if yes:
             return True
         if not sys.stdin.isatty():
-            raise SubscriptionsNotApplied("Nothing was changed: nobody is there to be asked. Give --yes.")
+            raise ShellCommandFailed("Nothing was changed: nobody is there to be asked. Give --yes.")
         return typer.confirm("Make these changes?", err=True)
 
     def warn(told: str) -> None:
@@ -224,8 +224,6 @@ def apply_subscriptions(
     except SubscriptionFileWrong as error:
         print(f"{file} can't be applied, and nothing was changed:\n{error}", file=sys.stderr)
         sys.exit(2)
-    except SubscriptionsNotApplied as error:
-        sys.exit(str(error))
 
 
 @app.command()
@@ -337,12 +335,13 @@ def _answer(told: "Coroutine[Any, Any, str]", why_not: str = "", mask: "Mask" = 
 
     try:
         print(asyncio.run(told), end=end)
-    except (SettingsError, SubscriptionFileWrong, SubscriptionsNotApplied):
+    except (SettingsError, SubscriptionFileWrong):
         raise
     except RacingBotError as error:
         from bot.cli.parts import for_operators
 
-        sys.exit(mask(f"{why_not}{for_operators(error)}"))
+        says_all = isinstance(error, ShellCommandFailed)
+        sys.exit(mask(f"{'' if says_all else why_not}{for_operators(error)}"))
 
 
 def _database_of_a_tool() -> "tuple[str, Mask]":

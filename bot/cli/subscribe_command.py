@@ -13,7 +13,7 @@ from bot.db.engine import Database
 from bot.db.named_values import Mark
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
-from bot.errors import CommandError, SettingsError, StorageError, SubscribingFailed
+from bot.errors import CommandError, SettingsError, ShellCommandFailed, StorageError
 from bot.events.event import EventKind
 from bot.logs import get_logger
 from bot.racedata import webhook_subscriptions
@@ -71,7 +71,7 @@ class Subscribing:
         await self._prove_storage()
         twice = come_twice(await self.database.read(webhook_subscriptions.live), events, region)
         if twice and not again:
-            raise SubscribingFailed(_refusal(twice, events, region))
+            raise ShellCommandFailed(_refusal(twice, events, region))
         row = WebhookSubscriptionRow(
             url=public_url + WEBHOOK_PATH, events=",".join(events), region=region, created_at=self.clock()
         )
@@ -81,7 +81,7 @@ class Subscribing:
             number = await self.database.write(partial(webhook_subscriptions.add, row=row))
         except StorageError as error:
             # The service shows the secret once: without storage the operator must see it.
-            raise SubscribingFailed(
+            raise ShellCommandFailed(
                 f"The subscription was made, but could not be stored ({error}). Put the signing secret into "
                 f"RACING_WEBHOOK_SECRETS yourself. The service shows the secret once:\n{shown}"
             ) from error
@@ -107,7 +107,9 @@ class Subscribing:
             partial(webhook_subscriptions.retire, subscription_id=number, now=self.clock())
         ):
             live = await self.database.read(webhook_subscriptions.live)
-            raise SubscribingFailed(f"There is no live subscription {number}. Live are:\n{described(live) or '(none)'}")
+            raise ShellCommandFailed(
+                f"There is no live subscription {number}. Live are:\n{described(live) or '(none)'}"
+            )
 
     async def _prove_storage(self) -> None:
         proof = self.vault.lock("proof")
@@ -118,14 +120,14 @@ class Subscribing:
         await self.database.write(prove)
         kept = await self.database.read(partial(named_values.get, name=Mark.VAULT_PROOF))
         if kept is None or self.vault.open(kept[0].encode()) != "proof":
-            raise SubscribingFailed("What was stored could not be read back: nothing was asked of the service.")
+            raise ShellCommandFailed("What was stored could not be read back: nothing was asked of the service.")
 
     async def _ask(self, row: WebhookSubscriptionRow, events: Sequence[EventKind]) -> str:
         """The secret, or without a recognised secret the service's whole answer (Spec gap G3). The row gets either."""
         try:
             page = await self.client.subscribe_webhook(row.url, [str(event) for event in events], row.region)
         except ServiceFailure as error:
-            raise SubscribingFailed(f"{_told(error)}{_doubt(error)}") from error
+            raise ShellCommandFailed(f"{_told(error)}{_doubt(error)}") from error
         secret = page.data.secret
         if secret is not None and len(secret.get_secret_value()) >= WEBHOOK_SECRET_MIN:
             row.secret = self.vault.lock(secret.get_secret_value())
@@ -173,7 +175,7 @@ async def run_subscribe(
     retire: int | None,
     show_secret: bool = False,
 ) -> str:
-    """Raises SettingsError, SubscribingFailed and StorageError."""
+    """Raises SettingsError, ShellCommandFailed and StorageError."""
     chosen = _check(settings, events) if retire is None else []
     async with (
         opened(settings.database_url.get_secret_value()) as database,
@@ -191,11 +193,11 @@ async def run_subscribe(
 
 
 async def _check_region(reference: ReferenceBook, region: str) -> None:
-    """Raise SubscribingFailed for an unknown region: nothing would arrive."""
+    """Raise ShellCommandFailed for an unknown region: nothing would arrive."""
     try:
         is_checked = await reference.check_regions([region], timeout_s=REGION_CHECK_S)
     except CommandError as error:
-        raise SubscribingFailed(f"{error} Nothing was asked.") from error
+        raise ShellCommandFailed(f"{error} Nothing was asked.") from error
     if not is_checked:
         log.warning("region_not_checked", region=region, reason="the data service gave no list to check it against")
 

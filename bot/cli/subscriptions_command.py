@@ -20,7 +20,7 @@ from bot.channels.watches import WatchedName
 from bot.cli.parts import opened, opened_client
 from bot.clock import Clock, utc_now
 from bot.db.engine import Database
-from bot.errors import SubscriptionFileWrong, SubscriptionsNotApplied
+from bot.errors import ShellCommandFailed, SubscriptionFileWrong
 from bot.events.races import Course
 from bot.events.watched import name_key
 from bot.fanout.unchecked_filters import course_of
@@ -121,14 +121,14 @@ class Applying:
     reference: str = field(default_factory=lambda: f"apply-{Ports().token(4)}")
 
     async def carry_out(self, file: SubscriptionFile, shown: Sequence[FileChange]) -> None:
-        """Make the shown changes, all or none. Raises SubscriptionsNotApplied after any change since the display."""
+        """Make the shown changes, all or none. Raises ShellCommandFailed after any change since the display."""
         uninvited = await self._uninvited(shown)
 
         def apply(session: Session) -> None:
             channel_lock.take(session, *sorted({one.channel_id for one in shown}))
             found = difference(session, file)
             if told(found) != told(shown):
-                raise SubscriptionsNotApplied(
+                raise ShellCommandFailed(
                     "Somebody has changed a subscription since the difference was shown, so nothing was changed. "
                     "Type the command again."
                 )
@@ -274,7 +274,7 @@ Say = Callable[[str], None]
 async def run_apply(settings: Settings, text: str, *, show: Say, warn: Say, agree: Callable[[], bool]) -> str:
     """Show the difference, ask, make the changes.
 
-    Raises SubscriptionFileWrong, SubscriptionsNotApplied and StorageError, each without any change.
+    Raises SubscriptionFileWrong, ShellCommandFailed and StorageError, each without any change.
     """
     read = subscription_file.read(text)
     async with opened(settings.database_url.get_secret_value()) as database, make_session() as session:
@@ -291,7 +291,7 @@ async def run_apply(settings: Settings, text: str, *, show: Say, warn: Say, agre
             return "Nothing to change: the subscriptions are as the file has them."
         show(told(shown))
         if not agree():
-            raise SubscriptionsNotApplied("Nothing was changed.")
+            raise ShellCommandFailed("Nothing was changed.")
         await applying.carry_out(file, shown)
         return f"Done ({applying.reference}). /racing audit all shows the changes; a running bot has taken them."
 

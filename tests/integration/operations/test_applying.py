@@ -11,7 +11,7 @@ from bot.channels import audit_log, channel_lock, subscriptions, watches
 from bot.cli.subscriptions_command import Applying, checked, difference, run_apply, told
 from bot.db import engine
 from bot.db.tables import SubscriptionState
-from bot.errors import LockTaken, StorageUnavailable, SubscriptionFileWrong, SubscriptionsNotApplied
+from bot.errors import LockTaken, ShellCommandFailed, StorageUnavailable, SubscriptionFileWrong
 from bot.events.event import Topic
 from bot.events.races import Course
 from bot.operations.subscription_file import as_data, as_yaml, read
@@ -142,7 +142,7 @@ async def test_change_of_somebody_else_since_the_showing_refuses_everything(gb):
     shown = await shown_of(gb, wanted)
     await gb.subscribe("CALL", "*")
     before = await every(gb)
-    with pytest.raises(SubscriptionsNotApplied, match="nothing was changed"):
+    with pytest.raises(ShellCommandFailed, match="nothing was changed"):
         await applying.carry_out(wanted, shown)
     assert await every(gb) == before
     assert (await gb.database.read(audit_log.page)).total == 0
@@ -281,7 +281,7 @@ async def test_difference_is_shown_before_the_question_and_a_no_changes_nothing(
         said.append("asked")
         return False
 
-    with pytest.raises(SubscriptionsNotApplied):
+    with pytest.raises(ShellCommandFailed):
         await run_apply(of_bot, file(CIRE=IRE), show=said.append, warn=lambda _: None, agree=no)
     assert said[0].endswith("1 new, 1 ended")
     assert said[1:] == ["asked"]

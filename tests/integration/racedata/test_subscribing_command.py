@@ -15,7 +15,7 @@ from bot.cli.subscribe_command import Subscribing, run_subscribe
 from bot.clock import utc_now
 from bot.db.engine import Database
 from bot.db.vault import Vault
-from bot.errors import SettingsError, StorageError, SubscribingFailed
+from bot.errors import SettingsError, ShellCommandFailed, StorageError
 from bot.events.event import EventKind
 from bot.ports import Ports
 from bot.racedata import webhook_subscriptions
@@ -136,13 +136,13 @@ async def test_what_would_come_twice_is_named_and_refused_without_a_word(service
     await operator.subscribe("race.abandoned", region="GB")
     await operator.subscribe("race.abandoned", region="IRE")
     await operator.subscribe("result.received", region="GB")
-    with pytest.raises(SubscribingFailed) as refused:
+    with pytest.raises(ShellCommandFailed) as refused:
         await operator.subscribe("race.abandoned", "meeting.abandoned")
     told = str(refused.value)
     assert ("  1: http" in told, "  2: http" in told) == (True, True)
     assert "racing-bot subscribe --event meeting.abandoned\n" in told
     assert "result.received" not in told
-    with pytest.raises(SubscribingFailed) as refused:
+    with pytest.raises(ShellCommandFailed) as refused:
         await operator.subscribe(region="GB")
     assert "subscribe --region GB --event meeting.abandoned --event racecard.published\n" in str(refused.value)
     assert len(service.subscriptions) == 3
@@ -155,7 +155,7 @@ async def test_subscription_is_retired_without_an_address_and_a_key_and_only_onc
     await operator.subscribe("result.received")
     await operator.subscribe(retire=1, public_url=None, encryption_keys="")
     assert [row.id for row, _, _ in await operator.stored()] == [2]
-    with pytest.raises(SubscribingFailed, match="no live subscription 1"):
+    with pytest.raises(ShellCommandFailed, match="no live subscription 1"):
         await operator.subscribe(retire=1)
     assert asked_to_subscribe(service) == 2
 
@@ -164,7 +164,7 @@ async def test_service_is_not_asked_where_the_secret_could_not_be_kept(service, 
     with pytest.raises(SettingsError) as wrong:
         await operator.subscribe(public_url=None, encryption_keys="")
     assert [problem.split()[0] for problem in wrong.value.problems] == ["PUBLIC_URL", "ENCRYPTION_KEYS"]
-    with pytest.raises(SubscribingFailed):
+    with pytest.raises(ShellCommandFailed):
         await operator.subscribe("race.abandoned", region="gb")
     assert asked_to_subscribe(service) == 0
 
@@ -191,7 +191,7 @@ async def test_service_is_not_asked_while_another_process_holds_the_database(ser
 )
 async def test_subscribe_asks_the_service_once_whatever_it_does(service, operator, failure, may_be_made):
     service.fail_next("/webhooks/subscribe", failure)
-    with pytest.raises(SubscribingFailed) as failed:
+    with pytest.raises(ShellCommandFailed) as failed:
         await operator.subscribe()
     assert ("made all the same" in str(failed.value)) == may_be_made
     assert [(one.method, one.endpoint) for one in service.requests] == [("POST", "/webhooks/subscribe")]

@@ -17,8 +17,6 @@ from bot.db import generation
 
 revision = "0024"
 down_revision = "0018"
-branch_labels = None
-depends_on = None
 
 ROWS_PER_STATEMENT = 10_000
 

@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0027"
 down_revision = "0026"
-branch_labels = None
-depends_on = None
 
 _ASKING = re.compile(r'"message_id":(\d+)')
 

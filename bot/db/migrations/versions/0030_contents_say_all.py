@@ -9,8 +9,6 @@ from alembic import op
 
 revision = "0030"
 down_revision = "0029"
-branch_labels = None
-depends_on = None
 
 _MOMENTS = ("received_at", "sent_at", "given_up_at")
 _MESSAGE = sa.table(
