@@ -35,24 +35,33 @@ _FIGURES = {
 }
 
 
-_PART_OF_AN_HOUR = re.compile(
-    rf"\b(?:half(?: past)?|quarter (?:past|(to))) (1[0-2]|[1-9]|{'|'.join(_FIGURES)})\b", re.ASCII | re.IGNORECASE
+_MINUTES = {"ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
+_MINUTES |= {f"{tens}{gap}five": number + 5 for tens, number in _MINUTES.items() if number >= 20 for gap in " -"}
+_HOUR = f"1[0-2]|[1-9]|{'|'.join(_FIGURES)}"
+_SPOKEN_CLOCK = re.compile(
+    rf"\b(?:(?:half(?: past)?|quarter past|(?P<to>quarter to)) (?P<hour>{_HOUR})|"
+    rf"(?P<first>{_HOUR}) (?:(?P<minutes>{'|'.join(sorted(_MINUTES, reverse=True))})|o'?clock))\b",
+    re.ASCII | re.IGNORECASE,
 )
 
 
 def in_figures(typed: str) -> str:
     """The words with figures for small numbers: "two hours" is "2 hours", and "half two" is "2:30"."""
-    return with_clocks(" ".join(_FIGURES.get(word.lower(), word) for word in typed.split()))
+    return " ".join(_FIGURES.get(word.lower(), word) for word in with_clocks(typed).split())
 
 
 def with_clocks(typed: str) -> str:
-    """The text with "2:30" for "half two"."""
-    return _PART_OF_AN_HOUR.sub(_clock_of, typed)
+    """The text with "2:30" for "half two" and "two thirty"."""
+    return _SPOKEN_CLOCK.sub(_clock_of, typed)
 
 
 def _clock_of(found: "re.Match[str]") -> str:
-    hour, minutes = int(_FIGURES.get(found[2].lower(), found[2])), 30 if found[0][0] in "hH" else 15
-    return f"{hour - 1 or _NOON_H}:{60 - minutes}" if found[1] else f"{hour}:{minutes}"
+    hour = (found["hour"] or found["first"]).lower()
+    minutes = _MINUTES.get((found["minutes"] or "").lower(), 0)
+    if found["hour"]:
+        minutes = -15 if found["to"] else 30 if found[0].lower().startswith("half") else 15
+    of_day = int(_FIGURES.get(hour, hour)) * 60 + minutes
+    return f"{of_day // 60 or _NOON_H}:{of_day % 60:02}"
 
 
 def read_clock(typed: str, *, is_hour_enough: bool = False) -> time | None:

@@ -81,7 +81,7 @@ _ENDS = {
 }
 """The ends of "pause tonight", "pause for the weekend" and the like."""
 _MOMENT = ([Kind.DAY], [Kind.TIME], [Kind.DAY, Kind.TIME], [Kind.TIME, Kind.DAY])
-_HOUR = re.compile(r"(?:^|\bat )(1[0-2]|[1-9])(?: o'?clock)?$", re.ASCII | re.IGNORECASE)
+_HOUR = re.compile(r"(?:^|\bat )(1[0-2]|[1-9])$", re.ASCII | re.IGNORECASE)
 _ENDLESS = ("until further notice", "forever", "indefinitely")
 _EXAMPLES = "Write until 18:00, until tomorrow, until Sunday, until 22 Nov or until tomorrow 09:00."
 

@@ -5,7 +5,7 @@ A new command: a line here, a file beside this file, a line in manifest.yml and 
 
 import re
 
-from bot.channels.conditions.table import CHOICES, VALUED
+from bot.channels.conditions.table import CHOICES, OF_RACES, VALUED
 from bot.errors import CommandError
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely
@@ -66,7 +66,7 @@ _SAYINGS = {
     f"results abandonments {BEEN}": "what is been",
     f"results abandonments {WAS}": f"{WAS}, were, what {WAS}, what were, what got",
     "results": "any, latest, result, who won, who has won, what won, which horse won, winner, winners",
-    "racecard": "card, cards, racecards, declarations, entries, runners, going, meetings, races, racing, "
+    "racecard": "card, cards, racecards, declarations, decs, entries, runners, going, meetings, races, racing, "
     "today's meetings, todays meetings, is there, any racing, what is on, what is running, fixtures, "
     "runners and riders, what time is, what time does, when is, when does, " + ", ".join(NON_RUNNERS),
     "next": "what is next, when is the next, what time is the next",
@@ -243,11 +243,15 @@ def _with_command(line: str) -> str | None:
     if phrases[0].kind is Kind.UNKNOWN and _alike(line.partition(" ")[0]):
         return None
     subjects = [one.typed for one in phrases if one.typed.casefold() in _OF_A_DAY]
-    if kinds.isdisjoint({*JOINTS, Kind.NOT, Kind.ONLY, Kind.VALUE}):
+    is_of_day = not kinds.isdisjoint({Kind.DAY, Kind.TIME})
+    values = {one.of_field for one in phrases if one.kind is Kind.VALUE}
+    # "York jumps today" is of a day, and "York results digest 6pm" of a subscription.
+    is_of_filter = not values.issubset({one.field for one in OF_RACES} if is_of_day else ())
+    if not is_of_filter and kinds.isdisjoint({*JOINTS, Kind.NOT, Kind.ONLY}):
         if len(subjects) == 1 and not line.startswith(subjects[0]):
             before, _, after = line.partition(subjects[0])
             return f"{subjects[0]} {before} {after}"
-        if not subjects and not kinds.isdisjoint({Kind.DAY, Kind.TIME}):
+        if not subjects and is_of_day:
             return f"racecard {line}"
     begins = phrases[1:2] if phrases[0].kind is Kind.NOT else phrases
     return None if _OF_A_FILTER.isdisjoint({one.kind for one in begins}) else f"subscribe {line}"

@@ -78,7 +78,7 @@ TOPIC_WORDS: Mapping[str, Topic] = (
     dict.fromkeys(("result", "results", "winner", "winners"), Topic.RESULTS)
     | dict.fromkeys(("abandonment", "abandonments", "abandoned"), Topic.ABANDONMENTS)
     | dict.fromkeys(("cancelled", "cancellation", "cancellations"), Topic.ABANDONMENTS)
-    | dict.fromkeys(("declarations", "racecard", "racecards", "cards"), Topic.RACECARDS)
+    | dict.fromkeys(("declarations", "decs", "racecard", "racecards", "cards"), Topic.RACECARDS)
 )
 
 ALL, EVERYTHING = "all", "everything"
