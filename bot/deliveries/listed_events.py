@@ -50,6 +50,7 @@ from bot.events.reading.record_objects import (
     may_be_about_the_race,
     parts_of,
     races_by_key,
+    type_of,
 )
 from bot.events.spellings import by_card_status
 
@@ -341,7 +342,8 @@ def _meetings(entries: Sequence[dict[str, Any]], *, is_sure: bool) -> Iterator[d
     of_races = not is_sure and any(may_be_race(fields_of(one)) for one in entries)
     for entry in entries:
         fields = fields_of(entry)
-        is_race = "ids.race" in fields.facts or (not is_sure and read_off(entry) != OffTime())
+        is_race = "ids.race" in fields.facts or type_of(fields) is About.RACE
+        is_race = is_race or (not is_sure and read_off(entry) != OffTime())
         is_titled = of_races and not has_place(_place_of(parts_of(entry, About.RACE)))
         if lists_races(fields) or not (is_race or is_titled):
             yield entry

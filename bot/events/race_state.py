@@ -160,7 +160,7 @@ _PART = re.compile(
     rf"|\bafter (?:the )?(?:first )?(?:{_NUMBER}) races?\b|\b(?:last|final) (?:{_NUMBER}) races\b"
     rf"|\bafter (?:the )?(?:{_ORDINAL})(?: race)?(?=$|[,.;])"
     rf"|(?:^|{_LOST}\w* )(?:after|from) (?:the )?(?:{_ORDINAL}|[0-9]{{1,2}}[:.][0-9]{{2}})(?: race)?(?=$|[,.;])"
-    r"|\b(?:mid|half)-?way through (?:the )?(?:card|meeting|programme|racing)\b"
+    r"|\bafter (?:this|that) race\b|\b(?:mid|half)-?way through (?:the )?(?:card|meeting|programme|racing)\b"
     r"|^partial(?:ly)?$|(?:abandon|cancel)\w*?[ _(-]+part(?:ly|ial(?:ly)?)(?=$| ?[(),.:;-])",
     re.IGNORECASE,
 )

@@ -41,7 +41,7 @@ class About(StrEnum):
 
 BY_NAME = {name: about for about in About if about is not About.OTHER for name in NAMES_OF[f"objects.{about}"]}
 BY_TYPE = {"race": About.RACE, "meeting": About.MEETING}
-"""By the object's own type: {"type": "race", "id": …}."""
+"""By the object's own type: {"type": "races", "id": …}."""
 
 SAME_SUBJECT = frozenset(NAMES_OF["objects.same_subject"])
 OPAQUE_NAMES = frozenset(NAMES_OF["objects.opaque"])
@@ -283,6 +283,12 @@ def _may_tell_winner(name: str) -> bool:
     )
 
 
+def type_of(fields: Fields) -> About | None:
+    """The subject that the object's own type names."""
+    kind = fields.get("type")
+    return BY_TYPE.get(kind.casefold().removesuffix("s")) if isinstance(kind, str) else None
+
+
 def _about(name: str, fields: Fields, parent: Part) -> About:
     name = name if name in BY_NAME else _DETAILS.sub("", name)
     about = BY_NAME.get(name, About.DATA if "is.racing" in fields.facts else About.OTHER)
@@ -291,7 +297,6 @@ def _about(name: str, fields: Fields, parent: Part) -> About:
         return About.RACE
     if about not in {About.DATA, About.OTHER}:
         return about
-    kind = fields.get("type")
-    if isinstance(kind, str) and kind.casefold() in BY_TYPE:
-        return BY_TYPE[kind.casefold()]
+    if typed := type_of(fields):
+        return typed
     return parent.about if name in SAME_SUBJECT and parent.about in BY_TYPE.values() else about

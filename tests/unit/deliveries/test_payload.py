@@ -314,6 +314,7 @@ def test_abandoned_meeting_says_how_many_races_were_run(says, races_run):
         ({"reasons": ["Frost", "Fog"]}, "Frost, Fog"),
         ({"reason": {"code": "FROST", "description": "Frozen ground"}}, "Frozen ground"),
         ({"reasons": [{"code": "F", "text": "Fog"}, {"code": "H", "text": "Hail"}]}, "Fog, Hail"),
+        *(({name: "Fog"}, "Fog") for name in ("abandoned_comment", "abandonment_details", "cancelReason")),
         ({"reason_code": "WATERLOGGED"}, "WATERLOGGED"),
         ({"reason_code": "X4", "reason": "Fog", "status": "Abandoned"}, "Fog"),
         *(({"reason": "Fog", "status": words}, f"{words}, Fog") for words in ("Reinstated", "VOID", "Moved to York")),

@@ -359,6 +359,18 @@ LOSSES: dict[str, tuple[object, list[str]]] = {
         )
         for said in TWO_DAYS
     },
+    "races of a meeting as JSON:API": (
+        {
+            "event": "meeting.abandoned",
+            "data": {
+                "type": "meetings",
+                "id": "77",
+                "attributes": {"course": "York", "date": DAY},
+                "relationships": {"races": {"data": [{"type": "races", "id": "1"}, {"type": "races", "id": "2"}]}},
+            },
+        },
+        [f"York {DAY}, 2 races"],
+    ),
     "meetings lost on some days each": (
         shape(
             "meeting.abandoned",

@@ -134,6 +134,10 @@ LATE_IN_NEW_YORK = {"off_at": "2025-06-17T23:30:00-05:00"}
     ("record", "race_date"),
     [
         *(({"date": "2025-06-17"}, "2025-06-17"), ({"date": 20250617}, "2025-06-17")),
+        *(
+            ({"date": "2025-06-17", "original_date": "2025-06-10"}, "2025-06-17"),
+            ({"local_date": "2025-06-17"}, "2025-06-17"),
+        ),
         *(({"race_date": LATE_IN_NEW_YORK["off_at"]}, "2025-06-17"), (LATE_IN_NEW_YORK, "2025-06-17")),
         *(({"date": "2025/06/17"}, "2025-06-17"), ({"date": "17/06/2025"}, "2025-06-17")),
         *(({"date": "06/17/2025"}, "2025-06-17"), ({"date": "17/06/25"}, "2025-06-17")),
@@ -203,7 +207,13 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
         ),
         *(
             ({"headline": headline, "placings": ["A"]}, None)
-            for headline in ("Race lost", "Meeting abandoned after race 3", "Rescheduled", "Ayr meeting abandoned")
+            for headline in (
+                "Race lost",
+                "Meeting abandoned after race 3",
+                "Abandoned after this race",
+                "Rescheduled",
+                "Ayr meeting abandoned",
+            )
         ),
         *(
             ({"course": course, "headline": f"{name} abandoned", "placings": ["A"]}, True)
@@ -228,7 +238,10 @@ PLACED = {"course": "York", "race_number": 1, "placings": ["A", "B"]}
     ("beside", "is_void"),
     [
         *(({name: "Race void"}, True) for name in ("comments", "race_notes", "stewardsReport", "message", "news")),
-        *(({name: "Void"}, True) for name in ("comments", "remark", "notes", "headline")),
+        *(({name: "Void"}, True) for name in ("comments", "remark", "notes", "headline", "sub_status")),
+        *(({name: "No contest"}, True) for name in ("official_status", "current_status")),
+        *(({name: {"status": "Void"}}, True) for name in ("race_status", "sport_event_status")),
+        *(({"flags": {"void": True}}, True), ({"void_reason": "False start"}, True), ({"voidRace": "Y"}, True)),
         *(({"comments": said}, True) for said in ([VOIDED], [{"text": VOIDED}], {"en": VOIDED})),
         *(({name: {"decision": VOIDED}}, True) for name in ("stewards", "inquiry", "stewards_enquiry")),
         *(
@@ -246,7 +259,7 @@ PLACED = {"course": "York", "race_number": 1, "placings": ["A", "B"]}
             )
         ),
         *(({name: "Race void"}, False) for name in ("previous_race", "form_history", "next", "last_result")),
-        *(({name: "Void"}, False) for name in ("tricast", "bets", "exacta")),
+        *(({name: "Void"}, False) for name in ("tricast", "bets", "exacta", "market_status", "pool_status")),
     ],
 )
 def test_places_of_a_race_that_any_text_calls_void_are_void(beside, is_void):
