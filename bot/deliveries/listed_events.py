@@ -17,7 +17,7 @@ from bot.events.kinds import ABANDONMENTS, Subject
 from bot.events.race_state import RaceState, is_doubtful, state_in
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_there, may_share_meeting
 from bot.events.reading.aliases import RACE_DATE, read_region
-from bot.events.reading.fields import fields_of, first_of, values_of
+from bot.events.reading.fields import NAMES_OF, fields_of, first_of, values_of
 from bot.events.reading.json_values import text
 from bot.events.reading.off_times import days_between, read_days, read_plain_date
 from bot.events.reading.race_list import (
@@ -37,6 +37,7 @@ from bot.events.reading.race_record import (
     meeting_id_of,
     race_date_of,
     race_from,
+    race_id_of,
     read_off,
     region_of,
     sources_of,
@@ -63,6 +64,11 @@ _PLACE_AND_DAY = frozenset(
     {"race.region", "race.date", "race.date.own", "ids.meeting", "ids.course", "course.country"}
     | {"course.name", "course.track", "course.meeting"}
 )
+
+_OF_A_RESULT = NAMING_HORSES - {NAMED_RACES} | {
+    *("course.name", "course.track", "race.number", "off.scheduled", "off.plain", "off.off")
+}
+_LISTS_OF_RESULTS = frozenset(NAMES_OF[RACE_LISTS] + NAMES_OF[CARD_LISTS])
 
 _DAYS, _IDS = (RACE_DATE.fact, "race.date.own"), ("ids.meeting", "ids.plain")
 
@@ -122,12 +128,17 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
     named = named_in(parts)
     found = FoundEvent.of(named, parts, shared)
     about = About.RACE if named.subject is Subject.RACE else About.MEETING
-    is_one = named.subject is None or (found.names_subject and about is About.RACE)
+    is_id_of_list = _is_id_of_list(found)
+    names_subject = found.names_subject and not is_id_of_list
+    is_one = named.subject is None or (names_subject and about is About.RACE)
     depth, entries = (0, []) if is_one else _entries(found.carried, about, lost=named.kind in ABANDONMENTS)
+    if is_id_of_list and named.kind in ABANDONMENTS:
+        # The other races may be the lost race's neighbours on the card.
+        entries = [one for one in entries if race_id_of(one) == found.race_id]
     if in_groups and not (is_one or entries or found.names_subject):
         groups = (_subjects([*_below(one, About.DATA), *parts], shared, in_groups=False) for one in _groups(found))
         return [*chain.from_iterable(groups)] or [*_of_days(found)]
-    if not entries or (found.names_subject and not _are_others(entries, found)):
+    if not entries or (names_subject and not _are_others(entries, found)):
         return [*_of_days(found)]
     if len(entries) > MOST_EVENTS:
         return [replace(found, stands_for_many=True)]
@@ -137,6 +148,8 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
     if len(entries) > 1:
         # Horses and races beside several entries belong to none of the entries.
         hidden |= NAMING_HORSES
+    if len(entries) > 1 or any("ids.race" in part.fields.facts for part in entries[0]):
+        hidden |= {"ids.race"}
     parts = _nearest(parts, depth)
     of_entry = _handed_down(parts, entries, shared)
     beside = {About.MEETING, About.COURSE}
@@ -146,6 +159,14 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
     ]
     each = [FoundEvent.of(named, [*above, *more], partial(of_entry, more)) for more in entries]
     return [*chain.from_iterable(map(_of_days, _meant(each, entries)))]
+
+
+def _is_id_of_list(found: FoundEvent) -> bool:
+    """True for a race's id alone, which may be the id of a listed race: {"race_id": "rc_1", "results": [{…}, {…}]}."""
+    if found.named.subject is not Subject.RACE or found.race_id is None:
+        return False
+    facts = (field for fields in found.fields for field in fields.facts.items())
+    return _OF_A_RESULT.isdisjoint(fact for fact, names in facts if not _LISTS_OF_RESULTS.issuperset(names))
 
 
 def _of_days(found: FoundEvent) -> Iterator[FoundEvent]:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from bot.errors import RacingBotError
+from bot.events.reading.json_api import with_related
 
 DEEPEST_JSON = 200
 """Levels. Python's own bound varies with the caller's stack."""
@@ -21,6 +22,8 @@ def read_objects(body: bytes) -> list[dict[str, Any]]:
     if b'"{' in body or b'"[' in body:
         unpacked = _unpacked(value)
         value = value if _is_too_deep(unpacked) else unpacked
+    if b'"relationships"' in body:
+        value = with_related(value)
     objects = value if isinstance(value, list) else [value]
     if not objects or not all(isinstance(one, dict) for one in objects):
         raise NotAnObject("The JSON is not one object.")

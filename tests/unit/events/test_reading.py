@@ -8,6 +8,7 @@ import pytest
 
 from bot.deliveries.payload import read_payload
 from bot.events.races import Course, OffTime, Race
+from bot.events.reading.json_api import LONGEST_RELATED, with_related
 from bot.events.reading.json_values import LONGEST_READ, note_text
 from bot.events.reading.order_spellings import MOST_RUNNERS
 from bot.events.reading.race_list import MOST_RACES
@@ -320,6 +321,13 @@ def test_runners_of_one_race_are_bounded_and_the_first_are_kept():
         "result.received", race={"race_id": "rc_1", "runners": runners, "declared": others, **DAY}
     ).race.runners
     assert (len(named), named[0].horse) == (MOST_RUNNERS, "Horse 1")
+
+
+def test_related_resources_of_json_api_are_bounded():
+    links = {"data": [{"type": "race", "id": str(number)} for number in range(60)]}
+    listed = [{"type": "race", "id": str(number), "relationships": {"races": links}} for number in range(60)]
+    related = with_related({"data": {"relationships": {"races": links}}, "included": listed})
+    assert len(str(related)) < LONGEST_RELATED + len(str(listed))
 
 
 @pytest.mark.parametrize("order", ["finishing_order", "winner", "first", "results", "non_runners"])

@@ -26,6 +26,14 @@ def race(number, off="13:00", **data):
     return {"race_id": f"rc_{number}", **AT, "off": off, **data}
 
 
+def _resource(kind, number, **attributes):
+    return {"type": kind, "id": str(number), **({"attributes": attributes} if attributes else {})}
+
+
+def _linked(kind, number):
+    return {"data": _resource(kind, number)}
+
+
 SHAPES: dict[str, tuple[object, list[str]]] = {
     "XML of attributes": (
         shape(
@@ -48,6 +56,33 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
     ),
     "XML of dollars": (
         shape(race=[{"$": {"id": "rc_1", **AT}, "runners": [{"runner": [{"$": one} for one in ROWS]}]}]),
+        [YORK],
+    ),
+    "JSON:API": (
+        {
+            "data": {"type": "result.received", "id": "evt_1", "relationships": {"race": _linked("race", 1)}},
+            "included": [
+                {
+                    **_resource("race", 1, off="13:00", date=DAY),
+                    "relationships": {
+                        "meeting": _linked("meeting", 2),
+                        "runners": {"data": [_resource("runner", 1), _resource("runner", 2)]},
+                        "winner": _linked("runner", 2),
+                        "self": {"links": {}},
+                    },
+                },
+                {
+                    **_resource("meeting", 2),
+                    "relationships": {"course": _linked("course", 3), "races": _linked("race", 1)},
+                },
+                _resource("course", 3, name="York"),
+                *(_resource("runner", number, horse=name) for number, name in enumerate("AB", 1)),
+            ],
+        },
+        [ONE_B],
+    ),
+    "JSON:API without the resources": (
+        york(relationships={"course": _linked("course", "cr_1"), "winner": {"data": "A"}}, included=3, runners=ROWS),
         [YORK],
     ),
     "JSON in a text": ({"Type": "Notification", "Message": json.dumps(york(runners=ROWS))}, [YORK]),
@@ -297,6 +332,19 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         for name in ("result", "results", "outcome", "settlement")
         for key, place in (("market", "Place"), ("betType", "Match bet"), ("product", "each-way"))
     },
+    **{
+        f"an id beside {name}": ({"event": "result.received", "race_id": "rc_1", name: listed}, lines)
+        for name, listed, lines in (
+            ("results", [race(1, runners=ROWS)], [YORK]),
+            ("races", [{**AT, "runners": ROWS}], [YORK]),
+            ("items", [race(1, runners=ROWS), race(2, "13:30", runners=ROWS)], [YORK, "York 13:30: A 1, B 2"]),
+            ("runners", ROWS, ["None None: A 1, B 2"]),
+        )
+    },
+    "an id beside a list with the lost race": (
+        shape("race.abandoned", race_id="rc_2", races=[race(1), race(2, "13:30")]),
+        ["York 13:30"],
+    ),
     "results of several races with times": (
         shape(meetings=[{**UNTIMED, "results": [{"time": "13:00", "winner": "A"}, {"time": "13:30", "winner": "B"}]}]),
         ["York 13:00: A 1", "York 13:30: B 1"],
