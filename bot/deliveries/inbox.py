@@ -2,7 +2,7 @@
 
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -61,12 +61,12 @@ KEYS = (
 
 _OTHER = _INBOX.alias("other")
 _OVERTAKES = exists().where(
-    bindparam("in_order", type_=Boolean()),
+    bindparam("is_fresh", type_=Boolean()),
     _OTHER.c.state == literal_column("'new'"),
     _OTHER.c.not_before.is_(None),
     # Not by the index of all numbers, done ones too.
     _OTHER.c.id + literal_column("0") < bindparam("last"),
-    _OTHER.c.id.not_in(bindparam("numbers", expanding=True)),
+    _OTHER.c.id.not_in(bindparam("handed_over", expanding=True)),
 )
 _TAKE = (
     update(_INBOX)
@@ -272,7 +272,7 @@ def take_turn(session: Session, clock: Clock) -> datetime | None:
 
 @dataclass(frozen=True)
 class Taken:
-    """`mark`: the transaction's generation. `overtakes`: `in_order`, although an earlier delivery waits."""
+    """`mark`: the transaction's generation. `overtakes`: an earlier delivery waits that was not handed over."""
 
     inbox_ids: frozenset[int]
     mark: str | None
@@ -281,27 +281,37 @@ class Taken:
 
 
 def take_in_turn(
-    session: Session, deliveries: Sequence[StoredDelivery], clock: Clock, *, in_order: bool = False
+    session: Session, deliveries: Sequence[StoredDelivery], clock: Clock, handed_over: Collection[int] = ()
 ) -> Taken | None:
     """`take_turn` and `take`, on PostgreSQL in one statement. None while another replica has the turn."""
     if dialect_of(session) != "sqlite":
-        rows = session.connection().execute(_TAKE_IN_TURN, _taking(deliveries, in_order=in_order)).all()
+        rows = session.connection().execute(_TAKE_IN_TURN, _taking(deliveries, handed_over)).all()
         if rows:
             return _taken(rows, rows[0][3].astimezone(UTC))
     # Without a row, only the lock tells whether another replica has the turn.
     now = take_turn(session, clock)
-    return None if now is None else take(session, deliveries, now, in_order=in_order)
+    return None if now is None else take(session, deliveries, now, handed_over)
 
 
-def take(session: Session, deliveries: Sequence[StoredDelivery], now: datetime, *, in_order: bool = False) -> Taken:
-    """Mark deliveries done, unless another replica was first. Call after `take_turn`, for the generation."""
-    taking = {**_taking(deliveries, in_order=in_order), "done_at": now}
+def take(
+    session: Session, deliveries: Sequence[StoredDelivery], now: datetime, handed_over: Collection[int] = ()
+) -> Taken:
+    """Mark deliveries done, unless another replica was first. Call after `take_turn`, for the generation.
+
+    `handed_over`: the numbers of all deliveries known without a look into the inbox.
+    """
+    taking = {**_taking(deliveries, handed_over), "done_at": now}
     return _taken(session.connection().execute(_TAKE_HERE, taking).all(), now)
 
 
-def _taking(deliveries: Sequence[StoredDelivery], *, in_order: bool) -> dict[str, object]:
+def _taking(deliveries: Sequence[StoredDelivery], handed_over: Collection[int]) -> dict[str, object]:
     numbers = [delivery.inbox_id for delivery in deliveries]
-    return {"numbers": numbers, "last": max(numbers), "in_order": in_order}
+    return {
+        "numbers": numbers,
+        "last": max(numbers),
+        "handed_over": list(handed_over),
+        "is_fresh": bool(handed_over),
+    }
 
 
 def _taken(rows: Sequence[Sequence[Any]], now: datetime) -> Taken:

@@ -1,7 +1,7 @@
 """The loop of fan-out: which deliveries share a transaction, when, and how after a failure."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -116,8 +116,9 @@ class Fanout:
         is_fresh = self._monotonic() - self._looked_at_s < POLL_S
         if handed_over and is_fresh and not self._is_behind:
             handed = await self._read_here(handed_over)
-            self._is_behind = len({delivery.inbox_id for delivery, _ in handed}) < len(handed_over)
-            return await self._fan_out(handed, in_order=True)
+            numbers = {delivery.inbox_id for delivery, _ in handed}
+            if len(numbers) == len(handed_over):
+                return await self._fan_out(handed, numbers)
         # Reading bodies is most of the work, and does not need the writer.
         read, names = await self._database.read_for_alerts(self._read_inbox)
         self._looked_at_s = self._monotonic()
@@ -143,12 +144,12 @@ class Fanout:
         singly, now = self._refused is not None, self._clock()
         return self.reader.waiting(session, now, singly=singly), touched.first(session, now, inbox.far_from(now))
 
-    async def _fan_out(self, read: Sequence[ReadDelivery], *, in_order: bool = False) -> int:
+    async def _fan_out(self, read: Sequence[ReadDelivery], handed_over: Collection[int] = ()) -> int:
         first = read[0][0].inbox_id
         singly = self._refused == first
         try:
             # No abandonment waits until the messages of other deliveries are stored.
-            together = partial(self._fan_out_together, urgent_of(read), in_order=in_order)
+            together = partial(self._fan_out_together, urgent_of(read), handed_over)
             done = await (self._fan_out_singly(read) if singly else together())
         except Exception as error:
             self._is_behind = True
@@ -163,10 +164,10 @@ class Fanout:
             self._wake.set()
         return done
 
-    async def _fan_out_together(self, read: Sequence[ReadDelivery], *, in_order: bool = False) -> int:
+    async def _fan_out_together(self, read: Sequence[ReadDelivery], handed_over: Collection[int] = ()) -> int:
         transactions = self.transactions
         try:
-            done = await self._database.write(partial(transactions.together, read=read, in_order=in_order))
+            done = await self._database.write(partial(transactions.together, read=read, handed_over=handed_over))
         except StorageError:
             raise
         except Exception:  # noqa: BLE001  our code fails on one delivery: `apart` finds and logs the delivery

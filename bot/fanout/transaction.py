@@ -3,7 +3,7 @@
 The same transaction marks the deliveries done: a crash leaves everything or nothing.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -63,9 +63,11 @@ class FanoutTransactions:
         self._clock = clock
         self._monotonic = monotonic
 
-    def together(self, session: Session, read: Sequence[ReadDelivery], *, in_order: bool = False) -> FannedOut | None:
-        """None while another replica has the turn. `in_order`: do nothing while an earlier delivery waits."""
-        taken = inbox.take_in_turn(session, [delivery for delivery, _ in read], self._clock, in_order=in_order)
+    def together(
+        self, session: Session, read: Sequence[ReadDelivery], handed_over: Collection[int] = ()
+    ) -> FannedOut | None:
+        """None while another replica has the turn. Does nothing while a delivery before those `handed_over` waits."""
+        taken = inbox.take_in_turn(session, [delivery for delivery, _ in read], self._clock, handed_over)
         # After the database's moment: that moment and the time since are never ahead of the database's clock.
         began_s = self._monotonic()
         if taken is None:

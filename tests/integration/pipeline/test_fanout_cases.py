@@ -147,9 +147,13 @@ BEFORE_A_LOSS = {
 }
 
 
+@pytest.mark.parametrize("is_fresh", [True, False], ids=["handed over", "from the inbox"])
 @pytest.mark.parametrize(("earlier", "done"), BEFORE_A_LOSS.values(), ids=BEFORE_A_LOSS)
-async def test_loss_has_a_transaction_before_other_news_of_its_batch(gb, earlier, done):
+async def test_loss_has_a_transaction_before_other_news_of_its_batch(gb, monkeypatch, earlier, done, is_fresh):
     """Else an abandonment would wait until another event is stored for a thousand channels."""
+    if is_fresh:
+        monkeypatch.setattr("bot.fanout.fanout.POLL_S", 60)
+        await gb.fanout.run_once()
     for payload in (earlier, abandonment()):
         await gb.deliver(payload)
         gb.clock.forward(0.001)
