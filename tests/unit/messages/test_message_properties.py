@@ -332,10 +332,11 @@ ACTS = re.compile("<!channel>|<@U666>|<https://evil|[\u202a-\u202e\u2066-\u2069\
 
 
 def with_words(value, words):
-    """The value with other words in place of a stranger's words."""
+    """The value with other words in place of a stranger's words, and in each text field that is empty."""
     if isinstance(value, OF_STRANGERS):
         said = {name: getattr(value, name) for name in type(value).model_fields if name not in OURS}
-        return value.model_copy(update={name: _said(one, words) for name, one in said.items()})
+        missing = {name: words for name, one in said.items() if one is None and _may_be_text(type(value), name)}
+        return value.model_copy(update={**{name: _said(one, words) for name, one in said.items()}, **missing})
     if isinstance(value, WatchedName):
         return replace(value, name=words)
     if is_dataclass(value) and not isinstance(value, type):
@@ -343,6 +344,10 @@ def with_words(value, words):
     if isinstance(value, tuple | list):
         return type(value)([with_words(one, words) for one in value])
     return value
+
+
+def _may_be_text(model, name):
+    return model.model_fields[name].annotation == (str | None)
 
 
 def _said(value, words):
