@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from sqlmodel import Session
 
 from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
@@ -148,23 +149,20 @@ class Pipeline:
         new = await self.intake.store(arrivals)
         return None not in new.values()
 
-    async def post_all(self) -> None:
-        """Fan out and post until nothing is due at this moment."""
+    async def post_all(self) -> datetime | None:
+        """Fan out and post until nothing is due at this moment. Returns when more will be due."""
         while await self.fanout.run_once():
             continue
         while True:
             await self.poster.start_due()
             await self.poster.finish()
-            if not await self._is_due():
-                return
+            now, due = await self.database.read(self._next_due)
+            if due is None or due > now:
+                return due
 
-    async def _is_due(self) -> bool:
-        def due(session) -> bool:
-            now = database_now(session, self.clock)
-            first = channel_queues.next_due(session, now)
-            return first is not None and first <= now
-
-        return await self.database.read(due)
+    def _next_due(self, session: Session) -> tuple[datetime, datetime | None]:
+        now = database_now(session, self.clock)
+        return now, channel_queues.next_due(session, now)
 
     def texts(self, channel_id: str) -> list[str]:
         return [message.text for message in self.slack.messages(channel_id)]

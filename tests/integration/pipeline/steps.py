@@ -13,7 +13,7 @@ from bot.db.database_clock import database_now
 from bot.db.tables import OutboxMessage, WatchKind
 from bot.events.event import Topic
 from bot.operations.jobs import outbox_jobs
-from bot.outbox import channel_queues, ledger
+from bot.outbox import ledger
 from bot.outbox.channel_closing import close_channel, pause_channel
 from tests.clock import DAY, now, set_ahead
 
@@ -40,10 +40,9 @@ async def turns(pipeline, seconds):
     asked: dict[float, str] = defaultdict(str)
     while True:
         before = len(calls)
-        await pipeline.post_all()
+        due = await pipeline.post_all()
         second = round((pipeline.clock.now - begun).total_seconds(), 1)
         asked[second] += " ".join(WORDS.get(call.method, call.method) for call in calls[before:])
-        due = await pipeline.database.read(lambda s: channel_queues.next_due(s, database_now(s, pipeline.clock)))
         if due is None or due > end:
             break
         await wait(pipeline, max(0.001, (due - pipeline.clock.now).total_seconds()))

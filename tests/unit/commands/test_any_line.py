@@ -81,7 +81,7 @@ async def test_any_line_is_understood_or_refused_with_buttons_that_all_work(town
     command, line = data.draw(st.sampled_from(commands)), data.draw(LINES)
     has_some = command in {"unsubscribe", "pause"} or (command == "subscribe" and data.draw(st.booleans()))
     before = ["subscribe GB except York", "subscribe IRE results"] if has_some else []
-    kept = f"{command} {has_some}"
+    kept = (command, *before)
     here = town.kept[kept] = town.kept.get(kept) or await town.here(*before)
     error = await town.refused(here, f"{command} {line}")
     if error is None:

@@ -151,7 +151,8 @@ class Town:
 
     desk: Any
     numbers: Any = field(default_factory=count)
-    kept: dict[str, Invocation] = field(default_factory=dict)
+    kept: dict[tuple[str, ...], Invocation] = field(default_factory=dict)
+    """Typed lines → a channel after these lines, kept for the next test of a line."""
     pressed: set[tuple[str, ...]] = field(default_factory=set)
 
     async def here(self, *lines):
