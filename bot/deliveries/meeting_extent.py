@@ -1,12 +1,13 @@
 """How much of an abandoned meeting was run: by numbers, by words, and by its races (Spec gap G1)."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from bot.events.race_state import run_before_loss
 from bot.events.races import OffTime, Race
 from bot.events.reading.fields import Fields, first_of, values_of
-from bot.events.reading.json_values import count, flag, text
+from bot.events.reading.json_values import count, flag, is_no, text
 from bot.events.reading.off_times import read_clock
 from bot.events.reading.race_list import race_entries, read_card_number, within
 from bot.events.reading.race_record import read_race
@@ -24,7 +25,8 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
     run = run or _last_run(fields) or (first_lost - 1 if first_lost and first_lost > 1 else None)
     if run or (lost and in_all and lost < in_all):
         return run or (in_all or 0) - (lost or 0)
-    is_part = first_of(fields, "state.partly", flag) or any(run is not None for run in _run_in_words(fields))
+    is_part = first_of(fields, "state.partly", flag) or any(map(is_no, values_of(fields, "state.whole")))
+    is_part = is_part or any(run is not None for run in _run_in_words(fields))
     begins_later = min((count(race.number) or 1 for race in races), default=1) > 1
     from_a_time = not races and _lost_from(fields).text is not None
     return 0 if is_part or begins_later or from_a_time else None
@@ -80,4 +82,6 @@ def _last_run(fields: Sequence[Fields]) -> int | None:
 
 
 def _run_in_words(fields: Sequence[Fields]) -> Iterator[int | None]:
-    return (run_before_loss(text(value) or "") for value in values_of(fields, "state.scope"))
+    values = chain.from_iterable(one if isinstance(one, list) else [one] for one in values_of(fields, "state.scope"))
+    spread = chain.from_iterable(one.values() if isinstance(one, dict) else [one] for one in values)
+    return (run_before_loss(text(one) or "") for one in spread if not isinstance(one, list))

@@ -204,7 +204,7 @@ def _reason(found: FoundEvent, race: Race) -> str | None:
     is_other = found.named.kind in ABANDONMENTS and state_in(race.status) in {None, RaceState.VOID}
     status = race.status if is_other and by_card_status(race.status) else None
     is_race = found.named.kind is EventKind.RACE_ABANDONED
-    is_denied = is_race and first_of(found.sources.own, "state.abandoned", flag_in) is False
+    is_denied = first_of(found.sources.own, "state.abandoned", flag_in) is False
     is_told = any(run_before_loss(words) is not None for words in (race.reason, race.status) if words)
     extent = extent_of(found.fields) if is_race and not (found.names_subject or is_told) else None
     return ", ".join(filter(None, (status, NOT_ABANDONED if is_denied else None, extent, race.reason))) or None

@@ -160,7 +160,12 @@ _PART = re.compile(
     rf"|\bafter (?:the )?(?:first )?(?:{_NUMBER}) races?\b|\b(?:last|final) (?:{_NUMBER}) races\b"
     rf"|\bafter (?:the )?(?:{_ORDINAL})(?: race)?(?=$|[,.;])"
     rf"|(?:^|{_LOST}\w* )(?:after|from) (?:the )?(?:{_ORDINAL}|[0-9]{{1,2}}[:.][0-9]{{2}})(?: race)?(?=$|[,.;])"
-    r"|\bafter (?:this|that) race\b|\b(?:mid|half)-?way through (?:the )?(?:card|meeting|programme|racing)\b"
+    rf"|\bfirst (?:{_NUMBER}) (?:races )?(?:were |had been )?(?:run|completed)\b"
+    rf"|\b(?:{_NUMBER}) of (?:the )?(?:{_NUMBER}) races (?:took place|were run|had been run)\b"
+    rf"|\bwith (?:the )?(?:{_NUMBER}) races? (?:remaining|left|to go)\b|\b(?:last|final) race (?:{_LOST}|only\b)"
+    rf"|\bbefore (?:the )?(?!first|opening)(?:{_ORDINAL})(?: race)?(?=$|[,.;])"
+    r"|\bafter (?:this|that) race\b|\bmidway\b|\bhalf-?way through (?:the )?(?:card|meeting|programme|racing)\b"
+    r"|^(?:the )?(?:remainder|rest|remaining|final race|last race)(?: of (?:the )?(?:races|card|meeting|programme))?$"
     r"|^partial(?:ly)?$|(?:abandon|cancel)\w*?[ _(-]+part(?:ly|ial(?:ly)?)(?=$| ?[(),.:;-])",
     re.IGNORECASE,
 )
@@ -219,8 +224,14 @@ def is_doubtful(status: str | None) -> bool:
     return _DOUBT.search(_words(status)) is not None
 
 
+def is_taken_back(status: str) -> bool:
+    """True for words of doubt about an abandonment, and for "Lifted"."""
+    return is_doubtful(status) or _REVERSED.search(_words(status).casefold()) is not None
+
+
 def run_before_loss(words: str) -> int | None:
     """How many races of a meeting were run; 0 if some were run, and the words give no number. None for other words."""
+    words = words.replace("_", " ")
     if found := _RUN_BEFORE.search(words):
         first = found["first"] or found["on"] or found["lost"] or found["named"] or found["alone"]
         return int(found["last"] or found["run"] or int(first) - 1) or None
@@ -252,9 +263,11 @@ def tells_own_loss(words: str, own: Iterable[str], horses: Iterable[str], *, is_
 
 def express_losses(words: str, own: Iterable[str]) -> Iterator[str]:
     """The clauses that say of a race or a meeting, and of nothing else, that it is lost: "Race declared void"."""
-    if not _SUBJECT.search(words):
+    names = [_words(name).casefold().split() for name in own]
+    proper = {word for name in names for word in name if not re.fullmatch(_OF_THE_RACE, word)}
+    if not (_SUBJECT.search(words) or any(word in words.casefold() for word in proper)):
         return
-    known = _known(_words(name).split() for name in own)
+    known = _known(names)
     for clause in _CLAUSES.split(words):
         said = _words(clause).split()
         before = [*takewhile(known, said)]
@@ -262,7 +275,8 @@ def express_losses(words: str, own: Iterable[str]) -> Iterator[str]:
         is_first = not before and all(map(known, loss[1:]))
         # "Void race", and "Called off" behind a subject.
         begins = " ".join(loss[: 1 if is_first else 2])
-        is_of_race = any(map(_SUBJECT.fullmatch, said if is_first else before))
+        subjects = said if is_first else before
+        is_of_race = any(_SUBJECT.fullmatch(word) or word.casefold() in proper for word in subjects)
         if is_of_race and {state_in(begins), state_in(clause)} <= LOST_OR_VOID:
             yield clause.strip()
 

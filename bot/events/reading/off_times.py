@@ -53,7 +53,7 @@ _AFTER_DATE = re.compile(
 )
 _OFFSET = re.compile(r" ?(Z|[+-][0-9]{2}:?[0-9]{2}|UTC|GMT)(?: (?:UTC|GMT))?", re.IGNORECASE)
 
-_EPOCH = re.compile(r"(?:/Date\()?(?P<number>[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]{1,9})?)(?:\)/)?")
+_EPOCH = re.compile(r"(?:/Date\()?(?P<number>[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]{1,9})?)(?:(?:[+-][0-9]{4})?\)/)?")
 
 _BETWEEN_DAYS = (
     (
@@ -227,9 +227,12 @@ def _may_be_same(off: OffTime, lower: OffTime) -> bool:
 
 
 def _dated(value: Any) -> "re.Match[str] | None":
-    """Also of {"year": 2026, "month": 11, "day": 25}."""
+    """Also of {"year": 2026, "month": 11, "day": 25}, and of an object with a single day: {"iso": "2026-11-25"}."""
     if isinstance(value, dict):
         parts = [str(part) for name in ("year", "month", "day") if (part := fields_of(value).get(name)) is not None]
+        days = {found[0]: found for one in value.values() if isinstance(one, str) and (found := _dated(one))}
+        if len(parts) != len("ymd") and len(days) == 1:
+            return days.popitem()[1]
         value = "-".join(part.zfill(2) for part in parts) if len(parts) == len("ymd") else value
     said = text(value) if not isinstance(value, bool | float) else None
     return _match_date(said[:LONGEST_DATE]) if said and len(said) >= SHORTEST_DATE else None

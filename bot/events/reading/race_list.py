@@ -127,7 +127,7 @@ def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
     value, is_of_courses = fields[name], fact in _OF_COURSES
     if name.endswith("range") and isinstance(value, list):
         value = dict(zip(("from", "to"), value, strict=False))
-    if fact in _OF_RACES and isinstance(value, dict):
+    if (fact in _OF_RACES or name in _LOST) and isinstance(value, dict):
         value = [*_between(fields_of(value), "state.range_from", "state.range_to")] or value
     if isinstance(value, str) and (name in _LOST or fact in _OF_RACES):
         value = _named_races(value)

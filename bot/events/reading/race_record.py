@@ -15,6 +15,7 @@ from bot.events.race_state import (
     RaceState,
     express_losses,
     is_in_doubt,
+    is_taken_back,
     letters,
     reason_in,
     run_before_loss,
@@ -56,8 +57,10 @@ _FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RU
 
 _EXTENT = tuple(f"state.{fact}" for fact in ("first_lost", "last_run", "lost_from", "partly", "races_run"))
 
-_LOST_TITLE = re.compile("(?:ABANDONED|CANCELLED|CANCELED)(?:[ :,-]|$)")
-"""How a list writes a lost race in the place of the going, or before the title."""
+_LOST_TITLE = re.compile(
+    r"^(?:ABANDONED|CANCELLED|CANCELED)(?:[ :,-]|$)|(?:^|[-\u2013:] |\()(?i:abandoned|cancelled|canceled)\)?$"
+)
+"""How a list writes a lost race before, behind or in the place of the title."""
 
 _NO_PLACE = re.compile(r"\b(?:race|heat|event|off|at|to(?:day|morrow|night)|\w{3,6}day)\b|[0-9]", re.IGNORECASE)
 """Words beside a time that are no course."""
@@ -88,6 +91,7 @@ _BESIDE_PLACES = re.compile(rf"番|(?<![0-9])競走中止|{_ANOTHER_DAY}|\blost\
 Beside places a race was lost by a horse.
 """
 _NUMBERED = re.compile(r"\b(?:race|r) ?([0-9]{1,2})\b", re.IGNORECASE)
+_TIMED = re.compile(r"\b(?:[01]?[0-9]|2[0-3])[:.][0-5][0-9]\b")
 
 
 @dataclass(frozen=True)
@@ -242,7 +246,8 @@ def race_date_of(sources: Sources) -> str | None:
 def off_of(sources: Sources) -> OffTime:
     """The date may hold the time too, where no other field has a time."""
     beside_dates = filter(None, map(read_clock_of_date, sources.values(aliases.RACE_DATE.fact)))
-    return off_by_standing([*sources.off_values, [*beside_dates]])
+    called = find(sources.own, ("race",), lambda said: read_clock(said) if re.fullmatch(_TIMED, str(said)) else None)
+    return off_by_standing([*sources.off_values, [*beside_dates], [called] if called else []])
 
 
 def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
@@ -265,7 +270,7 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     said += [one for one in (*short, *_express_losses(sources)) if _is_told(one, sources, placings, is_remark=True)]
     states = {state: words for words in reversed(said) if (state := state_in(words))}
     own = [*sources.own, *inner]
-    flags = {state: [*map(flag_in, values_of(own, f"state.{state}"))] for state in _FLAGS}
+    flags = {state: [*map(_lost_flag, values_of(own, f"state.{state}"))] for state in _FLAGS}
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
     is_waited_for = any(map(_is_pending, values_of([*own, *sources.data], "state.inquiry")))
@@ -304,22 +309,33 @@ def _is_told(words: str, sources: Sources, placings: Placings, *, is_remark: boo
         return True
     if is_remark:
         is_now = not (_BESIDE_PLACES if placings.has_places else _NOT_NOW).search(words)
-        is_part, numbered = run_before_loss(words) is not None, _NUMBERED.search(words)
-        number = numbered and sources.look(aliases.RACE_FIELDS["number"])
-        is_other = number and numbered and numbered[1] != number
-        if not is_now or (placings.has_places if is_part else is_other):
+        is_part = run_before_loss(words) is not None
+        if not is_now or (placings.has_places if is_part else _names_another(words, sources)):
             return False
     horses = (plain_name(one.horse) for one in placings.runners if one.horse)
     is_other_likely = is_remark and placings.has_places
     return tells_own_loss(words, _own_names(sources), horses, is_other_likely=is_other_likely)
 
 
+def _names_another(words: str, sources: Sources) -> bool:
+    """By another number, or by another time before the loss: behind, a time may be of the decision."""
+    numbered, timed = _NUMBERED.search(words), _TIMED.search(words)
+    number = sources.look(aliases.RACE_FIELDS["number"]) if numbered else None
+    if numbered and number:
+        return bool(numbered[1] != number)
+    off = off_of(sources)
+    if not timed or off.minute_of_day is None or state_in(words[: timed.start()]) in LOST_OR_VOID:
+        return False
+    return not off.is_same_time(OffTime(text=timed[0]))
+
+
 def _express_losses(sources: Sources) -> Iterator[str]:
     """From a text of any name, because notes have many names. The loss of the rest of a meeting is not the race's."""
+    own = _own_names(sources)
     for name, value in (field for fields in sources.own + sources.data for field in fields.items()):
         said = (one for one in _spread([value]) if isinstance(one, str) or name in _NOTES)
         for words in _strings_in(said) if may_tell_a_loss(name) else ():
-            losses = express_losses(words, _own_names(sources)) if not kind_of(words) else ()
+            losses = express_losses(words, own) if not kind_of(words) else ()
             yield from (loss for loss in losses if run_before_loss(loss) is None)
 
 
@@ -331,21 +347,34 @@ def _is_lost_by_more(sources: Sources) -> bool:
     """By a reason for an abandonment, by the going or the title, or by the state of the race's meeting."""
     if sources.subject is not About.RACE:
         return False
-    titles = (words for name in ("title", "going") if (words := sources.look(aliases.RACE_FIELDS[name])))
-    is_said = any(map(_LOST_TITLE.match, titles)) or any(map(flag, values_of(sources.own, "state.reason")))
-    return is_said or _is_meeting_lost(sources)
+    title, going = (sources.look(aliases.RACE_FIELDS[name]) for name in ("title", "going"))
+    words = [*filter(None, [going]), *_strings_in(values_of(sources.own, "race.reason"))]
+    is_said = any(map(_says_lost, words)) or any(map(flag, values_of(sources.own, "state.reason")))
+    return is_said or _LOST_TITLE.search(title or "") is not None or _is_meeting_lost(sources)
+
+
+def _says_lost(words: str) -> bool:
+    return state_in(words) in NOT_RUN and not _NOT_NOW.search(words)
 
 
 def _is_meeting_lost(sources: Sources) -> bool:
     """False for a meeting that is lost in part: the race may have been run."""
-    flags = [*values_of(sources.own, "state.meeting_abandoned"), *values_of(sources.meetings, "state.abandoned")]
-    said = chain(values_of(sources.own, "state.of_meeting"), values_of(sources.meetings, "state.status.own"))
-    words = [*_strings_in(flags), *_strings_in(said)]
+    places, own = sources.meetings + sources.courses, _own_names(sources)
+    flags = [*values_of(sources.own, "state.meeting_abandoned"), *values_of(places, "state.abandoned")]
+    said = chain(values_of(sources.own, "state.of_meeting"), values_of(places, "state.status.own"))
+    notes = (loss for note in _strings_in(values_of(places, "marks.note")) for loss in express_losses(note, own))
+    words = [*_strings_in(flags), *_strings_in(said), *notes]
     told = [fields_of(one).within("abandonment", BY_FULL_NAME) for one in flags if isinstance(one, dict)]
-    extent = chain.from_iterable(values_of([*sources.meetings, *told], fact) for fact in _EXTENT)
+    extent = chain.from_iterable(values_of([*places, *told], fact) for fact in _EXTENT)
     is_part = any(flag(one) and not read_date(one) for one in extent)
     is_part |= any(run_before_loss(one) is not None for one in words)
-    return not is_part and (any(map(flag_in, flags)) or any(state_in(one) in NOT_RUN for one in words))
+    return not is_part and (any(map(_lost_flag, flags)) or any(map(_says_lost, words)))
+
+
+def _lost_flag(value: Any) -> bool | None:
+    """None also for {"status": "lifted"}."""
+    said = first_of([fields_of(value)], "state.status.own", text) if isinstance(value, dict) else None
+    return None if said and is_taken_back(said) else flag_in(value)
 
 
 def _strings_in(values: Iterable[Any]) -> Iterator[str]:

@@ -252,7 +252,24 @@ def test_data_is_as_new_as_its_last_sure_update(payload, is_said):
     [
         *(({name: True}, 0) for name in ("partial", "is_partial", "partially_abandoned", "partial_abandonment")),
         *(({name: "Partial"}, 0) for name in ("scope", "abandonment_type", "cancellation_scope")),
-        ({"status": "PARTIALLY_ABANDONED"}, 0),
+        *(({"status": status}, 0) for status in ("PARTIALLY_ABANDONED", ["PARTIAL", "ABANDONED"])),
+        *(({name: False}, 0) for name in ("whole_meeting", "is_full_card")),
+        *(({name: "Partial"}, 0) for name in ("type", "meeting_status")),
+        *(({"extent": extent}, 0) for extent in ("REMAINDER", "rest_of_card", "Final race")),
+        ({"races_remaining": 4, "races_total": 7}, 3),
+        ({"affected": {"from": 4, "to": 7}}, 0),
+        ({"reason": {"text": "Waterlogged", "detail": "after race 2"}}, 2),
+        *(
+            ({"note": note}, 0)
+            for note in (
+                *(
+                    "Abandoned; first four races run",
+                    "Abandoned with three races remaining",
+                    "Called off before the third",
+                ),
+                *("Abandoned midway", "Only two of the seven races took place"),
+            )
+        ),
         ({"abandoned_from_race": 4}, 3),
         *(({name: 3}, 2) for name in ("from_race", "race_from", "first_race", "start_race", "effective_from_race")),
         *(({"races": said}, 2) for said in ("3 onwards", "from race 3")),

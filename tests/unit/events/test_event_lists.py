@@ -390,6 +390,10 @@ LOSSES: dict[str, tuple[object, list[str]]] = {
             {"status": "Postponed", "from": DAY, "to": "2026-12-01"},
         )
     },
+    "races of a meeting that is staged anew": (
+        shape("meeting.abandoned", **UNTIMED, restaging={"course": "Ayr", "date": "2026-12-01", "races": ["13:00"]}),
+        [f"York {DAY}"],
+    ),
     "days of a race with an id": (
         shape("race.abandoned", race_id="rc_1", course="York", start_date=DAY, end_date="2026-11-21"),
         ["York None"],
@@ -414,6 +418,7 @@ LOSSES: dict[str, tuple[object, list[str]]] = {
         for called, told in (
             ("13:00 York", "York 13:00"),
             ("Market Rasen 1.30pm", "Market Rasen 1:30pm"),
+            ("13:00", "None 13:00"),
             ("Ebor Handicap", f"None {DAY}"),
             ("Race 13:00", f"None {DAY}"),
             ("Monday 13:00", f"None {DAY}"),

@@ -147,6 +147,9 @@ LATE_IN_NEW_YORK = {"off_at": "2025-06-17T23:30:00-05:00"}
         *(({"date": "06-06-2025"}, "2025-06-06"), ({"date": "Tue 17 June 2025"}, "2025-06-17")),
         *(({"date": "June 17th, 2025"}, "2025-06-17"), ({"date": "17 août 2025"}, "2025-08-17")),
         *(({"date": "17Jun25"}, "2025-06-17"), ({"date": 1_750_118_400}, "2025-06-17")),
+        *(({name: "2025-06-17"}, "2025-06-17") for name in ("meeting_date_utc", "racingDate", "isoDate", "starts_on")),
+        ({"date": {"iso": "2025-06-17", "shown": "Tue 17 June"}}, "2025-06-17"),
+        ({"date": "/Date(1750118400000+0000)/"}, "2025-06-17"),
         *(({"date": 1_750_118_400_000}, "2025-06-17"), ({"date": "/Date(1750118400000)/"}, "2025-06-17")),
         *(({"date": {"year": 2025, "month": 6, "day": 7}}, "2025-06-07"), ({"date": "2025-02-30"}, "2025-02-30")),
         *(({"date": "Tuesday"}, "Tuesday"), ({"date": "Tuesday", **LATE_IN_NEW_YORK}, "2025-06-17")),
@@ -155,6 +158,9 @@ LATE_IN_NEW_YORK = {"off_at": "2025-06-17T23:30:00-05:00"}
 )
 def test_race_date_is_the_published_day_never_shifted(record, race_date):
     assert read_race(record).race_date == race_date
+
+
+AT_YORK = {"course": "York", "off": "13:00"}
 
 
 @pytest.mark.parametrize(
@@ -176,6 +182,24 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
             ({"going": "ABANDONED"}, True),
             ({"title": "ABANDONED - Maiden Hurdle"}, True),
             ({"title": "Abandoned Cup"}, None),
+        ),
+        *(({"going": going}, lost) for going, lost in (("Abandoned", True), ("Waterlogged - abandoned", True))),
+        *(({"going": going}, None) for going in ("May be abandoned", "Good (last meeting abandoned)")),
+        *(
+            ({"title": title}, True)
+            for title in ("Maiden Hurdle (Abandoned)", "Maiden Hurdle - ABANDONED", "Abandoned")
+        ),
+        *(({"reason": reason}, lost) for reason, lost in (("Abandoned - fog", True), ("Fog", None))),
+        *(({"abandonment": {"status": said}}, lost) for said, lost in (("declared", True), ("lifted", None))),
+        ({"abandonment": {"reason": "Not raceable"}}, True),
+        *(({"course": {"name": "York", **said}}, True) for said in ({"status": "Abandoned"}, {"cancelled": "Y"})),
+        ({"meeting": {"notes": "Meeting abandoned"}}, True),
+        *(
+            ({**AT_YORK, "message": message}, lost)
+            for message, lost in (
+                *(("The 13:00 at York has been abandoned", True), ("York 1.00 abandoned", True)),
+                *(("Race abandoned at 12:50", True), ("York 14:00 abandoned", None), ("Ayr 13:00 abandoned", None)),
+            )
         ),
         ({"abandoned": False, "status": "declared"}, False),
         ({"timeline": [{"type": "ABANDONED"}, {"type": "REINSTATED"}]}, None),
@@ -269,7 +293,13 @@ def test_places_of_a_race_that_any_text_calls_void_are_void(beside, is_void):
 
 @pytest.mark.parametrize(
     ("said", "number", "title"),
-    [("Race 4", "4", None), ("4: Maiden", "4", None), ("15:00 Bath", None, "15:00 Bath"), ("rc_1", None, None)],
+    [
+        ("Race 4", "4", None),
+        ("15:00", None, None),
+        ("4: Maiden", "4", None),
+        ("15:00 Bath", None, "15:00 Bath"),
+        ("rc_1", None, None),
+    ],
 )
 def test_race_in_words_is_a_number_or_a_title(said, number, title):
     race = read_race({"race": said, "course": "Bath"})
