@@ -4,7 +4,7 @@ Receivers deduplicate on the race's identifier (Interface, Events, Delivery rule
 
     result.received:rc_1                                    the race's id
     meeting.abandoned:meeting=m_1                           a meeting's id, with the off time for the card of one race
-    race.abandoned:region=gb|course=ascot|date=…|off=14:30  a race without an id
+    race.abandoned:region=gb|course=ascot|date=…|off=14:30  a race without an id; without an off time |race=5, by number
     race.abandoned:id=1                                     an id that may be the delivery's own
     race.abandoned:sha256:…                                 the body alone
     unreadable:…                                            no known event: the SHA-256 of the body
@@ -44,11 +44,13 @@ def _natural(found: FoundEvent, race: Race) -> str | None:
     """
     subject = found.named.subject
     off = None if subject is Subject.MEETING or (subject is Subject.CARD and found.lists_races) else _off(race.off)
-    if subject is Subject.RACE and not off:
+    number = race.number.lstrip("0") if race.number and subject is Subject.RACE and not off else None
+    if subject is Subject.RACE and not (off or number):
         return None
     of_meeting = race.meeting_id and subject is not Subject.RACE
     place = {"meeting": race.meeting_id} if of_meeting else _place(race)
-    named = place and {**place, "off": off}
+    # Two meetings of a course have races of the same number.
+    named = place and {**place, **({"meeting": race.meeting_id, "race": number} if number else {"off": off})}
     return bounded("|".join(f"{name}={value}" for name, value in named.items() if value)) if named else None
 
 

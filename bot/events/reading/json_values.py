@@ -48,7 +48,9 @@ def note_text(value: Any, deepest: int = 3) -> str | None:
 
 
 def identifier(value: Any) -> str | None:
-    """An integer is an id. A fraction, a flag or an object is no id."""
+    """An integer is an id. A fraction, a flag or an object is no id. A list of one value is the value, as of XML."""
+    if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list):
+        return identifier(value[0])
     if isinstance(value, str):
         return value.strip() or None
     if isinstance(value, float) and not value.is_integer():

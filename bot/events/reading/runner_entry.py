@@ -96,6 +96,9 @@ _FAVOURITES = {
 
 _NAME_OF_NON_RUNNER = re.compile(r"(.+?) *\((?:nr|non[ -]?runner|withdrawn|scratched)\)", re.IGNORECASE)
 
+_NUMBER_BEFORE_NAME = re.compile(r"\A\(?[0-9]{1,3}[.)] ?(?=[^\W\d])")
+"""Of an entry with other fields, which may be the cloth's number or the place."""
+
 _WHOLE = re.compile(r"\A(?:(?:place|pos|position|p)[ _-]?)?([0-9]+)(?:\.0+)?\Z", re.IGNORECASE)
 
 NUMBER_ON_CLOTH = re.compile(
@@ -202,6 +205,7 @@ def _from_fields(fields: Fields) -> Horse | None:
         if not (places or out):
             places, out, why, is_said, is_provisional = outcome_of(inner)
             reason, runs = why if out else reason, runs or is_said
+    named = _NUMBER_BEFORE_NAME.sub("", named) if named else None
     if named and named.endswith(")") and (marked := _NAME_OF_NON_RUNNER.fullmatch(named)):
         named, places, out = marked[1], [], OUT
     if named and is_name(named):

@@ -127,6 +127,13 @@ def test_race_event_is_known_by_the_races_id(payload):
         ({"race": 3, **PLACED}, f"race.abandoned:{NATURAL}|off=14:30"),
         ({"course_id": "cr_1", "off_at": "2025-06-17T14:30"}, "race.abandoned:course=cr_1|date=2025-06-17|off=14:30"),
         ({"id": "evt_1", "course": "Ascot"}, "race.abandoned:id=evt_1"),
+        ({"id": "evt_1", "race_number": "R05", **PLACED, "off": None}, f"race.abandoned:{NATURAL}|race=5"),
+        (
+            {"meeting": {"id": "m_1"}, "race_number": 5, **PLACED, "off": None},
+            f"race.abandoned:{NATURAL}|meeting=m_1|race=5",
+        ),
+        ({"race_number": 5, **PLACED}, f"race.abandoned:{NATURAL}|off=14:30"),
+        ({"race_id": ["rc_1"], **PLACED}, "race.abandoned:rc_1"),
         ({"data": {"id": "x_1"}, "id": "evt_1"}, "race.abandoned:id=x_1"),
         *(({"race": race}, f"race.abandoned:{race}") for race in ("rc_1a2b", 88421)),
     ],

@@ -106,6 +106,7 @@ def test_region_is_a_code_alone_and_a_course_no_country_and_no_surface(record, r
         *((1_750_167_000, None, HALF_PAST_ONE_UTC), ("1750167000000", None, HALF_PAST_ONE_UTC)),
         *(("20250617T1330Z", "13:30", HALF_PAST_ONE_UTC), ("20250617T133000Z", "13:30", HALF_PAST_ONE_UTC)),
         ({"local": "14:30", "utc": "2025-06-17T13:30:00Z"}, "14:30", HALF_PAST_ONE_UTC),
+        ({"seconds": 1_750_167_000, "nanos": 0}, None, HALF_PAST_ONE_UTC),
         ("0001-01-01T00:00:00+14:00", "00:00", None),
         *((none, None, None) for none in ("2025-06-17", "25:00", "1:32.50", "TBC", True, float("nan"), 10**400)),
     ],
@@ -126,6 +127,11 @@ def test_off_time_is_shown_as_published_and_an_instant_only_with_an_offset(value
 def test_off_time_is_no_time_of_what_followed_and_stands_beside_an_instant(beside, off_at):
     for name in ("start_time", "off_time"):
         assert read_race({name: "14:30", **beside}).off == OffTime(text="14:30", off_at=off_at)
+
+
+@pytest.mark.parametrize("name", ["startTimeGMTScheduled", "start_timestamp", "starts_at_utc", "raceOffTimestamp"])
+def test_off_time_is_read_under_every_usual_name(name):
+    assert read_race({name: "2025-06-17T14:30"}).off == OffTime(text="14:30")
 
 
 LATE_IN_NEW_YORK = {"off_at": "2025-06-17T23:30:00-05:00"}

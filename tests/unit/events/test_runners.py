@@ -177,6 +177,8 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ),
         (a(position=2, status="Promoted one place"), "A=2"),
         (a(position="P1"), "A=1"),
+        *(({"runners": [{"horse": name, "position": 1}]}, "A=1") for name in ("1. A", "(1) A", "3) A")),
+        ({"runners": [{"horseStyleName": "A", "position": 1}]}, "A=1"),
         (a(position=1, disqualified_to=4), "A=4"),
         (a(official_position=1, position_disqualified=True), "A=DSQ"),
         (a(win="3.40", place="1.30"), "A"),
