@@ -345,7 +345,7 @@ class OutboxMessage(SQLModel, table=True):
         Index("ix_message_follows_id", "follows_id", info={WHERE: "follows_id IS NOT NULL"}),
     )
 
-    id: int | None = Field(default=None, sa_column=_growing_key())
+    id: int = Field(default=None, sa_column=_growing_key())
     channel_id: str
     idempotency_key: str = Field(sa_column=_text())
     """Unique for each message and channel; also Slack's metadata."""

@@ -268,14 +268,14 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
     """By message, for messages of escalations."""
     if not posts:
         return {}
-    said = {post.id or 0: one for post in posts if (one := _said(post)) is not None}
+    said = {post.id: one for post in posts if (one := _said(post)) is not None}
     alerts = select(OutboxMessage, EventVersion).join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
     wanted = sorted({post.follows_id for post in posts if post.follows_id})
     heads = [(post, event) for post, event in session.execute(alerts.where(col(OutboxMessage.id).in_(wanted)))]
     views = message_view.views_of(session, heads)
     rows = of_messages(session, wanted)
     return {
-        post.id or 0: Escalation(
+        post.id: Escalation(
             post,
             views[alert],
             one.people,
@@ -283,7 +283,7 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
             is_replaced=rows[alert].state == AckState.REPLACED,
         )
         for post in posts
-        if (one := said.get(post.id or 0)) and (alert := post.follows_id or 0) in views and alert in rows
+        if (one := said.get(post.id)) and (alert := post.follows_id or 0) in views and alert in rows
     }
 
 

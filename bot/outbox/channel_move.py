@@ -109,7 +109,7 @@ def _fold_repeats(session: Session, old_id: str, new_id: str) -> None:
     without_message = {MessageState.DEAD_LETTER, MessageState.MUTED, MessageState.FOLDED}
     found = _pairs(session, old_id, new_id, "event_id")
     pairs = [pair for pair in found if without_message.isdisjoint(each.state for each in pair)]
-    asking = acknowledgements.of_messages(session, [each.id or 0 for pair in pairs for each in pair])
+    asking = acknowledgements.of_messages(session, [each.id for pair in pairs for each in pair])
     for pair in pairs:
         waiting = [each for each in pair if each.state == MessageState.QUEUED]
         if not waiting:
@@ -126,7 +126,7 @@ def _fold_repeats(session: Session, old_id: str, new_id: str) -> None:
 
 def _show_instead(session: Session, folded: OutboxMessage, bearer: OutboxMessage) -> None:
     """Moves the events that the folded message was to show beside its own."""
-    number, bump = bearer.id or 0, Bump(folded.wanted_at or folded.received_at)
+    number, bump = bearer.id, Bump(folded.wanted_at or folded.received_at)
     bumps = Bumps(session)
     if folded.wanted_rev:
         bumps.add({number: bump})

@@ -194,9 +194,9 @@ def with_views(
     later = [{"number": number, "after_id": view.waits_for} for number, view in views.items() if view.waits_for]
     if later:
         session.connection().execute(_WRITTEN, later)
-    threads = live_meetings.threads(session, [claim.post.id or 0 for claim in claims if claim.post.thread_of])
+    threads = live_meetings.threads(session, [claim.post.id for claim in claims if claim.post.thread_of])
     shows: dict[int, MessageView | LiveMeeting | Escalation] = {**views, **live, **escalated}
-    numbered = [(claim, claim.post.id or 0) for claim in claims]
+    numbered = [(claim, claim.post.id) for claim in claims]
     return [replace(claim, shown=shows.get(number), thread_ts=threads.get(number)) for claim, number in numbered]
 
 
@@ -206,7 +206,7 @@ def _begin(session: Session, begun: Sequence[Claim]) -> None:
     now = begun[0].claimed_at
     lease = {"token": begun[0].lease_token, "until": lease_end(now)}
     session.connection().execute(_LEASED, {"channels": sorted(claim.channel_id for claim in begun), **lease})
-    claimed = sorted((claim.post for claim in begun), key=lambda each: each.id or 0)
+    claimed = sorted((claim.post for claim in begun), key=lambda each: each.id)
     # From here on the rows are plain values.
     session.expunge_all()
     rows: dict[Happened | None, list[dict[str, Any]]] = {}

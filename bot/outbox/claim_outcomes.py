@@ -17,7 +17,6 @@ from bot.outbox import acknowledgements, call_holds
 from bot.outbox.channel_closing import close_channel, end_closing
 from bot.outbox.channel_queues import Claim
 from bot.outbox.message_store import OVERRAN, has_overrun, unfold
-from bot.outbox.message_view import MessageView
 from bot.outbox.notices import Notices
 from bot.outbox.revisions import mark_said
 from bot.outbox.said_apart import say_apart
@@ -43,7 +42,7 @@ class Recording(NamedTuple):
 
     def pause_after(self, claim: Claim) -> timedelta:
         """Edits are limited by method, not by channel."""
-        return timedelta(0) if claim.is_edit else self.channel_pause
+        return timedelta() if claim.is_edit else self.channel_pause
 
 
 @dataclass(frozen=True)
@@ -57,15 +56,15 @@ class ClaimOutcome(ABC):
     pauses: ClassVar[bool] = False
 
     claim: Claim
-    after: timedelta = field(default=timedelta(0), kw_only=True)
+    after: timedelta = field(default=timedelta(), kw_only=True)
 
     def record(self, at: Recording) -> bool:
         """False if the lease is lost."""
-        free_at = at.now + self.after + (at.pause_after(self.claim) if self.pauses else timedelta(0))
-        if not _free(at.session, [self.claim], free_at):
-            return False
-        self._write(at)
-        return True
+        pause = at.pause_after(self.claim) if self.pauses else timedelta()
+        ours = bool(_free(at.session, [self.claim], at.now + self.after + pause))
+        if ours:
+            self._write(at)
+        return ours
 
     @abstractmethod
     def _write(self, at: Recording) -> None:
@@ -78,18 +77,12 @@ class Posted(ClaimOutcome):
     pauses = True
 
     message_ts: str
-    rev: int = 0
+    rev: int
 
     @property
     def is_simple(self) -> bool:
         """True if `record_posted` is enough."""
         return not (self.claim.in_doubt or self.claim.trial_since)
-
-    @property
-    def may_show_more(self) -> bool:
-        """True if the message may show an event for the first time."""
-        shown = self.claim.shown
-        return not self.is_simple or (isinstance(shown, MessageView) and shown.is_longer)
 
     def _write(self, at: Recording) -> None:
         claim = self.claim
@@ -149,7 +142,7 @@ class NotEdited(ClaimOutcome):
     def _write(self, at: Recording) -> None:
         claim = self.claim
         if claim.event is not None:
-            acknowledgements.lock(at.session, [claim.post.id or 0])
+            acknowledgements.lock(at.session, [claim.post.id])
             say_apart(
                 at.session, claim.post, at.now, col(SaidRow.rev) > claim.post.sent_rev, col(SaidRow.rev) <= claim.rev
             )
@@ -254,12 +247,12 @@ class GivenUp(ClaimOutcome):
         if claim.is_edit:
             _edit_ended(at.session, claim, detail=self.detail)
         else:
-            acknowledgements.lock(at.session, [claim.post.id or 0])
+            acknowledgements.lock(at.session, [claim.post.id])
             written = {"reason": self.reason, "detail": self.detail, "given_up_at": at.now}
             move(at.session, Happened.GIVEN_UP, _is_of(claim), **written)
             # Read once the message is locked: fan-out may have noted more to show.
             say_apart(at.session, claim.post, at.now)
-            unfold(at.session, [claim.post.id or 0])
+            unfold(at.session, [claim.post.id])
 
 
 @dataclass(frozen=True)
@@ -284,13 +277,13 @@ def record_posted(at: Recording, sent: Sequence[Posted]) -> dict[str, timedelta 
         freed = _free(at.session, claims, at.now + pause)
         ours.update((channel_id, pause if waits else None) for channel_id, waits in freed.items())
     # In a fixed order, so that no deadlock is possible.
-    written = sorted((one for one in sent if one.claim.channel_id in ours), key=lambda one: one.claim.post.id or 0)
+    written = sorted((one for one in sent if one.claim.channel_id in ours), key=lambda one: one.claim.post.id)
     _write_posted(at, written)
     return ours
 
 
 def _write_posted(at: Recording, posted: Sequence[Posted]) -> None:
-    mark_said(at.session, {one.claim.post.id or 0: one.rev for one in posted if one.may_show_more}, at.now)
+    mark_said(at.session, {one.claim.post.id: one.rev for one in posted if one.rev}, at.now)
     posts = [one for one in posted if not one.claim.is_edit]
     sent = {"sent_at": at.now, "detail": None}
     rows = [{"number": one.claim.post.id, "message_ts": one.message_ts, "sent_rev": one.rev, **sent} for one in posts]
@@ -298,8 +291,7 @@ def _write_posted(at: Recording, posted: Sequence[Posted]) -> None:
     if edits := [_edit(one.claim, one.rev) for one in posted if one.claim.is_edit]:
         at.session.connection().execute(_EDIT_MADE, edits)
     for one in posts:
-        if not one.claim.in_doubt:
-            at.notices.taken(one.claim.channel_id)
+        at.notices.taken(one.claim.channel_id)
 
 
 _QUEUE = table_of(ChannelQueue)
@@ -315,7 +307,7 @@ _SECOND_WAITS = (
 
 _FREED = (
     update(_QUEUE)
-    .where(tuple_(_QUEUE.c.channel_id, _QUEUE.c.lease_token).in_(bindparam("leases", expanding=True)))
+    .where(tuple_(_QUEUE.c.channel_id, _QUEUE.c.lease_token).in_(bindparam("leases")))
     .values(lease_token=None, leased_until=None, next_free_at=bindparam("free_at"))
     .returning(
         _QUEUE.c.channel_id,

@@ -111,7 +111,7 @@ def _is_said_by_meeting(session: Session, post: OutboxMessage, version: EventVer
     meetings = event_store.latest(session, named_races.naming(session, [version.race_id]))
     told = telling_store.told(session, meetings, channels=[post.channel_id])
     return any(
-        one.id > (post.id or 0) or (meetings[one.event_key].id or 0) > (version.id or 0)
+        one.id > post.id or (meetings[one.event_key].id or 0) > (version.id or 0)
         for one in told
         if one.is_own and one.tells
     )
@@ -120,4 +120,4 @@ def _is_said_by_meeting(session: Session, post: OutboxMessage, version: EventVer
 def _dead_letter(post: OutboxMessage, version: EventVersion) -> DeadLetter:
     event, _ = event_store.read(version)
     assert post.given_up_at is not None, "a CHECK constraint of the table"
-    return DeadLetter(post.id or 0, post.channel_id, event, post.detail or post.reason or "", post.given_up_at)
+    return DeadLetter(post.id, post.channel_id, event, post.detail or post.reason or "", post.given_up_at)

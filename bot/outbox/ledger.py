@@ -180,11 +180,11 @@ def _told(
     shown = session.execute(beside.where(col(SaidRow.event_id).in_(event_ids), *of))
     rows += [(said.event_id, post, queue, said) for post, queue, said in shown]
     lines = _Lines(session, [post for _, post, _, _ in rows], now)
-    asked = _acknowledgements(session, [post.id or 0 for _, post, _, said in rows if said is None], lines)
+    asked = _acknowledgements(session, [post.id for _, post, _, said in rows if said is None], lines)
     told: dict[int, list[LedgerLine]] = {}
     for event_id, post, queue, said in rows:
         line = lines.of(post, queue, said)
-        asks = asked.get(post.id or 0) if said is None else None
+        asks = asked.get(post.id) if said is None else None
         told.setdefault(event_id, []).append(replace(line, acknowledgement=asks))
     return told
 

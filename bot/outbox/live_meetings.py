@@ -222,7 +222,7 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
     found: dict[int, LiveMeeting] = {}
     for post in posts:
         meeting = _meeting_in(post)
-        if (row := kept.get(post.id or 0)) is not None:
+        if (row := kept.get(post.id)) is not None:
             meeting = _as_known(meeting, row)
         of, day = meeting.model_dump_json(), racing_day(meeting.race_date)
         if day is not None and day not in days:
@@ -233,9 +233,9 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
                 day is not None and is_whole(session, meeting.region, day),
             )
         results_in = _results_in(session, post.channel_id, meeting)
-        found[post.id or 0] = LiveMeeting(post, meeting, *shown[of], results_in)
+        found[post.id] = LiveMeeting(post, meeting, *shown[of], results_in)
         if row is not None and row.message_id in mine:
-            row.changes_at = _changes_at(found[post.id or 0].outcomes, now)
+            row.changes_at = _changes_at(found[post.id].outcomes, now)
     session.flush()
     return found
 
@@ -302,7 +302,7 @@ def _changes_at(outcomes: Outcomes, now: datetime) -> datetime | None:
 
 
 def _rows(posts: Sequence[OutboxMessage], column: Any = LiveMeetingRow) -> Select[Any]:
-    return select(column).where(col(LiveMeetingRow.message_id).in_(sorted({post.id or 0 for post in posts})))
+    return select(column).where(col(LiveMeetingRow.message_id).in_(sorted({post.id for post in posts})))
 
 
 def _as_known(meeting: Meeting, row: LiveMeetingRow) -> Meeting:

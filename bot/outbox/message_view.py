@@ -93,9 +93,8 @@ class MessageView:
     `own`: the version the message was made for. `newest`: the newest version shown. `later`: all versions after `own`.
     `event`: of `newest`, completed; None if unreadable.
 
-    `rev`: the revision shown. `is_longer`: other events are shown for the first time. `waits_for`: the message that the
-    next revision links. `previous_ts`: the earlier message that this message corrects or contradicts. `meeting_ts`: the
-    message of the abandoned meeting, once sent.
+    `rev`: the revision shown. `waits_for`: the message that the next revision links. `previous_ts`: the earlier message
+    that this message corrects or contradicts. `meeting_ts`: the message of the abandoned meeting, once sent.
     """
 
     post: OutboxMessage
@@ -105,7 +104,6 @@ class MessageView:
     beside: Beside = field(default_factory=Beside)
     meeting_ts: str | None = None
     rev: int = 0
-    is_longer: bool = False
     waits_for: int | None = None
     previous_ts: str | None = None
     later: tuple[EventVersion, ...] = ()
@@ -151,15 +149,15 @@ def views_of(
 
     `shown`: as read. With `new`, a failure of the race book ends the transaction.
     """
-    shown = shown_beside(session, [post.id or 0 for post, _ in heads]) if shown is None else shown
+    shown = shown_beside(session, [post.id for post, _ in heads]) if shown is None else shown
     told = _told(session, heads, shown, new)
-    views = [_view(post, own, shown.get(post.id or 0, ()), told.get(post.channel_id, ())) for post, own in heads]
+    views = [_view(post, own, shown.get(post.id, ()), told.get(post.channel_id, ())) for post, own in heads]
     _add_events(session, views, new)
     _take_out_races_with_result(session, views, careful=new is None)
     _add_mentions(session, views, new)
     _add_acknowledgements(session, views, new)
     _add_countries(session, views, new)
-    return {view.post.id or 0: view for view in views}
+    return {view.post.id: view for view in views}
 
 
 class ShownBeside(NamedTuple):
@@ -196,7 +194,7 @@ def _told(
     """By channel: the messages that a message corrects, contradicts or links, and the superseding message."""
     keys, race_ids, lost_races = set[str](), set[str | None](), set[str | None]()
     for post, own in heads:
-        keys |= {one.event.event_key for one in shown.get(post.id or 0, ())}
+        keys |= {one.event.event_key for one in shown.get(post.id, ())}
         if own.version > 1:
             keys.add(own.event_key)
         contradicts = event_store.contradicted_by(own)
@@ -270,7 +268,6 @@ def _view(
         ),
         meeting_ts=meeting_ts,
         rev=rev,
-        is_longer=any(message.sent_rev < one.said.rev <= rev for one in shown),
         waits_for=waits_for,
         previous_ts=_previous_ts(message, own, told),
     )
@@ -286,7 +283,7 @@ def _previous_ts(message: OutboxMessage, own: EventVersion, told: Sequence[Telli
     posted = [one for one in told if one.message_ts and not one.is_link]
     earlier = [one for one in posted if one.event_key == own.event_key and one.version < own.version and one.is_own]
     if contradicts is not None:
-        earlier += [one for one in posted if one.kind is contradicts and one.id < (message.id or 0)]
+        earlier += [one for one in posted if one.kind is contradicts and one.id < message.id]
     # A message, else a summary, else the message of a meeting.
     order = (None, Because.SUMMARY, Because.MEETING)
     best = min(earlier, key=lambda one: (order.index(one.withheld), -one.id), default=None)
@@ -381,7 +378,7 @@ def _add_mentions(session: Session, views: Iterable[MessageView], new: Tells | N
 
 def _add_acknowledgements(session: Session, views: Iterable[MessageView], new: Tells | None) -> None:
     """An abandonment told again by a newer message has no button any more."""
-    asking = {view.post.id or 0: view for view in views if _reports_loss(view) and _may_ask(view.post, new)}
+    asking = {view.post.id: view for view in views if _reports_loss(view) and _may_ask(view.post, new)}
     if not asking:
         return
     for row in session.execute(_ASKED, {"messages": sorted(asking)}).scalars():

@@ -39,7 +39,7 @@ def say_apart(session: Session, post: OutboxMessage, now: datetime, *which: Colu
         number = _make(session, post, one)
         if number is not None:
             _take_over(session, post, one, number, found)
-            acknowledgements.ask_instead(session, number, post.id or 0, now)
+            acknowledgements.ask_instead(session, number, post.id, now)
             return
     lost = [one for one in found if one.kind == EventKind.RACE_ABANDONED and one not in corrections]
     for one in lost:
@@ -75,7 +75,7 @@ def _of_race(session: Session, post: OutboxMessage, lost: EventVersion) -> list[
     later = [one for one in found if one.event_key == lost.event_key and one.version > lost.version]
     of_race = [one for one in found if one.event_key == key or (one.race_id and one.race_id == lost.race_id)]
     denying = [one for one in of_race if event_store.contradicted_by(one) == lost.kind]
-    return [one.id or 0 for one in (*later, *denying)]
+    return [one.id for one in (*later, *denying)]
 
 
 def _is_told(session: Session, post: OutboxMessage, event: EventVersion, *, since: int) -> bool:

@@ -64,6 +64,15 @@ async def test_edit_whose_call_fails(gb, edit, look, asked, stand):
     assert SOFT in gb.texts("CGB")[-1]
 
 
+async def test_edit_whose_blocks_are_refused_is_made_in_words(gb):
+    await tell(gb, result(going="Good"))
+    fail(gb, edit=[slack_error("invalid_blocks")] * 2)
+    await gb.deliver(result(going="Soft"))
+    assert await turns(gb, 60) == {0: "edit edit edit"}
+    (told,) = gb.slack.messages("CGB")
+    assert (SOFT in told.text, bool(told.blocks)) == (True, False)
+
+
 async def test_edit_that_its_doubtful_message_said_already_is_no_second_message(gb):
     for going in ("Good", "Soft"):
         await gb.deliver(result(going=going))

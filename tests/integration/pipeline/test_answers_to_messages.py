@@ -118,8 +118,9 @@ async def test_call_or_every_call_is_held_for_all_channels_and_no_message_is_los
         # The second of the first turn is the notice to admins.
         ([UNKNOWN], {0: "post post", 1: "post", 2: "post"}),
         ([NO_BLOCKS] * 2, {0: "post post post", 1: "post", 2: "post"}),
+        ([TAKEN], DOUBT | {15: "look", 16: "post", 17: "post"}),
     ],
-    ids=["taken", "given up", "in words"],
+    ids=["taken", "given up", "in words", "found"],
 )
 async def test_channel_gets_a_message_a_second(make_pipeline, failures, asked):
     pipeline = make_pipeline(pace=Pace())
@@ -128,6 +129,14 @@ async def test_channel_gets_a_message_a_second(make_pipeline, failures, asked):
     for number in range(3):
         await pipeline.deliver(result(f"rc_{number}"))
     assert await turns(pipeline, 60) == asked
+
+
+async def test_message_waits_for_no_edit_of_its_channel(make_pipeline):
+    pipeline = make_pipeline(pace=Pace())
+    await pipeline.subscribe("CGB", "GB")
+    for payload, asked in ((result(), "post"), (result(going="Soft"), "edit"), (result("rc_2"), "post")):
+        await pipeline.deliver(payload)
+        assert await turns(pipeline, 1 if asked == "post" else 0) == {0: asked}
 
 
 @pytest.mark.parametrize("messages", [1, 2, 3])
@@ -168,7 +177,7 @@ async def test_worker_that_lost_its_lease_changes_nothing(gb):
     (taken_over,) = await claim(gb)
     assert taken_over.in_doubt
     now = gb.clock()
-    for late in (Posted(lost, "1.1"), NotSent(lost, "late"), GivenUp(lost, Reason.REFUSED, "late")):
+    for late in (Posted(lost, "1.1", 0), NotSent(lost, "late"), GivenUp(lost, Reason.REFUSED, "late")):
         assert not await write(gb, lambda session, late=late: late.record(gb.poster.recording(session, now)))
     assert await gb.waiting() == {"in_doubt": 1}
 
