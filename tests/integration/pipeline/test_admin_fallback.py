@@ -16,7 +16,7 @@ from sandbox.slack import failures
 from sandbox.slack.failures import slack_error
 from tests.databases import first_on_both, on_both
 from tests.integration.pipeline.racing_day import abandonment, result
-from tests.integration.pipeline.steps import KEEP_HOURS, close, expire, fail, pause, turns, wait, write
+from tests.integration.pipeline.steps import KEEP_HOURS, expire, fail, pause, turns, wait, write
 from tests.notice_levels import words_of
 
 ADMINS = ("UONE", "UTWO")
@@ -318,22 +318,6 @@ async def test_subscriptions_start_with_a_first_post_which_counts_what_was_given
     assert (await restricted.state()).subscription == "live"
 
 
-async def test_channel_that_closes_once_more_after_a_post_is_told_anew(restricted):
-    restricted.lift()
-    pipeline = restricted.pipeline
-    listening = pipeline.channel_life()
-    for number in range(2):
-        await pipeline.slack.archive("CGB")
-        await listening.on_closed({"type": "channel_archive", "channel": "CGB"})
-        await pipeline.deliver(result(f"rc_{number}"))
-        await pipeline.slack.unarchive("CGB")
-        await listening.on_opened({"type": "channel_unarchive", "channel": "CGB"})
-        await turns(pipeline, 60)
-    admins, creator = restricted.heard
-    assert ["no longer" in text for text in admins] == [True, False, True, False]
-    assert len(creator) == 4
-
-
 async def test_summary_of_a_later_trial_says_what_came_since_the_one_before(restricted):
     """One closing, two trials, each with a summary: no waiting message goes into a summary that was taken back."""
     for race_id in ("first", "second"):
@@ -346,18 +330,3 @@ async def test_summary_of_a_later_trial_says_what_came_since_the_one_before(rest
     assert "Course of first" in summary
     assert "Course of second" in summary
     assert "queued" not in await restricted.pipeline.waiting()
-
-
-async def test_post_that_was_taken_before_the_closing_does_not_end_it(restricted):
-    restricted.lift()
-    pipeline = restricted.pipeline
-    pipeline.slack.script("chat.postMessage", [failures.drop_after()])
-    await pipeline.deliver(result())
-    await pipeline.post_all()
-    await close(pipeline, why="restricted_action")
-    await restricted.tried(1)
-    assert await pipeline.waiting() == {}
-    assert len(pipeline.texts("CGB")) == 1
-    assert (await restricted.state()).since is not None
-    admins, _ = restricted.heard
-    assert ["no longer" in text for text in admins] == [True]

@@ -341,6 +341,7 @@ async def test_result_that_another_filter_takes_waits_by_that_filter(pipeline, d
     assert "2 results" in pipeline.texts("CGB")[0]
 
 
+@on_both
 async def test_result_of_a_meeting_muted_since_is_not_in_the_digest(pipeline, digest):
     await digest.of("GB")
     await tell(pipeline, result(), result("rc_2", off_time="15:00"), result("rc_3", course="York"))

@@ -277,6 +277,7 @@ async def test_queues_that_are_not_held_give_nothing_up(gb):
     assert await expire(gb) == 0
 
 
+@on_both
 async def test_paused_channel_gets_notices_and_no_events_until_the_pause_is_over(pipeline):
     await pipeline.subscribe("CADMIN", "GB")
     until = pipeline.clock().replace(hour=23)
