@@ -30,6 +30,7 @@ from bot.slack.bolt_app import Listener, make_bolt
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.forms.subscribe_form import FormOf
+from bot.slack.listeners.app_home import HomeListener
 from bot.slack.listeners.channel_life import ChannelListener, InstallationListener
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.forms import FormListener
@@ -111,6 +112,7 @@ def command(text):
 BODIES: list[Any] = [
     *(click(f"{name}:1") for name in BUTTON_COMMANDS),
     click("run_command:0", "subscribe GB"),
+    click("home:1", "C1 pause"),
     submission(),
     lookup("courses"),
     lookup("groups"),
@@ -121,6 +123,7 @@ BODIES: list[Any] = [
     event(type="channel_id_changed", old_channel_id="C1", new_channel_id="C2"),
     event(type="message", channel_type="im", user="U1", text="hello", ts="1.3"),
     event(type="app_uninstalled"),
+    event(type="app_home_opened", user="U1", tab="home"),
     event(type="tokens_revoked", tokens={"bot": [BOT]}),
     command("list"),
     command("subscribe GB"),
@@ -197,6 +200,7 @@ class Endpoint:
         desk: Any = SimpleNamespace(
             database=database,
             reference=reference,
+            settings=SimpleNamespace(announce_changes=True),
             people=SimpleNamespace(check_may_change=allow, is_admin=not_admin),
             slack=SimpleNamespace(call=unreached, web=SimpleNamespace(usergroups_list=None)),
             reopening=Reopening(waited),
@@ -208,7 +212,7 @@ class Endpoint:
         runner = CommandRunner(desk, nobody, SimpleNamespace(start=lambda answer, _name: answer.close()))  # type: ignore[arg-type]  # answers are of no concern here
         notices = Notices(None, admin_notice, clock=lambda: NOW)
         channels = ChannelListener(database, desk.identity, nothing_wrong, notices, desk.reopening, desk.clock, wake)
-        listeners: list[Listener] = [CommandListener(runner), FormListener(runner), channels]
+        listeners: list[Listener] = [HomeListener(runner), CommandListener(runner), FormListener(runner), channels]
         listeners += [DirectMessageListener(runner), InstallationListener(database, notices)]
         self.endpoint = SlackEndpoint(
             bolt=make_bolt(desk.identity, listeners),
