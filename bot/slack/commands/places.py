@@ -130,7 +130,7 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
         try:
             return await _placed(desk, asked, phrases, lexicon, grammar)
         except CommandError as error:
-            lines = {label: wanted.mended(command, right) for label, right in error.offers.items()}
+            lines = wanted.offers(error, command)
             rest = wanted.but(unknown=(), pages=(), flags=() if grammar.looks_back else wanted.of(Kind.FLAG)).line()
             understood = {WITHOUT_THAT: f"{command} {rest}"} if rest and not lines else {}
             raise CommandError(

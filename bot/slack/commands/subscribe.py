@@ -229,7 +229,7 @@ async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineReque
             raise refused.error(NAME)
         return wanted, [] if wanted.is_bare else await _filters(check, wanted, there)
     except CommandError as error:
-        error.lines |= {label: wanted.mended(NAME, right) for label, right in error.offers.items()}
+        error.lines |= wanted.offers(error, NAME)
         error.form = wanted.without(Kind.DAY, Kind.TIME, Kind.UNKNOWN).line()
         if len(there) == 1 and not wanted.taken and typed_values(wanted.left_out):
             # "no flat" is for the subscription that is there.

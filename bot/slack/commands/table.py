@@ -7,6 +7,7 @@ import re
 
 from bot.channels.conditions.table import CHOICES, OF_RACES, VALUED
 from bot.errors import CommandError
+from bot.events.event import Topic
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.slack.commands.day_commands import NEXT_COMMAND, RACECARD_COMMAND, RESULTS_COMMAND
@@ -61,14 +62,13 @@ _PASTED = re.compile(
 """What may stand before the command: the slash command again, a mention of the bot, a greeting, an emoji."""
 
 _SAYINGS = {
-    "results abandonments": "abandonments, abandonment, abandoned, cancelled, cancellation, cancellations, is, has, "
-    "have, anything abandoned, what is abandoned, what is off, what has, are, are there, did, anything off",
+    "results abandonments": "is, has, have, anything abandoned, "
+    "what is abandoned, what is off, what has, are, are there, did, anything off",
     f"results abandonments {BEEN}": "what is been",
     f"results abandonments {WAS}": f"{WAS}, were, what {WAS}, what were, what got",
-    "results": "any, latest, result, who won, who has won, what won, which horse won, winner, winners",
-    "racecard": "card, cards, racecards, declarations, decs, entries, runners, going, meetings, races, racing, "
-    "today's meetings, todays meetings, is there, any racing, what is on, what is running, fixtures, "
-    "runners and riders, what time is, what time does, when is, when does, " + ", ".join(NON_RUNNERS),
+    "results": "any, latest, who won, who has won, what won, which horse won, sp",
+    "racecard": "card, entries, runners, going, meetings, races, racing, todays meetings, is there, any racing, "
+    "what is on, what is running, fixtures, runners and riders, what time is, what time does, when is, when does",
     "next": "what is next, when is the next, what time is the next",
     "list": "subscriptions, my subscriptions, our subscriptions, list subscriptions, show subscriptions, "
     "what do we get, what do i get, what am i subscribed to, what comes here, what do you send here, settings, "
@@ -95,9 +95,13 @@ _SAYINGS = {
     "subscribe only": "only, just",
 }
 
+_OF_TOPIC = {Topic.RESULTS: "results", Topic.ABANDONMENTS: "results abandonments", Topic.RACECARDS: "racecard"}
+
 _WHEN = ("after", "before", "between")
 
 _SAID = {
+    **{word: _OF_TOPIC[topic] for word, topic in TOPIC_WORDS.items() if word != _OF_TOPIC[topic]},
+    **dict.fromkeys(NON_RUNNERS, _OF_TOPIC[Topic.RACECARDS]),
     **{f"{all_} {but}": f"subscribe all {but}" for all_ in OF_ALL for but in ("but", "except", "without")},
     # Other words before a value are no command's name.
     **{said: f"subscribe {said}" for one in VALUED for said in one.before if said.partition(" ")[0] in TOPIC_WORDS},
@@ -201,11 +205,8 @@ def _alike(word: str) -> list[str]:
 def find_command(line: str) -> tuple[Command | None, str]:
     """The command of a line after /racing, with its words; None with the meant line for an unknown command.
 
-    "pause help" is the help on pause. A pasted line may begin with another slash command. A line too long for a button
-    is not read: the time of reading grows with the length, and everything else waits.
+    "pause help" is the help on pause. A pasted line may begin with another slash command.
     """
-    if len(line) > BUTTON_VALUE_MAX:
-        return None, line
     line = line.rstrip("?!., ")
     pasted = _PASTED.match(line)
     line = line[pasted.end() :] if pasted else line
@@ -236,7 +237,9 @@ def _in_words_of_commands(line: str) -> str:
 
 def _with_command(line: str) -> str | None:
     """The line of a command, for a line that names none: "York results", "York 14:30", "no class 4", "York only"."""
-    phrases = [one for one in _LINE.read(line) if one.kind is not Kind.FILLER or one.typed.casefold() in _OF_A_DAY]
+    # The time of reading grows with the length, and everything else waits.
+    read = _LINE.read(line) if len(line) <= BUTTON_VALUE_MAX else ()
+    phrases = [one for one in read if one.kind is not Kind.FILLER or one.typed.casefold() in _OF_A_DAY]
     kinds = {one.kind for one in phrases}
     if not phrases or phrases[0].typed.casefold() in _STOP - {"no"}:
         return None

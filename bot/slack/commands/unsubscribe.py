@@ -119,7 +119,7 @@ def _ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channe
     if unknown:
         wrong = wrong_words(unknown, {word: word for word in (*map(region_words, regions), *Topic)}, ENDING_ALIKE)
         error = refusal(f"This channel has no subscription to {', '.join(unknown)}.", wrong, after=f"It has: {there}.")
-        error.lines = {label: wanted.mended(NAME, right) for label, right in error.offers.items()}
+        error.lines = wanted.offers(error, NAME)
         raise error
     chosen = [one for one in filters if not wanted.of(REGIONS_FIELD) or one.region in wanted.of(REGIONS_FIELD)]
     named = _named(wanted)

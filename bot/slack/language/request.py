@@ -153,6 +153,10 @@ class LineRequest:
                 words.append(_as_typed(phrase, right.get(wrong)))
         return " ".join(filter(None, words))
 
+    def offers(self, error: CommandError, command: str) -> dict[str, str]:
+        """The typed line with each right word that the refusal offers, by label."""
+        return {label: self.mended(command, right) for label, right in error.offers.items()}
+
     @cached_property
     def label(self) -> str:
         """The request as a subscription is described: "results from GB, only York"."""

@@ -42,7 +42,7 @@ def read_slash(command, text):
         ("who was told York 14:30", "trace", "York 14:30"),
         ("my subscriptions", "list", ""),
         ("whats on today?", "racecard", "today"),
-        ("today's meetings", "racecard", ""),
+        ("today's meetings", "racecard", "today's"),
         ("when is the next race", "next", "race"),
         ("How much quota is left?", "usage", ""),
         ("send us GB results", "subscribe", "GB results"),
