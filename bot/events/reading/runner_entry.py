@@ -187,6 +187,8 @@ def _from_fields(fields: Fields) -> Horse | None:
     _read_texts(fields, _TEXTS, said)
     # A plain id may be the entry's own: the number is surer.
     plain = fields.of("ids.plain")
+    if number := said.get("number", "").lstrip("0"):
+        said["number"] = number
     ids = [fields[name] for name in fields.facts.get("ids.runner", ()) if name not in _PLAIN_IDS]
     named = said.pop("horse", None)
     away = [said.pop(name) for name in _MAY_SAY_OUT if name in said and _is_nr_in_words(said[name])]

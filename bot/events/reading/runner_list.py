@@ -121,7 +121,8 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
         for value in values_of(objects, fact):
             horses.add(horses_in(*not_running(value)), out=out)
     for value in values_of(objects, "lists.disqualified"):
-        horses.add(horses_in(*not_running(value)), out="DSQ", only_known=True)
+        # A text may say that no horse was disqualified.
+        horses.add(horses_in(*not_running(value)), out="DSQ", only_known=isinstance(value, str))
     return horses.placings(unread)
 
 

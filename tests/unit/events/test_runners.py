@@ -51,6 +51,8 @@ def test_runner_is_read_from_objects_numbers_and_other_names():
     assert (read.horse, read.position, read.number, read.draw) == ("Frankel", "1", "4", "2")
     assert (read.jockey, read.trainer, read.starting_price) == ("T Queally", "H Cecil", "1/4")
     assert read.official_rating == "140"
+    (read,) = read_race({"results": [{"horse": "Frankel", "cloth_number": "04"}]}).runners
+    assert read.number == "4"
 
 
 @pytest.mark.parametrize(
@@ -284,6 +286,9 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ({"winners": ["A", "B"], "runners": ["A", "B", "C"]}, "A=1=, B=1=, C"),
         ({"placings": ["A", "B"], "disqualified": ["A"]}, "A=DSQ, B=2"),
         ({"placings": ["A", "B"], "disqualified": "Nobody"}, "A=1, B=2"),
+        *(({"disqualified": gone}, "A=DSQ") for gone in (["A"], [{"horse": "A"}], {"horses": [{"name": "A"}]})),
+        ({"placings": ["B"], "disqualified": ["A"]}, "B=1, A=DSQ"),
+        *(({"placings": ["A"], "disqualified": none}, "A=1") for none in (False, [], "No", None, {})),
         ({"runners": ["A", "B"], "late_scratchings": ["B"]}, "A, B=NR"),
         ({"runners": ["A"], "form": {"results": [{"horse": "Z", "position": 1}]}}, "A"),
         ({"runners": ["A", "B"], "finishing_order": "B/Z, A"}, "A, B"),
