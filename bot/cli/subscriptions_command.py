@@ -21,9 +21,8 @@ from bot.cli.parts import opened, opened_client
 from bot.clock import Clock, utc_now
 from bot.db.engine import Database
 from bot.errors import ShellCommandFailed, SubscriptionFileWrong
-from bot.events.races import Course
 from bot.events.watched import name_key
-from bot.fanout.unchecked_filters import course_of
+from bot.fanout.unchecked_filters import with_listed_courses
 from bot.logs import get_logger
 from bot.operations import subscription_file
 from bot.operations.subscription_file import SubscriptionFile
@@ -220,21 +219,14 @@ def checked(
 def _published(typed: ChannelFilter, lists: Lexicon, now: datetime) -> tuple[ChannelFilter, list[str]]:
     """The filter with published names, and a sentence for each region or course that is not listed."""
     region = typed.region if typed.region == ALL_REGIONS else lists.region_called(typed.region) or typed.region
-    within = [one for one in lists.courses if region in {ALL_REGIONS, one.region}]
-    courses = {
-        one: course_of(Course(name=one.course_id or one.name), within) for one in (*typed.courses, *typed.not_courses)
-    }
     wrong = [] if region in {ALL_REGIONS, *lists.regions} else [region]
     unlisted = [_unlisted("region", one, lists.regions, is_known=bool(lists.regions)) for one in wrong]
-    names = [one.name for one in within if one.name]
-    misnamed = [name_of(one) for one, found in courses.items() if found is None]
-    unlisted += [_unlisted("course", one, names, is_known=bool(lists.courses)) for one in misnamed]
-    update = {
-        "region": region,
-        "courses": tuple(courses[one] or one for one in typed.courses),
-        "not_courses": tuple(courses[one] or one for one in typed.not_courses),
-    }
-    return typed.model_copy(update=update | ({"unchecked_since": now} if unlisted else {})), unlisted
+    names = [one.name for one in lists.courses if one.name and region in {ALL_REGIONS, one.region}]
+    chosen, misnamed = with_listed_courses(
+        typed.model_copy(update={"region": region}), (*typed.courses, *typed.not_courses), lists.courses
+    )
+    unlisted += [_unlisted("course", name_of(one), names, is_known=bool(lists.courses)) for one in misnamed]
+    return chosen.model_copy(update={"unchecked_since": now} if unlisted else {}), unlisted
 
 
 def _unlisted_classes(typed: ChannelFilter, lists: Lexicon) -> list[str]:

@@ -4,7 +4,7 @@ Letter case, and another name or code of a region, are corrected. The channel is
 region and all courses are checked. Missed events are posted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -85,7 +85,10 @@ def _check(
     if before.unchecked_since is not None and _typed_courses(before) and not lists.courses:
         _mend_silently(session, row, mended, now)
         return
-    after, wrong = _with_courses(mended, lists.courses) if before.unchecked_since is not None else (mended, ())
+    after, wrong = mended, list[Course]()
+    if before.unchecked_since is not None:
+        checked = mended.model_copy(update={"unchecked_since": None, "typed_region": None})
+        after, wrong = with_listed_courses(checked, _typed_courses(before), lists.courses)
     if after == before:
         return
     is_joined = _store(session, row, after, now)
@@ -160,21 +163,22 @@ def _typed_courses(chosen: ChannelFilter) -> list[Course]:
     return [one for one in (*chosen.courses, *chosen.not_courses) if one.course_id is None]
 
 
-def _with_courses(chosen: ChannelFilter, courses: Sequence[KnownCourse]) -> tuple[ChannelFilter, tuple[Course, ...]]:
+def with_listed_courses(
+    chosen: ChannelFilter, typed: Iterable[Course], courses: Iterable[KnownCourse]
+) -> tuple[ChannelFilter, list[Course]]:
+    """The filter with the `typed` of its courses as listed in its region, and those that are not listed."""
     there = [one for one in courses if chosen.region in {ALL_REGIONS, one.region}]
-    found = {one: course_of(one, there) for one in _typed_courses(chosen)}
+    found = {one: _listed(one, there) for one in typed}
     changes = {
         "courses": tuple(found.get(one) or one for one in chosen.courses),
         "not_courses": tuple(found.get(one) or one for one in chosen.not_courses),
-        "unchecked_since": None,
-        "typed_region": None,
     }
-    return chosen.model_copy(update=changes), tuple(one for one, course in found.items() if course is None)
+    return chosen.model_copy(update=changes), [one for one, course in found.items() if course is None]
 
 
-def course_of(typed: Course, courses: Sequence[KnownCourse]) -> Course | None:
+def _listed(typed: Course, courses: Sequence[KnownCourse]) -> Course | None:
     """The only course of this id, name or shortcode, if need be in another letter case."""
-    word = typed.name or ""
+    word = typed.course_id or typed.name or ""
     for read in (str, str.casefold):
         for field in ("course_id", "name", "shortcode"):
             found = [one for one in courses if read(getattr(one, field) or "") == read(word)]

@@ -12,7 +12,7 @@ from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.tables import ChannelSubscriptionRow, OutboxMessage, SubscriptionState
 from bot.events.event import DEFAULT_TOPICS
 from bot.events.races import Course
-from bot.fanout.unchecked_filters import course_of
+from bot.fanout.unchecked_filters import with_listed_courses
 from bot.operations.jobs.upkeep_jobs import CHECK_EVERY_S, refresh_lists
 from bot.outbox.message import Message
 from bot.outbox.notices import Notices
@@ -96,8 +96,12 @@ def test_course_that_is_published_with_curly_signs_is_found_by_plain_ones():
 @pytest.mark.parametrize("typed", ["Down Royal", "down royal", "DOWN ROYAL", "cr_3", "CR_3", "dr", "Ascot", "Nowhere"])
 def test_typed_course_is_the_only_course_of_the_id_name_or_code_in_any_case(typed):
     courses = [*COURSES[:2], COURSES[2].model_copy(update={"shortcode": "DR"})]
-    found = course_of(Course(name=typed), courses)
-    assert (found and found.course_id) == (None if typed in {"Ascot", "Nowhere"} else "cr_3")
+    as_typed = Course(name=typed)
+    typed_filter = ChannelFilter(region=ALL_REGIONS, topics=DEFAULT_TOPICS, courses=(as_typed,))
+    chosen, wrong = with_listed_courses(typed_filter, [as_typed], courses)
+    found = typed not in {"Ascot", "Nowhere"}
+    assert [one.course_id for one in chosen.courses] == ["cr_3" if found else None]
+    assert wrong == ([] if found else [as_typed])
 
 
 # Near misses of typed words, and the refusals that name them
