@@ -102,7 +102,7 @@ _WITH_REASON = re.compile(r"(?P<state>[^-\u2013\u2014:(]+)(?: [-\u2013\u2014] |:
 _UNSURE = (
     r"(?<!\d )(?<!\d(?:st|nd|rd|th) )may\b(?! \d)|might|could|if|unless|whether|possibl[ey]|probable|unlikely"
     r"|likel(?:y|ihood)|risk|threat(?:ened|ens)?|fear(?:s|ed)?|doubt(?:s|ful)?|expected|consider(?:s|ed|ing)?|set to"
-    r"|decision|decide|subject to|deadline|under review|previously"
+    r"|should|would|decision|decide|subject to|deadline|under review|previously"
 )
 _DOUBT = re.compile(rf"\b(?:{_UNSURE}|not|never|no longer|un(?=abandon|void|cancel)|avoid|inspection)\b", re.IGNORECASE)
 _DOUBT_BEFORE = re.compile(
@@ -114,7 +114,8 @@ _DOUBT_BEHIND = re.compile(
     r"|(?:postponed|rescheduled|moved|deferred) from\b(?!.* (?:to|until|till)\b)"
 )
 _REVERSED = re.compile(
-    r"\b(?:reinstat|revers|overturn|rescind|revok|lifted|averted|ruled out)|^\w+ (?:no|n|false|none)$"
+    r"\b(?:reinstat|revers|overturn|rescind|revok|lifted|averted|ruled out|dismiss|reject|overrul)"
+    r"|^\w+ (?:no|n|false|none)$"
 )
 """A race that may be abandoned is not abandoned, and a race that was moved from another day or course is not lost.
 
@@ -128,7 +129,7 @@ _OF_THE_RACE = (
     "|heat|stage|track|morning|afternoon|evening|night|first|second|third|last|final|next|remaining|rest|both|one"
     "|two|three|four|five|stewards?|officials?|r[ée]union|rennen|lopp(?:et)?|l[øo][bp]|koers|corsa|carrera|prova"
     "|das|die|les|the|this|today|s|whole|entire|all|at|of|has|have|been|was|is|are|will|now|later|declared|due"
-    "|because|after|did|does"
+    "|because|after|following|did|does|an|[ei]nquiry"
 )
 _SUBJECT = re.compile("races?|racing|result|meeting|card|fixture|contest|heat", re.IGNORECASE)
 _OF_ANOTHER = re.compile("fences?|flights?|start|attempt|bets|riders?|jockeys?", re.IGNORECASE)
@@ -164,7 +165,8 @@ _PART = re.compile(
     rf"|\b(?:{_NUMBER}) of (?:the )?(?:{_NUMBER}) races (?:took place|were run|had been run)\b"
     rf"|\bwith (?:the )?(?:{_NUMBER}) races? (?:remaining|left|to go)\b|\b(?:last|final) race (?:{_LOST}|only\b)"
     rf"|\bbefore (?:the )?(?!first|opening)(?:{_ORDINAL})(?: race)?(?=$|[,.;])"
-    r"|\bafter (?:this|that) race\b|\bmidway\b|\bhalf-?way through (?:the )?(?:card|meeting|programme|racing)\b"
+    r"|\b(?:after|following) (?:this|that) race\b|\bmidway\b"
+    r"|\bhalf-?way through (?:the )?(?:card|meeting|programme|racing)\b"
     r"|^(?:the )?(?:remainder|rest|remaining|final race|last race)(?: of (?:the )?(?:races|card|meeting|programme))?$"
     r"|^partial(?:ly)?$|(?:abandon|cancel)\w*?[ _(-]+part(?:ly|ial(?:ly)?)(?=$| ?[(),.:;-])",
     re.IGNORECASE,

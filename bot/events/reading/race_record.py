@@ -6,9 +6,11 @@ An unknown value stays None: nothing is guessed. names.ini has the names.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import chain
 from typing import Any, TypeVar
 
+from bot.events.days import WEEKDAYS
 from bot.events.race_state import (
     LOST_OR_VOID,
     NOT_RUN,
@@ -57,6 +59,9 @@ _FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RU
 
 _EXTENT = tuple(f"state.{fact}" for fact in ("first_lost", "last_run", "lost_from", "partly", "races_run"))
 
+_CHANCE = re.compile("risk|likel|possib|probab|threat|chance")
+"""In the name of a field: the loss is a mere chance."""
+
 _LOST_TITLE = re.compile(
     r"^(?:ABANDONED|CANCELLED|CANCELED)(?:[ :,-]|$)|(?:^|[-\u2013:] |\()(?i:abandoned|cancelled|canceled)\)?$"
 )
@@ -83,14 +88,20 @@ LONGEST_REMARK = 60
 """A longer text is a report, and may tell of other races."""
 
 _MOVED = r"\b(?:postponed|rescheduled|moved|deferred)\b"
-_ANOTHER_DAY = r"\b(?:previous|yesterday|tomorrow|(?:last|next) (?:year|month|week|meeting|fixture|card|time)\b)"
+_ANOTHER_DAY = (
+    r"\b(?:previous|yesterday|tomorrow|(?:last|next) (?:year|month|week|meeting|fixture|card|time)\b"
+    r"|replac\w+ (?:for|of)\b|(?:rescheduled|transferred|switched|moved) from\b(?!.* (?:to|until|till)\b))"
+)
+_OTHER_RACES = r"\b(?:(?:next|subsequent|later|other|remaining)\b(?: \w+)? races|racing (?:was |were )?later)\b"
 _NOT_NOW = re.compile(rf"番|{_ANOTHER_DAY}|{_MOVED} (?:race|meeting|fixture)\b", re.IGNORECASE)
-_BESIDE_PLACES = re.compile(rf"番|(?<![0-9])競走中止|{_ANOTHER_DAY}|\blost\b|{_MOVED}", re.IGNORECASE)
+_BESIDE_PLACES = re.compile(rf"番|(?<![0-9])競走中止|{_ANOTHER_DAY}|{_OTHER_RACES}|\blost\b|{_MOVED}", re.IGNORECASE)
 """In remarks, of a horse ("3番 競走中止" pulled up, "第5競走中止" is a race), of another day, or of a race of that day.
 
 Beside places a race was lost by a horse.
 """
 _NUMBERED = re.compile(r"\b(?:race|r) ?([0-9]{1,2})\b", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:19|20)[0-9]{2}\b")
+_WEEKDAY = re.compile(rf"(?:the |last )?({'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
 _TIMED = re.compile(r"\b(?:[01]?[0-9]|2[0-3])[:.][0-5][0-9]\b")
 
 
@@ -318,8 +329,14 @@ def _is_told(words: str, sources: Sources, placings: Placings, *, is_remark: boo
 
 
 def _names_another(words: str, sources: Sources) -> bool:
-    """By another number, or by another time before the loss: behind, a time may be of the decision."""
-    numbered, timed = _NUMBERED.search(words), _TIMED.search(words)
+    """By another number or year, or by another time or day before the loss: behind, these may be of the decision."""
+    numbered, timed, named = _NUMBERED.search(words), _TIMED.search(words), _WEEKDAY.match(words)
+    day, year = race_date_of(sources) or "", _YEAR.search(words)
+    is_day = re.fullmatch("[0-9]{4}(?:-[0-9]{2}){2}", day) is not None
+    if is_day and (
+        (year and year[0] != day[:4]) or (named and named[1].casefold() != WEEKDAYS[date.fromisoformat(day).weekday()])
+    ):
+        return True
     number = sources.look(aliases.RACE_FIELDS["number"]) if numbered else None
     if numbered and number:
         return bool(numbered[1] != number)
@@ -363,6 +380,7 @@ def _is_meeting_lost(sources: Sources) -> bool:
     flags = [*values_of(sources.own, "state.meeting_abandoned"), *values_of(places, "state.abandoned")]
     said = chain(values_of(sources.own, "state.of_meeting"), values_of(places, "state.status.own"))
     notes = (loss for note in _strings_in(values_of(places, "marks.note")) for loss in express_losses(note, own))
+    notes = (loss for loss in notes if not _names_another(loss, sources))
     words = [*_strings_in(flags), *_strings_in(said), *notes]
     told = [fields_of(one).within("abandonment", BY_FULL_NAME) for one in flags if isinstance(one, dict)]
     extent = chain.from_iterable(values_of([*places, *told], fact) for fact in _EXTENT)
@@ -372,7 +390,9 @@ def _is_meeting_lost(sources: Sources) -> bool:
 
 
 def _lost_flag(value: Any) -> bool | None:
-    """None also for {"status": "lifted"}."""
+    """None also for {"status": "lifted"} and {"risk": "high"}."""
+    if isinstance(value, dict) and any(_CHANCE.search(name) for name in fields_of(value)):
+        return None
     said = first_of([fields_of(value)], "state.status.own", text) if isinstance(value, dict) else None
     return None if said and is_taken_back(said) else flag_in(value)
 

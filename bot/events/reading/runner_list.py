@@ -105,6 +105,8 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
     for name, value, standing in _said(objects, "lists.runners"):
         are_names = isinstance(value, list) and not any(isinstance(one, dict) for one in value)
         may_be_order = are_names and name in NAMES_OF["lists.results"]
+        if may_be_order and len(value) == 1 and state_in(string(value[0])):
+            continue
         for entries, in_order in lists_in(value):
             is_order = in_order and (may_be_order or any(isinstance(one, list) for one in entries))
             read = horses_in((in_places if is_order else named)(entries))

@@ -11,6 +11,8 @@ from bot.events.race_state import (
     RaceState,
     express_losses,
     is_amended,
+    is_in_doubt,
+    is_taken_back,
     letters,
     reason_in,
     run_before_loss,
@@ -36,6 +38,7 @@ STATES = [
         RaceState.ABANDONED,
         "Cancelled (risk of fog); 27 May meeting abandoned; Unfit and cancelled; Will no longer go ahead",
     ),
+    (RaceState.ABANDONED, "Reprieve reversed: abandoned; Abandoned, Ayr going ahead"),
     (
         RaceState.ABANDONED,
         "Meeting lost to fog; Remaining races lost; Frozen off; ABD - fog; CANX; Meeting off - frost; Not going ahead",
@@ -59,6 +62,7 @@ STATES = [
     (None, "Rescheduled from 18 Nov; Race postponed from Ripon"),
     (None, "Abandonment likely; Abandoned if frost persists; Decision on abandonment at 8; Abandoned?; Unabandoned"),
     (None, "Abandonment reversed; Abandoned - meeting reinstated; No abandonment; Set to be abandoned; Abandoned: no"),
+    (None, "May be a walkover; Rail: moved; Race void claim dismissed; Race should be declared void"),
     (None, "May yet be abandoned; Meeting official; Might be called off; Race run but not void; Devoid of pace"),
 ]
 SAID = [(state, said) for state, words in STATES for said in words.split("; ")]
@@ -190,6 +194,22 @@ def test_races_run_before_a_loss_are_counted_as_the_words_say(words, races_run):
 )
 def test_result_is_amended_by_a_sure_word(is_so, statuses):
     assert {status: is_amended(status) for status in statuses} == dict.fromkeys(statuses, is_so)
+
+
+@pytest.mark.parametrize(
+    ("is_so", "statuses"),
+    [(True, ["Under review", "Photo finish", "Not weighed in"]), (False, ["Official", "Abandoned", "Weighed in"])],
+)
+def test_status_may_say_that_places_are_in_doubt(is_so, statuses):
+    assert {status: is_in_doubt(status) for status in statuses} == dict.fromkeys(statuses, is_so)
+
+
+@pytest.mark.parametrize(
+    ("is_so", "statuses"),
+    [(True, ["Lifted", "REVERSED", "Under review", "No longer likely"]), (False, ["Declared", "Confirmed", "Final"])],
+)
+def test_abandonment_may_be_taken_back(is_so, statuses):
+    assert {status: is_taken_back(status) for status in statuses} == dict.fromkeys(statuses, is_so)
 
 
 @pytest.mark.parametrize("status", ["Weighed In", "weighed_in", "WEIGHED-IN"])

@@ -166,7 +166,7 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
     assert read_race(record).race_date == race_date
 
 
-AT_YORK = {"course": "York", "off": "13:00"}
+AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,12 @@ AT_YORK = {"course": "York", "off": "13:00"}
             ({"title": title}, True)
             for title in ("Maiden Hurdle (Abandoned)", "Maiden Hurdle - ABANDONED", "Abandoned")
         ),
+        *(({name: ["ABANDONED"]}, True) for name in ("result", "results", "placings")),
+        ({"winner": "Race abandoned"}, True),
         *(({"reason": reason}, lost) for reason, lost in (("Abandoned - fog", True), ("Fog", None))),
+        *(({"notes": f"{moved} abandoned meeting"}, None) for moved in ("Rescheduled from", "Replacement for")),
+        ({"notes": "Transferred from Ayr (abandoned)"}, None),
+        *(({"abandonment": {name: "high"}}, None) for name in ("risk", "likelihood", "probability")),
         *(({"abandonment": {"status": said}}, lost) for said, lost in (("declared", True), ("lifted", None))),
         ({"abandonment": {"reason": "Not raceable"}}, True),
         *(({"course": {"name": "York", **said}}, True) for said in ({"status": "Abandoned"}, {"cancelled": "Y"})),
@@ -205,6 +210,8 @@ AT_YORK = {"course": "York", "off": "13:00"}
             for message, lost in (
                 *(("The 13:00 at York has been abandoned", True), ("York 1.00 abandoned", True)),
                 *(("Race abandoned at 12:50", True), ("York 14:00 abandoned", None), ("Ayr 13:00 abandoned", None)),
+                *(("York abandoned on Monday", True), ("Monday's meeting abandoned", None)),
+                *(("Tuesday's meeting abandoned on Monday", True), ("The 2024 race abandoned", None)),
             )
         ),
         ({"abandoned": False, "status": "declared"}, False),
@@ -251,6 +258,10 @@ AT_YORK = {"course": "York", "off": "13:00"}
             for course, name in (("Sandown", "Sandown Park"), ("Kempton (AW)", "Kempton Park"), ("Ascot Park", "Ascot"))
         ),
         *(({"tags": [tag]}, lost) for tag, lost in (("Postponed race", None), ("Postponed", True), ("Race off", None))),
+        *(
+            ({"notes": f"{said} abandoned", "placings": ["A"]}, None)
+            for said in ("Next two races", "Subsequent races", "Racing was later")
+        ),
         ({"tags": ["Postponed race"], "placings": ["A"]}, None),
         *(({"remarks": remarks, "placings": ["A"]}, None) for remarks in ("競走中止", "2番 競走中止", "3番中止")),
         *(({"remarks": remarks, "placings": ["A"]}, True) for remarks in ("第5競走中止", "開催中止")),
@@ -286,7 +297,13 @@ PLACED = {"course": "York", "race_number": 1, "placings": ["A", "B"]}
             ({"comments": said}, False)
             for said in (
                 *("Race 2 void", "B void of room", "A won easily, devoid of rivals", "First attempt void, run again"),
-                *("Race not void", "Previous race void", "Last meeting void", "Objector claimed a void race"),
+                *(
+                    "Race not void",
+                    "Previous race void",
+                    "Last meeting void",
+                    "Race void claim dismissed",
+                    "Objector claimed a void race",
+                ),
             )
         ),
         *(({name: "Race void"}, False) for name in ("previous_race", "form_history", "next", "last_result")),
