@@ -272,51 +272,49 @@ def take_turn(session: Session, clock: Clock) -> datetime | None:
 
 @dataclass(frozen=True)
 class Taken:
-    """`mark`: the transaction's generation. `overtakes`: an earlier delivery waits that was not handed over."""
+    """`mark`: the transaction's generation."""
 
     inbox_ids: frozenset[int]
     mark: str | None
-    overtakes: bool
     now: datetime
 
 
 def take_in_turn(
     session: Session, deliveries: Sequence[StoredDelivery], clock: Clock, handed_over: Collection[int] = ()
 ) -> Taken | None:
-    """`take_turn` and `take`, on PostgreSQL in one statement. None while another replica has the turn."""
-    if dialect_of(session) != "sqlite":
-        rows = session.connection().execute(_TAKE_IN_TURN, _taking(deliveries, handed_over)).all()
-        if rows:
-            return _taken(rows, rows[0][3].astimezone(UTC))
-    # Without a row, only the lock tells whether another replica has the turn.
-    now = take_turn(session, clock)
-    return None if now is None else take(session, deliveries, now, handed_over)
+    """`take_turn` and `take`, on PostgreSQL in one statement. None while another replica has the turn.
 
-
-def take(
-    session: Session, deliveries: Sequence[StoredDelivery], now: datetime, handed_over: Collection[int] = ()
-) -> Taken:
-    """Mark deliveries done, unless another replica was first. Call after `take_turn`, for the generation.
-
-    `handed_over`: the numbers of all deliveries known without a look into the inbox.
+    `handed_over`: the numbers of all deliveries known without a look into the inbox. None while an earlier one waits.
     """
-    taking = {**_taking(deliveries, handed_over), "done_at": now}
-    return _taken(session.connection().execute(_TAKE_HERE, taking).all(), now)
+    taking = _taking(deliveries, handed_over)
+    is_sqlite = dialect_of(session) == "sqlite"
+    rows = [] if is_sqlite else session.connection().execute(_TAKE_IN_TURN, taking).all()
+    # Without a row, only the lock tells whether another replica has the turn.
+    now = rows[0][3].astimezone(UTC) if rows else take_turn(session, clock)
+    if now is None:
+        return None
+    rows = rows or session.connection().execute(_TAKE_HERE, {**taking, "done_at": now}).all()
+    taken = _taken(rows, now)
+    if rows and rows[0][2]:
+        # Another replica stored an earlier delivery, and may be dead.
+        put_back(session, sorted(taken.inbox_ids))
+        return None
+    return taken
 
 
-def _taking(deliveries: Sequence[StoredDelivery], handed_over: Collection[int]) -> dict[str, object]:
+def take(session: Session, deliveries: Sequence[StoredDelivery], now: datetime) -> Taken:
+    """Mark deliveries done, unless another replica was first. Call after `take_turn`, for the generation."""
+    return _taken(session.connection().execute(_TAKE_HERE, {**_taking(deliveries), "done_at": now}).all(), now)
+
+
+def _taking(deliveries: Sequence[StoredDelivery], handed_over: Collection[int] = ()) -> dict[str, object]:
     numbers = [delivery.inbox_id for delivery in deliveries]
-    return {
-        "numbers": numbers,
-        "last": max(numbers),
-        "handed_over": list(handed_over),
-        "is_fresh": bool(handed_over),
-    }
+    known = {"handed_over": list(handed_over), "is_fresh": bool(handed_over)}
+    return {"numbers": numbers, "last": max(numbers), **known}
 
 
 def _taken(rows: Sequence[Sequence[Any]], now: datetime) -> Taken:
-    mark, overtakes = (rows[0][1], bool(rows[0][2])) if rows else (None, False)
-    return Taken(frozenset(row[0] for row in rows), mark, overtakes, now)
+    return Taken(frozenset(row[0] for row in rows), rows[0][1] if rows else None, now)
 
 
 def put_back(session: Session, inbox_ids: Sequence[int]) -> None:

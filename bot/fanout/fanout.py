@@ -172,7 +172,7 @@ class Fanout:
             raise
         except Exception:  # noqa: BLE001  our code fails on one delivery: `apart` finds and logs the delivery
             transactions.kept.forget()
-            done = await self._database.write(partial(transactions.apart, read=read))
+            done = await self._database.write(partial(transactions.apart, read=read, handed_over=handed_over))
         if done is None:
             await asyncio.sleep(OTHER_TURN_S)
             return 0

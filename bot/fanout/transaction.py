@@ -66,7 +66,7 @@ class FanoutTransactions:
     def together(
         self, session: Session, read: Sequence[ReadDelivery], handed_over: Collection[int] = ()
     ) -> FannedOut | None:
-        """None while another replica has the turn. Does nothing while a delivery before those `handed_over` waits."""
+        """None while another replica has the turn, or a delivery before those `handed_over` waits."""
         taken = inbox.take_in_turn(session, [delivery for delivery, _ in read], self._clock, handed_over)
         # After the database's moment: that moment and the time since are never ahead of the database's clock.
         began_s = self._monotonic()
@@ -75,10 +75,6 @@ class FanoutTransactions:
         waiting = _only(read, taken.inbox_ids)
         if not waiting:
             return FannedOut(len(read))
-        if taken.overtakes:
-            # Another replica stored an earlier delivery, and may be dead.
-            inbox.put_back(session, sorted(taken.inbox_ids))
-            return FannedOut()
         known = self.kept.at(session, taken.mark, taken.now)
         unread = [channel_id for channel_id, chosen in known.listening if isinstance(chosen, UnreadFilter)]
         self._notices.unread_filters(session, unread)
@@ -86,9 +82,11 @@ class FanoutTransactions:
         done = transaction.fan_out(waiting, claiming=(self._outbox, began_s))
         return replace(done, deliveries=done.deliveries + len(read) - len(waiting))
 
-    def apart(self, session: Session, read: Sequence[ReadDelivery]) -> FannedOut | None:
+    def apart(
+        self, session: Session, read: Sequence[ReadDelivery], handed_over: Collection[int] = ()
+    ) -> FannedOut | None:
         """As `together`, each delivery in a savepoint, without claims."""
-        taken = inbox.take_in_turn(session, [delivery for delivery, _ in read], self._clock)
+        taken = inbox.take_in_turn(session, [delivery for delivery, _ in read], self._clock, handed_over)
         if taken is None:
             return None
         known = fanout_knowledge.read(session, taken.now)

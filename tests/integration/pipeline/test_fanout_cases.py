@@ -248,13 +248,17 @@ async def test_deliveries_stored_together_are_told_in_their_order(gb):
 
 
 @on_postgresql
-async def test_correction_does_not_overtake_a_result_received_by_a_replica_whose_clock_is_ahead(make_pipeline):
+@pytest.mark.parametrize("fails", [False, True])
+async def test_correction_does_not_overtake_a_result_received_by_a_replica_whose_clock_is_ahead(make_pipeline, fails):
+    """Nor where the transaction of several deliveries fails."""
     behind, ahead = make_pipeline(), make_pipeline()
     ahead.clock.forward(5)
     await behind.subscribe("CGB", "GB")
     await behind.fanout.run_once()
     await ahead.deliver(result())
     await behind.deliver(NEWER)
+    if fails:
+        behind.fanout.transactions.together = None
     assert await behind.fanout.run_once() == 0
     await behind.post_all()
     assert "later delivery says 1 Red Sky" in behind.texts("CGB")[-1]
