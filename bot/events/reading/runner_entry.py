@@ -187,8 +187,6 @@ def _from_fields(fields: Fields) -> Horse | None:
     _read_texts(fields, _TEXTS, said)
     # A plain id may be the entry's own: the number is surer.
     plain = fields.of("ids.plain")
-    if number := said.get("number", "").lstrip("0"):
-        said["number"] = number
     ids = [fields[name] for name in fields.facts.get("ids.runner", ()) if name not in _PLAIN_IDS]
     named = said.pop("horse", None)
     away = [said.pop(name) for name in _MAY_SAY_OUT if name in said and _is_nr_in_words(said[name])]
@@ -237,7 +235,7 @@ def _favourite(value: Any) -> str:
 def _read_texts(fields: Fields, texts: Mapping[str, str], said: dict[str, str]) -> None:
     for name, fact in texts.items():
         if name not in said and fact in fields.facts and (value := first_of((fields,), fact, text)):
-            said[name] = value
+            said[name] = (value.lstrip("0") if name == "number" else None) or value
 
 
 @lru_cache(maxsize=1024)
