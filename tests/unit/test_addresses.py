@@ -26,6 +26,7 @@ from bot.app import Service
 from bot.db.engine import Database
 from bot.errors import database_secrets
 from bot.web.plain_answers import WEBHOOK_PATH
+from tests.rows import over
 from tests.unit.pages import settings
 
 PROXY = "http://proxy.example.com:3128"
@@ -113,7 +114,7 @@ def test_service_address_is_taken_without_a_trailing_slash(url):
     assert check_service_address(url) == url.rstrip("/")
 
 
-@pytest.mark.parametrize(
+@over(
     ("url", "problem"),
     [
         ("", "whole address"),
@@ -185,7 +186,7 @@ def test_service_path_is_taken(path, names, taken):
     assert check_service_path(path, *names) == taken
 
 
-@pytest.mark.parametrize(
+@over(
     ("path", "problem"),
     [
         ("races/{id}", "must contain {race_id}, and no other braces"),
@@ -225,7 +226,7 @@ def test_database_is_shown_without_a_secret(address, shown):
     assert shown.partition("//")[2] in repr(Database(address))
 
 
-@pytest.mark.parametrize(
+@over(
     "address",
     [
         "postgresql://racing:s3cret@1@db/racing",

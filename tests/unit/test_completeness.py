@@ -70,6 +70,7 @@ from bot.web.plain_answers import WEBHOOK_PATH
 from sandbox.demo_stage import COMMANDS
 from sandbox.racing_service.endpoints import EventName
 from sandbox.racing_service.racing_standin import RacingService
+from tests.rows import over
 from tests.unit.pages import ROOT, code_in, nodes, production, rows, settings
 
 NO_EFFECT = "no effect yet"
@@ -326,7 +327,7 @@ TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", TABLES)
+@over("name", TABLES)
 def test_table_has_exactly_one_line_for_each(name):
     table, wanted = TABLES[name]
     assert sorted(map(str, table)) == sorted(map(str, wanted))
@@ -378,6 +379,6 @@ def test_every_button_of_a_message_has_its_command_and_every_command_a_button():
     assert set(actions_of_buttons()) == set(BUTTON_COMMANDS)
 
 
-@pytest.mark.parametrize("command", RACING_COMMANDS.values(), ids=RACING_COMMANDS)
+@over("command", RACING_COMMANDS.values(), ids=RACING_COMMANDS)
 def test_no_command_runs_again_while_its_answer_may_come(command):
     assert UNDER_WAY_FOR.total_seconds() > COMMIT_S + command.answer_s

@@ -19,6 +19,7 @@ from bot.receiver import door
 from bot.slack import api_errors
 from bot.web import request_body
 from tests.integration.pipeline import test_round_trips as round_trips
+from tests.rows import over
 from tests.unit.pages import ROOT, code_in, production, rows, settings, text
 
 GAPS = [f"G{number}" for number in range(1, 17)]
@@ -178,7 +179,7 @@ def cost(of):
     return f"{words(commits)} transactions and at most {statements} statements"
 
 
-@pytest.mark.parametrize(
+@over(
     ("name", "said"),
     [
         ("design/event.md", cost("result alone")),

@@ -21,6 +21,7 @@ from bot.channels.filters import (
 from bot.events.drill_mark import Drill
 from bot.events.event import TOPIC_OF, EventKind, RacingEvent, Topic
 from bot.events.races import Course, Race
+from tests.rows import over
 
 ASCOT = Course(course_id="cr_1", name="Ascot")
 YORK = Course(course_id="cr_2", name="York")
@@ -42,7 +43,7 @@ def chosen_by(**fields):
     return ChannelFilter(**{"region": "GB", "topics": frozenset(Topic)} | fields)
 
 
-@pytest.mark.parametrize(
+@over(
     ("fields", "told", "is_taken"),
     [
         ({}, event(), True),
@@ -98,7 +99,7 @@ def test_event_is_taken_or_left(fields, told, is_taken):
 SINCE = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@over(
     ("region", "chosen", "is_taken"),
     [
         ("gb", {}, True),
@@ -247,7 +248,7 @@ GB, IRE, ALL = "GB", "IRE", ALL_REGIONS
 BOTH, RESULTS = frozenset({Topic.RESULTS, Topic.ABANDONMENTS}), frozenset({Topic.RESULTS})
 
 
-@pytest.mark.parametrize(
+@over(
     ("filters", "region", "taken"),
     [
         ([], GB, False),

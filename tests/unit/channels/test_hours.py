@@ -9,6 +9,7 @@ from bot.channels.filters import ChannelFilter
 from bot.channels.hours import chosen_by, kept_until
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Race
+from tests.rows import over
 
 BASE = ChannelFilter(region="GB", topics=frozenset(Topic))
 
@@ -21,7 +22,7 @@ def hours(*quiet, zone=None):
     return BASE.model_copy(update={"quiet": quiet, "zone": (zone,) if zone else ()})
 
 
-@pytest.mark.parametrize(
+@over(
     ("quiet", "zone", "now", "until"),
     [
         (["22:00-07:00"], None, "2026-11-20T21:59:59", None),
@@ -86,7 +87,7 @@ AT_SIX = {"digest": ("18:00",)} | NIGHTS
 
 
 # The receipt, the moment of fan-out where another, and the end of the wait.
-@pytest.mark.parametrize(
+@over(
     ("choices", "received", "now", "until"),
     [
         (LONDON, "2026-11-20T17:59", None, "2026-11-20T18:00"),

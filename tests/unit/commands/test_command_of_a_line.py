@@ -8,6 +8,7 @@ from bot.errors import CommandError
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.table import RACING_COMMANDS, find_command
 from bot.slack.listeners.ways_in import read_invocation
+from tests.rows import over
 
 NOBODY: Any = None
 
@@ -17,7 +18,7 @@ def read_slash(command, text):
     return read_invocation({"command": command, "text": text, "channel_id": "C1", "user_id": "U1"}, "cmd-1")
 
 
-@pytest.mark.parametrize(
+@over(
     ("line", "name", "words"),
     [
         ("/racing list", "list", ""),

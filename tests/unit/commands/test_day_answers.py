@@ -23,6 +23,7 @@ from bot.slack.messages.answers.races_of_day import racecard, results_of_day
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX, SECTION_MAX, size
 from sandbox.slack.block_rules import block_problems
+from tests.rows import over
 from tests.unit.commands.cards import (
     ASCOT,
     BATH,
@@ -136,7 +137,7 @@ CARDS = {
 IN_SECTIONS = ("runners", "runners of a race that was run")
 
 
-@pytest.mark.parametrize("name", CARDS)
+@over("name", CARDS)
 def test_card_reads_as_kept(name):
     message = racecard(CARDS[name], DayQuestion(NOW))
     in_sections = ["in sections:", as_read(message.in_sections())] if name in IN_SECTIONS else []
@@ -194,7 +195,7 @@ DAYS = {
 }
 
 
-@pytest.mark.parametrize("name", DAYS)
+@over("name", DAYS)
 def test_results_and_abandonments_read_as_kept(name):
     for heading, only_abandonments in (("Results", False), ("Abandonments", True)):
         question = DayQuestion(now=NOW, only_abandonments=only_abandonments)

@@ -24,6 +24,7 @@ from bot.slack.commands.table import find_command
 from bot.slack.language.request import read
 from bot.slack.language.tokens import words_of
 from bot.slack.listeners.command_runner import CommandRunner
+from tests.rows import over
 from tests.unit.commands.town import COURSES, NOW, REGIONS, no_meetings, refusal, typed
 
 
@@ -39,7 +40,7 @@ def offers(message):
 LISTS = Lexicon(REGIONS, COURSES)
 
 
-@pytest.mark.parametrize(
+@over(
     ("line", "wrong", "right", "mended"),
     [
         ("GB reslts", "reslts", "results", "GB results"),

@@ -15,6 +15,7 @@ from bot.racedata import race_book_store
 from bot.racedata.day_views import look_up
 from bot.slack.commands.watch import WATCH_COMMAND
 from bot.slack.messages.answers.watch_answer import NowWatched, watched
+from tests.rows import over
 from tests.unit.commands.town import NOW
 from tests.unit.commands.town import typed as invocation
 
@@ -30,7 +31,7 @@ async def test_line_without_a_name_is_refused_and_offered_by_no_button(town, typ
             await run(town.desk, replace(here, text=typed))
 
 
-@pytest.mark.parametrize(
+@over(
     ("one", "other", "are_same"),
     [
         ("Golden Melody", "GOLDEN  MELODY (IRE)", True),

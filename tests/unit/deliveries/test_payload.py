@@ -8,6 +8,7 @@ import pytest
 
 from bot.deliveries.payload import Payload, read_events, read_payload
 from bot.events.event import EventKind
+from tests.rows import over
 
 PLACED = {"course": "Ascot", "date": "2025-06-17", "off": "14:30"}
 NATURAL = "course=ascot|date=2025-06-17"
@@ -29,7 +30,7 @@ def key_of(payload):
     return read(payload).key
 
 
-@pytest.mark.parametrize(
+@over(
     ("body", "because"),
     [
         *((empty, "The body is empty.") for empty in (b"", b" \n")),
@@ -254,7 +255,7 @@ def test_data_is_as_new_as_its_last_sure_update(payload, is_said):
     assert read({"event": "result.received", **payload}).updated_at == (NOON if is_said else None)
 
 
-@pytest.mark.parametrize(
+@over(
     ("says", "races_run"),
     [
         *(({name: True}, 0) for name in ("partial", "is_partial", "partially_abandoned", "partial_abandonment")),
@@ -332,7 +333,7 @@ def test_abandoned_meeting_says_how_many_races_were_run(says, races_run):
     assert event.races_run == races_run
 
 
-@pytest.mark.parametrize(
+@over(
     ("says", "reason"),
     [
         ({"reasons": ["Frost", "Fog"]}, "Frost, Fog"),

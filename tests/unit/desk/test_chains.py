@@ -26,6 +26,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, VersionRemarks
 from bot.events.races import Race, Runner
 from tests.clock import START
+from tests.rows import over
 from tests.unit.desk.tellings import told
 from tests.unit.events.versions import three_versions
 
@@ -239,7 +240,7 @@ PROVISIONAL, OFFICIAL, AMENDED = (
 SOON = START + timedelta(minutes=1)
 
 
-@pytest.mark.parametrize(
+@over(
     ("versions", "told"),
     [
         ([PROVISIONAL, OFFICIAL], [False, False]),

@@ -11,6 +11,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, VersionRemarks
 from bot.events.races import Race, Runner
 from tests.clock import START
+from tests.rows import over
 from tests.unit.desk.tellings import told
 
 RESULT, LOST, MEETING, CARD = (
@@ -238,7 +239,7 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize(("news", "desk", "chain", "steps"), ROWS.values(), ids=ROWS)
+@over(("news", "desk", "chain", "steps"), ROWS.values(), ids=ROWS)
 def test_channel_is_told(news, desk, chain, steps):
     assert decide(news, desk, chain) == steps
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bot.events.days import DayUnclearError, day_before, is_day, is_outside, likely_day, parse_day, widens, zone_of
 from bot.events.typed_text import folded, tidy
 from bot.events.typed_times import read_clock, read_length
+from tests.rows import over
 
 TODAY = date(2026, 3, 1)
 """A Sunday."""
@@ -46,7 +47,7 @@ def rows(table):
         yield from ((word, days.split()) for word in words.split(", "))
 
 
-@pytest.mark.parametrize(("word", "days"), [*rows(DAYS), *((word, ()) for word in NO_DAY)])
+@over(("word", "days"), [*rows(DAYS), *((word, ()) for word in NO_DAY)])
 def test_day_is_what_the_word_means_ahead_and_looking_back(word, days):
     coming, last = map(date.fromisoformat, days or ("0001-01-01",) * 2)
     assert parse_day(word, TODAY) == (coming if days else None)

@@ -7,6 +7,7 @@ import pytest
 
 from bot.deliveries.payload import TOO_MANY, read_events
 from bot.events.races import Course
+from tests.rows import over
 from tests.unit.events.shapes import ASCOT, AT, BATH, DAY, PAST, ROWS, UNTIMED, said, shape
 
 
@@ -49,7 +50,7 @@ def test_each_named_meeting_is_told_with_what_stands_beside_the_list(name, liste
     assert lost_meetings(**AROUND, **beside, **{name: listed}) == BOTH
 
 
-@pytest.mark.parametrize(
+@over(
     ("data", "meetings"),
     [
         *((around(**{name: ["York", "Ayr"]}), BOTH) for name in ("course", "venue", "meeting", "course_names")),
@@ -245,7 +246,7 @@ def test_meetings_in_groups_have_the_day_of_the_group():
     assert told == [("York", DAY, "Frost"), ("Ayr", "2026-11-21", "Frost")]
 
 
-@pytest.mark.parametrize(
+@over(
     ("races", "numbers"),
     [
         *(({name: "4-7"}, ["4", "5", "6", "7"]) for name in ("races", "race", "race_number", "race_numbers")),
@@ -437,6 +438,6 @@ LOSSES: dict[str, tuple[object, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("payload", "lines"), LOSSES.values(), ids=LOSSES)
+@over(("payload", "lines"), LOSSES.values(), ids=LOSSES)
 def test_loss_is_read_in_the_shape_of_a_service(payload, lines):
     assert said(payload) == lines

@@ -19,6 +19,7 @@ from bot.events.race_state import (
     state_in,
     tells_own_loss,
 )
+from tests.rows import over
 
 STATES = [
     (RaceState.ABANDONED, "Abandoned; ABANDONED - frost; MEETINGABANDONED; race_cancelled; Called off"),
@@ -68,7 +69,7 @@ STATES = [
 SAID = [(state, said) for state, words in STATES for said in words.split("; ")]
 
 
-@pytest.mark.parametrize(
+@over(
     ("state", "said"),
     [*SAID, (RaceState.RUN, f"{'.' * 194}Result"), (None, f"{'.' * 195}Result"), (None, ""), (None, None)],
 )

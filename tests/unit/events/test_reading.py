@@ -13,6 +13,7 @@ from bot.events.reading.json_values import LONGEST_READ, note_text
 from bot.events.reading.order_spellings import MOST_RUNNERS
 from bot.events.reading.race_list import MOST_RACES
 from bot.events.reading.race_record import read_race
+from tests.rows import over
 
 HALF_PAST_ONE_UTC = datetime(2025, 6, 17, 13, 30, tzinfo=UTC)
 
@@ -95,7 +96,7 @@ def test_region_is_a_code_alone_and_a_course_no_country_and_no_surface(record, r
     assert (race.course.name if isinstance(course, str) else race.course) == course
 
 
-@pytest.mark.parametrize(
+@over(
     ("value", "text", "off_at"),
     [
         *(("14:30", "14:30", None), ("2:30", "2:30", None), ("2:30 pm", "2:30 pm", None), ("1430", "14:30", None)),
@@ -137,7 +138,7 @@ def test_off_time_is_read_under_every_usual_name(name):
 LATE_IN_NEW_YORK = {"off_at": "2025-06-17T23:30:00-05:00"}
 
 
-@pytest.mark.parametrize(
+@over(
     ("record", "race_date"),
     [
         *(({"date": "2025-06-17"}, "2025-06-17"), ({"date": 20250617}, "2025-06-17")),
@@ -169,7 +170,7 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
 AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
 
 
-@pytest.mark.parametrize(
+@over(
     ("record", "abandoned"),
     [
         *(
@@ -336,7 +337,7 @@ def test_text_drops_only_what_no_database_takes():
     assert read_race({"title": "A\x00B\ud800 \u202e"}).title == "AB\ufffd \u202e"
 
 
-@pytest.mark.parametrize(
+@over(
     ("note", "shown"),
     [
         *((None, None), ("", None), ([], None), ([None, {}], None), ([[[[["deep"]]]]], None)),

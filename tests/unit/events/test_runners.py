@@ -6,6 +6,7 @@ import pytest
 
 from bot.events.races import Race, Runner
 from bot.events.reading.race_record import read_race
+from tests.rows import over
 
 NR_SHAPES: list[dict[str, Any]] = [
     *({"non_runner": True}, {"starting": False}, {"participation": "OUT"}, {"status": "Struken"}),
@@ -55,7 +56,7 @@ def test_runner_is_read_from_objects_numbers_and_other_names():
     assert read.number == "4"
 
 
-@pytest.mark.parametrize(
+@over(
     ("runner", "price"),
     [
         ({"sp": {"numerator": 5, "denominator": 2}}, "5/2"),
@@ -101,7 +102,7 @@ def places(place, *positions):
     return [(position, place) for position in positions]
 
 
-@pytest.mark.parametrize(
+@over(
     ("position", "place"),
     [
         *places(1, "1", "1.0", "one"),
@@ -132,7 +133,7 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
     assert [runner.horse for runner in Race(runners=tuple(runners)).placed()] == ["A", "C", "B", "D"]
 
 
-@pytest.mark.parametrize(
+@over(
     ("record", "expected"),
     [
         ({"finishing_order": ["A", "B"]}, "A=1, B=2"),
@@ -302,7 +303,7 @@ def test_runners_have_a_position_only_where_one_was_published(record, expected):
     assert said(record) == expected
 
 
-@pytest.mark.parametrize(
+@over(
     ("record", "status"),
     [
         ({"provisional_winner": {"name": "A"}}, "Provisional"),

@@ -2,8 +2,7 @@
 
 import json
 
-import pytest
-
+from tests.rows import over
 from tests.unit.events.shapes import ASCOT, AT, BATH, DAY, PAST, ROWS, UNTIMED, said, shape
 
 BARE = [{"number": 1, "name": "A"}, {"number": 2, "name": "B"}, {"number": 3, "name": "C"}]
@@ -427,6 +426,6 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("payload", "lines"), SHAPES.values(), ids=SHAPES)
+@over(("payload", "lines"), SHAPES.values(), ids=SHAPES)
 def test_delivery_is_read_in_the_shape_of_a_service(payload, lines):
     assert said(payload) == lines

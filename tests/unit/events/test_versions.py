@@ -9,6 +9,7 @@ from bot.events.facts import POSITION_FACT, brings_placings
 from bot.events.meeting_parts import is_part_of, own_reason, says_all_of
 from bot.events.merge import completed, declared_size, filled_in, filled_in_from_meeting
 from bot.events.races import Course, OffTime, Race, Runner
+from tests.rows import over
 from tests.unit.events.versions import between, placed, read, settled
 
 
@@ -57,7 +58,7 @@ PLACINGS = {
 }
 
 
-@pytest.mark.parametrize(("old", "new", "changes", "known"), PLACINGS.values(), ids=PLACINGS)
+@over(("old", "new", "changes", "known"), PLACINGS.values(), ids=PLACINGS)
 def test_placings_of_two_versions(old, new, changes, known):
     before, now = placed(old), placed(new)
     if changes is not None:
@@ -222,7 +223,7 @@ def lost(reason=None, **race):
 NAMED = Race(race_id="rc_1")
 
 
-@pytest.mark.parametrize(
+@over(
     ("race", "card", "is_part"),
     [
         (lost(race_id="rc_1", meeting_id="mt_2", race_date=None), meeting(NAMED, meeting_id="mt_1"), True),

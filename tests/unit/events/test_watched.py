@@ -1,9 +1,8 @@
 """Watched runners of an event's next version: who is lost, gone or back, and which channels are told so."""
 
-import pytest
-
 from bot.events.races import OffTime, Race, Runner
 from bot.events.watched import WatchedRunner, out_or_back, renewed
+from tests.rows import over
 
 MOORE, SMITH = ("jockey R. Moore",), ("trainer A. Smith",)
 
@@ -64,7 +63,7 @@ RENEWED = {
 }
 
 
-@pytest.mark.parametrize(("noted", "found", "races", "now"), RENEWED.values(), ids=RENEWED)
+@over(("noted", "found", "races", "now"), RENEWED.values(), ids=RENEWED)
 def test_runners_of_the_next_version(noted, found, races, now):
     assert list(renewed(noted, found, races)) == now
 
@@ -85,7 +84,7 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize(("before", "now", "is_told"), TOLD.values(), ids=TOLD)
+@over(("before", "now", "is_told"), TOLD.values(), ids=TOLD)
 def test_channel_that_still_watches_is_told_of_a_runner_newly_out_or_back(before, now, is_told):
     def told(*, watches):
         return out_or_back({"CGB": tuple(before)}, {"CGB": tuple(now)}, lambda _channel_id, _runner: watches)

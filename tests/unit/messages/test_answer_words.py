@@ -42,6 +42,7 @@ from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.result_line import CHECK_PLACES
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
+from tests.rows import over
 from tests.unit.kept_text import as_read, check
 from tests.unit.messages.kept_events import ON_TIME
 from tests.unit.messages.kept_values import all_well
@@ -140,7 +141,7 @@ SAID: dict[str, Callable[[], Message]] = {
 }
 
 
-@pytest.mark.parametrize("name", SAID)
+@over("name", SAID)
 def test_answer_reads_as_kept(name):
     check(KEPT, name, within_limits(SAID[name]()))
 
@@ -225,7 +226,7 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("name", LISTS)
+@over("name", LISTS)
 def test_list_reads_as_kept(name):
     check(KEPT, f"List {name}", within_limits(LISTS[name]()))
 

@@ -2,13 +2,12 @@
 
 import re
 
-import pytest
-
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import changes_between
 from bot.events.races import Race, Runner
 from bot.slack.messages.alerts.corrections import changes_in_words
 from tests.clock import START
+from tests.rows import over
 
 # The positions of Horse A, Horse B and so on, before and now, with the reason for Horse A's new position; "-" is none.
 ORDERS = {
@@ -97,13 +96,13 @@ def changes(before, now):
     return changes_between(old, new, received_at=START)
 
 
-@pytest.mark.parametrize("name", CASES)
+@over("name", CASES)
 def test_correction_in_words(name):
     before, now, words = CASES[name]
     assert changes_in_words(changes(before, now), now) == words
 
 
-@pytest.mark.parametrize("name", CASES)
+@over("name", CASES)
 def test_no_version_is_called_right_where_the_order_is_unknown(name):
     before, now, _ = CASES[name]
     said = changes_in_words(changes(before, now), now, disagree=True)

@@ -15,6 +15,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, changes_between
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.slack.messages import Corrected, MessageContext, render
+from tests.rows import over
 from tests.unit.kept_text import as_read, check
 
 KEPT = Path(__file__).parent / "words.txt"
@@ -153,7 +154,7 @@ CORRECTED: dict[str, tuple[RacingEvent, RacingEvent, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", CORRECTED)
+@over("name", CORRECTED)
 def test_correction_reads_as_kept(name):
     old, new, more = CORRECTED[name]
     changes = changes_between(old, new, received_at=NOW)
@@ -292,7 +293,7 @@ OTHERS: dict[str, tuple[RacingEvent, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@over("name", OTHERS)
 def test_message_reads_as_kept(name):
     told, more = OTHERS[name]
     check(KEPT, name, words(render(told, context(**more))))

@@ -27,6 +27,7 @@ from bot.slack.messages.kit.times import in_readers_zone, off_for_readers, off_t
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems, view_problems
 from tests.clock import START
 from tests.notice_levels import BEGINNINGS
+from tests.rows import over
 
 
 def test_nothing_to_say_is_no_block():
@@ -84,7 +85,7 @@ LOOK_ALIKES = {
 }
 
 
-@pytest.mark.parametrize(
+@over(
     ("data", "shown"),
     [
         ("Tom & Jerry", "Tom &amp; Jerry"),

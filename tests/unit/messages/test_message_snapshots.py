@@ -20,6 +20,7 @@ from bot.slack.commands.error_answers import explain
 from bot.slack.messages import render
 from docs.pictures.draw import FOLDER, PAGE, WIDTHS, names
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems, view_problems
+from tests.rows import over
 from tests.unit.messages.kept_answers import ANSWERS, VIEWS, messages_of
 from tests.unit.messages.kept_events import EVENTS
 
@@ -45,7 +46,7 @@ def check(name, value):
     assert rendered == file.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", MESSAGES)
+@over("name", MESSAGES)
 def test_message_is_as_kept(name):
     messages = messages_of(MESSAGES[name]())
     for message in messages:
@@ -136,7 +137,7 @@ TALLEST = {
 """By pixels on a phone: a result, other news of a race or a meeting, and an answer of a screen."""
 
 
-@pytest.mark.parametrize(("name", "most"), [(name, most) for most, kinds in TALLEST.items() for name in kinds.split()])
+@over(("name", "most"), [(name, most) for most, kinds in TALLEST.items() for name in kinds.split()])
 def test_message_is_short_on_a_phone(name, most):
     picture = (FOLDER / f"{name}-{WIDTHS[0]}.png").read_bytes()
     assert int.from_bytes(picture[20:24], "big") <= most

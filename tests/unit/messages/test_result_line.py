@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from bot.events.races import Race, Runner
 from bot.slack.messages.kit.result_line import GAP, result_line
+from tests.rows import over
 
 PAGE = (Path(__file__).parents[3] / "docs/messages.md").read_text(encoding="utf-8")
 HORSES = ("Misty Ghost", "Bold Warrior", "Quiet Cavalier", "Plum Heron", "Cobalt Fiddle", "Marsh Acorn")
@@ -154,7 +153,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@over("name", CASES)
 def test_line_of_a_result(name):
     race, line = CASES[name]
     assert result_line(race).replace(GAP, " ") == line

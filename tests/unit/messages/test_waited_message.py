@@ -18,6 +18,7 @@ from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST, MARKED_VOID, without_marks
 from bot.slack.messages.kit.text import HEADER_MAX, MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
+from tests.rows import over
 from tests.unit.kept_text import as_read, check
 
 KEPT = Path(__file__).parent / "words.txt"
@@ -76,7 +77,7 @@ SUMMARIES = {
 }
 
 
-@pytest.mark.parametrize("name", SUMMARIES)
+@over("name", SUMMARIES)
 def test_summary_reads_as_kept(name):
     ((message, named),) = waited(SUMMARIES[name])
     assert named == len(SUMMARIES[name].abandonments)

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.watched import WatchedRunner
@@ -12,6 +10,7 @@ from bot.slack.messages import MessageContext, render
 from bot.slack.messages.alerts.watch_lines import RUNNERS_NAMED, watch_lines, what_happened
 from bot.slack.messages.kit.marks import WATCHED
 from tests.clock import DAY, START
+from tests.rows import over
 from tests.unit.kept_text import as_read, check
 
 KEPT = Path(__file__).parent / "words.txt"
@@ -105,7 +104,7 @@ def told(name):
     return event, watched, CONTEXT.model_copy(update=dict(*more))
 
 
-@pytest.mark.parametrize("name", CASES)
+@over("name", CASES)
 def test_what_happened_to_a_watched_runner_reads_as_kept(name):
     event, watched, context = told(name)
     check(KEPT, f"Watch: {name}", what_happened(watched, event, context))
@@ -114,7 +113,7 @@ def test_what_happened_to_a_watched_runner_reads_as_kept(name):
 LOUD = ("ABANDONED: ", "POSTPONED: ", "VOID: ", "CONFLICT: ", "Two versions disagree: ")
 
 
-@pytest.mark.parametrize("name", CASES)
+@over("name", CASES)
 def test_watch_leads_text_and_first_line_but_for_a_louder_word(name):
     event, watched, context = told(name)
     context = context.model_copy(update={"watched": (watched,)})

@@ -19,6 +19,7 @@ from bot.racedata.client.records import (
     read_reference,
 )
 from bot.racedata.client.service_client import fill_path
+from tests.rows import over
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ DATE = "Thu, 20 Nov 2025 12:00:00 GMT"
 AT = int(NOW.timestamp())
 
 
-@pytest.mark.parametrize(
+@over(
     ("value", "wait_s"),
     [
         *(("7", 7), (" 7 ", 7), ("1.5", 1.5), ("0", 0), ("9" * 400, LONGEST_RETRY_AFTER_S)),
@@ -68,7 +69,7 @@ def test_retry_after_date_is_measured_by_the_services_own_clock():
     assert read_retry_after(headers, NOW) == 10
 
 
-@pytest.mark.parametrize(
+@over(
     ("reset", "date", "resets_in_s"),
     [
         *((str(AT + 30), DATE, 30), (str(AT), DATE, 1), (str(AT + 3600), DATE, WINDOW_S), ("0", DATE, 1)),

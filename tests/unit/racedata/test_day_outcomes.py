@@ -14,6 +14,7 @@ from bot.racedata import race_book_store as rows
 from bot.racedata.client.service_errors import NotFound, ServerFault
 from bot.racedata.day import DayRow, KnownDay
 from bot.racedata.day_card import Coverage, Outcomes, outcomes_of
+from tests.rows import over
 from tests.unit.racedata.conftest import TODAY, from_today, make_days, make_race, titles
 
 DAY = "2026-11-20"
@@ -203,7 +204,7 @@ MEETINGS = {
 }
 
 
-@pytest.mark.parametrize("name", MEETINGS)
+@over("name", MEETINGS)
 def test_meeting_has_the_races_of_its_course_and_region(name):
     events, book, course, region, expected = MEETINGS[name]
     outcomes = day(*events, book=book).meeting(course, region)

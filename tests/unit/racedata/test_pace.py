@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from bot.racedata.client.headers import RateReading, read_rate
 from bot.racedata.client.throttle import Minute
+from tests.rows import over
 
 START = datetime(2025, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -159,7 +160,7 @@ WAITS = {
 }
 
 
-@pytest.mark.parametrize("name", WAITS)
+@over("name", WAITS)
 def test_wait_is_that_of_the_table(name):
     left, in_flight, background, after_s, wait_s = WAITS[name]
     pace = Minute() if left is None else told(left)

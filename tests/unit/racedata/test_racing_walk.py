@@ -12,6 +12,7 @@ from bot.racedata.client.cursor_walk import MOST_EMPTY_PAGES, Trail, collect, jo
 from bot.racedata.client.records import Meta, ServicePage
 from bot.racedata.client.service_errors import InvalidParam, OutsideWindow, ServiceFailure, WalkBroken
 from bot.racedata.race_walk import PageSeen, Settled, Start, Walk, after_page, is_proven, next_start, read_at
+from tests.rows import over
 
 
 def page(data, **meta):
@@ -300,7 +301,7 @@ PAGES: dict[str, tuple[Walk, list[PageSeen], list[int], Start | None]] = {
 }
 
 
-@pytest.mark.parametrize("name", PAGES)
+@over("name", PAGES)
 def test_walk_proves_the_passed_days_and_goes_on_behind_the_pages(name):
     before, pages, days, start = PAGES[name]
     walk = after(before, *pages)

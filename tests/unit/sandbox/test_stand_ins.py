@@ -12,6 +12,7 @@ from sandbox.slack.calls import Refused
 from sandbox.slack.limits import RateLimiter, SlackLimits
 from sandbox.slack.timestamps import Timestamps, format_ts, parse_ts
 from sandbox.slack.workspace import SlackWorkspace
+from tests.rows import over
 
 Json = dict[str, Any]
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
@@ -160,12 +161,12 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("blocks", TAKEN, ids=lambda blocks: blocks[0]["type"])
+@over("blocks", TAKEN)
 def test_blocks_within_the_limits_are_taken(blocks):
     assert block_problems(blocks) == []
 
 
-@pytest.mark.parametrize(("message", "blocks"), REFUSED)
+@over(("message", "blocks"), REFUSED)
 def test_blocks_over_a_limit_are_refused_with_a_pointer(message, blocks):
     found = block_problems(blocks)
     assert any(message in problem for problem in found), found
