@@ -22,7 +22,7 @@ from bot.slack.commands.list_commands import (
     USAGE_COMMAND,
 )
 from bot.slack.commands.message_buttons import ACKNOWLEDGE_BUTTON, FULL_RESULT_BUTTON, GIVE_BACK_BUTTON
-from bot.slack.commands.pause_and_mute import (
+from bot.slack.commands.pause_commands import (
     MUTE_BUTTON,
     MUTE_COMMAND,
     PAUSE_COMMAND,

@@ -11,7 +11,7 @@ from bot.db.tables import WatchKind
 from bot.events.event import Topic
 from bot.outbox import message_store
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.pause_and_mute import MUTE_BUTTON, UNMUTE_BUTTON
+from bot.slack.commands.pause_commands import MUTE_BUTTON, UNMUTE_BUTTON
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell

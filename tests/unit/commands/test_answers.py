@@ -25,7 +25,7 @@ from bot.racedata.forecast import Forecast
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
 from bot.slack.commands.list_commands import COURSES_COMMAND, COVERAGE_COMMAND, USAGE_COMMAND
-from bot.slack.commands.pause_and_mute import read_until
+from bot.slack.commands.pause_commands import read_until
 from bot.slack.commands.subscription_changes import audited
 from bot.slack.messages.answers.pause_and_mute import Paused, Resumed, paused, resumed
 from bot.slack.messages.kit.blocks import weight

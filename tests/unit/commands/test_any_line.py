@@ -13,7 +13,7 @@ from bot.events.event import TOPIC_OF, RacingEvent, Topic
 from bot.events.races import Course, Race
 from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.list_commands import read_target
-from bot.slack.commands.pause_and_mute import read_duration, read_until
+from bot.slack.commands.pause_commands import read_duration, read_until
 from bot.slack.commands.places import day_grammar
 from bot.slack.commands.table import RACING_COMMANDS
 from bot.slack.language.grammar import TOPIC_WORDS

@@ -16,7 +16,7 @@ from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day import note_whole
 from bot.racedata.day_card import Coverage, MeetingCard
 from bot.slack.commands.day_commands import RACECARD_COMMAND, RESULTS_COMMAND
-from bot.slack.commands.pause_and_mute import MUTE_COMMAND
+from bot.slack.commands.pause_commands import MUTE_COMMAND
 from bot.slack.commands.places import day_grammar, day_plan
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.races_of_day import coming, next_off

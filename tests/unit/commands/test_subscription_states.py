@@ -19,7 +19,7 @@ from bot.outbox.resume import Reopening
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import COMMIT_S, begun
-from bot.slack.commands.pause_and_mute import MUTE_COMMAND, PAUSE_COMMAND
+from bot.slack.commands.pause_commands import MUTE_COMMAND, PAUSE_COMMAND
 from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND, said_of
 from bot.slack.commands.subscription_pages import EDIT_BUTTON
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
