@@ -131,6 +131,7 @@ _OF_THE_RACE = (
     "|das|die|les|the|this|today|s|whole|entire|all|at|of|has|have|been|was|is|are|will|now|later|declared|due"
     "|because|after|following|did|does|an|[ei]nquiry"
 )
+_IS_OF_THE_RACE = re.compile(_OF_THE_RACE, re.IGNORECASE).fullmatch
 _SUBJECT = re.compile("races?|racing|result|meeting|card|fixture|contest|heat", re.IGNORECASE)
 _OF_ANOTHER = re.compile("fences?|flights?|start|attempt|bets|riders?|jockeys?", re.IGNORECASE)
 """Before a loss, words for the race and for what is no race: "Evening meeting abandoned", "Two fences abandoned"."""
@@ -250,7 +251,7 @@ def tells_own_loss(words: str, own: Iterable[str], horses: Iterable[str], *, is_
     known = _known(names)
     others = "|".join(filter(None, (_words(name).strip() for name in horses))) or "(?!)"
     horse = re.compile(rf"\b(?:{others})\b(?!\Z)|(?<!\A)\b(?:{others})\b", re.IGNORECASE)
-    proper = [{word for word in name if not re.fullmatch(_OF_THE_RACE, word)} for name in names]
+    proper = [{word for word in name if not _IS_OF_THE_RACE(word)} for name in names]
 
     def is_own(said: str) -> bool:
         unknown = [*dropwhile(known, said.split())]
@@ -285,7 +286,8 @@ def express_losses(words: str, own: Iterable[str]) -> Iterator[str]:
 
 def _known(names: Iterable[Sequence[str]]) -> Callable[[str], object]:
     """Whether a word may be of the race with these names, and not of a horse or of another race."""
-    return re.compile("|".join([_OF_THE_RACE, *chain.from_iterable(names)]), re.IGNORECASE).fullmatch
+    own = {word.casefold() for word in chain.from_iterable(names)}
+    return lambda word: word.casefold() in own or _IS_OF_THE_RACE(word)
 
 
 def _is_after_a_name(words: Sequence[str], known: Callable[[str], object]) -> bool:

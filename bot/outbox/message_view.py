@@ -296,7 +296,8 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
     The race book is read only for stored events without place, time or races.
     """
     told = new.events if new else {}
-    stored = {view.newest.id: event for view in views if (event := _newest_event(view, told))}
+    newest = {view.newest.id: view for view in views}
+    stored = {number: event for number, view in newest.items() if (event := _newest_event(view, told))}
 
     def whole(*kinds: EventKind) -> list[RacingEvent]:
         return [one for one in stored.values() if one.kind in kinds and one.unreadable_because is None]
