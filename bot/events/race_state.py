@@ -133,6 +133,7 @@ _OF_THE_RACE = (
 )
 _IS_OF_THE_RACE = re.compile(_OF_THE_RACE, re.IGNORECASE).fullmatch
 _SUBJECT = re.compile("races?|racing|result|meeting|card|fixture|contest|heat", re.IGNORECASE)
+_DECLARED_VOID = re.compile(r"\b(?:declared|ruled|deemed) (?:the |this )?(?:race )?(?:null and )?void\b", re.IGNORECASE)
 _OF_ANOTHER = re.compile("fences?|flights?|start|attempt|bets|riders?|jockeys?", re.IGNORECASE)
 """Before a loss, words for the race and for what is no race: "Evening meeting abandoned", "Two fences abandoned"."""
 
@@ -280,7 +281,8 @@ def express_losses(words: str, own: Iterable[str]) -> Iterator[str]:
         begins = " ".join(loss[: 1 if is_first else 2])
         subjects = said if is_first else before
         is_of_race = any(_SUBJECT.fullmatch(word) or word.casefold() in proper for word in subjects)
-        if is_of_race and {state_in(begins), state_in(clause)} <= LOST_OR_VOID:
+        is_begun = state_in(begins) in LOST_OR_VOID or (before and _DECLARED_VOID.search(clause))
+        if is_of_race and is_begun and state_in(clause) in LOST_OR_VOID:
             yield clause.strip()
 
 

@@ -136,6 +136,7 @@ def test_loss_counts_in_doubt_whatever_name_stands_before_it():
     ("words", "losses"),
     [
         *((said, [said]) for said in ("Race void", "Void race", "York race declared void", "Meeting called off")),
+        ("Race run in rain and declared void", ["Race run in rain and declared void"]),
         *((said, [said]) for said in ("Abandoned race", "Race was voided as the flag was not seen by a rider")),
         ("After an inquiry. The race was declared void, with bets refunded", ["The race was declared void"]),
         *(
