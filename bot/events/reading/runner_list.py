@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bot.events.race_state import RaceState, letters, state_in
 from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared
 from bot.events.reading.aliases import string
-from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fold, values_of
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fields_of, fold, values_of
 from bot.events.reading.json_values import count, is_yes, note_text, text
 from bot.events.reading.order_spellings import (
     MOST_RUNNERS,
@@ -54,8 +54,14 @@ _NO_ORDER = frozenset(NAMES_OF["state.status.own"]).union(NAMES_OF["lists.runner
 
 _CALLED = frozenset({"horse", "number"})
 
+_OF_A_RACE = frozenset({"race", "year", *NAMES_OF["is.race"], *NAMES_OF["race.number"]})
+"""In an entry of a list of winners."""
+
 MOST_PLACES = 40
 """From this number on, a number is a place only in a field of as many runners: feeds write 40 or 999 for "no place"."""
+
+MOST_WINNERS = 3
+"""Of a dead heat."""
 
 UNREAD_MAX = 80
 
@@ -160,6 +166,9 @@ def _leaders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
     for place, fact, of_name in LEADERS:
         for name, value, standing in _said(objects, fact, of_name):
             refs = value if isinstance(value, list) else horses.known_in(value) or [value]
+            if len(refs) > 1 and any(map(_is_of_a_race, refs)):
+                yield value
+                continue
             if name.endswith("id"):
                 refs = [{"id": one} if isinstance(one, str | int) else one for one in refs]
             refs = [one for one in refs if _names_a_leader(one, fact, by_number=by_number)]
@@ -179,9 +188,14 @@ def _is_dead_heat(outcome: Any) -> bool:
     return letters(string(outcome)) == "deadheat"
 
 
+def _is_of_a_race(ref: Any) -> bool:
+    """True for one of the winners of several races: {"off": "13:00", "horse": "A"}, {"year": 2025, "horse": "B"}."""
+    return isinstance(ref, dict) and not _OF_A_RACE.isdisjoint(fields_of(ref))
+
+
 def _names_a_leader(ref: Any, fact: str, *, by_number: bool) -> bool:
     """A flag names nobody. A number under `second` may be a time, unless the winner is told `by_number`."""
-    if isinstance(ref, bool) or not isinstance(ref, str | int | dict):
+    if isinstance(ref, bool) or not isinstance(ref, str | int | float | dict):
         return False
     return by_number or fact.startswith("order.winner") or isinstance(ref, dict) or not str(ref).isdecimal()
 
@@ -276,8 +290,9 @@ class _Horses:
             told |= dict.fromkeys(one for one in holders if one not in held)
             marks = {one.is_marked_winner for one in held}
             is_tie = self._is_tied and len(held) == 2 and marks == {True}
-            # A mark of a single winner contradicts a dead heat.
-            is_one_source = len(marks) == 1 and set.intersection(*(one.sources_of(place) for one in held))
+            # The mark of a single winner contradicts a dead heat; so do many horses, whose "1" is a flag.
+            is_likely = len(marks) == 1 and (place > 1 or len(held) <= MOST_WINNERS)
+            is_one_source = is_likely and set.intersection(*(one.sources_of(place) for one in held))
             if len(held) > 1 and not (is_tie or is_one_source):
                 disputed.append(f"place {place}: {_OR.join(one.called for one in held)}")
                 told |= dict.fromkeys(held, f"{place}?")

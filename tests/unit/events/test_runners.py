@@ -278,6 +278,13 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ),
         (runners("AB", status="WINNER", dead_heat=True), "A=1=, B=1="),
         (runners("ABC", status="WINNER", position=1), "A=1=, B=1=, C=1="),
+        (runners("ABCD", official=1), "A=1?, B=1?, C=1?, D=1?"),
+        (runners("ABCD", position=5), "A=5=, B=5=, C=5=, D=5="),
+        *(
+            ({"winners": [{"horse": "A", of: 1}, {"horse": "B", of: 2}]}, "")
+            for of in ("race", "year", "race_id", "off_time", "race_number")
+        ),
+        ({"runners": [{"horse": "A", "number": 1}, "B"], "winner": 1.0}, "A=1, B"),
         (runners("AB", winner=True) | {"dead_heat": True}, "A=1=, B=1="),
         (runners("AB", status="WINNER") | {"dead_heat": "first"}, "A=1=, B=1="),
         *((runners("AB", winner=True) | {name: "Dead heat"}, "A=1=, B=1=") for name in ("status", "result")),
