@@ -100,7 +100,7 @@ _BESIDE_PLACES = re.compile(rf"番|(?<![0-9])競走中止|{_ANOTHER_DAY}|{_OTHER
 Beside places a race was lost by a horse.
 """
 _NUMBERED = re.compile(r"\b(?:race|r) ?([0-9]{1,2})\b", re.IGNORECASE)
-_YEAR = re.compile(r"\b(?:19|20)[0-9]{2}\b")
+_YEAR = re.compile(r"\b((?:19|20)[0-9]{2})\b")
 _WEEKDAY = re.compile(rf"(?:the |last )?({'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
 _TIMED = re.compile(r"\b(?:[01]?[0-9]|2[0-3])[:.][0-5][0-9]\b")
 
@@ -330,20 +330,16 @@ def _is_told(words: str, sources: Sources, placings: Placings, *, is_remark: boo
 
 def _names_another(words: str, sources: Sources) -> bool:
     """By another number or year, or by another time or day before the loss: behind, these may be of the decision."""
-    numbered, timed, named = _NUMBERED.search(words), _TIMED.search(words), _WEEKDAY.match(words)
-    day, year = race_date_of(sources) or "", _YEAR.search(words)
-    is_day = re.fullmatch("[0-9]{4}(?:-[0-9]{2}){2}", day) is not None
-    if is_day and (
-        (year and year[0] != day[:4]) or (named and named[1].casefold() != WEEKDAYS[date.fromisoformat(day).weekday()])
-    ):
+    number, off = sources.look(aliases.RACE_FIELDS["number"]), off_of(sources)
+    day = read_plain_date(race_date_of(sources))
+    weekday, year = (WEEKDAYS[date.fromisoformat(day).weekday()], day[:4]) if day else (None, None)
+    said = ((_NUMBERED.search(words), number), (_YEAR.search(words), year), (_WEEKDAY.match(words), weekday))
+    if any(found and own and found[1].casefold() != own for found, own in said):
         return True
-    number = sources.look(aliases.RACE_FIELDS["number"]) if numbered else None
-    if numbered and number:
-        return bool(numbered[1] != number)
-    off = off_of(sources)
-    if not timed or off.minute_of_day is None or state_in(words[: timed.start()]) in LOST_OR_VOID:
+    timed = _TIMED.search(words)
+    if not timed or off.minute_of_day is None or off.is_same_time(OffTime(text=timed[0])):
         return False
-    return not off.is_same_time(OffTime(text=timed[0]))
+    return state_in(words[: timed.start()]) not in LOST_OR_VOID
 
 
 def _express_losses(sources: Sources) -> Iterator[str]:
