@@ -1,7 +1,6 @@
 """Tests PUBLIC_URL by a signed delivery to the bot itself, and says in words what is wrong with the address."""
 
 import asyncio
-import json
 import socket
 import ssl
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 import httpx
+from pydantic_core import from_json
 
 from bot.clock import Monotonic
 from bot.deliveries.signature import HEADER, sign
@@ -169,7 +169,7 @@ def unreached(error: Exception, address: str, call_s: float) -> Problem:
 def answered(response: httpx.Response) -> Problem:
     """The problem that an answer shows, where something other than the bot answered."""
     status = response.status_code
-    if response.is_redirect:
+    if response.has_redirect_location:
         return Problem(
             f"PUBLIC_URL answered {status}, a redirect to {response.headers['Location'][:200]}.",
             "Set PUBLIC_URL to the final address, and subscribe anew: a delivery is not redirected.",
@@ -192,7 +192,7 @@ def _reason(cause: BaseException) -> str:
 
 def object_in(answer: bytes) -> dict[str, object]:
     try:
-        found = json.loads(answer)
+        found = from_json(answer)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

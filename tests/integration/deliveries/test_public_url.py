@@ -113,6 +113,8 @@ WRONG = {
     "502": (answers(502), "does not reach the bot", "point the proxy"),
     "503": (answers(503, "<html>"), "answered 503: it fails", TO_THE_BOT),
     "503 of ours": (answers(503, '{"error":"not stored"}'), "I answered 503: not stored", "See /readyz"),
+    "a redirect to nowhere": (answers(302), "answered 302: it does not answer as the bot does", TO_THE_BOT),
+    "lists without an end": (answers(200, "[" * 4_096), "would swallow deliveries", TO_THE_BOT),
     "a redirect": (answers(301, Location=ELSEWHERE), f"a redirect to {ELSEWHERE}", "final address"),
     "silence": (silence, "did not answer within 0.2 seconds"),
     "an end": (break_off, "broke off"),
