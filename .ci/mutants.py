@@ -24,6 +24,7 @@ CLIENT = f"{UNIT}racedata/test_circuit_breakers.py {UNIT}racedata/test_client_ca
 BUCKETS = f"{UNIT}outbox/test_bucket.py {PIPELINE}pace.py {PIPELINE}sent_at_once.py {PIPELINE}round_trips.py"
 ANSWERS = f"{UNIT}outbox/test_claim_sender.py {PIPELINE}answers_to_messages.py {PIPELINE}answers_to_edits.py"
 TAKEN = f"{PIPELINE}admin_fallback.py::test_refusal_of_direct_messages_ends_with_a_post_that_is_taken"
+TRACED = f"{PIPELINE}ledger.py::test_every_version_of_every_event_of_a_race_is_traced"
 OVERRAN = f"{PIPELINE}round_trips.py::test_message_whose_rendering_overran_is_next_sent_in_its_plain_form"
 
 TABLE: dict[str, tuple[int | None, str]] = {
@@ -35,7 +36,7 @@ TABLE: dict[str, tuple[int | None, str]] = {
     "bot/operations/overdue.py": (0, f"{UNIT}operations/test_overdue.py"),
     "bot/outbox/claim_outcomes.py": (
         None,
-        f"{ANSWERS} {PIPELINE}dead_letters.py {PIPELINE}reopening.py {TAKEN} {OVERRAN}",
+        f"{ANSWERS} {PIPELINE}dead_letters.py {PIPELINE}reopening.py {TAKEN} {TRACED} {OVERRAN}",
     ),
     "bot/outbox/claim_sender.py": (3, f"{UNIT}outbox/test_claim_sender.py {PIPELINE}answers_to_edits.py"),
     "bot/outbox/pace.py": (8, BUCKETS),
