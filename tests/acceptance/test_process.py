@@ -100,23 +100,6 @@ async def test_starts_and_takes_deliveries_while_nothing_outside_answers(make_wo
         assert text.startswith("ABANDONED")
 
 
-WRONG = {
-    "RACING_API_KEY": "",
-    "PORT": "many",
-    "ADMIN_CHANNEL": "general",
-    "ADMIN_USERS": "@bob,jane",
-    "SLACK_BOT_TOKEN": "foo-5ecret",
-}
-
-
-async def test_settings_that_are_wrong_are_listed_at_once_and_nothing_starts(make_world):
-    async with make_world(start=False, **WRONG) as world:
-        await world.bot.start(ready=False)
-        assert await world.bot.ended() == 2
-        assert [name for name in WRONG if name not in world.bot.log] == []
-        assert "5ecret" not in world.bot.log
-
-
 async def test_port_that_is_taken_ends_the_start_and_is_named(make_world):
     async with make_world() as world:
         folder = world.bot.folder / "second"

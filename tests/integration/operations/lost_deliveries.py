@@ -224,3 +224,14 @@ async def sent(pipeline) -> Counter[tuple[str, str]]:
     rows = await pipeline.database.read(lambda session: session.execute(statement).all())
     assert {state for _, _, state in rows} <= {"sent", "folded"}
     return Counter((channel_id, key) for channel_id, key, _ in rows)
+
+
+# Changes of the list of failed deliveries, a page at a time
+
+
+async def leads_back(cursor, page):
+    return page | {"meta": page["meta"] | {"has_more": True, "next_cursor": cursor or page["meta"]["next_cursor"]}}
+
+
+async def falls_silent(cursor, page):
+    return await asyncio.Event().wait() if cursor else page

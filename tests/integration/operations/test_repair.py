@@ -253,15 +253,10 @@ async def test_preview_lists_what_would_be_made_good_and_changes_nothing(bot, ou
 # The list of failed deliveries: broken off, without an end, refused, with records that can't be read
 
 
-async def leads_back(cursor, page):
-    return page | {"meta": page["meta"] | {"has_more": True, "next_cursor": cursor or page["meta"]["next_cursor"]}}
-
-
-async def falls_silent(cursor, page):
-    return await asyncio.Event().wait() if cursor else page
-
-
-@pytest.mark.parametrize(("page", "change", "walk_s", "read"), [(3, leads_back, 60, 6), (4, falls_silent, 0.5, 4)])
+@pytest.mark.parametrize(
+    ("page", "change", "walk_s", "read"),
+    [(3, lost_deliveries.leads_back, 60, 6), (4, lost_deliveries.falls_silent, 0.5, 4)],
+)
 async def test_list_that_breaks_off_is_made_good_as_far_as_it_was_read(bot, outage, *, page, change, walk_s, read):
     await outage.lose_several()
     outage.service.switch(default_limit=page)

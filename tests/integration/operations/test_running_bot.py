@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from datetime import timedelta
 from functools import partial
 
 import pytest
@@ -18,7 +17,6 @@ from starlette.routing import Route
 from bot.db.engine import FILE_GONE
 from bot.db.tables import StoredState, WebhookSubscriptionRow
 from bot.db.vault import Vault
-from bot.deliveries import inbox
 from bot.fanout.standstill import STANDS_STILL_S
 from bot.operations import health
 from bot.operations.health import BODY_MAX, HEARTBEAT_CALL_S, PROOF_S, STATE_VALID_S, Heartbeat
@@ -27,10 +25,8 @@ from bot.web.outgoing import open_http
 from sandbox.loopback_server import serve
 from tests.clock import PATIENCE_S
 from tests.databases import empty
-from tests.front import has_unread
 from tests.integration.operations import breaking
 from tests.integration.operations.running_bot import run_bot
-from tests.notice_levels import ALL_CLEAR, WARNING
 from tests.payloads import result
 from tests.world import own_port
 
@@ -176,47 +172,6 @@ async def test_running_bot_asks_for_nothing_beyond_the_plan_until_the_plan_chang
             counts = Counter(request.endpoint for request in bot.racing.requests[asked:])
             assert {counts[endpoint] for endpoint in BEYOND} <= {*times}
             assert bot.service.jobs.failing == {}
-
-
-async def test_outcome_that_never_came_is_told_once_and_taken_back_when_the_result_comes(tmp_path):
-    # Early, so that no race of the stand-in's day is over before the test's own race.
-    async with run_bot(tmp_path, ahead_s=-8 * 3_600) as bot:
-        off_at = (bot.clock() + timedelta(hours=1)).replace(microsecond=0)
-
-        (watch,) = [job for job in bot.service.jobs.table if job.id == "watch_deliveries"]
-
-        def race(race_id, off_at):
-            place = {"race_id": race_id, "course": "Kempton", "region": "GB"}
-            return place | {"date": off_at.date().isoformat(), "off_time": off_at.isoformat()}
-
-        async def deliver(event, race, **more):
-            assert await bot.status_of({"event": event, "race": race | more}) == 200
-            async with asyncio.timeout(PATIENCE_S):
-                while await waits():  # noqa: ASYNC110  its own loop does that
-                    await asyncio.sleep(0.01)
-
-        async def waits():
-            return await has_unread(bot.service) or await bot.service.database.read(inbox.count_waiting)
-
-        async def after(seconds):
-            bot.clock.forward(seconds)
-            assert await bot.service.jobs.run(watch) is True
-            return len(bot.slack.messages("CADMIN"))
-
-        late, won = race("rc_late", off_at), [{"position": 1, "horse": "Blue Moon"}]
-        # Another race's result tells that GB is delivered to us; the card tells of the race.
-        await deliver("result.received", race("rc_other", off_at - timedelta(hours=2)), runners=won)
-        await deliver("racecard.published", late)
-        assert await after(4 * 3_600 - 60) == 0
-        await after(660)
-        (missed,) = await told(bot)
-        assert missed.startswith(f"{WARNING}1 race should have been over for 3 hours or more")
-        assert f"Kempton (GB, {off_at.date()}) {off_at:%H:%M}" in missed
-        assert await after(600) == 1
-        await deliver("result.received", late, runners=won)
-        await after(600)
-        _, back = await told(bot, 2)
-        assert back.startswith(f"{ALL_CLEAR}The outcomes have come after all")
 
 
 # Requests of the data service

@@ -171,14 +171,6 @@ async def test_people_of_a_closed_channel_are_told_in_direct_messages_and_a_grou
     assert [is_taken(one) for one in messages(pipeline, "DALICE") if "ABANDONED" in one.text] == [True]
 
 
-async def test_closing_of_the_second_channel_is_told_to_admins_and_to_whoever_named_it(desk):
-    await close(desk, "CALL")
-    await desk.post_all()
-    (said,) = desk.texts("CADMIN")
-    assert "<#CALL>" in said
-    assert "Abandonments of <#CGB> that nobody takes are to be told there" in said
-
-
 async def test_result_and_a_newer_message_are_seen_where_the_abandonment_was_escalated(desk):
     await tell(desk, abandonment())
     for minutes in (11, 22):

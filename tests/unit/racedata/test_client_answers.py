@@ -131,14 +131,8 @@ async def test_bad_letter_spoils_no_page(service, racing, name):
     assert [race.fields for race in page.data] == [{"name": "Bold?Ghost"}]
 
 
-async def test_key_that_a_page_quotes_is_masked(service, racing):
-    service.data([{"endpoint": f"x?key={KEY}", "requests": 1}], plan=f"of {KEY}")
-    page = await racing.usage()
-    assert (page.meta.plan, page.data) == ("of ********", [{"endpoint": "x?key=********", "requests": 1}])
-
-
-@pytest.mark.parametrize("key", [r"sk\/recognisable\/0123", r"sk/recognis\u0061ble/0123"])
-async def test_key_that_is_quoted_with_escapes_is_masked(service, store, sleep_clock, key):
+@pytest.mark.parametrize("key", ["sk/recognisable/0123", r"sk\/recognisable\/0123", r"sk/recognis\u0061ble/0123"])
+async def test_key_that_is_quoted_as_it_is_or_with_escapes_is_masked(service, store, sleep_clock, key):
     racing = service.client(store, sleep_clock, key="sk/recognisable/0123")
     service.reply(200, b'{"meta": {"plan": "%b"}, "data": {"%b": 1}}' % ((key.encode(),) * 2))
     page = await racing.usage()
