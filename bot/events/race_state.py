@@ -218,6 +218,7 @@ def _is_lost(pattern: str, words: Sequence[str], mark: str, behind: Sequence[Seq
     return False
 
 
+@lru_cache(maxsize=1024)
 def is_in_doubt(status: str) -> bool:
     """True for words about places that are not official: "Under review", "Photo finish", "Not weighed in"."""
     return state_in(status) is RaceState.PROVISIONAL or _IN_DOUBT.search(letters(status)) is not None

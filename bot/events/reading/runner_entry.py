@@ -57,7 +57,9 @@ _OF_BETS = frozenset(
 _OF_OBJECTS = _PLACE_NAMES.union(*map(NAMES_OF.__getitem__, _MARKS))
 """Fields of a runner that may stand in an object of the runner: {"result": {"place": 7}}."""
 
-_OUTCOMES = _MARKS - {"marks.objects"} | {"state.result", "state.provisional", "state.inquiry", "state.official"}
+_DOUBTS = frozenset({"state.provisional", "state.inquiry", "state.official"})
+
+_OUTCOMES = _MARKS - {"marks.objects"} | _DOUBTS | {"state.result"}
 """Facts that may take away or change a horse's place."""
 
 _NUMBER, NAME_LABEL, ID_LABEL = "number ", "name ", "id "
@@ -326,10 +328,12 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
     out, reason = _out_of(said, [*words, *away])
     if out:
         return _Outcome([], out, reason)
-    is_provisional = (
-        any(map(is_yes, said.of("state.provisional", "state.inquiry")))
-        or any(one is False for one in said.of("state.official"))
-        or any(map(is_in_doubt, filter(None, map(text, statuses))))
+    is_provisional = any(map(is_in_doubt, said_of_horse)) or (
+        not _DOUBTS.isdisjoint(said.facts)
+        and (
+            any(map(is_yes, said.of("state.provisional", "state.inquiry")))
+            or any(one is False for one in said.of("state.official"))
+        )
     )
     return _Outcome(places, None, next(iter(spoken), None), _says_that_it_runs(said, folded), is_provisional)
 
