@@ -242,6 +242,7 @@ async def test_message_whose_rendering_overran_is_next_sent_in_its_plain_form(gb
     fail(gb, post=[failures.rate_limited(1)])
     await turns(again, 10)
     await so_far(CGB=["^ABANDONED: Ascot, | !whole meeting"], CADMIN=[f"{OVERRAN} | kept whole as inbox-1 "])(gb)
+    assert not gb.slack.messages("CGB")[0].blocks
     assert (slow.times, slow_again.times) == (1, 0)
 
 
