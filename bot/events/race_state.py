@@ -282,7 +282,7 @@ def express_losses(words: str, own: Iterable[str]) -> Iterator[str]:
         begins = " ".join(loss[: 1 if is_first else 2])
         subjects = said if is_first else before
         is_of_race = any(_SUBJECT.fullmatch(word) or word.casefold() in proper for word in subjects)
-        is_begun = state_in(begins) in LOST_OR_VOID or (before and _DECLARED_VOID.search(clause))
+        is_begun = state_in(begins) in LOST_OR_VOID or _DECLARED_VOID.search(clause)
         if is_of_race and is_begun and state_in(clause) in LOST_OR_VOID:
             yield clause.strip()
 

@@ -46,7 +46,7 @@ STATES = [
     ),
     (
         RaceState.VOID,
-        "Void; Void race; RACE_VOIDED; Declared void; No race; Annulled; 競走不成立; Bets void: race void",
+        "Void; Void race; RACE_VOIDED; RACEVOID; Declared void; No race; Annulled; 競走不成立; Bets void: race void",
     ),
     (RaceState.VOID, "Race void: Alpha wins nothing; Alpha beats Bravo: race void"),
     (RaceState.POSTPONED, "Postponed; POSTPONED to Friday; Rescheduled; Moved; Flyttad; Verlegt; Aplazada; Rinviata"),
@@ -112,13 +112,13 @@ def test_state_is_read_of_the_words_of_its_kind(state, said):
                 *("Postponed beats Void", "Two fences abandoned", "Rider abandoned effort", "Bets void"),
                 *("Ayr meeting abandoned", "Ayr abandoned", "2.30 at Ayr void", "Racing at Ayr abandoned"),
                 *("Won by Void Contract", "Void Contract in front", "First start void", "Exacta void"),
-                *("Won after the favourite abandoned the race", "Royal Ascot Park abandoned"),
+                *("Won after the favourite abandoned the race", "Royal Ascot Park abandoned", "Ayr handicap void"),
             ],
         ),
     ],
 )
 def test_loss_is_of_the_race_unless_another_name_stands_before_it(is_own, words):
-    own, horses = ("York Park", "Gimcrack Stakes"), ("Void Contract", "-")
+    own, horses = ("York Park", "Gimcrack Stakes", "Handicap"), ("Void Contract", "-")
     told = {said: tells_own_loss(said, own, horses, is_other_likely=True) for said in words}
     assert told == dict.fromkeys(words, is_own)
 
@@ -143,11 +143,13 @@ def test_loss_counts_in_doubt_whatever_name_stands_before_it():
             (said, [])
             for said in ("Void", "Called off", "Ayr race void", "He called the race void", "Race off", "No race")
         ),
+        ("York abandoned", ["York abandoned"]),
+        *((said, []) for said in ("Handicap void", "Today abandoned race plans", "Race void claim dismissed")),
         *((said, []) for said in ("Abandoned race at Ayr", "Race not void", "Race void of pace", "Race abandoned?")),
     ],
 )
 def test_express_loss_is_a_clause_about_a_race_alone(words, losses):
-    assert [*express_losses(words, ["York"])] == losses
+    assert [*express_losses(words, ["York Handicap"])] == losses
 
 
 @pytest.mark.parametrize(
