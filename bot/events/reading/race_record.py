@@ -129,13 +129,26 @@ class Sources:
 
     def values(self, fact: str) -> list[Any]:
         """Every value of a fact: of the race's own objects by own names too, then of the event's other objects."""
-        searched = ((self.own, fact), (self.own, f"{fact}.own"), (self.data, fact))
-        return [value for objects, of in searched for value in values_of(objects, of)]
+        return [value for _, value in self._named(fact)]
+
+    def _named(self, fact: str) -> Iterator[tuple[str, Any]]:
+        for objects, of in ((self.own, fact), (self.own, f"{fact}.own"), (self.data, fact)):
+            for fields in objects:
+                yield from ((name, fields[name]) for name in fields.facts.get(of, ()))
 
     @Lazy
     def off_values(self) -> list[list[Any]]:
-        """By standing."""
-        return [[*chain.from_iterable(map(spread_off, self.values(fact)))] for fact in aliases.OFF_STANDINGS]
+        """By standing. Last come bare clocks of UTC: a race is called by the course's clock."""
+        found = [
+            [(name, value) for name, said in self._named(fact) for value in spread_off(said)]
+            for fact in aliases.OFF_STANDINGS
+        ]
+        of_utc = [value for named in found for name, value in named if _is_clock_of_utc(name, value)]
+        return [*([value for name, value in named if not _is_clock_of_utc(name, value)] for named in found), of_utc]
+
+
+def _is_clock_of_utc(name: str, value: Any) -> bool:
+    return name.endswith(("utc", "gmt")) and read_clock(value) is not None
 
 
 def read_off(record: Mapping[str, Any]) -> OffTime:

@@ -135,6 +135,11 @@ def test_off_time_is_read_under_every_usual_name(name):
     assert read_race({name: "2025-06-17T14:30"}).off == OffTime(text="14:30")
 
 
+def test_clock_of_utc_is_no_other_off_time():
+    assert read_race({"off": "14:30", "off_utc": "13:30"}).off == OffTime(text="14:30")
+    assert read_race({"off_time_gmt": "13:30"}).off == OffTime(text="13:30")
+
+
 LATE_IN_NEW_YORK = {"off_at": "2025-06-17T23:30:00-05:00"}
 
 
