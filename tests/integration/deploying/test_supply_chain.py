@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,13 @@ from tests.world import own_port
 
 ROOT = Path(__file__).parents[3]
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
-LOCKED = {package["name"]: package for package in tomllib.loads((ROOT / "uv.lock").read_text("utf-8"))["package"]}
 FOUND = {"id": "GHSA-of-a-test", "modified": "2026-01-01T00:00:00Z"}
+
+
+@cache
+def locked():
+    packages = tomllib.loads((ROOT / "uv.lock").read_text("utf-8"))["package"]
+    return {package["name"]: package for package in packages}
 
 
 def files_of(package):
@@ -95,9 +101,9 @@ def test_command_of_the_document_lists_what_the_image_installs(uv):
     assert {"aiohttp", "slack-bolt", "psycopg-binary", "cryptography"} <= set(listed)
     assert not {"pytest", "hypothesis", "ruff", "hatchling"} & set(listed)
     for name, component in listed.items():
-        assert component["purl"] == f"pkg:pypi/{name}@{LOCKED[name]['version']}"
+        assert component["purl"] == f"pkg:pypi/{name}@{locked()[name]['version']}"
         hashes = {f"sha256:{one['content']}" for file in component["externalReferences"] for one in file["hashes"]}
-        assert hashes == {file["hash"] for file in files_of(LOCKED[name])}
+        assert hashes == {file["hash"] for file in files_of(locked()[name])}
 
 
 def test_base_is_pinned_by_digest_and_every_stage_is_made_from_it():
@@ -112,12 +118,14 @@ def test_tools_of_the_image_are_those_of_the_lock_file_with_its_hashes():
     tools = re.findall(r"^([\w-]+)==([\w.]+)(.*?)(?=^[\w-]+==|\Z)", written, re.MULTILINE | re.DOTALL)
     assert {"uv", "hatchling"} <= {name for name, _, _ in tools}
     for name, version, rest in tools:
-        assert version == LOCKED[name]["version"], f"{name}: write deploy/image-tools.txt anew, as its first lines say"
-        assert set(re.findall(r"--hash=(\S+)", rest)) == {file["hash"] for file in files_of(LOCKED[name])}
+        assert version == locked()[name]["version"], (
+            f"{name}: write deploy/image-tools.txt anew, as its first lines say"
+        )
+        assert set(re.findall(r"--hash=(\S+)", rest)) == {file["hash"] for file in files_of(locked()[name])}
 
 
 def test_every_package_of_the_lock_file_has_hashes():
-    fetched = [package for package in LOCKED.values() if "editable" not in package["source"]]
+    fetched = [package for package in locked().values() if "editable" not in package["source"]]
     assert len(fetched) > 50
     for package in fetched:
         assert files_of(package)
