@@ -99,7 +99,7 @@ def set_proxies(monkeypatch, environment):
         monkeypatch.setenv(name, value)
 
 
-@pytest.mark.parametrize(
+@over(
     "url",
     [
         "https://api.example.com/v1",
@@ -152,7 +152,7 @@ def test_address_is_https_or_loopback_or_refused_whatever_is_typed(typed):
         assert not set(address) & set("@?#")
 
 
-@pytest.mark.parametrize("end", [*OUR_PATHS, "/slack/events/", "//slack//events", "/Slack/Events", "/prefix/readyz"])
+@over("end", [*OUR_PATHS, "/slack/events/", "//slack//events", "/Slack/Events", "/prefix/readyz"])
 def test_public_address_ends_before_our_own_paths(end):
     with pytest.raises(ValueError, match="the bot adds its paths to the address"):
         check_public_address(f"https://bot.example.com{end}")
@@ -206,7 +206,7 @@ def test_service_path_is_refused_with_the_reason_and_without_a_secret(path, prob
     assert "s3cret" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@over(
     ("address", "shown"),
     [
         ("sqlite:///racing-bot.db", "sqlite:///racing-bot.db"),
@@ -247,7 +247,7 @@ def test_database_that_can_not_be_meant_is_refused_without_a_secret(address):
     assert "s3cret" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@over(
     "address",
     [
         "postgresql://db",

@@ -23,6 +23,7 @@ from bot.events.event import EventKind, Topic
 from bot.events.races import Course
 from bot.operations.subscription_file import LONGEST_WORD, as_data, as_json, as_yaml, read
 from bot.settings import load_settings
+from tests.rows import over
 
 WRONG_WORDS = {
     (): ["Usage:", "subscribe"],
@@ -262,7 +263,7 @@ GIVEN = {
 }
 
 
-@pytest.mark.parametrize(
+@over(
     ("name", "value", "words"),
     [
         ("RACING_API_URL", "https://api.example.com/v1", "placeholder, api.example.com"),

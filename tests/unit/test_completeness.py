@@ -333,13 +333,13 @@ def test_table_has_exactly_one_line_for_each(name):
     assert sorted(map(str, table)) == sorted(map(str, wanted))
 
 
-@pytest.mark.parametrize("outcome", PostOutcome)
+@over("outcome", PostOutcome)
 def test_every_outcome_of_a_post_has_words(outcome):
     told = LedgerLine(channel_id="C1", outcome=outcome, attempts=1, received_at=NOW)
     assert trace_answer.outcome_words(told, trace_answer.TraceView(lambda _channel, _ts: None))
 
 
-@pytest.mark.parametrize("outcome", RaceOutcome)
+@over("outcome", RaceOutcome)
 def test_every_outcome_of_a_race_has_words_and_a_line_of_the_card(outcome):
     outcomes = Outcomes((MeetingCard(RACE.course, "GB", (RACE,), (outcome,)),))
     card = Card(NOW.date(), "GB", RACE.course, outcomes, Coverage.COMPLETE)

@@ -17,6 +17,7 @@ from bot.racedata.client import service_errors
 from bot.racedata.client.service_errors import CircuitOpen, RateLimited, ServiceFailure, Spared, WalkBroken
 from bot.slack.web_client import METHODS
 from tests.promtool import ROOT, RULES, needs_promtool, rules, run_promtool
+from tests.rows import over
 from tests.unit.pages import code_in, nodes, production, rows, settings, text
 
 UNIT = {"counter": "_total", "gauge": "", "histogram": ""}
@@ -106,7 +107,7 @@ def is_of_a_method(call):
     return name == "call" and isinstance(call.args[0], ast.Constant) and "." in str(call.args[0].value)
 
 
-@pytest.mark.parametrize(
+@over(
     ("name", "part"),
     [
         ("fan-out", "fan_out"),

@@ -13,6 +13,7 @@ import pytest
 from bot.db.engine import table_of
 from bot.db.tables import ChannelQueue, MessageState, OutboxMessage, QueueState, Reason
 from bot.outbox.states import FINAL, INITIAL, MESSAGE_TRANSITIONS, QUEUE_TRANSITIONS, UNSENT, Happened, QueueEvent, move
+from tests.rows import over
 
 ROOT = Path(__file__).parents[2]
 STATES_MODULE = "bot/outbox/states.py"
@@ -135,7 +136,7 @@ def test_every_write_of_a_state_goes_through_the_table():
     assert {(path, name) for path, name, _ in found} & INSERTED == INSERTED
 
 
-@pytest.mark.parametrize(
+@over(
     ("code", "way"),
     [
         ("session.execute(update(OutboxMessage).where(x).values(state='sent'))", "values"),

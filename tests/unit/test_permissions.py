@@ -10,6 +10,7 @@ from bot.settings import SubscribeBy
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.invocation import team_of
 from bot.slack.permissions import FAILURE_CACHED_S, LOOKUP_CACHED_S, People
+from tests.rows import over
 
 
 @dataclass
@@ -195,7 +196,7 @@ async def test_outsider_whom_the_settings_name_is_an_admin(user):
     await known.check_is_member(caller)
 
 
-@pytest.mark.parametrize(
+@over(
     ("body", "team_id"),
     [
         ({"team_id": "T2", "user_id": "U1"}, "T2"),

@@ -30,6 +30,7 @@ from bot.deliveries import inbox
 from bot.deliveries.inbox import Arrival
 from bot.events.event import RacingEvent
 from bot.events.races import Race
+from tests.rows import over
 
 NOW = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 
@@ -85,7 +86,7 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize(("entry", "part"), [(entry, part) for entry, parts in PARTS.items() for part in parts])
+@over(("entry", "part"), [(entry, part) for entry, parts in PARTS.items() for part in parts])
 def test_part_can_be_imported_and_has_its_entry(entry, part):
     assert callable(getattr(importlib.import_module(f"bench.{part}"), entry))
 

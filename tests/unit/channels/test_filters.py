@@ -293,7 +293,7 @@ def test_meeting_is_known_by_its_id_or_by_course_and_date(meeting, is_known):
     assert not meeting.is_same(meeting.model_copy(update={"race_date": "2026-11-21"}))
 
 
-@pytest.mark.parametrize(
+@over(
     ("race", "has"),
     [
         ({"meeting_id": "mt_1", "course": YORK}, True),

@@ -115,7 +115,7 @@ def test_result_waits_for_the_next_digest_and_the_end_of_quiet_hours(choices, re
     assert kept_until([chosen], event(), at(received), at(now or received)) == (at(until) if until else None)
 
 
-@pytest.mark.parametrize(
+@over(
     ("race_date", "received", "until"),
     [
         ("2026-11-21", "2026-11-20T10:00", "2026-11-20T19:00"),

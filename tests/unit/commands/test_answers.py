@@ -30,6 +30,7 @@ from bot.slack.commands.subscription_changes import audited
 from bot.slack.messages.answers.pause_and_mute import Paused, Resumed, paused, resumed
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX
+from tests.rows import over
 from tests.unit.commands.town import NOW, typed
 from tests.unit.kept_text import as_read, check
 
@@ -51,7 +52,7 @@ PAUSES = {
 }
 
 
-@pytest.mark.parametrize("name", PAUSES)
+@over("name", PAUSES)
 def test_pause_reads_as_kept(name):
     check(KEPT, f"Pause {name}", as_read(PAUSES[name]()))
 
@@ -64,7 +65,7 @@ def test_time_with_one_meaning_is_taken(text):
 MONDAY, SATURDAY = NOW.replace(day=23, hour=0), NOW.replace(day=28, hour=0)
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "now", "until"),
     [
         ("overnight", MONDAY.replace(hour=8, minute=20), MONDAY + timedelta(hours=33)),

@@ -202,7 +202,7 @@ def test_results_and_abandonments_read_as_kept(name):
         check(KEPT, f"{heading}: {name}", as_read(results_of_day(DAYS[name], question)))
 
 
-@pytest.mark.parametrize(
+@over(
     ("published", "said"),
     [
         ("2026-11-20T00:01:00Z", "<!date^1795132860^{time}|00:01 UTC>"),
@@ -371,7 +371,7 @@ def test_provisional_result_is_no_final_result(course):
         assert "Status: Provisional" in str(message.blocks)
 
 
-@pytest.mark.parametrize(
+@over(
     ("declared", "published", "ran"),
     [
         ({"field_size": 9}, {}, None),

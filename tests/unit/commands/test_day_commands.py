@@ -21,6 +21,7 @@ from bot.slack.commands.places import day_grammar, day_plan
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.races_of_day import coming, next_off
 from sandbox.slack.block_rules import block_problems
+from tests.rows import over
 from tests.unit.commands.cards import (
     ASCOT,
     FIELD,
@@ -314,12 +315,12 @@ NEXT = {
 }
 
 
-@pytest.mark.parametrize("name", NEXT)
+@over("name", NEXT)
 def test_next_races_read_as_kept(name):
     check(KEPT, f"Next: {name}", as_read(next_off(NEXT[name], "next GB", DayQuestion(NOW))))
 
 
-@pytest.mark.parametrize(
+@over(
     ("race", "is_coming"),
     [
         (at("12:01"), True),

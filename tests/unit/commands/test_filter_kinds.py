@@ -14,6 +14,7 @@ from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Course, Race
 from bot.operations.subscription_file import as_data, as_json, as_yaml, read
 from bot.slack.messages.answers.filter_words import in_words
+from tests.rows import over
 from tests.unit.commands.town import BATH, FFOS_LAS
 
 BASE = ChannelFilter(region="GB", topics=frozenset({Topic.RESULTS, Topic.ABANDONMENTS}))
@@ -288,7 +289,7 @@ def test_race_class_is_matched_after_folding_and_an_unknown_class_is_told(kind, 
     assert chosen.matches(race(kind, published)) is (is_taken or kind is EventKind.MEETING_ABANDONED)
 
 
-@pytest.mark.parametrize("published", ["N/A", "None", "0", "Unclassified", "1.0", "Class 1 (Premier)", "G1", "Premier"])
+@over("published", ["N/A", "None", "0", "Unclassified", "1.0", "Class 1 (Premier)", "G1", "Premier"])
 def test_class_of_no_known_shape_hides_no_abandonment(published):
     chosen = BASE.model_copy(update={"classes": ("Class 1", "Group 1"), "topics": frozenset(Topic)})
     assert chosen.matches(race(EventKind.RACE_ABANDONED, published))
@@ -326,7 +327,7 @@ def test_card_is_taken_for_one_of_its_races():
 # Codes of racing
 
 
-@pytest.mark.parametrize(
+@over(
     ("race", "codes"),
     [
         ({"race_type": "Flat", "surface": "Turf"}, "flat"),

@@ -17,6 +17,7 @@ from bot.events.facts import changes_between
 from bot.events.races import OffTime, Race
 from bot.events.reading.race_record import read_race
 from tests.payloads import shuffled
+from tests.rows import over
 
 DAY = "2026-11-20"
 
@@ -28,7 +29,7 @@ def as_body(payload):
 ABANDONED, RESULT = {"event": "race.abandoned", "race_id": "rc_1"}, {"event": "result.received", "race_id": "rc_2"}
 
 
-@pytest.mark.parametrize(
+@over(
     "body",
     [
         [ABANDONED, RESULT],
@@ -54,7 +55,7 @@ def test_races_of_an_abandonment_are_keys_of_the_delivery_as_far_as_a_message_te
     assert keys(EVENT_RACES_MAX + 1) == ["result.received:rc_2"]
 
 
-@pytest.mark.parametrize(
+@over(
     ("beside", "own", "told"),
     [
         ({"region": "GB", "course": "York", "date": DAY, "meeting_id": "m_1"}, {}, ("GB", "York", DAY, "m_1")),

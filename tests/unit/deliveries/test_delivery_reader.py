@@ -9,6 +9,7 @@ from bot.deliveries.payload import read_events
 from bot.events.event_bounds import EVENT_RACES_MAX, EVENT_RUNNERS_MAX, KEPT_ID_MAX, LONGEST_TEXT
 from bot.fanout.delivery_reader import DeliveryReader, urgent_of
 from tests.clock import DAY, START
+from tests.rows import over
 
 ASCOT = {"course": "Ascot", "date": DAY, "region": "GB"}
 
@@ -77,7 +78,7 @@ BEFORE_A_LOSS = {
 }
 
 
-@pytest.mark.parametrize(("earlier", "lost", "first"), BEFORE_A_LOSS.values(), ids=BEFORE_A_LOSS)
+@over(("earlier", "lost", "first"), BEFORE_A_LOSS.values(), ids=BEFORE_A_LOSS)
 def test_loss_goes_first_with_the_earlier_news_that_it_must_not_overtake(earlier, lost, first):
     """Else an abandonment would wait until another event is stored for a thousand channels."""
     assert [delivery.inbox_id for delivery, _ in urgent_of(read(earlier, lost))] == first

@@ -61,7 +61,7 @@ def test_unknown_event_keeps_its_name_and_race():
     assert event.key.startswith("unreadable:")
 
 
-@pytest.mark.parametrize(
+@over(
     "body",
     [
         b'\xef\xbb\xbf{"event":"race.abandoned","race_id":"rc_1"}',
@@ -101,7 +101,7 @@ def test_event_name_is_found_however_it_is_spelled(envelope, name):
     assert (event.kind, event.name, event.key) == (EventKind.RESULT_RECEIVED, "result.received", "result.received:7")
 
 
-@pytest.mark.parametrize(
+@over(
     "payload",
     [
         {"race_id": "rc_1", "id": "evt_1"},
@@ -120,7 +120,7 @@ def test_race_event_is_known_by_the_races_id(payload):
     assert (event.key, event.race.race_id) == ("result.received:rc_1", "rc_1")
 
 
-@pytest.mark.parametrize(
+@over(
     ("payload", "key"),
     [
         ({"id": "evt_1", **PLACED}, f"race.abandoned:{NATURAL}|off=14:30"),
@@ -143,7 +143,7 @@ def test_race_event_without_a_trusted_id_is_known_by_the_best_there_is(payload, 
     assert key_of({"event": "race.abandoned", **payload}) == key
 
 
-@pytest.mark.parametrize(
+@over(
     ("payload", "keys"),
     [
         ({"races": [{"race_id": "rc_1"}]}, ["rc_1"]),
@@ -161,7 +161,7 @@ def test_each_race_in_the_place_of_the_race_is_an_event(payload, keys):
     assert not any(event.races for event in events)
 
 
-@pytest.mark.parametrize(
+@over(
     ("payload", "key"),
     [
         ({"event": "meeting.abandoned", "meeting": {"id": 9, **PLACED}}, "meeting.abandoned:meeting=9"),
@@ -217,7 +217,7 @@ def test_event_of_one_race_takes_neither_its_runners_nor_the_other_races_of_its_
     assert read({"event": "result.received", "race": {"id": "rc_1"}, "meeting": meeting}).races == ()
 
 
-@pytest.mark.parametrize(
+@over(
     ("times", "is_said"),
     [
         ({"occurred_at": "2025-06-17T12:00:00Z"}, True),
@@ -236,7 +236,7 @@ def test_event_occurred_when_it_says_so(times, is_said):
     assert read({"event": "race.abandoned", **times}).occurred_at == (NOON if is_said else None)
 
 
-@pytest.mark.parametrize(
+@over(
     ("payload", "is_said"),
     [
         ({"race": {"updated_at": "2025-06-17T12:00:00Z"}}, True),
@@ -353,7 +353,7 @@ def test_reason_is_told_as_published(says, reason):
     assert read({"event": "race.abandoned", "race": {"race_id": "rc_1", **says}}).reason == reason
 
 
-@pytest.mark.parametrize(
+@over(
     ("says", "reason"),
     [
         *(({name: 4, "reason": "Fog"}, "from race 4 on, Fog") for name in ("from_race", "race_from", "first_race")),
@@ -367,7 +367,7 @@ def test_abandonment_that_names_no_race_says_from_which_race_on(says, reason):
     assert read({"event": "race.abandoned", "course": "York", "date": "2026-11-20", **says}).reason == reason
 
 
-@pytest.mark.parametrize(
+@over(
     ("payload", "sequence"),
     [
         ({"version": 2}, 2),

@@ -39,7 +39,7 @@ RESULT, LOST, MEETING, CARD = (
 GOING = Change(field="race.going", before="Good", now="Soft")
 
 
-@pytest.mark.parametrize(
+@over(
     ("telling", "is_own", "unsent", "shown_by"),
     [
         (told(1, LOST), True, None, 1),
@@ -56,7 +56,7 @@ def test_telling_has_a_message_of_its_own_or_another_message(telling, is_own, un
     assert (telling.is_own, telling.unsent, telling.shown_by) == (is_own, unsent, shown_by)
 
 
-@pytest.mark.parametrize(
+@over(
     ("is_first", "is_rung", "chain", "steps"),
     [
         (True, False, [], [Show(5, edits=False)]),
@@ -93,7 +93,7 @@ def news(kind, *, is_first=True, contradicts=None, is_late=False):
     return News(event, remarks, rings=True, is_first=is_first, is_late=is_late)
 
 
-@pytest.mark.parametrize(
+@over(
     ("said", "meetings", "naming", "shown"),
     [
         (news(RESULT), [OF_MEETING], [], [Show(7)]),
@@ -129,7 +129,7 @@ def test_messages_of_the_race_wait_no_longer_for_urgent_news_alone():
     assert hurried(news(LOST, is_late=True), waiting) == []
 
 
-@pytest.mark.parametrize(
+@over(
     ("meeting", "part", "asks", "shown"),
     [
         (OF_MEETING, [EARLIER], False, Show(3)),

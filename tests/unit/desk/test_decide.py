@@ -2,8 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
-
 from bot.channels.ack_request import AckRequest
 from bot.desk.decide import Because, Choices, Live, Post, Release, Show, Withhold, decide
 from bot.desk.news import News
@@ -267,7 +265,7 @@ OF_MEETINGS = {
 }
 
 
-@pytest.mark.parametrize(("news", "chain", "meetings", "steps"), OF_MEETINGS.values(), ids=OF_MEETINGS)
+@over(("news", "chain", "meetings", "steps"), OF_MEETINGS.values(), ids=OF_MEETINGS)
 def test_channel_with_a_message_on_the_meeting_is_told(news, chain, meetings, steps):
     assert decide(news, EVERY, chain, meetings) == steps
 

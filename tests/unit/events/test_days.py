@@ -60,7 +60,7 @@ def test_day_without_a_year_is_the_nearest(word, day):
     assert is_day(word, TODAY)
 
 
-@pytest.mark.parametrize(
+@over(
     ("word", "meant"),
     [
         *(("11/22/2026", ["2026-11-22"]), ("4/22", ["2026-04-22"]), ("10-11-12", ["2012-11-10", "2010-11-12"])),
@@ -75,7 +75,7 @@ def test_impossible_or_ambiguous_day_in_figures_is_refused_with_the_possible_day
     assert is_day(word, TODAY)
 
 
-@pytest.mark.parametrize(
+@over(
     "word",
     [
         *("31 Feb", "feb 31", "0 march", "29 feb 2026", "31 sept"),
@@ -101,7 +101,7 @@ this saturday: this satuday
 """
 
 
-@pytest.mark.parametrize(
+@over(
     ("word", "meant"),
     [
         *(
@@ -128,7 +128,7 @@ def test_day_before_is_the_day_before():
     assert day_before(TODAY) == "2026-02-28"
 
 
-@pytest.mark.parametrize(
+@over(
     ("window", "day", "outside"),
     [
         *(("2023 → upcoming", "2022-12-31", True), ("2023 → upcoming", "2023-01-01", False)),
@@ -142,7 +142,7 @@ def test_window_excludes_days_before_and_after_it(window, day, outside):
     assert is_outside(window, date.fromisoformat(day)) is outside
 
 
-@pytest.mark.parametrize(
+@over(
     ("before", "now", "wider"),
     [
         *((None, "2023 → upcoming", False), ("2023 → upcoming", None, False), ("unread", "2017 → upcoming", True)),
@@ -176,7 +176,7 @@ def test_any_text_is_a_time_or_none_and_a_length_or_none(text):
     assert length is None or length >= timedelta(0)
 
 
-@pytest.mark.parametrize("text", ["24:30", "13pm", "0am", "6", "noonish", ""])
+@over("text", ["24:30", "13pm", "0am", "6", "noonish", ""])
 def test_other_words_are_no_time(text):
     assert read_clock(text) is None
 

@@ -212,7 +212,7 @@ def test_entries_about_other_races_are_no_events(name):
     assert said({"event": "race.abandoned", name: LISTED}) == ["the payload names no race"]
 
 
-@pytest.mark.parametrize(
+@over(
     ("payload", "lines"),
     [
         *(

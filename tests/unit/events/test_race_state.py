@@ -152,7 +152,7 @@ def test_express_loss_is_a_clause_about_a_race_alone(words, losses):
     assert [*express_losses(words, ["York Handicap"])] == losses
 
 
-@pytest.mark.parametrize(
+@over(
     ("status", "reason"),
     [
         ("Abandoned - waterlogged", "waterlogged"),
@@ -169,7 +169,7 @@ def test_reason_of_a_lost_race_stands_behind_its_state(status, reason):
     assert reason_in(status) == reason
 
 
-@pytest.mark.parametrize(
+@over(
     ("words", "races_run"),
     [
         ("Abandoned after race 3", 3),
@@ -221,7 +221,7 @@ def test_status_is_compared_by_its_letters(status):
     assert (letters(status), letters(None)) == ("weighedin", "")
 
 
-@pytest.mark.parametrize(
+@over(
     ("outcome", "sets"),
     [
         (RaceOutcome.SETTLED, {WITH_RESULT, HAS_RUN}),

@@ -79,7 +79,7 @@ def test_race_keeps_every_field_as_published():
     assert (race.status, race.field_size) == ("Declared", 12)
 
 
-@pytest.mark.parametrize(
+@over(
     ("record", "region", "course"),
     [
         *(({"region": region}, None, Course()) for region in (7, {"id": 7}, {"name": "Great Britain"}, ["GB"], True)),

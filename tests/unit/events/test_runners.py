@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from bot.events.races import Race, Runner
 from bot.events.reading.race_record import read_race
 from tests.rows import over
@@ -78,7 +76,7 @@ def test_starting_price_is_a_price_with_the_mark_of_a_favourite(runner, price):
     assert read.starting_price == price
 
 
-@pytest.mark.parametrize(
+@over(
     "runner",
     [
         {"horse": {"name": "Frankel", "trainer": {"name": "H Cecil"}}, "jockey": "T Queally"},

@@ -17,6 +17,7 @@ from bot.racedata.day_card import outcomes_of
 from bot.racedata.event_completion import KnownElsewhere
 from bot.racedata.lexicon import Lexicon
 from bot.slack.messages import MessageContext, render
+from tests.rows import over
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NAMES = st.sampled_from([None, "1", "2"])
@@ -110,7 +111,7 @@ def off(text, hour=None):
     return OffTime(text=text, off_at=hour and NOW.replace(hour=hour))
 
 
-@pytest.mark.parametrize(
+@over(
     ("one", "other", "is_same"),
     [
         (Race(race_id="rc_1", off=off("14:30", 14)), Race(race_id="rc_2", off=off("14:30", 14)), False),

@@ -112,14 +112,14 @@ RESULTS = {
 }
 
 
-@pytest.mark.parametrize(("old", "new", "changes", "known"), RESULTS.values(), ids=RESULTS)
+@over(("old", "new", "changes", "known"), RESULTS.values(), ids=RESULTS)
 def test_two_versions_of_a_result(old, new, changes, known):
     if changes is not None:
         assert sorted(between(old, new), key=str) == sorted(changes, key=str)
     assert sorted(known_after(old, new).split()) == sorted(known.split())
 
 
-@pytest.mark.parametrize(
+@over(
     ("before", "now", "rung"),
     [
         *((None, "Under inquiry", [True]), ("Official", "Void", [True]), ("Void", "Official", [True])),
@@ -166,7 +166,7 @@ LOST_AND_RUN = {
 }
 
 
-@pytest.mark.parametrize(("old", "new", "changes", "known"), LOST_AND_RUN.values(), ids=LOST_AND_RUN)
+@over(("old", "new", "changes", "known"), LOST_AND_RUN.values(), ids=LOST_AND_RUN)
 def test_placings_after_a_loss_are_the_newest_word(old, new, changes, known):
     found = [(field, was, now) for field, _, was, now, _ in between(old, new) if field.startswith("race.")]
     race = completed(new, old).race
@@ -316,7 +316,7 @@ def test_race_is_filled_in_where_its_delivery_left_out_and_says_so():
     assert filled_in(Race(), known, kind=EventKind.RACE_ABANDONED).reason == "fog"
 
 
-@pytest.mark.parametrize(
+@over(
     ("horses", "published", "size"),
     [
         ("A, B", None, 2),

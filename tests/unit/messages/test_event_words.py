@@ -74,7 +74,7 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("name", TOLD)
+@over("name", TOLD)
 def test_result_reads_as_kept(name):
     message = render(TOLD[name], CONTEXT)
     native, sections = words(message), words(message.in_sections())

@@ -17,6 +17,7 @@ from bot.slack.messages.answers.filter_words import described, in_markup, in_pla
 from bot.slack.messages.answers.races_of_day import racecard, results_of_day
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, unsubscribed
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED, without_marks
+from tests.rows import over
 from tests.unit.kept_text import as_read
 from tests.unit.messages.kept_answers import ANSWERS, VIEWS, messages_of
 from tests.unit.messages.kept_events import EVENTS
@@ -32,7 +33,7 @@ def filters(*regions, topics=DEFAULT_TOPICS, **fields):
     return [ChannelFilter(region=region, topics=topics, **fields) for region in regions]
 
 
-@pytest.mark.parametrize(
+@over(
     ("regions", "words"),
     [
         (["GB"], "results and abandonments from GB"),

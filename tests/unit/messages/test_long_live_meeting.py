@@ -12,6 +12,7 @@ from bot.outbox.live_meetings import LiveMeeting
 from bot.racedata.day_card import outcomes_of
 from bot.slack.messages.answers.outcome_words import live_meeting
 from tests.clock import DAY, START
+from tests.rows import over
 from tests.unit.messages.kept_values import LIVE
 
 WORDY = "The Very Long Stakes " * 10
@@ -73,7 +74,7 @@ def test_card_that_is_too_long_cuts_no_race_with_a_mark_and_counts_what_is_cut()
 IN_THREAD = "Results are in the thread."
 
 
-@pytest.mark.parametrize(
+@over(
     ("told", "is_whole", "has_results"),
     [
         *(([lost(1)], True, False), ([lost(1)], False, True), ([lost(1), meeting_lost()], False, False)),

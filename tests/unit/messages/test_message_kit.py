@@ -166,7 +166,7 @@ def test_short_way_for_plain_words_gives_what_the_long_way_gives(text, limit):
     assert not is_as_it_is(text, limit) or plain(text, limit) == safe(text, limit) == flatten(text, limit) == text
 
 
-@pytest.mark.parametrize("text", ["Desert Crown (IRE)", "A. P. O'Brien", "7/2", "14:30", "2=", "Class 2", "cr-a1"])
+@over("text", ["Desert Crown (IRE)", "A. P. O'Brien", "7/2", "14:30", "2=", "Class 2", "cr-a1"])
 def test_most_names_go_the_short_way(text):
     assert is_as_it_is(text, 40)
     assert not is_as_it_is(text, len(text) - 1)
@@ -178,7 +178,7 @@ LONDON, PARIS = ZoneInfo("Europe/London"), ZoneInfo("Europe/Paris")
 HERS = in_readers_zone(NOON)
 
 
-@pytest.mark.parametrize(
+@over(
     ("off", "zone", "published", "for_readers"),
     [
         (OffTime(text="2:30"), None, "2:30", "2:30"),

@@ -12,8 +12,6 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 import bot.slack.forms
 import bot.slack.messages
 from bot.slack.commands.error_answers import explain
@@ -56,7 +54,7 @@ def test_message_is_as_kept(name):
     check(name, as_kept(messages[0]))
 
 
-@pytest.mark.parametrize("name", VIEWS)
+@over("name", VIEWS)
 def test_form_is_as_kept(name):
     view = VIEWS[name]()
     assert view_problems(view, view["type"]) == []

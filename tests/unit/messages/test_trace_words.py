@@ -19,6 +19,7 @@ from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, Serve
 from bot.slack.commands.error_answers import explain
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
 from bot.slack.messages.answers.trace_answer import TRACE_CHANNELS_MAX, TraceView, trace_answer
+from tests.rows import over
 from tests.unit.kept_text import as_read, check
 from tests.unit.messages.kept_events import RECEIVED_AT
 from tests.unit.messages.kept_values import TRACE, VERSION
@@ -74,7 +75,7 @@ def test_button_who_was_told_answers_without_ids(name):
     assert not re.search("`|rc_1|inbox-|Error|\\(ts |:10 UTC", said)
 
 
-@pytest.mark.parametrize("name", TRACES)
+@over("name", TRACES)
 def test_trace_reads_as_kept(name):
     check(KEPT, f"Trace {name}", as_read(TRACES[name]()))
 
@@ -138,7 +139,7 @@ FAILURES = {
 }
 
 
-@pytest.mark.parametrize("name", FAILURES)
+@over("name", FAILURES)
 def test_failure_reads_as_kept(name):
     said_to = {who: failure_words(FAILURES[name], reader) for who, reader in READERS.items()}
     check(KEPT, f"Failure by {name}", "\n".join(f"to {who}: {words}" for who, words in said_to.items()))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bot.deliveries.payload import read_payload
 from bot.events.event import EventKind
 from bot.operations.repair.failed_record import EndpointAnswer, name_of, read_record
+from tests.rows import over
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 TRIED = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
@@ -47,7 +48,7 @@ WITH_PAYLOAD = {
 }
 
 
-@pytest.mark.parametrize("shape", WITH_PAYLOAD)
+@over("shape", WITH_PAYLOAD)
 def test_payload_is_found_wherever_the_record_has_it(shape):
     found = read(WITH_PAYLOAD[shape])
     assert found.has_payload
@@ -92,7 +93,7 @@ BARE: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("shape", BARE)
+@over("shape", BARE)
 def test_record_without_a_payload_says_its_event_and_ids(shape):
     record, key = BARE[shape]
     found = read(record | {"created_at": AT, "status": "failed", "attempts": 9, "error": "timeout"})

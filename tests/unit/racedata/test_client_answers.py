@@ -33,6 +33,7 @@ from bot.racedata.client.service_errors import (
     UpgradeRequired,
 )
 from bot.racedata.client.transport import Answer, read_body
+from tests.rows import over
 from tests.unit.racedata.scripted_service import KEY, answer
 from tests.unit.racedata.scripted_service import refusal as scripted
 
@@ -217,7 +218,7 @@ def test_errors_code_outweighs_the_status():
 BODIES = [b"", b"<html>Not here</html>", {"detail": []}, {"error": None}, [], {"error": {}}]
 
 
-@pytest.mark.parametrize(
+@over(
     ("status", "kind"),
     [
         *((301, UnknownRefusal), (401, Unauthorized), (403, UnknownRefusal), (404, NotFound)),
@@ -293,7 +294,7 @@ def decision(error, *, attempt=1, elapsed_s=0.0, patience=EVER, repeatable=True,
     return wait_before_next_s(error, attempt, elapsed_s, patience=patience, repeatable=repeatable, chance=chance)
 
 
-@pytest.mark.parametrize(
+@over(
     ("kind", "retry_after_s", "waits"),
     [
         (RateLimited, 17, 17),

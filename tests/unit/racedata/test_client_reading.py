@@ -82,7 +82,7 @@ def test_rate_reset_is_taken_relative_to_the_answers_date(reset, date, resets_in
     assert read_rate(headers).resets_in_s == resets_in_s
 
 
-@pytest.mark.parametrize("garbage", ["", "abc", "-1", "1.5", "60, 60", "9" * 40, "٦٠"])
+@over("garbage", ["", "abc", "-1", "1.5", "60, 60", "9" * 40, "٦٠"])
 def test_rate_garbage_counts_as_missing(garbage):
     headers = {"x-ratelimit-limit": garbage, "x-ratelimit-remaining": garbage, "x-ratelimit-reset": garbage}
     assert not any(read_rate(headers))
@@ -156,7 +156,7 @@ def test_deliveries_are_read_bare_or_within_an_object(data):
     assert [record.fields for record in page.data] == [{"id": 1}]
 
 
-@pytest.mark.parametrize(
+@over(
     "data",
     [
         *({"signing_secret": "whsec_1"}, {"secret": "whsec_1"}),
@@ -174,7 +174,7 @@ def test_subscription_gives_its_secret_and_shows_it_nowhere(data):
     assert "whsec_1" not in f"{subscription} {subscription!r}"
 
 
-@pytest.mark.parametrize(
+@over(
     "data",
     [
         *({"id": "wh_1"}, {"secret_expires_at": "2027-01-01"}, {"secret": 7, "secrets": ["whsec_1"]}),
@@ -205,7 +205,7 @@ def test_record_from_a_stranger_is_read_without_a_crash(data):
     assert KnownCourse.model_validate(json.loads(json.dumps(data)))
 
 
-@pytest.mark.parametrize(
+@over(
     ("regions", "values"),
     [
         ([{"value": "GB", "races": 1}, {"value": "IRE", "races": 2}], ["GB", "IRE"]),

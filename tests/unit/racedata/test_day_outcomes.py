@@ -80,7 +80,7 @@ GB_DAYS = {
 }
 
 
-@pytest.mark.parametrize("name", GB_DAYS)
+@over("name", GB_DAYS)
 def test_race_of_a_day_has_its_outcome(name):
     book, events, expected = GB_DAYS[name]
     assert found(outcomes_of(book, events, "GB", None)) == expected
@@ -231,7 +231,7 @@ PARTLY_RUN = {
 }
 
 
-@pytest.mark.parametrize("name", PARTLY_RUN)
+@over("name", PARTLY_RUN)
 def test_meeting_is_partly_run_if_a_race_was_or_its_event_says_so(name):
     says, events, is_partly_run = PARTLY_RUN[name]
     meeting = MEETING_LOST.model_copy(update=says)

@@ -190,7 +190,7 @@ TOLD_TWICE = {
 }
 
 
-@pytest.mark.parametrize("name", TOLD_TWICE)
+@over("name", TOLD_TWICE)
 def test_wait_goes_by_what_two_answers_tell(name):
     first, after_s, last, wait_s = TOLD_TWICE[name]
     pace = Minute()

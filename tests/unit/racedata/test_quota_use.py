@@ -24,6 +24,7 @@ from bot.racedata.month_quota import (
     thresholds_reached,
 )
 from bot.racedata.quota_book import days_of
+from tests.rows import over
 
 moments = st.datetimes(min_value=datetime(2000, 1, 1), max_value=datetime(2090, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 
@@ -132,7 +133,7 @@ def test_usage_of_endpoints_belongs_to_no_month_and_that_of_a_named_month_to_the
     assert named.in_month("2026-11") == UsageRow(label="2026-11", requests=123)
 
 
-@pytest.mark.parametrize(
+@over(
     ("refusals", "total", "kinds"),
     [
         ({"rate_limited": 2, "quota_exceeded": 3}, 5, (("quota_exceeded", 3), ("rate_limited", 2))),
@@ -157,7 +158,7 @@ def test_figures_of_a_month_are_summed_where_every_day_has_them():
     assert usage.in_month("2026-11") == UsageRow()
 
 
-@pytest.mark.parametrize(
+@over(
     "data",
     [
         *("nothing of use", None, {"usage": {"by_day": []}}, {"2026-11-20": 12}, [{"date": "2026-11-20", "hits": 12}]),
@@ -203,7 +204,7 @@ TURN_OF_THE_YEAR = datetime(2026, 12, 31, 23, 50, tzinfo=UTC)
 A_DAY = timedelta(days=1)
 
 
-@pytest.mark.parametrize(
+@over(
     ("samples", "whole", "today"),
     [
         ([sample(at(1, 23, 59), 100), sample(at(2, 23, 59), 150), sample(at(3, 12), 170)], {1: 100, 2: 50}, 20),
@@ -253,7 +254,7 @@ def with_errors(errors_by_day):
 WEEK = [10, 12, 9, 11, 10, 8, 10]
 
 
-@pytest.mark.parametrize(
+@over(
     ("errors", "is_jump"),
     [
         ([*WEEK, 60], True),

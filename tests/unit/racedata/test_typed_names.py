@@ -24,6 +24,7 @@ from bot.racedata.near_misses import LOOKED_UP_MAX, WrongWord, likely, refusal, 
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from tests.notice_levels import WARNING, level_of
+from tests.rows import over
 from tests.unit.racedata.conftest import START
 
 COURSES = [
@@ -93,7 +94,7 @@ def test_course_that_is_published_with_curly_signs_is_found_by_plain_ones():
     assert published.course_in_any_case("Font's End - Park") == published.courses[0].name
 
 
-@pytest.mark.parametrize("typed", ["Down Royal", "down royal", "DOWN ROYAL", "cr_3", "CR_3", "dr", "Ascot", "Nowhere"])
+@over("typed", ["Down Royal", "down royal", "DOWN ROYAL", "cr_3", "CR_3", "dr", "Ascot", "Nowhere"])
 def test_typed_course_is_the_only_course_of_the_id_name_or_code_in_any_case(typed):
     courses = [*COURSES[:2], COURSES[2].model_copy(update={"shortcode": "DR"})]
     as_typed = Course(name=typed)
@@ -118,7 +119,7 @@ def test_near_miss_is_found_and_nothing_where_nothing_is_near():
     assert wrong_words(["rests"], VOCABULARY, 0.9) == [WrongWord("rests")], "as strict as asked"
 
 
-@pytest.mark.parametrize(
+@over(
     ("words", "wrong"),
     [
         ("gb goodwod", [WrongWord("gb", ("GB",)), WrongWord("goodwod", ("course:Goodwood",))]),

@@ -28,6 +28,7 @@ from sandbox.demo_screen import (
 from sandbox.demo_stage import Stage
 from sandbox.page.counts import Reading
 from sandbox.slack.values import PostedMessage
+from tests.rows import over
 
 # The process
 
@@ -176,7 +177,7 @@ async def test_line_is_said_where_its_first_word_says():
 # Markup
 
 
-@pytest.mark.parametrize(
+@over(
     ("markup", "shown"),
     [
         ("Smoke &amp; Mirrors", "Smoke & Mirrors"),

@@ -187,7 +187,7 @@ def test_new_blocks_are_refused_by_a_workspace_that_lacks_them():
         assert refused.endswith("[json-pointer:/blocks/0/type]")
 
 
-@pytest.mark.parametrize(
+@over(
     ("problem", "fields"),
     [
         (None, {"submit": _plain(24)}),
