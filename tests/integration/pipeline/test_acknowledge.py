@@ -41,6 +41,7 @@ async def untaken(pipeline, channel_id=None):
     return (await read(lambda session: acknowledgements.untaken(session, since, channel_id=channel_id))).count
 
 
+@on_both
 async def test_first_press_is_shown_in_place_and_later_presses_learn_who_was_first(desk):
     await tell(desk, abandonment(), result("rc_2", off_time="15:05"))
     alert, other = desk.slack.messages("CGB")

@@ -266,6 +266,7 @@ async def test_off_time_is_an_edit_over_replicas_and_no_edit_in_an_unsubscribed_
     assert len(edits(one.slack)) == 1
 
 
+@on_both
 async def test_number_of_a_deleted_live_message_is_no_live_message(live):
     """SQLite gives the number to the next message."""
     await pause(live)
