@@ -1,13 +1,12 @@
 """How much of an abandoned meeting was run: by numbers, by words, and by its races (Spec gap G1)."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from bot.events.race_state import run_before_loss
 from bot.events.races import OffTime, Race
 from bot.events.reading.fields import Fields, first_of, values_of
-from bot.events.reading.json_values import count, flag, is_no, text
+from bot.events.reading.json_values import MOST_NOTES, count, flag, is_no, text
 from bot.events.reading.off_times import read_clock
 from bot.events.reading.race_list import race_entries, read_card_number, within
 from bot.events.reading.race_record import read_race
@@ -82,6 +81,6 @@ def _last_run(fields: Sequence[Fields]) -> int | None:
 
 
 def _run_in_words(fields: Sequence[Fields]) -> Iterator[int | None]:
-    values = chain.from_iterable(one if isinstance(one, list) else [one] for one in values_of(fields, "state.scope"))
-    spread = chain.from_iterable(one.values() if isinstance(one, dict) else [one] for one in values)
-    return (run_before_loss(text(one) or "") for one in spread if not isinstance(one, list))
+    for said in values_of(fields, "state.scope"):
+        several = said.values() if isinstance(said, dict) else said[:MOST_NOTES] if isinstance(said, list) else [said]
+        yield from (run_before_loss(text(one) or "") for one in several if not isinstance(one, dict | list))

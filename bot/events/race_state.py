@@ -234,6 +234,7 @@ def is_taken_back(status: str) -> bool:
     return is_doubtful(status) or _REVERSED.search(_words(status).casefold()) is not None
 
 
+@lru_cache(maxsize=256)
 def run_before_loss(words: str) -> int | None:
     """How many races of a meeting were run; 0 if some were run, and the words give no number. None for other words."""
     words = words.replace("_", " ")
@@ -273,7 +274,7 @@ def express_losses(words: str, own: Iterable[str]) -> Iterator[str]:
     if not (_SUBJECT.search(words) or any(word in words.casefold() for word in proper)):
         return
     known = _known(names)
-    for clause in _CLAUSES.split(words):
+    for clause in (one.strip()[:LONGEST_STATUS] for one in _CLAUSES.split(words)):
         said = _words(clause).split()
         before = [*takewhile(known, said)]
         loss = said[len(before) :]
@@ -284,7 +285,7 @@ def express_losses(words: str, own: Iterable[str]) -> Iterator[str]:
         is_of_race = any(_SUBJECT.fullmatch(word) or word.casefold() in proper for word in subjects)
         is_begun = state_in(begins) in LOST_OR_VOID or _DECLARED_VOID.search(clause)
         if is_of_race and is_begun and state_in(clause) in LOST_OR_VOID:
-            yield clause.strip()
+            yield clause
 
 
 def _known(names: Iterable[Sequence[str]]) -> Callable[[str], object]:
