@@ -252,7 +252,7 @@ def tells_own_loss(words: str, own: Iterable[str], horses: Iterable[str], *, is_
     """
     names = [_words(name).casefold().split() for name in own]
     known = _known(names)
-    others = "|".join(filter(None, (_words(name).strip() for name in horses))) or "(?!)"
+    others = "|".join(filter(None, (_words(name).strip() for name in horses)))
     horse = re.compile(rf"\b(?:{others})\b(?!\Z)|(?<!\A)\b(?:{others})\b", re.IGNORECASE)
     proper = [{word for word in name if not _IS_OF_THE_RACE(word)} for name in names]
 
@@ -260,7 +260,7 @@ def tells_own_loss(words: str, own: Iterable[str], horses: Iterable[str], *, is_
         unknown = [*dropwhile(known, said.split())]
         if unknown and _OF_ANOTHER.fullmatch(unknown[0]):
             return False
-        is_named = any(name and name <= {*said.casefold().split()} for name in proper)
+        is_named = any(name and name.issubset(said.casefold().split()) for name in proper)
         return is_named or not (is_other_likely and _is_after_a_name(unknown, known))
 
     clauses = (horse.sub("", _words(clause).strip()) for clause in _CLAUSES.split(words))
@@ -271,8 +271,6 @@ def express_losses(words: str, own: Iterable[str]) -> Iterator[str]:
     """The clauses that say of a race or a meeting, and of nothing else, that it is lost: "Race declared void"."""
     names = [_words(name).casefold().split() for name in own]
     proper = {word for name in names for word in name if not re.fullmatch(_OF_THE_RACE, word)}
-    if not (_SUBJECT.search(words) or any(word in words.casefold() for word in proper)):
-        return
     known = _known(names)
     for clause in (one.strip()[:LONGEST_STATUS] for one in _CLAUSES.split(words)):
         said = _words(clause).split()
@@ -296,7 +294,7 @@ def _known(names: Iterable[Sequence[str]]) -> Callable[[str], object]:
 
 def _is_after_a_name(words: Sequence[str], known: Callable[[str], object]) -> bool:
     """Of the words of a loss, from the first that is not `known` for the race."""
-    name = [*takewhile(lambda word: len(word) > 2 and word[0].isupper() and not (known(word) or state_in(word)), words)]
+    name = [*takewhile(lambda word: len(word) > 2 and word[0].isupper() and not state_in(word), words)]
     behind = [*dropwhile(known, words[len(name) :])]
     begins_with_loss = state_in(" ".join(behind)) in LOST_OR_VOID and state_in(" ".join(behind[1:])) not in LOST_OR_VOID
     return bool(name) and begins_with_loss

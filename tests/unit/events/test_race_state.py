@@ -102,6 +102,7 @@ def test_state_is_read_of_the_words_of_its_kind(state, said):
                     "Called Off",
                 ),
                 "Heavy rain has caused the meeting to be abandoned",
+                *("Oh abandoned", "flooded and abandoned", "Ayr lodged void"),
                 *("York Park Knavesmire abandoned", "Royal York Park void"),
             ],
         ),
@@ -112,13 +113,18 @@ def test_state_is_read_of_the_words_of_its_kind(state, said):
                 *("Postponed beats Void", "Two fences abandoned", "Rider abandoned effort", "Bets void"),
                 *("Ayr meeting abandoned", "Ayr abandoned", "2.30 at Ayr void", "Racing at Ayr abandoned"),
                 *("Won by Void Contract", "Void Contract in front", "First start void", "Exacta void"),
-                *("Won after the favourite abandoned the race", "Royal Ascot Park abandoned", "Ayr handicap void"),
+                *(
+                    "Won after the favourite abandoned the race",
+                    "Royal Ascot Park abandoned",
+                    "Ayr handicap void",
+                    "Ayr Abandoned",
+                ),
             ],
         ),
     ],
 )
 def test_loss_is_of_the_race_unless_another_name_stands_before_it(is_own, words):
-    own, horses = ("York Park", "Gimcrack Stakes", "Handicap"), ("Void Contract", "-")
+    own, horses = ("York Park", "Gimcrack Stakes", "Handicap"), ("-", "Void Contract")
     told = {said: tells_own_loss(said, own, horses, is_other_likely=True) for said in words}
     assert told == dict.fromkeys(words, is_own)
 
@@ -129,6 +135,7 @@ def test_loss_counts_in_doubt_whatever_name_stands_before_it():
     told = {
         said: tells_own_loss(said, (), ("Void Contract",), is_other_likely=False) for said in (*in_doubt, *of_no_race)
     }
+    assert tells_own_loss("Void", ["Void Park"], (), is_other_likely=True)
     assert told == {**dict.fromkeys(in_doubt, True), **dict.fromkeys(of_no_race, False)}
 
 
@@ -144,7 +151,17 @@ def test_loss_counts_in_doubt_whatever_name_stands_before_it():
             for said in ("Void", "Called off", "Ayr race void", "He called the race void", "Race off", "No race")
         ),
         ("York abandoned", ["York abandoned"]),
-        *((said, []) for said in ("Handicap void", "Today abandoned race plans", "Race void claim dismissed")),
+        *(
+            (said, [])
+            for said in (
+                "Handicap void",
+                "Today abandoned race plans",
+                "Today abandoned race",
+                "Abandoned Ayr race",
+                "Race he called void",
+                "Race void claim dismissed",
+            )
+        ),
         *((said, []) for said in ("Abandoned race at Ayr", "Race not void", "Race void of pace", "Race abandoned?")),
     ],
 )
