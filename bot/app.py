@@ -86,7 +86,7 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 OBJECTS_UNTIL_COLLECTED = 10_000
-"""Python's own 700 takes 5% of the processor time of a post."""
+"""With Python's default of 700, garbage collection takes 5% of the processor time of a post."""
 
 LOGGED_PATH = 200
 """Characters."""

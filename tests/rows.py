@@ -1,4 +1,4 @@
-"""Rows of a table within one test. To pytest a row of its own costs more than most rows take."""
+"""Rows of a table within one test: a test for each row costs pytest more time than most rows take."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -9,7 +9,7 @@ import pytest
 def over(
     names: str | Iterable[str], rows: Iterable[Any], *, ids: Iterable[str] | None = None
 ) -> Callable[[Callable[..., None]], Callable[[], None]]:
-    """As `pytest.mark.parametrize`, for a test without fixtures. Every row is tried, and each that fails is named."""
+    """As `pytest.mark.parametrize`, for a test without fixtures. Tries every row, and names each failed row."""
     named = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     table = [row if len(named) > 1 else (row,) for row in rows]
     labels = table if ids is None else list(ids)

@@ -4,7 +4,7 @@ Receivers deduplicate on the race's identifier (Interface, Events, Delivery rule
 
     result.received:rc_1                                    the race's id
     meeting.abandoned:meeting=m_1                           a meeting's id, with the off time for the card of one race
-    race.abandoned:region=gb|course=ascot|date=…|off=14:30  a race without an id; without an off time |race=5, by number
+    race.abandoned:region=gb|course=ascot|date=…|off=14:30  a race without an id; without an off time, |race=5
     race.abandoned:id=1                                     an id that may be the delivery's own
     race.abandoned:sha256:…                                 the body alone
     unreadable:…                                            no known event: the SHA-256 of the body
@@ -49,7 +49,7 @@ def _natural(found: FoundEvent, race: Race) -> str | None:
         return None
     of_meeting = race.meeting_id and subject is not Subject.RACE
     place = {"meeting": race.meeting_id} if of_meeting else _place(race)
-    # Two meetings of a course have races of the same number.
+    # Two meetings at a course can have races of the same number.
     named = place and {**place, **({"meeting": race.meeting_id, "race": number} if number else {"off": off})}
     return bounded("|".join(f"{name}={value}" for name, value in named.items() if value)) if named else None
 
@@ -83,7 +83,7 @@ def bounded(part: str) -> str:
 
 
 def further_keys(event: RacingEvent) -> list[str]:
-    """For each race that an abandonment names, the key of an event of the race. None beyond the bound of a message."""
+    """For each race that an abandonment names, the key of the race's own event. Empty for more than EVENT_RACES_MAX."""
     is_told = event.is_abandonment and len(event.races) <= EVENT_RACES_MAX
     named = sorted(event.named_race_ids) if is_told else []
     return [f"{event.kind}:{bounded(race_id)}" for race_id in named]

@@ -39,7 +39,7 @@ FIRST_BACKOFF_S, LONGEST_BACKOFF_S, DOUBLINGS_MAX = 5.0, 600.0, 10
 LONGEST_ERROR = 200
 
 KEYS_PER_QUERY = 500
-"""SQLite takes 32,766 values in a statement, PostgreSQL 65,535."""
+"""Well below the most values of a statement: 32,766 in SQLite, 65,535 in PostgreSQL."""
 
 FANOUT_LOCK = 7_228_464_116  # PostgreSQL's advisory lock
 
@@ -64,7 +64,7 @@ _OVERTAKES = exists().where(
     bindparam("is_fresh", type_=Boolean()),
     _OTHER.c.state == literal_column("'new'"),
     _OTHER.c.not_before.is_(None),
-    # Not by the index of all numbers, done ones too.
+    # The sum keeps the database from the primary key's index, which also has all finished deliveries.
     _OTHER.c.id + literal_column("0") < bindparam("last"),
     _OTHER.c.id.not_in(bindparam("handed_over", expanding=True)),
 )
@@ -104,7 +104,7 @@ _DUE = (
     .order_by(_INBOX.c.received_at, _INBOX.c.id)
     .limit(bindparam("most", type_=Integer()))
 )
-"""Numbers tell the order within a race: a clock may be set back, and each replica receives by a clock of its own."""
+"""Within a race numbers give the order: a clock may be set back, and each replica has a clock of its own."""
 
 _READ = select(
     *(_INBOX.c[name] for name in ("id", "event_key", "event_name", "body", "received_at", "attempts"))
@@ -179,7 +179,7 @@ def stored(arrival: Arrival, inbox_id: int) -> StoredDelivery:
 
 
 def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, int | None]:
-    """Numbered in this order. None for a body already in the inbox."""
+    """The number of each delivery, given in the order of `arrivals`. None for a body already in the inbox."""
     unique = dict[str, Arrival]()
     for arrival in arrivals:
         unique.setdefault(arrival.body_sha256, arrival)

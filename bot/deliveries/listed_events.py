@@ -181,7 +181,7 @@ def _of_days(found: FoundEvent) -> Iterator[FoundEvent]:
 
 
 def _days(found: FoundEvent) -> list[str]:
-    """The several days of a loss; empty for a single day. A loss that was moved "from" a day is of that day."""
+    """The days of a loss of several days; empty for a single day. A loss "moved from" a day is a loss of that day."""
     said = [read_days(value) for fact in _DAYS for value in values_of(found.fields, fact)]
     if any(len(days) == 1 for days in said):
         return []

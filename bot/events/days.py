@@ -67,7 +67,7 @@ def racing_day(race_date: str | None) -> date | None:
         day = date.fromisoformat(race_date or "")
     except ValueError:
         return None
-    # A time zone leads out of the calendar.
+    # In the first and the last year a time zone would lead out of the calendar.
     return day if date.min.year < day.year < date.max.year else None
 
 

@@ -95,7 +95,7 @@ _IN_DOUBT = re.compile(
     "underreview|unconfirmed|preliminary|firstpastthepost|await|pending|photograph|subjectto(?:objection|enquiry|inquiry)"
     "|not(?:yet)?(?:official|final|confirmed|weighedin)"
 )
-"""In a status beside places. Without places the going, a card or a result may be meant."""
+"""Words that make places provisional. Without places the words may be about the going or a card."""
 
 _WITH_REASON = re.compile(r"(?P<state>[^-\u2013\u2014:(]+)(?: [-\u2013\u2014] |: ?|\()(?P<reason>.*[^\W\d_][^)]*)\)?")
 
@@ -200,9 +200,9 @@ def _loss_in(said: str) -> RaceState | None:
 
 
 def _is_lost(pattern: str, words: Sequence[str], mark: str, behind: Sequence[Sequence[str]]) -> bool:
-    """Whether the words of a clause say a loss without doubt. `mark`: keeps "^" from the later clauses.
+    """True if the words of a clause say a loss without doubt. `mark`: put before a later clause, so "^" can't match.
 
-    False for an end of a word with the beginning of the next word: "La Diadema" is no "adiad".
+    False for a match that begins within a word and ends in the next: "La Diadema" is no "adiad".
     """
     begins = [*accumulate(map(len, map(letters, words)), initial=len(mark))]
     for hit in re.finditer(pattern, mark + "".join(map(letters, words))):
@@ -230,7 +230,7 @@ def is_doubtful(status: str | None) -> bool:
 
 
 def is_taken_back(status: str) -> bool:
-    """True for words of doubt about an abandonment, and for "Lifted"."""
+    """True if an abandonment is in doubt, or taken back: "Lifted"."""
     return is_doubtful(status) or _REVERSED.search(_words(status).casefold()) is not None
 
 
@@ -277,7 +277,7 @@ def express_losses(words: str, own: Iterable[str]) -> Iterator[str]:
         before = [*takewhile(known, said)]
         loss = said[len(before) :]
         is_first = not before and all(map(known, loss[1:]))
-        # "Void race", and "Called off" behind a subject.
+        # "Void race" begins with one word of a loss; "Race called off" has up to two.
         begins = " ".join(loss[: 1 if is_first else 2])
         subjects = said if is_first else before
         is_of_race = any(_SUBJECT.fullmatch(word) or word.casefold() in proper for word in subjects)
@@ -287,7 +287,7 @@ def express_losses(words: str, own: Iterable[str]) -> Iterator[str]:
 
 
 def _known(names: Iterable[Sequence[str]]) -> Callable[[str], object]:
-    """Whether a word may be of the race with these names, and not of a horse or of another race."""
+    """A test whether a word may be about the race with these names, and not about a horse or another race."""
     own = {word.casefold() for word in chain.from_iterable(names)}
     return lambda word: word.casefold() in own or _IS_OF_THE_RACE(word)
 

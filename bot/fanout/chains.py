@@ -19,7 +19,7 @@ class Chains:
     """Each event and race is read once.
 
     `links`: messages of other events that show an event, with the event's key. `asked`: messages to be acknowledged.
-    `sent`: message to channel. `numbers`: of new tellings to those of their messages, once stored.
+    `sent`: message to channel. `numbers`: a new telling's number → the stored message's number.
     """
 
     def __init__(self, session: Session) -> None:

@@ -45,7 +45,7 @@ class DeliveryReader:
         return read(inbox.waiting(session, now, DELIVERIES_PER_COMMIT))
 
     def read_some(self, deliveries: Iterable[StoredDelivery]) -> list[ReadDelivery]:
-        """The first deliveries, until they fill a commit; by number."""
+        """The first deliveries, as many as fit a commit; by number."""
         some: list[ReadDelivery] = []
         for delivery in deliveries:
             if fills_a_commit(some):

@@ -166,7 +166,7 @@ def _typed_courses(chosen: ChannelFilter) -> list[Course]:
 def with_listed_courses(
     chosen: ChannelFilter, typed: Iterable[Course], courses: Iterable[KnownCourse]
 ) -> tuple[ChannelFilter, list[Course]]:
-    """The filter with the `typed` of its courses as listed in its region, and those that are not listed."""
+    """The filter with its `typed` courses as listed in the region, and the courses that are not listed."""
     there = [one for one in courses if chosen.region in {ALL_REGIONS, one.region}]
     found = {one: _listed(one, there) for one in typed}
     changes = {

@@ -219,7 +219,7 @@ class QuotaCheck:
         try:
             reading = await self.quota_book.read()
         except UpgradeRequired as error:
-            # No run of this job can be good before the plan changes.
+            # This job can't succeed before the plan changes.
             await self.database.write(partial(self._tell_beyond_plan, error=error))
             return
         has_room = bool(reading.tier.purposes) and not await self.quota_book.is_refused()
@@ -274,7 +274,7 @@ class QuotaCheck:
     def _tell_beyond_plan(self, session: Session, error: UpgradeRequired) -> None:
         self._tell_over(session, has_room=False)
         read_at = quota_book.last_read_at(session)
-        # Answers may take turns in their plan.
+        # Answers of the service may alternate between two plans.
         if read_at is None or self.clock() - read_at > UNDONE_FOR:
             words = f"I can't read the quota, so I can't warn of a quota that runs out. {error.told} Alerts go on."
             key = f"quota-unread:{read_at.isoformat() if read_at else 'never'}"

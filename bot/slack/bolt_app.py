@@ -43,7 +43,7 @@ def make_bolt(identity: BotIdentity, listeners: Iterable[Listener]) -> AsyncApp:
     # Bolt reads a token from the environment too, and warns that the token will be unused.
     logging.getLogger("slack_bolt.AsyncApp").addFilter(_is_news)
     bolt = AsyncApp(
-        # Else Bolt reads the sources of all callers.
+        # Without a name Bolt reads the source files of all callers.
         name="racing-bot",
         process_before_response=True,
         request_verification_enabled=False,

@@ -42,7 +42,7 @@ _SHORT = (
     (re.compile(r"\bgr?p?\.? ?(?=[0-9])", re.IGNORECASE), "G"),
     (re.compile(r"\bc(?:l|lass)?\.? ?(?=[0-9])", re.IGNORECASE), "class "),
 )
-"""As in "Gr 1" and "c4"."""
+"""Short forms, such as "Gr 1" and "c4"."""
 
 _BLACK_TYPE = frozenset({"black type", "pattern"})
 """Other words for listed and better races."""

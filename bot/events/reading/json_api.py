@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 DEEPEST_RELATION = 3
-"""Of an event by way of the race and the meeting to the course."""
+"""Levels of related resources: from an event to the race, the meeting and the course."""
 
 LONGEST_RELATED = 1_000_000
 """Characters that are added to the document. Each level may multiply the level below."""
@@ -34,7 +34,7 @@ def with_related(value: Any) -> Any:
 
 
 def _names_in(resource: Mapping[str, Any]) -> list[_Name]:
-    """Of the related resources."""
+    """By type and id: the related resources."""
     each = (data if isinstance(data, list) else [data] for data in _links(resource).values())
     return [_name_of(one) for some in each for one in some if isinstance(one, dict)]
 

@@ -48,7 +48,7 @@ def note_text(value: Any, deepest: int = 3) -> str | None:
 
 
 def identifier(value: Any) -> str | None:
-    """An integer is an id. A fraction, a flag or an object is no id. A list of one value is the value, as of XML."""
+    """An integer is an id; a fraction, a flag or an object is none. A list of one value, as from XML, is the value."""
     if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list):
         return identifier(value[0])
     if isinstance(value, str):

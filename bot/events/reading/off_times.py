@@ -66,7 +66,7 @@ _BETWEEN_DAYS = (
 """Words and marks between the days of a text; True where the days between are meant too."""
 
 MOST_DAYS = 30
-"""Of several days."""
+"""The most days that a list or a range gives."""
 
 DAY_S = 86_400
 
@@ -127,7 +127,7 @@ def read_days(value: Any) -> list[str]:
 
 
 def days_between(fields: Fields) -> list[str]:
-    """From the first to the last day that an object names. The first alone, if the last is a moment of the night."""
+    """The days from the first to the last that an object names. The first alone if the last has a time of day."""
     first, last = (first_of([fields], f"race.{name}_day", read_date) for name in ("first", "last"))
     ends_at = first_of([fields], "race.last_day", read_clock_of_date)
     return _from_to(first, last if last and not ends_at else first)
@@ -143,7 +143,7 @@ def _from_to(first: str | None, last: str | None) -> list[str]:
 
 
 def _completed(said: str, last: str) -> str | None:
-    """The date of "27" before "28 November 2026"."""
+    """The date of "27", with month and year from `last`, "28 November 2026"."""
     rest = last.split()
     return next(
         filter(None, (read_plain_date(" ".join([said, *rest[place:]])) for place in range(len(rest), 0, -1))), None

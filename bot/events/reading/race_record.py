@@ -60,7 +60,7 @@ _FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RU
 _EXTENT = tuple(f"state.{fact}" for fact in ("first_lost", "last_run", "lost_from", "partly", "races_run"))
 
 _CHANCE = re.compile("risk|likel|possib|probab|threat|chance")
-"""In the name of a field: the loss is a mere chance."""
+"""In a field's name these words make the loss a mere chance."""
 
 _LOST_TITLE = re.compile(
     r"^(?:ABANDONED|CANCELLED|CANCELED)(?:[ :,-]|$)|(?:^|[-\u2013:] |\()(?i:abandoned|cancelled|canceled)\)?$"
@@ -77,12 +77,12 @@ _PENDING = frozenset({"pending", "lodged", "announced", "open", "underway", "inp
 """Words for an inquiry that is not decided."""
 
 _NOTES = frozenset(NAMES_OF["marks.note"] + NAMES_OF["state.inquiry"])
-"""Objects and lists of these names may have the text."""
+"""Only under these names are texts read in objects too."""
 
 _PROVISIONAL = frozenset(
     spelled for word in NAMES_OF["words.provisional"] for spelled in (word, word.upper(), word.capitalize())
 )
-"""Whole values that say so under any name: {"certainty": "provisional"}."""
+"""Whole values that mean "provisional" under any name: {"certainty": "provisional"}."""
 
 LONGEST_REMARK = 60
 """A longer text is a report, and may tell of other races."""
@@ -95,9 +95,9 @@ _ANOTHER_DAY = (
 _OTHER_RACES = r"\b(?:(?:next|subsequent|later|other|remaining)\b(?: \w+)? races|racing (?:was |were )?later)\b"
 _NOT_NOW = re.compile(rf"番|{_ANOTHER_DAY}|{_MOVED} (?:race|meeting|fixture)\b", re.IGNORECASE)
 _BESIDE_PLACES = re.compile(rf"番|(?<![0-9])競走中止|{_ANOTHER_DAY}|{_OTHER_RACES}|\blost\b|{_MOVED}", re.IGNORECASE)
-"""In remarks, of a horse ("3番 競走中止" pulled up, "第5競走中止" is a race), of another day, or of a race of that day.
+"""In remarks: words about a horse ("3番 競走中止" pulled up; "第5競走中止" is a lost race), another day or race.
 
-Beside places a race was lost by a horse.
+Beside places "lost" is said of a horse.
 """
 _NUMBERED = re.compile(r"\b(?:race|r) ?([0-9]{1,2})\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b((?:19|20)[0-9]{2})\b")
@@ -138,7 +138,7 @@ class Sources:
 
     @Lazy
     def off_values(self) -> list[list[Any]]:
-        """By standing. Last come bare clocks of UTC: a race is called by the course's clock."""
+        """By standing. Bare times in UTC come last, because a race is called by the course's local time."""
         found = [
             [(name, value) for name, said in self._named(fact) for value in spread_off(said)]
             for fact in aliases.OFF_STANDINGS
@@ -342,7 +342,7 @@ def _is_told(words: str, sources: Sources, placings: Placings, *, is_remark: boo
 
 
 def _names_another(words: str, sources: Sources) -> bool:
-    """By another number or year, or by another time or day before the loss: behind, these may be of the decision."""
+    """By another number or year, or by another time or day before the loss. A later time may be the decision's."""
     number, off = sources.look(aliases.RACE_FIELDS["number"]), off_of(sources)
     day = read_plain_date(race_date_of(sources))
     weekday, year = (WEEKDAYS[date.fromisoformat(day).weekday()], day[:4]) if day else (None, None)
@@ -356,7 +356,7 @@ def _names_another(words: str, sources: Sources) -> bool:
 
 
 def _express_losses(sources: Sources) -> Iterator[str]:
-    """From a text of any name, because notes have many names. The loss of the rest of a meeting is not the race's."""
+    """In a field of any name, because notes have many names. A loss of the rest of a meeting is not the race's loss."""
     own = _own_names(sources)
     for name, value in (field for fields in sources.own + sources.data for field in fields.items()):
         said = (one for one in _spread([value]) if isinstance(one, str) or name in _NOTES)
@@ -399,7 +399,7 @@ def _is_meeting_lost(sources: Sources) -> bool:
 
 
 def _lost_flag(value: Any) -> bool | None:
-    """None also for {"status": "lifted"} and {"risk": "high"}."""
+    """None for no flag, and for {"status": "lifted"} and {"risk": "high"}."""
     if isinstance(value, dict) and any(_CHANCE.search(name) for name in fields_of(value)):
         return None
     said = first_of([fields_of(value)], "state.status.own", text) if isinstance(value, dict) else None
@@ -407,7 +407,7 @@ def _lost_flag(value: Any) -> bool | None:
 
 
 def _strings_in(values: Iterable[Any]) -> Iterator[str]:
-    """The texts, in lists and objects too."""
+    """The texts among the values, and in lists and objects among the values."""
     for one in _spread(values):
         yield from filter(None, map(aliases.string, one.values() if isinstance(one, dict) else [one]))
 

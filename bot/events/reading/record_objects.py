@@ -19,7 +19,7 @@ from bot.events.reading.off_times import read_clock
 MOST_PARTS, DEEPEST = 32, 5
 
 MOST_RACES_A_CARD = 30
-"""A larger bare number is an id."""
+"""A bare number above this is an id, not a race's number."""
 
 MOST_ENTRIES = 1_000
 """Entries of a list that are looked at."""
@@ -41,7 +41,7 @@ class About(StrEnum):
 
 BY_NAME = {name: about for about in About if about is not About.OTHER for name in NAMES_OF[f"objects.{about}"]}
 BY_TYPE = {"race": About.RACE, "meeting": About.MEETING}
-"""By the object's own type: {"type": "races", "id": …}."""
+"""Subjects by the object's own type: {"type": "races", "id": …}."""
 
 SAME_SUBJECT = frozenset(NAMES_OF["objects.same_subject"])
 OPAQUE_NAMES = frozenset(NAMES_OF["objects.opaque"])
@@ -201,7 +201,7 @@ def is_id(said: str) -> bool:
 
 
 def read_bare_id(value: Any) -> str | None:
-    """A whole value that is an id: by its shape, or as a number above those of a card."""
+    """A whole value that is an id: by shape, or as a number above MOST_RACES_A_CARD."""
     said = text(identifier(value)) or ""
     return said if is_id(said) or (said.isdecimal() and int(said) > MOST_RACES_A_CARD) else None
 
@@ -271,7 +271,7 @@ def may_be_about_the_race(name: str) -> bool:
 
 @lru_cache(maxsize=512)
 def may_tell_a_loss(name: str) -> bool:
-    """Whether a text of the name may be about the race: also of a comment or an inquiry."""
+    """True if a text in a field of this name may be about the race. Comments and inquiries may be."""
     return name not in _NAMES_OF_HORSES and not (_ANOTHER_RACE.match(name) or _ANOTHER_TIME.search(name))
 
 

@@ -99,7 +99,7 @@ _FAVOURITES = {
 _NAME_OF_NON_RUNNER = re.compile(r"(.+?) *\((?:nr|non[ -]?runner|withdrawn|scratched)\)", re.IGNORECASE)
 
 _NUMBER_BEFORE_NAME = re.compile(r"\A\(?[0-9]{1,3}[.)] ?(?=[^\W\d])")
-"""Of an entry with other fields, which may be the cloth's number or the place."""
+"""A number before the name. In an entry with other fields the number may be the cloth's or the place."""
 
 _WHOLE = re.compile(r"\A(?:(?:place|pos|position|p)[ _-]?)?([0-9]+)(?:\.0+)?\Z", re.IGNORECASE)
 
@@ -128,7 +128,7 @@ class Horse:
     """`said`: a runner's fields, without the position. `out`: the position of a horse without a place: "PU", "NR".
 
     `labels`: the surest first. `runs`: as `Runner.runs`, of a horse that is not out. `is_provisional`: by the entry's
-    own word. `is_bare`: a mere number, which may be an id too.
+    own word. `is_bare`: a bare number, which may also be an id.
     """
 
     labels: list[str]
@@ -187,7 +187,7 @@ def _from_fields(fields: Fields) -> Horse | None:
         return None
     said: dict[str, str] = {}
     _read_texts(fields, _TEXTS, said)
-    # A plain id may be the entry's own: the number is surer.
+    # A plain id may be the entry's own, so the horse's number is surer.
     plain = fields.of("ids.plain")
     ids = [fields[name] for name in fields.facts.get("ids.runner", ()) if name not in _PLAIN_IDS]
     named = said.pop("horse", None)

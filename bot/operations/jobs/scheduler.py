@@ -136,7 +136,7 @@ class Jobs:
             self.failing[job.id] = str(error) or type(error).__name__
             self._noted_at.pop(job.id, None)
             self.count(job.id, "failed")
-            # Admins were told already of a refusal of everything.
+            # Admins have had a notice of such a refusal already.
             if not isinstance(error, (*STOPPING, Spared)):
                 await self._tell_if_undone(job)
             return False

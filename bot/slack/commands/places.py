@@ -195,7 +195,7 @@ def _of_some_races(wanted: LineRequest) -> Refusal | None:
 
 
 def _hour_asked(phrases: Sequence[Phrase], wanted: LineRequest, command: str) -> CommandError | None:
-    """The question about "results at 6", "results daily": races, or a message each day. "York at 6pm" is of a race."""
+    """The question about "results at 6", "results daily": races, or a message each day. "York at 6pm" is a race."""
     kind = next(
         (HOUR_OF_TOPIC[topic] for topic, other in _SHOWN_BY.items() if other == command and topic in HOUR_OF_TOPIC),
         None,

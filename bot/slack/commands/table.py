@@ -103,7 +103,7 @@ _SAID = {
     **{word: _OF_TOPIC[topic] for word, topic in TOPIC_WORDS.items() if word != _OF_TOPIC[topic]},
     **dict.fromkeys(NON_RUNNERS, _OF_TOPIC[Topic.RACECARDS]),
     **{f"{all_} {but}": f"subscribe all {but}" for all_ in OF_ALL for but in ("but", "except", "without")},
-    # Other words before a value are no command's name.
+    # Only the words of topics are also names of commands.
     **{said: f"subscribe {said}" for one in VALUED for said in one.before if said.partition(" ")[0] in TOPIC_WORDS},
     **{f"no {topic} {when}": f"subscribe no {topic} {when}" for topic in TOPIC_WORDS for when in _WHEN},
     **{
@@ -237,7 +237,7 @@ def _in_words_of_commands(line: str) -> str:
 
 def _with_command(line: str) -> str | None:
     """The line of a command, for a line that names none: "York results", "York 14:30", "no class 4", "York only"."""
-    # The time of reading grows with the length, and everything else waits.
+    # A longer line takes longer to read, and meanwhile everything else waits.
     read = _LINE.read(line) if len(line) <= BUTTON_VALUE_MAX else ()
     phrases = [one for one in read if one.kind is not Kind.FILLER or one.typed.casefold() in _OF_A_DAY]
     kinds = {one.kind for one in phrases}
@@ -248,7 +248,7 @@ def _with_command(line: str) -> str | None:
     subjects = [one.typed for one in phrases if one.typed.casefold() in _OF_A_DAY]
     is_of_day = not kinds.isdisjoint({Kind.DAY, Kind.TIME})
     values = {one.of_field for one in phrases if one.kind is Kind.VALUE}
-    # "York jumps today" is of a day, and "York results digest 6pm" of a subscription.
+    # "York jumps today" asks for a day, and "York results digest 6pm" for a subscription.
     is_of_filter = not values.issubset({one.field for one in OF_RACES} if is_of_day else ())
     if not is_of_filter and kinds.isdisjoint({*JOINTS, Kind.NOT, Kind.ONLY}):
         if len(subjects) == 1 and not line.startswith(subjects[0]):

@@ -151,7 +151,7 @@ _MARKS = re.compile(r"[/;:.=!?*_~|()\[\]<>{}]+")
 _EMOJI = re.compile(r":[\w+-]+:|[^\w]+")
 _SOME_DAY = date(2000, 1, 1)
 _OWNERS_S = re.compile(r"(?<=\w)'s$|(?<=s)'$", re.IGNORECASE)
-"""Of "York's results", and of "today's card"."""
+"""The possessive ending in "York's results" and "today's card"."""
 
 _IN_BRACKETS = re.compile(r"\((.+)\)")
 
@@ -425,7 +425,7 @@ class _Reader:
         return phrase._replace(value=day.isoformat() if day else phrase.value)
 
     def _owner_or_single(self, word: Word) -> tuple[Kind, Any]:
-        """Of "York's" the same as of "York"."""
+        """What the word means, else what the word means without a possessive ending."""
         known, owner = self._single(word), word._replace(text=_OWNERS_S.sub("", word.text))
         if known[0] is not Kind.UNKNOWN or owner == word:
             return known
