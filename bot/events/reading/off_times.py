@@ -66,7 +66,7 @@ _BETWEEN_DAYS = (
 """Words and marks between the days of a text; True where the days between are meant too."""
 
 MOST_DAYS = 30
-"""The most days that a list or a range gives."""
+"""Of a range. A list gives one day more, so that the loss is told as too many events."""
 
 DAY_S = 86_400
 
@@ -112,7 +112,7 @@ def read_plain_date(value: Any) -> str | None:
 def read_days(value: Any) -> list[str]:
     """The days of a list, of {"from": …, "to": …}, or of a text: both of "27-28 November 2026"."""
     if isinstance(value, list):
-        plain = (one.get("date") if isinstance(one, dict) and len(one) == 1 else one for one in value[:MOST_DAYS])
+        plain = (one.get("date") if isinstance(one, dict) and len(one) == 1 else one for one in value[: MOST_DAYS + 1])
         return [day for one in plain if (day := read_plain_date(one))]
     if isinstance(value, dict):
         return days_between(fields_of(value))

@@ -26,6 +26,11 @@ def test_too_many_events_are_told_of_no_single_course(kind, name):
     assert (event.race.course, event.race.region, event.unreadable_because) == (Course(), None, TOO_MANY)
 
 
+def test_loss_of_too_many_days_leaves_no_day_out():
+    days = [f"2026-12-{day:02}" for day in range(1, 32)]
+    assert lost_meetings(course="York", dates=days) == [TOO_MANY]
+
+
 AROUND: dict[str, Any] = {"region": "GB", "date": DAY, "reason": "Frost"}
 
 
