@@ -104,7 +104,6 @@ _DUE = (
     .order_by(_INBOX.c.received_at, _INBOX.c.id)
     .limit(bindparam("most", type_=Integer()))
 )
-"""Within a race numbers give the order: a clock may be set back, and each replica has a clock of its own."""
 
 _READ = select(
     *(_INBOX.c[name] for name in ("id", "event_key", "event_name", "body", "received_at", "attempts"))
@@ -227,7 +226,10 @@ def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]
 
 
 def _with_earlier(session: Session, now: datetime, limit: int, chosen: list[int]) -> list[int]:
-    """Up to `limit` deliveries, each behind the waiting earlier deliveries of the same races and meetings."""
+    """Up to `limit` deliveries, each behind the waiting earlier deliveries of the same races and meetings.
+
+    Numbers give the order: a clock may be set back, and each replica has a clock of its own.
+    """
     found = list[int]()
     while chosen != found:
         # An earlier delivery may be of other races too, and so has earlier deliveries of its own.

@@ -9,7 +9,7 @@ from bot.desk.decide import Because, Telling
 from bot.outbox import telling_store
 
 Chain = Mapping[str, list[Telling]]
-"""Because channel, the oldest telling first."""
+"""By channel, the oldest telling first."""
 
 FIRST_NEW = 2**62
 """Tellings that are not stored yet have numbers from here on."""

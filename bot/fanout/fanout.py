@@ -34,7 +34,7 @@ COMMIT_GAP_S = 0.008
 """Between two beginnings, so that close deliveries share a transaction."""
 
 OTHER_TURN_S = 0.05
-"""The wait for another replica's turn, about a transaction."""
+"""The wait for another replica, about a transaction."""
 
 
 class Arrivals(Protocol):

@@ -104,7 +104,7 @@ class SelfNotices:
         return f"/racecard and /results can read nothing new before {until}. If the allowance was raised,"
 
     async def job_undone(self, job: Job, reason: str, done_at: datetime | None) -> None:
-        """`done_at`: the last good run; None where this process knows of none."""
+        """`done_at`: of the last good run by any replica, if there was one."""
         since = f"since {done_at:%Y-%m-%d %H:%M} UTC" if done_at else "since I was started"
         await self._tell(
             f"job-undone:{job.id}:{done_at.isoformat() if done_at else 'never'}",
