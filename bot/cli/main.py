@@ -86,7 +86,7 @@ def init(
 
     path = Path(".env").absolute()
     if not (from_env or sys.stdin.isatty()):
-        sys.exit("Nothing was written: nobody is there to be asked. Give --from-env.")
+        sys.exit("Nothing was written: there is no terminal for questions. Give --from-env.")
     if path.exists() and not overwrite and (from_env or not typer.confirm(f"{path} exists. Replace the file?")):
         sys.exit(f"Nothing was written: {path} exists. Give --overwrite.")
     kept = read(path.read_text(encoding="utf-8-sig")) if path.exists() else {}
@@ -213,7 +213,7 @@ def apply_subscriptions(
         if yes:
             return True
         if not sys.stdin.isatty():
-            raise ShellCommandFailed("Nothing was changed: nobody is there to be asked. Give --yes.")
+            raise ShellCommandFailed("Nothing was changed: there is no terminal for a question. Give --yes.")
         return typer.confirm("Make these changes?", err=True)
 
     def warn(told: str) -> None:

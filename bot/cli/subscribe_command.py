@@ -108,7 +108,7 @@ class Subscribing:
         ):
             live = await self.database.read(webhook_subscriptions.live)
             raise ShellCommandFailed(
-                f"There is no live subscription {number}. Live are:\n{described(live) or '(none)'}"
+                f"There is no live subscription {number}. The live subscriptions:\n{described(live) or '(none)'}"
             )
 
     async def _prove_storage(self) -> None:
@@ -120,7 +120,7 @@ class Subscribing:
         await self.database.write(prove)
         kept = await self.database.read(partial(named_values.get, name=Mark.VAULT_PROOF))
         if kept is None or self.vault.open(kept[0].encode()) != "proof":
-            raise ShellCommandFailed("What was stored could not be read back: nothing was asked of the service.")
+            raise ShellCommandFailed("A stored test value could not be read back, so the data service was not asked.")
 
     async def _ask(self, row: WebhookSubscriptionRow, events: Sequence[EventKind]) -> str:
         """The secret, or without a recognised secret the service's whole answer (Spec gap G3). The row gets either."""

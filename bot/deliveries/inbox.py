@@ -286,7 +286,7 @@ def take_in_turn(
 ) -> Taken | None:
     """`take_turn` and `take`, on PostgreSQL in one statement. None while another replica has the turn.
 
-    `handed_over`: the numbers of all deliveries known without a look into the inbox. None while an earlier one waits.
+    `handed_over`: numbers of all deliveries known without reading the inbox. None too while an earlier delivery waits.
     """
     taking = _taking(deliveries, handed_over)
     is_sqlite = dialect_of(session) == "sqlite"

@@ -264,7 +264,7 @@ def meetings_without_race(
 ) -> list[Show]:
     """A race with a result is taken out of messages on abandoned meetings. The messages then say "rest of the meeting".
 
-    Of the channel: `meetings` of the race, meetings `naming` the race, and the race as `lost`.
+    The channel's chains: `meetings` of the race, meetings `naming` the race, and the race as `lost`.
     """
     if news.event.kind is not EventKind.RESULT_RECEIVED:
         return []
@@ -283,8 +283,8 @@ def hurried(news: News, waiting: Iterable[Telling]) -> list[Release]:
 def linked(meeting: Telling | None, part: Sequence[Telling], *, asks: bool) -> Show | None:
     """The message on an abandoned race, or on a racecard, links the message of its abandoned meeting.
 
-    `meeting`: the channel's message. `part`: of a race without a result, or of a card. `asks`: the channel wants
-    abandonments acknowledged; the meeting's message then asks for earlier messages.
+    `meeting`: the channel's message. `part`: the chain of a race without a result, or of a card. `asks`: the channel
+    wants abandonments acknowledged; the meeting's message then asks in place of earlier messages.
     """
     one = standing(part)
     # A race's message is edited only beside the meeting's message.

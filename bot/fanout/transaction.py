@@ -66,7 +66,7 @@ class FanoutTransactions:
     def together(
         self, session: Session, read: Sequence[ReadDelivery], handed_over: Collection[int] = ()
     ) -> FannedOut | None:
-        """None while another replica has the turn, or a delivery before those `handed_over` waits."""
+        """None while another replica has the turn, or an earlier delivery than `handed_over` waits."""
         taken = inbox.take_in_turn(session, [delivery for delivery, _ in read], self._clock, handed_over)
         # After the database's moment: that moment and the time since are never ahead of the database's clock.
         began_s = self._monotonic()

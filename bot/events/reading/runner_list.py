@@ -55,13 +55,13 @@ _NO_ORDER = frozenset(NAMES_OF["state.status.own"]).union(NAMES_OF["lists.runner
 _CALLED = frozenset({"horse", "number"})
 
 _OF_A_RACE = frozenset({"race", "year", *NAMES_OF["is.race"], *NAMES_OF["race.number"]})
-"""In an entry of a list of winners."""
+"""Fields that make an entry of a list of winners the winner of one race among several."""
 
 MOST_PLACES = 40
 """From this number on, a number is a place only in a field of as many runners: feeds write 40 or 999 for "no place"."""
 
 MOST_WINNERS = 3
-"""Of a dead heat."""
+"""The most horses in a dead heat for first."""
 
 UNREAD_MAX = 80
 
@@ -258,7 +258,7 @@ class _Horses:
     def _add(self, new: Horse, standing: Standing, out: str | None) -> bool:
         known = self._known(new)
         if new.is_bare and len({id(one) for label in new.labels if (one := self._by_label.get(label))}) > 1:
-            # The number of one horse and the id of another.
+            # One horse's number is another horse's id.
             return False
         if known is None:
             is_unlisted = "horse" not in new.said and "number" in self.called and not out
@@ -290,7 +290,7 @@ class _Horses:
             told |= dict.fromkeys(one for one in holders if one not in held)
             marks = {one.is_marked_winner for one in held}
             is_tie = self._is_tied and len(held) == 2 and marks == {True}
-            # The mark of a single winner contradicts a dead heat; so do many horses, whose "1" is a flag.
+            # The mark of a single winner contradicts a dead heat. So do many horses: their "1" is a flag.
             is_likely = len(marks) == 1 and (place > 1 or len(held) <= MOST_WINNERS)
             is_one_source = is_likely and set.intersection(*(one.sources_of(place) for one in held))
             if len(held) > 1 and not (is_tie or is_one_source):

@@ -295,7 +295,7 @@ async def _plan_mute(desk: Desk, invocation: Invocation) -> Meeting:
 
 
 async def _is_of_time(desk: Desk, invocation: Invocation) -> bool:
-    """Whether the words are for a pause, such as "until 6pm", or "until 9", which asks for the half of the day."""
+    """True for the words of a pause: "until 6pm", and "until 9", which asks whether morning or evening is meant."""
     try:
         await PAUSE_COMMAND.plan(desk, invocation)
     except CommandError as error:

@@ -213,8 +213,8 @@ def _hour_asked(phrases: Sequence[Phrase], wanted: LineRequest, command: str) ->
         daily = races.but(times=(), topics=(), all=())
         hourly = {one: daily.but(**{kind.field: (one,)}) for one in kind.guesses(typed.typed)}
         lines |= {f"Each day at {hour}": one.line("subscribe") for hour, one in hourly.items()}
-    what = "time of races, or the hour" if at else "racing of a day, or an hour"
-    told = f"{quoted(typed.typed)} may be the {what} at which {kind.topic} come together each day."
+    what = "the races at that time" if at else "the racing of a day"
+    told = f"{quoted(typed.typed)} may mean {what}, or one message with all {kind.topic} each day."
     return CommandError(f"{told} Which is meant?", lines=lines)
 
 
