@@ -66,7 +66,7 @@ _BETWEEN_DAYS = (
 """Words and marks between the days of a text; True where the days between are meant too."""
 
 MOST_DAYS = 30
-"""Of a range. A list gives one day more, so that the loss is told as too many events."""
+"""The most days of a range. A list gives one day more, so a longer list is told as too many events."""
 
 DAY_S = 86_400
 

@@ -64,7 +64,7 @@ _MORNING_H = 10
 """Of a named day, 10.30 is in the morning: there is racing at 2.30."""
 
 _NIGHT_ENDS_H = 6
-"""From this hour on, "overnight" is the coming night."""
+"""From this hour on "overnight" means the coming night, and earlier the present night."""
 
 _WEEKLY = frozenset(("weekend", *WEEKDAYS, *(day[:3] for day in WEEKDAYS)))
 _PARTS_OF_A_DAY = {"morning": "9:00", "afternoon": "13:00", "evening": "18:00", "night": "18:00", "tonight": "18:00"}
