@@ -18,6 +18,7 @@ from bot.events.event import RacingEvent
 from bot.events.event_bounds import EVENT_RACES_MAX
 from bot.events.kinds import Subject
 from bot.events.races import OffTime, Race
+from bot.events.reading.aliases import read_number
 from bot.events.reading.fields import first_of
 from bot.events.reading.json_values import identifier
 from bot.events.reading.record_objects import About
@@ -44,7 +45,9 @@ def _natural(found: FoundEvent, race: Race) -> str | None:
     """
     subject = found.named.subject
     off = None if subject is Subject.MEETING or (subject is Subject.CARD and found.lists_races) else _off(race.off)
-    number = race.number.lstrip("0") if race.number and subject is Subject.RACE and not off else None
+    # A mere `number` may be the winner's.
+    is_numbered = subject is Subject.RACE and not off
+    number = (first_of(found.fields, "race.number", read_number) or "").lstrip("0") if is_numbered else None
     if subject is Subject.RACE and not (off or number):
         return None
     of_meeting = race.meeting_id and subject is not Subject.RACE

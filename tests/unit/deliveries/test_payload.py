@@ -134,6 +134,7 @@ def test_race_event_is_known_by_the_races_id(payload):
             f"race.abandoned:{NATURAL}|meeting=m_1|race=5",
         ),
         ({"race_number": 5, **PLACED}, f"race.abandoned:{NATURAL}|off=14:30"),
+        ({"id": "evt_1", "number": 7, "winner": "Alpha", **PLACED, "off": None}, "race.abandoned:id=evt_1"),
         ({"race_id": ["rc_1"], **PLACED}, "race.abandoned:rc_1"),
         ({"data": {"id": "x_1"}, "id": "evt_1"}, "race.abandoned:id=x_1"),
         *(({"race": race}, f"race.abandoned:{race}") for race in ("rc_1a2b", 88421)),
