@@ -48,6 +48,9 @@ NOT_HELD = frozenset({RaceOutcome.ABANDONED, RaceOutcome.VOID})
 
 LONGEST_STATUS = 200
 
+LONGEST_LOSS = len(("no", "longer", "being", "run"))
+"""Words."""
+
 _RUN = (
     "result|results|resulted|settled|official|officialresult|finished|final|complete|completed|weighedin|paying|paid"
     "|dividends?|winnerdeclared|run|wasrun|ran|hasrun|fincourse|arriveedefinitive|arriveedefinitivecomplete"
@@ -69,7 +72,8 @@ _LOSSES = (
             f"{_NOT_RUN}|abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|^(?:race)?aborted$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止"
             "|^(?:レース|開催|競走)?取(?:消|り?止め|りやめ)|abgebrochen|^race(?:deleted|scrubbed|stopped)$|^(?:race|meeting)?scrapped$"
             "|(?:races?|racing|meeting|card|fixture|programme)(?:has|have|been|was|were|is|now|all)*lost"
-            "(?=$|to(?!t)|due|after|because|through|owing)"
+            "(?=$|(?:to|dueto|owingto|becauseof)(?:the|heavy|high)?"
+            "(?:fog|mist|frost|snow|ice|water|flood|weather|storm|wind|rain|heat|power))"
             "|^meeting(?:is)?off(?!i)|washedout|(?:rain|snow|frozen|fogg|wash|frost)(?:ed)?off|^aban$|^c(?:anc|anx|nl|nx|ncl|xld)$|supprim|anulad|suspendid|entfällt"
             "|afgelast|aflyst|^peruttu|odwoła|zrušen|отмен|ακυρ|i\u0307?ptal$|^(?:경주|개최)?취소|ملغ"
         ),
@@ -106,7 +110,7 @@ _UNSURE = (
 )
 _DOUBT = re.compile(rf"\b(?:{_UNSURE}|not|never|no longer|un(?=abandon|void|cancel)|avoid|inspection)\b", re.IGNORECASE)
 _DOUBT_BEFORE = re.compile(
-    rf"\b(?:(?:{_UNSURE}|avoid(?:s|ed)?)\b(?!.*\b(?:and|but|so|then)\b)|(?:not?|never|non|un|no longer)"
+    rf"\b(?:(?:{_UNSURE}|avoid(?:s|ed)?)\b(?!.*\b(?:and|but|so|then)\b)|(?:not?|never|non|un|no longer|nearly|almost)"
     r"(?: (?:a|any|be|been|being|currently|declared|going|meeting|now|officially|race|racing|the|to|yet))*$)"
 )
 _DOUBT_BEHIND = re.compile(
@@ -134,7 +138,17 @@ _OF_THE_RACE = (
 _IS_OF_THE_RACE = re.compile(_OF_THE_RACE, re.IGNORECASE).fullmatch
 _SUBJECT = re.compile("races?|racing|result|meeting|card|fixture|contest|heat", re.IGNORECASE)
 _DECLARED_VOID = re.compile(r"\b(?:declared|ruled|deemed) (?:the |this )?(?:race )?(?:null and )?void\b", re.IGNORECASE)
-_OF_ANOTHER = re.compile("fences?|flights?|start|attempt|bets|riders?|jockeys?", re.IGNORECASE)
+_LOSS_ENDS = re.compile(
+    "$|(?:due|owing|because|as|after|following|before|when|while|with|and|this|today|now|to(?! be))\\b"
+    "|(?:on|for) (?:safety|welfare|betting)\\b"
+)
+"""Behind an express loss: "Race abandoned after a fall", not "Race abandoned by most trainers"."""
+
+_CAUSE_BEFORE = re.compile(
+    r"^(?:after|following|due to|owing to|because of)\b.* (?=(?:the|this|racing|today)\b)", re.IGNORECASE
+)
+
+_OF_ANOTHER = re.compile("fences?|flights?|start|attempt|bets|riders?|jockeys?|objections?|inspections?", re.IGNORECASE)
 """Before a loss, words for the race and for what is no race: "Evening meeting abandoned", "Two fences abandoned"."""
 
 _WON = re.compile(r"\b(?:wins|won|beats|lands|defeats|scores)\b", re.IGNORECASE)
@@ -166,7 +180,7 @@ _PART = re.compile(
     rf"|\bfirst (?:{_NUMBER}) (?:races )?(?:were |had been )?(?:run|completed)\b"
     rf"|\b(?:{_NUMBER}) of (?:the )?(?:{_NUMBER}) races (?:took place|were run|had been run)\b"
     rf"|\bwith (?:the )?(?:{_NUMBER}) races? (?:remaining|left|to go)\b|\b(?:last|final) race (?:{_LOST}|only\b)"
-    rf"|\bbefore (?:the )?(?!first|opening)(?:{_ORDINAL})(?: race)?(?=$|[,.;])"
+    rf"|\bbefore (?:the )?(?!first|opening)(?:{_ORDINAL}|last|final)(?: race)?(?=$|[,.;])"
     r"|\b(?:after|following) (?:this|that) race\b|\bmidway\b"
     r"|\bhalf-?way through (?:the )?(?:card|meeting|programme|racing)\b"
     r"|^(?:the )?(?:remainder|rest|remaining|final race|last race)(?: of (?:the )?(?:races|card|meeting|programme))?$"
@@ -267,23 +281,42 @@ def tells_own_loss(words: str, own: Iterable[str], horses: Iterable[str], *, is_
     return any(state_in(said) in LOST_OR_VOID and not _WON.search(said) and is_own(said) for said in clauses)
 
 
-def express_losses(words: str, own: Iterable[str]) -> Iterator[str]:
-    """The clauses that say of a race or a meeting, and of nothing else, that it is lost: "Race declared void"."""
+def express_losses(words: str, own: Iterable[str], *, is_note: bool = False) -> Iterator[str]:
+    """The clauses that say of a race or a meeting, and of nothing else, that it is lost: "Race declared void".
+
+    `is_note`: the text is about the race, so that "Abandoned" alone is a loss.
+    """
     names = [_words(name).casefold().split() for name in own]
     proper = {word for name in names for word in name if not re.fullmatch(_OF_THE_RACE, word)}
+    if not (is_note or _SUBJECT.search(words) or any(word in words.casefold() for word in proper)):
+        return
     known = _known(names)
     for clause in (one.strip()[:LONGEST_STATUS] for one in _CLAUSES.split(words)):
-        said = _words(clause).split()
+        if state_in(clause) not in LOST_OR_VOID:
+            continue
+        said = _CAUSE_BEFORE.sub("", _words(clause)).split()
         before = [*takewhile(known, said)]
-        loss = said[len(before) :]
-        is_first = not before and all(map(known, loss[1:]))
-        # "Void race" begins with one word of a loss; "Race called off" has up to two.
-        begins = " ".join(loss[: 1 if is_first else 2])
-        subjects = said if is_first else before
+        rest = _behind_loss(before, said[len(before) :])
+        # "Void race" has the subject behind the loss.
+        is_first = not before and all(map(known, rest or ()))
+        subjects = (rest or ()) if is_first else before
         is_of_race = any(_SUBJECT.fullmatch(word) or word.casefold() in proper for word in subjects)
-        is_begun = state_in(begins) in LOST_OR_VOID or _DECLARED_VOID.search(clause)
-        if is_of_race and is_begun and state_in(clause) in LOST_OR_VOID:
+        is_alone = rest is not None and (is_first or _is_no_more_than_a_cause(rest, known))
+        if (is_of_race or (is_note and not before)) and (is_alone or (before and _DECLARED_VOID.search(clause))):
             yield clause
+
+
+def _behind_loss(before: Sequence[str], words: Sequence[str]) -> Sequence[str] | None:
+    """Of the `words` behind those `before` a loss, the words behind the loss. None if the words begin with no loss."""
+    for end in range(1, min(len(words), LONGEST_LOSS) + 1):
+        if state_in(" ".join([*before, *words[:end]])) in LOST_OR_VOID:
+            return None if state_in(" ".join(words[1:end])) in LOST_OR_VOID else words[end:]
+    return None
+
+
+def _is_no_more_than_a_cause(words: Sequence[str], known: Callable[[str], object]) -> bool:
+    is_of_race = len(words) > 1 and words[0] in {"at", "by", "on"} and known(words[1])
+    return bool(is_of_race or _LOSS_ENDS.match(" ".join(words).casefold()))
 
 
 def _known(names: Iterable[Sequence[str]]) -> Callable[[str], object]:

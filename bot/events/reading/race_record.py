@@ -89,10 +89,13 @@ LONGEST_REMARK = 60
 
 _MOVED = r"\b(?:postponed|rescheduled|moved|deferred)\b"
 _ANOTHER_DAY = (
-    r"\b(?:previous|yesterday|tomorrow|(?:last|next) (?:year|month|week|meeting|fixture|card|time)\b"
+    r"\b(?:previous|yesterday|tomorrow|(?:last|next) (?:year|season|month|week|meeting|fixture|card|time)\b"
     r"|replac\w+ (?:for|of)\b|(?:rescheduled|transferred|switched|moved) from\b(?!.* (?:to|until|till)\b))"
 )
-_OTHER_RACES = r"\b(?:(?:next|subsequent|later|other|remaining)\b(?: \w+)? races|racing (?:was |were )?later)\b"
+_OTHER_RACES = (
+    r"\b(?:(?:next|subsequent|later|other|remaining|first|second|third|last|final|one|two|three|four|five)\b"
+    r"(?: \w+)? races?|racing (?:was |were )?later)\b"
+)
 _NOT_NOW = re.compile(rf"番|{_ANOTHER_DAY}|{_MOVED} (?:race|meeting|fixture)\b", re.IGNORECASE)
 _BESIDE_PLACES = re.compile(rf"番|(?<![0-9])競走中止|{_ANOTHER_DAY}|{_OTHER_RACES}|\blost\b|{_MOVED}", re.IGNORECASE)
 """In remarks: words about a horse ("3番 競走中止" pulled up; "第5競走中止" is a lost race), another day or race.
@@ -287,11 +290,11 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     histories = (value for value in values_of(sources.own, "state.history") if isinstance(value, list))
     inner += [fields_of(value[-1]) for value in histories if value and isinstance(value[-1], dict)]
     words = _spread(chain(values_of(sources.own, "state.result"), *sources.off_values))
-    notes = (one for one in map(text, _spread(values_of(sources.own, "marks.note"))) if state_in(one) in LOST_OR_VOID)
-    remarks = chain(map(aliases.string, chain(words, *map(Fields.values, inner))), notes)
+    remarks = map(aliases.string, chain(words, *map(Fields.values, inner)))
     short = (one for one in remarks if one and len(one) <= LONGEST_REMARK)
     said = [one for one in statuses if _is_told(one, sources, placings, is_remark=False)]
-    said += [one for one in (*short, *_express_losses(sources)) if _is_told(one, sources, placings, is_remark=True)]
+    noted = chain(short, _express_losses(sources, placings))
+    said += [one for one in noted if _is_told(one, sources, placings, is_remark=True)]
     states = {state: words for words in reversed(said) if (state := state_in(words))}
     own = [*sources.own, *inner]
     flags = {state: [*map(_lost_flag, values_of(own, f"state.{state}"))] for state in _FLAGS}
@@ -355,14 +358,24 @@ def _names_another(words: str, sources: Sources) -> bool:
     return state_in(words[: timed.start()]) not in LOST_OR_VOID
 
 
-def _express_losses(sources: Sources) -> Iterator[str]:
-    """In a field of any name, because notes have many names. A loss of the rest of a meeting is not the race's loss."""
-    own = _own_names(sources)
+def _express_losses(sources: Sources, placings: Placings) -> Iterator[str]:
+    """In a field of any name, because notes have many names. A loss of the rest of a meeting is not the race's loss.
+
+    A race with places was run: a text of any name tells of it only that it is void.
+    """
+    own, year = _own_names(sources), (read_plain_date(race_date_of(sources)) or "")[:4]
+    lost = {RaceState.VOID} if placings.has_places else LOST_OR_VOID
     for name, value in (field for fields in sources.own + sources.data for field in fields.items()):
         said = (one for one in _spread([value]) if isinstance(one, str) or name in _NOTES)
         for words in _strings_in(said) if may_tell_a_loss(name) else ():
-            losses = express_losses(words, own) if not kind_of(words) else ()
-            yield from (loss for loss in losses if run_before_loss(loss) is None)
+            if kind_of(words) or any(one < year for one in _YEAR.findall(words)):
+                continue
+            losses = express_losses(words, own, is_note=name in _NOTES and not _NOT_NOW.search(words))
+            yield from (one for one in losses if state_in(one) in lost and not _is_of_others(one))
+
+
+def _is_of_others(loss: str) -> bool:
+    return run_before_loss(loss) is not None or re.search(_OTHER_RACES, loss, re.IGNORECASE) is not None
 
 
 def _own_names(sources: Sources) -> list[str]:
@@ -374,8 +387,9 @@ def _is_lost_by_more(sources: Sources) -> bool:
     if sources.subject is not About.RACE:
         return False
     title, going = (sources.look(aliases.RACE_FIELDS[name]) for name in ("title", "going"))
-    words = [*filter(None, [going]), *_strings_in(values_of(sources.own, "race.reason"))]
-    is_said = any(map(_says_lost, words)) or any(map(flag, values_of(sources.own, "state.reason")))
+    own, words = _own_names(sources), [*filter(None, [going]), *_strings_in(values_of(sources.own, "race.reason"))]
+    losses = chain.from_iterable(express_losses(one, own, is_note=not _NOT_NOW.search(one)) for one in words)
+    is_said = any(map(_says_lost, losses)) or any(map(flag, values_of(sources.own, "state.reason")))
     return is_said or _LOST_TITLE.search(title or "") is not None or _is_meeting_lost(sources)
 
 

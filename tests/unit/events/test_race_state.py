@@ -39,7 +39,7 @@ STATES = [
         RaceState.ABANDONED,
         "Cancelled (risk of fog); 27 May meeting abandoned; Unfit and cancelled; Will no longer go ahead",
     ),
-    (RaceState.ABANDONED, "Reprieve reversed: abandoned; Abandoned, Ayr going ahead"),
+    (RaceState.ABANDONED, "Race lost to heavy rain; Reprieve reversed: abandoned; Abandoned, Ayr going ahead"),
     (
         RaceState.ABANDONED,
         "Meeting lost to fog; Remaining races lost; Frozen off; ABD - fog; CANX; Meeting off - frost; Not going ahead",
@@ -64,6 +64,7 @@ STATES = [
     (None, "Abandonment likely; Abandoned if frost persists; Decision on abandonment at 8; Abandoned?; Unabandoned"),
     (None, "Abandonment reversed; Abandoned - meeting reinstated; No abandonment; Set to be abandoned; Abandoned: no"),
     (None, "May be a walkover; Rail: moved; Race void claim dismissed; Race should be declared void"),
+    (None, "Race lost due to a mistake; Meeting lost to Ripon; Race nearly abandoned"),
     (None, "May yet be abandoned; Meeting official; Might be called off; Race run but not void; Devoid of pace"),
 ]
 SAID = [(state, said) for state, words in STATES for said in words.split("; ")]
@@ -160,6 +161,26 @@ def test_loss_counts_in_doubt_whatever_name_stands_before_it():
                 "Abandoned Ayr race",
                 "Race he called void",
                 "Race void claim dismissed",
+            )
+        ),
+        *(
+            (said, [said])
+            for said in (
+                *("Following an inspection the meeting was abandoned", "Race not run", "Race will not be run"),
+                *("Racing abandoned at 12:50", "York abandoned by stewards", "Racing called off on safety grounds"),
+            )
+        ),
+        *(
+            (said, [])
+            for said in (
+                *(
+                    "Race replay void",
+                    "Race entry cancelled",
+                    "Race nearly abandoned",
+                    "Result void for jackpot purposes",
+                ),
+                *("The race was abandoned by most trainers", "Racing was called off here on Boxing Day"),
+                *("Course inspection cancelled", "Race twice abandoned", "After the race the rider abandoned the ride"),
             )
         ),
         *((said, []) for said in ("Abandoned race at Ayr", "Race not void", "Race void of pace", "Race abandoned?")),

@@ -212,6 +212,14 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
         *(({"abandonment": {name: "high"}}, None) for name in ("risk", "likelihood", "probability")),
         *(({"abandonment": {"status": said}}, lost) for said, lost in (("declared", True), ("lifted", None))),
         ({"abandonment": {"reason": "Not raceable"}}, True),
+        *(({"notes": said}, True) for said in ("Abandoned", "Waterlogged - abandoned", "Called off: fog")),
+        *(({"notes": f"{said} abandoned"}, None) for said in ("Stable's plans", "First race")),
+        ({**AT_YORK, "notes": "2019: abandoned"}, None),
+        *(({name: "Course inspection cancelled"}, None) for name in ("going", "reason", "stewards")),
+        *(
+            ({"notes": said, "placings": ["A"]}, None)
+            for said in ("Abandoned his effort", "Objection cancelled", "Race abandoned", "Cancelled his Ascot entry")
+        ),
         *(({"course": {"name": "York", **said}}, True) for said in ({"status": "Abandoned"}, {"cancelled": "Y"})),
         ({"meeting": {"notes": "Meeting abandoned"}}, True),
         *(
