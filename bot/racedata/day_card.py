@@ -16,7 +16,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.merge import completed, of_declarations
 from bot.events.race_state import RaceOutcome
-from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_course
+from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_course, may_be_there
 from bot.events.same_races import SAME_MAX, SameRaces, is_same_race, names_of
 from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at
 
@@ -94,7 +94,8 @@ class Card:
     """`region`, `course` and `off`: None means all. `reached` is the day that an unfinished walk had come to.
 
     `read_at`: when the list was last read for the whole day. `latest_at`: the latest news of a race, by list or
-    delivery. `missed_off`: the asked off time, without a race.
+    delivery. `missed_off`: the asked off time, without a race. `whole`: the outcomes of all races, beside those of the
+    races at `off`.
     """
 
     day: date
@@ -110,6 +111,7 @@ class Card:
     window: str | None = None
     off: str | None = None
     missed_off: str | None = None
+    whole: Outcomes = field(default_factory=Outcomes)
 
     @property
     def meetings(self) -> tuple[MeetingCard, ...]:
@@ -134,8 +136,10 @@ def at_off(card: Card, off: str | None) -> Card:
     if not races:
         offs = (race.off for meeting in card.meetings for race in meeting.races)
         return replace(card, missed_off=as_meant(off, offs))
-    # Each race has its own outcome. A lost meeting would be named beside a race that was run.
-    return replace(card, outcomes=Outcomes(races), off=off)
+    # A lost meeting may be the meeting of an open race, as where no date was given. Other races tell their own outcome.
+    still_open = [race for one in races for race, outcome in one.each if outcome is RaceOutcome.OPEN]
+    lost = tuple(event for event in card.outcomes.lost if any(may_be_there(race, event.race) for race in still_open))
+    return replace(card, outcomes=Outcomes(races, lost), whole=card.outcomes, off=off)
 
 
 def _races_at(card: Card, off: str) -> tuple[MeetingCard, ...]:

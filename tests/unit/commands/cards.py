@@ -22,8 +22,8 @@ def make_card(races=(), told=(), coverage=Coverage.COMPLETE, **fields):
     return Card(**{"outcomes": outcomes_of(races, told, given["region"], given["course"])} | given)
 
 
-def lost_meeting(course="Ascot", reason="Flood", region="GB", **fields):
-    race = Race(course=Course(name=course), region=region, race_date="2026-11-20", off=OffTime(text=None), **fields)
+def lost_meeting(course="Ascot", reason="Flood", region="GB", race_date="2026-11-20", **fields):
+    race = Race(course=Course(name=course), region=region, race_date=race_date, off=OffTime(text=None), **fields)
     return RacingEvent(key="m", kind=EventKind.MEETING_ABANDONED, race=race, reason=reason)
 
 

@@ -15,7 +15,7 @@ from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, Runner
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.client.service_errors import ServerFault
-from bot.racedata.day_card import Coverage, outcomes_of
+from bot.racedata.day_card import Coverage, at_off, outcomes_of
 from bot.racedata.race_book_store import merged
 from bot.slack.messages.alerts.result import full_result
 from bot.slack.messages.answers.day_answer import DayQuestion
@@ -48,6 +48,7 @@ from tests.unit.kept_text import as_read, check
 KEPT = Path(__file__).parent / "answers.txt"
 FAULT = ServerFault("races/search", request_id="req_7")
 LOST = lost_meeting("Bath", "Waterlogged")
+LOST_ONCE = lost_meeting(race_date=None)
 ITALY = KnownCountry(country_code="ITY", name="Italy", full_result_order=False, position_pct=0.612)
 PISA = make_race("14:30", course="Pisa", region="ITY", runners=FIELD)
 FROST = {"abandoned": True, "reason": "Frost"}
@@ -155,6 +156,12 @@ DAYS = {
     ),
     "a day to come, at a time without a race": make_card(
         [make_race("14:30", race_date="2026-11-21")], day=TOMORROW, course=ASCOT, missed_off="15:50"
+    ),
+    "a time beside lost races": at_off(make_card(RACES, course=ASCOT), "3:30"),
+    "a time beside lost races of a region": at_off(make_card(RACES), "15:30"),
+    "a time of a meeting lost on no given day": at_off(make_card(RACES, [LOST_ONCE], course=ASCOT), "15:30"),
+    "a time that was run before a meeting lost on no given day": at_off(
+        make_card(RACES, [LOST_ONCE], course=ASCOT), "14:30"
     ),
     "a day to come that began in the east": make_card(RACES, day=TOMORROW),
     "a day to come without a card": make_card(day=TOMORROW),

@@ -79,7 +79,7 @@ def day_answer(
 ) -> Message:
     """`in_short` and the sentences `said` are the text, the `lines` stand above the meetings.
 
-    The abandonments of the card stand on every page, or first. `later`: of further days, behind the `units`.
+    The abandonments of the card stand on every page, or first. `later`: of further days or races, behind the `units`.
     """
     losses = losses_of(card)
     on_every_page, listed_first = losses.parts()
@@ -119,7 +119,9 @@ def missed_off_words(card: Card, listed_below: str) -> str | None:
 
 
 def nowhere_else(card: Card) -> str:
-    """For example "for GB", "for Ascot (GB)", "in any region"."""
+    """For example "for GB", "for Ascot (GB)", "for the 15:10 at Ascot (GB)", "in any region"."""
+    if card.off:
+        return f"for the {safe(card.off)} {'at' if card.course else 'in'} {place_of(card)}"
     return "in any region" if card.region is None and card.course is None else f"for {place_of(card)}"
 
 
@@ -258,25 +260,25 @@ def in_figures(outcomes: Sequence[RaceOutcome], *unsaid: RaceOutcome) -> list[st
 class Losses:
     """A line for each abandoned meeting, and for the other abandoned races of a meeting with one reason.
 
-    `disputed`: such lines of races that were reported abandoned and run. `day`: named where another day is asked for.
+    `disputed`: such lines of races that were reported abandoned and run. `when`: named for others than the asked races.
     """
 
     lost: Sequence[str]
     disputed: Sequence[str]
-    day: str = ""
+    when: str = ""
 
     @property
     def in_text(self) -> str | None:
         named = (
             "; ".join(first_of(lines, LOST_NAMED, "and {} more, listed below")) for lines in (self.lost, self.disputed)
         )
-        titles = f"ABANDONED{self.day}", f"CONFLICT{self.day}, {IN_CONFLICT}"
+        titles = f"ABANDONED{self.when}", f"CONFLICT{self.when}, {IN_CONFLICT}"
         return sentences([f"{title}: {lines}" for title, lines in zip(titles, named, strict=True) if lines]) or None
 
     def parts(self) -> tuple[list[Block | None], list[Either]]:
         """The blocks for every page, and a long list as units."""
-        lost, lost_units = _part(f"{MARKED_LOST}{self.day}", self.lost, ON_EVERY_PAGE_MAX)
-        conflict = f"{MARKED_CONFLICT}{self.day}: {IN_CONFLICT}"
+        lost, lost_units = _part(f"{MARKED_LOST}{self.when}", self.lost, ON_EVERY_PAGE_MAX)
+        conflict = f"{MARKED_CONFLICT}{self.when}: {IN_CONFLICT}"
         disputed, disputed_units = _part(conflict, self.disputed, CONFLICTS_ON_EVERY_PAGE_MAX)
         return [lost, disputed], [*lost_units, *disputed_units]
 
@@ -285,13 +287,13 @@ class Losses:
         return [*(unit(block) for block in blocks if block), *units]
 
 
-def losses_of(card: Card, day: str | None = None) -> Losses:
+def losses_of(card: Card, when: str | None = None) -> Losses:
     outcomes, region = card.outcomes, card.region
     whole = [_lost_meeting(event, outcomes, region) for event in outcomes.lost]
     lost, disputed = (_of_each_meeting(outcomes, which) for which in (RaceOutcome.ABANDONED, RaceOutcome.BOTH))
     singly = [[race for race in races if not _is_of_lost(race, outcomes)] for races in lost]
     named, both = ([line for races in some for line in _lines(races, region)] for some in (singly, disputed))
-    return Losses([*whole, *named], both, given(" {}", day) or "")
+    return Losses([*whole, *named], both, given(" {}", when) or "")
 
 
 def abandoned_in_figures(outcomes: Outcomes) -> str | None:

@@ -4,6 +4,7 @@ On a card several races of a course have their runners collapsed; a single race 
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 
 from bot.events.days import utc_today
@@ -202,6 +203,7 @@ def results_of_day(card: Card, question: DayQuestion) -> Message:
         said=notes,
         lines=[summary, *notes],
         units=[] if only_abandonments else _meetings(card, question),
+        later=[losses_of(replace(card, outcomes=card.whole), "at other times")] if are_none_lost else [],
         command=command_line("results", card, *((ABANDONMENTS_LIST,) if only_abandonments else ())),
         room=MESSAGE_MAX if card.course else SCREEN,
     )
