@@ -67,9 +67,15 @@ _NIGHT_ENDS_H = 6
 """From this hour on "overnight" means the coming night, and earlier the present night."""
 
 _WEEKLY = frozenset(("weekend", *WEEKDAYS, *(day[:3] for day in WEEKDAYS)))
-_PARTS_OF_A_DAY = {"morning": "9:00", "afternoon": "13:00", "evening": "18:00", "night": "18:00", "tonight": "18:00"}
+_PARTS_OF_A_DAY = {
+    "morning": ("9:00", "12:00"),
+    "afternoon": ("13:00", "18:00"),
+    **dict.fromkeys(("evening", "night", "tonight"), ("18:00", "24:00")),
+}
+"""Where a part of a day begins, as in "until the evening", and where the part ends, as in "for the evening"."""
+
 _WORDS = {
-    **{word: (Kind.TIME, clock) for word, clock in _PARTS_OF_A_DAY.items()},
+    **{word: (Kind.TIME, begins) for word, (begins, _) in _PARTS_OF_A_DAY.items()},
     "weekend": (Kind.DAY, "saturday"),
     "this": (Kind.FILLER, ""),
 }
@@ -132,10 +138,11 @@ async def _plan(desk: Desk, invocation: Invocation) -> Paused:
     text = "" if text.lower() in _ENDLESS else text
     word, _, rest = text.partition(" ")
     if word.lower() not in _UNTIL:
-        text = rest if word.lower() == "for" else text
+        is_for = word.lower() == "for"
+        text = rest if is_for else text
         end = _ENDS.get(text.lower().removeprefix("the ").removeprefix("this "))
         if end is None:
-            length = read_duration(text)
+            length = read_duration(text, is_for=is_for)
             return Paused(now + length if length else None)
         rest = end
     person = await desk.people.person(invocation.user_id)
@@ -144,22 +151,37 @@ async def _plan(desk: Desk, invocation: Invocation) -> Paused:
     return Paused(until.astimezone(UTC), getattr(zone, "key", UTC_NAME))
 
 
-def read_duration(text: str) -> timedelta | None:
+def read_duration(text: str, *, is_for: bool = False) -> timedelta | None:
     """For example "30m", "2 hours", "1d" or "1h30m"; None for "". Raises CommandError for other words."""
     typed = text.strip()
     if not typed:
         return None
     length = read_length(typed)
     if length is None or not timedelta(0) < length <= LONGEST_PAUSE:
-        is_moment = {one.kind for one in _MOMENTS.read(typed)} <= {Kind.DAY, Kind.TIME, Kind.FILLER}
         raise CommandError(
             f'I can\'t pause for "{typed[:40]}". Write 30m, 2h, 1d or 1h30m, up to 365d, or until 18:00; '
             "/racing pause alone lasts until /racing resume.",
-            lines={f"until {typed}": f"pause until {typed}"}
-            if is_moment
-            else {f"Mute {typed}": f"mute {typed}", "Everything for 2 hours": "pause 2h"},
+            lines={f"until {end}": f"pause until {end}" for end in _ends_of(typed, is_for=is_for)}
+            or {f"Mute {typed}": f"mute {typed}", "Everything for 2 hours": "pause 2h"},
         )
     return length
+
+
+def _ends_of(typed: str, *, is_for: bool) -> Sequence[str]:
+    """The ends of a pause "for" a moment: a time itself, and the end of a day or of a part of a day.
+
+    A day without "for" may mean "until": such a day's beginning comes first.
+    """
+    phrases = [one for one in _MOMENTS.read(typed) if one.kind is not Kind.FILLER]
+    kinds, words = [one.kind for one in phrases], [one.typed for one in phrases]
+    if kinds not in _MOMENT:
+        return ()
+    if Kind.TIME not in kinds:
+        end = f"{words[0]} 24:00"
+        return (end,) if is_for else (words[0], end)
+    ends = [_PARTS_OF_A_DAY[one.lower()][1] if one.lower() in _PARTS_OF_A_DAY else one for one in words]
+    # An afternoon that is over is no afternoon of tomorrow.
+    return (" ".join(ends if ends == words or len(ends) > 1 else ["today", *ends]),)
 
 
 def read_until(text: str, now: datetime) -> datetime:
