@@ -4,6 +4,7 @@
 meeting. A list of races gives the races of a race's event; the lists of a meeting's event give meetings.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -69,6 +70,9 @@ _OF_A_RESULT = NAMING_HORSES - {NAMED_RACES} | {
     *("course.name", "course.track", "race.number", "off.scheduled", "off.plain", "off.off")
 }
 _LISTS_OF_RESULTS = frozenset(NAMES_OF[RACE_LISTS] + NAMES_OF[CARD_LISTS])
+
+_SPAN = re.compile("period|range|days|dates|abandon|cancel|affected|postpon|reschedul|moved|deferred")
+"""In the name of an object: its days may be those of a loss. The days of a season or of refunds are not."""
 
 _DAYS, _IDS = (RACE_DATE.fact, "race.date.own"), ("ids.meeting", "ids.plain")
 
@@ -186,6 +190,8 @@ def _days(found: FoundEvent) -> list[str]:
     if any(len(days) == 1 for days in said):
         return []
     for part in found.carried:
+        if part.about is About.OTHER and not _SPAN.match(part.name):
+            continue
         days = days_between(part.fields)
         is_moved = state_in(part.name) is RaceState.POSTPONED or (found.said.is_postponed and "from" in part.fields)
         said.append(days[:1] if is_moved else days if len(days) > 1 else [])

@@ -117,9 +117,11 @@ _DOUBT_BEHIND = re.compile(
     rf"\w+(?: off)?(?: (?:is|was|looks|now|still|very|most|highly|being))* (?:{_UNSURE})\b"
     r"|(?:postponed|rescheduled|moved|deferred) from\b(?!.* (?:to|until|till)\b)"
 )
+_AGAIN = r"(?:was|is|has|been|being|later|since|now|then|but)"
 _REVERSED = re.compile(
-    r"\b(?:reinstat|revers|overturn|rescind|revok|lifted|averted|ruled out|dismiss|reject|overrul)"
-    r"|^\w+ (?:no|n|false|none)$"
+    rf"(?:^(?:\w+(?: off)? (?:(?:claim|decision|ruling|order|fears) )?)?|\b(?:decision|ruling|order|abandonment) )"
+    rf"(?:{_AGAIN} )*(?:revers|overturn|rescind|revok|lifted|averted|ruled out|dismiss|reject|overrul)"
+    r"|(?<!not )(?<!not be )\breinstat|^\w+ (?:no|n|false|none)$"
 )
 """A race that may be abandoned is not abandoned, and a race that was moved from another day or course is not lost.
 
@@ -145,8 +147,9 @@ _LOSS_ENDS = re.compile(
 """Behind an express loss: "Race abandoned after a fall", not "Race abandoned by most trainers"."""
 
 _CAUSE_BEFORE = re.compile(
-    r"^(?:after|following|due to|owing to|because of)\b.* (?=(?:the|this|racing|today)\b)", re.IGNORECASE
+    r"^(?:after|following|due to|owing to|because of)\b.* (?=(?:the|this|racing|today)\b(?!.*\bbeing\b))", re.IGNORECASE
 )
+"""Of "After heavy rain racing was called off": a cause may have words of doubt."""
 
 _OF_ANOTHER = re.compile("fences?|flights?|start|attempt|bets|riders?|jockeys?|objections?|inspections?", re.IGNORECASE)
 """Before a loss, words for the race and for what is no race: "Evening meeting abandoned", "Two fences abandoned"."""
@@ -224,6 +227,7 @@ def _is_lost(pattern: str, words: Sequence[str], mark: str, behind: Sequence[Seq
         if hit.start() != begins[place] and hit.end() > begins[place + 1]:
             continue
         before = " ".join([*words[:place], letters(words[place])[: hit.start() - begins[place]]])
+        before = _CAUSE_BEFORE.sub("", before)
         rest = " ".join(words[place:])
         further = " ".join([rest, *map(" ".join, behind)])
         is_doubted = _DOUBT_BEFORE.search(before.strip()) or _DOUBT_BEHIND.match(rest) or _REVERSED.search(further)

@@ -84,6 +84,9 @@ _PROVISIONAL = frozenset(
 )
 """Whole values that mean "provisional" under any name: {"certainty": "provisional"}."""
 
+_OF_A_CARD = re.compile("going|draw|declar|entr|weight|class|type|title|name")
+"""In the name of a field: not the order, but the going or the draw may be provisional."""
+
 LONGEST_REMARK = 60
 """A longer text is a report, and may tell of other races."""
 
@@ -303,10 +306,11 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     is_waited_for = any(map(_is_pending, values_of([*own, *sources.data], "state.inquiry")))
     is_waited_for = is_waited_for or any(map(is_in_doubt, statuses))
     is_official = RaceState.RUN in told or any(map(is_yes, values_of(own, "state.official")))
+    texts = ((name, value) for fields in own for name, value in fields.items() if isinstance(value, str))
     is_provisional = (
         (is_waited_for and not is_official)
         or any(map(is_yes, values_of(own, "state.provisional")))
-        or any(one in _PROVISIONAL for fields in own for one in fields.values() if isinstance(one, str))
+        or any(value in _PROVISIONAL and not _OF_A_CARD.search(name) for name, value in texts)
     )
     if placings.has_places and (is_provisional or any(map(is_no, values_of(own, "state.official")))):
         told |= {RaceState.PROVISIONAL}

@@ -60,6 +60,9 @@ _OF_A_RACE = frozenset({"race", "year", *NAMES_OF["is.race"], *NAMES_OF["race.nu
 MOST_PLACES = 40
 """From this number on, a number is a place only in a field of as many runners: feeds write 40 or 999 for "no place"."""
 
+_NUMBERS = ("number", "no", "num", "cloth")
+"""Ends of the names of a horse's number."""
+
 MOST_WINNERS = 3
 """The most horses in a dead heat for first."""
 
@@ -169,8 +172,8 @@ def _leaders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
             if len(refs) > 1 and any(map(_is_of_a_race, refs)):
                 yield value
                 continue
-            if name.endswith("id"):
-                refs = [{"id": one} if isinstance(one, str | int) else one for one in refs]
+            if told := "id" if name.endswith("id") else "number" if name.endswith(_NUMBERS) else None:
+                refs = [{told: one} if isinstance(one, str | int) else one for one in refs]
             refs = [one for one in refs if _names_a_leader(one, fact, by_number=by_number)]
             read = horses_in(Order([Group(refs, place)]))
             # "ABANDONED" in the place of the winner is a horse only if a listed horse has the name.

@@ -311,6 +311,13 @@ TWO_DAYS: tuple[dict[str, Any], ...] = (
 )
 
 LOSSES: dict[str, tuple[object, list[str]]] = {
+    **{
+        f"days of {name} beside a lost meeting": (
+            shape("meeting.abandoned", course="York", **{name: {"from": DAY, "to": "2026-11-24"}}),
+            ["York None"],
+        )
+        for name in ("refund", "season", "transfer", "new_dates")
+    },
     "lost race with a final result": (
         shape("race.abandoned", races=[{"race_id": "rc_1", **AT, "final_result": "Abandoned"}]),
         ["York 13:00"],

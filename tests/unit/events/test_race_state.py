@@ -64,6 +64,15 @@ STATES = [
     (None, "Abandonment likely; Abandoned if frost persists; Decision on abandonment at 8; Abandoned?; Unabandoned"),
     (None, "Abandonment reversed; Abandoned - meeting reinstated; No abandonment; Set to be abandoned; Abandoned: no"),
     (None, "May be a walkover; Rail: moved; Race void claim dismissed; Race should be declared void"),
+    (
+        RaceState.ABANDONED,
+        "Abandoned as the fog had not lifted; Abandoned after a lorry overturned; Abandoned - appeal rejected",
+    ),
+    (
+        RaceState.ABANDONED,
+        "Abandoned: racing ruled out by snow; Due to the risk of lightning racing has been abandoned",
+    ),
+    (None, "Abandonment was later overturned; Void ruling lifted; Following fears of the meeting being abandoned"),
     (None, "Race lost due to a mistake; Meeting lost to Ripon; Race nearly abandoned"),
     (None, "May yet be abandoned; Meeting official; Might be called off; Race run but not void; Devoid of pace"),
 ]
