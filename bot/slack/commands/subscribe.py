@@ -231,9 +231,9 @@ async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineReque
     except CommandError as error:
         error.lines |= wanted.offers(error, NAME)
         error.form = wanted.without(Kind.DAY, Kind.TIME, Kind.UNKNOWN).line()
-        if len(there) == 1 and not wanted.taken and typed_values(wanted.left_out):
-            # "no flat" is for the subscription that is there.
-            error.lines, error.edits = {}, there[0].region
+        if there and wanted.taken.keys() <= {TOPICS_FIELD} and typed_values(wanted.left_out):
+            # "no flat" is for the subscriptions that are there.
+            error.lines, error.edits = {}, there[0].region if len(there) == 1 else None
         raise
 
 
@@ -323,9 +323,14 @@ async def _from_where(check: FilterChoice, wanted: LineRequest, there: Sequence[
     """The question for a place, with a button for each region of the channel, or for the usual regions, and for all."""
     published = await check.desk.reference.regions(check.left_s()) or ()
     usual = [*(region for region in USUAL_REGIONS if region in published), *published]
-    regions = [one.region for one in there if one.region != ALL_REGIONS] or usual
+    asks_less = bool(there) and (wanted.is_only or bool(wanted.left_out))
+    # "only abandonments" in a channel with York alone is not for the whole region.
+    regions = [one.region for one in there if one.region != ALL_REGIONS and not (asks_less and one.courses)]
+    if not asks_less:
+        regions = regions or usual
     each = {region: wanted.but(regions=(region,)) for region in list(dict.fromkeys(regions))[:ASKED_MAX]}
-    each["All regions"] = wanted.but(all=(ALL,))
+    if not asks_less:
+        each["All regions"] = wanted.but(all=(ALL,))
     what = listed(topics_in_order(wanted.all_topics)).capitalize()
     # "only abandonments" in a channel with results: a button ends the results.
     more = {one.region: topics_in_order(one.topics - (wanted.no_more_than or one.topics)) for one in there}
