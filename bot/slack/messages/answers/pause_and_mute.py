@@ -27,7 +27,7 @@ WHERE_ABANDONMENTS_ARE = {
     Abandonments.POSTED: "The meeting's abandonments still come.",
     Abandonments.AFTER_THE_PAUSE: "The meeting's abandonments are kept until the pause of this channel ends.",
     Abandonments.ONCE_OPEN: "The meeting's abandonments wait until I can post in this channel again.",
-    Abandonments.NOT_ASKED_FOR: "No abandonments come here: this channel has not asked for them.",
+    Abandonments.NOT_ASKED_FOR: "The meeting's abandonments do not come here: this channel has not asked for them.",
     Abandonments.DEPENDS_ON_REGION: "I don't know the meeting's region, so I can't say whether abandonments come here.",
 }
 
