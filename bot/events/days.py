@@ -95,6 +95,11 @@ def may_begin_day(word: str) -> bool:
     return word[:1].isdecimal() or word[:3].lower() in _BEGINNINGS
 
 
+def may_be_year(word: str, today: date) -> bool:
+    """True for a year of the data, up to the next year: "2026"."""
+    return word.isdecimal() and ARCHIVE_STARTS <= int(word) <= today.year + 1
+
+
 def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | None:
     """The day that a word means; None for another word. Raises ValueError for a day that does not exist.
 

@@ -1,5 +1,6 @@
-"""Off times as people type times: "14:40", "14.40", "2.40pm". "2:40" may mean the afternoon."""
+"""Off times as people type times: "14:40", "14.40", "1440", "2.40pm". "2:40" may mean the afternoon."""
 
+import re
 from collections.abc import Iterable
 
 from bot.events.races import OffTime
@@ -7,10 +8,12 @@ from bot.events.typed_times import read_clock
 
 NOON_H = 12
 
+_WITHOUT_POINT = re.compile(r"^(\d{1,2})(?=\d\d(?!\d))", re.ASCII)
+
 
 def read_off(typed: str) -> str | None:
     """For example "14:40"; None for other words. An hour alone needs "am" or "pm"."""
-    off = read_clock(typed)
+    off = read_clock(_WITHOUT_POINT.sub(r"\1:", typed))
     return f"{off.hour}:{off.minute:02}" if off else None
 
 

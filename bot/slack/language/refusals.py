@@ -25,6 +25,10 @@ def no_day(typed: str, today: date) -> str:
     )
 
 
+def year_or_time(typed: str, off: str, today: date) -> str:
+    return f"{quoted(typed)} may be a year or the time {off}. Write a day as {today.isoformat()}, or the time as {off}."
+
+
 def nothing_follows(typed: str, kind: Condition | None) -> str:
     """`typed`: the name of a value with a colon, such as "course:"."""
     example = f"{kind.example if kind else 1}, for example"

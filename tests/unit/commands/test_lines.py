@@ -42,7 +42,8 @@ async def meaning(town, here, line):
         town.desk.races = SimpleNamespace(card=card, known=no_meetings, progress=lambda _region: None)
         with pytest.raises(StorageUnavailable):
             await command.say(town.desk, typed(words))
-        return asked[0], ()
+        off = (await command.plan(town.desk, typed(words))).off
+        return f"{asked[0]} {off or ''}".strip(), ()
     done = await town.types(here, line)
     if name == "pause":
         return f"until {done.until and f'{done.until:%a %Y-%m-%d %H:%M}'} UTC, typed in {done.zone}", ()
