@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from bot.channels.conditions.condition import Condition
 from bot.channels.conditions.course_condition import COURSES_FIELD, NOT_COURSES_FIELD, has_course, name_of
 from bot.channels.conditions.event_conditions import REGIONS_FIELD, region_named, region_words, topics_in_order
-from bot.channels.conditions.table import NARROWING, OF_RACES, ONLY_COURSES
+from bot.channels.conditions.table import CHOICES, NARROWING, OF_RACES, ONLY_COURSES
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, added
 from bot.errors import CommandError
 from bot.events.event import DEFAULT_TOPICS, Topic
@@ -19,6 +19,7 @@ from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX, nearest_names, quoted
 from bot.slack.commands.invocation import Desk
 from bot.slack.language.request import LineRequest
+from bot.slack.messages.kit.text import capital
 
 FILTER_CHECK_S = 1.2
 """For looking up regions and courses before the ack, for which Slack allows three seconds."""
@@ -257,14 +258,17 @@ def _check_together(before: ChannelFilter, chosen: ChannelFilter) -> None:
         every = f"all {kind.plural}"
         there, asked = kind.named(before), f"{kind.named(chosen)} alone" if new else every
         values = [one.example_of(before) for one in NARROWING if one.of(before)]
-        line = typed_line(["subscribe", region_words(before.region), *more, *values])
+        hours = [word for one in CHOICES for word in one.typed(chosen)]
+        line = typed_line(["subscribe", region_words(before.region), *more, *values, *hours])
         told = (
             f"{where} receives {listed(topics_in_order(before.topics))} of {f'{there} alone' if there else every}. All "
             f"events of a subscription have the same {kind.plural}, so {listed(more)} of {asked} can't be added. "
             f"Nothing was changed. /racing {line} would add {listed(more)} of {there or every}. Edit in /racing list "
             "changes the subscription."
         )
-        raise CommandError(told, edits=before.region)
+        # Who asked for one course is not offered all courses.
+        lines = {} if new else {f"{capital(listed(more))} of {there}": line}
+        raise CommandError(told, lines=lines, edits=before.region)
     if own and new:
         told = (
             f"{where} receives {own[0].named(before)} alone, of all {new[0].plural}. A race has to fit "

@@ -68,7 +68,8 @@ _SAYINGS = {
     f"results abandonments {WAS}": f"{WAS}, were, what {WAS}, what were, what got",
     "results": "any, latest, who won, who has won, what won, which horse won, sp",
     "racecard": "card, entries, runners, going, meetings, races, racing, todays meetings, is there, any racing, "
-    "what is on, what is running, fixtures, runners and riders, what time is, what time does, when is, when does",
+    "what is on, what is running, fixtures, runners and riders, what time is, what time does, when is, when does, "
+    "first race, what time is the first, when is the first",
     "next": "what is next, when is the next, what time is the next",
     "list": "subscriptions, my subscriptions, our subscriptions, list subscriptions, show subscriptions, "
     "what do we get, what do i get, what am i subscribed to, what comes here, what do you send here, settings, "
@@ -101,7 +102,7 @@ _WHEN = ("after", "before", "between")
 
 _SAID = {
     **{word: _OF_TOPIC[topic] for word, topic in TOPIC_WORDS.items() if word != _OF_TOPIC[topic]},
-    **dict.fromkeys(NON_RUNNERS, _OF_TOPIC[Topic.RACECARDS]),
+    **{f"{asks}{word}": _OF_TOPIC[Topic.RACECARDS] for word in NON_RUNNERS for asks in ("", "any ", "are there any ")},
     **{f"{all_} {but}": f"subscribe all {but}" for all_ in OF_ALL for but in ("but", "except", "without")},
     # Only the words of topics are also names of commands.
     **{said: f"subscribe {said}" for one in VALUED for said in one.before if said.partition(" ")[0] in TOPIC_WORDS},
