@@ -20,11 +20,11 @@ from bot.channels.conditions.table import TYPED_AS, VALUED
 from bot.channels.conditions.zones import zone_called
 from bot.events.days import is_day, may_be_year, may_begin_day, parse_day
 from bot.events.event import Topic
-from bot.events.typed_off import read_off
+from bot.events.typed_off import NOON_H, read_off
 from bot.events.typed_text import SINGLE_QUOTE
 from bot.events.typed_times import with_clocks
 from bot.racedata.lexicon import Lexicon, grouped
-from bot.slack.language.refusals import NOT_GIVEN, no_day, not_chosen, nothing_follows, year_or_time
+from bot.slack.language.refusals import NOT_GIVEN, date_or_time, no_day, not_chosen, nothing_follows
 from bot.slack.language.tokens import Word, parted, read_page, words_of
 
 WORDS_OF_A_NAME = 6
@@ -416,16 +416,19 @@ class _Reader:
         """As `_phrase`, with the date of a day."""
         phrase = _phrase(known, words)
         if phrase.kind is Kind.TIME and self.today and may_be_year(phrase.typed, self.today):
-            return phrase._replace(wrong=year_or_time(phrase.typed, phrase.value, self.today), meant=(phrase.value,))
+            return phrase._replace(wrong=date_or_time(phrase.typed, phrase.value, self.today), meant=(phrase.value,))
         if phrase.kind is not Kind.DAY or self.today is None:
             return phrase
+        off = read_off(phrase.value.replace("-", ":"))
         try:
             day = parse_day(phrase.value, self.today, looks_back=self.grammar.looks_back)
         except (ValueError, OverflowError) as error:
             meant = tuple(one.isoformat() for one in getattr(error, "meant", ()))
-            if not meant and (off := read_off(phrase.value.replace("-", ":"))):
+            if off and not meant:
                 return phrase._replace(kind=Kind.TIME, value=off)
             return phrase._replace(wrong=no_day(phrase.value, self.today), meant=meant)
+        if day and off and int(off.partition(":")[0]) <= NOON_H:
+            return phrase._replace(wrong=date_or_time(phrase.value, off, day), meant=(day.isoformat(), off))
         return phrase._replace(value=day.isoformat() if day else phrase.value)
 
     def _owner_or_single(self, word: Word) -> tuple[Kind, Any]:

@@ -25,8 +25,8 @@ def no_day(typed: str, today: date) -> str:
     )
 
 
-def year_or_time(typed: str, off: str, today: date) -> str:
-    return f"{quoted(typed)} may be a year or the time {off}. Write a day as {today.isoformat()}, or the time as {off}."
+def date_or_time(typed: str, off: str, day: date) -> str:
+    return f"{quoted(typed)} may mean a date or the time {off}. Write a day as {day.isoformat()}, or the time as {off}."
 
 
 def nothing_follows(typed: str, kind: Condition | None) -> str:

@@ -136,6 +136,7 @@ async def key_named(pipeline, words):
 
 
 NAMED = {"York 13:30": "rc_1", "york, 14.30": "rc 2", "york 1.30": "rc_1", "York 2.30pm": "rc 2"}
+NAMED |= {"York 1430": "rc 2", "york 130": "rc_1", "York 2-30": "rc 2"}
 NAMED |= {"14:30 York": "rc 2", "York 14:30 today": "rc 2", "today at York, 1.30": "rc_1"}
 NAMES_NONE = dict.fromkeys(["York 9:30", "rc_1", "York", "York again", "York 14:30 yesterday"])
 
