@@ -46,8 +46,8 @@ def _natural(found: FoundEvent, race: Race) -> str | None:
     subject = found.named.subject
     off = None if subject is Subject.MEETING or (subject is Subject.CARD and found.lists_races) else _off(race.off)
     # A mere `number` may be the winner's.
-    is_numbered = subject is Subject.RACE and not off
-    number = (first_of(found.fields, "race.number", read_number) or "").lstrip("0") if is_numbered else None
+    said = first_of(found.fields, "race.number", read_number) if subject is Subject.RACE and not off else None
+    number = race.number.lstrip("0") if said and race.number else None
     if subject is Subject.RACE and not (off or number):
         return None
     of_meeting = race.meeting_id and subject is not Subject.RACE

@@ -112,6 +112,7 @@ _DOUBT = re.compile(rf"\b(?:{_UNSURE}|not|never|no longer|un(?=abandon|void|canc
 _DOUBT_BEFORE = re.compile(
     rf"\b(?:(?:{_UNSURE}|avoid(?:s|ed)?)\b(?!.*\b(?:and|but|so|then)\b)|(?:not?|never|non|un|no longer|nearly|almost)"
     r"(?: (?:a|any|be|been|being|currently|declared|going|meeting|now|officially|race|racing|the|to|yet))*$)"
+    r"|\b(?<!after )(?<!following )(?<!an )inspections?(?: (?:was|is|were))?$"
 )
 _DOUBT_BEHIND = re.compile(
     rf"\w+(?: off)?(?: (?:is|was|looks|now|still|very|most|highly|being))* (?:{_UNSURE})\b"
@@ -151,7 +152,7 @@ _CAUSE_BEFORE = re.compile(
 )
 """Of "After heavy rain racing was called off": a cause may have words of doubt."""
 
-_OF_ANOTHER = re.compile("fences?|flights?|start|attempt|bets|riders?|jockeys?|objections?|inspections?", re.IGNORECASE)
+_OF_ANOTHER = re.compile("fences?|flights?|start|attempt|bets|riders?|jockeys?|objections?", re.IGNORECASE)
 """Before a loss, words for the race and for what is no race: "Evening meeting abandoned", "Two fences abandoned"."""
 
 _WON = re.compile(r"\b(?:wins|won|beats|lands|defeats|scores)\b", re.IGNORECASE)

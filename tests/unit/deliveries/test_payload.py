@@ -383,3 +383,11 @@ def test_abandonment_that_names_no_race_says_from_which_race_on(says, reason):
 )
 def test_sequence_is_a_whole_number_of_the_event(payload, sequence):
     assert read({"event": "result.received", **payload}).sequence == sequence
+
+
+UNTIMED_YORK = {"course": "York", "date": "2026-11-20"}
+
+
+def test_each_race_of_a_range_of_numbers_has_a_key_of_its_own():
+    body = json.dumps({"event": "race.abandoned", "data": {**UNTIMED_YORK, "race_number": "4-6"}}).encode()
+    assert [event.key.rpartition("|")[2] for event in read_events(body)] == ["race=4", "race=5", "race=6"]

@@ -72,6 +72,7 @@ STATES = [
         RaceState.ABANDONED,
         "Abandoned: racing ruled out by snow; Due to the risk of lightning racing has been abandoned",
     ),
+    (RaceState.ABANDONED, "Following an inspection the meeting was abandoned"),
     (None, "Abandonment was later overturned; Void ruling lifted; Following fears of the meeting being abandoned"),
     (None, "Race lost due to a mistake; Meeting lost to Ripon; Race nearly abandoned"),
     (None, "May yet be abandoned; Meeting official; Might be called off; Race run but not void; Devoid of pace"),
