@@ -15,6 +15,8 @@ def run_backup(url: str, to: Path) -> str:
     if database.file is None:
         raise StorageUnavailable(f"{database.shown} is no file of SQLite. Make a copy of PostgreSQL with pg_dump.")
     check_is_there(database)
+    if not to.parent.is_dir():
+        raise StorageUnavailable(f"the folder {to.parent} does not exist. Make the folder, or give another name.")
     journal, journal_to = beside(database.file), beside(to)
     for copy in (to, journal_to):
         if copy.exists():

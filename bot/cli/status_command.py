@@ -1,24 +1,34 @@
 """`racing-bot status`: the database's figures, in the shell. The bot is not asked: `/readyz` has its faults."""
 
 import json
+from contextlib import closing
+from functools import partial
 from typing import Any
 
 from bot.cli.parts import opened
 from bot.clock import utc_now
+from bot.deliveries.intake import journal_beside, place_in
 from bot.operations.status_figures import Status, read_status
+from bot.ports import Ports
 
 
 async def run_status(url: str, *, as_json: bool) -> str:
     """Raises StorageError."""
     async with opened(url, reads_only=True) as database:
-        said = as_data(await database.read(lambda session: read_status(session, utc_now, ())))
+        # The place is of the same transaction as the figures: no delivery is counted twice.
+        found, place = await database.read(lambda session: (read_status(session, utc_now, ()), place_in(session)))
+        unread = 0
+        if journal := await journal_beside(database, Ports().monotonic):
+            with closing(journal):
+                unread, _ = await database.read_beside(partial(journal.waiting, place))
+    said = as_data(found, unread)
     if as_json:
         return json.dumps(said, ensure_ascii=False, indent=2)
     return "\n".join(f"{name.replace('_', ' ')}: {_words(value)}" for name, value in said.items())
 
 
-def as_data(found: Status) -> dict[str, Any]:
-    """Moments are ISO 8601; deliveries and posts are of the last 24 hours."""
+def as_data(found: Status, unread: int) -> dict[str, Any]:
+    """Moments are ISO 8601; deliveries and posts are of the last 24 hours. `unread`: deliveries of the journal."""
     return {
         "version": found.version,
         "schema": found.schema,
@@ -26,7 +36,7 @@ def as_data(found: Status) -> dict[str, Any]:
         "deliveries": found.deliveries,
         "posts": found.sent.posts,
         "posts_within_s": {"p50": found.sent.p50_s, "p95": found.sent.p95_s},
-        "waiting_deliveries": found.waiting_deliveries,
+        "waiting_deliveries": found.waiting_deliveries + unread,
         "waiting_posts": {one.channel_id: one.count for one in found.waiting_channels},
         "waiting_posts_of_all_channels": found.waiting_posts,
         "meetings_without_outcomes": found.missing,
@@ -39,7 +49,7 @@ def as_data(found: Status) -> dict[str, Any]:
 
 def _words(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_words(one)}" for name, one in value.items()) or "none"
+        return ", ".join(f"{name or 'without an event'} {_words(one)}" for name, one in value.items()) or "none"
     if isinstance(value, float):
         return f"{value:.2f}"
     return "unknown" if value is None else str(value)

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
+from sqlalchemy import text
 from sqlmodel import Session
 
-from bot.clock import Clock
+from bot.clock import Clock, Monotonic
 from bot.db import named_values
 from bot.db.engine import Database
 from bot.db.named_values import Mark
@@ -125,6 +126,17 @@ class Intake:
             # One above the largest hand-over says that the inbox has more.
             self._handed_over += stored[: LARGEST_HAND_OVER + 1 - len(self._handed_over)]
             self.stored.set()
+
+
+async def journal_beside(database: Database, monotonic: Monotonic) -> Journal | None:
+    """The journal of a database, for reading; None before the first `racing-bot serve`: no journal is made."""
+    journal = Journal(database.address, monotonic)
+    is_there = journal.file.exists() if journal.file else await database.read(_has_journal)
+    return journal if is_there else None
+
+
+def _has_journal(session: Session) -> bool:
+    return session.execute(text("SELECT to_regclass('journal')")).scalar_one() is not None
 
 
 def place_in(session: Session) -> JournalPlace | None:

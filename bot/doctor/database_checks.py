@@ -11,15 +11,14 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from sqlmodel import Session
 
 from bot.clock import Monotonic
 from bot.db import migrate
 from bot.db.engine import Database, is_damage
 from bot.db.schema import is_there
 from bot.db.vault import Vault
-from bot.deliveries.intake import place_in
-from bot.deliveries.journal import STORE_WITHIN_S, Journal
+from bot.deliveries.intake import journal_beside, place_in
+from bot.deliveries.journal import STORE_WITHIN_S
 from bot.doctor.deployment import Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.errors import SchemaUnknown, StorageError, reason_of
@@ -207,9 +206,8 @@ async def encryption_keys(deployment: Deployment) -> Seen:
 
 async def journal(deployment: Deployment) -> Seen | NotApplicable:
     found = deployment.database
-    kept = Journal(found.address, deployment.ports.monotonic)
-    is_there = kept.file.exists() if kept.file else await deployment.database.read(_has_journal)
-    if not is_there:
+    kept = await journal_beside(found, deployment.ports.monotonic)
+    if kept is None:
         return NotApplicable("there is no journal yet: `racing-bot serve` makes the journal")
     place = await deployment.database.read(place_in)
     with closing(kept):
@@ -227,10 +225,6 @@ async def journal(deployment: Deployment) -> Seen | NotApplicable:
         return Seen(told)
     mend = "Start `racing-bot serve`. If the bot runs, mend the database as the other checks say, and see the log."
     return Seen(told, (failed("deliveries_wait", f"{told}: no channel is told.", mend),))
-
-
-def _has_journal(session: Session) -> bool:
-    return session.execute(text("SELECT to_regclass('journal')")).scalar_one() is not None
 
 
 def _file(found: Database) -> Path:

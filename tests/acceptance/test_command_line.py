@@ -20,6 +20,7 @@ from cryptography.fernet import Fernet
 from sqlalchemy import Engine, event
 from sqlalchemy.engine.default import DefaultDialect
 
+from bot.deliveries.journal import Journal, Letter
 from sandbox.racing_service.switches import Switches
 from sandbox.slack import failures
 from tests.acceptance.forked import run_command
@@ -102,10 +103,26 @@ async def test_backup_and_status_read_the_database_of_a_running_bot(make_world):
         kept = copy.read_bytes()
         again = await run_command(world.bot, "backup", str(copy))
         assert (again.code, again.out, copy.read_bytes()) == (1, "", kept)
+        nowhere = await run_command(world.bot, "backup", str(world.bot.folder / "none" / "copy.db"))
+        assert (nowhere.code, "/none does not exist" in nowhere.err, "Errno" in nowhere.err) == (1, True, False)
         away = await run_command(world.bot, "backup", "x", DATABASE_URL="postgresql://racing:secret@127.0.0.1:9/racing")
         assert (away.code, "pg_dump" in away.err, "secret" in away.err) == (1, True, False)
     with closing(sqlite3.connect(copy)) as connection:
         assert connection.execute("SELECT count(*) FROM message WHERE state = 'sent'").fetchone() == (1,)
+
+
+async def test_status_counts_unread_deliveries_of_the_journal_and_names_deliveries_without_an_event(make_world):
+    async with make_world() as world:
+        await world.subscribe("CGB", "GB")
+        await world.bot.accept({})
+        await world.bot.accept(abandoned())
+        await world.wait_for_posts("CGB", 1)
+        assert await world.bot.stop() == 0
+        with closing(Journal(world.bot.env["DATABASE_URL"], lambda: 0.0)) as journal:
+            journal.append([Letter("a" * 64, "req-1", START, b"{}"), Letter("b" * 64, "req-2", START, b"{}")])
+        said = (await run_command(world.bot, "status")).out
+        assert "deliveries: without an event 1, race.abandoned 1\n" in said
+        assert "waiting deliveries: 2\n" in said
 
 
 def have_an_ascii_terminal(_folder: Path) -> None:
