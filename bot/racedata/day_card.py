@@ -16,7 +16,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.merge import completed, of_declarations
 from bot.events.race_state import RaceOutcome
-from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_course, may_be_there
+from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_same_course, may_be_there
 from bot.events.same_races import SAME_MAX, SameRaces, is_same_race, names_of
 from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at
 
@@ -261,7 +261,7 @@ def outcomes_of(
         one.race = one.race.model_copy(update={"reason": one.reason or one.race.reason})
     return Outcomes(
         _by_meeting([one for one in known.all if _is_at(one, course)]),
-        tuple(event for event in lost if course is None or may_be_same_course(event.race.course, course)),
+        tuple(event for event in lost if course is None or _may_be_at(event.race, course)),
     )
 
 
@@ -366,4 +366,10 @@ def _together(told: Race, kept: Race) -> Race:
 def _is_at(one: _Known, course: Course | None) -> bool:
     if course is None or is_same_course(one.race.course, course):
         return True
-    return one.outcome is not RaceOutcome.OPEN and one.is_lost and may_be_same_course(one.race.course, course)
+    return one.outcome is not RaceOutcome.OPEN and one.is_lost and _may_be_at(one.race, course)
+
+
+def _may_be_at(race: Race, course: Course) -> bool:
+    """A loss at "ASCOT (GB)" is a loss at Ascot."""
+    is_spelled_otherwise = is_same_course(in_short(race.course), in_short(course))
+    return is_spelled_otherwise or may_be_same_course(race.course, course)

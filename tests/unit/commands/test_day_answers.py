@@ -157,6 +157,14 @@ DAYS = {
     "a day to come, at a time without a race": make_card(
         [make_race("14:30", race_date="2026-11-21")], day=TOMORROW, course=ASCOT, missed_off="15:50"
     ),
+    "losses at a course in another spelling": make_card(
+        [make_race("14:30")],
+        [
+            RACE_OFF.model_copy(update={"race": make_race("15:00", course="ASCOT (GB)")}),
+            lost_meeting("Ascot (GB)", race_date=None),
+        ],
+        course=ASCOT,
+    ),
     "a time beside lost races": at_off(make_card(RACES, course=ASCOT), "3:30"),
     "a time beside lost races of a region": at_off(make_card(RACES), "15:30"),
     "a time of a meeting lost on no given day": at_off(make_card(RACES, [LOST_ONCE], course=ASCOT), "15:30"),
