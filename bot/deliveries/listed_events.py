@@ -36,7 +36,6 @@ from bot.events.reading.race_list import (
 from bot.events.reading.race_record import (
     course_of,
     meeting_id_of,
-    race_date_of,
     race_from,
     race_id_of,
     read_off,
@@ -115,7 +114,7 @@ def _shared(parts: Sequence[Part]) -> Race:
         region=region_of(sources),
         meeting_id=text(meeting_id_of(parts)),
         course=course_of(sources),
-        race_date=(race_date_of(sources_of(racing)) if racing else None)
+        race_date=(sources_of(racing).race_date if racing else None)
         or first_of((part.fields for part in parts), "race.date.own", read_plain_date),
     )
 

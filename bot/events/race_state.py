@@ -263,17 +263,15 @@ def run_before_loss(words: str) -> int | None:
     return 0 if _PART.search(words) else None
 
 
-def tells_own_loss(words: str, own: Iterable[str], horses: Iterable[str], *, is_other_likely: bool) -> bool:
+def tells_own_loss(words: str, own: tuple[str, ...], horses: Iterable[str], *, is_other_likely: bool) -> bool:
     """Whether a clause tells of a loss, and not of a horse or of fences: "Washed Out wins", "Two fences abandoned".
 
     `is_other_likely`: a name directly before the loss is of another race too, unless the name is the race's `own`, in
     its longer or shorter form: "Sandown Park" of "Sandown". In doubt a loss counts: "Waterlogged course abandoned".
     """
-    names = [_words(name).casefold().split() for name in own]
-    known = _known(names)
+    known, proper = _names_of(own)
     others = "|".join(filter(None, (_words(name).strip() for name in horses)))
     horse = re.compile(rf"\b(?:{others})\b(?!\Z)|(?<!\A)\b(?:{others})\b", re.IGNORECASE)
-    proper = [{word for word in name if not _IS_OF_THE_RACE(word)} for name in names]
 
     def is_own(said: str) -> bool:
         unknown = [*dropwhile(known, said.split())]
@@ -286,16 +284,15 @@ def tells_own_loss(words: str, own: Iterable[str], horses: Iterable[str], *, is_
     return any(state_in(said) in LOST_OR_VOID and not _WON.search(said) and is_own(said) for said in clauses)
 
 
-def express_losses(words: str, own: Iterable[str], *, is_note: bool = False) -> Iterator[str]:
+def express_losses(words: str, own: tuple[str, ...], *, is_note: bool = False) -> Iterator[str]:
     """The clauses that say of a race or a meeting, and of nothing else, that it is lost: "Race declared void".
 
     `is_note`: the text is about the race, so that "Abandoned" alone is a loss.
     """
-    names = [_words(name).casefold().split() for name in own]
-    proper = {word for name in names for word in name if not re.fullmatch(_OF_THE_RACE, word)}
+    known, names = _names_of(own)
+    proper = frozenset().union(*names)
     if not (is_note or _SUBJECT.search(words) or any(word in words.casefold() for word in proper)):
         return
-    known = _known(names)
     for clause in (one.strip()[:LONGEST_STATUS] for one in _CLAUSES.split(words)):
         if state_in(clause) not in LOST_OR_VOID:
             continue
@@ -324,10 +321,18 @@ def _is_no_more_than_a_cause(words: Sequence[str], known: Callable[[str], object
     return bool(is_of_race or _LOSS_ENDS.match(" ".join(words).casefold()))
 
 
-def _known(names: Iterable[Sequence[str]]) -> Callable[[str], object]:
-    """A test whether a word may be about the race with these names, and not about a horse or another race."""
-    own = {word.casefold() for word in chain.from_iterable(names)}
-    return lambda word: word.casefold() in own or _IS_OF_THE_RACE(word)
+@lru_cache(maxsize=256)
+def _names_of(own: tuple[str, ...]) -> tuple[Callable[[str], object], list[frozenset[str]]]:
+    """A test whether a word may be about the race with these names, and not about a horse or another race.
+
+    Beside the test the words of each name that are of this race alone.
+    """
+    names = [_words(name).casefold().split() for name in own]
+    words = frozenset(chain.from_iterable(names))
+    return (
+        lambda word: word.casefold() in words or _IS_OF_THE_RACE(word),
+        [frozenset(word for word in name if not _IS_OF_THE_RACE(word)) for name in names],
+    )
 
 
 def _is_after_a_name(words: Sequence[str], known: Callable[[str], object]) -> bool:

@@ -152,6 +152,25 @@ class Sources:
         of_utc = [value for named in found for name, value in named if _is_clock_of_utc(name, value)]
         return [*([value for name, value in named if not _is_clock_of_utc(name, value)] for named in found), of_utc]
 
+    @Lazy
+    def race_date(self) -> str | None:
+        """An unreadable date stays as published: a race of an unread date is no race of today."""
+        field, own = aliases.RACE_DATE, "race.date.own"
+        return (
+            self.look(field)
+            or first_of(self.meetings, own, field.read)
+            or next(filter(None, map(read_dated_clock, chain.from_iterable(self.off_values))), None)
+            or first_of(self.data, own, read_plain_date)
+            or next((days[0] for one in (*self.own, *self.others) if len(days := days_between(one)) == 1), None)
+            or self.look(field._replace(read=published_date))
+            or first_of(self.meetings, own, published_date)
+        )
+
+    @Lazy
+    def own_names(self) -> tuple[str, ...]:
+        """The course and the title, by which a remark may call the race."""
+        return tuple(filter(None, (plain_name(course_of(self).name or ""), self.look(aliases.RACE_FIELDS["title"]))))
+
 
 def _is_clock_of_utc(name: str, value: Any) -> bool:
     return name.endswith(("utc", "gmt")) and read_clock(value) is not None
@@ -187,7 +206,7 @@ def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) 
         race_id=text(race_id),
         meeting_id=text(meeting_id),
         course=course,
-        race_date=race_date_of(sources),
+        race_date=sources.race_date,
         off=off,
         runners=placings.runners,
         unread_order=placings.unread,
@@ -257,20 +276,6 @@ def course_of(sources: Sources) -> Course:
         course_id = None
     country = first_of(sources.courses, "course.country", text) or sources.look(Field(text, "course.country"))
     return Course(course_id=course_id, name=name, country=country)
-
-
-def race_date_of(sources: Sources) -> str | None:
-    """An unreadable date stays as published: a race of an unread date is no race of today."""
-    field, own = aliases.RACE_DATE, "race.date.own"
-    return (
-        sources.look(field)
-        or first_of(sources.meetings, own, field.read)
-        or next(filter(None, map(read_dated_clock, chain.from_iterable(sources.off_values))), None)
-        or first_of(sources.data, own, read_plain_date)
-        or next((days[0] for one in (*sources.own, *sources.others) if len(days := days_between(one)) == 1), None)
-        or sources.look(field._replace(read=published_date))
-        or first_of(sources.meetings, own, published_date)
-    )
 
 
 def off_of(sources: Sources) -> OffTime:
@@ -345,13 +350,13 @@ def _is_told(words: str, sources: Sources, placings: Placings, *, is_remark: boo
             return False
     horses = (plain_name(one.horse) for one in placings.runners if one.horse)
     is_other_likely = is_remark and placings.has_places
-    return tells_own_loss(words, _own_names(sources), horses, is_other_likely=is_other_likely)
+    return tells_own_loss(words, sources.own_names, horses, is_other_likely=is_other_likely)
 
 
 def _names_another(words: str, sources: Sources) -> bool:
     """By another number or year, or by another time or day before the loss. A later time may be the decision's."""
     number, off = sources.look(aliases.RACE_FIELDS["number"]), off_of(sources)
-    day = read_plain_date(race_date_of(sources))
+    day = read_plain_date(sources.race_date)
     weekday, year = (WEEKDAYS[date.fromisoformat(day).weekday()], day[:4]) if day else (None, None)
     said = ((_NUMBERED.search(words), number), (_YEAR.search(words), year), (_WEEKDAY.match(words), weekday))
     if any(found and own and found[1].casefold() != own for found, own in said):
@@ -367,7 +372,7 @@ def _express_losses(sources: Sources, placings: Placings) -> Iterator[str]:
 
     A race with places was run: a text of any name tells of it only that it is void.
     """
-    own, year = _own_names(sources), (read_plain_date(race_date_of(sources)) or "")[:4]
+    own, year = sources.own_names, (read_plain_date(sources.race_date) or "")[:4]
     lost = {RaceState.VOID} if placings.has_places else LOST_OR_VOID
     for name, value in (field for fields in sources.own + sources.data for field in fields.items()):
         said = (one for one in _spread([value]) if isinstance(one, str) or name in _NOTES)
@@ -382,16 +387,12 @@ def _is_of_others(loss: str) -> bool:
     return run_before_loss(loss) is not None or re.search(_OTHER_RACES, loss, re.IGNORECASE) is not None
 
 
-def _own_names(sources: Sources) -> list[str]:
-    return [*filter(None, (plain_name(course_of(sources).name or ""), sources.look(aliases.RACE_FIELDS["title"])))]
-
-
 def _is_lost_by_more(sources: Sources) -> bool:
     """By a reason for an abandonment, by the going or the title, or by the state of the race's meeting."""
     if sources.subject is not About.RACE:
         return False
     title, going = (sources.look(aliases.RACE_FIELDS[name]) for name in ("title", "going"))
-    own, words = _own_names(sources), [*filter(None, [going]), *_strings_in(values_of(sources.own, "race.reason"))]
+    own, words = sources.own_names, [*filter(None, [going]), *_strings_in(values_of(sources.own, "race.reason"))]
     losses = chain.from_iterable(express_losses(one, own, is_note=not _NOT_NOW.search(one)) for one in words)
     is_said = any(map(_says_lost, losses)) or any(map(flag, values_of(sources.own, "state.reason")))
     return is_said or _LOST_TITLE.search(title or "") is not None or _is_meeting_lost(sources)
@@ -403,7 +404,7 @@ def _says_lost(words: str) -> bool:
 
 def _is_meeting_lost(sources: Sources) -> bool:
     """False for a meeting that is lost in part: the race may have been run."""
-    places, own = sources.meetings + sources.courses, _own_names(sources)
+    places, own = sources.meetings + sources.courses, sources.own_names
     flags = [*values_of(sources.own, "state.meeting_abandoned"), *values_of(places, "state.abandoned")]
     said = chain(values_of(sources.own, "state.of_meeting"), values_of(places, "state.status.own"))
     notes = (loss for note in _strings_in(values_of(places, "marks.note")) for loss in express_losses(note, own))

@@ -146,7 +146,7 @@ def test_loss_counts_in_doubt_whatever_name_stands_before_it():
     told = {
         said: tells_own_loss(said, (), ("Void Contract",), is_other_likely=False) for said in (*in_doubt, *of_no_race)
     }
-    assert tells_own_loss("Void", ["Void Park"], (), is_other_likely=True)
+    assert tells_own_loss("Void", ("Void Park",), (), is_other_likely=True)
     assert told == {**dict.fromkeys(in_doubt, True), **dict.fromkeys(of_no_race, False)}
 
 
@@ -197,7 +197,7 @@ def test_loss_counts_in_doubt_whatever_name_stands_before_it():
     ],
 )
 def test_express_loss_is_a_clause_about_a_race_alone(words, losses):
-    assert [*express_losses(words, ["York Handicap"])] == losses
+    assert [*express_losses(words, ("York Handicap",))] == losses
 
 
 @over(
