@@ -258,17 +258,21 @@ class QuotaCheck:
                 told_once.note(session, warning.covers, self.clock())
 
     def _tell_over(self, session: Session, *, has_room: bool) -> None:
-        """The all clear of refusals that are over. The service has answered, so the key and requests are taken."""
+        """The all clear of refusals that are over. The service has answered, so the key and requests are taken.
+
+        The quota's is told once a day: answers may take turns in their plan, and so in their allowance.
+        """
         now, month = self.clock(), month_key(self.clock())
         both = (month_before(month), month)
-        for cause, months, what in (
-            (UNAUTHORIZED, both, "takes the key again"),
-            (RATE, both, "takes requests again"),
-            (QUOTA, (month,) if has_room else (), "has requests left for this month again"),
+        for cause, months, what, once_in in (
+            (UNAUTHORIZED, both, "takes the key again", now.isoformat()),
+            (RATE, both, "takes requests again", now.isoformat()),
+            (QUOTA, (month,) if has_room else (), "has requests left for this month again", now.date().isoformat()),
         ):
-            if over := told_once.free(session, [key_of_refusal(cause, one) for one in months]):
+            key = f"over:{cause}:{once_in}"
+            refusals = [key_of_refusal(cause, one) for one in months]
+            if not told_once.is_noted(session, key) and told_once.free(session, refusals):
                 words = f"The data service {what}. /racecard and /results read what is new."
-                key = f"over:{over[-1]}:{now.isoformat()}"
                 self.notices.tell(session, key, words, urgency=Urgency.ALL_CLEAR)
 
     def _tell_beyond_plan(self, session: Session, error: UpgradeRequired) -> None:

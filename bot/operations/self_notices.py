@@ -114,18 +114,17 @@ class SelfNotices:
         )
 
     async def account(self, now: AccountState) -> bool:
-        """True if the present plan and window were noted.
+        """True if the present plan and window were told; otherwise the next answer tells.
 
-        Admins hear of a change once a day, across restarts: answers may take turns in their plan. A failed note is
-        tried again with the next answer.
+        Admins hear of one change a day, across restarts: answers may take turns in their plan.
         """
         try:
-            await self.database.write(partial(self._note_account, now=now))
+            is_told = await self.database.write(partial(self._note_account, now=now))
         except StorageError as error:
             log.warning("account_not_noted", plan=now.plan, window=now.window, reason=str(error))
             return False
         self.wake.set()
-        return True
+        return is_told
 
     async def last_account(self) -> AccountState:
         """Empty before the first answer, or if unreadable."""
@@ -136,21 +135,22 @@ class SelfNotices:
             return AccountState()
         return AccountState.model_validate(kept[0]) if kept else AccountState()
 
-    def _note_account(self, session: Session, now: AccountState) -> None:
+    def _note_account(self, session: Session, now: AccountState) -> bool:
         kept = named_values.get(session, Mark.ACCOUNT)
         before = AccountState.model_validate(kept[0]) if kept else None
         if before == now:
-            return
+            return True
+        if before is not None and not self.notices.tell(
+            session,
+            f"account:{self._today()}",
+            f"The data service now serves us under the plan {now.plan} (window {now.window}); "
+            f"before it was {before.plan} ({before.window}).{_allowances(before.plan, now.plan)}",
+            urgency=Urgency.NOTE,
+        ):
+            return False
         named_values.put(session, Mark.ACCOUNT, now.model_dump(), self.clock())
         log.info("account", plan=now.plan, window=now.window)
-        if before is not None:
-            self.notices.tell(
-                session,
-                f"account:{now.plan}:{now.window}:{self._today()}",
-                f"The data service now serves us under the plan {now.plan} (window {now.window}); "
-                f"before it was {before.plan} ({before.window}).{_allowances(before.plan, now.plan)}",
-                urgency=Urgency.NOTE,
-            )
+        return True
 
     async def _tell(self, key: str, words: str, urgency: Urgency, *, is_news: bool = False) -> bool:
         def tell(session: Session) -> bool:

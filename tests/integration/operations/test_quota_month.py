@@ -214,14 +214,25 @@ async def test_warnings_are_the_same_in_whatever_words_usage_comes(make_world, u
 
 async def test_plan_that_changes_with_each_answer_is_told_once_a_day(make_world):
     world = await make_world(at(2026, 11, 1))
-    for plan in ["live", "free"] * 3:
-        world.service.set_plan(plan)
-        await world.replicas[0].book.read()
-        world.now += timedelta(minutes=15)
-    told = "The data service now serves us under the plan"
-    assert [text.partition(" (")[0] for text in await world.said()] == [
-        f"{NOTE}{told} {one}" for one in ("free", "live")
-    ]
+    world.service.spend_quota(20_000)
+    account, used_up = f"{NOTE}The data service now serves us under the plan", f"{URGENT}Used up | 2026-11 | 133"
+    over = f"{ALL_CLEAR}The data service has requests left for this month again"
+    of_days = (
+        [f"{account} free (window 2026 → upcoming)", used_up, over, used_up],
+        [f"{account} live (window 2025 → upcoming)", over, used_up],
+        [f"{account} free (window 2026 → upcoming)", over, used_up],
+    )
+    told = 0
+    for day, of_day in enumerate(of_days):
+        world.now = at(2026, 11, 1) + timedelta(days=day)
+        for plan in ["live", "free"] * 4:
+            world.service.set_plan(plan)
+            await world.replicas[0].check.run()
+            world.now += timedelta(minutes=15)
+            world.pipeline.clock.forward(900)
+        said = [gist(text) for text in await world.said()]
+        assert sorted(said[told:]) == sorted(of_day)
+        told = len(said)
 
 
 async def test_plan_that_changes_up_and_down_is_told_and_counts_anew(make_world):

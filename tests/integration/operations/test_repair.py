@@ -383,6 +383,7 @@ async def test_one_cause_is_one_notice_and_one_all_clear_whichever_part_meets_it
         outage.service.set_used(0)
         await outage.client.breakers.reset(cause)
         assert await levels_told() == [URGENT, ALL_CLEAR] * rounds
+        bot.clock.forward(86_400)
 
 
 async def test_last_requests_of_a_month_are_not_spent_on_the_look(bot, outage):
