@@ -53,6 +53,7 @@ from bot.events.reading.record_objects import (
     races_by_key,
     type_of,
 )
+from bot.events.same_races import is_same_race
 from bot.events.spellings import by_card_status
 
 MOST_EVENTS = 30
@@ -72,6 +73,14 @@ _LISTS_OF_RESULTS = frozenset(NAMES_OF[RACE_LISTS] + NAMES_OF[CARD_LISTS])
 
 _SPAN = re.compile("period|range|days|dates|abandon|cancel|affected|postpon|reschedul|moved|deferred")
 """In the name of an object: its days may be those of a loss. The days of a season or of refunds are not."""
+
+_OF_A_LOSS = re.compile("abandon|affected|cancel|lost|postponed|remaining")
+"""In the name of a list of races: the races are lost."""
+
+_RANGE = frozenset(NAMES_OF["state.first_lost"] + NAMES_OF["state.last_lost"])
+
+_OF_EACH_LOSS = frozenset(fact for fact in NAMES_OF if fact.startswith(("event.", "race.reason"))) | {"is.racing"}
+"""Facts that all races of a list of lost races share, beside place and day."""
 
 _DAYS, _IDS = (RACE_DATE.fact, "race.date.own"), ("ids.meeting", "ids.plain")
 
@@ -141,8 +150,9 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
     if in_groups and not (is_one or entries or found.names_subject):
         groups = (_subjects([*_below(one, About.DATA), *parts], shared, in_groups=False) for one in _groups(found))
         return [*chain.from_iterable(groups)] or [*_of_days(found)]
+    others = _others_lost(found)
     if not entries or (names_subject and not _are_others(entries, found)):
-        return [*_of_days(found)]
+        return [*_of_days(found), *others]
     if len(entries) > MOST_EVENTS:
         return [replace(found, stands_for_many=True)]
     hidden = _PLACE_AND_DAY
@@ -161,7 +171,24 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
         for part in parts
     ]
     each = [FoundEvent.of(named, [*above, *more], partial(of_entry, more)) for more in entries]
-    return [*chain.from_iterable(map(_of_days, _meant(each, entries)))]
+    return [*chain.from_iterable(map(_of_days, _meant(each, entries))), *others]
+
+
+def _others_lost(found: FoundEvent) -> list[FoundEvent]:
+    """Of a list of lost races beside a named lost race: the other races, with the same place, day and reason."""
+    if found.named.kind is not EventKind.RACE_ABANDONED or not found.names_subject:
+        return []
+    entries = _entries(map(_of_lost_races, found.carried), About.RACE, lost=True)[1]
+    of_entry = _handed_down(found.parts, entries, found.shared)
+    parts = [part._replace(fields=part.fields.only(_OF_EACH_LOSS)) for part in found.parts]
+    each = [FoundEvent.of(found.named, [*parts, *more], partial(of_entry, more)) for more in entries]
+    return [one for one in each if not (one.said.says_run or is_same_race(one.said, found.said))]
+
+
+def _of_lost_races(part: Part) -> Part:
+    """The object with its lists of lost races alone: other lists may have the lost race's neighbours on the card."""
+    names = {name for name in part.fields if name in _RANGE or _OF_A_LOSS.search(f"{part.name} {name}")}
+    return part._replace(fields=part.fields.named(names))
 
 
 def _is_id_of_list(found: FoundEvent) -> bool:

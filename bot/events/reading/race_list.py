@@ -293,15 +293,15 @@ def _read_meetings(value: Any, parent: Race) -> tuple[Race, ...]:
 
 
 def _read_bare(entry: Any) -> dict[str, Any] | None:
-    """An off time, a title, a number on the card, or an id."""
+    """An off time, a number on the card ("5", "R5"), a title, or an id."""
     name = text(identifier(entry))
     if name is None:
         return None
     if read_clock(entry):
         return {"off": entry}
-    if " " in name or name.istitle():
-        return {"race_name": name}
-    return {"race_number" if name.isdecimal() and not read_bare_id(name) else "race_id": name}
+    if (read_number(name) or "").isdecimal() and not read_bare_id(name):
+        return {"race_number": name}
+    return {"race_name" if " " in name or name.istitle() else "race_id": name}
 
 
 def _read_bare_course(entry: Any) -> dict[str, Any] | None:

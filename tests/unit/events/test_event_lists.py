@@ -310,6 +310,8 @@ TWO_DAYS: tuple[dict[str, Any], ...] = (
     *({"dates": said} for said in ("Fri 20 & Sat 21 Nov 2026", f"{DAY}, 2026-11-21")),
 )
 
+YORK_AND_AYR = ["York 13:00", "York 13:30", "Ayr 14:00"]
+
 LOSSES: dict[str, tuple[object, list[str]]] = {
     **{
         f"days of {name} beside a lost meeting": (
@@ -425,6 +427,18 @@ LOSSES: dict[str, tuple[object, list[str]]] = {
             ("with an id", {"race_id": "rc_1"}, ["York None"]),
         )
     },
+    **{
+        f"other lost races beside a lost race, as {more}": (shape("race.abandoned", **own, **more), lines)
+        for own in (AT | {"race_id": "rc_1", "number": 1}, AT)
+        for more, lines in (
+            ({"abandoned_races": ["13:00", "13:30"]}, ["York 13:00", "York 13:30"]),
+            ({"cancelled": [{**AT, "off": "13:30"}, {"course": "Ayr", "off": "14:00"}]}, YORK_AND_AYR),
+            ({"lost_races": ["rc_2", {"race_id": "rc_3", "status": "Official"}]}, ["York 13:00", f"York {DAY}"]),
+            ({"abandoned": {"races": ["13:00", "13:30"]}}, ["York 13:00", "York 13:30"]),
+            ({"remaining_races": ["13:30", "14:00"]}, ["York 13:00", "York 13:30", "York 14:00"]),
+            *(({name: ["13:30"]}, ["York 13:00"]) for name in ("races", "next_races", "off_times", "data")),
+        )
+    },
     "abandonment from a race on": (shape("race.abandoned", **UNTIMED, abandonment={"from": "race 4"}), [f"York {DAY}"]),
     **{
         f"race called {called}": (shape("race.abandoned", race=called, date=DAY), [told])
@@ -448,6 +462,25 @@ LOSSES: dict[str, tuple[object, list[str]]] = {
     "meeting moved to another day": (shape("meeting.abandoned", **UNTIMED, dates=[DAY, "2026-12-01"]), [f"York {DAY}"]),
     "meeting lost on a day, as dates": (shape("meeting.abandoned", course="York", dates=[DAY]), [f"York {DAY}"]),
 }
+
+
+@over(
+    ("lost", "numbers"),
+    [
+        *(({name: ["R1", "R2", 3]}, ["1", "2", "3"]) for name in ("abandoned_races", "cancelled", "lost_race_numbers")),
+        ({"abandoned_races": "1-3"}, ["1", "2", "3"]),
+        ({"from_race": 1, "to_race": 3}, ["1", "2", "3"]),
+        ({"abandoned_races": 3}, ["1"]),
+    ],
+)
+def test_other_lost_races_have_the_place_the_reason_and_the_time_of_the_named_race(lost, numbers):
+    own = {"race_id": "rc_1", "race_number": 1, "title": "Ebor", "going": "Soft", "occurred_at": f"{DAY}T12:00Z"}
+    named, *others = read_events(json.dumps(shape("race.abandoned", **york(**own), **lost)).encode())
+    assert [one.race.number for one in (named, *others)] == numbers
+    for one in others:
+        assert (one.reason, one.occurred_at, one.race.race_date) == ("Frost", named.occurred_at, DAY)
+        assert (one.race.course, one.race.region) == (named.race.course, "GB")
+        assert (one.race.race_id, one.race.title, one.race.going) == (None, None, None)
 
 
 @over(("payload", "lines"), LOSSES.values(), ids=LOSSES)
