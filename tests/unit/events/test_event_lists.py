@@ -310,7 +310,17 @@ TWO_DAYS: tuple[dict[str, Any], ...] = (
     *({"dates": said} for said in ("Fri 20 & Sat 21 Nov 2026", f"{DAY}, 2026-11-21")),
 )
 
-YORK_AND_AYR = ["York 13:00", "York 13:30", "Ayr 14:00"]
+LOST_BESIDE: tuple[tuple[dict[str, Any], list[str]], ...] = (
+    ({"abandoned_races": ["13:00", "13:30"]}, ["York 13:00", "York 13:30"]),
+    (
+        {"cancelled": [{**AT, "off": "13:30"}, {"course": "Ayr", "off": "14:00"}]},
+        ["York 13:00", "York 13:30", "Ayr 14:00"],
+    ),
+    ({"lost_races": ["rc_2", {"race_id": "rc_3", "status": "Official"}]}, ["York 13:00", f"York {DAY}"]),
+    ({"abandoned": {"races": ["13:00", "13:30"]}}, ["York 13:00", "York 13:30"]),
+    ({"remaining_races": ["13:30", "14:00"]}, ["York 13:00", "York 13:30", "York 14:00"]),
+    *(({name: ["13:30"]}, ["York 13:00"]) for name in ("races", "next_races", "off_times", "data")),
+)
 
 LOSSES: dict[str, tuple[object, list[str]]] = {
     **{
@@ -428,16 +438,9 @@ LOSSES: dict[str, tuple[object, list[str]]] = {
         )
     },
     **{
-        f"other lost races beside a lost race, as {more}": (shape("race.abandoned", **own, **more), lines)
-        for own in (AT | {"race_id": "rc_1", "number": 1}, AT)
-        for more, lines in (
-            ({"abandoned_races": ["13:00", "13:30"]}, ["York 13:00", "York 13:30"]),
-            ({"cancelled": [{**AT, "off": "13:30"}, {"course": "Ayr", "off": "14:00"}]}, YORK_AND_AYR),
-            ({"lost_races": ["rc_2", {"race_id": "rc_3", "status": "Official"}]}, ["York 13:00", f"York {DAY}"]),
-            ({"abandoned": {"races": ["13:00", "13:30"]}}, ["York 13:00", "York 13:30"]),
-            ({"remaining_races": ["13:30", "14:00"]}, ["York 13:00", "York 13:30", "York 14:00"]),
-            *(({name: ["13:30"]}, ["York 13:00"]) for name in ("races", "next_races", "off_times", "data")),
-        )
+        f"other lost races beside a lost race {name}, as {more}": (shape("race.abandoned", **own, **more), lines)
+        for name, own in (("with an id", AT | {"race_id": "rc_1", "number": 1}), ("without an id", AT))
+        for more, lines in LOST_BESIDE
     },
     "abandonment from a race on": (shape("race.abandoned", **UNTIMED, abandonment={"from": "race 4"}), [f"York {DAY}"]),
     **{
@@ -474,7 +477,13 @@ LOSSES: dict[str, tuple[object, list[str]]] = {
     ],
 )
 def test_other_lost_races_have_the_place_the_reason_and_the_time_of_the_named_race(lost, numbers):
-    own = {"race_id": "rc_1", "race_number": 1, "title": "Ebor", "going": "Soft", "occurred_at": f"{DAY}T12:00Z"}
+    own: dict[str, Any] = {
+        "race_id": "rc_1",
+        "race_number": 1,
+        "title": "Ebor",
+        "going": "Soft",
+        "occurred_at": f"{DAY}T12:00Z",
+    }
     named, *others = read_events(json.dumps(shape("race.abandoned", **york(**own), **lost)).encode())
     assert [one.race.number for one in (named, *others)] == numbers
     for one in others:
