@@ -1,5 +1,6 @@
 """`python -m bench [--quick]`: every measure in one run, in one table."""
 
+import argparse
 import asyncio
 import math
 import sys
@@ -48,7 +49,9 @@ async def said(what: str, part: Callable[[], Awaitable[list[Measure]]]) -> list[
 
 def main(measure: Callable[[Plan], Coroutine[Any, Any, list[Measure]]] = measure_bot) -> None:
     """Measure, and print."""
-    plan = QUICK if "--quick" in sys.argv[1:] else FULL
+    parser = argparse.ArgumentParser(description="Measure the bot, and print the figures with their targets.")
+    parser.add_argument("--quick", dest="plan", action="store_const", const=QUICK, default=FULL, help="soon, and rough")
+    plan = parser.parse_args().plan
     started = time.perf_counter()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         measures = runner.run(measure(plan))

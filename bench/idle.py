@@ -3,6 +3,7 @@
 Counts the commits of a minute, and times the statements of the writer's transactions, after a minute to settle.
 """
 
+import argparse
 import asyncio
 import json
 import os
@@ -102,7 +103,9 @@ def main() -> None:
     if sys.argv[1:] == ["serve"]:
         bot_unpaced.main("bench.idle")
         return
-    print(table(asyncio.run(measure(float(sys.argv[1]) if sys.argv[1:] else MINUTES))))
+    parser = argparse.ArgumentParser(description="Measure the writes of an idle bot, after a minute to settle.")
+    parser.add_argument("minutes", nargs="?", type=float, default=MINUTES)
+    print(table(asyncio.run(measure(parser.parse_args().minutes))))
 
 
 if __name__ == "__main__":

@@ -91,6 +91,17 @@ def test_part_can_be_imported_and_has_its_entry(entry, part):
     assert callable(getattr(importlib.import_module(f"bench.{part}"), entry))
 
 
+@pytest.mark.parametrize(("argument", "code"), [("--wrong", 2), ("--help", 0)])
+@pytest.mark.parametrize("part", ["__main__", "history", "idle"])
+def test_argument_without_a_measure_measures_nothing(part, argument, code, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["bench", argument])
+    monkeypatch.setattr("asyncio.Runner.run", lambda *_: pytest.fail("measured"))
+    with pytest.raises(SystemExit) as ended:
+        importlib.import_module(f"bench.{part}").main()
+    assert ended.value.code == code
+    assert "usage: bench" in "".join(capsys.readouterr())
+
+
 # Load
 
 
