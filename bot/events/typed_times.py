@@ -40,7 +40,8 @@ _MINUTES |= {f"{tens}{gap}five": number + 5 for tens, number in _MINUTES.items()
 _HOUR = f"1[0-2]|[1-9]|{'|'.join(_FIGURES)}"
 _SPOKEN_CLOCK = re.compile(
     rf"\b(?:(?:half(?: past)?|quarter past|(?P<to>quarter to)) (?P<hour>{_HOUR})|"
-    rf"(?P<first>{_HOUR}) (?:(?P<minutes>{'|'.join(sorted(_MINUTES, reverse=True))})|o'?clock))\b",
+    rf"(?P<first>{_HOUR}) (?:(?P<minutes>{'|'.join(sorted(_MINUTES, reverse=True))})|o'?clock)|"
+    rf"(?<=\bat )(?P<alone>{'|'.join(_FIGURES)}))\b",
     re.ASCII | re.IGNORECASE,
 )
 
@@ -51,11 +52,13 @@ def in_figures(typed: str) -> str:
 
 
 def with_clocks(typed: str) -> str:
-    """The text with "2:30" for "half two" and "two thirty"."""
+    """The text with "2:30" for "half two" and "two thirty", and "at 3" for "at three"."""
     return _SPOKEN_CLOCK.sub(_clock_of, typed)
 
 
 def _clock_of(found: "re.Match[str]") -> str:
+    if found["alone"]:
+        return _FIGURES[found["alone"].lower()]
     hour = (found["hour"] or found["first"]).lower()
     minutes = _MINUTES.get((found["minutes"] or "").lower(), 0)
     if found["hour"]:

@@ -369,8 +369,8 @@ class EscalateCondition(ChoiceCondition):
         told = in_markup[1] if in_markup else HERE if word.removeprefix("@").lower() == HERE else word
         if not (is_mention(told) or is_channel(told)):
             raise ValueError(
-                f"{word[:40]} is no id, and Slack looks up no name for me: Edit in /racing list offers people, groups "
-                f"and channels. An id can be typed, as {self.typed_as}{self.example}"
+                f"{word[:40]} is nobody that I can tell: type @ or #, and choose a name that Slack then offers. "
+                f"An id can be typed too, as {self.typed_as}{self.example}"
             )
         return told
 

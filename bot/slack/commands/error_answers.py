@@ -15,7 +15,7 @@ from bot.events.sentences import listed
 from bot.logs import get_logger
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.table import HELP, RACING_COMMANDS, find_command
+from bot.slack.commands.table import HELP, find_command
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words
 from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.subscription_answers import edit_button, form_button
@@ -105,11 +105,9 @@ async def with_working_offers(
         there = await desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
         is_of_filters = any(one.startswith("subscribe ") for one in trying.idle.values())
         takes = f": {in_plain_words(there)}" if is_of_filters and there else ""
-        named = [
-            one.removeprefix("subscribe ") for one in trying.idle if not one.startswith((WITHOUT_THAT, WITHOUT_LABEL))
-        ]
-        is_all = (error.asks_meaning and not trying.found) or RACING_COMMANDS.keys() >= set(trying.idle)
-        has = "that" if is_all else listed(named) if named else "the rest"
+        # A course's id has a name on the button.
+        names = {value: label for label, offer in error.offers.items() for value in offer.values()}
+        has = listed([" ".join(names.get(word, word) for word in one.split()[1:]) for one in trying.idle.values()])
         told.after = f"This channel has {has} already{takes}. {error.after}".strip()
         if error.asks_meaning and not trying.found:
             told.told = "Nothing to change."

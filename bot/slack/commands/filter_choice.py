@@ -283,6 +283,9 @@ def _told_of_merge(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool)
     again = f"No longer left out from {region_named(chosen.region)}: {', '.join(map(name_of, lifted))}."
     kinds = [one for one in NARROWING if not (lifted and one is ONLY_COURSES)]
     each = [again if lifted else None, *(_told_of(one, before, chosen, whole=whole) for one in kinds)]
+    new = [word for one in CHOICES for word in one.typed(chosen) if word not in one.typed(before)]
+    if new and not all(one.covers(chosen, before) for one in NARROWING):
+        each.append(f"For all that comes from {region_named(chosen.region)}: {listed(new)}.")
     if whole and before.not_courses:
         each.append(
             f"Still left out from {region_named(chosen.region)}: {', '.join(map(name_of, before.not_courses))}."

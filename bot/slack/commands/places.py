@@ -195,7 +195,7 @@ def _of_some_races(wanted: LineRequest) -> Refusal | None:
 
 
 def _hour_asked(phrases: Sequence[Phrase], wanted: LineRequest, command: str) -> CommandError | None:
-    """The question about "results at 6", "results daily": races, or a message each day. "York at 6pm" is a race."""
+    """The question about "results at 6", "results daily": races, or a message each day. "York at 6" is a race."""
     kind = next(
         (HOUR_OF_TOPIC[topic] for topic, other in _SHOWN_BY.items() if other == command and topic in HOUR_OF_TOPIC),
         None,
@@ -203,8 +203,7 @@ def _hour_asked(phrases: Sequence[Phrase], wanted: LineRequest, command: str) ->
     hours = (two for one, two in pairwise(phrases) if one.typed.casefold() == "at" and time_of_day(two.typed))
     each_day = next((one for one in phrases if one.typed.casefold() == "daily"), None)
     typed = next((one for one in hours if one.typed.isalnum()), each_day)
-    is_placed = any(map(wanted.of, (REGIONS_FIELD, COURSES_FIELD, Kind.DAY)))
-    if kind is None or typed is None or (typed.kind is Kind.TIME and is_placed):
+    if kind is None or typed is None or (typed.kind is Kind.TIME and (wanted.of(COURSES_FIELD) or wanted.of(Kind.DAY))):
         return None
     at = time_of_day(typed.typed)
     races = wanted.but(unknown=(), times=(f"{at:%H:%M}",) if at else ())

@@ -69,7 +69,8 @@ _SAYINGS = {
     "results": "any, latest, who won, who has won, what won, which horse won, sp",
     "racecard": "card, entries, runners, going, meetings, races, racing, todays meetings, is there, any racing, "
     "what is on, what is running, fixtures, runners and riders, what time is, what time does, when is, when does, "
-    "first race, what time is the first, when is the first",
+    "first race, what time is the first, when is the first, last race, what time is the last, when is the last, "
+    "who rides in, who runs in, who is riding in, who is running in, who is in",
     "next": "what is next, when is the next, what time is the next",
     "list": "subscriptions, my subscriptions, our subscriptions, list subscriptions, show subscriptions, "
     "what do we get, what do i get, what am i subscribed to, what comes here, what do you send here, settings, "
@@ -126,14 +127,15 @@ _NOT_SENT = f"{_NOT} (?:{_TELL}|send|post|disturb){_WHAT}"
 _HOW_LONG = " (?:until|till|for (?=[0-9]|an? |half )).+$"
 """The end of "stop everything until 6pm"."""
 _SOON = "(?: next| today| tonight| tomorrow| this week(?:end)?| on [a-z]+day)?"
-_RUNS = f"(?:run|running|ride|riding){_SOON}"
+_RUNS = f"(?:run|running|ride|riding|do|doing|get on|fare|finish|go|win){_SOON}"
 _PHRASINGS = tuple(
     (re.compile(rf"^(?:{said})", re.IGNORECASE), meant)
     for said, meant in (
         (r"(wh\w+)'?s(?= )", r"\1 is"),
         (rf"{_TELL} (?:us|(me))(?: know)? when (.+) (?:runs|rides|wins|is running)$", r"watch \2 \1"),
         (rf"(?:what|which) (?:horses|runners|rides) (?:are|is) {_RUNS} for (.+?){_SOON}$", r"watch \1"),
-        (rf"(?:when|where) (?:is|does) (.+) {_RUNS}$", r"watch \1"),
+        (rf"(?:(?:when|where|how) (?:is|does|did|has)|did) (\D+) {_RUNS}$", r"watch \1"),
+        (r"who (?:is )?(?:rid|train)\w+ (?!in |at |the )(.+)$", r"watch \1"),
         (rf"(?:(only|just) )?{_TELL} (?:me|us)(?: know)?(?: (only|just))? (?:if|when|about|of)\b", r"subscribe \1\2"),
         (rf"(?:no (?:alerts|notifications|abandonments)|{_NOT_SENT})(?= {_AT_TIMES})", "no messages"),
         (rf"{_NOT_SENT}(?={_HOW_LONG})|{_NOT} disturb(?: me| us)?$", "stop messages"),

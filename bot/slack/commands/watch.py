@@ -1,5 +1,6 @@
 """`/racing watch` and `/racing watching`: names that a channel, or a person in direct messages, is told of."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,6 +28,7 @@ from bot.slack.language.grammar import (
     COURTESY,
     JOINTS,
     NO_LISTS,
+    OF_ALL,
     SUBSCRIBING,
     THINGS,
     Grammar,
@@ -45,6 +47,11 @@ _AT_THE_END = frozenset(
     {*COURTESY, *("thank", "you", "here", "in", "this", "channel", "now", "today", "tomorrow", "also", "too")}
 )
 """Words that may end a name, as in "Yes Please", or the sentence."""
+
+_OWNED = re.compile(
+    r"^(?:owners?[: ] *|(?:all |the )+(?=.+ (?:horses|runners)$))*(.+?)(?:(?:'s?)? (?:horses|runners))?$", re.IGNORECASE
+)
+"""The words around an owner's name: "owner:Godolphin", "Godolphin's horses"."""
 
 NAMES_MAX = 10
 
@@ -121,10 +128,13 @@ def _words_of(phrases: Sequence[Phrase], lexicon: Lexicon) -> WatchWords:
             lines=_WATCHED,
         )
     if loose := [name for kind, name in names if kind is None]:
-        shown = {chosen: [(kind or chosen, name[:TYPED_MAX]) for kind, name in names] for chosen in WatchKind}
+        whole = [(kind, name if kind else _OWNED.sub(r"\1", name)[:TYPED_MAX]) for kind, name in names]
+        shown = {chosen: [(kind or chosen, name) for kind, name in whole] for chosen in WatchKind}
         lines = {one.capitalize(): _line(some, is_own=is_own, replaced=replaced) for one, some in shown.items()}
         lines |= _of_places(loose, lexicon) if len(names) == len(loose) else {}
-        raise CommandError(_kind_wanted(loose), lines=lines)
+        owned = " An owner can't be watched." if whole != names else ""
+        told = f"{_kind_wanted([name for kind, name in whole if kind is None])}{owned}"
+        raise CommandError(f"{told} A watch names the known races, and tells of later ones.", lines=lines)
     # "R Moore at York". A horse may be called "Night at York".
     placeless = [(kind, name if kind is WatchKind.HORSE else name.partition(" at ")[0]) for kind, name in names]
     named = dict.fromkeys(_checked(kind, name) for kind, name in placeless if kind)
@@ -150,8 +160,8 @@ def _named(phrases: Sequence[Phrase]) -> tuple[list[TypedName], bool]:
 
 def _kind_wanted(loose: Sequence[str]) -> str:
     if len(loose) == 1:
-        return f"Is {loose[0][:TYPED_MAX]} a horse, a trainer or a jockey?"
-    return f"Are {listed([name[:TYPED_MAX] for name in loose])} horses, trainers or jockeys?"
+        return f"Is {loose[0]} a horse, a trainer or a jockey?"
+    return f"Are {listed(loose)} horses, trainers or jockeys?"
 
 
 def _names(phrases: Sequence[Phrase]) -> list[TypedName]:
@@ -330,7 +340,7 @@ async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
         for one in rows
         if any(_is_named(one, WatchedName(kind or WatchKind(one.kind), name)) for kind, name in names)
     ]
-    there = [one for one in there if one in here] or there
+    there = [one for one in there if one in here] or there or (list(rows) if typed.casefold() in OF_ALL else [])
     if len(there) == 1:
         return there[0]
     near = likely(typed, [one.name for one in rows])

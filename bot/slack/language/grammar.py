@@ -246,6 +246,8 @@ class _Reader:
         if known[0] is Kind.UNKNOWN and not word.is_quoted:
             if before and before[-1].kind is Kind.COURSE and word.text.casefold() in _AFTER_A_COURSE:
                 known = Kind.FILLER, word.text
+            elif before and before[-1].typed.casefold() == "at" and (hour := self._moment(f"{word.text}:00")):
+                known = hour
             elif parts := self._parts(word):
                 return parts, start + 1
         return [self._phrase(known, [word])], start + 1

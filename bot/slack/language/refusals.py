@@ -7,7 +7,9 @@ from bot.channels.conditions.condition import Condition
 from bot.events.sentences import listed
 from bot.racedata.near_misses import named, quoted
 
-NOT_GIVEN = frozenset({"odds", "prices", "tip", "tips", "nap", "naps", "weather"})
+NOT_GIVEN = frozenset(
+    {"odds", "prices", "betting", "fav", "favs", "favourite", "favourites", "tip", "tips", "nap", "naps", "weather"}
+)
 """Words of racing of which the bot tells nothing."""
 
 

@@ -131,7 +131,7 @@ NOBODY: Any = None
         ("no results from GB", "unsubscribe results from GB"),
         ("end GB", "unsubscribe GB"),
         ("York off", "results abandonments York"),
-        ("who rides Enable", "help"),
+        ("why Enable", "help"),
         ("IRE", "racecard IRE"),
         ("undo that", "list"),
         ("stop GB please", "unsubscribe GB"),
