@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block
 
 from bot.channels.watches import WatchedName
+from bot.db.tables import WatchKind
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change
 from bot.events.kinds import DECLARATIONS
@@ -19,14 +20,18 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.watched import WatchedRunner
 from bot.outbox.message_view import Superseded
 from bot.racedata.client.records import KnownCountry, KnownCourse
+from bot.racedata.day_views import KnownName
 from bot.racedata.month_quota import UsageRow
+from bot.slack.commands.watch import NAMES_MAX
 from bot.slack.messages import Corrected, MessageContext, render
+from bot.slack.messages.answers.watch_answer import NowWatched, watched
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.layout import turns
 from bot.slack.messages.kit.native_blocks import CELL_MAX
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, NEW_BLOCKS, block_problems
 from tests.said import as_posted
+from tests.unit.messages import kept_values
 from tests.unit.messages.kept_answers import ANSWERS, messages_of
 from tests.unit.messages.kept_events import EVENTS
 
@@ -367,6 +372,16 @@ def shown_words(blocks):
         elif isinstance(value, str):
             texts.append(value)
     return "\n".join(texts)
+
+
+def test_answer_on_as_many_names_as_a_line_takes_holds_every_limit_and_names_each():
+    lost = KnownName(True, [(one, RaceOutcome.ABANDONED) for one, _ in kept_values.NOW_WATCHED.known.coming] * 20)
+    jockeys = [WatchedName(WatchKind.JOCKEY, f"Jockey {number}") for number in range(NAMES_MAX)]
+    answer = watched([NowWatched(one, lost) for one in jockeys], NOW, is_own=False)
+    assert block_problems(list(answer.blocks), most=MESSAGE_BLOCKS) == []
+    assert weight(answer.blocks) <= MESSAGE_MAX
+    for name, block in zip(jockeys, answer.blocks[1:], strict=False):
+        assert block["text"]["text"].startswith(name.name)
 
 
 def test_page_of_a_command_that_no_button_can_carry_has_no_buttons():

@@ -16,7 +16,7 @@ from bot.racedata.day_views import KnownName
 from bot.racedata.near_misses import question
 from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, RaceView
 from bot.slack.messages.kit.blocks import actions, command_button, section
-from bot.slack.messages.kit.layout import message, paged, told, unit
+from bot.slack.messages.kit.layout import message, paged, sections, told, unit
 from bot.slack.messages.kit.marks import without_marks
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, race_day, race_name
 from bot.slack.messages.kit.text import first_of, given, joined, named, safe
@@ -58,7 +58,7 @@ def watched(names: Sequence[NowWatched], now: datetime, *, is_own: bool, ended: 
     text = without_marks("\n".join(lines))
     buttons = [command_button(f"Watch {near} instead", line) for one in names for near, line in one.near.items()]
     buttons.append(command_button("What is watched", "watching"))
-    return message(text, [*map(section, lines), actions(buttons)])
+    return message(text, [sections(lines), actions(buttons)])
 
 
 def watching(here: Sequence[WatchRow], own: Sequence[WatchRow], page: int, *, is_direct: bool) -> Message:

@@ -84,6 +84,16 @@ def lines(words: Sequence[str], total: int | None = None) -> Filling:
     return partial(_line_sections, words, len(words) if total is None else total)
 
 
+def sections(words: Sequence[str]) -> Filling:
+    """A section for each of the words. Each has an equal share of the room."""
+
+    def made(room: int) -> Sequence[Block]:
+        shown = (section(clip(one, room // len(words) - TEXT_OBJECT)) for one in words)
+        return [block for block in shown if block]
+
+    return made
+
+
 def fold(title: str, parts: Sequence[MessagePart]) -> Filling:
     """The parts behind a title; nothing without a part."""
 
