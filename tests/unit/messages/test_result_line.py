@@ -1,11 +1,18 @@
-"""The line of a result, case by case. docs/messages.md shows some of the cases."""
+"""The line of a result, case by case in words.txt. docs/messages.md shows some of the cases."""
 
+import re
 from pathlib import Path
 
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import changes_between
 from bot.events.races import Race, Runner
+from bot.slack.messages.alerts.corrections import changes_in_words
 from bot.slack.messages.kit.result_line import GAP, result_line
+from tests.clock import START
 from tests.rows import over
+from tests.unit.kept_text import check
 
+KEPT = Path(__file__).parent / "words.txt"
 PAGE = (Path(__file__).parents[3] / "docs/messages.md").read_text(encoding="utf-8")
 HORSES = ("Misty Ghost", "Bold Warrior", "Quiet Cavalier", "Plum Heron", "Cobalt Fiddle", "Marsh Acorn")
 
@@ -28,141 +35,77 @@ FIVE = ("1 11/4", "2 20/1", "3 10/1")
 LIGHT = named("Plum Heron", "DSQ", position_reason="weighed in light")
 
 CASES = {
-    "prices, in a list that may lack runners": (
-        field(*FIVE, "4 7/2", "5 9/2"),
-        "1 Misty Ghost 11/4 · 2 Bold Warrior 20/1 · 3 Quiet Cavalier 10/1",
-    ),
-    "prices and the number of runners": (
-        field(*FIVE, "4 7/2", "5 9/2", field_size=5),
-        "1 Misty Ghost 11/4F · 2 Bold Warrior 20/1 · 3 Quiet Cavalier 10/1 5 ran",
-    ),
-    "joint favourites": (
-        field("1 5/2", "2 5/2", "3 10/1", "PU 8/1"),
-        "1 Misty Ghost 5/2JF · 2 Bold Warrior 5/2JF · 3 Quiet Cavalier 10/1 4 ran",
-    ),
-    "three favourites": (
-        field("1 3/1", "2 3/1", "3 3/1", "PU 8/1"),
-        "1 Misty Ghost 3/1CF · 2 Bold Warrior 3/1CF · 3 Quiet Cavalier 3/1CF 4 ran",
-    ),
-    "a favourite by the data": (
-        field("1 7/1", "2 11/4F", "3", field_size=9),
-        "1 Misty Ghost 7/1 · 2 Bold Warrior 11/4F · 3 Quiet Cavalier 9 ran",
-    ),
-    "evens and decimals": (
-        field("1 3.75", "2 Evens", "3 10/1", "4 9.00", field_size=4),
-        "1 Misty Ghost 3.75 · 2 Bold Warrior EvensF · 3 Quiet Cavalier 10/1 4 ran",
-    ),
+    "prices, in a list that may lack runners": field(*FIVE, "4 7/2", "5 9/2"),
+    "prices and the number of runners": field(*FIVE, "4 7/2", "5 9/2", field_size=5),
+    "joint favourites": field("1 5/2", "2 5/2", "3 10/1", "PU 8/1"),
+    "three favourites": field("1 3/1", "2 3/1", "3 3/1", "PU 8/1"),
+    "a favourite by the data": field("1 7/1", "2 11/4F", "3", field_size=9),
+    "evens and decimals": field("1 3.75", "2 Evens", "3 10/1", "4 9.00", field_size=4),
     **{
-        f"evens as {evens}": (
-            field(f"1 {evens}", "2 11/10", "3 10/1", "PU 6/4"),
-            f"1 Misty Ghost {evens}F · 2 Bold Warrior 11/10 · 3 Quiet Cavalier 10/1 4 ran",
-        )
+        f"evens as {evens}": field(f"1 {evens}", "2 11/10", "3 10/1", "PU 6/4")
         for evens in ("EVN", "Even", "Evens", "EVS", "Evs", "evens", "Even money", "1/1", "2.00")
     },
-    "a price of nothing": (
-        field("1 0.00", "2 2.50", "3 0/1", "PU 9.00"),
-        "1 Misty Ghost 0.00 · 2 Bold Warrior 2.50 · 3 Quiet Cavalier 0/1 4 ran",
+    "a price of nothing": field("1 0.00", "2 2.50", "3 0/1", "PU 9.00"),
+    "odds on, to one": field("1 0.50", "2 2.50", "3 10.00", "PU 9.00"),
+    "an unknown price": field("1 11/4", "2", "3 10/1", "PU 7/2"),
+    "no prices": field("1", "2", "3", "PU"),
+    "winning distances": field(
+        named("Ghost", "1"), named("Warrior", "2", beaten="nk"), named("Heron", "3", beaten="2¼l"), field_size=7
     ),
-    "odds on, to one": (
-        field("1 0.50", "2 2.50", "3 10.00", "PU 9.00"),
-        "1 Misty Ghost 0.50F · 2 Bold Warrior 2.50 · 3 Quiet Cavalier 10.00 4 ran",
+    "a distance missing": field(
+        named("Ghost", "1"), named("Warrior", "2"), named("Heron", "3", beaten="2¼l"), field_size=7
     ),
-    "an unknown price": (
-        field("1 11/4", "2", "3 10/1", "PU 7/2"),
-        "1 Misty Ghost 11/4 · 2 Bold Warrior · 3 Quiet Cavalier 10/1 4 ran",
+    "a dead heat for first": field("1= 5/2", "=1 7/1", "3 10/1"),
+    "a dead heat by the same number": field("1", "2", "2"),
+    "a dead heat of many": field(*(named(horse, "1") for horse in "ABCDEFGH"), field_size=8),
+    "half of a dead heat": field("1", "2="),
+    "a walkover": field("1", status="walk-over"),
+    "a walkover without a position": field("", status="W/O"),
+    "a walkover beside non-runners": field("", "NR", "NR", status="W/O"),
+    "a disqualified horse": field("1", "2", "3", LIGHT),
+    "a place after an inquiry": field(named("Misty Ghost", "1 (promoted)"), "2", "3", "PU"),
+    "horses that did not finish": field("1", "2", "3", "PU", "fell"),
+    "a single finisher": field("1", "PU", "F", "UR"),
+    "no finisher": field("PU", "F", "UR"),
+    "no horse placed": field("DSQ", "PU", "NR"),
+    "a non-runner": field("1", "2", "3", "0", "NR"),
+    "a non-runner of the published number": field("1", "2", "3", "4", "NR", field_size=5),
+    "four horses, all placed": field("1", "2", "3", "4"),
+    "four horses, all placed, of four declared": field(
+        "1 11/4", "2 5/2", "3 10/1", "4 9/2", field_size=4, from_book=("field_size",)
     ),
-    "no prices": (field("1", "2", "3", "PU"), "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier 4 ran"),
-    "winning distances": (
-        field(named("Ghost", "1"), named("Warrior", "2", beaten="nk"), named("Heron", "3", beaten="2¼l"), field_size=7),
-        "1 Ghost · 2 Warrior · 3 Heron 7 ran, beaten nk, 2¼l",
+    "four horses, all placed, and all other declared non-runners": field(
+        "1", "2", "3", "4", "NR", field_size=5, from_book=("field_size",)
     ),
-    "a distance missing": (
-        field(named("Ghost", "1"), named("Warrior", "2"), named("Heron", "3", beaten="2¼l"), field_size=7),
-        "1 Ghost · 2 Warrior · 3 Heron 7 ran",
-    ),
-    "a dead heat for first": (
-        field("1= 5/2", "=1 7/1", "3 10/1"),
-        "1= Misty Ghost 5/2 · 1= Bold Warrior 7/1 · 3 Quiet Cavalier 10/1 dead heat",
-    ),
-    "a dead heat by the same number": (
-        field("1", "2", "2"),
-        "1 Misty Ghost · 2= Bold Warrior · 2= Quiet Cavalier dead heat",
-    ),
-    "a dead heat of many": (
-        field(*(named(horse, "1") for horse in "ABCDEFGH"), field_size=8),
-        "1= A · 1= B · 1= C · 1= D · 1= E · 1= F · and 2 more dead heat, 8 ran",
-    ),
-    "half of a dead heat": (field("1", "2="), "1 Misty Ghost · 2= Bold Warrior"),
-    "a walkover": (field("1", status="walk-over"), "Walkover: Misty Ghost"),
-    "a walkover without a position": (field("", status="W/O"), "Walkover: Misty Ghost"),
-    "a walkover beside non-runners": (field("", "NR", "NR", status="W/O"), "Walkover: Misty Ghost"),
-    "a disqualified horse": (
-        field("1", "2", "3", LIGHT),
-        "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier 4 ran, Plum Heron disqualified (weighed in light)",
-    ),
-    "a place after an inquiry": (
-        field(named("Misty Ghost", "1 (promoted)"), "2", "3", "PU"),
-        "1 (promoted) Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier 4 ran",
-    ),
-    "horses that did not finish": (
-        field("1", "2", "3", "PU", "fell"),
-        "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier 5 ran",
-    ),
-    "a single finisher": (field("1", "PU", "F", "UR"), "1 Misty Ghost 4 ran, only 1 finished"),
-    "no finisher": (field("PU", "F", "UR"), "No horse finished: Misty Ghost PU, Bold Warrior F, Quiet Cavalier UR"),
-    "no horse placed": (field("DSQ", "PU", "NR"), "No horse is placed: Misty Ghost DSQ, Bold Warrior PU"),
-    "a non-runner": (field("1", "2", "3", "0", "NR"), "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier 4 ran"),
-    "a non-runner of the published number": (
-        field("1", "2", "3", "4", "NR", field_size=5),
-        "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier 4 ran",
-    ),
-    "four horses, all placed": (field("1", "2", "3", "4"), "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier"),
-    "four horses, all placed, of four declared": (
-        field("1 11/4", "2 5/2", "3 10/1", "4 9/2", field_size=4, from_book=("field_size",)),
-        "1 Misty Ghost 11/4 · 2 Bold Warrior 5/2F · 3 Quiet Cavalier 10/1 4 ran",
-    ),
-    "four horses, all placed, and all other declared non-runners": (
-        field("1", "2", "3", "4", "NR", field_size=5, from_book=("field_size",)),
-        "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier 4 ran",
-    ),
-    "four horses, all placed, of five declared": (
-        field("1", "2", "3", "4", field_size=5, from_book=("field_size",)),
-        "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier",
-    ),
-    "a partial order": (field("1", "2", "", "", "", field_size=5), "1 Misty Ghost · 2 Bold Warrior 5 ran"),
-    "an order without a winner": (field("2", "3"), "2 Misty Ghost · 3 Bold Warrior winner not named"),
-    "an order of the others": (field("11", "12"), "11 Misty Ghost winner not named"),
-    "places in words": (
-        field("1st", named("Bold Warrior", "2nd of 9"), "third"),
-        "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier",
-    ),
-    "no placings": (field(), "placings not received"),
-    "placings that could not be read": (field(unread_order="4;;7"), "placings could not be read: 4;;7"),
-    "places that contradict each other": (
-        field("2", disputed="Plum Heron 1 or 2"),
-        "check which is true, otherwise 2 Misty Ghost winner not named",
-    ),
-    "a number for a name": (field(Runner(number="7", position="1"), "2"), "1 no. 7 · 2 Bold Warrior"),
-    "a horse at home": (field(named("Misty Ghost (GB)", "1")), "1 Misty Ghost"),
-    "a horse from abroad": (field(named("Misty Ghost (IRE)", "1")), "1 Misty Ghost (IRE)"),
-    "two horses of one name": (
-        field(named("Misty Ghost (GB)", "1"), named("Misty Ghost (IRE)", "2")),
-        "1 Misty Ghost (GB) · 2 Misty Ghost (IRE)",
-    ),
-    "an apostrophe": (field(named("O'Brien's Hope (GB)", "1")), "1 O'Brien's Hope"),
+    "four horses, all placed, of five declared": field("1", "2", "3", "4", field_size=5, from_book=("field_size",)),
+    "a partial order": field("1", "2", "", "", "", field_size=5),
+    "an order without a winner": field("2", "3"),
+    "an order of the others": field("11", "12"),
+    "places in words": field("1st", named("Bold Warrior", "2nd of 9"), "third"),
+    "no placings": field(),
+    "placings that could not be read": field(unread_order="4;;7"),
+    "places that contradict each other": field("2", disputed="Plum Heron 1 or 2"),
+    "a number for a name": field(Runner(number="7", position="1"), "2"),
+    "a horse at home": field(named("Misty Ghost (GB)", "1")),
+    "a horse from abroad": field(named("Misty Ghost (IRE)", "1")),
+    "two horses of one name": field(named("Misty Ghost (GB)", "1"), named("Misty Ghost (IRE)", "2")),
+    "an apostrophe": field(named("O'Brien's Hope (GB)", "1")),
 }
+
+
+def line_of(name):
+    return result_line(CASES[name]).replace(GAP, " ")
 
 
 @over("name", CASES)
 def test_line_of_a_result(name):
-    race, line = CASES[name]
-    assert result_line(race).replace(GAP, " ") == line
+    check(KEPT, f"Line of a result: {name}", line_of(name))
 
 
 def test_page_shows_lines_as_made():
     rows = [row.split(" | ") for row in PAGE.partition("### The line of a result")[2].split("\n\n###")[0].split("\n")]
     shown = {row[0].removeprefix("| "): row[1].removesuffix(" |").strip("`") for row in rows if len(row) == 2}
-    lines = {f"{name[:1].upper()}{name[1:]}": line for name, (_, line) in CASES.items()}
+    lines = {f"{name[:1].upper()}{name[1:]}": line_of(name) for name in CASES}
     assert shown.keys() - lines.keys() == {"Case"}
     assert {name: lines[name] for name in shown.keys() & lines.keys()} == {
         name: line for name, line in shown.items() if name in lines
@@ -171,6 +114,93 @@ def test_page_shows_lines_as_made():
 
 
 def test_lock_screen_has_the_same_line_with_commas():
-    race, _ = CASES["prices and the number of runners"]
     line = "1 Misty Ghost 11/4F, 2 Bold Warrior 20/1, 3 Quiet Cavalier 10/1. 5 ran"
-    assert result_line(race, in_text=True) == line
+    assert result_line(CASES["prices and the number of runners"], in_text=True) == line
+
+
+# A correction in racing's words, and value by value where none fits
+
+
+# The positions of Horse A, Horse B and so on, before and now, with the reason for Horse A's new position; "-" is none.
+ORDERS = (
+    "1 2 3 → 2 1 3",
+    "1 2 → 2 1 (careless riding)",
+    "1 2 3 4 → 1 2 4 3",
+    "1 2 3 4 → 1 4 3 2",
+    "1 2 3 → 3 1 2",
+    "1 2 3 4 5 6 → 6 1 2 3 4 5 (interference)",
+    "1 2= 2= → 2= 1 2=",
+    "1 2= 2= → 1 2 3",
+    "1 2 3 → DSQ 1 2",
+    "1 2 → DQ 1 (weighed in light)",
+    "1 2 3 → DSQ disqualified 1",
+    "1 2 → 1 DSQ",
+    "DSQ 1 2 → 1 2 3",
+    "1 2 → 1 1",
+    "1 2 3 → 2 1 1",
+    "1 2 → 1= 1=",
+    "1= 1= → 1 2",
+    "1 2 3 4 → 2 1 4 3",
+    "PU 1 → 2 1",
+    "1 2 → - 1",
+    "1 2 → PU 1",
+)
+
+
+def race(positions="", **fields):
+    """`price`: of Horse A."""
+    order, _, reason = positions.rstrip(")").partition(" (")
+    price = fields.pop("price", None)
+    runners = [
+        Runner(horse=f"Horse {letter}", position=None if at == "-" else at)
+        for letter, at in zip("ABCDEF", order.split(), strict=False)
+    ]
+    first = [one.model_copy(update={"position_reason": reason or None, "starting_price": price}) for one in runners[:1]]
+    return Race(region="GB", runners=(*first, *runners[1:]), **fields)
+
+
+def of(*runners):
+    return Race(
+        region="GB",
+        runners=tuple(Runner(**dict(zip(("horse", "position", "number"), one, strict=False))) for one in runners),
+    )
+
+
+CORRECTIONS = {name: tuple(map(race, name.split(" → "))) for name in ORDERS} | {
+    "void no more": (race("1 2", status="Void"), race("1 2", status="Result")),
+    "marked abandoned": (race(abandoned=False), race(abandoned=True)),
+    "marked abandoned no more": (race(abandoned=True), race(abandoned=False)),
+    "another name": (of(("Goldn Melody", "1", "4")), of(("Golden Melody", "1", "4"))),
+    "a horse at home": (of(("Misty (GB)", "1"), ("Bold (IRE)", "2")), of(("Misty (GB)", "2"), ("Bold (IRE)", "1"))),
+    "a price": (race("1", price="5/2"), race("1", price="11/4")),
+    "the going": (race("1", going="Good"), race("1", going="Soft")),
+    "a status": (race("1"), race("1", status="Inquiry")),
+    "places and the going": (race("1 2", going="Good"), race("2 1", going="Soft")),
+}
+
+
+def changes(before, now):
+    old, new = (RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=one) for one in (before, now))
+    return changes_between(old, new, received_at=START)
+
+
+@over("name", CORRECTIONS)
+def test_correction_in_words(name):
+    before, now = CORRECTIONS[name]
+    check(KEPT, f"In words: {name}", changes_in_words(changes(before, now), now))
+
+
+@over("name", CORRECTIONS)
+def test_no_version_is_called_right_where_the_order_is_unknown(name):
+    before, now = CORRECTIONS[name]
+    said = changes_in_words(changes(before, now), now, disagree=True)
+    assert said
+    clauses = re.split("[;:] ", said.replace("Horse ", "Bold Grey "))
+    assert max(len(clause.split()) for clause in clauses) <= 18
+    assert not any(word in said for word in ("reversed", "promoted", "amended", "reinstated", "was", "now"))
+
+
+def test_dead_heats_of_two_versions_disagree():
+    before, now = race("1 2= 2= 4"), race("2= 1 2= 4")
+    said = changes_in_words(changes(before, now), now, disagree=True)
+    assert said == ("1st is Horse A or Horse B; dead heat for 2nd in both; Horse B and Horse C, or Horse A and Horse C")
