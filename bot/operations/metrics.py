@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import product
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.process_collector import ProcessCollector
@@ -34,7 +34,6 @@ from bot.racedata.client.service_errors import (
     ServiceUnreachable,
     UnknownRefusal,
 )
-from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading
 from bot.web.plain_answers import EventOutcome, RequestRefusal, SignatureFailure
 
@@ -104,19 +103,7 @@ UNKNOWN = float("nan")
 
 Labels = Mapping[str, Sequence[str]]
 
-CounterName = Literal[
-    "deliveries",
-    "webhook_events",
-    "signature_failures",
-    "requests_refused",
-    "slack_requests",
-    "slack_calls",
-    "posts",
-    "service_requests",
-    "job_runs",
-]
-
-COUNTERS: Mapping[CounterName, tuple[str, Labels]] = {
+COUNTERS: Mapping[str, tuple[str, Labels]] = {
     "deliveries": ("Requests at the webhook endpoint, by the status of the answer", {"status": STATUSES}),
     "webhook_events": (
         "Signed deliveries, by event and outcome",
@@ -174,7 +161,7 @@ class Metrics:
             buckets=RECEIPT_TO_SLACK_S,
             registry=self.registry,
         )
-        self._show_quota(None, None)
+        self._show_quota(None)
 
     def declare_jobs(self, jobs: Sequence[Job]) -> None:
         ids = {"job_id": [job.id for job in jobs]}
@@ -195,7 +182,7 @@ class Metrics:
     def _series(self, name: str, *labels: str) -> Any:
         return self._declared[name].labels(*labels) if labels else self._declared[name]
 
-    def count(self, name: CounterName, *labels: str, times: int = 1) -> None:
+    def count(self, name: str, *labels: str, times: int = 1) -> None:
         """A value that a label does not declare counts as "other": no count may stop the work that is counted."""
         known = (value if value in values else OTHER for value, values in zip(labels, self._values[name], strict=True))
         self._series(name, *known).inc(times)
@@ -217,7 +204,7 @@ class Metrics:
         for job, done_at in look.last_done.items():
             self._series("job_last_success_timestamp_seconds", job).set(done_at.timestamp())
         self._series("replicas").set(look.replicas)
-        self._show_quota(look.quota, look.forecast)
+        self._show_quota(look.quota)
 
     def show_degraded(self, names: Iterable[str]) -> None:
         degraded = {part_of(name) for name in names}
@@ -238,11 +225,12 @@ class Metrics:
         for what, posts in POSTS_WAITING.items():
             self._series("waiting", what).set(sum(look.messages.get(state, Depth()).count for state in posts))
 
-    def _show_quota(self, reading: QuotaReading | None, forecast: Forecast | None) -> None:
+    def _show_quota(self, reading: QuotaReading | None) -> None:
         limit = UNKNOWN if reading is None or reading.limit is None else reading.limit
         self._series("quota_used_requests").set(UNKNOWN if reading is None else reading.used)
         self._series("quota_allowance_requests").set(limit)
-        figures = (forecast.low, forecast.month_total, forecast.high) if forecast else (UNKNOWN,) * len(BOUNDS)
+        expected = reading and reading.expected
+        figures = (expected.low, expected.month_total, expected.high) if expected else (UNKNOWN,) * len(BOUNDS)
         for bound, figure in zip(BOUNDS, figures, strict=True):
             self._series("quota_forecast_requests", bound).set(figure)
 
@@ -280,7 +268,7 @@ class ReceiverNews:
                 # The next news is heard all the same.
                 log.exception("receiver_news_not_heard", what=what)
 
-    async def _hear(self, count: int, what: CounterName | Literal["signature_matched"], labels: list[str]) -> None:
+    async def _hear(self, count: int, what: str, labels: list[str]) -> None:
         if what == "signature_matched":
             self.mismatches.matched()
             return

@@ -18,7 +18,7 @@ from bot.outbox.notices import Notices, Urgency
 from bot.racedata import quota_book
 from bot.racedata.client.circuit_breakers import QUOTA, RATE, UNAUTHORIZED
 from bot.racedata.client.service_errors import Spared, UpgradeRequired
-from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE, Forecast
+from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE
 from bot.racedata.month_quota import (
     PLANS,
     QuotaReading,
@@ -26,9 +26,8 @@ from bot.racedata.month_quota import (
     month_after,
     month_before,
     month_key,
-    thresholds_reached,
 )
-from bot.racedata.quota_book import Figure, Jump, QuotaBook, days_of, expected_by, samples
+from bot.racedata.quota_book import Figure, Jump, QuotaBook, days_of, samples
 from bot.settings import Settings
 
 log = get_logger(__name__)
@@ -78,7 +77,7 @@ def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[
         found.append(QuotaWarning(f"quota:not-readable:{reading.month}", Urgency.WARNING, USAGE_UNREAD))
     if reading.limit is None:
         return [*found, QuotaWarning("quota:limit-unknown", Urgency.NOTE, _ask_for_limit(reading))]
-    return [*found, *_of_use(reading, expected_by(session, reading), thresholds)]
+    return [*found, *_of_use(reading, thresholds)]
 
 
 def most_used(rows: Sequence[UsageRow], own: int) -> str:
@@ -110,18 +109,17 @@ def _turn(session: Session, reading: QuotaReading) -> Iterator[QuotaWarning]:
         yield QuotaWarning(_notice_key(reading.month, TURNED), Urgency.ALL_CLEAR, words)
 
 
-def _of_use(reading: QuotaReading, expected: Forecast | None, thresholds: Sequence[int]) -> Iterator[QuotaWarning]:
+def _of_use(reading: QuotaReading, thresholds: Sequence[int]) -> Iterator[QuotaWarning]:
     """By forecast, then the highest reached threshold: the mildest first."""
+    expected, state = reading.expected, _state(reading)
     needs_help = expected is None or expected.may_run_out_on is not None or reading.is_spent
-    make, state = partial(QuotaWarning, of_use=True, needs_help=needs_help), _state(reading, expected)
+    make = partial(QuotaWarning, of_use=True, needs_help=needs_help)
     percent = reading.percent or 0
     if expected and expected.may_run_out_on and percent >= LOW_PERCENT:
         yield make(_key(reading, "may-run-out"), Urgency.NOTE, f"May not last. {state}")
         if expected.runs_out_on:
             yield make(_key(reading, "runs-out"), Urgency.WARNING, f"Not expected to last. {state}")
-    reached = [
-        _key(reading, threshold) for threshold in thresholds_reached(reading.used, reading.limit or 0, thresholds)
-    ]
+    reached = [_key(reading, one) for one in sorted(set(thresholds)) if percent >= one]
     if not reached:
         return
     urgency, lead = next((urgency, lead) for least, urgency, lead in URGENCIES if percent >= least)
@@ -155,11 +153,12 @@ def _key(reading: QuotaReading, what: str | int) -> str:
     return _notice_key(reading.month, f"{what}:{reading.limit}")
 
 
-def _state(reading: QuotaReading, expected: Forecast | None) -> str:
-    return _said(f"The data service's quota for {reading.month}: {_used(reading)}.", _to_come(reading, expected))
+def _state(reading: QuotaReading) -> str:
+    return _said(f"The data service's quota for {reading.month}: {_used(reading)}.", _to_come(reading))
 
 
-def _to_come(reading: QuotaReading, expected: Forecast | None) -> str:
+def _to_come(reading: QuotaReading) -> str:
+    expected = reading.expected
     if reading.is_spent:
         turns = month_after(reading.month)
         return f"Requests are refused until {turns.day} {turns:%B}. Alerts go on: deliveries cost no quota."

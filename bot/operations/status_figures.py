@@ -19,9 +19,7 @@ from bot.outbox import acknowledgements, message_store, traffic
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.traffic import Sent, WaitingChannel
 from bot.racedata import quota_book
-from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading, month_key
-from bot.racedata.quota_book import expected_by
 
 FIGURES_COVER = timedelta(days=1)
 STATUS_CHANNELS_MAX = 5
@@ -47,7 +45,6 @@ class Status:
     untaken: Untaken
     untaken_here: Untaken | None
     reading: QuotaReading | None
-    expected: Forecast | None
     jobs: Sequence[Job]
     done: Mapping[str, datetime]
     replicas: int
@@ -64,7 +61,6 @@ def read_status(
     # Leases and holds use the database's clock.
     database_at = database_now(session, clock)
     waiting_posts, channels = traffic.waiting(session, database_at, at_most=STATUS_CHANNELS_MAX, channel_id=channel_id)
-    reading = quota_book.latest(session, month_key(now))
     return Status(
         at=now,
         deliveries=inbox.count_received(session, since),
@@ -77,8 +73,7 @@ def read_status(
         without_result=watchdog.races_without_result(session, now),
         untaken=acknowledgements.untaken(session, since, channel_id),
         untaken_here=acknowledgements.untaken(session, since, here) if here else None,
-        reading=reading,
-        expected=expected_by(session, reading) if reading else None,
+        reading=quota_book.latest(session, month_key(now)),
         jobs=jobs,
         done=job_runs.last_done(session),
         replicas=replicas.living(session, database_at),
@@ -95,19 +90,16 @@ class ServiceState:
     inbox: Mapping[str, Depth] = field(default_factory=dict)
     messages: Mapping[str, Depth] = field(default_factory=dict)
     quota: QuotaReading | None = None
-    forecast: Forecast | None = None
     last_done: Mapping[str, datetime] = field(default_factory=dict)
     replicas: int = 1
 
 
 def read_service_state(session: Session, now: datetime) -> ServiceState:
-    reading = quota_book.latest(session, month_key(now))
     return ServiceState(
         now=now,
         inbox=inbox.depths(session),
         messages=message_store.depths(session),
-        quota=reading,
-        forecast=expected_by(session, reading) if reading else None,
+        quota=quota_book.latest(session, month_key(now)),
         last_done=job_runs.last_done(session),
         # The reader lives, also before its first beat.
         replicas=max(1, replicas.living(session, database_now(session, lambda: now))),

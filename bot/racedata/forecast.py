@@ -8,8 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from math import sqrt
 from statistics import mean, stdev
 
-from bot.events.races import Value
-from bot.racedata.month_quota import month_end
+from bot.racedata.month_quota import Forecast, month_end
 
 MONTHS_OF_TEN_IN_RANGE = 8
 """At least this many of ten months end within the range."""
@@ -22,16 +21,6 @@ LEAST_DAYS = 7
 
 MARGIN = 1.35
 """Half of the range, in standard deviations."""
-
-
-class Forecast(Value):
-    """`may_run_out_on`: the day of running out at the upper end of the range. None: not this month."""
-
-    month_total: int
-    low: int
-    high: int
-    runs_out_on: date | None = None
-    may_run_out_on: date | None = None
 
 
 def forecast(used: int, limit: int | None, now: datetime, days: Mapping[date, int]) -> Forecast | None:

@@ -51,12 +51,23 @@ class UsageRow(Value):
     refusal_kinds: Kinds = ()
 
 
+class Forecast(Value):
+    """`may_run_out_on`: the day of running out at the upper end of the range. None: not this month."""
+
+    month_total: int
+    low: int
+    high: int
+    runs_out_on: date | None = None
+    may_run_out_on: date | None = None
+
+
 class QuotaReading(Value):
     """A reading of `/account/usage`.
 
     `used` counts requests in `month` ("2026-11"), and is a lower bound unless `certain`. `limit` is MONTHLY_QUOTA or
     the known plan's. `rows` are grouped by `grouped_by`. `is_readable` is False for an answer without any known figure.
-    `spent_by_commands`: requests of this bot's commands in the month, up to the reading.
+    `spent_by_commands`: requests of this bot's commands in the month, up to the reading. `expected`: None with too few
+    days.
     """
 
     taken_at: AwareDatetime
@@ -72,6 +83,7 @@ class QuotaReading(Value):
     rows: tuple[UsageRow, ...] = ()
     spent_by_commands: int = 0
     is_readable: bool = True
+    expected: Forecast | None = None
 
     def growth_to(self, published: UsageRow) -> int | None:
         """Requests published since this reading; negative after a fall. None where the sums are of different days."""
@@ -123,10 +135,6 @@ def month_start(now: datetime) -> datetime:
 
 def month_end(now: datetime) -> datetime:
     return (month_start(now) + timedelta(days=32)).replace(day=1)
-
-
-def thresholds_reached(used: int, limit: int, thresholds: Iterable[int]) -> tuple[int, ...]:
-    return tuple(sorted({threshold for threshold in thresholds if used * 100 >= threshold * limit}))
 
 
 def staleness_s(left: int | None) -> int:

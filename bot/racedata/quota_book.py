@@ -26,7 +26,7 @@ from bot.racedata.client.circuit_breakers import QUOTA
 from bot.racedata.client.records import UNREAD_SHOWN
 from bot.racedata.client.service_client import BY_DAY, BY_ENDPOINT, RACES_PATH, RacingClient
 from bot.racedata.client.service_errors import QuotaExceeded, ServiceFailure, Spared
-from bot.racedata.forecast import DAYS_KEPT, LEAST_DAYS, Forecast, forecast
+from bot.racedata.forecast import DAYS_KEPT, LEAST_DAYS, forecast
 from bot.racedata.month_quota import (
     Purpose,
     QuotaReading,
@@ -83,9 +83,6 @@ class QuotaBook:
     async def by_endpoint(self) -> tuple[UsageRow, ...]:
         return read_usage((await self._client.usage(by=BY_ENDPOINT)).data).rows
 
-    async def forecast(self, reading: QuotaReading) -> Forecast | None:
-        return await self._database.read(partial(expected_by, reading=reading))
-
     async def latest(self) -> QuotaReading | None:
         return await self._database.read(partial(latest, month=month_key(self._clock())))
 
@@ -138,8 +135,7 @@ class QuotaBook:
             spent_by_commands=by_us.by_commands,
             is_readable=is_readable,
         )
-        put_reading(session, reading, _ends_of_days(usage, reading))
-        return reading
+        return put_reading(session, reading, _ends_of_days(usage, reading))
 
     def _limit(self, plan: str | None) -> int | None:
         return allowance(plan, self._settings.monthly_quota)
@@ -183,11 +179,6 @@ def _has_room_again(before: QuotaReading | None, published: UsageRow, limit: int
     return has_risen or (before.growth_to(published) or 0) < 0
 
 
-def expected_by(session: Session, reading: QuotaReading) -> Forecast | None:
-    days = days_of(samples(session), "used").whole
-    return forecast(reading.used, reading.limit, reading.taken_at, days)
-
-
 class Spent(Value):
     """Requests of this bot in a month, with the commands' part."""
 
@@ -209,10 +200,11 @@ def spend(session: Session, requests: int, now: datetime, *, by_commands: int = 
     named_values.put(session, Mark.QUOTA_SPENT, after.model_dump(), now)
 
 
-def put_reading(session: Session, reading: QuotaReading, settled: Iterable[QuotaReading] = ()) -> None:
-    """Keep a reading as the latest, and as the sample of its day. `settled` are the figures at past days' ends."""
-    kept = reading.model_copy(update={"rows": ()}).model_dump(mode="json")
-    named_values.put(session, Mark.QUOTA_READING, kept, reading.taken_at)
+def put_reading(session: Session, reading: QuotaReading, settled: Iterable[QuotaReading] = ()) -> QuotaReading:
+    """Keep a reading, with the forecast, as the latest, and as the sample of its day.
+
+    `settled`: the figures at past days' ends.
+    """
     # Of a day, the last sample is kept, and each earlier higher figure. A sample at midnight ends the day before.
     midnight, taken_at = reading.taken_at.replace(hour=0, minute=0, second=0, microsecond=0), col(QuotaSample.taken_at)
     earlier = (taken_at > midnight, taken_at < reading.taken_at, col(QuotaSample.used) <= reading.used)
@@ -221,6 +213,11 @@ def put_reading(session: Session, reading: QuotaReading, settled: Iterable[Quota
     session.add_all(_sample(one) for one in settled if one.taken_at not in known)
     session.add(_sample(reading))
     session.execute(delete(QuotaSample).where(taken_at < reading.taken_at - KEEP_SAMPLES))
+    expected = forecast(reading.used, reading.limit, reading.taken_at, days_of(samples(session), "used").whole)
+    reading = reading.model_copy(update={"expected": expected})
+    kept = reading.model_copy(update={"rows": ()}).model_dump(mode="json")
+    named_values.put(session, Mark.QUOTA_READING, kept, reading.taken_at)
+    return reading
 
 
 def _sample(reading: QuotaReading) -> QuotaSample:

@@ -22,8 +22,7 @@ from bot.outbox.states import UNSENT
 from bot.racedata.client import service_errors
 from bot.racedata.client.circuit_breakers import BREAKER_CODES
 from bot.racedata.client.service_errors import CircuitOpen, RateLimited, ServiceFailure, Spared, WalkBroken
-from bot.racedata.forecast import Forecast
-from bot.racedata.month_quota import QuotaReading, QuotaSource
+from bot.racedata.month_quota import Forecast, QuotaReading, QuotaSource
 from bot.receiver import door
 from bot.slack.web_client import METHODS
 from tests.promtool import RULES, Scrape, needs_promtool, rules, run_promtool
@@ -355,9 +354,14 @@ def show_everything(metrics):
             inbox=dict.fromkeys(("new", "failed"), waits),
             messages=dict.fromkeys((*UNSENT, "held", "dead_letter"), waits),
             quota=QuotaReading(
-                taken_at=NOW, month="2026-11", used=10, certain=True, source=QuotaSource.TOTAL, limit=100
+                taken_at=NOW,
+                month="2026-11",
+                used=10,
+                certain=True,
+                source=QuotaSource.TOTAL,
+                limit=100,
+                expected=Forecast(month_total=20, low=15, high=25),
             ),
-            forecast=Forecast(month_total=20, low=15, high=25, days=5),
             last_done=dict.fromkeys(ids_of_jobs(metrics), NOW),
             replicas=2,
         ),

@@ -67,7 +67,7 @@ async def _answer_usage(desk: Desk, invocation: Invocation, by: str) -> Message:
             raise
         reader = await reader_of(desk, invocation)
         reading, failure = kept, shown_to(failure_words(error, reader), reader)
-    return usage(reading, await desk.quota.forecast(reading), failure)
+    return usage(reading, failure)
 
 
 async def _plan_usage(_desk: Desk, invocation: Invocation) -> str:

@@ -21,9 +21,8 @@ from bot.events.races import Course
 from bot.outbox.message import Message
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.client.service_errors import Unauthorized
-from bot.racedata.forecast import Forecast
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
+from bot.racedata.month_quota import Forecast, QuotaReading, QuotaSource, UsageRow
 from bot.slack.commands.list_commands import COURSES_COMMAND, COVERAGE_COMMAND, USAGE_COMMAND
 from bot.slack.commands.pause_commands import read_until
 from bot.slack.commands.subscription_changes import audited
@@ -92,7 +91,7 @@ def make_reading(**fields):
     return QuotaReading(**given | {"limit": 15_000, "plan": "free", "published": published} | fields)
 
 
-async def use(reading, expected=None, text=""):
+async def use(reading, text=""):
     """The answer, and how the use was asked for."""
     asked = []
 
@@ -100,15 +99,12 @@ async def use(reading, expected=None, text=""):
         asked.append(by)
         return reading
 
-    async def forecast(_reading):
-        return expected
-
-    desk: Any = SimpleNamespace(quota=SimpleNamespace(read=read, forecast=forecast))
+    desk: Any = SimpleNamespace(quota=SimpleNamespace(read=read))
     return await USAGE_COMMAND.say(desk, typed(text)), asked
 
 
 def expected(total, low, high, **ends):
-    return Forecast(month_total=total, low=low, high=high, days=15, **ends)
+    return Forecast(month_total=total, low=low, high=high, **ends)
 
 
 def rows(*labels, **fields):
@@ -117,43 +113,37 @@ def rows(*labels, **fields):
 
 KINDS = (("rate_limited", 3), ("<!here>", 2))
 USES = {
-    "with a forecast": (
-        make_reading(rows=(*rows("2026-11-01"), *rows("2026-11-02", errors=3)), errors=3, refusals=0),
-        expected(20_000, 18_000, 22_000, runs_out_on=date(2026, 11, 23), may_run_out_on=date(2026, 11, 21)),
+    "with a forecast": make_reading(
+        rows=(*rows("2026-11-01"), *rows("2026-11-02", errors=3)),
+        errors=3,
+        refusals=0,
+        expected=expected(20_000, 18_000, 22_000, runs_out_on=date(2026, 11, 23), may_run_out_on=date(2026, 11, 21)),
     ),
-    "that may run out": (make_reading(), expected(14_000, 12_500, 15_500, may_run_out_on=date(2026, 11, 30))),
-    "before a forecast": (make_reading(), None),
-    "by labels that are no days": (
-        make_reading(rows=rows("2026-11-31", "today", "2026-11-01T00:00:00Z", "2025-11-01")),
-        None,
+    "that may run out": make_reading(expected=expected(14_000, 12_500, 15_500, may_run_out_on=date(2026, 11, 30))),
+    "before a forecast": make_reading(),
+    "by labels that are no days": make_reading(rows=rows("2026-11-31", "today", "2026-11-01T00:00:00Z", "2025-11-01")),
+    "with little left": make_reading(used=14_000),
+    "with little left for people": make_reading(used=14_250),
+    "with nearly nothing left": make_reading(used=14_850),
+    "as the bot counted": make_reading(certain=False, source=QuotaSource.OWN_COUNT),
+    "without a limit": make_reading(limit=None, plan=None, grouped_by="endpoint"),
+    "all": make_reading(used=15_000, expected=expected(20_000, 18_000, 22_000, runs_out_on=date(2026, 11, 23))),
+    "and more than all": make_reading(used=20_000),
+    "with a window and refusals": make_reading(
+        window="2017 → upcoming",
+        refusals=5,
+        refusal_kinds=KINDS,
+        rows=rows("2026-11-01", refusals=5, refusal_kinds=KINDS),
     ),
-    "with little left": (make_reading(used=14_000), None),
-    "with little left for people": (make_reading(used=14_250), None),
-    "with nearly nothing left": (make_reading(used=14_850), None),
-    "as the bot counted": (make_reading(certain=False, source=QuotaSource.OWN_COUNT), None),
-    "without a limit": (make_reading(limit=None, plan=None, grouped_by="endpoint"), None),
-    "all": (make_reading(used=15_000), expected(20_000, 18_000, 22_000, runs_out_on=date(2026, 11, 23))),
-    "and more than all": (make_reading(used=20_000), None),
-    "with a window and refusals": (
-        make_reading(
-            window="2017 → upcoming",
-            refusals=5,
-            refusal_kinds=KINDS,
-            rows=rows("2026-11-01", refusals=5, refusal_kinds=KINDS),
-        ),
-        None,
-    ),
-    "with very many kinds of refusals": (
-        make_reading(refusals=1_810, refusal_kinds=tuple((f"kind_{number}", 100 - number) for number in range(20))),
-        None,
+    "with very many kinds of refusals": make_reading(
+        refusals=1_810, refusal_kinds=tuple((f"kind_{number}", 100 - number) for number in range(20))
     ),
 }
 
 
 @pytest.mark.parametrize("name", USES)
 async def test_use_reads_as_kept(name):
-    reading, forecast = USES[name]
-    message, _ = await use(reading, forecast)
+    message, _ = await use(USES[name])
     check(KEPT, f"Use {name}", as_read(message))
 
 

@@ -24,7 +24,6 @@ from bot.outbox.resume import Backlog
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.day_card import at_off
 from bot.racedata.day_views import KnownName
-from bot.racedata.forecast import forecast
 from bot.slack.commands.error_answers import explain
 from bot.slack.commands.table import RACING_COMMANDS
 from bot.slack.forms.home_view import HomeChannel, HomePage, home_view
@@ -182,10 +181,10 @@ ANSWERS: dict[str, partial[Any]] = {
         "course",
         2,
     ),
-    "usage": partial(usage, kept.READING, forecast(kept.READING.used, kept.READING.limit, kept.NOON, kept.USE)),
-    "usage_that_may_not_last": partial(usage, kept.READING, forecast(kept.READING.used, 14_900, kept.NOON, kept.USE)),
-    "usage_by_endpoint": partial(usage, kept.BY_ENDPOINT, None),
-    "usage_read_before": partial(usage, kept.READING.model_copy(update={"rows": ()}), None, "The service failed."),
+    "usage": partial(usage, kept.EXPECTED),
+    "usage_that_may_not_last": partial(usage, kept.expected_by(14_900)),
+    "usage_by_endpoint": partial(usage, kept.BY_ENDPOINT),
+    "usage_read_before": partial(usage, kept.READING.model_copy(update={"rows": ()}), "The service failed."),
     "help": partial(command_help, list(RACING_COMMANDS.values()), ["/racecard", "/results", "/usage"]),
     "help_on_a_command": partial(usage_of, RACING_COMMANDS["racecard"]),
     "subscribed": partial(subscribed, kept.SAID),

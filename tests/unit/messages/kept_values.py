@@ -124,6 +124,13 @@ BY_ENDPOINT = READING.model_copy(
 
 USE = {date(2026, 11, day): 450 + day % 3 * 50 for day in range(1, 20)}
 
+
+def expected_by(limit: int | None) -> QuotaReading:
+    return READING.model_copy(update={"expected": forecast(READING.used, limit, NOON, USE)})
+
+
+EXPECTED = expected_by(READING.limit)
+
 CURRAGH = Course(course_id="cr_3", name="Curragh", country="Ireland")
 IRELAND = GB.model_copy(update={"region": "IRE", "not_courses": (CURRAGH,)})
 JERSEY = ChannelFilter(region="JER", topics=frozenset({Topic.RESULTS}))
@@ -296,8 +303,7 @@ STATUS = Status(
     without_result=140,
     untaken=Untaken(5, (ABANDONED, MEETING, ABANDONED.model_copy(update={"race": FROZEN}))),
     untaken_here=Untaken(1, (ABANDONED,)),
-    reading=READING,
-    expected=forecast(READING.used, READING.limit, NOON, USE),
+    reading=EXPECTED,
     jobs=JOBS,
     done={"check_quota": NOON, "repair": NOON},
     replicas=2,
@@ -317,7 +323,6 @@ WELL = replace(
     untaken=Untaken(),
     untaken_here=Untaken(),
     reading=None,
-    expected=None,
     done={"check_quota": NOON},
     replicas=1,
 )

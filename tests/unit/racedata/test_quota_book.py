@@ -186,7 +186,7 @@ async def test_staleness_is_a_minute_where_much_is_left(*, book, client, plan, u
 
 async def test_first_reading_forecasts_by_the_days_that_the_service_names(book, client, clock):
     by_day(client, *((f"2026-11-{day:02}", 400 + day % 2 * 20) for day in range(1, 21)))
-    expected = await book.forecast(await book.read())
+    expected = (await book.read()).expected
     assert expected.low <= 8_200 + round(10.5 * 410) <= expected.high
 
 
@@ -273,6 +273,13 @@ def telling(database, clock):
 
 def levels(told):
     return [level_of(text) for text in told]
+
+
+async def test_threshold_is_reached_exactly(check, told):
+    await check(7_499)
+    assert told == []
+    await check(7_500)
+    assert levels(told) == [NOTE]
 
 
 async def test_admins_are_told_once_of_the_highest_threshold_and_the_lower_are_marked(check, told, database):

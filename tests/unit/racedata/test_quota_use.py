@@ -21,7 +21,6 @@ from bot.racedata.month_quota import (
     month_start,
     read_usage,
     staleness_s,
-    thresholds_reached,
 )
 from bot.racedata.quota_book import days_of
 from tests.rows import over
@@ -32,12 +31,6 @@ moments = st.datetimes(min_value=datetime(2000, 1, 1), max_value=datetime(2090, 
 def test_month_is_that_of_utc():
     assert month_key(datetime(2026, 12, 1, 9, tzinfo=timezone(timedelta(hours=10)))) == "2026-11"
     assert (month_before("2027-01"), month_before("2026-12")) == ("2026-12", "2026-11")
-
-
-def test_thresholds_are_reached_exactly():
-    assert thresholds_reached(7_499, 15_000, (50, 80)) == ()
-    assert thresholds_reached(7_500, 15_000, (80, 50)) == (50,)
-    assert thresholds_reached(99_999, 15_000, (50, 100, 80)) == (50, 80, 100)
 
 
 FIRST, SECOND = UsageRow(requests=90, since="2026-11-01"), UsageRow(requests=90, since="2026-11-02")

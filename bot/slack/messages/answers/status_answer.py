@@ -36,7 +36,7 @@ def status_answer(found: Status, degraded: Mapping[str, str], only_channel: str 
                 ("Deliveries, last 24 hours", _deliveries(found.deliveries)),
                 ("Posts, last 24 hours", _posts(found)),
                 ("Waiting", waits),
-                ("Quota", in_short(found.reading, found.expected) if found.reading else "not read this month yet"),
+                ("Quota", in_short(found.reading) if found.reading else "not read this month yet"),
                 ("Last repair", moment_for_readers(found.done["repair"]) if "repair" in found.done else None),
             ]
         ),

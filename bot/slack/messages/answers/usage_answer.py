@@ -7,8 +7,8 @@ from itertools import accumulate
 
 from bot.events.sentences import counted
 from bot.outbox.message import Block, Message
-from bot.racedata.forecast import LEAST_DAYS, MONTHS_OF_TEN_IN_RANGE, Forecast
-from bot.racedata.month_quota import Kinds, QuotaReading, QuotaSource, UsageRow, month_after
+from bot.racedata.forecast import LEAST_DAYS, MONTHS_OF_TEN_IN_RANGE
+from bot.racedata.month_quota import Forecast, Kinds, QuotaReading, QuotaSource, UsageRow, month_after
 from bot.slack.messages.kit.blocks import context, fields, header, section
 from bot.slack.messages.kit.layout import Either, lines, message
 from bot.slack.messages.kit.native_blocks import CATEGORIES_MAX, line_chart
@@ -29,7 +29,7 @@ LOWER_BOUND = {
 }
 
 
-def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None = None) -> Message:
+def usage(reading: QuotaReading, failure: str | None = None) -> Message:
     """`failure`: why an older reading is shown, as markup."""
     at_least = "" if reading.certain else "at least "
     percent = f" ({reading.percent}%)" if reading.percent is not None else ""
@@ -44,7 +44,7 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
                 ("Limit", _limit(reading)),
                 ("Left", given("{}" if reading.certain else "at most {}", _figure(reading.left))),
                 ("This month", _spent(reading)),
-                ("Forecast", _expected(reading, expected)),
+                ("Forecast", _expected(reading)),
                 ("Window of the plan", safe(reading.window, 80)),
                 ("Errors", _figure(published.errors)),
                 ("Refusals", joined([_figure(published.refusals), _by_kind(published.refusal_kinds)], " ")),
@@ -57,7 +57,7 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
             f"Quota, {month_in_words(reading.month)}: {used} used",
             f"limit {_limit(reading)}",
             _spent(reading),
-            joined(["forecast", _expected(reading, expected)], " ") if expected and not reading.is_spent else None,
+            joined(["forecast", _expected(reading)], " ") if reading.expected and not reading.is_spent else None,
             last_read,
         ]
     )
@@ -69,14 +69,14 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
     return message(text, [*head, Either([_chart(reading)], []), title, shown, foot])
 
 
-def in_short(reading: QuotaReading, expected: Forecast | None) -> str:
+def in_short(reading: QuotaReading) -> str:
     at_least = "" if reading.certain else "at least "
     of_limit = f" of {reading.limit:,} ({reading.percent}%)" if reading.limit is not None else ""
     return joined(
         [
             f"{at_least}{reading.used:,}{of_limit} used in {month_in_words(reading.month)}",
             _spent(reading),
-            given("forecast: {}", _expected(reading, expected)),
+            given("forecast: {}", _expected(reading)),
         ],
         "; ",
     )
@@ -119,7 +119,8 @@ def _spent(reading: QuotaReading) -> str | None:
     return f"none left until {turns}" if reading.is_spent else None
 
 
-def _expected(reading: QuotaReading, expected: Forecast | None) -> str | None:
+def _expected(reading: QuotaReading) -> str | None:
+    expected = reading.expected
     if reading.is_spent:
         return None
     if expected is None:
