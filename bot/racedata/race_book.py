@@ -8,11 +8,12 @@ request at a time, and each reading goes on from the pages of the others.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import partial
+from typing import Any
 
 from sqlmodel import Session
 
@@ -28,7 +29,6 @@ from bot.events.sentences import counted
 from bot.logs import get_logger
 from bot.racedata import quota_book, race_book_store
 from bot.racedata.client.cursor_walk import Step, Trail
-from bot.racedata.client.records import Record
 from bot.racedata.client.service_client import RACES_PATH, RECORDS_PER_PAGE, WHOLE_LIST_PAGES, RacingClient
 from bot.racedata.client.service_errors import (
     OutsideWindow,
@@ -267,7 +267,7 @@ class RaceBook:
         return self._client if is_waiting else self._client.in_background()
 
     async def _keep_page(
-        self, walk: Walk, step: Step[Record], asked_at: datetime, errand: Errand, here: _Region
+        self, walk: Walk, step: Step[dict[str, Any]], asked_at: datetime, errand: Errand, here: _Region
     ) -> Walk:
         # Hundreds of records take a while, and other commands must not wait.
         races = await asyncio.to_thread(_read_races, step.page.data, errand.today)
@@ -344,8 +344,8 @@ def _walk_name(region: str | None) -> str:
     return f"{Mark.WALK}{ALL_REGIONS_WALK if region is None else region}"
 
 
-def _read_races(records: Sequence[Record], today: date) -> list[Race]:
-    races = [read_race(record.fields) for record in records]
+def _read_races(records: Sequence[Mapping[str, Any]], today: date) -> list[Race]:
+    races = [read_race(record) for record in records]
     kept_from = (today - RUNNERS_KEPT).isoformat()
     return [race if (race.race_date or "") >= kept_from else _without_runners(race) for race in races]
 

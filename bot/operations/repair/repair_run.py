@@ -174,9 +174,9 @@ class Repair:
         found, records = Repaired(), list[dict[str, Any]]()
         try:
             async with asyncio.timeout(self.bounds.walk_s):
-                async for step in self.client.walk_deliveries("failed", Trail(most_pages=self.bounds.pages)):
+                async for step in self.client.walk_failed_deliveries(Trail(most_pages=self.bounds.pages)):
                     found.requests += 1
-                    records += [record.fields for record in step.page.data]
+                    records += step.page.data
         except ServiceError as error:
             if not found.requests:
                 raise

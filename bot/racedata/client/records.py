@@ -72,15 +72,11 @@ Rows = Annotated[list[T], BeforeValidator(_objects_only)]
 ListedRows = Annotated[list[T], BeforeValidator(_listed)]
 
 
-class Record(BaseModel):
+class _Open(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow", coerce_numbers_to_str=True, protected_namespaces=())
 
-    @property
-    def fields(self) -> dict[str, Any]:
-        return dict(self.model_extra or {})
 
-
-class Meta(Record):
+class Meta(_Open):
     request_id: ShortText = None
     data_as_of: ShortText = None
     plan: ShortText = None
@@ -130,7 +126,7 @@ class KnownCourse(_Listed):
     last_meeting: Text = None
 
 
-class SubscriptionRecord(Record):
+class SubscriptionRecord(_Open):
     """The field names are not shown (Spec gap G3). The repr shows no value."""
 
     @property
@@ -143,7 +139,7 @@ class SubscriptionRecord(Record):
         return SecretStr(found.pop()) if len(found) == 1 else None
 
     def __repr__(self) -> str:
-        return f"SubscriptionRecord(fields={sorted(self.fields)})"
+        return f"SubscriptionRecord(fields={sorted(self.model_extra or ())})"
 
     __str__ = __repr__
 
@@ -170,12 +166,12 @@ def _texts(item: Any) -> Iterator[str]:
 
 CountryPage = ServicePage[Rows[KnownCountry]]
 CoursePage = ServicePage[Rows[KnownCourse]]
-RacePage = ServicePage[Annotated[list[Record], BeforeValidator(_all_kept)]]
+RacePage = ServicePage[Annotated[list[dict[str, Any]], BeforeValidator(_all_kept)]]
 """Races as they came: the fields are not shown (Spec gap G2).
 
 An item that is no object is a race without fields: a dropped item would prove that a day has no racing.
 """
-DeliveryPage = ServicePage[ListedRows[Record]]
+DeliveryPage = ServicePage[ListedRows[dict[str, Any]]]
 """Deliveries as they came: the names are not shown (Spec gap G4)."""
 SubscriptionPage = ServicePage[SubscriptionRecord]
 AnyPage = ServicePage[Any]

@@ -17,7 +17,6 @@ from bot.racedata.client.records import (
     CoursePage,
     DeliveryPage,
     RacePage,
-    Record,
     ServicePage,
     SubscriptionPage,
     SubscriptionRecord,
@@ -80,14 +79,14 @@ class RacingClient:
         await self._calls.transport.aclose()
 
     async def countries(self) -> CountryPage:
-        return await self._whole("countries", CountryPage)
+        return await self._whole(Request("GET", "countries"), CountryPage)
 
     async def courses(self) -> CoursePage:
-        return await self._whole("courses", CoursePage)
+        return await self._whole(Request("GET", "courses"), CoursePage)
 
     async def reference(self) -> AnyPage:
         """As it came (Spec gap G6)."""
-        return await self._whole("reference", AnyPage)
+        return await self._whole(Request("GET", "reference"), AnyPage)
 
     def walk_races(
         self,
@@ -95,9 +94,10 @@ class RacingClient:
         limit: int = RECORDS_PER_PAGE,
         cursor: str | None = None,
         trail: Trail | None = None,
-    ) -> AsyncGenerator[Step[Record]]:
+    ) -> AsyncGenerator[Step[dict[str, Any]]]:
         """`cursor`: the `resume_at` of a step of the same region and limit (Interface, Limits 8). See `walk`."""
-        return self._walk(RACES_PATH, RacePage, _given(region=region, limit=limit), cursor=cursor, trail=trail)
+        request = Request("GET", RACES_PATH, _given(region=region, limit=limit))
+        return self._walk(request, RacePage, trail, cursor)
 
     async def subscribe_webhook(
         self, url: str, events: Sequence[str], region: str | None = None
@@ -112,13 +112,13 @@ class RacingClient:
         request = Request("POST", "webhooks/subscribe", body=body, bare=True)
         return await self._calls.ask(request, SubscriptionPage, self._patience, self._purpose)
 
-    def walk_deliveries(self, status: str | None = None, trail: Trail | None = None) -> AsyncGenerator[Step[Record]]:
-        """Only `status="failed"` is specified. Records are kept for 30 days."""
-        return self._walk(DELIVERIES_PATH, DeliveryPage, _given(status=status), trail=trail)
+    def walk_failed_deliveries(self, trail: Trail | None = None) -> AsyncGenerator[Step[dict[str, Any]]]:
+        """Records are kept for 30 days. No other `status` is specified."""
+        return self._walk(Request("GET", DELIVERIES_PATH, _given(status="failed")), DeliveryPage, trail)
 
     async def usage(self, by: str | None = None) -> AnyPage:
         """The usage as published (Spec gap G5). Costs no quota. Only `by="endpoint"` is specified."""
-        return await self._whole(USAGE_PATH, AnyPage, _given(by=by), most_pages=USAGE_PAGES)
+        return await self._whole(Request("GET", USAGE_PATH, _given(by=by)), AnyPage, USAGE_PAGES)
 
     async def usage_by_day(self) -> AnyPage:
         """The value for `by` is not shown (Spec gap G5). A refused value is not asked for again."""
@@ -132,36 +132,23 @@ class RacingClient:
     async def read_path(self, template: str, **values: str) -> AnyPage:
         """The answer of the operator's path (Spec gaps G9, G10), with its `{names}` filled in."""
         path, params = fill_path(template, **values)
-        return await self._whole(path, AnyPage, params, template=template.partition("?")[0])
+        return await self._whole(Request("GET", path, params, template=template.partition("?")[0]), AnyPage)
 
     async def _whole(
-        self,
-        path: str,
-        page: type[ServicePage[Any]],
-        params: Params = (),
-        *,
-        template: str | None = None,
-        most_pages: int = WHOLE_LIST_PAGES,
+        self, request: Request, page: type[ServicePage[Any]], most_pages: int = WHOLE_LIST_PAGES
     ) -> ServicePage[Any]:
-        return await collect(self._walk(path, page, params, template=template, trail=Trail(most_pages=most_pages)))
+        return await collect(self._walk(request, page, Trail(most_pages=most_pages)))
 
     def _walk(
-        self,
-        path: str,
-        page: type[ServicePage[list[T]]],
-        params: Params = (),
-        *,
-        cursor: str | None = None,
-        template: str | None = None,
-        trail: Trail | None = None,
+        self, request: Request, page: type[ServicePage[list[T]]], trail: Trail | None, cursor: str | None = None
     ) -> AsyncGenerator[Step[T]]:
         async def fetch(cursor: str | None) -> ServicePage[list[T]]:
             # After a broken walk the caller asks for the pages before again, and each page costs quota.
             patience = self._patience if cursor is None else self._patience.for_later_pages()
-            request = Request("GET", path, params + _given(cursor=cursor), template=template)
-            return await self._calls.ask(request, page, patience, self._purpose)
+            asked = replace(request, params=request.params + _given(cursor=cursor))
+            return await self._calls.ask(asked, page, patience, self._purpose)
 
-        return walk(path, fetch, cursor, trail)
+        return walk(request.path, fetch, cursor, trail)
 
 
 def fill_path(template: str, **values: str) -> tuple[str, Params]:

@@ -42,7 +42,7 @@ CALLS = {
     "courses": lambda client: client.courses(),
     "reference": lambda client: client.reference(),
     "races/search": lambda client: first_page(client.walk_races("GB", 100)),
-    "webhooks/deliveries": lambda client: collect(client.walk_deliveries("failed")),
+    "webhooks/deliveries": lambda client: collect(client.walk_failed_deliveries()),
     "account/usage": lambda client: client.usage("endpoint"),
     "webhooks/subscribe": lambda client: client.subscribe_webhook(*HOOK),
 }

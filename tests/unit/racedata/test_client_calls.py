@@ -40,7 +40,7 @@ READING = {
         GB | {"cursor": "c=1&2"},
     ),
     "races, walked": (lambda client: collect(client.walk_races(**GB)), "races/search", GB),
-    "deliveries": (lambda client: collect(client.walk_deliveries("failed")), DELIVERIES, FAILED),
+    "deliveries": (lambda client: collect(client.walk_failed_deliveries()), DELIVERIES, FAILED),
     "usage": (lambda client: client.usage("endpoint"), "account/usage", {"by": "endpoint"}),
     "path": (lambda client: client.read_path("races/{race_id}", race_id="rc_1"), "races/rc_1", {}),
     "path with a query": (lambda client: client.read_path(PATH, date="2026-11-20", region="A&B"), "races", PLACE),
@@ -331,7 +331,7 @@ async def test_open_circuit_stops_those_who_were_waiting_for_their_turn(service,
 
 
 async def failed_deliveries(client):
-    await collect(client.walk_deliveries("failed"))
+    await collect(client.walk_failed_deliveries())
 
 
 PLANS = {"your_plan": "free", "reaches_on": ["live", "archive"]}
