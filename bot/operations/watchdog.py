@@ -185,31 +185,17 @@ def _since(live: Sequence[WebhookSubscriptionRow], region: str | None) -> dateti
 
 def _without_outcome(session: Session, races: Sequence[Race], since: datetime) -> list[Race]:
     """The races that remain without an outcome after comparison with deliveries without a race's id."""
-    if not races:
-        return []
-    at_course: dict[tuple[str | None, str], list[RacingEvent]] = defaultdict(list)
-    days = {race.race_date for race in races if race.race_date}
-    for event in _told_without_id(session, days, since):
-        for place in _places(event.race, *event.races):
-            at_course[place].append(event)
-    return [race for race in races if race.race_id and _is_open(race, at_course)]
-
-
-def _is_open(race: Race, at_course: Mapping[tuple[str | None, str], Sequence[RacingEvent]]) -> bool:
-    """True unless a delivery of the race's course and day, or undated, tells the outcome."""
-    places = [(day, word) for _, word in _places(race) for day in (race.race_date, None)]
-    told = {id(event): event for place in places for event in at_course.get(place, ())}
-    if not told:
-        return True
-    # Only deliveries count, so the book's outcome is removed.
-    bare = race.model_copy(update={"status": None, "abandoned": None, "runners": ()})
-    outcomes = outcomes_of([bare], list(told.values()), None, None)
-    return any(one.race_id == race.race_id and outcome is RaceOutcome.OPEN for one, outcome in outcomes.in_order())
-
-
-def _places(*races: Race) -> set[tuple[str | None, str]]:
-    words = ((race.race_date, word) for race in races for word in (race.course.course_id, race.course.name))
-    return {(day, word) for day, word in words if word}
+    days = {race.race_date for race in races}
+    told = _told_without_id(session, {day for day in days if day}, since) if races else []
+    still_open = set[str | None]()
+    for day in days:
+        # Only deliveries count, so the book's outcome is removed.
+        unsaid = {"status": None, "abandoned": None, "runners": ()}
+        bare = [race.model_copy(update=unsaid) for race in races if race.race_date == day]
+        of_day = [event for event in told if event.race.race_date in {day, None}]
+        found = outcomes_of(bare, of_day, None, None).in_order()
+        still_open |= {race.race_id for race, outcome in found if outcome is RaceOutcome.OPEN}
+    return [race for race in races if race.race_id in still_open]
 
 
 def _undelivered(session: Session, first_day: str, last_day: str) -> list[Race]:
