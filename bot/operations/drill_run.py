@@ -1,7 +1,7 @@
 """Drills: a marked test alert goes through our public address into the channels."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -40,15 +40,7 @@ LOOK_EVERY_S = 0.25
 
 OVER = "the drill was over before its turn came"
 
-HAS_ENDED: Mapping[LedgerOutcome, bool] = {
-    LedgerOutcome.DEAD_LETTER: True,
-    LedgerOutcome.WAITING: False,
-    LedgerOutcome.IN_DOUBT: False,
-    LedgerOutcome.SENDING: False,
-    LedgerOutcome.MUTED: True,
-    LedgerOutcome.FOLDED: True,
-    LedgerOutcome.SENT: True,
-}
+ENDED = frozenset({LedgerOutcome.DEAD_LETTER, LedgerOutcome.MUTED, LedgerOutcome.FOLDED, LedgerOutcome.SENT})
 
 
 class Stop(Enum):
@@ -185,7 +177,7 @@ def _is_settled(found: Trace) -> bool:
     """True if waiting longer changes nothing: each post ended, or is held."""
     if not found.versions:
         return False
-    return all(HAS_ENDED[one.outcome] or one.is_held for one in _told(found))
+    return all(one.outcome in ENDED or one.is_held for one in _told(found))
 
 
 def _patience_s(found: Trace) -> float:

@@ -209,8 +209,8 @@ class Heartbeat:
             await self.beat()
 
     async def beat(self) -> bool:
-        """True if the monitor took the call. Never raises."""
-        refusal = await self._call(await self._find_problem_safely())
+        """True if the monitor took the call."""
+        refusal = await self._call(await self._find_problem())
         is_taken = refusal is None
         # A night without the monitor needs a single line.
         if is_taken != self._is_taken:
@@ -218,13 +218,6 @@ class Heartbeat:
             say("heartbeat_taken" if is_taken else "heartbeat_not_taken", host=self._host, reason=refusal)
         self._is_taken = is_taken
         return is_taken
-
-    async def _find_problem_safely(self) -> str | None:
-        try:
-            return await self._find_problem()
-        except Exception as error:  # noqa: BLE001  an unknown state counts as bad
-            log.warning("heartbeat_state_unknown", reason=type(error).__name__)
-            return f"the bot can't tell its own state ({type(error).__name__})"
 
     async def _call(self, problem: str | None) -> str | None:
         url = self._url.get_secret_value()

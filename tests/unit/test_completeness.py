@@ -25,7 +25,6 @@ from bot.cli.main import app as command_line
 from bot.db.engine import table_of
 from bot.db.tables import WHERE, InboxDelivery
 from bot.deliveries.payload import read_payload
-from bot.doctor.findings import EXIT_CODES, CheckOutcome
 from bot.doctor.slack_checks import LOSS_WITHOUT_SCOPE
 from bot.doctor.table import CHECKS
 from bot.events import drill_mark
@@ -38,7 +37,7 @@ from bot.events.reading.fields import NAMES_OF as NAMES_OF_FACTS
 from bot.fanout.drill_records import KeptDrill
 from bot.manifest import read_manifest
 from bot.operations import metrics
-from bot.operations.drill_run import HAS_ENDED, DrillReport, Stop
+from bot.operations.drill_run import DrillReport, Stop
 from bot.operations.public_url import AddressAnswer
 from bot.operations.repair import outage
 from bot.outbox.ledger import LedgerLine
@@ -316,13 +315,11 @@ TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
     "outage.IN_WORDS": (outage.IN_WORDS, [*EventKind, None]),
     "usage_answer.HOW_SURE": (usage_answer.HOW_SURE, [*QuotaSource]),
     "usage_answer.LOWER_BOUND": (usage_answer.LOWER_BOUND, [*QuotaSource]),
-    "drill_run.HAS_ENDED": (HAS_ENDED, [*PostOutcome]),
     "metrics.UNSENT_STATES": (metrics.UNSENT_STATES, [*UNSENT, HELD_STATE]),
     "metrics.POSTS_WAITING": (
         [state for states in metrics.POSTS_WAITING.values() for state in states],
         [*UNSENT, HELD_STATE, metrics.GIVEN_UP],
     ),
-    "findings.EXIT_CODES": (EXIT_CODES, [*CheckOutcome]),
     "service_errors.BREAKER_WORDS": ([*service_errors.BREAKER_WORDS.values()], [*main.Breaker]),
 }
 
