@@ -94,13 +94,14 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
         # The return of a superseded version is told once. The event stays unchanged.
         disagrees = {"again": repeated, "order_unknown": True, "contradicts": last.remarks.contradicts}
         again = remarks.model_copy(update=disagrees)
-        return News(with_order_of(event, stored), again, rings=False, is_first=False)
+        return News(as_stored(event, stored), again, rings=False, is_first=False)
     return News(event, remarks, rings=rings, is_first=False)
 
 
-def with_order_of(event: RacingEvent, stored: RacingEvent) -> RacingEvent:
-    """The stored event: a delivery without news may still state an order."""
-    return stored.model_copy(update=event.latest_order(stored))
+def as_stored(event: RacingEvent, stored: RacingEvent) -> RacingEvent:
+    """The stored event: a delivery without news may still state an order, and the race's id."""
+    race = stored.race.model_copy(update={"race_id": event.race.race_id})
+    return stored.model_copy(update={"race": race, **event.latest_order(stored)})
 
 
 def _repeated(delivered: RacingEvent, reports: Sequence[Report], received_at: datetime) -> int | None:

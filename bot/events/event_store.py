@@ -26,7 +26,7 @@ from sqlmodel import Session, col
 from bot.db.engine import as_read, dialect_of, table_of
 from bot.db.tables import BookRace, EventVersion, NamedRace, OutboxMessage, SaidRow
 from bot.events import drill_mark, event_bounds
-from bot.events.event import EventKind, RacingEvent
+from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import OUTCOMES, Subject, kinds_about
 from bot.events.races import Course, Race
@@ -149,8 +149,9 @@ def ways_near(
 class By(StrEnum):
     """How events are found: by an event's key, by the id of a race or meeting, or by a day and course.
 
-    A place finds abandoned meetings, and events received lately. A whole place, of a meeting, a card or an abandoned
-    race, finds all racecards and abandoned races.
+    A place finds events without a race's id, and racecards and abandoned races received lately. A whole place, of a
+    meeting, a card or an abandoned race, finds all racecards and abandoned races. The races of a place, of a race
+    without an id, are all results and abandoned races.
     """
 
     KEY = "key"
@@ -158,6 +159,7 @@ class By(StrEnum):
     MEETING = "meeting"
     PLACE = "place"
     WHOLE_PLACE = "whole place"
+    RACES_OF_PLACE = "races of a place"
 
 
 Around = frozenset[tuple[By, Any]]
@@ -171,10 +173,12 @@ def around_of(about: Iterable[RacingEvent]) -> Around:
     about = list(about)
     told = [event for event in about if event.kind is not None]
     whole = places_of(event.race for event in told if event.kind in {*OF_MEETINGS, EventKind.RACE_ABANDONED})
+    without_id = (event.race for event in told if event.kind in CONTRADICTIONS and event.race.race_id is None)
     races = around_races(event.race for event in told) | _by(
         By.RACE, (race.race_id for event in told for race in event.races)
     )
-    return races | _by(By.KEY, keys_of(about)) | _by(By.WHOLE_PLACE, whole)
+    at_places = _by(By.WHOLE_PLACE, whole) | _by(By.RACES_OF_PLACE, places_of(without_id))
+    return races | _by(By.KEY, keys_of(about)) | at_places
 
 
 def around_races(races: Iterable[Race]) -> Around:
@@ -227,22 +231,24 @@ def _is_at(
 
 def around(session: Session, about: Around, recent: datetime = FAR_AHEAD) -> dict[str, list[EventVersion]]:
     """The versions of each related event, the earliest first. `recent`: places find events received since then."""
-    places, whole = _words_of(names_in(about, By.PLACE)), _words_of(names_in(about, By.WHOLE_PLACE))
+    places = {by: words for by in _AT_A_PLACE if (words := _words_of(names_in(about, by)))}
     ids = {str(by): sorted(names_in(about, by)) for by in (By.KEY, By.RACE, By.MEETING)}
     asked = tuple(by for by, ids_by in ids.items() if ids_by)
-    if not (asked or places or whole):
+    if not (asked or places):
         return {}
-    statement = _around(dialect_of(session), asked, len(places), len(whole))
-    named: dict[str, object] = {**ids, "recent": recent, **_named("place", places), **_named("whole", whole)}
+    statement = _around(dialect_of(session), asked, tuple((by, len(words)) for by, words in places.items()))
+    named: dict[str, object] = {**ids, "recent": recent}
+    for by, words in places.items():
+        named |= _named(by.name, words)
     return _by_key(session.execute(statement, named).scalars())
 
 
 @lru_cache(maxsize=256)
-def _around(dialect: str, asked: tuple[str, ...], places: int, whole: int) -> Select[EventVersion]:
+def _around(dialect: str, asked: tuple[str, ...], places: tuple[tuple[By, int], ...]) -> Select[EventVersion]:
     """Cached: building takes longer than running."""
     row, named = EventVersion, NamedRace
     ways: list[Select[str]] = []
-    key, kind = col(row.event_key), col(row.kind)
+    key = col(row.event_key)
     if By.KEY in asked:
         ways.append(select(key).where(key.in_(_many(By.KEY))))
     if By.RACE in asked:
@@ -250,19 +256,28 @@ def _around(dialect: str, asked: tuple[str, ...], places: int, whole: int) -> Se
         naming = select(col(named.event_key)).where(col(named.race_id).in_(_many(By.RACE)))
         ways.append(_limited(naming.limit(RACES_EVENTS_MAX)))
     if By.MEETING in asked:
-        of_meeting = select(key).where(col(row.meeting_id).in_(_many(By.MEETING)), kind != EventKind.RESULT_RECEIVED)
-        ways.append(_newest(of_meeting, RACES_EVENTS_MAX))
-    for place in _parameters("place", places):
-        is_there = _is_at(dialect, row, place)
-        is_recent = col(row.received_at) > bindparam("recent")
-        ways.append(_newest(select(key).where(kind == EventKind.MEETING_ABANDONED, is_there)))
-        ways.append(_newest(select(key).where(kind.in_(_LINKED), is_recent, is_there)))
-        ways.append(_newest(select(key).where(col(row.race_id).is_(None), is_recent, is_there)))
+        of_meeting = col(row.meeting_id).in_(_many(By.MEETING)), col(row.kind) != EventKind.RESULT_RECEIVED
+        ways.append(_newest(select(key).where(*of_meeting), RACES_EVENTS_MAX))
     ways += [
-        _newest(select(key).where(kind.in_(_LINKED), _is_at(dialect, row, place)))
-        for place in _parameters("whole", whole)
+        _newest(select(key).where(_is_at(dialect, row, place), *which))
+        for by, count in places
+        for place in _parameters(by.name, count)
+        for which in _AT_A_PLACE[by]
     ]
     return _versions_in(ways[:WAYS_MAX])
+
+
+_KIND = col(EventVersion.kind)
+_AT_A_PLACE = {
+    By.PLACE: (
+        (_KIND == EventKind.MEETING_ABANDONED,),
+        (_KIND.in_(_LINKED), col(EventVersion.received_at) > bindparam("recent")),
+        (col(EventVersion.race_id).is_(None),),
+    ),
+    By.WHOLE_PLACE: ((_KIND.in_(_LINKED),),),
+    By.RACES_OF_PLACE: ((_KIND.in_(CONTRADICTIONS),),),
+}
+"""The conditions for events of a place, each condition for a search of its own."""
 
 
 def _newest(keys: Select[str], most: int = PLACE_EVENTS_MAX) -> Select[str]:
@@ -359,6 +374,7 @@ _INSERT = insert(_EVENT).returning(_EVENT.c.id, _EVENT.c.event_key, _EVENT.c.ver
 
 def amend(row: EventVersion, event: RacingEvent) -> None:
     row.region = event.race.region
+    row.race_id = event.race.race_id
     row.meeting_id = event.race.meeting_id
     row.race_date = event.race.race_date
     row.data = event.model_dump_json(exclude_defaults=True)

@@ -6,7 +6,7 @@ An index, because a stranger's card may name hundreds of races: to compare each 
 from collections.abc import Hashable, Iterable
 from itertools import combinations
 
-from bot.events.races import Race
+from bot.events.races import OffTime, Race, in_short, is_same_course, may_share_meeting, plain_name
 
 SAME_MAX = 20
 """Known versions of a race, and races with the same name. With more, the name identifies no race."""
@@ -42,6 +42,35 @@ def is_same_race(one: Race, other: Race) -> bool:
         if left and right:
             return left == right
     return one == other
+
+
+def is_told_again(one: Race, other: Race) -> bool:
+    """Whether two deliveries are of one race. Of two races without an id the keys tell.
+
+    By ids, else by place, day and off time; without two times by a common horse, without any time by the number too.
+    """
+    if not (one.race_id and other.race_id):
+        return bool(one.race_id or other.race_id) and _is_there(one, other) and _are_alike(one, other)
+    return one.race_id == other.race_id
+
+
+def _is_there(one: Race, other: Race) -> bool:
+    is_day = one.race_date is not None and one.race_date == other.race_date
+    is_region = (one.region or one.said_region) == (other.region or other.said_region)
+    is_course = is_same_course(in_short(one.course), in_short(other.course))
+    return is_day and is_region and is_course and may_share_meeting(one, other)
+
+
+def _are_alike(one: Race, other: Race) -> bool:
+    """No title decides: divisions share titles. Two results without a common horse are of two races."""
+    horses, others = ({plain_name(each.horse).casefold() for each in race.went if each.horse} for race in (one, other))
+    is_shared = not horses.isdisjoint(others)
+    if horses and others and not is_shared:
+        return False
+    if one.off.minutes_from(other.off) is not None:
+        return one.off.is_same_time(other.off)
+    # Two meetings at a course can have races of the same number.
+    return is_shared or (one.off == other.off == OffTime() and one.number is not None and one.number == other.number)
 
 
 def names_of(race: Race) -> tuple[Hashable | None, ...]:

@@ -7,14 +7,15 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.db.tables import EventVersion
-from bot.desk.absorb import FillIn, Known, Report, absorb, with_order_of
+from bot.desk.absorb import FillIn, Known, Report, absorb, as_stored
 from bot.desk.news import News
 from bot.events import event_bounds, event_store
-from bot.events.event import EventKind, RacingEvent
+from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.event_store import Around, By
 from bot.events.meeting_parts import is_part_of, is_there, names_race
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Race
+from bot.events.same_races import is_told_again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +63,29 @@ class KnownMeetings:
         self._events |= events
         return list(events.values())
 
+    def as_known(self, event: RacingEvent, fill_in: FillIn) -> RacingEvent:
+        """The event under the key of the race's known events: a race may come once with an id, and once without.
+
+        An event without an id gets the race's. Events with two ids are never joined.
+        """
+        if event.kind not in CONTRADICTIONS or self.versions_of(event.key):
+            return event
+        of_races = [one for one in self._events.values() if one.kind in CONTRADICTIONS]
+        filled = [one if one.race.race_id else fill_in(one.as_delivered(), one) for one in of_races]
+        same = [one for one in filled if is_told_again(one.race, event.race)]
+        # Of one id, the events under a key without an id come later.
+        same.sort(key=lambda one: one.race.race_id is None)
+        ids = {one.race.race_id for one in (event, *same)} - {None}
+        if not same or len(ids) > 1:
+            return event
+        found, race_id = same[0], next(iter(ids))
+        key = f"{event.kind}:{found.key.removeprefix(f'{found.kind}:')}"
+        known = event.model_copy(update={"key": key, "race": event.race.model_copy(update={"race_id": race_id})})
+        self.read([known])
+        of_key = (self._events.get(one) for one in event_store.keys_of([known]))
+        is_other = any(one and one.race.race_id not in {None, race_id} for one in of_key)
+        return event if is_other else known
+
     def news(
         self, event: RacingEvent, fill_in: FillIn, inbox_id: int, received_at: datetime
     ) -> VersionNews | RacingEvent | None:
@@ -70,7 +94,7 @@ class KnownMeetings:
         if isinstance(found, News):
             return self._new_version(found, inbox_id, received_at)
         if found is not None:
-            self._keep_order(found.event)
+            self._keep_order_and_id(found.event)
             if event.kind is not None and not found.again:
                 self._silent[event.key] = found.event
                 return found.event
@@ -90,9 +114,9 @@ class KnownMeetings:
     def _reports(self, event_key: str) -> list[Report]:
         return [Report(row.version, *event_store.known(row)) for row in self.versions_of(event_key)]
 
-    def _keep_order(self, event: RacingEvent) -> None:
+    def _keep_order_and_id(self, event: RacingEvent) -> None:
         stored, row = self.told(event.key)
-        if (kept := with_order_of(event, stored)) != stored:
+        if (kept := as_stored(event, stored)) != stored:
             event_store.amend(row, kept)
             self.learn(kept)
 

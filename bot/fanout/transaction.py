@@ -168,6 +168,7 @@ class _Transaction:
         self, elsewhere: KnownElsewhere, delivery: StoredDelivery, event: RacingEvent, *, alone: bool
     ) -> None:
         reference = inbox.reference(delivery.inbox_id)
+        event = self._meetings.as_known(event, elsewhere.filled)
         news = self._meetings.news(event, elsewhere.filled, delivery.inbox_id, delivery.received_at)
         if not isinstance(news, VersionNews):
             if news is not None and alone:

@@ -125,7 +125,9 @@ OTHER = result("rc_8")
 TOLD = ["^Contradicted", "^ABANDONED | CONFLICT", "^Result"]
 OVERTAKING = {
     "abandonment": Story((OTHER, result(), abandonment()), CGB=TOLD),
-    "abandonment of a race without an id": Story((OTHER, result(**NO_ID), abandonment(**NO_ID)), CGB=TOLD),
+    "abandonment of a race without an id": Story(
+        (result("rc_8", off_time="15:00"), result(**NO_ID), abandonment(**NO_ID)), CGB=TOLD
+    ),
     "meeting that names the race": Story((OTHER, result(), meeting("rc_1")), CGB=["+rc_1", "^ABANDONED", "+rc_8"]),
     "meeting that names no race": Story(
         (result("rc_8", course="York"), result(), meeting()), CGB=["Ascot", "^ABANDONED", "York"]

@@ -12,7 +12,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import changes_between
 from bot.events.merge import completed
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.events.same_races import SAME_MAX, SameRaces, is_same_race
+from bot.events.same_races import SAME_MAX, SameRaces, is_same_race, is_told_again
 from bot.racedata.day_card import outcomes_of
 from bot.racedata.event_completion import KnownElsewhere
 from bot.racedata.lexicon import Lexicon
@@ -132,6 +132,44 @@ def test_first_name_that_both_races_have_decides(one, other, is_same):
     at_ascot = [race.model_copy(update={"course": Course(name="Ascot")}) for race in (one, other)]
     told = [RacingEvent(key="", kind=EventKind.RESULT_RECEIVED, race=race) for race in at_ascot[1:]]
     assert len(outcomes_of(at_ascot[:1], told, None, None).each) == (1 if is_same else 2)
+
+
+def at_york(*horses, number=None, **more):
+    runners = tuple(Runner(horse=horse, position="NR" if horse.islower() else "1") for horse in horses)
+    return Race(course=Course(name="York"), race_date="2026-11-20", number=number, runners=runners, **more)
+
+
+def known(*horses, **more):
+    return at_york(*horses, race_id="rc_1", **more)
+
+
+@over(
+    ("one", "other", "is_same"),
+    [
+        (Race(race_id="rc_1"), known(), True),
+        (known("A", off=off("14:30")), at_york("A", race_id="rc_2", off=off("14:30")), False),
+        (at_york(off=off("14:30"), title="A"), known(off=off("2:30"), title="B"), True),
+        (at_york(off=off("14:30"), title="A"), known(off=off("14:35"), title="A"), False),
+        (at_york(off=off("14:30"), number="1"), known(off=off("15:00"), number="1"), False),
+        (at_york("A", off=off("14:30")), known("B", off=off("14:30")), False),
+        (at_york("A", "B"), known("b (IRE)", "A"), True),
+        (at_york("a", "B"), known("a"), False),
+        (at_york("A", off=off("14:30")), known("A"), True),
+        (at_york("A", number="1"), known("A", number="2"), True),
+        (at_york("A", number="1"), known(number="1"), True),
+        (at_york("A", number="1"), known("B", number="1"), False),
+        (at_york(number="1"), known(number="1", off=off("14:30")), False),
+        (at_york(title="A"), known(title="A"), False),
+        (at_york(number="1"), known(off=off("14:30")), False),
+        (at_york(number="1", region="GB"), known(number="1"), False),
+        (at_york(number="1", said_region="Britain"), known(number="1", said_region="Britain"), True),
+        (at_york(number="1", meeting_id="m_1"), known(number="1", meeting_id="m_2"), False),
+        (at_york(number="1"), at_york(number="1"), False),
+        (Race(number="1", off=off("14:30")), known(number="1", off=off("14:30")), False),
+    ],
+)
+def test_deliveries_are_of_one_race_by_id_else_by_place_and_time_else_by_a_horse_or_the_number(one, other, is_same):
+    assert is_told_again(one, other) is is_told_again(other, one) is is_same
 
 
 @given(st.lists(RACES, max_size=SAME_MAX), RACES)
