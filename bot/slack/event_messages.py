@@ -5,7 +5,6 @@ from datetime import datetime
 from functools import lru_cache
 
 from bot.events import event_store
-from bot.events.event import EventKind
 from bot.logs import get_logger
 from bot.outbox.acknowledgements import Escalation
 from bot.outbox.channel_queues import Claim
@@ -104,9 +103,7 @@ def _message(telling: _Telling) -> Message:
         contradicts=remarks.contradicts,
         previous_link=previous_link,
         later_link=later_link,
-        card_lost=shown.beside.in_meeting and event.kind is EventKind.RACECARD_PUBLISHED,
         meeting_link=meeting_link,
-        data_as_of=event.data_as_of,
         may_be_repeat=post.may_be_repeat,
         **dict(shown.beside),
     )

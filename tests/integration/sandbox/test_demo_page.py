@@ -244,7 +244,7 @@ class Watched:
     def contradicted_and_meeting_lost(self):
         self.says(f"Contradicted 14:41 UTC: this race was reported abandoned. Result: {self.place} (GB): 1 Somebody")
         self.arrived(self.stage.service.abandon_race(self.race.race_id, "Frost"))
-        self.says(f"ABANDONED: {self.place} (GB), Frost. CONFLICT: check before you act", "2.0")
+        self.says(f"ABANDONED: {self.place} (GB), Frost. CONFLICT: reported as run too", "2.0")
         self.arrived(self.stage.service.abandon_meeting(self.race.meeting_id, "Frost"))
         course, off = self.race.course.name, self.race.off_time
         self.says(f"ABANDONED: {course}, whole meeting, Fri 20 Nov (GB). CONFLICT: {off} reported as run too", "3.0")

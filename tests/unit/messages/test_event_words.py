@@ -252,8 +252,8 @@ OTHERS: dict[str, tuple[RacingEvent, dict[str, Any]]] = {
         {},
     ),
     "An abandoned race that may be a repeat": (
-        event(ABANDONED),
-        {"may_be_repeat": True, "data_as_of": "2026-11-20T14:00:00+00:00"},
+        event(ABANDONED, data_as_of="2026-11-20T14:00:00+00:00"),
+        {"may_be_repeat": True},
     ),
     "A result that contradicts": (event(RESULT), {"contradicts": "race.abandoned"}),
     "An abandoned meeting": (
@@ -277,7 +277,7 @@ OTHERS: dict[str, tuple[RacingEvent, dict[str, Any]]] = {
     ),
     "A card marked abandoned with its races": (
         event(CARD, AT_ASCOT.model_copy(update={"abandoned": True}), races=MARKED),
-        {"card_lost": True},
+        {"in_meeting": True},
     ),
     "A card of a lost race": (event(CARD, RACE.model_copy(update={"title": "Novices' Hurdle", "abandoned": True})), {}),
     "A card of lost races without times": (
@@ -301,8 +301,8 @@ def test_message_reads_as_kept(name):
 
 @pytest.mark.parametrize("kind", [*EventKind, None])
 def test_small_print_stands_under_every_message(kind):
-    told = context(may_be_repeat=True, data_as_of="2026-11-20T14:00:00+00:00")
-    (small_print,) = [block for block in render(event(kind), told).blocks if block["type"] == "context"]
+    told = render(event(kind, data_as_of="2026-11-20T14:00:00+00:00"), context(may_be_repeat=True))
+    (small_print,) = [block for block in told.blocks if block["type"] == "context"]
     said = [element["text"].partition(" <!date^")[0] for element in small_print["elements"]]
     assert said == ["2026-11-20", "received", "data as of", "may be a repeat"]
 

@@ -128,6 +128,7 @@ ANY_EVENTS = st.builds(
     occurred_at=MOMENTS,
     sequence=NUMBERS,
     unreadable_because=TEXTS,
+    data_as_of=TEXTS,
 )
 LOST = st.builds(
     RacingEvent, key=HOSTILE, kind=st.just(EventKind.RACE_ABANDONED), race=races(st.just(())), reason=TEXTS
@@ -157,7 +158,6 @@ CONTEXTS = st.builds(
     order_unknown=st.booleans(),
     may_be_repeat=st.booleans(),
     contradicts=st.none() | st.sampled_from(EventKind),
-    data_as_of=TEXTS,
     corrected=st.none() | st.builds(Corrected, at=st.just(NOW), changes=CHANGES, order_unknown=st.booleans()),
     repeated=st.none() | st.builds(Corrected, at=st.just(NOW), changes=CHANGES, order_unknown=st.booleans()),
     superseded=st.none()
@@ -170,7 +170,6 @@ CONTEXTS = st.builds(
     ),
     later_link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>"]),
     in_meeting=st.booleans(),
-    card_lost=st.booleans(),
     meeting_link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>"]),
     lost=st.lists(LOST, max_size=2).map(tuple),
     settled=st.frozensets(HOSTILE, max_size=2),
@@ -199,7 +198,6 @@ WORST_CONTEXT = MessageContext(
     order_unknown=True,
     may_be_repeat=True,
     contradicts=EventKind.MEETING_ABANDONED,
-    data_as_of="&" * 5_000,
 )
 
 
@@ -268,7 +266,7 @@ def says_lost(event, context):
             lost = any(one.abandoned for one in event.races)
             is_news = not context.changes or any(one.marks_lost for one in context.changes)
             is_whole = bool(event.races) and all(one.abandoned for one in event.races)
-            return bool(race.abandoned) or context.card_lost or is_whole or (lost and is_news)
+            return bool(race.abandoned) or context.in_meeting or is_whole or (lost and is_news)
     return event.is_abandonment
 
 
@@ -310,7 +308,8 @@ LISTING = (EventKind.RACECARD_PUBLISHED, EventKind.MEETING_ABANDONED)
     [*((kind, 500) for kind in (*EventKind, None)), *((kind, listed) for kind in LISTING for listed in (0, 1, 40))],
 )
 def test_message_of_the_longest_fields_holds_every_limit(kind, listed):
-    event = RacingEvent(key="k", kind=kind, name="<" * 999, race=WORST, races=(WORST,) * listed, reason="&" * 10_000)
+    event = RacingEvent(key="k", kind=kind, name="<" * 999, race=WORST, races=(WORST,) * listed)
+    event = event.model_copy(update={"reason": "&" * 10_000, "data_as_of": "&" * 5_000})
     check(event, WORST_CONTEXT)
 
 

@@ -32,6 +32,7 @@ SHOWN_ALTHOUGH_NOISE = {
     "event.key": "names the event: another value is another event",
     "event.kind": "names the event",
     "event.unreadable_because": "says why a delivery is told in its plain form",
+    "event.data_as_of": "tells the age of the data: a mere retry may have another age",
     "event.drill": "marks a drill, which is delivered once",
     "race.race_id": "names the event",
     "race.meeting_id": "names the meeting that a button mutes",

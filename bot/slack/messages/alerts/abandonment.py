@@ -13,7 +13,7 @@ from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import alert, other_day, shows_filled_in
 from bot.slack.messages.alerts.corrections import correction
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, headline
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, RUN_TOO, headline
 from bot.slack.messages.kit.names import (
     ID_MAX,
     SHORT_MAX,
@@ -57,7 +57,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         title,
         joined([name, reason(event), figures], ", "),
         facts=[joined([None if times else figures or were_run, marked, None if is_whole else reason(event)])],
-        corrected=correction(context),
+        said=[correction(context)],
         in_text=[conflict],
         listed=[*times[:-1], joined([*times[-1:], were_run], "; ")] if times else [*map(line, lost)],
         details_filled_in=shows_filled_in(lost, line),
@@ -117,8 +117,9 @@ def _settled(race: Race, context: MessageContext) -> bool:
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """`text` begins with "ABANDONED: " in every case."""
     race = event.race
-    conflict = "" if context.contradicts is None else f". {CONFLICTING} CONFLICT: reported as run too"
-    title, is_whole = headline(ABANDONED, _first(event, context), reason(event), conflict)
+    conflict = None if context.contradicts is None else RUN_TOO
+    marked = given(f". {CONFLICTING} {{}}", conflict) or ""
+    title, is_whole = headline(ABANDONED, _first(event, context), reason(event), marked)
     details = race_details(race.model_copy(update={"title": None}) if _else_named(race) else race)
     status = safe(race.status, SHORT_MAX)
     status = None if (status or "").casefold() == "abandoned" else status
@@ -132,7 +133,8 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         title,
         first,
         facts=[joined([facts, _others(context)], "\n")],
-        corrected=correction(context, race),
+        said=[correction(context, race)],
+        in_text=[conflict],
         conflict_said=True,
     )
 

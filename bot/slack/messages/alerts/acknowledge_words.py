@@ -1,5 +1,7 @@
 """An abandonment that is to be acknowledged: button, words once somebody has, and the message of an escalation."""
 
+from datetime import datetime
+
 from bot.events.sentences import counted, listed
 from bot.outbox.acknowledgements import Escalation, Untaken
 from bot.outbox.message import Block, Message
@@ -8,7 +10,7 @@ from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.marks import ABANDONED, TAKEN_OVER
 from bot.slack.messages.kit.names import abandonment_name
 from bot.slack.messages.kit.text import clip, joined, mentions_in_markup, named, with_mentions
-from bot.slack.messages.kit.times import in_readers_zone, utc_clock
+from bot.slack.messages.kit.times import in_readers_zone, in_utc
 
 ACKNOWLEDGE = "acknowledge"
 
@@ -28,8 +30,8 @@ def give_back_button(key: str) -> Block:
     return action_button("I don't have it", GIVE_BACK, key)
 
 
-def taken_words(by: str, clock: str) -> str:
-    return f"{TAKEN_OVER} {named(by)} has it since {clock}"
+def taken_words(by: str, at: datetime) -> str:
+    return f"{TAKEN_OVER} {named(by)} has it since {in_readers_zone(at)}"
 
 
 def untaken_words(untaken: Untaken, where: str) -> str:
@@ -55,8 +57,8 @@ def escalation(told: Escalation, alert: str, link: str | None) -> Message:
     if told.is_replaced or (asked and asked.by and asked.at):
         people, pressed = (), None
     if asked and asked.by and asked.at:
-        news = taken_words(asked.by, utc_clock(asked.at))
-        said = f"{taken_words(asked.by, in_readers_zone(asked.at))}. {where}."
+        news = taken_words(asked.by, asked.at)
+        said = f"{news}. {where}."
     elif told.is_replaced:
         news, said = f"A newer message in {channel} has more", f"{where}. A newer message there has more."
     else:
@@ -64,4 +66,4 @@ def escalation(told: Escalation, alert: str, link: str | None) -> Message:
         said = joined([news, mentions_in_markup(people), f"{where}."], " ")
     repeat = context("may be a repeat" if told.post.may_be_repeat else None)
     blocks = [section(f"{ABANDONED} *{first}*"), section(said), pressed, repeat]
-    return message(with_mentions(f"{first}. {news}", people), blocks)
+    return message(with_mentions(f"{first}. {in_utc(news)}", people), blocks)

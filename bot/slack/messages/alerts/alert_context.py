@@ -32,8 +32,7 @@ class MessageContext(Beside):
     `previous_link`: https address of the posted version. `order_unknown`: nothing tells the newer version.
     `may_be_repeat`: Slack may have this post already. `contradicts`: the contradicted event's kind.
 
-    For edits: `corrected` by a later version; `repeated`: an earlier version came again; `card_lost`: the racecard's
-    meeting was abandoned.
+    For edits: `corrected` by a later version; `repeated`: an earlier version came again.
     """
 
     received_at: AwareDatetime
@@ -46,11 +45,9 @@ class MessageContext(Beside):
     order_unknown: bool = False
     may_be_repeat: bool = False
     contradicts: EventKind | None = None
-    data_as_of: str | None = None
     corrected: Corrected | None = None
     repeated: Corrected | None = None
     later_link: str | None = None
-    card_lost: bool = False
     meeting_link: str | None = None
 
 

@@ -21,7 +21,7 @@ from bot.slack.messages.kit.layout import MessagePart, lines, message
 from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
 from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_date, race_day
 from bot.slack.messages.kit.text import TEXT_MAX, clip, given, joined, mentions_in_markup, safe, with_mentions
-from bot.slack.messages.kit.times import in_readers_zone, published_moment, utc_clock
+from bot.slack.messages.kit.times import in_readers_zone, in_utc, published_moment
 
 FULL_RESULT_WORD = "full_result"
 MUTE = "mute_meeting"
@@ -54,7 +54,6 @@ def alert(
     *,
     facts: Sequence[str | None],
     said: Sequence[str | None] = (),
-    corrected: Sequence[str] = (),
     in_text: Sequence[str | None] = (),
     listed: Sequence[str] = (),
     details_filled_in: bool = False,
@@ -62,28 +61,42 @@ def alert(
 ) -> Message:
     """The message of a lost race or meeting. `first` begins the text.
 
-    `facts` and `listed` stand in the blocks alone, `in_text` in the text alone, `said` and `corrected` in both.
+    `facts` and `listed` stand in the blocks alone, `in_text` in the text alone, `said` in both.
     """
     watched = watch_lines(event, context)
-    notes = [*said, *(f"{CORRECTED} {words}" for words in corrected)]
-    notes += asides(context, event.race, conflict_said=conflict_said)
-    text = [first, *watched, *in_text, *said, *corrected, *asides(context, event.race, in_text=True)]
+    text = [first, *watched, *in_text, *map(_in_text, filter(None, said))]
     small = small_print(event, context, details_filled_in=details_filled_in)
     parts = [lines(listed), small, alert_buttons(event, context)]
-    sections = ["\n".join(watched), *facts, joined(notes, "\n")]
-    return framed(context, title, text, sections, parts)
+    facts = ["\n".join(watched), *facts]
+    return framed(event, context, title, text, facts, notes=said, parts=parts, conflict_said=conflict_said)
 
 
 def framed(
+    event: RacingEvent,
     context: MessageContext,
     title: str | None,
     text: Sequence[str | None],
     said: Sequence[str | None],
+    *,
+    notes: Sequence[str | None],
     parts: Sequence[MessagePart],
+    conflict_said: bool = False,
 ) -> Message:
-    """The frame of every event's message. `text`: the notification's sentences. `said`: sections before `parts`."""
+    """The frame of every event's message. `text`: the notification's sentences, before the asides.
+
+    `said`: sections, followed by a section of `notes` and asides. `conflict_said`: CONFLICT stands before.
+    """
+    beside = _asides(event, context, conflict_said=conflict_said)
+    # In the blocks the small print has the link.
+    earlier = None if context.contradicts else given("See the {}", _earlier_message(context))
+    told = joined([*text, *map(_in_text, beside), earlier], ". ") + _late_mark(context)
     head = [header(title) if title else None, section(mentions_in_markup(context.mentions)), *map(section, said)]
-    return message(with_mentions(joined(text, ". ") + _late_mark(context), context.mentions), [*head, *parts])
+    blocks = [*head, section(joined([*notes, *beside], "\n")), *parts]
+    return message(with_mentions(told, context.mentions), blocks)
+
+
+def _in_text(words: str) -> str:
+    return in_utc(words).removeprefix(f"{CORRECTED} ")
 
 
 def alert_buttons(event: RacingEvent, context: MessageContext, *more: Block) -> Block | None:
@@ -105,40 +118,29 @@ def _late_mark(context: MessageContext) -> str:
     return f" (alert {minutes} min late)" if minutes else ""
 
 
-def asides(
-    context: MessageContext,
-    race: Race | None = None,
-    *,
-    in_text: bool = False,
-    conflict_said: bool = False,
-) -> list[str]:
-    """Sentences on corrections and on related messages.
-
-    `race`: of a result, for the horses of a dead heat. `in_text`: for a notification, with times in UTC and without
-    marks. `conflict_said`: CONFLICT stands before. In the blocks the small print links the earlier message, except in
-    a conflict.
-    """
-    edited, clock = ("", utc_clock) if in_text else (f"{CORRECTED} ", in_readers_zone)
+def _asides(event: RacingEvent, context: MessageContext, *, conflict_said: bool) -> list[str]:
+    """Sentences on corrections and on related messages."""
     said = list[str]()
     if context.asked and context.asked.by and context.asked.at:
-        said.append(taken_words(context.asked.by, clock(context.asked.at)))
+        said.append(taken_words(context.asked.by, context.asked.at))
     if context.corrected:
-        said.append(edited + corrected_in_words(context.corrected, clock(context.corrected.at), race or Race()))
+        said.append(f"{CORRECTED} {corrected_in_words(context.corrected, event.race)}")
     if context.repeated:
-        said.append(edited + repeated_in_words(context.repeated, clock(context.repeated.at), race or Race()))
-    if context.in_meeting or context.card_lost:
-        words = "This meeting was abandoned" if context.card_lost else "Part of the abandoned meeting"
+        said.append(f"{CORRECTED} {repeated_in_words(context.repeated, event.race)}")
+    if context.in_meeting:
+        is_card = event.kind is EventKind.RACECARD_PUBLISHED
+        words = "This meeting was abandoned" if is_card else "Part of the abandoned meeting"
         said.append(joined([words, _linked(context.meeting_link, "see its message")], ": "))
-    link = _earlier_message(context) if in_text or context.contradicts else None
     if context.contradicts is not None:
+        link = _earlier_message(context)
         kind = "Check" if conflict_said else "CONFLICT: check"
         # A header does not say that a whole meeting was reported abandoned.
         said_by_header = context.contradicts in {EventKind.RACE_ABANDONED, EventKind.RESULT_RECEIVED} or link
         is_said = conflict_said and said_by_header and context.contradicts != EventKind.MEETING_ABANDONED
         other = given("see the {}", link) if is_said else DECLARATIONS[context.contradicts].contradicted
         said.append(joined([f"{kind} before you act", other], ": "))
-        link = None if is_said else link
-    return [*said, f"See the {link}"] if link else said
+        said += [f"See the {link}"] if link and not is_said else []
+    return said
 
 
 def _earlier_message(context: MessageContext) -> str | None:
@@ -156,15 +158,15 @@ def superseded(message: Message, context: MessageContext) -> Message:
         return message
     later = context.superseded
     mark = CONFLICTING if later.by or later.disagrees else CORRECTED
-    first = section(f"{mark} {_superseded(later, context.later_link, in_readers_zone(later.at))}")
-    text = f"{_superseded(later, context.later_link, utc_clock(later.at))}. {message.text}"
+    said = _superseded(later, context.later_link)
+    first, text = section(f"{mark} {said}"), f"{in_utc(said)}. {message.text}"
     return message.changed(
         clip(text, TEXT_MAX), lambda blocks: tuple(block for block in (first, *blocks) if block) if blocks else ()
     )
 
 
-def _superseded(later: Superseded, address: str | None, clock: str) -> str:
-    link = _linked(address, "later message") or "later message"
+def _superseded(later: Superseded, address: str | None) -> str:
+    link, clock = _linked(address, "later message") or "later message", in_readers_zone(later.at)
     if later.by is None:
         disagrees = f"{DISAGREE.lower()}, " if later.disagrees else ""
         return f"Superseded {clock}: {disagrees}see the {link}"
@@ -190,7 +192,7 @@ def small_print(event: RacingEvent, context: MessageContext, *, details_filled_i
         given("told without runners and races: {}", safe(event.unreadable_because)) if event.kind else None,
         None if context.contradicts else _earlier_message(context),
         order_note((country,), {country.country_code}) if country else None,
-        given("data as of {}", published_moment(context.data_as_of, context.received_at)),
+        given("data as of {}", published_moment(event.data_as_of, context.received_at)),
         f"alert {minutes} min late" if minutes else None,
         "may be a repeat" if context.may_be_repeat else None,
     )

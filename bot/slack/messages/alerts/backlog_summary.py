@@ -27,6 +27,7 @@ from bot.slack.messages.kit.marks import (
     MARKED_CONFLICT,
     MARKED_LOST,
     MARKED_VOID,
+    RUN_TOO,
     headline,
     without_marks,
 )
@@ -65,7 +66,7 @@ COUNTED: Mapping[str | None, tuple[str, str]] = {
 
 OTHERS_NAMED = 3
 
-RUN_TOO, BOTH = "CONFLICT: reported as run too", "reported abandoned and run"
+BOTH = "reported abandoned and run"
 
 REFUSED = "Slack refused"
 _CLOSED = {"is_archived": "the channel was archived", "not_in_channel": "I was not in the channel"}
@@ -157,7 +158,7 @@ def _watched(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> s
         late_after_s=0,
         contradicts=remarks.contradicts,
         order_unknown=remarks.order_unknown,
-        card_lost=event.key in summary.lost,
+        in_meeting=event.key in summary.lost,
         watched=summary.watched.get(event.key, ()),
     )
     return ". ".join(watch_lines(event, circumstances))

@@ -7,7 +7,7 @@ from bot.events.event import RacingEvent
 from bot.outbox.message import Message
 from bot.outbox.notices import Urgency
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, framed, small_print
+from bot.slack.messages.alerts.alert_notes import alert_buttons, framed, small_print
 from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.blocks import header, section
 from bot.slack.messages.kit.layout import message
@@ -49,6 +49,6 @@ def unreadable(event: RacingEvent, context: MessageContext) -> Message:
     name = re.sub("[._]+", " ", event.name or "").strip()
     named_as = given('The data service calls it "{}".', safe(name, EVENT_NAME_MAX))
     check = joined(["Check your other source. Admins were told.", named_as], " ")
-    text = [f"A delivery could not be read: it may be an abandonment. {check}", *asides(context, in_text=True)]
+    text = f"A delivery could not be read: it may be an abandonment. {check}"
     parts = [small_print(event, context), alert_buttons(event, context)]
-    return framed(context, HEADLINE, text, [joined([check, *asides(context)], "\n")], parts)
+    return framed(event, context, HEADLINE, [text], [], notes=[check], parts=parts)

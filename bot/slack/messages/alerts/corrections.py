@@ -9,9 +9,11 @@ from bot.events.races import RESERVED, Race, finishing_position, is_disqualified
 from bot.events.sentences import counted, listed
 from bot.events.spellings import NO
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
+from bot.slack.messages.kit.marks import CORRECTED
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, ordinal
 from bot.slack.messages.kit.result_line import RaceField
 from bot.slack.messages.kit.text import first_of, given, joined, safe
+from bot.slack.messages.kit.times import in_readers_zone
 
 _VALUE_MAX = 80
 _LABEL_MAX = 120
@@ -39,9 +41,9 @@ def changes_in_words(changes: Sequence[Change], race: Race = _UNKNOWN, *, disagr
     return _first_of(said, more=sum(change.more for change in changed))
 
 
-def correction(context: MessageContext, race: Race = _UNKNOWN) -> list[str]:
-    words = labelled(changes_in_words(context.changes, race, disagree=context.order_unknown), context, "Correction")
-    return [words] if words else []
+def correction(context: MessageContext, race: Race = _UNKNOWN) -> str | None:
+    changed = changes_in_words(context.changes, race, disagree=context.order_unknown)
+    return given(f"{CORRECTED} {{}}", labelled(changed, context, "Correction"))
 
 
 def labelled(changed: str, context: MessageContext, label: str = "Changed") -> str | None:
@@ -62,8 +64,9 @@ def _first_of(said: Sequence[str], more: int = 0) -> str:
     return "; ".join([*said[:_MOST], *([f"and {more} more"] if more else [])])
 
 
-def corrected_in_words(corrected: Corrected, clock: str, race: Race) -> str:
+def corrected_in_words(corrected: Corrected, race: Race) -> str:
     """`race`: of the later version, which the edited message shows."""
+    clock = in_readers_zone(corrected.at)
     changed = changes_in_words(corrected.changes, race, disagree=corrected.order_unknown)
     added = additions_in_words(corrected.changes)
     kind = "Another version" if corrected.order_unknown else "Corrected"
@@ -73,10 +76,10 @@ def corrected_in_words(corrected: Corrected, clock: str, race: Race) -> str:
     return f"{kind} {clock}: {said}" + (f"; added: {added}" if added else "")
 
 
-def repeated_in_words(repeated: Corrected, clock: str, race: Race) -> str:
+def repeated_in_words(repeated: Corrected, race: Race) -> str:
     """`race`: of the newest version, which the message still shows."""
     changed = changes_in_words(repeated.changes, _with_positions(race, repeated.changes), disagree=True)
-    said = f"An earlier version was delivered again {clock}"
+    said = f"An earlier version was delivered again {in_readers_zone(repeated.at)}"
     return f"{said}. {DISAGREE}: {changed}" if changed else said
 
 

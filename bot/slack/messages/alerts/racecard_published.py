@@ -7,7 +7,7 @@ from bot.events.spellings import by_card_status
 from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.abandonment import lost_times
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, framed, shows_filled_in, small_print
+from bot.slack.messages.alerts.alert_notes import alert_buttons, framed, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
 from bot.slack.messages.alerts.result import lost_mark
 from bot.slack.messages.alerts.runner_table import runner_lines
@@ -42,7 +42,7 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     """A card that newly marks races abandoned begins with the loss."""
     card, details = _Card(event, context), section(race_details(event.race))
     loss, changed, lost, title = card.loss, card.changed, card.said(), card.headline()
-    watched, beside = watch_lines(event, context), asides(context, in_text=True)
+    watched = watch_lines(event, context)
     leads = bool(context.watched) and not (changed or loss)
     if loss:
         text = [joined([loss, card.why], ", "), labelled(changed, context), *watched]
@@ -52,26 +52,26 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         text = [f"{kind}: {name}: {changed}", declared(event), *watched]
     else:
         text = [*watched, f"{card.title}: {declared(event)}"]
-    notes = [None if title.endswith(changed) else labelled(changed, context)]
     said = [
         "\n".join(watched),
         f"{title}: {declared(event)}" if leads else None,
         lost if loss or not card.lost else f"{ABANDONED} {lost}",
-        joined([*notes, *asides(context)], "\n"),
     ]
+    notes = [None if title.endswith(changed) else labelled(changed, context)]
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
     races, buttons, button = [details, lines(_lines(event))], alert_buttons(event, context), _card_button(event)
     parts: list[MessagePart] = [*races, small, buttons]
     if button and loss:
         gone = event.races if card.is_lost else card.lost
         others = [one for one in event.races if one not in gone and _status(one)]
-        told = [] if context.card_lost else [*(lost_times(gone, event) or map(_lost_line, gone)), *map(_line, others)]
+        told = [] if context.in_meeting else [*(lost_times(gone, event) or map(_lost_line, gone)), *map(_line, others)]
         parts = [details, lines(told), small, alert_buttons(event, context, button)]
     elif button and (context.watched or (changed and not card.lost)):
         # Where the card is not the news, the card is collapsed, else behind the button.
         pressed = alert_buttons(event, context, button)
         parts = [Either([fold(CARD_LABEL, races)], []), small, Either([buttons], [pressed])]
-    return framed(context, None if leads else title, [*text, lost, *beside], said, parts)
+    shown = None if leads else title
+    return framed(event, context, shown, [*text, lost], said, notes=notes, parts=parts)
 
 
 def _card_button(event: RacingEvent) -> Block | None:
@@ -93,7 +93,7 @@ class _Card:
         self.lost = [one for one in event.races if one.abandoned]
         self.is_of_meeting = not (race.race_id or off_text(race.off))
         is_every_race = bool(event.races) and not event.in_parts and len(self.lost) == len(event.races)
-        self.is_lost = bool(race.abandoned) or is_every_race or context.card_lost
+        self.is_lost = bool(race.abandoned) or is_every_race or context.in_meeting
         reasons = {safe(one.reason) for one in self.lost}
         self.why = reason(event) or (reasons.pop() if len(reasons) == 1 else None)
         self.name = joined([race_name(race), race_day(race)], ", ") if off_text(race.off) else card_name(race)
@@ -124,7 +124,7 @@ class _Card:
 
     def said(self) -> str:
         """The words on lost races, and on an unusual status."""
-        by_card = "The racecard says so" if self.loss and not self.context.card_lost else None
+        by_card = "The racecard says so" if self.loss and not self.context.in_meeting else None
         said = joined([by_card, _status(self.event.race), None if self.loss else reason(self.event)])
         if self.loss:
             return joined([said, None if self.is_lost else declared(self.event)], ". ")
@@ -138,7 +138,7 @@ class _Card:
             return None
         lost = [event.race, *event.races] if self.is_lost else self.lost
         put_off = [race.is_postponed for race in lost if race.abandoned]
-        word = "POSTPONED" if put_off and all(put_off) and not self.context.card_lost else "ABANDONED"
+        word = "POSTPONED" if put_off and all(put_off) and not self.context.in_meeting else "ABANDONED"
         place = f"{course or 'course not given'} {times_or_count(lost, _TIMES_NAMED)}"
         if self.is_lost and course and self.is_of_meeting:
             place = f"{course} meeting"

@@ -15,7 +15,6 @@ from bot.slack.messages.alerts.alert_notes import (
     FULL_RESULT_WORD,
     alert,
     alert_buttons,
-    asides,
     framed,
     other_day,
     small_print,
@@ -67,19 +66,18 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     now = "The later delivery says" if context.order_unknown else "Now"
     first = f"{title}: {changed}. {now} {in_text}" if changed else f"{title}: {in_text}"
     is_news = bool(changed or conflict)
-    shown = [
-        capital(changed),
-        line if is_news else f"*{name}*{GAP}{line}",
-        status,
-        abandoned_too,
-        *asides(context, race, conflict_said=True),
-    ]
-    beside = asides(context, race, in_text=True, conflict_said=True)
     leads = [*watched_in_text, first] if kind == RESULT else [first, *watched_in_text]
-    text = [*leads, status, abandoned_too, *beside]
     loud = f"{CORRECTED if kind == CORRECTION else CONFLICTING} {title}" if is_news else None
-    said = [joined(watched), joined(shown, "\n")]
-    return framed(context, loud, text, said, _runners(event, context))
+    return framed(
+        event,
+        context,
+        loud,
+        [*leads, status, abandoned_too],
+        [joined(watched)],
+        notes=[capital(changed), line if is_news else f"*{name}*{GAP}{line}", status, abandoned_too],
+        parts=_runners(event, context),
+        conflict_said=True,
+    )
 
 
 def _runners(event: RacingEvent, context: MessageContext) -> list[MessagePart]:

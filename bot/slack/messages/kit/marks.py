@@ -31,6 +31,8 @@ MARKED_VOID = f"{VOIDED} *VOID*"
 MARKED_POSTPONED = f"{ABANDONED} *POSTPONED*"
 """The loud words of lists. Lists take the words from here, so that no list leaves a mark out."""
 
+RUN_TOO = "CONFLICT: reported as run too"
+
 _MARKED = re.compile(rf"(?:{ABANDONED}|{CONFLICTING}|{VOIDED}) \*([^*]+)\*")
 
 REASON_MIN = 12

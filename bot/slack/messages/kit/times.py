@@ -11,6 +11,8 @@ _TIME_TEXT_MAX = 40
 _DAY_S = 86_400
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
+_FOR_READERS = re.compile(r"<!date\^[^|>]*\|([^>]*)>")
+
 DAY_UNSAID_WITHIN = timedelta(hours=12)
 """An older moment is said with its day."""
 
@@ -29,6 +31,11 @@ def in_readers_zone(moment: datetime, *, seconds: bool = False) -> str:
     """
     style = "{time_secs}" if seconds else "{time}"
     return f"<!date^{int(moment.timestamp())}^{style}|{utc_clock(moment, seconds=seconds)}>"
+
+
+def in_utc(words: str) -> str:
+    """The words with each moment by UTC in place of the reader's clock."""
+    return _FOR_READERS.sub(r"\1", words)
 
 
 def moment_for_readers(moment: datetime, *, seconds: bool = False) -> str:
