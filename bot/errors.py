@@ -36,6 +36,7 @@ Handlers branch on the class, never on a status or a message.
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 from urllib.parse import unquote, unquote_plus
 
 _SECRET_OPTION = re.compile("password|secret|token", re.IGNORECASE)
@@ -54,27 +55,29 @@ class SettingsError(RacingBotError):
 
 
 class BodyRefused(RacingBotError):
-    pass
+    """`status`: of the answer to the sender."""
+
+    status: ClassVar[int]
 
 
 class BodyTooLarge(BodyRefused):
-    pass
+    status = 413
 
 
 class BodyTooSlow(BodyRefused):
-    pass
+    status = 408
 
 
 class BodyBudgetSpent(BodyRefused):
-    pass
+    status = 503
 
 
 class BodyCodingUnknown(BodyRefused):
-    pass
+    status = 415
 
 
 class BodyUnreadable(BodyRefused):
-    pass
+    status = 400
 
 
 class StorageError(RacingBotError):

@@ -36,6 +36,7 @@ from bot.operations.status_figures import read_service_state
 from bot.outbox import call_holds
 from bot.outbox.notices import Notices
 from bot.racedata.client.circuit_breakers import CircuitBreakers
+from bot.web.plain_answers import retry_after
 
 log = get_logger(__name__)
 
@@ -108,7 +109,7 @@ class Health:
     async def _readyz(self, _request: Request, *, show_reasons: bool) -> Response:
         if reason := await self.unready():
             shown = {"reason": reason} if show_reasons else {}
-            return JSONResponse({"status": "unready", **shown}, 503, {"Retry-After": "5"})
+            return JSONResponse({"status": "unready", **shown}, 503, retry_after(503))
         shown_parts = {"degraded": self.degraded} if show_reasons else {}
         return JSONResponse({"status": "degraded" if self.degraded else "ready", **shown_parts})
 

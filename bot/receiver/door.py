@@ -16,7 +16,6 @@ from bot.deliveries.journal import STORE_WITHIN_S, Letter
 from bot.deliveries.signature import HEADER, is_signed, read_signature
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import (
-    BodyBudgetSpent,
     BodyCodingUnknown,
     BodyRefused,
     BodyTooLarge,
@@ -26,7 +25,7 @@ from bot.errors import (
 )
 from bot.receiver.bot_process import CountsForBot
 from bot.receiver.log import log, new_reference
-from bot.web.plain_answers import ACCEPTED, DUPLICATE, RETRY_AFTER_S, EventOutcome, refusal, retry_after
+from bot.web.plain_answers import ACCEPTED, DUPLICATE, EventOutcome, refusal, retry_after
 from bot.web.request_body import CODINGS, BodyReader, decoded
 
 ADMITTED_AT_ONCE = 128
@@ -146,7 +145,8 @@ class Door:
         except SenderLeft:
             answer = refuse(400, "the connection ended before the body did", reference)
         except BodyRefused as error:
-            answer = self._refuse_body(error, reference)
+            codings = {"Accept-Encoding": CODINGS} if isinstance(error, BodyCodingUnknown) else None
+            answer = refuse(error.status, str(error), reference, codings)
         except QueueFull as error:
             answer = refuse(503, "too many at once; send it again", reference, reason=str(error))
         except StorageError as error:
@@ -212,15 +212,6 @@ class Door:
                 return await self.signing_secrets.reread()
         return False
 
-    def _refuse_body(self, error: BodyRefused, reference: str) -> HttpAnswer:
-        if isinstance(error, BodyTooLarge):
-            return refuse(413, f"more than {self.max_body_bytes} bytes", reference)
-        if isinstance(error, BodyCodingUnknown):
-            return refuse(415, str(error), reference, {"Accept-Encoding": CODINGS})
-        if isinstance(error, BodyBudgetSpent):
-            return refuse(503, str(error), reference)
-        return refuse(408, str(error), reference)
-
 
 def values(headers: Headers, name: str) -> list[str]:
     wanted = name.encode()
@@ -239,5 +230,4 @@ def refuse(
     """A refusal, and its line in the log under the reference of the answer. A 503 asks for a retry."""
     reference = reference or new_reference()
     log.bounded("request_refused", error, **{"status": status, "reference": reference, "reason": error, **logged})
-    retry = retry_after(RETRY_AFTER_S if status == 503 else None)
-    return in_json(status, refusal(error, reference), {**retry, **(headers or {})})
+    return in_json(status, refusal(error, reference), {**retry_after(status), **(headers or {})})

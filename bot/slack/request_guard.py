@@ -19,9 +19,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from bot.clock import Clock
-from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, BodyUnreadable
+from bot.errors import BodyRefused, BodyUnreadable
 from bot.slack.body_router import receive
-from bot.web.plain_answers import RETRY_AFTER_S
 from bot.web.request_body import BodyReader
 
 SLACK_PATH = "/slack/events"
@@ -57,10 +56,8 @@ class SlackEndpoint:
                     response = await self._verified(request, body)
         except ClientDisconnect:
             response = self.refuse(400, "the connection ended before the body did")
-        except BodyBudgetSpent as error:
-            response = self.refuse(503, str(error), retry_after_s=RETRY_AFTER_S)
         except BodyRefused as error:
-            response = self.refuse(413 if isinstance(error, BodyTooLarge) else 408, str(error))
+            response = self.refuse(error.status, str(error))
         self.count(str(response.status_code))
         return response
 
@@ -91,8 +88,6 @@ class SlackEndpoint:
             )
         except UnicodeDecodeError:
             return self.refuse(400, "the body is not UTF-8")
-        except BodyUnreadable as error:
-            return self.refuse(400, str(error))
         return Response(answer.body, answer.status, answer.first_headers_without_set_cookie())
 
 

@@ -16,9 +16,9 @@ class Refusing:
     token: Token
     bound: LineBound
 
-    def __call__(self, status: int, error: str, *, retry_after_s: int | None = None, **logged: object) -> JSONResponse:
-        """A refusal, and its line in the log under the reference of the answer. `retry_after_s` where a retry helps."""
+    def __call__(self, status: int, error: str, **logged: object) -> JSONResponse:
+        """A refusal, and its line in the log under the reference of the answer."""
         reference = f"req-{self.token(4)}"
         if self.bound.takes(error):
             log.warning("request_refused", status=status, reference=reference, reason=error, **logged)
-        return JSONResponse(refusal(error, reference), status, retry_after(retry_after_s))
+        return JSONResponse(refusal(error, reference), status, retry_after(status))

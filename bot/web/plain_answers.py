@@ -11,8 +11,6 @@ WEBHOOK_PATH = "/webhooks/racing"
 
 ACCEPTED, DUPLICATE = {"status": "accepted"}, {"status": "duplicate"}
 
-RETRY_AFTER_S = 5
-
 EventOutcome = Literal["accepted", "duplicate", "not_stored", "too_large"]
 SignatureFailure = Literal["missing", "mismatch", "secret_unread"]
 """`secret_unread`: the signature may be by a stored secret that can't be read."""
@@ -55,6 +53,6 @@ def refusal(error: str, reference: str | None = None) -> dict[str, str]:
     return {"error": error} if reference is None else {"error": error, "reference": reference}
 
 
-def retry_after(seconds: int | None) -> dict[str, str]:
-    """The header where a retry helps."""
-    return {} if seconds is None else {"Retry-After": str(seconds)}
+def retry_after(status: int) -> dict[str, str]:
+    """The header of a 503: a retry helps."""
+    return {"Retry-After": "5"} if status == 503 else {}
