@@ -27,7 +27,7 @@ from sqlmodel import Session, col
 
 from bot.clock import Clock
 from bot.db import generation
-from bot.db.engine import affected, dialect_of, insert_into, table_of
+from bot.db.engine import affected, dialect_of, insert_here, insert_into, table_of
 from bot.db.tables import InboxDelivery, InboxKey, InboxState
 from bot.events import drill_mark
 from bot.events.event import EventKind
@@ -322,6 +322,17 @@ def _taken(rows: Sequence[Sequence[Any]], now: datetime) -> Taken:
 def put_back(session: Session, inbox_ids: Sequence[int]) -> None:
     of_these = col(InboxDelivery.id).in_(inbox_ids)
     session.execute(update(InboxDelivery).where(of_these).values(state=InboxState.NEW, done_at=None))
+
+
+def add_key(session: Session, inbox_id: int, event_key: str) -> None:
+    """For an event that has another key than the body says."""
+    session.execute(
+        insert_here(session, InboxKey).on_conflict_do_nothing(), {"inbox_id": inbox_id, "event_key": event_key}
+    )
+
+
+def keys_of(session: Session, inbox_ids: Collection[int]) -> set[str]:
+    return {key for _, key in session.connection().execute(_KEYS_OF, {"numbers": sorted(inbox_ids)})}
 
 
 def _due(session: Session, now: datetime, limit: int, which: Select[Any] = _DUE, **named: Any) -> list[int]:

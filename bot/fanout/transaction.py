@@ -168,7 +168,10 @@ class _Transaction:
         self, elsewhere: KnownElsewhere, delivery: StoredDelivery, event: RacingEvent, *, alone: bool
     ) -> None:
         reference = inbox.reference(delivery.inbox_id)
-        event = self._meetings.as_known(event, elsewhere.filled)
+        known = self._meetings.as_known(event, elsewhere.filled)
+        if known.key != event.key:
+            inbox.add_key(self._session, delivery.inbox_id, known.key)
+        event = known
         news = self._meetings.news(event, elsewhere.filled, delivery.inbox_id, delivery.received_at)
         if not isinstance(news, VersionNews):
             if news is not None and alone:

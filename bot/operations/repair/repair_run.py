@@ -285,8 +285,8 @@ class Repair:
         done = self.fanout.fan_out_within(session, stored, now)
         if done.deliveries < len(stored):
             raise _TooMany(done.deliveries)
-        rows = event_store.versions(session, {one.event.key for one in failed}).values()
         made = {one.inbox_id for one in stored}
+        rows = event_store.versions(session, inbox.keys_of(session, made)).values()
         versions = (row for of_key in rows for row in of_key if row.inbox_id in made)
         return sorted(versions, key=lambda row: row.id or 0), done
 

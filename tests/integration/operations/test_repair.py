@@ -181,6 +181,17 @@ async def test_real_delivery_after_its_record_is_no_second_message(bot, outage):
     assert (await mend(bot, outage)).made == []
 
 
+async def test_lost_news_of_a_race_that_came_without_an_id_counts_as_made_good(bot, outage):
+    (delivery,) = await outage.lose(outage.service.settle(first_race(outage).race_id))
+    payload = delivery.happening.payload
+    race = payload["race"] | {"race_id": None, "runners": payload["race"]["runners"][:2]}
+    await bot.deliver(payload | {"race": race})
+    await bot.post_all()
+    (key,) = (await mend(bot, outage)).events
+    assert "|off=" in key
+    assert bot.texts("CGB")[0].startswith("Superseded")
+
+
 async def test_delivery_that_came_by_a_retry_is_left_alone(bot, outage):
     (delivery,) = await outage.lose(outage.service.settle(first_race(outage).race_id))
     for separators in (None, (",", ":")):

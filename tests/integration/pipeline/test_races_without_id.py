@@ -1,12 +1,15 @@
 """A race that comes once with an id and once without is one race, in any order. Two ids are two races."""
 
+from functools import partial
 from itertools import permutations
 from typing import Any
 
+from bot.outbox import ledger
 from tests.clock import DAY
-from tests.integration.pipeline.racing_day import abandonment, result
+from tests.integration.pipeline.racing_day import abandonment, result, tell
 from tests.integration.pipeline.stories import Story, bare, listed, lists, passes, play, rows
 
+KEY = f"region=gb|course=ascot|date={DAY}|off=14:30"
 UNTIMED = {"off_time": None}
 OTHER_HORSES = ("Alpha", "Bravo")
 TWO_HOURS = passes(2 * 3_600)
@@ -74,3 +77,11 @@ STORIES |= {
 @rows(STORIES, "result, id last", "loss, id first, late")
 async def test_race_with_and_without_an_id(pipeline, story):
     await play(pipeline, story)
+
+
+async def test_trace_finds_the_race_by_its_id_and_by_each_delivery(pipeline):
+    await tell(pipeline, without_id(result()), result(), abandonment())
+    for asked, versions in (("rc_1", 2), ("inbox-1", 1), ("inbox-2", 1), ("inbox-3", 1)):
+        found = await pipeline.database.read(partial(ledger.trace, wanted=asked, now=pipeline.clock()))
+        assert {one.event_key.partition(":")[2] for one in found.versions} == {KEY}, asked
+        assert len(found.versions) == versions
