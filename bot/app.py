@@ -52,7 +52,6 @@ from bot.ports import Ports
 from bot.racedata import webhook_subscriptions
 from bot.racedata.client.calls import Hooks
 from bot.racedata.client.service_client import RacingClient, open_client
-from bot.racedata.day_path import Paths
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from bot.racedata.reference_book import ReferenceBook
@@ -131,8 +130,8 @@ class Service:
         self.racing = self._make_racing_client()
         self.quota = QuotaBook(self.database, self.racing, settings, clock)
         self.reference = ReferenceBook(self.database, self.racing, clock)
-        paths = Paths(race=settings.racing_race_path, day=settings.racing_day_path)
-        self.races = RaceBook(self.database, self.racing, clock, self.quota, paths)
+        paths = {"day_path": settings.racing_day_path, "race_path": settings.racing_race_path}
+        self.races = RaceBook(self.database, self.racing, clock, self.quota, **paths)
         self.signing_secrets = self._make_signing_secrets()
         self.receiver_news = ReceiverNews(
             self.metrics,

@@ -28,7 +28,6 @@ from bot.outbox.resume import Reopening
 from bot.ports import Ports
 from bot.racedata.client.circuit_breakers import CircuitBreakers
 from bot.racedata.client.service_errors import BREAKER_WORDS
-from bot.racedata.day_path import Paths
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from bot.settings import Settings
@@ -42,9 +41,9 @@ async def run_repair(settings: Settings, *, dry_run: bool, as_json: bool) -> str
         opened_client(settings, database) as client,
     ):
         quota_book = QuotaBook(database, client, settings, utc_now)
-        paths = Paths(race=settings.racing_race_path, day=settings.racing_day_path)
+        paths = {"day_path": settings.racing_day_path, "race_path": settings.racing_race_path}
         notices = make_notices(settings)
-        async with aclosing(RaceBook(database, client, utc_now, quota_book, paths)) as races:
+        async with aclosing(RaceBook(database, client, utc_now, quota_book, **paths)) as races:
             repair = Repair(
                 database,
                 client,

@@ -40,16 +40,13 @@ STOPPED = frozenset({Coverage.QUOTA, Coverage.FAILED})
 
 @dataclass(frozen=True)
 class MeetingCard:
-    """`outcomes`: one for each race, in the order of `races`."""
-
     course: Course
     region: str | None
-    races: tuple[Race, ...] = ()
-    outcomes: tuple[RaceOutcome, ...] = ()
+    each: tuple[tuple[Race, RaceOutcome], ...] = ()
 
     @property
-    def each(self) -> list[tuple[Race, RaceOutcome]]:
-        return list(zip(self.races, self.outcomes, strict=True))
+    def races(self) -> tuple[Race, ...]:
+        return tuple(race for race, _ in self.each)
 
     @property
     def going(self) -> str | None:
@@ -145,7 +142,7 @@ def at_off(card: Card, off: str | None) -> Card:
 def _races_at(card: Card, off: str) -> tuple[MeetingCard, ...]:
     """The races at this off time, each in a meeting card of its own."""
     return tuple(
-        replace(meeting, races=(race,), outcomes=(outcome,))
+        replace(meeting, each=((race, outcome),))
         for meeting in card.meetings
         for race, outcome in meeting.each
         if is_off_at(race.off, off)
@@ -192,9 +189,7 @@ def _meeting(known: Sequence["_Known"]) -> MeetingCard:
     races = [one.race for one in known]
     order = order_of(races)
     known = sorted(known, key=lambda one: order(one.race))
-    return MeetingCard(
-        _fullest(races), races[0].region, tuple(one.race for one in known), tuple(one.outcome for one in known)
-    )
+    return MeetingCard(_fullest(races), races[0].region, tuple((one.race, one.outcome) for one in known))
 
 
 def _fullest(races: Sequence[Race]) -> Course:

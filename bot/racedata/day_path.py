@@ -7,7 +7,7 @@ answer: a list of races, a list of meetings, or an object with lists.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import AwareDatetime
 from sqlmodel import Session
@@ -35,11 +35,6 @@ log = get_logger(__name__)
 NAMES_OF_LISTS = frozenset(name for fact in (RACE_LISTS, CARD_LISTS, MEETING_LISTS) for name in NAMES_OF[fact])
 
 
-class Paths(NamedTuple):
-    race: str | None = None
-    day: str | None = None
-
-
 class DayRead(Value):
     """A reading of a day by RACING_DAY_PATH. `data_as_of` and `window` are the answer's."""
 
@@ -54,13 +49,14 @@ class DayRead(Value):
 
 
 class PathReader:
-    def __init__(self, database: Database, clock: Clock, paths: Paths) -> None:
+    def __init__(self, database: Database, clock: Clock, day_path: str | None, race_path: str | None) -> None:
         self._database = database
         self._clock = clock
-        self._paths = paths
+        self._day_path = day_path
+        self._race_path = race_path
 
     async def load(self, errand: Errand) -> DayRead | None:
-        if self._paths.day is None:
+        if self._day_path is None:
             return None
         kept = await self._database.read(partial(named_values.get, name=_name(errand)))
         return DayRead.model_validate(kept[0]) if kept else None
@@ -72,16 +68,16 @@ class PathReader:
         """
         day, known = errand.day.isoformat(), await self._database.read(REGIONS.items)
         regions = self._regions_to_ask(errand, known)
-        if self._paths.day is None or not 0 < len(regions) <= requests:
+        if self._day_path is None or not 0 < len(regions) <= requests:
             return False
         began, meta = self._clock(), Meta()
         for region in regions:
-            page = await self._ask(client, self._paths.day, date=day, **({"region": region} if region else {}))
+            page = await self._ask(client, self._day_path, date=day, **({"region": region} if region else {}))
             if page is None:
                 return False
             races = read_day(page.data, Race(region=region, race_date=day))
             if races is None or not _tells(errand, races, known):
-                log.warning("day_not_readable", path=self._paths.day, body=str(page.data)[:UNREAD_SHOWN])
+                log.warning("day_not_readable", path=self._day_path, body=str(page.data)[:UNREAD_SHOWN])
                 return False
             meta = page.meta
             await self._keep(races, region or race_book_store.REGION_UNKNOWN)
@@ -90,7 +86,7 @@ class PathReader:
         return True
 
     async def read_race(self, client: RacingClient, race_id: str, known: Race) -> Race | None:
-        page = None if self._paths.race is None else await self._ask(client, self._paths.race, race_id=race_id)
+        page = None if self._race_path is None else await self._ask(client, self._race_path, race_id=race_id)
         record = _only(page.data) if page else None
         if record is None:
             return None
@@ -100,7 +96,7 @@ class PathReader:
 
     def _regions_to_ask(self, errand: Errand, known: tuple[str, ...]) -> tuple[str | None, ...]:
         """An answer to a path without `{region}` covers all regions."""
-        if self._paths.day is None or "{region}" not in self._paths.day:
+        if self._day_path is None or "{region}" not in self._day_path:
             return (None,)
         return known if errand.region is None else (errand.region,)
 

@@ -117,7 +117,7 @@ class Lexicon:
 
     def is_nearly_course(self, typed: str) -> bool:
         """Whether a course has this name in any letter case."""
-        return folded(typed) in self._folded_names
+        return folded(typed) in self._spelling
 
     def parts_of(self, typed: str) -> tuple[str, ...]:
         """The regions of courses with this country label ("Scotland")."""
@@ -138,7 +138,7 @@ class Lexicon:
 
     def spelled(self, course: Course) -> Course:
         """The course with the list's spelling of the name: feeds shout "SARATOGA"."""
-        name = _only(self._spelling.get((course.name or "").casefold(), ()))
+        name = _only(self._spelling.get(folded(course.name or ""), ()))
         return course.model_copy(update={"name": name}) if name and name != course.name else course
 
     def region_of_course(self, course: Course) -> str | None:
@@ -153,8 +153,8 @@ class Lexicon:
 
     @cached_property
     def _spelling(self) -> dict[str, list[str]]:
-        """The published names by casefolded name."""
-        return grouped((name.casefold(), name) for name in self._names)
+        """The published names by folded name."""
+        return grouped((folded(name), name) for name in self._names)
 
     @cached_property
     def _regions_of(self) -> dict[str, list[str | None]]:
@@ -196,10 +196,6 @@ class Lexicon:
     @cached_property
     def _ids(self) -> frozenset[str]:
         return frozenset(word for one in self.courses for word in (one.course_id, one.shortcode) if word)
-
-    @cached_property
-    def _folded_names(self) -> frozenset[str]:
-        return frozenset(map(folded, self._names))
 
     @cached_property
     def _labels(self) -> dict[str, list[str]]:

@@ -40,7 +40,7 @@ from bot.racedata.client.service_errors import (
 )
 from bot.racedata.day import known_day, note_whole
 from bot.racedata.day_card import Card, Coverage, Outcomes, none_hidden
-from bot.racedata.day_path import DayRead, PathReader, Paths
+from bot.racedata.day_path import DayRead, PathReader
 from bot.racedata.lexicon import as_spelled
 from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
@@ -134,13 +134,20 @@ class RaceBook:
     """Commands and jobs share one race book, so that a region is read once for all."""
 
     def __init__(
-        self, database: Database, client: RacingClient, clock: Clock, quota: QuotaBook, paths: Paths | None = None
+        self,
+        database: Database,
+        client: RacingClient,
+        clock: Clock,
+        quota: QuotaBook,
+        *,
+        day_path: str | None = None,
+        race_path: str | None = None,
     ) -> None:
         self._database = database
         self._client = client
         self._clock = clock
         self._quota = quota
-        self._paths = PathReader(database, clock, paths or Paths())
+        self._paths = PathReader(database, clock, day_path, race_path)
         self.readings = Tasks()
         self.aclose = self.readings.finish
         self._regions: dict[str | None, _Region] = defaultdict(_Region)

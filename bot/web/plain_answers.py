@@ -48,9 +48,9 @@ class LineBound:
         self._warn("lines_left_out", of=kind, lines=self._left_out.pop(kind))
 
 
-def refusal(error: str, reference: str | None = None) -> dict[str, str]:
-    """`{"error": …}`. `reference` finds the error in the log."""
-    return {"error": error} if reference is None else {"error": error, "reference": reference}
+def refusal(error: str, reference: str) -> dict[str, str]:
+    """`reference` finds the error in the log."""
+    return {"error": error, "reference": reference}
 
 
 def retry_after(status: int) -> dict[str, str]:

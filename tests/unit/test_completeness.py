@@ -338,7 +338,7 @@ def test_every_outcome_of_a_post_has_words(outcome):
 
 @over("outcome", RaceOutcome)
 def test_every_outcome_of_a_race_has_words_and_a_line_of_the_card(outcome):
-    outcomes = Outcomes((MeetingCard(RACE.course, "GB", (RACE,), (outcome,)),))
+    outcomes = Outcomes((MeetingCard(RACE.course, "GB", ((RACE, outcome),)),))
     card = Card(NOW.date(), "GB", RACE.course, outcomes, Coverage.COMPLETE)
     for message in (races_of_day.racecard(card, DayQuestion(NOW)), races_of_day.results_of_day(card, QUESTION)):
         assert "Ascot" in message.text

@@ -24,7 +24,6 @@ from bot.events.event import EventKind
 from bot.operations.repair.repair_run import Bounds, Repair
 from bot.racedata.client.calls import Timing
 from bot.racedata.client.service_client import open_client
-from bot.racedata.day_path import Paths
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from sandbox.racing_service import RacingService, Switches
@@ -102,7 +101,7 @@ class Outage:
         timing = Timing(pipeline.clock, lambda: self.waited_s, wait, lambda: 0.5)
         self.client = open_client(ADDRESS, SecretStr(self.service.api_key), store, timing, http=self.http, hooks=hooks)
         self.quota = QuotaBook(pipeline.database, self.client, SETTINGS, pipeline.clock)
-        races = RaceBook(pipeline.database, self.client, pipeline.clock, self.quota, Paths(**paths))
+        races = RaceBook(pipeline.database, self.client, pipeline.clock, self.quota, **paths)
         self.opened.extend([races, self.client])
         return Repair(
             database or pipeline.database,

@@ -20,7 +20,6 @@ from bot.events.event import Topic
 from bot.operations.jobs.outbox_jobs import follow_off_times
 from bot.outbox import call_holds, channel_move, channel_queues
 from bot.outbox.messenger import Call
-from bot.racedata.day_path import Paths
 from bot.racedata.race_book import RaceBook
 from sandbox.slack import failures
 from tests.clock import DAY, now, set_ahead
@@ -63,7 +62,7 @@ def seven_races(course="Ascot", race_id="rc_{}"):
 async def read_card(pipeline, races, region="GB", **paths):
     client: Any = FakeClient(races=races, page_size=100, answers={f"/days/{DAY}": {"races": races}})
     quota: Any = FakeQuota(client)
-    book = RaceBook(pipeline.database, client, pipeline.clock, quota, Paths(**paths))
+    book = RaceBook(pipeline.database, client, pipeline.clock, quota, **paths)
     await book.card(region, date.fromisoformat(DAY))
     await pipeline.post_all()
     return book
@@ -81,8 +80,8 @@ async def test_message_counts_the_races_of_the_card_once_the_whole_card_was_read
     ("database", "region", "paths"),
     [
         ("sqlite", "GB", {}),
-        ("sqlite", "GB", {"day": "/days/{date}"}),
-        ("sqlite", None, {"day": "/days/{date}"}),
+        ("sqlite", "GB", {"day_path": "/days/{date}"}),
+        ("sqlite", None, {"day_path": "/days/{date}"}),
         ("postgresql", None, {}),
     ],
     indirect=["database"],

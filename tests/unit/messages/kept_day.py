@@ -135,7 +135,8 @@ FIRST_OUTCOMES = (RaceOutcome.SETTLED, RaceOutcome.ABANDONED, RaceOutcome.BOTH)
 
 def outcomes_at_plumpton(races: tuple[Race, ...], rest: RaceOutcome, **lost: Any) -> Outcomes:
     outcomes = (*FIRST_OUTCOMES, rest, rest, rest)
-    return Outcomes((MeetingCard(PLUMPTON, "GB", races, outcomes),), **lost)
+    each = tuple(zip(races, outcomes, strict=True))
+    return Outcomes((MeetingCard(PLUMPTON, "GB", each),), **lost)
 
 
 LOST_AT_PLUMPTON = RacingEvent(

@@ -57,8 +57,12 @@ ALL = ChannelFilter(region=ALL_REGIONS, topics=frozenset(Topic), not_courses=(Co
 KEMPTON = MeetingCard(
     course=Course(course_id="cr_1", name="Kempton"),
     region="GB",
-    races=(RACE, *RACES[:3]),
-    outcomes=(RaceOutcome.SETTLED, RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.OPEN),
+    each=(
+        (RACE, RaceOutcome.SETTLED),
+        (RACES[0], RaceOutcome.ABANDONED),
+        (RACES[1], RaceOutcome.BOTH),
+        (RACES[2], RaceOutcome.OPEN),
+    ),
 )
 CARD = Card(
     TODAY,
@@ -95,7 +99,7 @@ TO_COME = Card(
     TODAY,
     "GB",
     KEMPTON.course,
-    Outcomes((replace(KEMPTON, races=(DECLARED, FROZEN), outcomes=(RaceOutcome.OPEN, RaceOutcome.ABANDONED)),)),
+    Outcomes((replace(KEMPTON, each=((DECLARED, RaceOutcome.OPEN), (FROZEN, RaceOutcome.ABANDONED))),)),
     Coverage.COMPLETE,
     read_at=NOON,
 )

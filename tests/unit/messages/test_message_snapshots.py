@@ -210,7 +210,7 @@ def test_no_filter_is_no_word():
     assert (in_markup(), described([]), in_plain_words([]), in_words()) == ("", "", "", "")
 
 
-OPEN = Outcomes(meetings=(replace(KEMPTON, outcomes=(RaceOutcome.OPEN,) * 4),))
+OPEN = Outcomes(meetings=(replace(KEMPTON, each=tuple((race, RaceOutcome.OPEN) for race in KEMPTON.races)),))
 
 PLACES = [
     (None, None, "in any region"),
@@ -235,8 +235,8 @@ def test_none_is_said_of_a_place(region, course, where):
 @pytest.mark.parametrize(("now", "is_named"), [(NOON, True), (NOON - timedelta(days=1), False)])
 def test_next_off_of_a_meeting_is_named_on_the_day_alone(now, is_named):
     off = OffTime(text="14:30", off_at=NOON.replace(hour=14, minute=30))
-    races = (Race(off=off, race_date=f"{NOON:%Y-%m-%d}"),)
-    outcomes = Outcomes(meetings=(replace(KEMPTON, races=races, outcomes=(RaceOutcome.OPEN,)),))
+    race = Race(off=off, race_date=f"{NOON:%Y-%m-%d}")
+    outcomes = Outcomes(meetings=(replace(KEMPTON, each=((race, RaceOutcome.OPEN),)),))
     told = racecard(replace(TO_COME, course=None, outcomes=outcomes), DayQuestion(now))
     assert ("next 14:30" in str(told.blocks)) is is_named
 

@@ -13,7 +13,6 @@ from bot.racedata.client.calls import AccountState
 from bot.racedata.client.cursor_walk import walk
 from bot.racedata.client.records import AnyPage, CountryPage, CoursePage, Meta, RacePage
 from bot.racedata.client.service_errors import InvalidParam, ServiceFailure, ServiceUnreachable
-from bot.racedata.day_path import Paths
 from bot.racedata.race_book import RaceBook
 from tests.unit.racedata.scripted_service import Memory, Scripted, SleepClock
 
@@ -210,7 +209,7 @@ async def make_book(database, client, clock, quota):
     made = []
 
     def make(**paths):
-        made.append(RaceBook(database, client, clock, quota, Paths(**paths)))
+        made.append(RaceBook(database, client, clock, quota, **paths))
         return made[-1]
 
     yield make
