@@ -26,6 +26,7 @@ from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocatio
 from bot.slack.commands.subscription_changes import announce, note
 from bot.slack.language.grammar import (
     COURTESY,
+    JOINING,
     JOINTS,
     NO_LISTS,
     OF_ALL,
@@ -33,8 +34,8 @@ from bot.slack.language.grammar import (
     THINGS,
     Grammar,
     Kind,
-    Phrase,
 )
+from bot.slack.language.tokens import Word, words_of
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.watch_answer import NowWatched, end_line, unwatched, watched, watching
@@ -55,10 +56,8 @@ _OWNED = re.compile(
 
 NAMES_MAX = 10
 
-_GRAMMAR = Grammar(
-    {ME: (Kind.FLAG, ME), **dict.fromkeys(("my", "our", "a"), (Kind.FILLER, ""))},
-    names={word: kind for kind in WatchKind for word in (kind.value, f"{kind}s")},
-)
+_KINDS = {word: kind for kind in WatchKind for word in (kind.value, f"{kind}s")}
+_BEFORE_A_KIND = {"my", "our", "a", *(word for word, kind in JOINING.items() if kind is Kind.FILLER)} - _KINDS.keys()
 
 
 @dataclass(frozen=True)
@@ -99,28 +98,28 @@ class _Typed:
 
 def read_watch_words(text: str, lexicon: Lexicon = NO_LISTS) -> WatchWords:
     """Raises CommandError for a name without a kind, without a name, and for two names to replace."""
-    phrases = _GRAMMAR.read(text)
-    spare = len(list(takewhile(lambda one: one.typed.casefold() in _AT_THE_END and not one.is_quoted, phrases[::-1])))
-    shorter = phrases[: len(phrases) - spare]
+    typed = words_of(text)
+    spare = len(list(takewhile(lambda one: one.text.casefold() in _AT_THE_END and not one.is_quoted, typed[::-1])))
+    shorter = typed[: len(typed) - spare]
     if not spare or not any(name for _, name in _names(_without_me(shorter)[0])):
-        return _words_of(phrases, lexicon)
+        return _words_of(typed, lexicon)
     if shorter[-1].is_quoted:
         return _words_of(shorter, lexicon)
-    names, is_own = _named(phrases)
-    longer = _words_of(phrases, lexicon).line if all(kind for kind, _ in names) else _line(names, is_own=is_own)
-    end = " ".join(one.typed for one in phrases[len(shorter) :])
+    names, is_own = _named(typed)
+    longer = _words_of(typed, lexicon).line if all(kind for kind, _ in names) else _line(names, is_own=is_own)
+    end = " ".join(one.text for one in typed[len(shorter) :])
     lines = {f"Without {quoted(end)}": f"watch {text.rsplit(maxsplit=spare)[0].rstrip(', ')}", names[-1][1]: longer}
     raise CommandError(f"Does the name end in {quoted(end)}?", lines=lines)
 
 
-def _words_of(phrases: Sequence[Phrase], lexicon: Lexicon) -> WatchWords:
-    phrases, is_own = _without_me(phrases)
-    phrases, instead = _parted(_with_kind_first(phrases))
+def _words_of(typed: Sequence[Word], lexicon: Lexicon) -> WatchWords:
+    typed, is_own = _without_me(typed)
+    typed, instead = _parted(_with_kind_first(typed))
     each = [_checked(kind, name) for kind, name in _names(instead) if kind]
     if len(each) > 1:
         raise CommandError("One name at a time can be replaced.", lines=_WATCHED)
     replaced = each[0] if each else None
-    names = _names(phrases)
+    names = _names(typed)
     if not any(name for _, name in names):
         raise CommandError(
             'Name a horse, a trainer or a jockey: /racing watch horse:"Golden Melody". With the word me at the end you '
@@ -152,10 +151,10 @@ def _of_places(loose: Sequence[str], lexicon: Lexicon) -> dict[str, str]:
     return {"Region or course": f"subscribe {words}", "Racecard": f"racecard {words}"} if is_known else {}
 
 
-def _named(phrases: Sequence[Phrase]) -> tuple[list[TypedName], bool]:
+def _named(typed: Sequence[Word]) -> tuple[list[TypedName], bool]:
     """The names, and whether the word `me` was typed."""
-    phrases, is_own = _without_me(phrases)
-    return _names(_with_kind_first(phrases)), is_own
+    typed, is_own = _without_me(typed)
+    return _names(_with_kind_first(typed)), is_own
 
 
 def _kind_wanted(loose: Sequence[str]) -> str:
@@ -164,60 +163,71 @@ def _kind_wanted(loose: Sequence[str]) -> str:
     return f"Are {listed(loose)} horses, trainers or jockeys?"
 
 
-def _names(phrases: Sequence[Phrase]) -> list[TypedName]:
+def _kind_of(word: Word) -> tuple[WatchKind | None, str, bool]:
+    """The kind of the name that begins with the word, the name's first word, and whether a colon stands between."""
+    before, colon, first = word.text.partition(":")
+    kind = _KINDS.get(before.casefold().strip("()")) if colon or not word.is_quoted else None
+    return kind, first.strip(), bool(kind and colon)
+
+
+def _names(words: Sequence[Word]) -> list[TypedName]:
     typed: list[_Typed] = []
-    for place, one in enumerate(phrases):
+    for place, one in enumerate(words):
+        kind, first, is_named = _kind_of(one)
         last = typed[-1] if typed else None
         is_whole = last is None or bool(last.words and (last.is_quoted or last.is_joined))
-        is_joint = one.kind in JOINTS and (is_whole or _begins_name(phrases[place + 1 :]))
-        if last and last.words and (is_joint or (one.kind is Kind.AND and last.are_several)):
+        joint = None if one.is_quoted else JOINING.get(one.text.casefold())
+        is_joint = joint in JOINTS and (is_whole or _begins_name(words[place + 1 :]))
+        if last and last.words and (is_joint or (joint is Kind.AND and last.are_several)):
             last.is_joined = True
             continue
-        if one.kind is Kind.NAME and (one.is_named or is_whole):
-            kind = WatchKind(one.of_field)
-            several = one.typed.casefold() == f"{kind}s"
-            typed.append(_Typed(kind, [one.value] if one.value else [], one.is_quoted, are_several=several))
+        if kind and (is_named or is_whole):
+            several = one.text.casefold() == f"{kind}s"
+            typed.append(_Typed(kind, [first] if first else [], one.is_quoted, are_several=several))
         elif last is None or is_whole or (one.is_quoted and last.words):
             before = last if last and last.is_joined else _Typed(None)
-            typed.append(_Typed(before.kind, [one.typed], one.is_quoted, are_several=before.are_several))
+            typed.append(_Typed(before.kind, [one.text], one.is_quoted, are_several=before.are_several))
         else:
-            last.words.append(one.typed)
+            last.words.append(one.text)
             last.is_quoted = one.is_quoted
         typed[-1].is_joined = one.has_comma
     return [(one.kind, " ".join(one.words)) for one in typed]
 
 
-def _begins_name(phrases: Sequence[Phrase]) -> bool:
+def _begins_name(words: Sequence[Word]) -> bool:
     """As `jockey:"R Moore"` and `jockey R Moore`. A name may end in "and Jockey"."""
-    return any(one.kind is Kind.NAME and (one.is_named or phrases[1:]) for one in phrases[:1])
+    kind, _, is_named = _kind_of(words[0]) if words else (None, "", False)
+    return kind is not None and (is_named or len(words) > 1)
 
 
-def _parted(phrases: Sequence[Phrase]) -> tuple[Sequence[Phrase], Sequence[Phrase]]:
+def _parted(words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
     """The names before `instead of`, and after. A name with its kind follows, so a horse may be so called."""
-    for place in range(1, len(phrases) - 2):
-        two = [one.typed.casefold() for one in phrases[place : place + 2] if not one.is_quoted]
-        if tuple(two) == INSTEAD_OF and phrases[place + 2].is_named:
-            return phrases[:place], phrases[place + 2 :]
-    return phrases, ()
+    for place in range(1, len(words) - 2):
+        two = [one.text.casefold() for one in words[place : place + 2] if not one.is_quoted]
+        if tuple(two) == INSTEAD_OF and _kind_of(words[place + 2])[2]:
+            return words[:place], words[place + 2 :]
+    return words, ()
 
 
-def _with_kind_first(phrases: Sequence[Phrase]) -> Sequence[Phrase]:
+def _with_kind_first(words: Sequence[Word]) -> Sequence[Word]:
     """The words of "Bold Warrior horse" as "horse Bold Warrior". A name may end so: "Iron Horse" stays as typed."""
-    *name, last = phrases or [Phrase(Kind.FILLER, "", "")]
-    is_kind = last.kind is Kind.NAME and not last.is_named
-    is_kind = is_kind and (len(name) > 1 or last.typed.startswith("(") or any(one.is_quoted for one in name))
-    return [last, *name] if is_kind and not any(one.kind is Kind.NAME for one in name) else phrases
+    *name, last = words or [Word("")]
+    kind, _, is_named = _kind_of(last)
+    is_apart = len(name) > 1 or last.text.startswith("(") or any(one.is_quoted for one in name)
+    is_last = kind and not is_named and is_apart and not any(_kind_of(one)[0] for one in name)
+    return [last, *name] if is_last else words
 
 
-def _without_me(phrases: Sequence[Phrase]) -> tuple[Sequence[Phrase], bool]:
-    if len(phrases) > 1 and phrases[1].kind is Kind.NAME and phrases[0].kind in {Kind.FLAG, Kind.FILLER}:
-        if phrases[0].kind is Kind.FLAG:
-            return phrases[1:], True
-        phrases = phrases[1:]
-    if not phrases or phrases[-1].kind is not Kind.FLAG:
-        return phrases, False
-    phrases = phrases[:-1]
-    return (phrases[:-1] if phrases and phrases[-1].typed.casefold() == "for" else phrases), True
+def _without_me(words: Sequence[Word]) -> tuple[Sequence[Word], bool]:
+    said = [None if one.is_quoted else one.text.casefold() for one in words]
+    if len(words) > 1 and _kind_of(words[1])[0]:
+        if said[0] == ME:
+            return words[1:], True
+        if said[0] in _BEFORE_A_KIND:
+            words = words[1:]
+    if said[-1:] != [ME]:
+        return words, False
+    return (words[:-2] if said[-2:-1] == ["for"] else words[:-1]), True
 
 
 def _checked(kind: WatchKind, name: str) -> WatchedName:
@@ -242,7 +252,7 @@ class Watched:
 
 async def _may_watch(desk: Desk, invocation: Invocation) -> None:
     """Everybody may be told alone."""
-    if not (_named(_GRAMMAR.read(invocation.text))[1] or invocation.is_direct):
+    if not (_named(words_of(invocation.text))[1] or invocation.is_direct):
         await may_change(desk, invocation)
 
 
@@ -329,7 +339,7 @@ async def _answer_watching(desk: Desk, invocation: Invocation, page: int) -> Mes
 
 async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
     """The watch of a name of any kind: the channel's, else the person's. Raises CommandError with a button for each."""
-    names, is_own = _named(_GRAMMAR.read(invocation.text))
+    names, is_own = _named(words_of(invocation.text))
     typed = " ".join(name for _, name in names)
 
     own = await desk.database.read(lambda session: _there(session, invocation, is_own=True))

@@ -47,8 +47,6 @@ class Kind(StrEnum):
     FLAG = "flags"
     """A command's own word, such as "next"."""
     PAGE = "pages"
-    NAME = "name"
-    """The kind of a name in any words, with the name's first word: `horse:Fog`, `jockey`."""
     VALUE = "value"
     """A race class, or another value of a choice."""
     AND = "and"
@@ -131,6 +129,8 @@ _SAID: Mapping[str, tuple[Kind, str]] = {
     **dict.fromkeys(("called off", "is off", "are off"), (Kind.TOPIC, Topic.ABANDONMENTS)),
     "finishing order": (Kind.TOPIC, Topic.RESULTS),
     "for the day": (Kind.DAY, "today"),
+    **dict.fromkeys(("but only", "but just"), (Kind.ONLY, "only")),
+    "but with": (Kind.FILLER, "with"),
 }
 _END_OF_WORD = re.compile("[ /'0-9-]")
 
@@ -172,7 +172,6 @@ class Phrase(NamedTuple):
     is_named: bool = False
     has_comma: bool = False
     is_out: bool = False
-    is_quoted: bool = False
     wrong: str = ""
     meant: tuple[str, ...] = ()
 
@@ -187,18 +186,17 @@ class Grammar:
 
     `own` are the command's own words in small letters, each with its kind and value. `has_days`: days and off times;
     a weekday is the coming day, or the last where the command `looks_back`. `has_choices`: the values of choices too,
-    as in "digest at 6pm", and "-York". `names`: the words before names in any words, each with the kind of name.
+    as in "digest at 6pm", and "-York".
     """
 
     own: Mapping[str, tuple[Kind, Any]] = field(default_factory=dict)
     has_days: bool = False
     looks_back: bool = False
     has_choices: bool = False
-    names: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, text: str, lexicon: Lexicon = NO_LISTS, today: date | None = None) -> list[Phrase]:
         """The phrases of a text. Without `today` a day's value is the typed day."""
-        return _Reader(lexicon, self, today).read(words_of(text if self.names else with_clocks(text)))
+        return _Reader(lexicon, self, today).read(words_of(with_clocks(text)))
 
 
 @dataclass(frozen=True)
@@ -217,8 +215,6 @@ class _Reader:
 
     def _at(self, words: Sequence[Word], start: int, before: Sequence[Phrase]) -> PhrasesFound:
         word = words[start]
-        if self.grammar.names and (named := self._kind_of_name(word)):
-            return [named], start + 1
         name, rest = parted(word.text)
         if name:
             return self._called(name.lower(), rest.strip(SINGLE_QUOTE + " ") or rest, words, start, before)
@@ -259,13 +255,6 @@ class _Reader:
             return []
         found = self.read([Word(one, has_comma=True) for one in texts[:-1]] + [word._replace(text=texts[-1])])
         return [] if any(one.kind is Kind.UNKNOWN for one in found) else found
-
-    def _kind_of_name(self, word: Word) -> Phrase | None:
-        before, colon, first = word.text.partition(":")
-        kind = self.grammar.names.get(before.casefold().strip("()")) if colon or not word.is_quoted else None
-        if kind is None:
-            return None
-        return Phrase(Kind.NAME, word.text, first.strip(), kind, bool(colon), word.has_comma, is_quoted=word.is_quoted)
 
     def _called(
         self, name: str, rest: str, words: Sequence[Word], start: int, before: Sequence[Phrase]
@@ -435,10 +424,10 @@ class _Reader:
 
     def _owner_or_single(self, word: Word) -> tuple[Kind, Any]:
         """What the word means, else what the word means without a possessive ending."""
-        known, owner = self._single(word), word._replace(text=_OWNERS_S.sub("", word.text))
-        if known[0] is not Kind.UNKNOWN or owner == word:
+        known = self._single(word)
+        if known[0] is not Kind.UNKNOWN or not (end := _OWNERS_S.search(word.text)):
             return known
-        of_owner = self._single(owner)
+        of_owner = self._single(word._replace(text=word.text[: end.start()]))
         return known if of_owner[0] is Kind.UNKNOWN else of_owner
 
     def _single(self, word: Word) -> tuple[Kind, Any]:
@@ -453,7 +442,7 @@ class _Reader:
             return Kind.REGION, inner[1]
         if word.is_quoted and self.lexicon.has_course_word(text):
             return Kind.COURSE, text
-        if folded in self.grammar.own and not (word.is_quoted and self.grammar.names):
+        if folded in self.grammar.own:
             return self.grammar.own[folded]
         if folded in JOINING and not word.is_quoted:
             return JOINING[folded], folded
@@ -474,8 +463,7 @@ class _Reader:
 def _phrase(known: tuple[Any, ...], words: Sequence[Word]) -> Phrase:
     """A phrase of all these words. `known`: the kind, the value, and the field of a choice."""
     kind, value, field = (*known, "")[:3]
-    last = words[-1]
-    return Phrase(kind, _text(words), value, field, has_comma=last.has_comma, is_quoted=last.is_quoted)
+    return Phrase(kind, _text(words), value, field, False, words[-1].has_comma)
 
 
 def _left_out(one: Phrase) -> Phrase:

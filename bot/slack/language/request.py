@@ -171,18 +171,14 @@ class LineRequest:
 
 def read(text: str, lexicon: Lexicon = NO_LISTS, own: Mapping[str, tuple[Kind, Any]] = SUBSCRIBING) -> LineRequest:
     """`own`: the command's own words."""
-    phrases = _phrases_of(text, lexicon, own)
+    phrases = Grammar(own, has_days=True, has_choices=True).read(text, lexicon)
+    phrases = phrases if lexicon.regions or lexicon.courses else _as_places(phrases)
+    phrases = _with_only_courses(_without_all_of_words(phrases))
     wanted = request_of(phrases)
     refused = wanted.refused or _of_a_moment(wanted)
     if not (refused or wanted.of(Kind.UNKNOWN)):
         refused = _idle_no(phrases) or _doubt(phrases, wanted, lexicon)
     return replace(wanted, refused=refused) if refused else wanted
-
-
-def _phrases_of(text: str, lexicon: Lexicon, own: Mapping[str, tuple[Kind, Any]]) -> list[Phrase]:
-    phrases = Grammar(own, has_days=True, has_choices=True).read(text, lexicon)
-    phrases = _without_all_of_words(phrases if lexicon.regions or lexicon.courses else _as_places(phrases))
-    return _with_only_courses(_without_idle_but(phrases))
 
 
 def request_of(phrases: Sequence[Phrase]) -> LineRequest:
@@ -267,16 +263,6 @@ def _without(phrases: Iterable[Phrase], others: Iterable[Phrase]) -> list[Phrase
     return [one for one in phrases if id(one) not in left_out]
 
 
-def _without_idle_but(phrases: Sequence[Phrase]) -> list[Phrase]:
-    """The phrases, without the "but" of "GB, but only York" and "GB but with racecards"."""
-    after = [*phrases[1:], Phrase(Kind.UNKNOWN, "", "")]
-    return [
-        one
-        for one, other in zip(phrases, after, strict=False)
-        if not (one.typed.casefold() == "but" and (other.kind is Kind.ONLY or other.typed.casefold() == "with"))
-    ]
-
-
 def _with_only_courses(phrases: Sequence[Phrase]) -> list[Phrase]:
     """The phrases, with courses after "only" as named: they belong to the place before, as in "GB, only York"."""
     found: list[Phrase] = []
@@ -334,6 +320,8 @@ def _as_typed(phrase: Phrase, right: str | None) -> str:
     said = right or phrase.typed
     if phrase.kind is Kind.FILLER:
         return ""
+    if phrase.kind is Kind.ONLY:
+        return str(phrase.value)
     if phrase.kind is Kind.VALUE and not right:
         said = next(iter(typed_values({phrase.of_field: (phrase.value,)}) if not phrase.wrong else ()), said)
     is_course = phrase.kind is Kind.COURSE and (phrase.is_named or phrase.is_out)
@@ -380,8 +368,7 @@ def _meanings(phrases: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon) -
     )
     # "GB with racecards"
     is_with = any(
-        one.typed.casefold() == "with" and other.kind is Kind.TOPIC
-        for one, other in pairwise(phrases[1 : _no_at(phrases)])
+        one.value == "with" and other.kind is Kind.TOPIC for one, other in pairwise(phrases[1 : _no_at(phrases)])
     )
     if not found and (is_with or any(starmap(_is_crossing, _joined(plain[:end])))):
         more = whole.but(topics=_in_order(TOPICS_FIELD, [*whole.of(TOPICS_FIELD), *DEFAULT_TOPICS]))
@@ -410,7 +397,7 @@ def _turned(phrases: Sequence[Phrase], out: Sequence[Phrase], whole: LineRequest
     for at, one in enumerate(phrases[1:-1], 1):
         word = one.typed.casefold()
         is_other_no = one.kind is Kind.NOT and word in _EXCEPT and word != phrases[no].typed.casefold()
-        is_turn = at > no and (is_other_no or one.kind is Kind.ONLY or word == "with")
+        is_turn = at > no and (is_other_no or one.kind is Kind.ONLY or one.value == "with")
         if not (is_turn or word == "-"):
             continue
         before, after = phrases[:at], phrases[at + 1 :]
