@@ -51,7 +51,7 @@ from bot.settings import Settings
 from bot.slack.body_shapes import EVENT_SHAPES
 from bot.slack.commands.invocation import COMMIT_S, as_typed
 from bot.slack.commands.table import BUTTON_COMMANDS, RACING_COMMANDS, SLASH_COMMANDS, help_message
-from bot.slack.language.grammar import TOPIC_WORDS
+from bot.slack.language.words import TOPIC_WORDS
 from bot.slack.listeners.ways_in import DIRECT_MESSAGE_EVENT, UNDER_WAY_FOR
 from bot.slack.messages import EVENT_MESSAGES
 from bot.slack.messages.alerts import backlog_summary

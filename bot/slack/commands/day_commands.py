@@ -10,7 +10,7 @@ from bot.outbox.message import Message
 from bot.racedata.day_card import STOPPED, Card, at_off
 from bot.slack.commands.invocation import Command, Desk, Invocation, reader_of
 from bot.slack.commands.places import BEEN, WAS, DayPlan, day_grammar, day_plan, first_regions, only_abandonments
-from bot.slack.language.grammar import Kind
+from bot.slack.language.words import Kind
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
 from bot.slack.messages.answers.help_answer import HelpGroup

@@ -10,14 +10,15 @@ from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, admins_only
-from bot.slack.language.grammar import Grammar, Kind
+from bot.slack.language.grammar import Grammar
+from bot.slack.language.words import Kind, words_in
 from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.help_answer import HelpGroup
 
 NAME = "drill"
 DRILL_HERE = "here"
 
-_WORDS = Grammar({**dict.fromkeys((DRILL_HERE, "channel"), (Kind.FLAG, DRILL_HERE)), "this": (Kind.FILLER, "")})
+_WORDS = Grammar(words_in(NAME))
 
 DRILL_ANSWER_S = 60.0
 """A drill ends earlier (bot.fanout.drill_records.DRILL_LASTS)."""

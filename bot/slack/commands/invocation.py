@@ -25,8 +25,8 @@ from bot.settings import Settings
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.channel_membership import DIRECT_MESSAGE
 from bot.slack.forms.subscribe_form import FormOf, Submitted
-from bot.slack.language.grammar import COURTESY
 from bot.slack.language.tokens import read_list_words
+from bot.slack.language.words import COURTESY, words_in
 from bot.slack.messages.answers.failure_words import AnswerReader
 from bot.slack.messages.answers.help_answer import Helped
 from bot.slack.permissions import People
@@ -44,7 +44,7 @@ LIST_S = 20.0
 MEMBERSHIP_S = 0.8
 """Part of COMMIT_S, for a question to Slack about channels and people."""
 
-SAYING_NOTHING = frozenset({*COURTESY, "now", "here", "again", "everything", "all", "posts", "posting"})
+SAYING_NOTHING = frozenset({*COURTESY, *words_in("nothing")})
 
 _NUMBER = re.compile("[0-9]{1,18}")
 """A row's number has at most 18 digits."""

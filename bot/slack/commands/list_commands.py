@@ -15,9 +15,10 @@ from bot.racedata.client.service_client import BY_DAY, BY_ENDPOINT
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import TYPED_MAX, has_words, likely, likely_courses
 from bot.slack.commands.invocation import LIST_S, Command, Desk, Invocation, admins_only, no_words, reader_of, says
-from bot.slack.language.grammar import OF_ALL, THINGS, Grammar, Kind
+from bot.slack.language.grammar import Grammar
 from bot.slack.language.refusals import one_at_a_time, unknown_words
 from bot.slack.language.tokens import read_list_words
+from bot.slack.language.words import OF_ALL, THINGS, Kind, words_in
 from bot.slack.messages.answers.failure_words import failure_words, shown_to
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.listings import audit_page, courses, coverage
@@ -50,9 +51,7 @@ STATUS_COMMAND = Command(
 
 READ_S = 20.0
 
-_GROUPINGS = {"day": BY_DAY, "days": BY_DAY, "endpoint": BY_ENDPOINT, "endpoints": BY_ENDPOINT}
-_OF_THE_MONTH = dict.fromkeys(("by", "per", "each", "today", "now", "this", "month", "left"), (Kind.FILLER, ""))
-_USAGE_WORDS = Grammar({word: (Kind.FLAG, by) for word, by in _GROUPINGS.items()} | _OF_THE_MONTH)
+_USAGE_WORDS = Grammar(words_in("usage"))
 
 
 async def _answer_usage(desk: Desk, invocation: Invocation, by: str) -> Message:
@@ -96,7 +95,7 @@ USAGE_COMMAND = Command(
 
 _ID = re.compile(r"<?[@#]?([UWCGD][A-Z0-9]{1,30})(?:\|[^>]*)?>?", re.ASCII)
 
-_AUDIT_WORDS = Grammar({**OF_ALL, **dict.fromkeys(("by", "channels"), (Kind.FILLER, ""))})
+_AUDIT_WORDS = Grammar({**OF_ALL, **words_in("audit")})
 
 AuditTarget = tuple[str | None, str | None, str]
 """The id of a channel and of a person (both None for "all"), and the same in words."""

@@ -36,7 +36,8 @@ from bot.slack.commands.invocation import (
 )
 from bot.slack.commands.places import DayPlan, day_grammar, day_plan
 from bot.slack.commands.subscription_changes import announce, audited, note
-from bot.slack.language.grammar import Grammar, Kind, Phrase
+from bot.slack.language.grammar import Grammar, Phrase
+from bot.slack.language.words import Kind
 from bot.slack.messages.alerts.alert_notes import MUTE
 from bot.slack.messages.answers.change_notice import muted_by, unmuted_by
 from bot.slack.messages.answers.help_answer import HelpGroup

@@ -6,7 +6,7 @@ gap G16): every answer names its date.
 
 import asyncio
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
@@ -29,22 +29,10 @@ from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX, course_words, find_courses, quoted, refusal, wrong_words
 from bot.slack.commands.filter_choice import no_region
 from bot.slack.commands.invocation import CommandPlan, Desk, Invocation
-from bot.slack.language.grammar import (
-    ALL,
-    EVERYTHING,
-    HOUR_OF_TOPIC,
-    JOINTS,
-    NO_LISTS,
-    NON_RUNNERS,
-    NOT_CHOSEN,
-    THINGS,
-    TOPIC_WORDS,
-    Grammar,
-    Kind,
-    Phrase,
-)
+from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS, Grammar, Phrase
 from bot.slack.language.refusals import one_at_a_time, unknown_words
 from bot.slack.language.request import LineRequest, Refusal, request_of
+from bot.slack.language.words import JOINTS, NON_RUNNERS, NOT_CHOSEN, OF_ALL, THINGS, Kind, words_in
 
 USUAL_REGIONS = ("GB", "IRE")
 """Named first where a channel's subscriptions name no region."""
@@ -59,16 +47,7 @@ BEEN = "been"
 
 _SHOWN_BY = {Topic.RACECARDS: "racecard", Topic.RESULTS: "results", Topic.ABANDONMENTS: "results"}
 
-_OWN: Mapping[str, tuple[Kind, Any]] = {
-    **{word: (Kind.TOPIC, topic) for word, topic in TOPIC_WORDS.items()},
-    **dict.fromkeys(NON_RUNNERS, (Kind.TOPIC, Topic.RACECARDS)),
-    **dict.fromkeys((ALL, "everywhere", "worldwide", EVERYTHING, "anything", "any", "each", "every"), (Kind.ALL, ALL)),
-    **dict.fromkeys(
-        ("card", "day", "this", "called", "off", "still", "running", "go", "goes", "ahead", "start", "starts"),
-        (Kind.FILLER, ""),
-    ),
-    **dict.fromkeys(("tonight", "night", "morning", "afternoon", "evening"), (Kind.FILLER, "")),
-}
+_OWN = {**words_in("topics"), **NON_RUNNERS, **OF_ALL, **words_in("day")}
 
 _ONE_OF_EACH = {REGIONS_FIELD: "region", COURSES_FIELD: "course", Kind.TIME: "off time", Kind.DAY: "day"}
 _LIKE_A_REGION = re.compile("[A-Z]{2,4}")

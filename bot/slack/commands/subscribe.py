@@ -43,9 +43,10 @@ from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocatio
 from bot.slack.commands.places import USUAL_REGIONS
 from bot.slack.commands.subscription_changes import audited
 from bot.slack.forms.subscribe_form import FormOf, course_value, not_shown, problem
-from bot.slack.language.grammar import ALL, NO_LISTS, SUBSCRIBING, SUBSCRIBING_ME, Kind
-from bot.slack.language.refusals import NOT_GIVEN, value_wanted
+from bot.slack.language.grammar import NO_LISTS
+from bot.slack.language.refusals import value_wanted
 from bot.slack.language.request import LineRequest, Refusal, read, typed_values
+from bot.slack.language.words import ALL, NOT_GIVEN, SUBSCRIBING, Kind, words_in
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Said, Subscribed, subscribed
 from bot.slack.messages.kit.blocks import ENDING
@@ -223,7 +224,7 @@ async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineReque
     """The request of the line, and its filters. A refusal has the form, filled with what was understood."""
     lexicon = await check.lexicon() if invocation.text.strip() else NO_LISTS
     there = await check.desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
-    wanted = read(invocation.text, lexicon, SUBSCRIBING_ME if invocation.is_direct else SUBSCRIBING)
+    wanted = read(invocation.text, lexicon, {**SUBSCRIBING, **(words_in("direct") if invocation.is_direct else {})})
     try:
         if refused := _refused(wanted):
             raise refused.error(NAME)
@@ -277,7 +278,7 @@ def _refused(wanted: LineRequest) -> Refusal | None:
     without = {WITHOUT_THAT: rest} if rest.line() else {}
     if wanted.refused:
         offers = wanted.refused.offers or (without if wanted.not_chosen else {})
-        if wanted.not_chosen and (not offers or not NOT_GIVEN.isdisjoint(wanted.not_chosen)):
+        if wanted.not_chosen and (not offers or NOT_GIVEN.keys() & wanted.not_chosen):
             return Refusal(wanted.refused.told, {"Racecard": rest}, command="racecard")
         return replace(wanted.refused, offers=_quiet_outside(wanted) or offers)
     if wanted.out(ALL) or (wanted.out(REGIONS_FIELD) and not wanted.everything):

@@ -30,23 +30,23 @@ from bot.slack.commands.pause_commands import (
     UNMUTE_BUTTON,
     UNMUTE_COMMAND,
 )
-from bot.slack.commands.places import BEEN, WAS
 from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
 from bot.slack.commands.subscription_pages import EDIT_BUTTON, LIST_COMMAND, REMOVE_BUTTON
 from bot.slack.commands.trace import TRACE_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
-from bot.slack.language.grammar import (
+from bot.slack.language.grammar import Grammar
+from bot.slack.language.words import (
     COURTESY,
     JOINTS,
     NON_RUNNERS,
+    NOT_GIVEN,
     OF_ALL,
     SUBSCRIBING,
     TOPIC_WORDS,
-    Grammar,
     Kind,
+    meanings_in,
 )
-from bot.slack.language.refusals import NOT_GIVEN
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, ENDING
 
@@ -60,42 +60,6 @@ _PASTED = re.compile(
     re.IGNORECASE,
 )
 """What may stand before the command: the slash command again, a mention of the bot, a greeting, an emoji."""
-
-_SAYINGS = {
-    "results abandonments": "is, has, have, anything abandoned, "
-    "what is abandoned, what is off, what has, are, are there, did, anything off",
-    f"results abandonments {BEEN}": "what is been",
-    f"results abandonments {WAS}": f"{WAS}, were, what {WAS}, what were, what got",
-    "results": "any, latest, who won, who has won, what won, which horse won, sp",
-    "racecard": "card, entries, runners, going, meetings, races, racing, todays meetings, is there, any racing, "
-    "what is on, what is running, fixtures, runners and riders, what time is, what time does, when is, when does, "
-    "first race, what time is the first, when is the first, last race, what time is the last, when is the last, "
-    "who rides in, who runs in, who is riding in, who is running in, who is in",
-    "next": "what is next, when is the next, what time is the next",
-    "list": "subscriptions, my subscriptions, our subscriptions, list subscriptions, show subscriptions, "
-    "what do we get, what do i get, what am i subscribed to, what comes here, what do you send here, settings, "
-    "am i subscribed to anything, are we subscribed to anything, muted, mutes, what is muted, paused, "
-    "are we paused, is this channel paused, who is subscribed, who subscribed, what are we subscribed to",
-    "help": "help me, commands, how do i, how can i, how to, what can you do, how does this work",
-    "status": "are you working, are you up, are you there, ping",
-    "usage": "quota, how much quota is left, how much quota, how many requests are left, "
-    "how many requests do we have left",
-    "watch": "follow, following, track",
-    "watching": "watches, my watches, list watches, watch list, watchlist, what is watched, "
-    "what am i watching, what are we watching, who is watching, who are we watching",
-    "unwatch": "unfollow, stop watching, stop following, stop tracking",
-    "pause": "hold, snooze",
-    "pause for": "stop for",
-    "pause until": "stop until",
-    "resume": "start again, unpause, continue, end pause, end the pause, end a pause",
-    "subscribe": "add, turn on, send, send me, send us, this channel receives, this channel also receives, "
-    "this channel still receives",
-    "unsubscribe": "remove, delete, drop, unsub, turn off, stop sending, stop sending us, stop sending me",
-    "mute": "silence",
-    "courses": "list courses",
-    "trace": "who was told, who has",
-    "subscribe only": "only, just",
-}
 
 _OF_TOPIC = {Topic.RESULTS: "results", Topic.ABANDONMENTS: "results abandonments", Topic.RACECARDS: "racecard"}
 
@@ -114,7 +78,7 @@ _SAID = {
         for name in (one.name, *one.before[:1])
         for off, after in (("", " off"), ("no ", ""), ("stop ", ""), ("end ", ""))
     },
-    **{said: command for command, sayings in _SAYINGS.items() for said in sayings.split(", ")},
+    **meanings_in("commands"),
 }
 """People's words in place of a command → the words of the command."""
 

@@ -31,9 +31,9 @@ from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import find_courses, likely_courses, quoted
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.commands.places import day_grammar
-from bot.slack.language.grammar import Kind
 from bot.slack.language.refusals import unknown_words
 from bot.slack.language.request import request_of
+from bot.slack.language.words import Kind
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name

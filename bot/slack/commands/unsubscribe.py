@@ -30,14 +30,17 @@ from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, says
 from bot.slack.commands.subscribe import USAGE_OF_PLACES
 from bot.slack.commands.subscription_changes import audited
-from bot.slack.language.grammar import ALL, SUBSCRIBING, UNSUBSCRIBING, Kind, Phrase
+from bot.slack.language.grammar import Phrase
 from bot.slack.language.refusals import value_wanted
 from bot.slack.language.request import LineRequest, Refusal, read, typed_values
+from bot.slack.language.words import ALL, SUBSCRIBING, Kind, words_in
 from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, unsubscribed
 
 NAME = "unsubscribe"
+
+_OWN = {**SUBSCRIBING, **words_in(NAME)}
 
 ENDING_ALIKE = 0.75
 """The least likeness of a near miss, from 0 to 1. Other commands ask less: `unsubscribe` alone ends something."""
@@ -45,7 +48,7 @@ ENDING_ALIKE = 0.75
 
 async def _plan(desk: Desk, invocation: Invocation) -> LineRequest:
     lexicon = await desk.database.read(partial(_lexicon, channel_id=invocation.channel_id))
-    return read(invocation.text, lexicon, UNSUBSCRIBING)
+    return read(invocation.text, lexicon, _OWN)
 
 
 def _changes(session: Session, invocation: Invocation, planned: LineRequest) -> bool:

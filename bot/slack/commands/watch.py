@@ -24,18 +24,9 @@ from bot.racedata.near_misses import TYPED_MAX, likely, quoted
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change, no_words, says
 from bot.slack.commands.subscription_changes import announce, note
-from bot.slack.language.grammar import (
-    COURTESY,
-    JOINING,
-    JOINTS,
-    NO_LISTS,
-    OF_ALL,
-    SUBSCRIBING,
-    THINGS,
-    Grammar,
-    Kind,
-)
+from bot.slack.language.grammar import NO_LISTS, Grammar
 from bot.slack.language.tokens import Word, words_of
+from bot.slack.language.words import COURTESY, JOINING, JOINTS, OF_ALL, SUBSCRIBING, THINGS, Kind, words_in
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.watch_answer import NowWatched, end_line, unwatched, watched, watching
@@ -44,10 +35,7 @@ _WATCHED = {"What is watched": "watching"}
 
 ME = "me"
 INSTEAD_OF = ("instead", "of")
-_AT_THE_END = frozenset(
-    {*COURTESY, *("thank", "you", "here", "in", "this", "channel", "now", "today", "tomorrow", "also", "too")}
-)
-"""Words that may end a name, as in "Yes Please", or the sentence."""
+_AT_THE_END = frozenset({*COURTESY, *words_in("end of a watch")})
 
 _OWNED = re.compile(
     r"^(?:owners?[: ] *|(?:all |the )+(?=.+ (?:horses|runners)$))*(.+?)(?:(?:'s?)? (?:horses|runners))?$", re.IGNORECASE
@@ -57,7 +45,7 @@ _OWNED = re.compile(
 NAMES_MAX = 10
 
 _KINDS = {word: kind for kind in WatchKind for word in (kind.value, f"{kind}s")}
-_BEFORE_A_KIND = {"my", "our", "a", *(word for word, kind in JOINING.items() if kind is Kind.FILLER)} - _KINDS.keys()
+_BEFORE_A_KIND = {*words_in("watch"), *(word for word, (kind, _) in JOINING.items() if kind is Kind.FILLER)} - {*_KINDS}
 
 
 @dataclass(frozen=True)
@@ -176,7 +164,7 @@ def _names(words: Sequence[Word]) -> list[TypedName]:
         kind, first, is_named = _kind_of(one)
         last = typed[-1] if typed else None
         is_whole = last is None or bool(last.words and (last.is_quoted or last.is_joined))
-        joint = None if one.is_quoted else JOINING.get(one.text.casefold())
+        joint, _ = (None, "") if one.is_quoted else JOINING.get(one.text.casefold(), (None, ""))
         is_joint = joint in JOINTS and (is_whole or _begins_name(words[place + 1 :]))
         if last and last.words and (is_joint or (joint is Kind.AND and last.are_several)):
             last.is_joined = True

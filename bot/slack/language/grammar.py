@@ -8,14 +8,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 from bot.channels.conditions.choices import ZONE, ChoiceCondition, DigestCondition, HourCondition
 from bot.channels.conditions.condition import EVERY_VALUE, Condition
-from bot.channels.conditions.course_condition import COURSES_FIELD
-from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD
-from bot.channels.conditions.race_conditions import SORTS_OF_RACES
 from bot.channels.conditions.table import TYPED_AS, VALUED
 from bot.channels.conditions.zones import zone_called
 from bot.events.days import is_day, may_be_year, may_begin_day, parse_day
@@ -24,8 +20,9 @@ from bot.events.typed_off import NOON_H, read_off
 from bot.events.typed_text import SINGLE_QUOTE
 from bot.events.typed_times import with_clocks
 from bot.racedata.lexicon import Lexicon, grouped
-from bot.slack.language.refusals import NOT_GIVEN, date_or_time, no_day, not_chosen, nothing_follows
+from bot.slack.language.refusals import date_or_time, no_day, not_chosen, nothing_follows
 from bot.slack.language.tokens import Word, parted, read_page, words_of
+from bot.slack.language.words import JOINING, JOINTS, NON_RUNNERS, NOT_CHOSEN, Kind, Words, words_in
 
 WORDS_OF_A_NAME = 6
 """The most words of a name, and of a value such as "10 pm to 7 am"."""
@@ -34,104 +31,12 @@ WORDS_OF_A_DAY = 4
 """The words of "22nd of november 2026"."""
 
 
-class Kind(StrEnum):
-    """The kind of a phrase. The kind of a thing or a flag is also the name of its field in a request."""
-
-    REGION = REGIONS_FIELD
-    COURSE = COURSES_FIELD
-    TOPIC = TOPICS_FIELD
-    ALL = "all"
-    DAY = "days"
-    TIME = "times"
-    """The time of a race."""
-    FLAG = "flags"
-    """A command's own word, such as "next"."""
-    PAGE = "pages"
-    VALUE = "value"
-    """A race class, or another value of a choice."""
-    AND = "and"
-    OR = "or"
-    NOT = "not"
-    ONLY = "only"
-    FILLER = "filler"
-    NOT_CHOSEN = "not chosen"
-    """A word of racing by which no filter chooses."""
-    UNKNOWN = "unknown"
-
-
-COURTESY = ("please", "pls", "plz", "thanks", "thx", "cheers", "ta")
-
-JOINING: Mapping[str, Kind] = (
-    {"and": Kind.AND, "&": Kind.AND, "+": Kind.AND, "plus": Kind.AND, "or": Kind.OR, "nor": Kind.OR}
-    | dict.fromkeys(("except", "excluding", "without", "minus", "no", "not", "nothing", "but"), Kind.NOT)
-    | {"only": Kind.ONLY, "just": Kind.ONLY}
-    | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "between"), Kind.FILLER)
-    | dict.fromkeys((*COURTESY, "also", "too"), Kind.FILLER)
-    | dict.fromkeys(("course", "region", "horse", "racing", "race", "races", "meeting", "meetings"), Kind.FILLER)
-    | dict.fromkeys(("royal", "glorious", "festival", "is", "are", "been", "about", "here", "now"), Kind.FILLER)
-    | dict.fromkeys(("alert", "alerts", "news", "notifications", "updates", "latest", "full"), Kind.FILLER)
-)
-
-TOPIC_WORDS: Mapping[str, Topic] = (
-    dict.fromkeys(("result", "results", "winner", "winners"), Topic.RESULTS)
-    | dict.fromkeys(("abandonment", "abandonments", "abandoned"), Topic.ABANDONMENTS)
-    | dict.fromkeys(("cancelled", "cancellation", "cancellations"), Topic.ABANDONMENTS)
-    | dict.fromkeys(("declarations", "decs", "racecard", "racecards", "cards"), Topic.RACECARDS)
-)
-
-ALL, EVERYTHING = "all", "everything"
-
-OF_ALL: Mapping[str, tuple[Kind, Any]] = {
-    **dict.fromkeys((ALL, "everywhere", "worldwide", "lot"), (Kind.ALL, ALL)),
-    EVERYTHING: (Kind.ALL, EVERYTHING),
-}
-
-SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
-    **{word: (Kind.TOPIC, topic) for word, topic in TOPIC_WORDS.items()},
-    **OF_ALL,
-    **dict.fromkeys(("any", "each", "every", "daily", "day", "this", "channel"), (Kind.FILLER, "")),
-}
-"""The own words of `subscribe`."""
-
-SUBSCRIBING_ME = {**SUBSCRIBING, "me": (Kind.FILLER, "me")}
-"""The own words in the direct messages with the bot, where "me" is the channel."""
-
-UNSUBSCRIBING = {
-    **SUBSCRIBING,
-    EVERYTHING: (Kind.ALL, ALL),
-    **dict.fromkeys(("anything", "it", "me"), (Kind.FILLER, "")),
-}
-"""The own words of `unsubscribe`: "everything from York" is all of York."""
-
-JOINTS = frozenset({Kind.AND, Kind.OR})
-
-THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.TOPIC, Kind.ALL, Kind.DAY, Kind.TIME, Kind.UNKNOWN})
-
-NON_RUNNERS = ("non-runners", "non runners", "nonrunners", "nr", "nrs", "scratchings", "scratches", "withdrawals")
-"""Told by racecards and watches."""
-
-NOT_CHOSEN = frozenset(
-    {
-        *SORTS_OF_RACES,
-        *("evening", "evening racing", "evening meetings", "night", "night racing"),
-        *("going", *NOT_GIVEN, *NON_RUNNERS),
-        *("turf", "dirt", "2yo", "3yo", "2yos", "3yos", "two year olds", "three year olds"),
-    }
-)
-"""Words of racing by which no filter chooses."""
-
 _CHOSEN: Mapping[str, Condition] = {said: one for one in VALUED for said in (one.name, *one.before)}
 """The words before a value: the name of the choice, or the words of the bot's own answers."""
 
-_SAID: Mapping[str, tuple[Kind, str]] = {
-    "all regions": (Kind.ALL, ALL),
-    **dict.fromkeys(("results in its thread", "as they come", "as it happens"), (Kind.FILLER, "")),
-    **dict.fromkeys(("called off", "is off", "are off"), (Kind.TOPIC, Topic.ABANDONMENTS)),
-    "finishing order": (Kind.TOPIC, Topic.RESULTS),
-    "for the day": (Kind.DAY, "today"),
-    **dict.fromkeys(("but only", "but just"), (Kind.ONLY, "only")),
-    "but with": (Kind.FILLER, "with"),
-}
+_SAID = words_in("said")
+"""Words of the bot's own answers."""
+
 _END_OF_WORD = re.compile("[ /'0-9-]")
 
 
@@ -184,12 +89,12 @@ PhrasesFound = tuple[list[Phrase], int]
 class Grammar:
     """The possible words of a command, beside places.
 
-    `own` are the command's own words in small letters, each with its kind and value. `has_days`: days and off times;
+    `own` are the command's own words. `has_days`: days and off times;
     a weekday is the coming day, or the last where the command `looks_back`. `has_choices`: the values of choices too,
     as in "digest at 6pm", and "-York".
     """
 
-    own: Mapping[str, tuple[Kind, Any]] = field(default_factory=dict)
+    own: Words = field(default_factory=dict)
     has_days: bool = False
     looks_back: bool = False
     has_choices: bool = False
@@ -294,10 +199,12 @@ class _Reader:
         if words[start].is_quoted or not self.grammar.has_choices:
             return None
         first = words[start].text.casefold()
-        sayings = _SAYINGS.get(_begins(first), ())
+        begins = _begins(first)
+        sayings = _SAYINGS.get(begins, ())
         is_begun = sayings and _text(words[start : start + run]).casefold().startswith(sayings)
         if not is_begun or self.lexicon.is_region(words[start].text):
             return None
+        meant_from = _MEANT_FROM.get(begins, ())
         if first == "at" and (hour := _of_topics(before)):
             found, end = self._values(hour, words, start, before)
             if found[0].value or found[0].wrong:
@@ -311,7 +218,7 @@ class _Reader:
                 is_told, cards = said in NON_RUNNERS, (Topic.RACECARDS.value,)
                 wrong = not_chosen(said, is_told=is_told)
                 return [phrase._replace(wrong=wrong, meant=cards if is_told else ())], end
-            if kind := next((one for one in _MEANT_FROM.get(_begins(first), ()) if one.meant_by(said)), None):
+            if kind := next((one for one in meant_from if one.meant_by(said)), None):
                 return self._values(kind, words, start, before)
             if kind := _CHOSEN.get(said):
                 found, after = self._values(kind, words, end, before)
@@ -445,7 +352,7 @@ class _Reader:
         if folded in self.grammar.own:
             return self.grammar.own[folded]
         if folded in JOINING and not word.is_quoted:
-            return JOINING[folded], folded
+            return JOINING[folded]
         if self.lexicon.has_course_word(text):
             return Kind.COURSE, text
         if code := self.lexicon.region_named(text):
@@ -471,7 +378,7 @@ def _left_out(one: Phrase) -> Phrase:
     if one.kind is Kind.FILLER:
         return one._replace(kind=Kind.NOT, typed=f"-{one.typed}")
     kind = Kind.COURSE if one.kind is Kind.UNKNOWN else one.kind
-    return one._replace(kind=kind, is_out=kind not in JOINING.values())
+    return one._replace(kind=kind, is_out=kind not in {*JOINTS, Kind.NOT, Kind.ONLY})
 
 
 def _of_topics(before: Sequence[Phrase]) -> Condition | None:
@@ -495,17 +402,12 @@ def _past(words: Sequence[Word], start: int, joining: Collection[str]) -> int:
 
 
 def _plain_run(words: Sequence[Word], start: int) -> int:
-    run = 0
-    while start + run < len(words) and run < WORDS_OF_A_NAME:
-        word = words[start + run]
+    for at, word in enumerate(words[start : start + WORDS_OF_A_NAME]):
         if word.is_quoted or (":" in word.text and parted(word.text)[0]):
-            break
-        run += 1
-    return max(run, 1)
+            return max(at, 1)
+    return min(len(words) - start, WORDS_OF_A_NAME)
 
 
 def _text(words: Sequence[Word]) -> str:
-    last = words[-1].text
-    if len(words) > 1:
-        last = " ".join([*(f"{word.text}," if word.has_comma else word.text for word in words[:-1]), last])
-    return last.strip(SINGLE_QUOTE + " ")
+    before = [f"{word.text}," if word.has_comma else word.text for word in words[:-1]]
+    return " ".join([*before, words[-1].text]).strip(SINGLE_QUOTE + " ")

@@ -6,11 +6,7 @@ from datetime import date
 from bot.channels.conditions.condition import Condition
 from bot.events.sentences import listed
 from bot.racedata.near_misses import named, quoted
-
-NOT_GIVEN = frozenset(
-    {"odds", "prices", "betting", "fav", "favs", "favourite", "favourites", "tip", "tips", "nap", "naps", "weather"}
-)
-"""Words of racing of which the bot tells nothing."""
+from bot.slack.language.words import NOT_GIVEN
 
 
 def unknown_words(words: Iterable[str], *kinds: str) -> str:

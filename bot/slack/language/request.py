@@ -18,18 +18,9 @@ from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
-from bot.slack.language.grammar import (
-    ALL,
-    EVERYTHING,
-    JOINTS,
-    NO_LISTS,
-    SUBSCRIBING,
-    THINGS,
-    Grammar,
-    Kind,
-    Phrase,
-)
+from bot.slack.language.grammar import NO_LISTS, Grammar, Phrase
 from bot.slack.language.tokens import parted
+from bot.slack.language.words import ALL, EVERYTHING, JOINTS, SUBSCRIBING, THINGS, Kind, Words
 
 _FIELDS_OF_VALUES = frozenset(one.field for one in VALUED)
 
@@ -169,7 +160,7 @@ class LineRequest:
         return "".join([first, *only, *out, *values]).removeprefix(", ")
 
 
-def read(text: str, lexicon: Lexicon = NO_LISTS, own: Mapping[str, tuple[Kind, Any]] = SUBSCRIBING) -> LineRequest:
+def read(text: str, lexicon: Lexicon = NO_LISTS, own: Words = SUBSCRIBING) -> LineRequest:
     """`own`: the command's own words."""
     phrases = Grammar(own, has_days=True, has_choices=True).read(text, lexicon)
     phrases = phrases if lexicon.regions or lexicon.courses else _as_places(phrases)

@@ -27,8 +27,8 @@ from bot.slack.commands.pause_commands import read_duration, read_until
 from bot.slack.commands.places import day_grammar
 from bot.slack.commands.table import RACING_COMMANDS, find_command
 from bot.slack.commands.watch import read_watch_words
-from bot.slack.language.grammar import TOPIC_WORDS
 from bot.slack.language.request import read, request_of
+from bot.slack.language.words import TOPIC_WORDS
 from bot.slack.permissions import Person
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
 from tests.unit.commands.town import COUNTRIES, COURSES, NOW, REGIONS, Town, make_desk, no_meetings, refusal, typed

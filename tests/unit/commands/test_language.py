@@ -16,8 +16,9 @@ from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.form_button import FORM_BUTTON, filled
 from bot.slack.commands.places import day_grammar
 from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, course_value, problem, read_form, subscribe_form
-from bot.slack.language.grammar import SUBSCRIBING, SUBSCRIBING_ME, Grammar
+from bot.slack.language.grammar import Grammar
 from bot.slack.language.request import read, request_of
+from bot.slack.language.words import SUBSCRIBING, words_in
 from bot.slack.messages.answers.filter_words import describe
 from sandbox.slack import modals
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
@@ -179,7 +180,7 @@ async def test_description_of_a_region_can_be_typed_back(channel, region):
 async def test_me_is_the_channel_in_the_direct_messages_with_the_bot_alone(channel):
     with pytest.raises(CommandError, match='called "me"'):
         await channel.types("me to York")
-    assert read("me to York", LISTS, SUBSCRIBING_ME) == read("York", LISTS)
+    assert read("me to York", LISTS, {**SUBSCRIBING, **words_in("direct")}) == read("York", LISTS)
 
 
 # The form, filled with the understood words of a refused line

@@ -1,0 +1,84 @@
+"""The words that people type, each with its kind and value, from the rows of words.ini."""
+
+from collections.abc import Mapping
+from configparser import ConfigParser
+from enum import StrEnum
+from importlib.resources import files
+from typing import Any
+
+from bot.channels.conditions.course_condition import COURSES_FIELD
+from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD
+from bot.channels.conditions.race_conditions import SORTS_OF_RACES
+from bot.events.event import Topic
+
+
+class Kind(StrEnum):
+    """The kind of a phrase. The kind of a thing or a flag is also the name of its field in a request."""
+
+    REGION = REGIONS_FIELD
+    COURSE = COURSES_FIELD
+    TOPIC = TOPICS_FIELD
+    ALL = "all"
+    DAY = "days"
+    TIME = "times"
+    """The time of a race."""
+    FLAG = "flags"
+    """A command's own word, such as "next"."""
+    PAGE = "pages"
+    VALUE = "value"
+    """A race class, or another value of a choice."""
+    AND = "and"
+    OR = "or"
+    NOT = "not"
+    ONLY = "only"
+    FILLER = "filler"
+    NOT_CHOSEN = "not_chosen"
+    """A word of racing by which no filter chooses."""
+    UNKNOWN = "unknown"
+
+
+Words = Mapping[str, tuple[Kind, Any]]
+"""Words in small letters, each with its kind and value."""
+
+
+def _read() -> ConfigParser:
+    table = ConfigParser(delimiters=("=",), interpolation=None)
+    table.read_string(files("bot.slack.language").joinpath("words.ini").read_text(encoding="utf-8"))
+    return table
+
+
+_TABLE = _read()
+
+
+def meanings_in(section: str) -> dict[str, str]:
+    """Each word of a section, with the beginning of the word's row."""
+    return {word: said for said, words in _TABLE[section].items() for word in words.replace("\n", " ").split(", ")}
+
+
+def words_in(section: str) -> Words:
+    rows = {word: said.partition(" ") for word, said in meanings_in(section).items()}
+    return {word: (Kind(kind), value or word) for word, (kind, _, value) in rows.items()}
+
+
+ALL, EVERYTHING = "all", "everything"
+
+COURTESY = tuple(words_in("courtesy"))
+
+JOINING: Words = {**words_in("joining"), **words_in("courtesy")}
+
+JOINTS = frozenset({Kind.AND, Kind.OR})
+
+THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.TOPIC, Kind.ALL, Kind.DAY, Kind.TIME, Kind.UNKNOWN})
+
+TOPIC_WORDS: Mapping[str, Topic] = {word: Topic(value) for word, (_, value) in words_in("topics").items()}
+
+NON_RUNNERS = words_in("non-runners")
+
+OF_ALL = words_in("all")
+
+SUBSCRIBING: Words = {**words_in("topics"), **OF_ALL, **words_in("subscribe")}
+
+NOT_GIVEN = words_in("not given")
+
+NOT_CHOSEN = frozenset({*words_in("not chosen"), *NOT_GIVEN, *NON_RUNNERS, *SORTS_OF_RACES})
+"""Words of racing by which no filter chooses."""
