@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bot.events.race_state import run_before_loss
+from bot.events.lost_part import run_before_loss
 from bot.events.races import OffTime, Race
 from bot.events.reading.fields import Fields, first_of, values_of
 from bot.events.reading.json_values import MOST_NOTES, count, flag, is_no, text

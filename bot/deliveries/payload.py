@@ -15,8 +15,9 @@ from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
+from bot.events.lost_part import run_before_loss
 from bot.events.merge import in_common
-from bot.events.race_state import RaceState, run_before_loss, state_in
+from bot.events.race_state import RaceState, state_in
 from bot.events.races import Course, Race, in_short, may_be_there
 from bot.events.reading.fields import first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects

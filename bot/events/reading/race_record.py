@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from bot.events.days import WEEKDAYS
+from bot.events.lost_part import run_before_loss
 from bot.events.race_state import (
     LOST_OR_VOID,
     NOT_RUN,
@@ -20,9 +21,7 @@ from bot.events.race_state import (
     is_taken_back,
     letters,
     reason_in,
-    run_before_loss,
     state_in,
-    tells_own_loss,
 )
 from bot.events.races import PROVISIONAL, Course, OffTime, Race, plain_name
 from bot.events.reading import aliases
@@ -92,7 +91,7 @@ LONGEST_REMARK = 60
 
 _MOVED = r"\b(?:postponed|rescheduled|moved|deferred)\b"
 _ANOTHER_DAY = (
-    r"\b(?:previous|yesterday|tomorrow|(?:last|next) (?:year|season|month|week|meeting|fixture|card|time)\b"
+    r"\b(?:previous|yesterday|tomorrow|(?:last|next) (?:year|season|month|week|meeting|fixture|card|time|\w+day)\b"
     r"|replac\w+ (?:for|of)\b|(?:rescheduled|transferred|switched|moved) from\b(?!.* (?:to|until|till)\b))"
 )
 _OTHER_RACES = (
@@ -298,11 +297,10 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     histories = (value for value in values_of(sources.own, "state.history") if isinstance(value, list))
     inner += [fields_of(value[-1]) for value in histories if value and isinstance(value[-1], dict)]
     words = _spread(chain(values_of(sources.own, "state.result"), *sources.off_values))
-    remarks = map(aliases.string, chain(words, *map(Fields.values, inner)))
-    short = (one for one in remarks if one and len(one) <= LONGEST_REMARK)
-    said = [one for one in statuses if _is_told(one, sources, placings, is_remark=False)]
-    noted = chain(short, _express_losses(sources, placings))
-    said += [one for one in noted if _is_told(one, sources, placings, is_remark=True)]
+    remarks = [*filter(None, map(aliases.string, chain(words, *map(Fields.values, inner))))]
+    short = (one for one in remarks if len(one) <= LONGEST_REMARK and _says_a_state(one, sources, placings))
+    noted = chain(short, _express_losses(remarks, sources, placings))
+    said = [*statuses, *(one for one in noted if _is_of_the_race(one, sources, placings))]
     states = {state: words for words in reversed(said) if (state := state_in(words))}
     own = [*sources.own, *inner]
     flags = {state: [*map(_lost_flag, values_of(own, f"state.{state}"))] for state in _FLAGS}
@@ -339,18 +337,27 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     }
 
 
-def _is_told(words: str, sources: Sources, placings: Placings, *, is_remark: bool) -> bool:
-    """False for the loss of another race. A status without places is of the race, whatever the words."""
-    if state_in(words) not in LOST_OR_VOID or not (is_remark or placings.has_places):
+def _says_a_state(words: str, sources: Sources, placings: Placings) -> bool:
+    """Of a result, a headline or a tag. Beside places a loss has to be express.
+
+    Elsewhere any words of a loss count, unless they are a horse's name: a lost race must not be missed.
+    """
+    if state_in(words) not in LOST_OR_VOID:
         return True
-    if is_remark:
-        is_now = not (_BESIDE_PLACES if placings.has_places else _NOT_NOW).search(words)
-        is_part = run_before_loss(words) is not None
-        if not is_now or (placings.has_places if is_part else _names_another(words, sources)):
-            return False
-    horses = (plain_name(one.horse) for one in placings.runners if one.horse)
-    is_other_likely = is_remark and placings.has_places
-    return tells_own_loss(words, sources.own_names, horses, is_other_likely=is_other_likely)
+    if placings.has_places:
+        return any(express_losses(words, sources.own_names, is_note=True))
+    horses = "|".join(re.escape(name) for one in placings.runners if one.horse and (name := plain_name(one.horse)))
+    others = re.sub(rf"(?<!\w)(?:{horses})(?!\w)", "", words, flags=re.IGNORECASE) if horses else words
+    return state_in(others or words) in LOST_OR_VOID
+
+
+def _is_of_the_race(words: str, sources: Sources, placings: Placings) -> bool:
+    """False for the loss of another race, or on another day."""
+    if state_in(words) not in LOST_OR_VOID:
+        return True
+    is_now = not (_BESIDE_PLACES if placings.has_places else _NOT_NOW).search(words)
+    is_part = run_before_loss(words) is not None
+    return is_now and not (placings.has_places if is_part else _names_another(words, sources))
 
 
 def _names_another(words: str, sources: Sources) -> bool:
@@ -367,17 +374,18 @@ def _names_another(words: str, sources: Sources) -> bool:
     return state_in(words[: timed.start()]) not in LOST_OR_VOID
 
 
-def _express_losses(sources: Sources, placings: Placings) -> Iterator[str]:
-    """In a field of any name, because notes have many names. A loss of the rest of a meeting is not the race's loss.
+def _express_losses(remarks: Sequence[str], sources: Sources, placings: Placings) -> Iterator[str]:
+    """In a long remark, and in a field of any name, because notes have many names.
 
-    A race with places was run: a text of any name tells of it only that it is void.
+    A loss of the rest of a meeting is not the race's loss. Beside places the text tells only that the race is void.
     """
     own, year = sources.own_names, (read_plain_date(sources.race_date) or "")[:4]
     lost = {RaceState.VOID} if placings.has_places else LOST_OR_VOID
-    for name, value in (field for fields in sources.own + sources.data for field in fields.items()):
+    long = (("", one) for one in remarks if len(one) > LONGEST_REMARK)
+    for name, value in chain(long, *(fields.items() for fields in sources.own + sources.data)):
         said = (one for one in _spread([value]) if isinstance(one, str) or name in _NOTES)
         for words in _strings_in(said) if may_tell_a_loss(name) else ():
-            if kind_of(words) or any(one < year for one in _YEAR.findall(words)):
+            if (kind_of(words) and " " not in words) or any(one < year for one in _YEAR.findall(words)):
                 continue
             losses = express_losses(words, own, is_note=name in _NOTES and not _NOT_NOW.search(words))
             yield from (one for one in losses if state_in(one) in lost and not _is_of_others(one))
@@ -394,7 +402,8 @@ def _is_lost_by_more(sources: Sources) -> bool:
     title, going = (sources.look(aliases.RACE_FIELDS[name]) for name in ("title", "going"))
     own, words = sources.own_names, [*filter(None, [going]), *_strings_in(values_of(sources.own, "race.reason"))]
     losses = chain.from_iterable(express_losses(one, own, is_note=not _NOT_NOW.search(one)) for one in words)
-    is_said = any(map(_says_lost, losses)) or any(map(flag, values_of(sources.own, "state.reason")))
+    is_said = any(_says_lost(one) and not _names_another(one, sources) for one in losses)
+    is_said |= any(map(flag, values_of(sources.own, "state.reason")))
     return is_said or _LOST_TITLE.search(title or "") is not None or _is_meeting_lost(sources)
 
 

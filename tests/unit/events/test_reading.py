@@ -196,7 +196,7 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
         *(
             ({"going": "ABANDONED"}, True),
             ({"title": "ABANDONED - Maiden Hurdle"}, True),
-            ({"title": "Abandoned Cup"}, None),
+            *(({"title": said}, None) for said in ("Abandoned Cup", "Abandoned Mine Race (Class 4)")),
         ),
         *(({"going": going}, lost) for going, lost in (("Abandoned", True), ("Waterlogged - abandoned", True))),
         *(({"going": going}, None) for going in ("May be abandoned", "Good (last meeting abandoned)")),
@@ -283,6 +283,27 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
         *(({"remarks": remarks, "placings": ["A"]}, None) for remarks in ("競走中止", "2番 競走中止", "3番中止")),
         *(({"remarks": remarks, "placings": ["A"]}, True) for remarks in ("第5競走中止", "開催中止")),
         *(({"status": "競走中止"}, True), ({"remarks": "3番 競走中止"}, None)),
+        *(
+            ({name: said, "placings": ["A"]}, None)
+            for name in ("remarks", "headline", "stewards", "comment")
+            for said in ("Abandoned his effort two out", "Smith abandoned the chase", "B pulled up and abandoned")
+        ),
+        ({"tags": ["Abandoned his effort two out"], "placings": ["A"]}, None),
+        *(
+            ({name: said}, None)
+            for name in ("notes", "message", "headline", "stewards")
+            for said in ("Stewards' meeting cancelled", "Press conference cancelled", "Jockey club meeting postponed")
+        ),
+        *(
+            ({name: said}, True)
+            for name in ("notes", "message", "headline", "stewards")
+            for said in ("Meeting abandoned", "Race not run due to fog", "We regret that today's meeting is abandoned")
+        ),
+        ({"headline": f"Race abandoned after {'a long delay for ' * 4}fog"}, True),
+        ({"headline": "Void Contract in front", "runners": ["Void Contract"]}, None),
+        ({"headline": "Abandoned Lad heads the field", "runners": ["Abandoned Lad", "B"]}, None),
+        ({"reason": "York 14:00 abandoned", **AT_YORK}, None),
+        ({"headline": "Meeting abandoned last Saturday"}, None),
     ],
 )
 def test_race_is_abandoned_by_its_record_without_a_sign_of_a_run(record, abandoned):
@@ -322,6 +343,16 @@ PLACED = {"course": "York", "race_number": 1, "placings": ["A", "B"]}
                     "Objector claimed a void race",
                 ),
             )
+        ),
+        *(
+            ({name: said}, True)
+            for name in ("notes", "headline", "stewards")
+            for said in ("Race null and void", "Declared void", "Run but declared void", "The race was void")
+        ),
+        ({"stewards": f"Long inquiry. {'Riders were heard. ' * 4}The race was declared void"}, True),
+        *(
+            ({name: "Race void for betting purposes only"}, False)
+            for name in ("notes", "headline", "stewards", "status", "message")
         ),
         *(({name: "Race void"}, False) for name in ("previous_race", "form_history", "next", "last_result")),
         *(({name: "Void"}, False) for name in ("tricast", "bets", "exacta", "market_status", "pool_status")),
