@@ -5,15 +5,26 @@ separate transaction: a unit may run twice, and is committed once. `Threads` say
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import CursorResult, Engine, Table, UpdateBase, create_engine, event, exc, inspect
+from sqlalchemy import (
+    ColumnElement,
+    CursorResult,
+    Engine,
+    Table,
+    UpdateBase,
+    create_engine,
+    event,
+    exc,
+    inspect,
+    literal_column,
+)
 from sqlalchemy.engine import URL, make_url
-from sqlmodel import Session, SQLModel
+from sqlmodel import Session, SQLModel, col
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
@@ -217,6 +228,14 @@ def affected(session: Session, statement: UpdateBase, values: Mapping[str, objec
 def table_of(model: type[SQLModel]) -> Table:
     """Statements on a table pass by the session's bookkeeping of objects, and cost a third."""
     return SQLModel.metadata.tables[str(model.__tablename__)]
+
+
+def is_one_of(column: Any, words: Iterable[str]) -> ColumnElement[bool]:
+    """For fixed words, as literals. A partial index needs its own words.
+
+    SQLAlchemy writes a statement with a list of parameters anew at each call.
+    """
+    return col(column).in_([literal_column(f"'{word}'") for word in words])
 
 
 def dialect_of(session: Session) -> str:

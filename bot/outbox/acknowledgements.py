@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select, update
 from sqlmodel import Session, col
 
 from bot.channels.ack_request import AckRequest
-from bot.db.engine import affected
+from bot.db.engine import affected, is_one_of
 from bot.db.tables import Acknowledgement, AckState, EventVersion, MessageKind, OutboxMessage
 from bot.events import event_store
 from bot.events.event import RacingEvent
@@ -313,7 +313,7 @@ def _following(alerts: Iterable[int], column: Any = OutboxMessage.id) -> Select[
 
 def is_any(states: Collection[AckState]) -> ColumnElement[bool]:
     """Literals, in the words of the index."""
-    return col(Acknowledgement.state).in_([literal_column(f"'{state}'") for state in states])
+    return is_one_of(Acknowledgement.state, states)
 
 
 def move(session: Session, message_ids: Collection[int], origins: Collection[AckState], **written: Any) -> bool:

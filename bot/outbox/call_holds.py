@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final, Literal
 
-from sqlalchemy import ColumnElement, bindparam, case, delete, exists, literal_column, select
+from sqlalchemy import ColumnElement, bindparam, case, delete, exists, select
 from sqlmodel import Session, col
 
 from bot.db.database_clock import FAR
-from bot.db.engine import insert_here, table_of
+from bot.db.engine import insert_here, is_one_of, table_of
 from bot.db.tables import MethodHold
 from bot.outbox.messenger import Call
 
@@ -32,7 +32,7 @@ def release_every_call(session: Session) -> None:
 
 def is_call_free(call: Call, now: ColumnElement[datetime], far: ColumnElement[datetime]) -> ColumnElement[bool]:
     """A hold beyond `far` is ignored: a clock was set back."""
-    holds = col(MethodHold.method).in_([literal_column(f"'{name}'") for name in (call, EVERY_CALL)])
+    holds = is_one_of(MethodHold.method, (call, EVERY_CALL))
     return ~exists().where(holds, col(MethodHold.until) > now, col(MethodHold.until) <= far)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import (
     BindParameter,
+    Boolean,
     ColumnElement,
     Integer,
     Row,
     ScalarSelect,
-    Text,
     and_,
     bindparam,
     case,
@@ -21,6 +21,7 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    true,
     union_all,
     update,
 )
@@ -29,7 +30,7 @@ from sqlalchemy.orm.attributes import set_committed_value
 from sqlmodel import Session, col
 
 from bot.db.database_clock import FAR
-from bot.db.engine import table_of
+from bot.db.engine import is_one_of, table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, QueueState
 from bot.outbox import acknowledgements, call_holds, live_meetings, message_view
 from bot.outbox.acknowledgements import Escalation
@@ -53,7 +54,7 @@ LEASE_MARGIN_S = 4.0
 
 _IS_OPEN = col(ChannelQueue.state) != QueueState.CLOSED
 
-_MAY_GO_OUT = or_(col(ChannelQueue.state).in_(POSTING), PASSES_A_PAUSE)
+_MAY_GO_OUT = or_(is_one_of(ChannelQueue.state, POSTING), PASSES_A_PAUSE)
 
 _UNDER_WAY = (MessageState.SENDING, MessageState.IN_DOUBT)
 
@@ -62,7 +63,7 @@ _TRIAL_SINCE = case((col(ChannelQueue.state) == QueueState.ON_TRIAL, col(Channel
 _IS_URGENT = col(OutboxMessage.priority) <= literal_column(str(int(Priority.ABANDONMENT)))
 
 _LINKED = aliased(OutboxMessage)
-_LINKED_WAITS = exists().where(col(_LINKED.id) == col(OutboxMessage.after_id), col(_LINKED.state).in_(UNSENT))
+_LINKED_WAITS = exists().where(col(_LINKED.id) == col(OutboxMessage.after_id), is_one_of(_LINKED.state, UNSENT))
 
 
 @dataclass(frozen=True)
@@ -256,11 +257,12 @@ def waits_for_a_call(call: Call, now: ColumnElement[datetime], far: ColumnElemen
     return waiting.correlate(None).exists()
 
 
-_SPENT: BindParameter[Sequence[str]] = bindparam("spent", type_=Text(), expanding=True)
+_LEFT: Mapping[Call, BindParameter[bool]] = {call: bindparam(f"{call}_left", type_=Boolean()) for call in Call}
+"""Whether calls of the kind are left. No list: SQLAlchemy would write the words of the statement anew each time."""
 _MOMENT = table_of(ChannelQueue).c.next_free_at.type
 _ID, _PRIORITY = col(OutboxMessage.id), col(OutboxMessage.priority)
 
-_IN_DOUBT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in _UNDER_WAY])
+_IN_DOUBT = is_one_of(OutboxMessage.state, _UNDER_WAY)
 _NEEDS = {
     Call.LOOK: (IS_UNSENT, _IN_DOUBT),
     Call.POST: (IS_QUEUED, IS_DUE, _MAY_GO_OUT),
@@ -269,8 +271,8 @@ _NEEDS = {
 """The messages that need the call."""
 
 
-def _has_call(call: Call) -> ColumnElement[bool]:
-    return literal_column(f"'{call}'").not_in(_SPENT)
+def _left(spent: Collection[Call]) -> dict[str, object]:
+    return {f"{call}_left": call not in spent for call in Call}
 
 
 def _first(column: ColumnElement[Any] | Mapped[Any], call: Call, *which: ColumnElement[bool]) -> ScalarSelect[Any]:
@@ -278,7 +280,7 @@ def _first(column: ColumnElement[Any] | Mapped[Any], call: Call, *which: ColumnE
 
     A message in doubt comes first even if no look is left: the queue waits for the look.
     """
-    needs = _NEEDS[call] if call is Call.LOOK else (*_NEEDS[call], _has_call(call))
+    needs = _NEEDS[call] if call is Call.LOOK else (*_NEEDS[call], _LEFT[call])
     last = [col(OutboxMessage.kind) == literal_column(f"'{MessageKind.LIVE}'")] if call is Call.EDIT else []
     return (
         select(column)
@@ -307,7 +309,7 @@ _HAS_WORK = and_(
         col(ChannelQueue.channel_id).in_(select(col(OutboxMessage.channel_id)).where(IS_TO_EDIT)),
     ),
     # No OR: SQLite would look a second time.
-    case((_IN_DOUBT, literal_column(f"'{Call.LOOK}'")), else_=literal_column("''")).not_in(_SPENT),
+    case((_IN_DOUBT, _LEFT[Call.LOOK]), else_=true()),
 )
 """Of a queue and its first message."""
 
@@ -348,12 +350,13 @@ _LEASED = LEASE.where(table_of(ChannelQueue).c.channel_id.in_(bindparam("channel
 
 
 def _heads(
-    session: Session, now: datetime, limit: int, spent: Collection[str]
+    session: Session, now: datetime, limit: int, spent: Collection[Call]
 ) -> Sequence[Row[OutboxMessage, EventVersion | None, datetime | None]]:
     """Locks the queues, then reads the messages: another replica may have sent messages before the lock."""
-    values = {"now": now, "far": now + FAR, "most": limit, "spent": sorted(spent)}
-    channels = session.execute(_FREE_QUEUES, values).scalars().all()
-    return session.execute(_HEADS, {"channels": channels, "spent": sorted(spent)}).all() if channels else ()
+    left = _left(spent)
+    free = {"now": now, "far": now + FAR, "most": limit, **left}
+    channels = session.connection().execute(_FREE_QUEUES, free).scalars().all()
+    return session.execute(_HEADS, {"channels": channels, **left}).all() if channels else ()
 
 
 def next_due(
@@ -368,7 +371,7 @@ def next_due(
     for call in Call:
         if call in holds:
             waits[call] = max(holds[call], waits.get(call, holds[call]))
-    first: datetime | None = session.execute(_FIRST_FREE, {"spent": sorted(waits)}).scalar_one_or_none()
+    first: datetime | None = session.connection().execute(_FIRST_FREE, _left(waits)).scalar_one_or_none()
     if call_holds.EVERY_CALL in holds:
         return first and max(first, holds[call_holds.EVERY_CALL])
     # A hold's end counts even if no message needs the call.

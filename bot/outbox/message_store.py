@@ -12,7 +12,7 @@ from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
 from bot.channels.ack_request import AckRequest
-from bot.db.engine import dialect_of, insert_into, table_of
+from bot.db.engine import dialect_of, insert_into, is_one_of, table_of
 from bot.db.tables import (
     Acknowledgement,
     ChannelQueue,
@@ -34,7 +34,7 @@ def _is(state: MessageState) -> ColumnElement[bool]:
     return col(OutboxMessage.state) == literal_column(f"'{state}'")
 
 
-IS_UNSENT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in UNSENT])
+IS_UNSENT = is_one_of(OutboxMessage.state, UNSENT)
 IS_QUEUED = and_(IS_UNSENT, _is(MessageState.QUEUED))
 IS_SENT, IS_DEAD = _is(MessageState.SENT), _is(MessageState.DEAD_LETTER)
 

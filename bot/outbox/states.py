@@ -6,17 +6,17 @@ from enum import StrEnum
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, Update, and_, bindparam, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Update, and_, bindparam, literal_column, or_, select, update
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col
 
-from bot.db.engine import affected, table_of
+from bot.db.engine import affected, is_one_of, table_of
 from bot.db.tables import ChannelQueue, MessageKind, MessageState, OutboxMessage, QueueState
 
 SENT_WHILE_PAUSED = (MessageKind.NOTICE, MessageKind.WELCOME, MessageKind.ANSWER, MessageKind.ESCALATION)
 
 PASSES_A_PAUSE = or_(
-    col(OutboxMessage.kind).in_(SENT_WHILE_PAUSED),
+    is_one_of(OutboxMessage.kind, SENT_WHILE_PAUSED),
     and_(col(OutboxMessage.passes_pause), col(OutboxMessage.state) == literal_column(f"'{MessageState.SENT}'")),
 )
 """A pause holds posts of news. Colleagues read at once who has an abandonment that the channel shows."""
@@ -131,8 +131,8 @@ def move(session: Session, happened: Happened | QueueEvent, *where: ColumnElemen
     transition = _transition(happened, written)
     after = {"state": transition.to.value, **written}
     if isinstance(happened, Happened):
-        return write(session, _is_any(_MESSAGE, transition.origins), *where, **after)
-    which = and_(_is_any(_QUEUE, transition.origins), *where)
+        return write(session, is_one_of(_MESSAGE.c.state, transition.origins), *where, **after)
+    which = and_(is_one_of(_QUEUE.c.state, transition.origins), *where)
     return affected(session, update(_QUEUE).where(which).values(after))
 
 
@@ -153,7 +153,9 @@ def move_each(session: Session, happened: Happened, rows: Sequence[Mapping[str, 
 
 
 def _of_one(transition: Transition) -> Update:
-    statement = update(_MESSAGE).where(_MESSAGE.c.id == bindparam("number"), _is_any(_MESSAGE, transition.origins))
+    statement = update(_MESSAGE).where(
+        _MESSAGE.c.id == bindparam("number"), is_one_of(_MESSAGE.c.state, transition.origins)
+    )
     return statement.values(state=transition.to.value, **{name: bindparam(name) for name in transition.writes})
 
 
@@ -162,11 +164,6 @@ def _transition(happened: Happened | QueueEvent, written: Mapping[str, Any]) -> 
     if set(written) != set(transition.writes):
         raise TypeError(f"{happened.value!r} writes {transition.writes}, not {tuple(written)}")
     return transition
-
-
-def _is_any(table: Table, states: tuple[StrEnum, ...]) -> ColumnElement[bool]:
-    """Literals: a partial index serves no statement with states as parameters."""
-    return table.c.state.in_([literal_column(f"'{state}'") for state in states])
 
 
 _BY_ID = {happened: _of_one(transition) for happened, transition in MESSAGE_TRANSITIONS.items()}
