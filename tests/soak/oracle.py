@@ -12,8 +12,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from sandbox.slack.values import PostedMessage
-from tests.notice_levels import without_level
-from tests.said import as_posted
+from tests.said import as_posted, without_level
 from tests.soak.racing import Delivery, SoakChannel
 
 Receipt = tuple[datetime, int]

@@ -28,7 +28,7 @@ from sandbox.slack.failures import (
 )
 from tests.clock import move_clock
 from tests.integration.doctor.conftest import APP_TOKEN
-from tests.integration.doctor.programs import answering
+from tests.integration.doctor.stories import answering
 from tests.postgres import new_postgres_database
 from tests.world import own_port
 

@@ -21,8 +21,7 @@ from sandbox.racing_service.plan_table import PLANS
 from sandbox.racing_service.service_state import USAGE
 from tests.databases import make_older_database
 from tests.integration.doctor.conftest import KEY, NEW_KEY, OLD_KEY
-from tests.integration.doctor.programs import healthy_program
-from tests.integration.doctor.stories import DEAD, FAILED, WARNING, Cases, check_mended
+from tests.integration.doctor.stories import DEAD, FAILED, WARNING, Cases, check_mended, healthy_program
 
 case = Cases()
 

@@ -12,8 +12,16 @@ from sandbox.slack.failures import http_error, rate_limited, slack_error
 from tests.authority import Authority
 from tests.clock import real_clock
 from tests.integration.doctor.conftest import APP_TOKEN, SIGNING_SECRET
-from tests.integration.doctor.programs import answering, healthy_program, proxy
-from tests.integration.doctor.stories import DEAD, FAILED, WARNING, Cases, check_mended
+from tests.integration.doctor.stories import (
+    DEAD,
+    FAILED,
+    WARNING,
+    Cases,
+    answering,
+    check_mended,
+    healthy_program,
+    proxy,
+)
 from tests.world import own_port
 
 case = Cases()

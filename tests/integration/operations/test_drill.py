@@ -28,7 +28,7 @@ from sandbox.slack import failures
 from tests.databases import first_on_both, on_both
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.steps import close, fan_out, pause, resume, run_job, wait, write
-from tests.notice_levels import WARNING, level_of
+from tests.said import WARNING, level_of
 
 APART_S = 2 * kept_drills.DRILLS_APART.total_seconds()
 FINE = AddressAnswer("https://bot.example.com/webhooks/racing", 0.1)

@@ -29,7 +29,7 @@ from bot.racedata.quota_book import QuotaBook
 from sandbox.racing_service import RacingService, Switches
 from tests.clock import now, set_ahead
 from tests.databases import first_on_both
-from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING, level_and_words
+from tests.said import ALL_CLEAR, NOTE, URGENT, WARNING, level_and_words
 from tests.unit.pages import settings
 
 KEY = "sk_of_a_test_0123456789"

@@ -28,7 +28,7 @@ from tests.databases import on_both
 from tests.integration.operations import lost_deliveries
 from tests.integration.operations.lost_deliveries import TAKEN, Dying, Killed, count, sent, shown, takes
 from tests.integration.pipeline.steps import pause, resume
-from tests.notice_levels import ALL_CLEAR, URGENT, WARNING, level_of
+from tests.said import ALL_CLEAR, URGENT, WARNING, level_of
 from tests.unit.pages import settings
 
 ALL_TOPICS = frozenset(Topic)

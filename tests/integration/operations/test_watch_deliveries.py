@@ -19,9 +19,9 @@ from bot.racedata.race_book import RaceBook
 from tests.clock import now
 from tests.databases import on_both
 from tests.integration.conftest import Moment
-from tests.integration.operations.statement_plans import noted, plans_of
 from tests.integration.pipeline.steps import fan_out
-from tests.notice_levels import ALL_CLEAR, URGENT, WARNING, level_of, words_of
+from tests.said import ALL_CLEAR, URGENT, WARNING, level_of, words_of
+from tests.statement_plans import noted, plans_of
 from tests.unit.racedata.conftest import FakeClient
 
 NOW = datetime(2026, 11, 20, 18, tzinfo=UTC)

@@ -17,7 +17,7 @@ from sandbox.slack.failures import slack_error
 from tests.databases import first_on_both, on_both
 from tests.integration.pipeline.racing_day import abandonment, result
 from tests.integration.pipeline.steps import KEEP_HOURS, expire, fail, pause, turns, wait, write
-from tests.notice_levels import words_of
+from tests.said import words_of
 
 ADMINS = ("UONE", "UTWO")
 

@@ -28,7 +28,7 @@ from tests.integration.conftest import TOKEN, Moment
 from tests.integration.pipeline import steps
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import count, fail, fan_out, step, turns, wait, write
-from tests.notice_levels import URGENT
+from tests.said import URGENT
 
 FAILS, TAKEN, LIMITED = http_error(503), http_error(503).accepted(), rate_limited(9)
 DEAD, UNKNOWN, NO_BLOCKS = slack_error("token_revoked"), slack_error("never_heard_of_it"), slack_error("invalid_blocks")

@@ -26,7 +26,7 @@ from tests.clock import now
 from tests.databases import first_on_both, on_both
 from tests.integration.pipeline.racing_day import result, tell
 from tests.integration.pipeline.steps import expire, fan_out, pause, posts, resume, turns, wait, write
-from tests.notice_levels import WARNING, level_of
+from tests.said import WARNING, level_of
 
 RED_FIRST = {"placings": ("Red Sky", "Blue Moon")}
 

@@ -22,7 +22,7 @@ from tests.integration.conftest import Moment
 from tests.integration.pipeline.racing_day import abandonment, meeting, result
 from tests.integration.pipeline.steps import card, fan_out
 from tests.integration.pipeline.stories import Story, play, rows, so_far
-from tests.notice_levels import URGENT
+from tests.said import URGENT
 
 MORE_THAN_A_STATEMENT_TAKES = 2**16
 """Values: PostgreSQL's protocol counts them in 16 bits."""

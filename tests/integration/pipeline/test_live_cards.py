@@ -29,7 +29,7 @@ from tests.integration.pipeline.racing_day import abandonment, edits, result, te
 from tests.integration.pipeline.steps import close, expire, fan_out, pause, run_job, wait
 from tests.integration.pipeline.stories import passes, so_far, subscribes, unsubscribes
 from tests.integration.pipeline.test_unchecked import check, service_is_back
-from tests.notice_levels import without_level
+from tests.said import without_level
 from tests.unit.racedata.conftest import FakeClient, FakeQuota
 
 LIVE = subscribes("CGB", "GB", *Topic, show=(MEETINGS,))

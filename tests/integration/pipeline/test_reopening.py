@@ -30,7 +30,7 @@ from tests.integration.pipeline.steps import (
     wait,
     write,
 )
-from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING
+from tests.said import ALL_CLEAR, NOTE, URGENT, WARNING
 
 BALLOON_SIGHTED, BALLOON_LANDED = "stewards.weather_balloon.sighted", "stewards.weather_balloon.landed"
 ARCHIVE = {"type": "channel_archive", "channel": "CGB"}

@@ -17,7 +17,7 @@ from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
 from tests.integration.pipeline.steps import fan_out, step, traced
 from tests.integration.pipeline.stories import Story, passes, play, so_far, subscribes
-from tests.notice_levels import URGENT, WARNING
+from tests.said import URGENT, WARNING
 
 LONG_S = 61
 INBOX = "bot.deliveries.inbox.waiting"

@@ -18,7 +18,7 @@ from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
 from tests.integration.pipeline.steps import write
 from tests.integration.pipeline.stories import Story, passes, play, rows, so_far, subscribes
-from tests.notice_levels import BEGINNINGS, NOTE
+from tests.said import BEGINNINGS, NOTE
 
 COURSES = [
     KnownCourse(course_id="cr_asc", name="Ascot", shortcode="ASC", region="GB"),

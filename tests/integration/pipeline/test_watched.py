@@ -13,7 +13,7 @@ from tests.integration.pipeline.counted import counting
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import kinds, pause, reopen, watch, write
 from tests.integration.pipeline.stories import Story, passes, play, rows, so_far, subscribes, unsubscribes
-from tests.notice_levels import WARNING
+from tests.said import WARNING
 
 HORSE, JOCKEY, TRAINER = WatchKind.HORSE, WatchKind.JOCKEY, WatchKind.TRAINER
 RUN = [{"horse": "Golden Melody"}]

@@ -26,8 +26,8 @@ from bot.slack.messages.kit.text import MESSAGE_MAX, clip, code, escape, flatten
 from bot.slack.messages.kit.times import in_readers_zone, off_for_readers, off_text, utc_clock
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems, view_problems
 from tests.clock import START
-from tests.notice_levels import BEGINNINGS
 from tests.rows import over
+from tests.said import BEGINNINGS
 
 
 def test_nothing_to_say_is_no_block():

@@ -32,7 +32,7 @@ from bot.racedata.client.service_errors import QuotaExceeded, RateLimited, Unaut
 from bot.slack.listeners.channel_life import InstallationListener
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.messages.kit.marks import LEVELS
-from tests.notice_levels import ALL_CLEAR, BEGINNINGS, NOTE, URGENT, WARNING, level_of
+from tests.said import ALL_CLEAR, BEGINNINGS, NOTE, URGENT, WARNING, level_of
 from tests.unit.messages.kept_answers import ANSWERS
 
 ROOT = Path(__file__).parents[3]
@@ -288,7 +288,7 @@ def test_every_place_that_tells_is_tried():
     outside = {f"{Path(path).stem}.{place}" for path, tree in trees.items() for place in _places(path, tree)}
     assert within | outside == {place for place, _, _ in CASES} | ELSEWHERE.keys()
     for test in ELSEWHERE.values():
-        assert test in globals() or "notice_levels import" in (ROOT / test).read_text(encoding="utf-8"), test
+        assert test in globals() or "tests.said import" in (ROOT / test).read_text(encoding="utf-8"), test
 
 
 def test_no_place_tells_by_partial():

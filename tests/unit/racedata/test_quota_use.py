@@ -16,16 +16,12 @@ from bot.racedata.month_quota import (
     UsageRow,
     commands_left,
     month_before,
-    month_end,
     month_key,
-    month_start,
     read_usage,
     staleness_s,
 )
 from bot.racedata.quota_book import days_of
 from tests.rows import over
-
-moments = st.datetimes(min_value=datetime(2000, 1, 1), max_value=datetime(2090, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 
 
 def test_month_is_that_of_utc():
@@ -33,40 +29,10 @@ def test_month_is_that_of_utc():
     assert (month_before("2027-01"), month_before("2026-12")) == ("2026-12", "2026-11")
 
 
-FIRST, SECOND = UsageRow(requests=90, since="2026-11-01"), UsageRow(requests=90, since="2026-11-02")
-
-
 def reading(used=90, **fields):
     taken_at = datetime(2026, 11, 20, tzinfo=UTC)
     given = {"certain": True, "source": QuotaSource.ROWS} | fields
     return QuotaReading(taken_at=taken_at, month="2026-11", used=used, **given)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "growth"),
-    [
-        (FIRST, UsageRow(requests=10, since="2026-11-01"), -80),
-        *((FIRST, SECOND, None), (FIRST, UsageRow(requests=90), None)),
-        *((UsageRow(), FIRST, None), (FIRST, UsageRow(since="2026-11-01"), None)),
-    ],
-    ids=["same days", "other days", "a total", "no figure before", "no figure after"],
-)
-def test_sums_are_compared_only_of_the_same_days(before, after, growth):
-    assert reading(published=before).growth_to(after) == growth
-
-
-@pytest.mark.parametrize(
-    ("used", "limit", "left", "is_spent", "percent"),
-    [(99, 100, 1, False, 99), (100, 100, 0, True, 100), (101, 100, 0, True, 101), (1, None, None, False, None)],
-)
-def test_quota_is_spent_from_its_last_request_on(used, limit, left, is_spent, percent):
-    found = reading(used, limit=limit)
-    assert (found.left, found.is_spent, found.percent) == (left, is_spent, percent)
-
-
-@given(now=moments)
-def test_moment_lies_within_its_month(now):
-    assert month_start(now) <= now < month_end(now)
 
 
 def test_staleness_grows_as_the_quota_shrinks():

@@ -365,14 +365,6 @@ async def test_job_and_person_share_a_walk_and_the_person_reads_on(book, client)
     assert (len(upkeep.asked), len(client.asked)) == (1, len({*client.asked} - {*upkeep.asked}))
 
 
-async def test_walk_for_upkeep_alone_is_read_by_the_client_for_upkeep(book, client):
-    client.races = make_days(-60, 5)
-    upkeep = FakeClient(races=client.races)
-    client.for_upkeep = lambda: upkeep
-    await book.card("GB", TODAY, budget=UPKEEP)
-    assert (len(upkeep.asked), client.asked) == (2, [])
-
-
 async def test_person_reads_on_where_the_walk_of_a_job_is_spared(book, client):
     client.races = make_days(-20, 5)
     spared, asked, go_on = Spared("races/search"), asyncio.Event(), asyncio.Event()

@@ -1,10 +1,11 @@
+"""Rows of the race book: merged races, the runners who are out, and the reading of a day by its indexes."""
+
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import event
 
 from bot.deliveries import inbox
 from bot.events import event_store
@@ -15,6 +16,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata import race_book_store
 from bot.racedata.day import known_day
 from bot.racedata.day_card import outcomes_of
+from tests.statement_plans import noted, plans_of
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TODAY = NOW.date()
@@ -99,13 +101,6 @@ async def test_what_names_only_some_takes_nobody_out(database, later):
     assert {runner.horse for runner in race.runners} == {"A", "B", "Charlie"}
 
 
-def test_list_takes_out_who_no_longer_runs():
-    declared = Race(runners=(Runner(horse="A"), Runner(horse="B")))
-    assert race_book_store.merged(declared, Race(runners=(Runner(horse="A"),)), whole=True).runners == (
-        Runner(horse="A"),
-    )
-
-
 def test_abandonment_is_taken_back_only_by_news_of_the_status():
     called_off = Race(abandoned=True, reason="Frost")
     assert race_book_store.merged(called_off, Race(), whole=True).abandoned
@@ -170,28 +165,9 @@ async def test_many_races_go_into_the_book_at_once(database):
 
 
 async def plan_of(database, read):
-    """SQLite's plan for `read`: a line for each table."""
-    asked = []
-
-    def note(_connection, _cursor, statement, parameters, *_):
-        asked.append((statement, parameters))
-
-    def explain(session):
-        engine = session.get_bind()
-        event.listen(engine, "before_cursor_execute", note)
-        try:
-            read(session)
-        finally:
-            event.remove(engine, "before_cursor_execute", note)
-        connection = session.connection()
-        return [
-            row[3]
-            for statement, parameters in list(asked)
-            if statement.startswith("SELECT")
-            for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
-        ]
-
-    return await database.read(explain)
+    with noted(database) as statements:
+        await database.read(read)
+    return plans_of(database, [one for one in statements if one[0].startswith("SELECT")])
 
 
 @pytest.mark.parametrize("region", ["GB", None])
