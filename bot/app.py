@@ -450,7 +450,6 @@ class Service:
     async def _start_jobs(self) -> None:
         await self.schema.run()
         await self._renew_secrets()
-        self.racing.recall(await self.telling.last_account())
         self.jobs.start()
         await self.replicas.run()
 

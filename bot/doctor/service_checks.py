@@ -141,14 +141,12 @@ async def clock(deployment: Deployment) -> Seen:
 
 
 def _findings(deployment: Deployment, name: str, ours_s: float) -> Iterator[Finding]:
-    if how_bad := _how_bad(ours_s):
-        told = f"The clock of this machine is {_apart(ours_s)} {name}. {CLOCK_COST}"
-        yield Finding("clock_off", how_bad, told, CLOCK_MEND)
     # The bot may run on another machine.
-    ahead_s = ours_s - deployment.ahead_s.get(f"{deployment.settings.public_url}/healthz", ours_s)
-    if how_bad := _how_bad(ahead_s):
-        told = f"The clock of the bot at PUBLIC_URL is {_apart(ahead_s)} {name}. {CLOCK_COST}"
-        yield Finding("clock_off", how_bad, told, CLOCK_MEND)
+    bots_s = ours_s - deployment.ahead_s.get(f"{deployment.settings.public_url}/healthz", ours_s)
+    for whose, ahead_s in (("this machine", ours_s), ("the bot at PUBLIC_URL", bots_s)):
+        if how_bad := _how_bad(ahead_s):
+            told = f"The clock of {whose} is {_apart(ahead_s)} {name}. {CLOCK_COST}"
+            yield Finding("clock_off", how_bad, told, CLOCK_MEND)
 
 
 def _how_bad(ahead_s: float) -> CheckOutcome | None:

@@ -126,18 +126,11 @@ class SelfNotices:
         self.wake.set()
         return is_told
 
-    async def last_account(self) -> AccountState:
-        """Empty before the first answer, or if unreadable."""
-        try:
-            kept = await self.database.read(partial(named_values.get, name=Mark.ACCOUNT))
-        except StorageError as error:
-            log.warning("account_not_read", reason=str(error))
-            return AccountState()
-        return AccountState.model_validate(kept[0]) if kept else AccountState()
-
     def _note_account(self, session: Session, now: AccountState) -> bool:
         kept = named_values.get(session, Mark.ACCOUNT)
         before = AccountState.model_validate(kept[0]) if kept else None
+        # The first answer since the start may lack one of the two.
+        now = before.model_copy(update=now.model_dump(exclude_none=True)) if before else now
         if before == now:
             return True
         if before is not None and not self.notices.tell(

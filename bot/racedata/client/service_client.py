@@ -70,11 +70,6 @@ class RacingClient:
         """Why the requested races have not come so far."""
         return self._calls.held_up(RACES_PATH)
 
-    def recall(self, state: AccountState) -> None:
-        """Take over the account's state from an earlier run."""
-        if self._calls.state == AccountState():
-            self._calls.state = state
-
     async def aclose(self) -> None:
         await self._calls.transport.aclose()
 

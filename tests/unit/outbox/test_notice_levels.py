@@ -184,6 +184,7 @@ async def test_notices_about_the_service_itself(database, notices, told):
         await telling.circuit_open(error)
     for plan in ("free", "live"):
         await telling.account(AccountState(plan=plan, window="2026"))
+    assert await telling.account(AccountState(plan="live")), "an answer without a window is no change"
     for done_at in (None, NOW, NOW):
         await telling.job_undone(JOB, "no luck", done_at)
     assert await told() == [URGENT, NOTE, WARNING, URGENT, URGENT, URGENT, NOTE, WARNING, WARNING]
