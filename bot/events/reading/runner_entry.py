@@ -105,10 +105,11 @@ _WHOLE = re.compile(r"\A(?:(?:place|pos|position|p)[ _-]?)?([0-9]+)(?:\.0+)?\Z",
 
 NUMBER_ON_CLOTH = re.compile(
     r"(?:#|n[or]\.? ?)?\(?(?P<number>[0-9]{1,3}[A-Za-z]?)"
-    r"(?:(?:[.)]|st|nd|rd|th)? ?(?P<name>(?!(?:st|nd|rd|th) )[^\W\d]{2}.+|(?<=[ .)])[^\W\d][ '\u2019].+))?\)?",
+    r"(?:(?:st|nd|rd|th)?(?:[.):]| ?[-\u2013])? ?"
+    r"(?P<name>(?!(?:st|nd|rd|th)\b)[^\W\d]{2}.+|(?<=[ .):])[^\W\d][ '\u2019].+))?\)?",
     re.IGNORECASE,
 )
-"""A horse in an order: "4", "#4", "No. 4", "4. Horse A", "1. A Plus Tard", "1st Horse A"."""
+"""A horse in an order: "4", "#4", "No. 4", "4. Horse A", "1. A Plus Tard", "1st: Horse A"."""
 
 
 class SaidPlace(NamedTuple):

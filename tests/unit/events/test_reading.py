@@ -85,6 +85,7 @@ def test_race_keeps_every_field_as_published():
         *(({"region": region}, None, Course()) for region in (7, {"id": 7}, {"name": "Great Britain"}, ["GB"], True)),
         ({"country_code": "IE", "country": "Ireland", "course": {"name": "York", "region": "GB"}}, "GB", "York"),
         ({"region": "Great Britain", "region_code": "GB"}, "GB", Course()),
+        *(({"region": {name: "GB"}}, "GB", Course()) for name in ("#text", "value")),
         ({"course": "cr_8f2"}, None, Course(course_id="cr_8f2")),
         ({"track": "Turf", "course": "Ascot"}, None, "Ascot"),
         ({"track": "Ascot"}, None, "Ascot"),

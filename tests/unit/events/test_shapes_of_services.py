@@ -286,6 +286,10 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
         york(placings=["1. A Plus Tard", "2. D'Or", "3. I Am"]),
         ["York 13:00: A Plus Tard 1, D'Or 2, I Am 3"],
     ),
+    "places before names": (
+        york(placings=["1st: A Plus Tard", "2nd - D'Or", "3rd. I Am"]),
+        ["York 13:00: A Plus Tard 1, D'Or 2, I Am 3"],
+    ),
     **{
         f"races with {name}": (
             shape(races=[race(1, **{name: told}), race(2, "13:30", **{name: told})]),
