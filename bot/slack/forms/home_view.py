@@ -14,7 +14,7 @@ from bot.outbox.acknowledgements import PersonsAbandonment
 from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.message import Block, Message
 from bot.slack.messages.answers.filter_words import in_markup
-from bot.slack.messages.answers.subscription_answers import EDIT
+from bot.slack.messages.answers.subscription_answers import EDIT, last_post
 from bot.slack.messages.answers.watch_answer import end_line
 from bot.slack.messages.kit.blocks import action_button, actions, confirmed_by, context, header, section
 from bot.slack.messages.kit.marks import ABANDONED
@@ -122,10 +122,10 @@ def _channels(page: HomePage) -> list[Block | None]:
 
 
 def _words(one: HomeChannel) -> str:
-    last = f"last post {moment_for_readers(one.last_post_at)}" if one.last_post_at else "no post lately"
     muted = f"{counted(one.muted, 'meeting')} muted" if one.muted else None
     watched = f"{counted(one.watched, 'name')} watched: `/racing watching` lists them there" if one.watched else None
-    lines = [f"*{named(one.channel_id)}*", in_markup(*one.filters), watched, joined([safe(one.state), muted, last])]
+    state = joined([safe(one.state), muted, last_post(one.last_post_at)])
+    lines = [f"*{named(one.channel_id)}*", in_markup(*one.filters), watched, state]
     left = len(one.filters) - CHANGES_MAX
     more = f"{counted(left, 'subscription')} without a button: type `/racing list` there"
     return joined([clip(joined(lines, "\n"), CHANNEL_WORDS_MAX), more if left > 0 else None], "\n")

@@ -9,7 +9,7 @@ from bot.slack.messages.kit.blocks import action_button, actions, context, secti
 from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.marks import ABANDONED, TAKEN_OVER
 from bot.slack.messages.kit.names import abandonment_name
-from bot.slack.messages.kit.text import clip, joined, mentions_in_markup, named, with_mentions
+from bot.slack.messages.kit.text import clip, first_of, joined, mentions_in_markup, named, with_mentions
 from bot.slack.messages.kit.times import in_readers_zone, in_utc
 
 ACKNOWLEDGE = "acknowledge"
@@ -43,8 +43,7 @@ def untaken_words(untaken: Untaken, where: str) -> str:
 def untaken_named(untaken: Untaken) -> str:
     """For example "Ascot 14:30, York (whole meeting) and 2 more"."""
     names = [abandonment_name(event, untaken.partly_run) for event in untaken.first]
-    more = untaken.count - len(names)
-    return listed([*names, f"{more} more"] if more else names)
+    return listed(first_of(names, len(names), "{} more", untaken.count))
 
 
 def escalation(told: Escalation, alert: str, link: str | None) -> Message:

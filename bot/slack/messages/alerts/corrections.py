@@ -38,7 +38,8 @@ def changes_in_words(changes: Sequence[Change], race: Race = _UNKNOWN, *, disagr
     """
     changed = only(changes, additions=False)
     said = _Differences(changed, race, disagree=disagree).said() if changed else []
-    return _first_of(said, more=sum(change.more for change in changed))
+    total = len(said) + sum(change.more for change in changed)
+    return "; ".join(first_of(said, _MOST, total=total))
 
 
 def correction(context: MessageContext, race: Race = _UNKNOWN) -> str | None:
@@ -56,12 +57,7 @@ def additions_in_words(changes: Sequence[Change]) -> str:
     by_field: dict[str, list[Change]] = {}
     for change in only(changes, additions=True):
         by_field.setdefault(change.field, []).append(change)
-    return _first_of([_added(field, added) for field, added in by_field.items()])
-
-
-def _first_of(said: Sequence[str], more: int = 0) -> str:
-    more += max(len(said) - _MOST, 0)
-    return "; ".join([*said[:_MOST], *([f"and {more} more"] if more else [])])
+    return "; ".join(first_of([_added(field, added) for field, added in by_field.items()], _MOST))
 
 
 def corrected_in_words(corrected: Corrected, race: Race) -> str:
@@ -299,8 +295,7 @@ def _plural(noun: str) -> str:
 
 def _listed(horses: Iterable[str | None], number: int = 0) -> str:
     named = [horse or NOT_NAMED for horse in horses]
-    left = max(number, len(named)) - _NAMES_MOST
-    return listed([*named[:_NAMES_MOST], *([f"{left} more"] if left > 0 else [])])
+    return listed(first_of(named, _NAMES_MOST, "{} more", number))
 
 
 def _position(position: str | None) -> str:

@@ -86,10 +86,10 @@ def day_answer(
     in_text = [one.in_text for one in (losses, *later)]
     return paged(
         title,
-        lambda shown: sentences([joined([shown, in_short], ": "), *in_text, *said]),
         [*listed_first, *units, *(one for some in later for one in some.units())],
         command,
         question.page,
+        text=lambda shown: sentences([joined([shown, in_short], ": "), *in_text, *said]),
         head=[*on_every_page, section(joined(lines, "\n"))],
         foot=small_print(card, question.now),
         most=LINES_ON_PAGE,

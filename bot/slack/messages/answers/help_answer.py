@@ -53,7 +53,7 @@ def command_help(commands: Sequence[Helped], alone: Sequence[str]) -> Message:
     named = listed([f"`{name}`" for name in alone])
     more = "`/racing help` and the name of a command says more, for example `/racing help subscribe`."
     small = f"{named} work by themselves too. Answers are seen by you only."
-    return message("\n".join([*groups, more]), [*map(section, groups), section(more), context(small)])
+    return message(None, [*map(section, groups), section(more), context(small)])
 
 
 def usage_of(command: Helped) -> Message:

@@ -20,11 +20,10 @@ SIDE_MAX = 220
 
 def courses(found: Sequence[KnownCourse], typed: str, page: int) -> Message:
     title = joined([counted(len(found), "course"), safe(typed, SHORT_MAX)], ": ")
-    first = "; ".join(safe(course.name, SHORT_MAX) or "?" for course in found[:10])
     foot = context("exactly as the data service writes them, read once a day")
     command = joined(["courses", typed], " ")
     units = line_units([_course(course) for course in found])
-    return paged(title, lambda shown: f"{shown}. {first}", units, command, page, foot=foot, most=LISTED_TOGETHER)
+    return paged(title, units, command, page, foot=foot, most=LISTED_TOGETHER)
 
 
 def _course(course: KnownCourse) -> str:
@@ -45,11 +44,10 @@ def coverage(
 ) -> Message:
     """`regions`: those of subscriptions; None without the list."""
     title = f"Coverage: {safe(region, SHORT_MAX) or counted(len(countries), 'country', 'countries')}"
-    shown = [_country(country, regions) for country in countries]
-    only = f". {shown[0]}" if len(shown) == 1 else ""
     foot = context("as the data service publishes it, read once a day")
-    command, units = joined(["coverage", region], " "), line_units(shown)
-    return paged(title, lambda named: f"{named}{only}", units, command, page, foot=foot, most=LISTED_TOGETHER)
+    command = joined(["coverage", region], " ")
+    units = line_units([_country(country, regions) for country in countries])
+    return paged(title, units, command, page, foot=foot, most=LISTED_TOGETHER)
 
 
 def _country(country: KnownCountry, regions: Collection[str] | None) -> str:
@@ -87,7 +85,7 @@ def audit_page(page: AuditPage, what: str, command: str) -> Message:
     title = f"*{counted(page.total, 'change')} {what}*{page_mark(page.number, page.pages)}"
     shown = [_line(entry) for entry in page.entries]
     turned = turns(command, page.number, page.pages)
-    return message("\n".join([title, *shown]), [section(title), lines(shown), turned])
+    return message(None, [section(title), lines(shown), turned])
 
 
 def _line(entry: AuditEntry) -> str:

@@ -20,7 +20,6 @@ from bot.slack.messages.answers.day_answer import IN_CONFLICT
 from bot.slack.messages.answers.filter_words import (
     FILTER_WORDS_MAX,
     all_courses_are_shown,
-    describe,
     in_markup,
     still_arrives,
 )
@@ -36,7 +35,7 @@ from bot.slack.messages.kit.blocks import action_button, actions, command_button
 from bot.slack.messages.kit.layout import message, page_mark, told, turns
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT
 from bot.slack.messages.kit.names import abandonment_name, reason
-from bot.slack.messages.kit.text import TEXT_MAX, clip, first_of, joined, named, safe, size
+from bot.slack.messages.kit.text import TEXT_MAX, clip, first_of, given, joined, named, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 
 ABANDONMENTS_NAMED = 20
@@ -310,24 +309,15 @@ class ListPage:
 def subscription_list(page: ListPage) -> Message:
     """A pause comes first, also where the channel watches names alone."""
     head: list[Block | None] = []
-    paused = _paused(page.pause) if page.pause else None
-    if paused:
-        head += [section(f"*{paused}*"), actions([resume_button()])]
+    if page.pause:
+        head += [section(f"*{_paused(page.pause)}*"), actions([resume_button()])]
     if page.total:
-        count = counted(page.total, "subscription")
-        here = f", {len(page.listed)} of them on this page" if page.pages > 1 else ""
-        text = f"This channel has {count}{here}: {'; '.join(map(_in_text, page.listed))}"
-        arriving = [still_arrives(found) for one in page.listed for found in one.overridden]
-        text = " ".join([f"{text}.", *arriving]) if arriving else text
         head.append(section(f"*What this channel receives*{page_mark(page.number, page.pages)}"))
     else:
-        text = "This channel has no subscriptions."
-        if not page.watched:
-            text += " For example: /racing subscribe GB results abandonments"
-        head.append(section(text))
+        example = None if page.watched else "For example: /racing subscribe GB results abandonments"
+        head.append(section(joined(["This channel has no subscriptions.", example], " ")))
     if page.watched:
         watched = f"{counted(page.watched, 'name')} watched here: `/racing watching` lists and ends them."
-        text = f"{text} {watched}"
         head += [section(watched), actions([command_button("What is watched", "watching")])]
     for one in page.listed:
         head += [section(_subscription(one, page.today)), _buttons(one)]
@@ -336,7 +326,7 @@ def subscription_list(page: ListPage) -> Message:
     if more := page.mutes[MUTES_SHOWN:]:
         head.append(section(f"and {counted(len(more), 'more muted meeting')}"))
     turned = turns("list", page.number, page.pages)
-    return message(joined([paused, text], " "), [*head, turned, context(*_small(page))])
+    return message(None, [*head, turned, context(*_small(page))])
 
 
 def _paused(pause: ChannelPause) -> str:
@@ -352,7 +342,7 @@ def _subscription(one: Listed, today: date | None) -> str:
     state = _state_words(row)
     lines = [
         f"• {in_markup(one.chosen)}{_lacks(one)}",
-        f"{state}, {made} · {_last_post(one)}",
+        f"{state}, {made} · {last_post(one.last_post_at, one.last_post_link)}",
         None if all_courses_are_shown(one.chosen) else "Edit shows all courses.",
         *(f"{CONFLICTING} {safe(words)}" for words in one.orphaned),
         *map(still_arrives, one.overridden),
@@ -364,18 +354,10 @@ def _lacks(one: Listed) -> str:
     return "" if one.has_abandonments else ", no abandonments"
 
 
-def _last_post(one: Listed) -> str:
-    if one.last_post_at is None:
+def last_post(at: datetime | None, link: str | None = None) -> str:
+    if at is None:
         return "nothing posted lately"
-    when = f"last post {moment_for_readers(one.last_post_at)}"
-    return f"{when} (<{one.last_post_link}|open>)" if one.last_post_link else when
-
-
-def _in_text(one: Listed) -> str:
-    is_live = one.row.state == SubscriptionState.LIVE
-    state = [] if is_live else [_state_words(one.row)]
-    words = safe(describe(one.chosen), SUBSCRIPTION_WORDS_MAX) or "?"
-    return ", ".join([f"{words}{_lacks(one)}", *state])
+    return f"last post {moment_for_readers(at)}{given(' (<{}|open>)', link) or ''}"
 
 
 def _state_words(row: ChannelSubscriptionRow) -> str:

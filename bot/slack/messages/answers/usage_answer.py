@@ -52,15 +52,7 @@ def usage(reading: QuotaReading, failure: str | None = None) -> Message:
         ),
         section(joined([how_sure, reading.tier.words, last_read], "\n")),
     ]
-    text = joined(
-        [
-            f"Quota, {month_in_words(reading.month)}: {used} used",
-            f"limit {_limit(reading)}",
-            _spent(reading),
-            joined(["forecast", _expected(reading)], " ") if reading.expected and not reading.is_spent else None,
-            last_read,
-        ]
-    )
+    text = joined([f"Quota: {in_short(reading)}", last_read], ". ")
     rows = _in_order(reading)
     none = "" if failure else f"The service gave no rows by {reading.grouped_by}."
     title = section(f"*By {reading.grouped_by}*" if rows else none)

@@ -17,7 +17,6 @@ from bot.racedata.near_misses import question
 from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, RaceView
 from bot.slack.messages.kit.blocks import actions, command_button, section
 from bot.slack.messages.kit.layout import message, paged, sections, told, unit
-from bot.slack.messages.kit.marks import without_marks
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, race_day, race_name
 from bot.slack.messages.kit.text import first_of, given, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
@@ -55,10 +54,9 @@ def watched(names: Sequence[NowWatched], now: datetime, *, is_own: bool, ended: 
     ]
     unknown = [_unknown(one) for one in names if not one.known.is_known]
     lines = [*unknown, joined(said, " "), *(_known(one, now) for one in names if one.known.is_known)]
-    text = without_marks("\n".join(lines))
     buttons = [command_button(f"Watch {near} instead", line) for one in names for near, line in one.near.items()]
     buttons.append(command_button("What is watched", "watching"))
-    return message(text, [sections(lines), actions(buttons)])
+    return message(None, [sections(lines), actions(buttons)])
 
 
 def watching(here: Sequence[WatchRow], own: Sequence[WatchRow], page: int, *, is_direct: bool) -> Message:
@@ -75,8 +73,7 @@ def watching(here: Sequence[WatchRow], own: Sequence[WatchRow], page: int, *, is
         for line, row in zip(lines, [*here, *own], strict=True)
     ]
     title = "Watched here and for you" if here and own else "Watched here" if here else "Watched for you"
-    text = "\n".join(lines[:WATCHES_PER_PAGE])
-    return paged(title, lambda shown: f"{shown}\n{text}", units, "watching", page, most=WATCHES_PER_PAGE)
+    return paged(title, units, "watching", page, most=WATCHES_PER_PAGE)
 
 
 def end_line(row: WatchRow) -> str:

@@ -7,6 +7,7 @@ from operator import attrgetter
 
 from bot.outbox.message import Block, Message
 from bot.slack.messages.kit.blocks import TEXT_OBJECT, actions, command_button, context, header, section, weight
+from bot.slack.messages.kit.marks import without_marks
 from bot.slack.messages.kit.native_blocks import CONTAINER, DATA_TABLE, NATIVE, TABLE_MAX, collapsed, with_native
 from bot.slack.messages.kit.text import (
     BLOCKS_MAX,
@@ -67,9 +68,13 @@ _NEW: Form = attrgetter("new")
 _OLD: Form = attrgetter("old")
 
 
-def message(text: str, parts: Iterable[MessagePart]) -> Message:
-    """A message with every part whole, and with as many lines as fit. Native blocks get an older form."""
-    every, said = list(parts), clip(text, TEXT_MAX)
+def message(text: str | None, parts: Iterable[MessagePart]) -> Message:
+    """A message with every part whole, and with as many lines as fit. Native blocks get an older form.
+
+    `text`: None for an answer, which rings nobody: the words of its headers and sections.
+    """
+    every = list(parts)
+    said = clip(text or _words_of(_laid_out(every, _OLD, MESSAGE_MAX - MARK_MAX)), TEXT_MAX)
 
     def made(form: Form) -> Message:
         return Message(said, tuple(_laid_out(every, form, MESSAGE_MAX - MARK_MAX)[: BLOCKS_MAX - 1]))
@@ -127,16 +132,16 @@ def sentence(words: str, named_ids: Iterable[str] = ()) -> Message:
 
 
 def listing(title: str, words: Sequence[str], small_print: str | None = None) -> Message:
-    return message("\n".join([title, *words]), [section(title), lines(words), context(small_print)])
+    return message(None, [section(title), lines(words), context(small_print)])
 
 
 def paged(
     title: str,
-    text: Callable[[str], str],
     units: Sequence[Either],
     command: str,
     page: int,
     *,
+    text: Callable[[str], str] | None = None,
     head: Sequence[Block | None] = (),
     foot: Block | None = None,
     most: int = BLOCKS_MAX,
@@ -144,7 +149,7 @@ def paged(
 ) -> Message:
     """The page with this number, else the last page. A page button runs the command again.
 
-    `title` is the header of each page, with the page's number. `text` makes the notification text from that header.
+    `title` is the header of each page, with the page's number. `text` makes the text from that header (see `message`).
     `command`: the words after /racing. `head` and `foot` stand on every page. A page has at most `most` blocks of
     units, of the cost `room`.
     """
@@ -154,7 +159,7 @@ def paged(
     number = min(page, len(pages))
     named = f"{clip(title, HEADER_MAX - PAGE_MARK_MAX)}{page_mark(number, len(pages))}"
     turned = turns(command, number, len(pages))
-    return message(text(named), [header(named), *head, *pages[number - 1], turned, foot])
+    return message(text(named) if text else None, [header(named), *head, *pages[number - 1], turned, foot])
 
 
 def page_mark(number: int, last: int) -> str:
@@ -176,6 +181,10 @@ def line_units(words: Sequence[str]) -> list[Either]:
     cut = [clip(line, PAGE_LINE_MAX) for line in words]
     parts = (cut[start : start + LINES_TOGETHER] for start in range(0, len(cut), LINES_TOGETHER))
     return [unit(section("\n".join(part))) for part in parts]
+
+
+def _words_of(blocks: Iterable[Block]) -> str:
+    return without_marks("\n".join(block["text"]["text"] for block in blocks if "text" in block))
 
 
 def _laid_out(parts: Sequence[MessagePart], form: Form, room: int) -> list[Block]:

@@ -33,14 +33,14 @@ MARKED_POSTPONED = f"{ABANDONED} *POSTPONED*"
 
 RUN_TOO = "CONFLICT: reported as run too"
 
-_MARKED = re.compile(rf"(?:{ABANDONED}|{CONFLICTING}|{VOIDED}) \*([^*]+)\*")
+_MARKED = re.compile(rf"(?:{ABANDONED}|{CONFLICTING}|{VOIDED}) \*([^*]+)\*|^{CONFLICTING} ", re.MULTILINE)
 
 REASON_MIN = 12
 """Less of a reason says nothing."""
 
 
 def without_marks(words: str) -> str:
-    """For `text`: the loud words alone. No data has an asterisk, so marks within data stay."""
+    """For `text`: loud words, and lines that begin with a warning. No data has an asterisk, so marks in data stay."""
     return _MARKED.sub(r"\1", words)
 
 

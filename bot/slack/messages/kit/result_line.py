@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from bot.events.race_state import RaceState, state_in
 from bot.events.races import Race, Runner, did_not_finish, is_disqualified, is_shared, name_and_country, plain_name
-from bot.events.sentences import counted, listed
+from bot.events.sentences import listed
 from bot.slack.messages.kit.names import HORSE_MAX, RUNNERS_PLAUSIBLE, SHORT_MAX, horse_name
 from bot.slack.messages.kit.text import capital, first_of, given, joined, safe
 
@@ -180,9 +180,8 @@ def _without_order(field: RaceField, first: str | None) -> str:
     went = field.went
     out = [is_disqualified(runner.position) for runner in went]
     if went and all(is_out or did_not_finish(one.position) for one, is_out in zip(went, out, strict=True)):
-        named = [f"{field.horse(one)} {safe(one.position, POSITION_MAX)}" for one in went[:HORSES_NAMED]]
-        more = [f"and {counted(len(went) - HORSES_NAMED, 'other')}"] if len(went) > HORSES_NAMED else []
-        return f"No horse {'is placed' if any(out) else 'finished'}: {', '.join([*named, *more])}"
+        named = [f"{field.horse(one)} {safe(one.position, POSITION_MAX)}" for one in went]
+        return f"No horse {'is placed' if any(out) else 'finished'}: {', '.join(first_of(named, HORSES_NAMED))}"
     unread = safe(field.race.unread_order, ORDER_MAX)
     return joined([first, given("placings could not be read: {}", unread) or WITHOUT_ORDER], ", ")
 

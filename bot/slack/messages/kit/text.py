@@ -170,10 +170,11 @@ def given(words: str, value: str | None) -> str | None:
     return words.format(value) if value else None
 
 
-def first_of(words: Sequence[str], most: int, more: str = "and {} more") -> list[str]:
-    """The first `most`, and how many others there are."""
-    left = len(words) - most
-    return [*words[:most], more.format(f"{left:,}")] if left > 0 else list(words)
+def first_of(words: Sequence[str], most: int, more: str = "and {} more", total: int = 0) -> list[str]:
+    """The first `most`, and how many others there are. `total`: all words, if `words` has only some."""
+    shown = words[:most]
+    left = max(total, len(words)) - len(shown)
+    return [*shown, more.format(f"{left:,}")] if left else list(shown)
 
 
 def mentions_in_markup(mentions: Iterable[str]) -> str:
