@@ -119,14 +119,10 @@ def follow_off_times(database: Database, clock: Clock, wake: asyncio.Event) -> J
             session, lambda: fanout_knowledge.read(session, now).with_live_messages, now
         )
 
-    async def run() -> int:
-        if count := await database.write(follow):
-            wake.set()
-        return count
-
     def look(session: Session) -> object:
         return live_meetings.first_out_of_date(session, database_now(session, clock))
 
+    run = partial(write_all, database, follow, wake)
     return Job("follow_off_times", "Live messages brought up to the off times", 15, run, look)
 
 

@@ -14,14 +14,10 @@ from bot.db.named_values import Mark
 from bot.deliveries import inbox
 from bot.deliveries.intake import place_in
 from bot.deliveries.journal import Journal
-from bot.errors import RacingBotError
 from bot.fanout.unchecked_filters import check_filters
-from bot.logs import get_logger
 from bot.operations.jobs.job import HOUR_S, Job
 from bot.outbox.notices import Notices
 from bot.racedata.reference_book import ReferenceBook
-
-log = get_logger(__name__)
 
 REFRESH_EVERY_S, CHECK_EVERY_S = 300, 30
 
@@ -71,25 +67,16 @@ def refresh_lists(
     """
 
     async def check() -> None:
-        await _check_filters(database, notices, clock)
+        check_all = partial(check_filters, notices=notices)
+        while not await database.write(partial(check_all, now=clock())):  # noqa: ASYNC110  another replica fans out
+            await asyncio.sleep(ANOTHER_TRY_S)
         wake.set()
 
     async def refresh() -> None:
-        try:
-            await reference.keep_fresh()
-        except RacingBotError as error:
-            log.warning("reference_not_refreshed", reason=str(error))
+        await reference.keep_fresh()
         await check()
 
     return (
         Job("refresh_reference", "Regions and courses read", REFRESH_EVERY_S, refresh),
         Job("check_filters", "Unchecked subscriptions checked", CHECK_EVERY_S, check, subscriptions.has_unchecked),
     )
-
-
-async def _check_filters(database: Database, notices: Notices, clock: Clock) -> None:
-    is_checked = False
-    while not is_checked:
-        check = partial(check_filters, notices=notices, now=clock())
-        is_checked = await database.write(check)
-        await asyncio.sleep(0 if is_checked else ANOTHER_TRY_S)
