@@ -61,7 +61,7 @@ async def send_event(
         again = {"retry_attempt": retry_num or 0, "retry_reason": "timeout" if retry_num else ""}
         return await state.sockets.deliver("events_api", envelope, state.ack_timeout_s, **again)
     headers = {"X-Slack-Retry-Num": str(retry_num), "X-Slack-Retry-Reason": "http_timeout"} if retry_num else {}
-    return await send_signed(state, bot_url, json.dumps(envelope).encode(), JSON, headers=headers)
+    return await send_signed(state, bot_url, json.dumps(envelope).encode(), JSON, headers)
 
 
 async def send_signed(
@@ -69,18 +69,14 @@ async def send_signed(
     bot_url: str,
     body: bytes,
     content_type: str = FORM,
-    *,
-    secret: str | None = None,
-    timestamp: int | None = None,
     headers: dict[str, str] | None = None,
 ) -> Answer:
-    """Another `secret` or an old `timestamp` makes a forgery."""
-    sent_at = int(state.clock().timestamp()) if timestamp is None else timestamp
+    sent_at = int(state.clock().timestamp())
     signed = {
         "Content-Type": content_type,
         "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
         "X-Slack-Request-Timestamp": str(sent_at),
-        "X-Slack-Signature": sign(secret or state.signing_secret, sent_at, body),
+        "X-Slack-Signature": sign(state.signing_secret, sent_at, body),
     }
     timeout_s = state.ack_timeout_s
     async with make_client(timeout=timeout_s, transport=state.bot_transport) as client:

@@ -1,19 +1,22 @@
 """Messages claimed in the transaction of their fan-out, and messages that wait."""
 
+import random
+import sqlite3
 import time
 from datetime import timedelta
 
 import pytest
 import pytest_asyncio
-from sqlalchemy import select
+from sqlalchemy import event, select, update
 from sqlmodel import col
 
 from bot.channels import mutes
 from bot.channels.filters import Meeting
 from bot.db.database_clock import database_now
-from bot.db.tables import ChannelQueue
-from bot.events.event import Topic
-from bot.events.races import Course
+from bot.db.tables import ChannelQueue, InboxDelivery
+from bot.errors import StorageUnavailable
+from bot.events.event import EventKind, Topic
+from bot.events.races import Course, Race
 from bot.outbox import call_holds
 from bot.outbox.messenger import Call
 from bot.outbox.pace import Pace
@@ -21,7 +24,7 @@ from bot.racedata import race_book_store
 from sandbox.slack import failures
 from tests.clock import DAY
 from tests.databases import on_both, on_postgresql
-from tests.integration.pipeline.racing_day import abandonment, result, shown
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown
 from tests.integration.pipeline.steps import close, fail, hour, kinds, pause, wait, write
 
 
@@ -161,3 +164,68 @@ async def test_slow_transaction_shortens_no_wait_after_a_message(running, monkey
     free_at = await running.database.read(lambda s: s.execute(select(col(ChannelQueue.next_free_at))).scalar_one())
     assert posted_at
     assert free_at > posted_at[0] - timedelta(seconds=slow_s / 2)
+
+
+# Transactions of a bounded size, and a delivery that the database refuses
+
+
+@on_both
+async def test_many_channels_are_posted_to_in_transactions_of_a_bounded_size(pipeline, monkeypatch):
+    monkeypatch.setattr("bot.fanout.transaction.MESSAGES_PER_COMMIT", 6)
+    for number in range(4):
+        await pipeline.subscribe(f"C{number}", "GB")
+    for number in range(5):
+        await pipeline.deliver(result(f"rc_{number}"))
+    done = []
+    while count := await pipeline.fanout.run_once():
+        done.append(count)
+    assert done == [2, 2, 1]
+    assert await pipeline.waiting() == {"queued": 20}
+
+
+@pytest.fixture
+async def refused_races(database):
+    """Races that the database really refuses in a single statement: too many values, or a value too long."""
+    if not database.is_sqlite:
+        # A row of an index takes 2,704 bytes, and the text can't be compressed.
+        yield (Race(race_id=random.Random(1).randbytes(20_000).hex()),)
+        return
+
+    def limit(session, most):
+        return session.connection().connection.driver_connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, most)
+
+    def limit_new(connection, _record):
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 400)
+
+    # After a refusal the bot opens the file anew.
+    event.listen(database.writer, "connect", limit_new)
+    before = await database.write(lambda session: limit(session, 400))
+    yield tuple(Race(race_id=str(number)) for number in range(401))
+    event.remove(database.writer, "connect", limit_new)
+    await database.write(lambda session: limit(session, before))
+
+
+@on_both
+async def test_delivery_that_the_database_refuses_alone_does_not_hold_up_the_others(gb, refused_races, monkeypatch):
+    read = gb.fanout.reader.read
+
+    def with_poison(delivery):
+        ((_, event),) = read(delivery)
+        is_whole = event.kind is EventKind.MEETING_ABANDONED and event.unreadable_because is None
+        return [(delivery, event.model_copy(update={"races": refused_races}) if is_whole else event)]
+
+    monkeypatch.setattr(gb.fanout.reader, "read", with_poison)
+    await gb.deliver(meeting())
+    gb.clock.forward(0.001)
+    await gb.deliver(result("rc_2"))
+    with pytest.raises(StorageUnavailable):
+        await gb.fanout.run_once()
+    await gb.post_all()
+    assert len(gb.texts("CGB")) == 1
+    attempts = select(col(InboxDelivery.attempts)).order_by(col(InboxDelivery.attempts))
+    assert await gb.database.read(lambda session: list(session.execute(attempts).scalars())) == [0, 1]
+    # At last the message says no more than whom the message is for.
+    retry = update(InboxDelivery).values(not_before=None, attempts=5)
+    await gb.database.write(lambda session: session.execute(retry))
+    await gb.post_all()
+    assert gb.texts("CGB")[1].startswith("ABANDONED: Ascot")

@@ -114,19 +114,6 @@ async def test_used_up_month_stops_all_but_usage_until_it_turns(service, reader,
     assert (await reader.get("/countries")).status_code == 200
 
 
-async def test_answer_carries_envelope_and_headers(service, reader):
-    service.set_plan("analyst")
-    response = await reader.get("/countries")
-    assert response.json()["meta"] == {
-        "request_id": response.headers["X-Request-Id"],
-        "data_as_of": "2025-11-20T12:00:15+00:00",
-        "plan": "analyst",
-        "window": "2017 → upcoming",
-        "count": 18,
-    }
-    assert [response.headers[name] for name in HEADERS[:2]] == ["240", "239"]
-
-
 async def walk(reader, **params):
     """Every race of the search, a page at a time."""
     races, has_more = [], True

@@ -9,8 +9,6 @@ from urllib.parse import parse_qsl
 
 import httpx
 import pytest
-from slack_bolt.adapter.starlette.async_handler import AsyncSlackRequestHandler
-from slack_bolt.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from starlette.applications import Starlette
@@ -19,9 +17,7 @@ from starlette.routing import Route
 
 from sandbox.loopback_server import serve
 from sandbox.slack.block_rules import NEW_BLOCKS
-from sandbox.slack.bot_requests import send_signed
 from sandbox.slack.limits import SlackLimits
-from tests.clock import now
 
 SECTION = {"type": "section", "text": {"type": "mrkdwn", "text": "*Kempton* 14:30"}}
 LONG = {"type": "section", "text": {"type": "mrkdwn", "text": "x" * 2_700}}
@@ -277,20 +273,3 @@ async def test_answer_that_slack_would_not_take_is_an_error(workspace, response,
         released.set()
     assert answer.error == error
     assert workspace.posted == {}
-
-
-@pytest.mark.usefixtures("real_time")
-@pytest.mark.parametrize(("forgery", "status"), [({}, 200), ({"secret": "another"}, 401), ({"timestamp": 1}, 401)])
-async def test_request_is_signed_as_bolt_wants_it(workspace, forgery, status):
-    app = AsyncApp(
-        client=AsyncWebClient(workspace.bot_token, base_url=workspace.api_url), signing_secret=workspace.signing_secret
-    )
-    app.command("/racing")(acknowledge)
-    workspace.clock = now
-    async with routed(AsyncSlackRequestHandler(app).handle) as bot:
-        answer = await send_signed(workspace, bot, b"command=%2Fracing", **forgery)
-    assert answer.status == status
-
-
-async def acknowledge(ack):
-    await ack()

@@ -61,11 +61,7 @@ JOCKEY = {"jockey": "A Jockey", "trainer": "A Trainer", "starting_price": "100/1
 TOLD = {
     "placed and others": result("PU", "2", "1", "F", "PU", None),
     "a position of zero": result("0", "1"),
-    "no order": result(),
-    "runners without order": result(None, None),
     "a postponed race": result("1", status="Postponed"),
-    "a void race": result("1", "2", status="Void"),
-    "a walkover": result("1", status="walk-over"),
     "a race marked abandoned": result("1", abandoned=True),
     "hostile names": run(
         Runner(horse="<!channel> & *Sons* \u202e\n2nd", position="1"), Runner(number="7", position="2")
@@ -230,7 +226,6 @@ MARKED = (
 RUN_IN_PART = (RACE.model_copy(update={"runners": finish("1", "2"), "title": "Settled one"}), Race(race_id="rc_2"))
 UNREADABLE = f"unreadable:{'0123456789abcdef' * 4}"
 OTHERS: dict[str, tuple[RacingEvent, dict[str, Any]]] = {
-    "An abandoned race": (event(ABANDONED, reason="frozen track"), {}),
     "An abandoned race of another day": (event(ABANDONED, RACE.model_copy(update={"race_date": "2026-11-28"})), {}),
     "An abandoned race of an unknown region": (event(ABANDONED, RACE.model_copy(update={"region": None})), {}),
     "An abandoned race of which nothing came": (event(ABANDONED, Race(region="GB")), {}),

@@ -49,7 +49,6 @@ TRACES = {
     "of what another channel asked for": lambda: traced(versions(UNTOLD, UNTOLD), "C9"),
     "of what nobody was subscribed to": lambda: traced(versions(*[replace(UNTOLD, posts=0)] * 2)),
     "of what became no message": lambda: traced(versions(UNTOLD, UNTOLD)),
-    "of one version": lambda: traced(versions(VERSION)),
     "of four versions": lambda: traced(versions(*[VERSION] * 4)),
     "of a post and two edits": lambda: traced(
         versions(replace(VERSION, told=(told(SENT, **POSTED), *[told(SENT, by_edit=True, **POSTED)] * 2)))
