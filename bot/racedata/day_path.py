@@ -36,11 +36,10 @@ NAMES_OF_LISTS = frozenset(name for fact in (RACE_LISTS, CARD_LISTS, MEETING_LIS
 
 
 class DayRead(Value):
-    """A reading of a day by RACING_DAY_PATH. `data_as_of` and `window` are the answer's."""
+    """A reading of a day by RACING_DAY_PATH. `data_as_of` is the answer's."""
 
     read_at: AwareDatetime
     data_as_of: str | None = None
-    window: str | None = None
 
     def proves(self, errand: Errand) -> bool:
         """Whether the reading is recent enough, or was made after the day was settled."""
@@ -81,7 +80,7 @@ class PathReader:
                 return False
             meta = page.meta
             await self._keep(races, region or race_book_store.REGION_UNKNOWN)
-        read = DayRead(read_at=began, data_as_of=meta.data_as_of, window=meta.window)
+        read = DayRead(read_at=began, data_as_of=meta.data_as_of)
         await self._database.write(lambda session: self._note(session, errand, read))
         return True
 

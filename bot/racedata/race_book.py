@@ -213,7 +213,7 @@ class RaceBook:
 
     async def _standing(self, errand: Errand, stopped: Stopped = (None, None)) -> DayStanding:
         walk, day_read = await self._walk_of(errand.region), await self._paths.load(errand)
-        window = self._client.state.window or (day_read and day_read.window) or walk.window
+        window = self._client.state.window or walk.window
         stopped_by, failure = stopped
         if is_outside(window, errand.day):
             stopped_by = Coverage.OUTSIDE_WINDOW

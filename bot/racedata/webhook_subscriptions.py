@@ -54,12 +54,7 @@ def signing_secrets(session: Session, vault: Vault) -> OpenedSecrets:
     return vault.open_all({row.id or 0: row.secret for row in live(session) if row.secret is not None})
 
 
-def renew(session: Session, vault: Vault) -> int:
-    """Encrypt all secrets with the newest key; the number changed."""
-    renewed = 0
+def renew(session: Session, vault: Vault) -> None:
+    """Encrypt all secrets with the newest key."""
     for row in session.execute(select(WebhookSubscriptionRow)).scalars():
-        secret, answer = vault.renew(row.secret), vault.renew(row.answer)
-        if (secret, answer) != (row.secret, row.answer):
-            row.secret, row.answer = secret, answer
-            renewed += 1
-    return renewed
+        row.secret, row.answer = vault.renew(row.secret), vault.renew(row.answer)

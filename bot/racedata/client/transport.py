@@ -72,8 +72,6 @@ class Answer:
 
 
 class Transport:
-    """`aclose` leaves a passed-in `http` open."""
-
     def __init__(
         self,
         base_url: str,
@@ -87,13 +85,11 @@ class Transport:
         self._key = key
         self._mask = MaskSecrets([key.get_secret_value()]).masked
         self._http = http or open_http(base_url, WHOLE_ANSWER_S)
-        self._owns_http = http is None
         self._max_answer_bytes = max_answer_bytes
         self._whole_answer_s = whole_answer_s
 
     async def aclose(self) -> None:
-        if self._owns_http:
-            await self._http.aclose()
+        await self._http.aclose()
 
     async def send(self, request: Request) -> Answer:
         """Raises ServiceUnreachable, or AnswerUnreadable for an answer over the cap."""
