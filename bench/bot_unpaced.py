@@ -3,16 +3,19 @@
 Slack takes one post a second in a channel: the measure would show this pace alone. No setting turns the pace off.
 """
 
+import sys
 from functools import partial
 from typing import Any
 
-from bot.receiver import bot_process, program
+from bot import __main__ as racing_bot
+from bot.receiver import bot_process
 
 
 def main(bot: str = "bench.bot_unpaced") -> None:
     """Serve as `racing-bot serve` does, until SIGTERM."""
     bot_process.BOT_MODULE = bot
-    program.serve()
+    sys.argv[1:] = ["serve"]
+    racing_bot.main()
 
 
 def be_the_bot(inner: int, news: int, life: int) -> None:

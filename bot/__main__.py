@@ -22,6 +22,9 @@ def main() -> None:
 
 def _serve() -> None:
     """The receiver is up before the command line is loaded."""
+    from bot.web.unused_modules import leave_out
+
+    leave_out()
     from bot.errors import SettingsError
     from bot.receiver.program import serve
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import uvicorn
+from uvicorn.config import Config
 
 from bot.app import Service
 from bot.errors import SettingsError
@@ -28,7 +28,7 @@ NICER = 5
 class _Server(Server):
     """`serve_behind` hears signals. `up` is called when the server listens."""
 
-    def __init__(self, config: uvicorn.Config, up: Callable[[], None]) -> None:
+    def __init__(self, config: Config, up: Callable[[], None]) -> None:
         super().__init__(config)
         self._up = up
 
@@ -80,7 +80,7 @@ async def _hear(service: Service, reader: asyncio.StreamReader) -> None:
         await service.receiver_news.hear(line)
 
 
-async def _serve_privately(private: uvicorn.Server, public: uvicorn.Server) -> None:
+async def _serve_privately(private: Server, public: Server) -> None:
     """Without the private address, stop the other server in good order."""
     try:
         await private.serve()
@@ -89,7 +89,7 @@ async def _serve_privately(private: uvicorn.Server, public: uvicorn.Server) -> N
         public.should_exit = True
 
 
-def uvicorn_config(app: Any, *, lifespan: Any = "off", **address: Any) -> uvicorn.Config:
+def uvicorn_config(app: Any, *, lifespan: Any = "off", **address: Any) -> Config:
     # Everybody comes from the receiver's address.
     return server_config(app, lifespan=lifespan, http="httptools", proxy_headers=False, **address)
 

@@ -49,15 +49,13 @@ BOT_MODULE = "bot.cli.server"
 _START = """
 import gc, sys
 gc.disable()
-sys.modules["httpx._main"] = sys.modules["rich"] = None
 sys.path.insert(0, {root!r})
+from bot.web.unused_modules import leave_out
+leave_out()
 import {bot} as bot
 bot.be_the_bot(*{fds!r})
 """
-"""Loaded modules are no garbage, and collection takes a fifth of the start. bot.app enables gc again.
-
-httpx would load its command line, and structlog rich: 4 MiB without use.
-"""
+"""Loaded modules are no garbage, and collection takes a fifth of the start. bot.app enables gc again."""
 
 
 def spawn(fds: Sequence[int]) -> Process:

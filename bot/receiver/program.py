@@ -19,7 +19,7 @@ from functools import partial
 from secrets import token_hex
 from typing import Any
 
-import uvicorn
+from uvicorn.config import Config
 
 from bot.clock import utc_now
 from bot.db.vault import Vault
@@ -130,7 +130,7 @@ async def _run(options: Options, listener: socket.socket, bot: BotProcess, repor
         rereading.cancel()
 
 
-async def until_stopped(server: uvicorn.Server, listener: socket.socket, bot: BotProcess) -> int:
+async def until_stopped(server: Server, listener: socket.socket, bot: BotProcess) -> int:
     """Each program ends with the other. Returns the bot's exit code; raises what ended the server."""
 
     def stop() -> None:
@@ -215,7 +215,7 @@ class OtherRequests:
         return in_json(status, told, {"Retry-After": "5"})
 
 
-def public_config(app: Any, connections: Connections) -> uvicorn.Config:
+def public_config(app: Any, connections: Connections) -> Config:
     return server_config(
         app,
         lifespan="off",

@@ -4,13 +4,14 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-import uvicorn
+from uvicorn.config import Config
+from uvicorn.server import Server as UvicornServer
 
 GRACE_S = 10
 """Seconds for open requests on a stop; longer than a body may take."""
 
 
-class Server(uvicorn.Server):
+class Server(UvicornServer):
     """The program hears signals, and stops the server by `should_exit`."""
 
     @contextlib.contextmanager
@@ -18,8 +19,8 @@ class Server(uvicorn.Server):
         yield
 
 
-def server_config(app: Any, **more: Any) -> uvicorn.Config:
-    return uvicorn.Config(
+def server_config(app: Any, **more: Any) -> Config:
+    return Config(
         app,
         ws="none",
         log_config=None,

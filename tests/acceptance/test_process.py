@@ -178,6 +178,17 @@ async def test_stop_during_the_first_reading_of_the_lists_is_no_failure(make_wor
         assert '"event": "stopped"' in world.bot.log
 
 
+def test_programs_load_no_command_line_and_no_server_of_a_library():
+    words = (
+        "import sys; from bot.web.unused_modules import leave_out; leave_out();"
+        "import bot.receiver.program, bot.cli.server; print(*sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", words], cwd=ROOT, check=True, capture_output=True, text=True)
+    loaded = set(run.stdout.split())
+    assert {"slack_bolt.async_app", "structlog", "httpx", "uvicorn.server"} <= loaded
+    assert {"aiohttp.web_app", "rich.console", "uvicorn.supervisors", "click"} & loaded == set()
+
+
 STARTED_IN = ("unshare", "--pid", "--fork", "--kill-child")
 """Makes the bot the first process of its namespace, as in a container."""
 
