@@ -97,10 +97,6 @@ CARDS = {
             make_race("17:00"),
         ]
     ),
-    "a winner": make_card([make_race(title="Hurdle", status="result", runners=FIELD[:3])]),
-    "a dead heat": make_card(
-        [make_race(title="Hurdle", runners=tuple(Runner(horse=f"Horse {n}", position=n) for n in ("1=", "=1")))]
-    ),
     "a result without placings": make_card([make_race(title="Hurdle", status="result")]),
     "every outcome": make_card([*DAY_WITH_EVERYTHING, make_race("15:00")]),
     "every outcome, on the course's card": make_card([*DAY_WITH_EVERYTHING, make_race("15:00")], course=ASCOT),
@@ -215,22 +211,6 @@ def test_results_and_abandonments_read_as_kept(name):
     for heading, only_abandonments in (("Results", False), ("Abandonments", True)):
         question = DayQuestion(now=NOW, only_abandonments=only_abandonments)
         check(KEPT, f"{heading}: {name}", as_read(results_of_day(DAYS[name], question)))
-
-
-@over(
-    ("published", "said"),
-    [
-        ("2026-11-20T00:01:00Z", "<!date^1795132860^{time}|00:01 UTC>"),
-        ("2026-11-19T23:59:00+00:00", "<!date^1795132740^{date_short} {time}|2026-11-19 23:59 UTC>"),
-        ("2026-11-19", "Thu 19 Nov"),
-        ("0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00+14:00"),
-        ("2026-11-20T12:59:00", "2026-11-20T12:59:00"),
-        ("half past *two*", "half past \N{ASTERISK OPERATOR}two\N{ASTERISK OPERATOR}"),
-    ],
-)
-def test_time_of_the_data_is_said_by_the_readers_clock_with_the_day_where_it_is_long_ago(published, said):
-    message = racecard(make_card([make_race()], data_as_of=published), DayQuestion(NOW))
-    assert f" ; data as of {said} ; " in as_read(message)
 
 
 WHOLE = ITALY.model_copy(update={"full_result_order": True})

@@ -19,7 +19,7 @@ from bot.slack.commands.day_commands import RACECARD_COMMAND, RESULTS_COMMAND
 from bot.slack.commands.pause_commands import MUTE_COMMAND
 from bot.slack.commands.places import day_grammar, day_plan
 from bot.slack.messages.answers.day_answer import DayQuestion
-from bot.slack.messages.answers.races_of_day import coming, next_off
+from bot.slack.messages.answers.races_of_day import coming, next_off, racecard
 from sandbox.slack.block_rules import block_problems
 from tests.rows import over
 from tests.unit.commands.cards import (
@@ -344,3 +344,19 @@ def test_race_without_a_moment_is_to_come_on_its_day_alone():
 def test_race_with_a_moment_is_to_come_before_a_walkover():
     card = make_card([at("13:00"), at("13:30", status="Walkover", runners=WINNER), at("14:00")])
     assert [one.race.off.text for _, one in coming([card], NOW)] == ["13:00", "14:00"]
+
+
+@over(
+    ("published", "said"),
+    [
+        ("2026-11-20T00:01:00Z", "<!date^1795132860^{time}|00:01 UTC>"),
+        ("2026-11-19T23:59:00+00:00", "<!date^1795132740^{date_short} {time}|2026-11-19 23:59 UTC>"),
+        ("2026-11-19", "Thu 19 Nov"),
+        ("0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00+14:00"),
+        ("2026-11-20T12:59:00", "2026-11-20T12:59:00"),
+        ("half past *two*", "half past \N{ASTERISK OPERATOR}two\N{ASTERISK OPERATOR}"),
+    ],
+)
+def test_time_of_the_data_is_said_by_the_readers_clock_with_the_day_where_it_is_long_ago(published, said):
+    message = racecard(make_card([make_race()], data_as_of=published), DayQuestion(NOW))
+    assert f" ; data as of {said} ; " in as_read(message)
