@@ -18,7 +18,7 @@ from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.notices import Urgency
 from bot.slack.commands.list_commands import read_target
 from bot.slack.forms.home_view import ABANDONMENTS_MAX, CHANNELS_MAX, DEAD_LETTERS_MAX, HomeChannel, HomePage, home_view
-from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
+from bot.slack.messages.alerts.alert_context import MessageContext, late_in_words
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.messages.kit.blocks import actions, command_button, context, fields, header, section, weight
 from bot.slack.messages.kit.layout import lines, listing, message, sentence
@@ -213,7 +213,7 @@ def test_lateness_is_measured_from_when_the_service_had_the_event_or_from_receip
     """In minutes from receipt. Lateness is never negative, and little is not worth a word."""
     had = None if had_at is None else NOON + timedelta(minutes=had_at)
     told = MessageContext(received_at=NOON, now=NOON + timedelta(minutes=now), late_after_s=600, had_at=had)
-    assert minutes_late(told) == late
+    assert late_in_words(told) == (late and f"alert {late} min late")
 
 
 # Channels and people in notices, trace and audit: by the names that readers know, and nothing else by its id

@@ -38,7 +38,8 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """The lost races by name; races run before the abandonment, and races reported as both, as counts."""
     races = _races(event, context)
     disputed = [race for race in races if race.race_id in context.disputed]
-    lost = [race for race in races if not (_settled(race, context) or race in disputed)]
+    run_ids = context.settled | context.disputed
+    lost = [race for race in races if not (race.race_id in run_ids or race.has_places or race.says_run)]
     named_as_run = len(races) - len(lost) - len(disputed) if context.partly_run else 0
     run = max(named_as_run, event.races_run or 0)
     part = None if context.partly_run is None else lost_part(partly_run=context.partly_run)
@@ -108,10 +109,6 @@ def lost_times(lost: Sequence[Race], event: RacingEvent) -> list[str]:
 def _line(race: Race, event: RacingEvent, *, named: bool) -> str:
     line = race_line(race) if named else off_text(race.off)
     return joined([line, safe(own_reason(race.reason, event))])
-
-
-def _settled(race: Race, context: MessageContext) -> bool:
-    return race.race_id in context.settled or race.has_places or race.says_run
 
 
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:

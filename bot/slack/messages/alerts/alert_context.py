@@ -51,15 +51,15 @@ class MessageContext(Beside):
     meeting_link: str | None = None
 
 
-def minutes_late(context: MessageContext) -> int | None:
-    """Whole minutes of lateness; None below `late_after_s`.
+def late_in_words(context: MessageContext) -> str | None:
+    """For example "alert 42 min late"; None below `late_after_s`.
 
     Measured from the hour for which the channel let the message wait, else from when the service had this version, else
     from receipt. The off time is no measure: a race settles minutes after the off, and corrections come hours later.
     """
     since = context.due_at or min(context.had_at or context.received_at, context.received_at)
     late_s = (context.now - since).total_seconds()
-    return int(late_s // 60) if late_s > context.late_after_s and late_s >= 60 else None
+    return f"alert {int(late_s // 60)} min late" if late_s > context.late_after_s and late_s >= 60 else None
 
 
 def corrected(rows: Sequence[EventVersion]) -> Corrected | None:

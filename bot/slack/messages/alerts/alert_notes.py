@@ -12,7 +12,7 @@ from bot.events.sentences import listed
 from bot.outbox.message import Block, Message
 from bot.outbox.message_view import Superseded
 from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, taken_words
-from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
+from bot.slack.messages.alerts.alert_context import MessageContext, late_in_words
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
 from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, header, section
@@ -89,7 +89,7 @@ def framed(
     beside = _asides(event, context, conflict_said=conflict_said)
     # In the blocks the small print has the link.
     earlier = None if context.contradicts else given("See the {}", _earlier_message(context))
-    told = joined([*text, *map(_in_text, beside), earlier], ". ") + _late_mark(context)
+    told = joined([*text, *map(_in_text, beside), earlier], ". ") + (given(" ({})", late_in_words(context)) or "")
     head = [header(title) if title else None, section(mentions_in_markup(context.mentions)), *map(section, said)]
     blocks = [*head, section(joined([*notes, *beside], "\n")), *parts]
     return message(with_mentions(told, context.mentions), blocks)
@@ -111,11 +111,6 @@ def alert_buttons(event: RacingEvent, context: MessageContext, *more: Block) -> 
             command_button("Who was told", f"trace {event.key}"),
         ]
     )
-
-
-def _late_mark(context: MessageContext) -> str:
-    minutes = minutes_late(context)
-    return f" (alert {minutes} min late)" if minutes else ""
 
 
 def _asides(event: RacingEvent, context: MessageContext, *, conflict_said: bool) -> list[str]:
@@ -183,7 +178,7 @@ def small_print(event: RacingEvent, context: MessageContext, *, details_filled_i
 
     `details_filled_in`: the lines of races show fields from the race book (`shows_filled_in`).
     """
-    is_result, minutes, country = event.kind is EventKind.RESULT_RECEIVED, minutes_late(context), context.country
+    is_result, country = event.kind is EventKind.RESULT_RECEIVED, context.country
     return context_block(
         race_date(event.race),
         given("winning time {}", safe(event.race.winning_time, SHORT_MAX)) if is_result else None,
@@ -193,7 +188,7 @@ def small_print(event: RacingEvent, context: MessageContext, *, details_filled_i
         None if context.contradicts else _earlier_message(context),
         order_note((country,), {country.country_code}) if country else None,
         given("data as of {}", published_moment(event.data_as_of, context.received_at)),
-        f"alert {minutes} min late" if minutes else None,
+        late_in_words(context),
         "may be a repeat" if context.may_be_repeat else None,
     )
 

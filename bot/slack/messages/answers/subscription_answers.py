@@ -33,15 +33,13 @@ from bot.slack.messages.answers.pause_and_mute import (
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context, section
 from bot.slack.messages.kit.layout import message, page_mark, told, turns
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT, without_marks
 from bot.slack.messages.kit.names import abandonment_name, reason
 from bot.slack.messages.kit.text import TEXT_MAX, clip, first_of, given, joined, named, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 
 ABANDONMENTS_NAMED = 20
 CONFLICTS_NAMED = 5
-
-ABANDONED_TODAY = "Already abandoned today"
 
 ABANDONMENT_NAME_MAX = 120
 
@@ -106,13 +104,12 @@ class Said(Subscribed):
 
 def subscribed(said: Said) -> Message:
     first, rest, today = _first(said), _rest(said), _lost_today(said)
-    abandoned = joined([in_text for in_text, _ in today], " ")
+    words, lost = " ".join([*first, *rest]), without_marks("\n".join(today))
     # The beginning gives way, so that no abandonment is cut off the text.
-    head = clip(" ".join(first), TEXT_MAX - size(abandoned) - 1)
-    text = joined([head, abandoned, *rest], " ")
+    text = joined([clip(words, TEXT_MAX - size(lost) - 1), lost], "\n")
     had = [] if said.is_news else [edit_button(one.region, f"Edit {region_named(one.region)}") for one in said.filters]
     buttons = actions([*abandonments_buttons(said.lacking), *overriding_buttons(said.overridden), *had])
-    return message(text, [section(" ".join([*first, *rest])), *(section(named) for _, named in today), buttons])
+    return message(text, [section(words), *map(section, today), buttons])
 
 
 def _first(said: Said) -> list[str]:
@@ -172,27 +169,23 @@ def _invite(said: Said) -> str:
     return f"`/invite @{said.bot_name}`"
 
 
-def _listed_today(title: str, marked: str, events: Sequence[RacingEvent], most: int, said: Said) -> tuple[str, str]:
-    """A list of abandonments or conflicts in the text and in lines, with the command for the rest."""
-    names = sorted(clip(_abandoned(event, said.recent), ABANDONMENT_NAME_MAX) for event in events)
-    if not names:
-        return "", ""
+def _listed_today(title: str, events: Sequence[RacingEvent], most: int, said: Said) -> str:
+    """Abandonments or conflicts in lines, with the command for the rest."""
+    named = (joined([abandonment_name(event, said.recent.partly_run), reason(event)], ", ") for event in events)
     regions = {region_words(chosen.region) for chosen in said.filters}
     all_of_them = f"`/results {safe(regions.pop()) if len(regions) == 1 else 'all'} abandonments` lists them all"
-    text = f"{title}: {'; '.join(first_of(names, most))}."
-    lines = [marked, *first_of(names, most, f"and {{}} more: {all_of_them}")]
-    return f"{text} {all_of_them}." if len(names) > most else text, "\n".join(lines)
+    names = sorted(clip(name, ABANDONMENT_NAME_MAX) for name in named)
+    return "\n".join([title, *first_of(names, most, f"and {{}} more: {all_of_them}")])
 
 
-def _lost_today(said: Said) -> list[tuple[str, str]]:
+def _lost_today(said: Said) -> list[str]:
     if not any(Topic.ABANDONMENTS in chosen.topics for chosen in said.filters):
         return []
-    lost, disputed = said.recent.abandoned, said.recent.disputed
-    conflict = f"{MARKED_CONFLICT}: {IN_CONFLICT}"
-    return [
-        _listed_today(ABANDONED_TODAY, f"{ABANDONED} *{ABANDONED_TODAY}*", lost, ABANDONMENTS_NAMED, said),
-        _listed_today(f"CONFLICT, {IN_CONFLICT}", conflict, disputed, CONFLICTS_NAMED, said),
-    ]
+    listed_today = {
+        f"{ABANDONED} *Already abandoned today*": (said.recent.abandoned, ABANDONMENTS_NAMED),
+        f"{MARKED_CONFLICT}: {IN_CONFLICT}": (said.recent.disputed, CONFLICTS_NAMED),
+    }
+    return [_listed_today(title, events, most, said) for title, (events, most) in listed_today.items() if events]
 
 
 @dataclass(frozen=True)
@@ -253,10 +246,6 @@ def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
         return []
     counts = listed([counted(number, name) if number else f"no {name}s" for number, name in shown])
     return [f"In the last {RECENT_DAYS} days: {counts}."]
-
-
-def _abandoned(event: RacingEvent, recent: Recent) -> str:
-    return joined([abandonment_name(event, recent.partly_run), reason(event)], ", ")
 
 
 def _where_courses_are(filters: Sequence[ChannelFilter]) -> list[str]:
@@ -400,7 +389,11 @@ def abandonments_buttons(lacking: Sequence[ChannelFilter]) -> list[Block]:
     return [
         command_button(
             "Add abandonments" if len(lacking) == 1 else f"Add abandonments from {region_named(one.region)}",
-            typed_line(["subscribe", *_same_with_abandonments(one)]),
+            # For the same races: excluded courses stay excluded.
+            typed_line(
+                ["subscribe", region_words(one.region), Topic.ABANDONMENTS]
+                + [word for kind in NARROWING for word in kind.typed(one)]
+            ),
         )
         for one in lacking[:LACKING_MAX]
     ]
@@ -419,9 +412,3 @@ def remove_button(region: str) -> Block:
     """Ends the subscription. The value is the region, because a later row can have the same number."""
     question = f"This ends the channel's subscription to {region_named(region)}."
     return action_button("Remove", REMOVE, region, confirm=question)
-
-
-def _same_with_abandonments(chosen: ChannelFilter) -> list[str]:
-    """The words for abandonments of the same races. Excluded courses stay excluded."""
-    races = [word for one in NARROWING for word in one.typed(chosen)]
-    return [region_words(chosen.region), Topic.ABANDONMENTS, *races]
