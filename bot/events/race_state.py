@@ -75,7 +75,7 @@ _LOSSES = (
             "|(?:races?|racing|meeting|card|fixture|programme)(?:has|have|been|was|were|is|now|all)*lost"
             "(?=$|(?:to|dueto|owingto|becauseof)(?:the|heavy|high)?"
             f"(?:{_WEATHER}))"
-            "|^meeting(?:is)?off(?!i)|washedout|(?:rain|snow|frozen|fogg|wash|frost)(?:ed)?off|^aban$|^c(?:anc|anx|nl|nx|ncl|xld)$|supprim|anulad|suspendid|entfällt"
+            "|^(?:meeting|fixture)off(?!i)|(?:meeting|fixture)isoff(?!i|t)|washedout|(?:rain|snow|frozen|fogg|wash|frost)(?:ed)?off|^aban$|^c(?:anc|anx|nl|nx|ncl|xld)$|supprim|anulad|suspendid|entfällt"
             "|afgelast|aflyst|^peruttu|odwoła|zrušen|отмен|ακυρ|i\u0307?ptal$|^(?:경주|개최)?취소|ملغ"
         ),
     ),
@@ -130,7 +130,7 @@ _DOUBT_BEFORE = re.compile(
 )
 _DOUBT_BEHIND = re.compile(
     rf"\w+(?: off| out)?(?: (?:is|was|looks|now|still|very|most|highly|being))* (?:{_UNSURE}|{_WON}|to be confirmed)\b"
-    r"|\w+ for (?:\w+ )?(?:betting|purposes)\b"
+    r"|\w+ for (?:\w+ ){0,2}(?:betting|purposes|pools?|jackpot)\b"
     r"|(?:postponed|rescheduled|moved|deferred) from\b(?!.* (?:to|until|till)\b)"
 )
 _AGAIN = r"(?:was|is|has|been|being|later|since|now|then|but)"
@@ -146,11 +146,11 @@ Words of doubt stand before the loss, or directly behind: "Abandonment likely", 
 
 _CLAUSES = re.compile(r"[:;.,!] |\(| [-\u2013\u2014] ")
 
-_SUBJECT = re.compile("races?|racing|result|meeting|card|fixture|contest|heat|stewards?|officials?")
+_SUBJECT = re.compile("races?|racing|result|meetings?|cards?|fixtures?|contest|heat|stewards?|officials?")
 _IS_OF_THE_RACE = re.compile(
     rf"{_SUBJECT.pattern}|[0-9]+(?:st|nd|rd|th)?|r[0-9]*|run|programme|course|racecourse|park"
     "|(?:steeple)?chase|hurdles?|handicap|nursery|novices?|maiden|flat|jumps?|straight|round|bumper|event"
-    "|stage|track|morning|afternoon|evening|night|first|second|third|fourth|fifth|sixth|last|final|next|remaining|rest"
+    "|stage|track|morning|afternoon|evening|night|tonight|first|second|third|fourth|fifth|sixth|last|final|next|remaining|rest"
     "|one|two|three|four|five|both|all|whole|entire|(?:mon|tues|wednes|thurs|fri|satur|sun|to)days?"
     "|officially|unfortunately|regrettably|sadly|finally|subsequently|formally|confirmed"
     "|r[ée]union|rennen|lopp(?:et)?|l[øo][bp]|koers|corsa|carrera|prova|das|die|les"
@@ -161,14 +161,19 @@ _IS_OF_THE_RACE = re.compile(
 
 _CAUSE = re.compile(
     r"\b(?:due|owing|because|as|after|following|before|when|while|with|and|to(?! be)|until|till|amid"
-    r"|through|wegen|suite|(?:on|at) the|(?:on|for|in) (?:\w+ ){0,3}(?:safety|welfare)|for (?:lack|want) of"
+    r"|through|under|shortly|early|overnight|immediately|entirely|in full|wegen|suite|(?:on|at) the"
+    r"|for (?:the day|lack|want)"
+    r"|(?:on|for|in|at|by|out) (?:\w+ ){0,3}(?:safety|welfare|advice|order|respect|notice|wake)"
     r"|by (?:the )?(?:bha|hri|authorit(?:y|ies)|organi[sz]ers?|executive|management|clerk|judge|starter|police))\b.*"
     rf"|\b(?:(?:heavy|high|strong) )?(?:frozen|unsafe|unfit|{_WEATHER}).*"
 )
 """Behind an express loss: "Race abandoned after a fall", not "Race abandoned by most trainers"."""
 
-_JOINT = re.compile(r".*\b(?:and|but|caused|forced|(?:announc|confirm|regret|inform|advis)\w*(?: \w+){0,4} that)\b")
-"""Before the clause with the loss: "Race run in rain and declared void", "We regret that racing is abandoned"."""
+_JOINT = re.compile(
+    r"^(?:the )?race and(?: \w+){1,2}(?=$| (?:are|were|have|both|meetings)\b)"
+    r"|.*\b(?:and|but|caused|forced|(?:announc|confirm|regret|inform|advis)\w*(?: \w+){0,4} that)\b"
+)
+"""Before the words of the loss: "York and Ayr abandoned", "Race run in rain and declared void"."""
 
 _CAUSE_BEFORE = re.compile(
     r"^(?:after|following|due to|owing to|because of)\b.* (?=(?:the|this|racing|today)\b(?!.*\bbeing\b))", re.IGNORECASE
@@ -255,11 +260,12 @@ def express_losses(words: str, own: tuple[str, ...], *, is_note: bool = False) -
 def _is_express(loss: _Loss, *, is_note: bool) -> bool:
     begin, joined = [*takewhile(_IS_OF_THE_RACE, loss.before)], _JOINT.sub("", " ".join(loss.before)).split()
     behind = _CAUSE.sub("", " ".join(loss.behind)).split()
+    # Of "Abandoned the chase" a horse is the subject.
+    is_left_open = not loss.before and behind[:1] == ["the"] and _SUBJECT.fullmatch(behind[-1]) is None
     # "Void race" has the subject behind the loss. "No race" has none.
-    subjects = [*begin, *joined] or ([] if behind[:1] == ["the"] else behind)
-    is_of_race = any(map(_SUBJECT.fullmatch, [*subjects, *loss.words[:-1]]))
-    is_bare = is_note and begin == loss.before and (loss.before or subjects == behind)
-    return bool(is_of_race or is_bare) and all(map(_IS_OF_THE_RACE, [*joined, *behind]))
+    is_of_race = any(map(_SUBJECT.fullmatch, [*(begin + joined or behind), *loss.words[:-1]]))
+    is_bare = is_note and begin == loss.before and not is_left_open
+    return (is_of_race or is_bare) and all(map(_IS_OF_THE_RACE, joined + behind))
 
 
 @lru_cache(maxsize=256)
