@@ -239,16 +239,6 @@ async def test_calls_of_a_message_without_an_answer_are_counted(error, taken_bet
     assert claims.unanswered.of(one).times == 0
 
 
-async def test_refused_edit_is_looked_for_eight_times():
-    slack, claims = sender()
-    one = edit(calls=2)
-    outcomes = []
-    for _ in range(8):
-        slack.answers = [NO_EDIT, DOUBT]
-        outcomes.append(type(await claims.send(one)))
-    assert outcomes == [CallHeld] * 7 + [NotEdited]
-
-
 def test_look_for_an_edit_without_an_answer_ends_after_two_seconds():
     class Silent(Slack):
         async def find(self, *_what: Any, **_how: Any) -> Any:

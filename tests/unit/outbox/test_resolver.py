@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from bot.db.tables import MessageKind, OutboxMessage
-from bot.errors import SlackCredentialsDead, SlackDoubtful, SlackScopeMissing, SlackWait
+from bot.errors import SlackDoubtful, SlackScopeMissing, SlackWait
 from bot.outbox.channel_queues import Claim
-from bot.outbox.claim_outcomes import CallHeld, Found, GivenUp, LookAgain, Repeated
+from bot.outbox.claim_outcomes import Found, GivenUp, LookAgain, Repeated
 from bot.outbox.messenger import HistoryPage
 from bot.outbox.poison_messages import Unanswered
 from bot.outbox.resolve import Resolver
@@ -132,14 +132,13 @@ REPEAT, HOLD = DoubtfulPosts
 
 
 @pytest.mark.parametrize("failure", [FAILS, TimeoutError(), ValueError("a bug")], ids=["503", "no answer", "bug"])
-@pytest.mark.parametrize(
-    ("choice", "failed_looks", "wait_s"),
-    [*((REPEAT, failed, wait_s) for failed, wait_s in enumerate((5, 10, 20, 40, 60))), (HOLD, 5, 60), (HOLD, 62, 60)],
-)
-async def test_failed_look_is_made_again_after_ever_longer_waits(choice, failed_looks, wait_s, failure):
-    _, (outcome,) = await look(claim(failed_looks=failed_looks), pages=[failure], choice=choice)
-    assert isinstance(outcome, LookAgain)
-    assert (outcome.after.total_seconds(), outcome.looks, outcome.failed_looks) == (wait_s, 0, failed_looks + 1)
+@pytest.mark.parametrize(("failed_looks", "kind"), [(0, LookAgain), (62, LookAgain), (63, GivenUp)])
+async def test_message_that_is_held_is_given_up_with_the_64th_failed_look(failed_looks, kind, failure):
+    """Of other looks `test_message_whose_call_fails` tells: waits, refusals, and both choices of the operator."""
+    _, (outcome,) = await look(claim(failed_looks=failed_looks), pages=[failure], choice=HOLD)
+    assert isinstance(outcome, kind)
+    if isinstance(outcome, LookAgain):
+        assert (outcome.after.total_seconds(), outcome.failed_looks) == (60 if failed_looks else 5, failed_looks + 1)
 
 
 def test_look_without_an_answer_fails_after_seven_seconds():
@@ -155,31 +154,11 @@ def test_look_without_an_answer_fails_after_seven_seconds():
         assert (outcome.failed_looks, round(loop.time() - began, 1)) == (1, 7)
 
 
-@pytest.mark.parametrize(
-    ("failed_looks", "failure", "choice", "kind"),
-    [
-        (5, FAILS, REPEAT, Repeated),
-        (63, FAILS, HOLD, GivenUp),
-        (0, SlackScopeMissing("m", "missing_scope"), REPEAT, Repeated),
-        (0, SlackScopeMissing("m", "missing_scope"), HOLD, GivenUp),
-    ],
-)
-async def test_operators_choice_counts_where_no_look_is_left(failed_looks, failure, choice, kind):
-    _, (outcome,) = await look(claim(failed_looks=failed_looks, thread_of=7), pages=[failure], choice=choice)
-    assert isinstance(outcome, kind)
-    assert getattr(outcome, "may_be_repeat", True)
-    assert getattr(outcome, "thread_of", None) is None
-
-
-@pytest.mark.parametrize(
-    ("looks", "marked", "kind"), [(0, False, LookAgain), (1, False, Repeated), (1, True, Repeated)]
-)
-async def test_message_that_is_not_there_is_repeated_after_a_second_look(looks, marked, kind):
-    _, (outcome,) = await look(claim(looks=looks, may_be_repeat=marked, plain=marked, thread_of=7), pages=[ENDS])
-    assert isinstance(outcome, kind)
-    if isinstance(outcome, Repeated):
-        # Once marked, the message stays marked.
-        assert (outcome.may_be_repeat, outcome.plain, outcome.thread_of) == (marked, marked, 7)
+async def test_message_that_was_marked_stays_marked_when_it_is_repeated():
+    marked = claim(looks=1, may_be_repeat=True, plain=True, thread_of=7)
+    _, (outcome,) = await look(marked, pages=[ENDS])
+    assert isinstance(outcome, Repeated)
+    assert (outcome.may_be_repeat, outcome.plain, outcome.thread_of) == (True, True, 7)
 
 
 @pytest.mark.parametrize(
@@ -201,20 +180,3 @@ async def test_message_that_alone_gets_no_answer_is_sent_plainly_and_then_given_
     assert ("may have been posted" in getattr(outcome, "told", "")) is (page is not ENDS)
     assert getattr(outcome, "plain", None) is plain
     assert getattr(outcome, "is_stuck", True) is (times >= 8)
-
-
-@pytest.mark.parametrize(
-    ("page", "wait_s", "looks"),
-    [(ENDS, 5, 1), (SlackCredentialsDead("m", "token_revoked"), 60, 0), (MORE, 0, 0)],
-    ids=["not there", "token", "more pages"],
-)
-async def test_look_is_made_again_after_its_wait(page, wait_s, looks):
-    _, (outcome,) = await look(claim(), pages=[page])
-    assert isinstance(outcome, LookAgain)
-    assert (outcome.after.total_seconds(), outcome.looks, outcome.failed_looks) == (wait_s, looks, 0)
-
-
-async def test_wait_that_slack_asks_for_counts_as_no_look():
-    _, (outcome,) = await look(claim(), pages=[SlackWait("m", "ratelimited", 9)])
-    assert isinstance(outcome, CallHeld)
-    assert outcome.wait_s == 9
