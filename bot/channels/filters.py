@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from hashlib import sha256
 
-from bot.channels.conditions.condition import ALL_REGIONS, EVERY_VALUE
+from bot.channels.conditions.condition import ALL_REGIONS, EVERY_VALUE, FilterFields
 from bot.channels.conditions.course_condition import has_course, takes_course
 from bot.channels.conditions.event_conditions import HERE, is_mention
-from bot.channels.conditions.table import BY_FIELD, CONDITIONS, AllFields
+from bot.channels.conditions.table import BY_FIELD, CONDITIONS
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Course, Race, Value, is_same_course
 
@@ -24,7 +24,7 @@ QUIETED = frozenset({Topic.RESULTS, Topic.RACECARDS})
 """The topics that a mute holds back. An abandonment is never held back."""
 
 
-class ChannelFilter(AllFields):
+class ChannelFilter(FilterFields):
     """A value for each kind of condition (bot.channels.conditions)."""
 
     def matches(self, event: RacingEvent) -> bool:
@@ -57,7 +57,8 @@ def joint(one: ChannelFilter, other: ChannelFilter) -> ChannelFilter:
 
 
 def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> ChannelFilter:
-    values = {condition.field: condition.added(before, chosen, whole=whole) for condition in CONDITIONS}
+    """`whole`: nothing but the region was typed, so all its races come."""
+    values = {one.field: () if whole and one.is_narrowing else one.added(before, chosen) for one in CONDITIONS}
     check = {"unchecked_since": _unchecked_since(before, chosen), "typed_region": before.typed_region}
     return chosen.model_copy(update=values | check)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, delete, func, select, union, update
 from sqlmodel import Session, col
 
 from bot.channels import channel_lock, pauses
@@ -102,30 +102,24 @@ def of_channels(session: Session) -> list[tuple[str, WatchedName]]:
     return [(row.channel_id, WatchedName(WatchKind(row.kind), row.name)) for row in rows]
 
 
+_PEOPLE = union(
+    select(col(WatchRow.channel_id), col(WatchRow.person_id)).where(col(WatchRow.person_id).is_not(None)),
+    select(col(ChannelSubscriptionRow.channel_id), col(ChannelSubscriptionRow.created_by)),
+).subquery()
+"""The people of direct messages, by their own watches and by subscriptions there."""
+
+
 def direct_message_of(session: Session, person_id: str) -> str:
     """The person's direct message with the bot as far as known, else the person's id: Slack takes both."""
-    watch, subscription = WatchRow, ChannelSubscriptionRow
-    by_watch = select(col(watch.channel_id)).where(
-        col(watch.person_id) == person_id, col(watch.channel_id) != person_id
-    )
-    by_subscription = select(col(subscription.channel_id)).where(
-        col(subscription.created_by) == person_id, col(subscription.channel_id).startswith("D", autoescape=True)
-    )
-    found: str | None = session.execute(by_watch.union(by_subscription).limit(1)).scalar_one_or_none()
+    is_direct = (_PEOPLE.c.person_id == person_id, _PEOPLE.c.channel_id.startswith("D", autoescape=True))
+    found: str | None = session.execute(select(_PEOPLE.c.channel_id).where(*is_direct).limit(1)).scalar_one_or_none()
     return found or person_id
 
 
 def people_of(session: Session, channel_ids: Iterable[str]) -> dict[str, str]:
     """The people of direct messages with the bot, by channel, as far as known."""
-    watch, subscription = WatchRow, ChannelSubscriptionRow
     direct = sorted(one for one in channel_ids if one.startswith("D"))
-    by_watch = select(col(watch.channel_id), col(watch.person_id)).where(
-        col(watch.channel_id).in_(direct), col(watch.person_id).is_not(None)
-    )
-    by_subscription = select(col(subscription.channel_id), col(subscription.created_by)).where(
-        col(subscription.channel_id).in_(direct)
-    )
-    found = session.execute(by_watch.union(by_subscription))
+    found = session.execute(select(_PEOPLE).where(_PEOPLE.c.channel_id.in_(direct)))
     return {str(channel_id): str(person_id) for channel_id, person_id in found}
 
 

@@ -19,49 +19,18 @@ from bot.db import named_values
 from bot.db.named_values import Mark
 from bot.events.races import Course, Race
 from bot.events.typed_text import folded
+from bot.events.word_rows import word_rows
 from bot.racedata.client.records import KnownCountry, KnownCourse
 
 K = TypeVar("K")
 T = TypeVar("T")
 
-# The codes in use for a country, with its common names. English words (NO, IN, IT) are left out: "NO racecards" does
-# not mean Norway.
-_COMMON: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
-    (frozenset(codes.split()), frozenset(name.strip() for name in names.split(",")))
-    for codes, names in (
-        ("GB GBR", "great britain, britain, british, united kingdom, uk"),
-        ("IRE IE IRL", "ireland, irish, republic of ireland, eire, éire"),
-        ("FR FRA", "france, french"),
-        ("AUS AU", "australia, australian, aussie, oz"),
-        ("HK HKG", "hong kong, hongkong"),
-        ("USA US", "united states, united states of america, america, american, usa"),
-        ("JPN JP JAP", "japan, japanese"),
-        ("GER DE DEU", "germany, german"),
-        ("UAE AE ARE", "united arab emirates, emirates, dubai, uae"),
-        ("SAF RSA ZA ZAF", "south africa, south african"),
-        ("ITY ITA", "italy, italian"),
-        ("NZ NZL", "new zealand"),
-        ("SWE SE", "sweden"),
-        ("NOR", "norway"),
-        ("DEN DK DNK", "denmark"),
-        ("SIN SG SGP SNG", "singapore"),
-        ("KSA SAU", "saudi arabia"),
-        ("QAT QA", "qatar"),
-        ("BHR BRN", "bahrain"),
-        ("CAN CA", "canada"),
-        ("ARG AR", "argentina"),
-        ("BRZ BRA BR", "brazil"),
-        ("CHI CL CHL", "chile"),
-        ("TUR TR", "turkey, türkiye"),
-        ("SPA ESP ES", "spain"),
-        ("BEL", "belgium"),
-        ("SWI SUI CH CHE", "switzerland"),
-        ("IND", "india"),
-        ("KOR KR", "south korea, korea"),
-    )
-)
-_PARTS = dict.fromkeys(("england", "english", "scotland", "scottish", "wales", "welsh"), "GB")
-"""Names without a region of their own, with a code of the surrounding country."""
+_ROWS = word_rows("bot.racedata", "countries.ini")
+
+_COMMON = tuple((frozenset(codes.upper().split()), frozenset(names)) for codes, names in _ROWS["countries"].items())
+"""The codes in use for a country, with its common names."""
+
+_PARTS = {name: code.upper() for code, names in _ROWS["parts"].items() for name in names}
 
 
 @dataclass(frozen=True)

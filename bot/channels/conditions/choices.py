@@ -32,7 +32,7 @@ class ChoiceCondition(SaidCondition):
     def joined(self, one: FilterFields, other: FilterFields) -> Any:
         return self.of(one) if self.of(one) == self.of(other) else ()
 
-    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> Any:  # noqa: ARG002
+    def added(self, before: FilterFields, chosen: FilterFields) -> Any:
         return self.of(chosen) or self.of(before)
 
     def of_file(self, values: Sequence[Any]) -> tuple[Any, ...]:

@@ -20,10 +20,9 @@ FileData = str | Mapping[str, str]
 
 
 class FilterFields(Value):
-    """The stored fields that several kinds of condition read, and two of the check of typed words.
+    """The stored field of each kind of condition, and two of the check of typed words.
 
-    The other kinds' fields stand beside the table (bot.channels.conditions.table).
-
+    A field has an empty default: filters are stored as JSON.
     `mentions` are ids of people and user groups, or HERE. `digest` and `cards` are times of day as "18:00", `quiet`
     hours as "22:00-07:00", all by the clock of `zone` (a single zone at most). `ack` is a time as "10m". `escalate` are
     ids of people, user groups and channels, or HERE.
@@ -35,11 +34,14 @@ class FilterFields(Value):
     topics: frozenset[Topic]
     courses: tuple[Course, ...] = ()
     not_courses: tuple[Course, ...] = ()
+    classes: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
     digest: tuple[str, ...] = ()
     cards: tuple[str, ...] = ()
     quiet: tuple[str, ...] = ()
     zone: tuple[str, ...] = ()
+    show: tuple[str, ...] = ()
     ack: tuple[str, ...] = ()
     escalate: tuple[str, ...] = ()
     unchecked_since: datetime | None = None
@@ -130,8 +132,8 @@ class Condition(ABC):
         """The value that takes all that either filter takes."""
         return self.of_file([*self.of(one), *self.of(other)])
 
-    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> Any:  # noqa: ARG002
-        """The value after `subscribe`. `whole`: nothing but the region was typed."""
+    def added(self, before: FilterFields, chosen: FilterFields) -> Any:
+        """The value after `subscribe` with further words than a region."""
         return self.joined(before, chosen)
 
     def without(self, before: FilterFields, words: Collection[str]) -> Any:
@@ -273,8 +275,8 @@ class NarrowingCondition(SaidCondition):
     def joined(self, one: FilterFields, other: FilterFields) -> Any:
         return super().joined(one, other) if self.of(one) and self.of(other) else ()
 
-    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> Any:
-        return super().joined(before, chosen) if self.of(before) and not whole else ()
+    def added(self, before: FilterFields, chosen: FilterFields) -> Any:
+        return super().joined(before, chosen) if self.of(before) else ()
 
     @property
     def usage(self) -> str:

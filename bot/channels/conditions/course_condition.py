@@ -71,10 +71,8 @@ class OnlyCourses(CoursesCondition):
     def joined(self, one: FilterFields, other: FilterFields) -> Any:
         return super().joined(one, other) if one.courses and other.courses else ()
 
-    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> tuple[Course, ...]:
-        if not before.courses or whole:
-            return ()
-        return but(_union(before.courses, chosen.courses), chosen.not_courses)
+    def added(self, before: FilterFields, chosen: FilterFields) -> tuple[Course, ...]:
+        return but(_union(before.courses, chosen.courses), chosen.not_courses) if before.courses else ()
 
     def words(self, chosen: FilterFields, names_max: int | None = None) -> str:
         return f", only {courses_named(chosen.courses, names_max)}" if chosen.courses else ""
@@ -110,7 +108,7 @@ class NotCourses(CoursesCondition):
             *(course for course in other.not_courses if not takes_course(one, course)),
         )
 
-    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> tuple[Course, ...]:  # noqa: ARG002
+    def added(self, before: FilterFields, chosen: FilterFields) -> tuple[Course, ...]:
         return _union(but(before.not_courses, chosen.courses), chosen.not_courses)
 
     def words(self, chosen: FilterFields, names_max: int | None = None) -> str:
@@ -168,8 +166,7 @@ def _has_all(courses: Sequence[Course], sought: Iterable[Course]) -> bool:
 
 
 def _may_mean(chosen: FilterFields, course: Course) -> bool:
-    words = {word.casefold() for word in (course.course_id, course.name) if word}
-    return any(taken.course_id is None and (taken.name or "").casefold() in words for taken in chosen.courses)
+    return any(taken.course_id is None and is_called(course, [taken.name or ""]) for taken in chosen.courses)
 
 
 def _to_file(course: Course) -> str | dict[str, str]:

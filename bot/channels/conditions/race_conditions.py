@@ -13,6 +13,7 @@ from bot.channels.conditions.condition import EVERY_VALUE, FilterFields, Narrowi
 from bot.events.event import RacingEvent
 from bot.events.races import Race
 from bot.events.typed_times import in_figures
+from bot.events.word_rows import word_rows
 
 CLASS = "class"
 
@@ -144,21 +145,15 @@ def _short(race_class: str) -> str:
 
 FLAT, JUMPS, ALL_WEATHER = "flat", "jumps", "aw"
 
-_SORTS = (
-    *("amateur", "apprentice", "beginner", "claimer", "conditional", "handicap", "h'cap", "hcap", "hunter"),
-    *("juvenile", "maiden", "mdn", "mare"),
-)
-SORTS_OF_RACES = frozenset(
-    {f"{sort}{s}" for sort in (*_SORTS, "novice", "seller", "veteran") for s in ("", "s", "'s")}
-    | {"fillies", "filly", "nurseries", "nursery"}
-)
-"""Words for races that no filter chooses by themselves."""
+_ROWS = word_rows("bot.channels.conditions", "words.ini")
 
-_OBSTACLES = frozenset(
-    f"{one}{s}" for one in ("bumper", "chase", "hurdle", "over fence", "steeplechase") for s in ("", "s")
-)
-_CHASES = ("chasing", "cross country chases")
-_PARTS_OF_JUMPS = _OBSTACLES | {"over hurdles", "hurdling", *_CHASES, "national hunt flat", "nhf"}
+
+def _with_plurals(section: str) -> frozenset[str]:
+    rows = _ROWS[section]
+    return frozenset({f"{word}{s}" for word in rows["plural"] for s in ("", "s", "'s")}.union(rows["own"]))
+
+
+SORTS_OF_RACES, _PARTS_OF_JUMPS = map(_with_plurals, ("sorts of races", "parts of jumps"))
 
 _OVER_JUMPS = re.compile(r"\b(?:hurdles?|(?:steeple)?chases?|jumps?|bumper|n\.?h\.?f?|inh|national hunt)\b")
 _ON_THE_FLAT = re.compile(r"\bflat\b")
@@ -175,9 +170,8 @@ class RaceCodeCondition(NarrowingCondition):
     typed_as = "code:"
     example = JUMPS
     called: Mapping[str, str] = {
-        **{word: word for word in (FLAT, JUMPS, ALL_WEATHER)},
-        **dict.fromkeys(("jump", "jumping", "national hunt", "nh", "over jumps", *_PARTS_OF_JUMPS), JUMPS),
-        **dict.fromkeys(("all weather", "all-weather", "polytrack", "tapeta", "synthetic"), ALL_WEATHER),
+        **dict.fromkeys(_PARTS_OF_JUMPS, JUMPS),
+        **{word: code for code, words in _ROWS["codes"].items() for word in words},
     }
     begins = SORTS_OF_RACES
     plural = "codes of racing"

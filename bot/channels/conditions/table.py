@@ -1,4 +1,4 @@
-"""Every kind of condition, in the order of a form and of a file. A new kind is a class; a field and a line go here."""
+"""Every kind of condition, in the order of a form and of a file. A new kind is a class, a field and a line here."""
 
 from bot.channels.conditions.choices import (
     AckCondition,
@@ -10,19 +10,10 @@ from bot.channels.conditions.choices import (
     ShowCondition,
     ZoneCondition,
 )
-from bot.channels.conditions.condition import Condition, FilterFields, NarrowingCondition
+from bot.channels.conditions.condition import Condition, NarrowingCondition
 from bot.channels.conditions.course_condition import NotCourses, OnlyCourses
 from bot.channels.conditions.event_conditions import MentionCondition, RegionCondition, TopicCondition
 from bot.channels.conditions.race_conditions import RaceClassCondition, RaceCodeCondition
-
-
-class AllFields(FilterFields):
-    """Adds the fields that a single kind reads. A field has an empty default: filters are stored as JSON."""
-
-    classes: tuple[str, ...] = ()
-    codes: tuple[str, ...] = ()
-    show: tuple[str, ...] = ()
-
 
 REGION, TOPICS, ONLY_COURSES, MENTIONS = RegionCondition(), TopicCondition(), OnlyCourses(), MentionCondition()
 

@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, tzinfo
 from functools import cache
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import available_timezones
 
 from bot.channels.conditions.condition import FilterFields
+from bot.events.days import known_zone
 
 ZONE_EXAMPLE = "Europe/London"
 
@@ -47,12 +48,7 @@ def zone_called(typed: str) -> str | None:
 
 def zone_of(chosen: FilterFields) -> tzinfo | None:
     """UTC without a zone; None for a zone unknown to this machine."""
-    if not chosen.zone:
-        return UTC
-    try:
-        return ZoneInfo(chosen.zone[0])
-    except (OSError, ValueError, LookupError):
-        return None
+    return known_zone(chosen.zone[0]) if chosen.zone else UTC
 
 
 def _near(word: str) -> list[str]:

@@ -49,8 +49,6 @@ STATUS_COMMAND = Command(
 )
 
 
-READ_S = 20.0
-
 _USAGE_WORDS = Grammar(words_in("usage"))
 
 
@@ -58,7 +56,7 @@ async def _answer_usage(desk: Desk, invocation: Invocation, by: str) -> Message:
     """The present reading, else the month's last. Raises ServiceError or TimeoutError without a reading."""
     failure = None
     try:
-        async with asyncio.timeout(READ_S):
+        async with asyncio.timeout(LIST_S):
             reading = await desk.quota.read(by)
     except (ServiceError, TimeoutError) as error:
         kept = await desk.quota.latest()

@@ -37,7 +37,7 @@ from bot.slack.commands.invocation import (
 from bot.slack.commands.places import DayPlan, day_grammar, day_plan
 from bot.slack.commands.subscription_changes import announce, audited, note
 from bot.slack.language.grammar import Grammar, Phrase
-from bot.slack.language.words import Kind
+from bot.slack.language.words import Kind, meanings_in, words_in
 from bot.slack.messages.alerts.alert_notes import MUTE
 from bot.slack.messages.answers.change_notice import muted_by, unmuted_by
 from bot.slack.messages.answers.help_answer import HelpGroup
@@ -68,25 +68,8 @@ _NIGHT_ENDS_H = 6
 """From this hour on "overnight" means the coming night, and earlier the present night."""
 
 _WEEKLY = frozenset(("weekend", *WEEKDAYS, *(day[:3] for day in WEEKDAYS)))
-_PARTS_OF_A_DAY = {
-    "morning": ("9:00", "12:00"),
-    "afternoon": ("13:00", "18:00"),
-    **dict.fromkeys(("evening", "night", "tonight"), ("18:00", "24:00")),
-}
-"""Where a part of a day begins, as in "until the evening", and where the part ends, as in "for the evening"."""
-
-_WORDS = {
-    **{word: (Kind.TIME, begins) for word, (begins, _) in _PARTS_OF_A_DAY.items()},
-    "weekend": (Kind.DAY, "saturday"),
-    "this": (Kind.FILLER, ""),
-}
-_MOMENTS = Grammar(_WORDS, has_days=True)
-_ENDS = {
-    **dict.fromkeys(("today", "tonight", "day", "evening", "rest of the day"), "24:00"),
-    **dict.fromkeys(("night", "overnight"), "overnight"),
-    **dict.fromkeys(("weekend", "week"), "monday"),
-}
-"""The ends of "pause tonight", "pause for the weekend" and the like."""
+_MOMENTS = Grammar(words_in("pause"), has_days=True)
+_ENDS_OF_PARTS, _ENDS = meanings_in("end of a part of a day"), meanings_in("end of a pause")
 _MOMENT = ([Kind.DAY], [Kind.TIME], [Kind.DAY, Kind.TIME], [Kind.TIME, Kind.DAY])
 _HOUR = re.compile(r"(?:^|\bat )(1[0-2]|[1-9])$", re.ASCII | re.IGNORECASE)
 _ENDLESS = ("until further notice", "forever", "indefinitely")
@@ -180,7 +163,7 @@ def _ends_of(typed: str, *, is_for: bool) -> Sequence[str]:
     if Kind.TIME not in kinds:
         end = f"{words[0]} 24:00"
         return (end,) if is_for else (words[0], end)
-    ends = [_PARTS_OF_A_DAY[one.lower()][1] if one.lower() in _PARTS_OF_A_DAY else one for one in words]
+    ends = [_ENDS_OF_PARTS.get(one.lower(), one) for one in words]
     # An afternoon that is over is no afternoon of tomorrow.
     return (" ".join(ends if ends == words or len(ends) > 1 else ["today", *ends]),)
 

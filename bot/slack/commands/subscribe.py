@@ -19,7 +19,7 @@ from bot.channels.conditions.event_conditions import (
 )
 from bot.channels.conditions.table import BY_FIELD, CHOICES, CONDITIONS, OF_RACES, VALUED
 from bot.channels.conditions.zones import zone_called
-from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
+from bot.channels.filters import ALL_REGIONS, ChannelFilter, without_abandonments
 from bot.db.tables import SubscriptionState
 from bot.deliveries import inbox
 from bot.errors import WITHOUT_THAT, CommandError, FieldsWrong
@@ -178,9 +178,11 @@ def _said(session: Session, desk: Desk, invocation: Invocation, committed: Subsc
     channel_id, now, saved = invocation.channel_id, desk.clock(), committed.saved
     rows = subscriptions.of_channel(session, channel_id)
     there = [subscriptions.read_filter(row) for row in rows]
+    others = [one for one in there if one.region not in {chosen.region for chosen in saved}]
+    pairs = [pair for one in saved for other in others for pair in ((one, other), (other, one))]
     return Said(
         **vars(committed),
-        overridden=_overridden(session, there, saved),
+        overridden=overridden_in(session, pairs),
         lacking=without_abandonments(saved, there),
         minutes_alone=_minutes_alone(there, saved),
         uncovered=_uncovered(session, saved),
@@ -199,15 +201,6 @@ def _minutes_alone(there: Sequence[ChannelFilter], saved: Sequence[ChannelFilter
     telling = {one.region for one in there if one.escalate}
     alone = [one for one in saved if Topic.ABANDONMENTS in one.topics and telling.isdisjoint({ALL_REGIONS, one.region})]
     return next((minutes for one in alone if (minutes := minutes_of(one)) is not None), None)
-
-
-def _overridden(
-    session: Session, there: Sequence[ChannelFilter], saved: Sequence[ChannelFilter]
-) -> tuple[Overridden, ...]:
-    regions = {chosen.region for chosen in saved}
-    others = [one for one in there if one.region not in regions]
-    pairs = [pair for one in saved for other in others for pair in [(one, other), (other, one)]]
-    return overridden_in(session, pairs)
 
 
 def _uncovered(session: Session, filters: Sequence[ChannelFilter]) -> list[str]:

@@ -246,12 +246,9 @@ def _lost_by_cards(session: Session, race: Race, now: datetime) -> Collection[st
     cards = {
         one.key: one for one in reversed(_events_at(session, place, now)) if one.kind is EventKind.RACECARD_PUBLISHED
     }
-    return [key for key, card in cards.items() if any(_is_lost_race(one.race, race) for one in _races_of(card))]
-
-
-def _is_lost_race(told: Race, race: Race) -> bool:
-    is_lost = bool(told.abandoned or told.is_void)
-    return is_lost and is_same_course(told.course, race.course) and is_same_race(told, race)
+    told = [(key, one.race) for key, card in cards.items() for one in _races_of(card)]
+    lost = [(key, one) for key, one in told if (one.abandoned or one.is_void) and is_same_race(one, race)]
+    return list(dict.fromkeys(key for key, one in lost if is_same_course(one.course, race.course)))
 
 
 def _is_of_race(event: RacingEvent) -> bool:

@@ -205,7 +205,9 @@ class _Reader:
         if not is_begun or self.lexicon.is_region(words[start].text):
             return None
         meant_from = _MEANT_FROM.get(begins, ())
-        if first == "at" and (hour := _of_topics(before)):
+        # By the nearest topic: "results at 6pm".
+        hour = next((HOUR_OF_TOPIC[one.value] for one in reversed(before) if one.value in HOUR_OF_TOPIC), None)
+        if first == "at" and hour:
             found, end = self._values(hour, words, start, before)
             if found[0].value or found[0].wrong:
                 return found, end
@@ -379,11 +381,6 @@ def _left_out(one: Phrase) -> Phrase:
         return one._replace(kind=Kind.NOT, typed=f"-{one.typed}")
     kind = Kind.COURSE if one.kind is Kind.UNKNOWN else one.kind
     return one._replace(kind=kind, is_out=kind not in {*JOINTS, Kind.NOT, Kind.ONLY})
-
-
-def _of_topics(before: Sequence[Phrase]) -> Condition | None:
-    """The choice of an hour by the nearest topic: "results at 6pm"."""
-    return next((HOUR_OF_TOPIC[one.value] for one in reversed(before) if one.value in HOUR_OF_TOPIC), None)
 
 
 def _longest(kind: Condition, words: Sequence[Word], at: int, before: str) -> tuple[Sequence[Any], int] | None:

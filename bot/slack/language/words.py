@@ -1,15 +1,14 @@
 """The words that people type, each with its kind and value, from the rows of words.ini."""
 
 from collections.abc import Mapping
-from configparser import ConfigParser
 from enum import StrEnum
-from importlib.resources import files
 from typing import Any
 
 from bot.channels.conditions.course_condition import COURSES_FIELD
 from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD
 from bot.channels.conditions.race_conditions import SORTS_OF_RACES
 from bot.events.event import Topic
+from bot.events.word_rows import word_rows
 
 
 class Kind(StrEnum):
@@ -41,22 +40,16 @@ Words = Mapping[str, tuple[Kind, Any]]
 """Words in small letters, each with its kind and value."""
 
 
-def _read() -> ConfigParser:
-    table = ConfigParser(delimiters=("=",), interpolation=None)
-    table.read_string(files("bot.slack.language").joinpath("words.ini").read_text(encoding="utf-8"))
-    return table
-
-
-_TABLE = _read()
+_ROWS = word_rows("bot.slack.language", "words.ini")
 
 
 def meanings_in(section: str) -> dict[str, str]:
     """Each word of a section, with the beginning of the word's row."""
-    return {word: said for said, words in _TABLE[section].items() for word in words.replace("\n", " ").split(", ")}
+    return {word: meaning for meaning, words in _ROWS[section].items() for word in words}
 
 
 def words_in(section: str) -> Words:
-    rows = {word: said.partition(" ") for word, said in meanings_in(section).items()}
+    rows = {word: meaning.partition(" ") for word, meaning in meanings_in(section).items()}
     return {word: (Kind(kind), value or word) for word, (kind, _, value) in rows.items()}
 
 
