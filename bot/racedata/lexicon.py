@@ -235,6 +235,8 @@ def _bare(name: str) -> str:
 
 
 def _plain(name: str) -> str:
+    if name.isascii() and name.isalnum():
+        return name.casefold()
     return " ".join(folded(name).replace(".", "").replace("-", " ").replace("&", " and ").split())
 
 

@@ -103,11 +103,11 @@ async def with_working_offers(
         told.told = "I can't make sense of that, so nothing was changed. Name one thing at a time."
     if trying.idle:
         there = await desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
-        is_of_filters = any(one.startswith("subscribe ") for one in trying.idle.values())
+        is_of_filters = any(one.startswith("subscribe ") for one in trying.idle)
         takes = f": {in_plain_words(there)}" if is_of_filters and there else ""
         # A course's id has a name on the button.
         names = {value: label for label, offer in error.offers.items() for value in offer.values()}
-        has = listed([" ".join(names.get(word, word) for word in one.split()[1:]) for one in trying.idle.values()])
+        has = listed([" ".join(names.get(word, word) for word in one.split()[1:]) for one in trying.idle])
         told.after = f"This channel has {has} already{takes}. {error.after}".strip()
         if error.asks_meaning and not trying.found:
             told.told = "Nothing to change."
@@ -123,7 +123,7 @@ class _Trying:
     refused: str
     shows_lines: bool
     found: dict[str, str] = field(default_factory=dict)
-    idle: dict[str, str] = field(default_factory=dict)
+    idle: list[str] = field(default_factory=list)
 
     async def work(self, lines: Mapping[str, str], most: int, tries: int, before: str = "") -> None:
         """`most`: the number of buttons, which several refused offers share."""
@@ -133,7 +133,7 @@ class _Trying:
             shown = line if self.shows_lines else _label(before, label) if before else label
             error, changes = await self._try(line)
             if error is None and not changes:
-                self.idle[shown] = line
+                self.idle.append(line)
             elif error is None and line not in self.found.values():
                 self.found.setdefault(shown, line)
             elif error is not None and tries and not self._would_turn(line):

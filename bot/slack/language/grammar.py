@@ -205,9 +205,9 @@ class _Reader:
         if not is_begun or self.lexicon.is_region(words[start].text):
             return None
         meant_from = _MEANT_FROM.get(begins, ())
+        topics = [one.value for one in before if one.kind is Kind.TOPIC] if first == "at" else []
         # By the nearest topic: "results at 6pm".
-        hour = next((HOUR_OF_TOPIC[one.value] for one in reversed(before) if one.value in HOUR_OF_TOPIC), None)
-        if first == "at" and hour:
+        if hour := next((HOUR_OF_TOPIC[one] for one in reversed(topics) if one in HOUR_OF_TOPIC), None):
             found, end = self._values(hour, words, start, before)
             if found[0].value or found[0].wrong:
                 return found, end
@@ -344,17 +344,17 @@ class _Reader:
         folded = text.casefold()
         if self.lexicon.is_region(text):
             return Kind.REGION, text
-        if page := read_page(text):
-            return Kind.PAGE, page
-        if (inner := _IN_BRACKETS.fullmatch(text)) and self.lexicon.is_region(inner[1]):
-            # As answers name a course: "Ascot (GB)".
-            return Kind.REGION, inner[1]
         if word.is_quoted and self.lexicon.has_course_word(text):
             return Kind.COURSE, text
         if folded in self.grammar.own:
             return self.grammar.own[folded]
         if folded in JOINING and not word.is_quoted:
             return JOINING[folded]
+        if page := read_page(text):
+            return Kind.PAGE, page
+        if (inner := _IN_BRACKETS.fullmatch(text)) and self.lexicon.is_region(inner[1]):
+            # As answers name a course: "Ascot (GB)".
+            return Kind.REGION, inner[1]
         if self.lexicon.has_course_word(text):
             return Kind.COURSE, text
         if code := self.lexicon.region_named(text):
@@ -406,5 +406,7 @@ def _plain_run(words: Sequence[Word], start: int) -> int:
 
 
 def _text(words: Sequence[Word]) -> str:
-    before = [f"{word.text}," if word.has_comma else word.text for word in words[:-1]]
-    return " ".join([*before, words[-1].text]).strip(SINGLE_QUOTE + " ")
+    last = words[-1].text
+    if len(words) > 1:
+        last = " ".join([*(f"{word.text}," if word.has_comma else word.text for word in words[:-1]), last])
+    return last.strip(SINGLE_QUOTE + " ")

@@ -34,6 +34,9 @@ _ONE_CLAUSE, _TWO_CLAUSES = 2, 4
 _EXCEPT = frozenset({"but", "except", "excluding"})
 """Negations that after another negation may name what is wanted: "no alerts but abandonments"."""
 
+Joined = tuple[bool, Phrase, Phrase]
+"""Neighbours with an "and" (True) or a comma between them."""
+
 NamedThings = Mapping[str, tuple[Any, ...]]
 """Named values, by the kinds of phrases (`regions`, `days`, `unknown`) and by choices' fields."""
 
@@ -235,6 +238,8 @@ def _as_places(phrases: Sequence[Phrase]) -> list[Phrase]:
 
 def _without_all_of_words(phrases: Sequence[Phrase]) -> list[Phrase]:
     """The phrases, without an "all" that belongs to the next words: "all GB", "GB all", "all results from GB"."""
+    if not any(one.kind is Kind.ALL for one in phrases):
+        return list(phrases)
     plain = [one for one in phrases[: _no_at(phrases)] if one.kind is not Kind.FILLER and not one.is_out]
     sorts = [kind for kind, _ in groupby(one.kind for one in plain)]
     if sorts == [Kind.ALL, Kind.TOPIC, Kind.REGION] and plain[0].value == ALL and not _joined(plain):
@@ -350,21 +355,21 @@ def _meanings(phrases: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon) -
     """The meanings of a line in doubt; [] for a clear line."""
     taken, out = _split(phrases)
     plain = [one for one in phrases if one.kind is not Kind.FILLER]
-    end = _no_at(plain)
+    joined, joined_before_no = _joined(plain), _joined(plain[: _no_at(plain)])
     found = (
         _turned(phrases, out, whole)
-        or _clauses(plain[:end], taken, whole)
+        or _clauses(joined_before_no, taken, whole)
         or _without_each(plain, taken, whole)
-        or _of_two_kinds(plain, whole)
+        or _of_two_kinds(joined, whole)
     )
     # "GB with racecards"
     is_with = any(
         one.value == "with" and other.kind is Kind.TOPIC for one, other in pairwise(phrases[1 : _no_at(phrases)])
     )
-    if not found and (is_with or any(starmap(_is_crossing, _joined(plain[:end])))):
+    if not found and (is_with or any(starmap(_is_crossing, joined_before_no))):
         more = whole.but(topics=_in_order(TOPICS_FIELD, [*whole.of(TOPICS_FIELD), *DEFAULT_TOPICS]))
         found = [whole, more] if more != whole else []
-    if not found and whole.of(REGIONS_FIELD) and whole.of(COURSES_FIELD) and any(starmap(_parts_place, _joined(plain))):
+    if not found and whole.of(REGIONS_FIELD) and whole.of(COURSES_FIELD) and any(starmap(_parts_place, joined)):
         there = {one.region for one in lexicon.courses if one.name in whole.of(COURSES_FIELD)}
         is_apart = there.isdisjoint(whole.of(REGIONS_FIELD))
         found = [whole.but(courses=()), whole.but(regions=()) if is_apart else whole]
@@ -401,17 +406,17 @@ def _turned(phrases: Sequence[Phrase], out: Sequence[Phrase], whole: LineRequest
     return []
 
 
-def _of_two_kinds(plain: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
+def _of_two_kinds(joined: Sequence[Joined], whole: LineRequest) -> list[LineRequest]:
     """The readings of "jumps and class 1": jumps, class 1, or class 1 over jumps. A comma joins choices of one race."""
     fields = {COURSES_FIELD, *(one.field for one in OF_RACES)}
-    for is_and, one, other in _joined(plain):
+    for is_and, one, other in joined:
         first, second = (each.of_field or each.kind for each in (one, other))
         if is_and and {first, second} <= fields and first != second:
             return [whole.but(**{second: ()}), whole.but(**{first: ()}), whole]
     return []
 
 
-def _clauses(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
+def _clauses(joined: Sequence[Joined], taken: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
     """The clauses of topics and places by turns, as in "GB results and IRE racecards"; else []."""
     turns: list[list[Phrase]] = []
     for one in (one for one in taken if one.kind in THINGS - {Kind.DAY, Kind.TIME}):
@@ -419,7 +424,7 @@ def _clauses(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineReques
             turns[-1].append(one)
         else:
             turns.append([one])
-    is_joined = any(one.kind is Kind.TOPIC and not other.is_named for _, one, other in _joined(plain))
+    is_joined = any(one.kind is Kind.TOPIC and not other.is_named for _, one, other in joined)
     if len(turns) < _TWO_CLAUSES and not (len(turns) > _ONE_CLAUSE and is_joined and turns[1][0].kind is Kind.TOPIC):
         return []
     values = [one for one in taken if one.kind is Kind.VALUE]
@@ -451,8 +456,7 @@ def _no_at(phrases: Sequence[Phrase]) -> int:
     return next((at for at, one in enumerate(phrases) if one.kind is Kind.NOT), len(phrases))
 
 
-def _joined(plain: Sequence[Phrase]) -> list[tuple[bool, Phrase, Phrase]]:
-    """The neighbours with an "and" (True) or a comma between them."""
+def _joined(plain: Sequence[Phrase]) -> list[Joined]:
     threes = zip(plain, plain[1:], plain[2:], strict=False)
     around = [(True, one, other) for one, joint, other in threes if joint.kind in JOINTS]
     return [*around, *((False, one, other) for one, other in pairwise(plain) if one.has_comma)]

@@ -12,6 +12,7 @@ _TOKEN = re.compile(
     r"""(?P<name>[^\s"':]*:)?'(?P<single>[^"]{1,100}?)'(?=\s|$)"""
     r"""|[^\s"]*"[^"]*"?|[^\s"]+"""
 )
+_PARTED = re.compile("""["',:]""")
 _NAMED = re.compile("|".join(map(re.escape, (*TYPED_AS, "date:"))), re.IGNORECASE)
 _PAGE_APART = re.compile(r"\b(page) ([0-9]{1,3})\b", re.IGNORECASE | re.ASCII)
 _PAGE = re.compile("page:([0-9]{1,3})", re.IGNORECASE | re.ASCII)
@@ -25,6 +26,8 @@ class Word(NamedTuple):
 
 def words_of(text: str) -> list[Word]:
     """The words of a text; a comma parts them: `GB,IRE` is two words, and `course:York,Bath` two courses."""
+    if not _PARTED.search(text):
+        return list(map(Word, text.split()))
     found: list[Word] = []
     for token in _TOKEN.finditer(text):
         single = token["single"]
@@ -32,9 +35,6 @@ def words_of(text: str) -> list[Word]:
         if single or '"' in token[0]:
             whole = typed.rstrip(", ")
             found += [Word(whole or typed, is_quoted=True, has_comma=whole != typed)] if typed else []
-            continue
-        if "," not in typed and ":" not in typed:
-            found.append(Word(typed))
             continue
         name, value = parted(typed)
         parts = value.split(",")
