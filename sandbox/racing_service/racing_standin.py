@@ -17,6 +17,8 @@ from sandbox.racing_service.plan_table import PLANS
 from sandbox.racing_service.refusals import scripted
 from sandbox.racing_service.service_state import KeyCounts, State, day_of, month_of
 
+DELIVER_EVERY_S = 0.2
+
 
 class RacingService(State):
     """A data service of one account. Use as `async with`.
@@ -129,7 +131,7 @@ class RacingService(State):
         """The number of deliveries attempted, once each."""
         return await self.delivery_queue.deliver_due(now or self.clock(), self.switches)
 
-    async def run_deliveries(self, every_s: float = 0.2) -> None:
+    async def run_deliveries(self) -> None:
         while True:
             await self.deliver_due()
-            await asyncio.sleep(every_s)
+            await asyncio.sleep(DELIVER_EVERY_S)

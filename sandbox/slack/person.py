@@ -118,10 +118,10 @@ class Person:
         answer = await self._send({"type": "view_submission", "view": view, "response_urls": []})
         return modals.carry_out(self.workspace, view_id, answer)
 
-    async def opened(self, callback_id: str, *, timeout_s: float = PATIENCE_S) -> str:
+    async def opened(self, callback_id: str) -> str:
         """The id of the open view of a callback_id. Raises TimeoutError."""
         views = self.workspace.views
-        await self.workspace.wait_for(lambda: callback_id in {one["callback_id"] for one in views.values()}, timeout_s)
+        await self.workspace.wait_for(lambda: callback_id in {one["callback_id"] for one in views.values()}, PATIENCE_S)
         return [view_id for view_id, view in views.items() if view["callback_id"] == callback_id][-1]
 
     @property

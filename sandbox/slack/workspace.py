@@ -70,12 +70,9 @@ class SlackWorkspace(WorkspaceState):
         self.channels[channel_id] = channel
         return channel
 
-    async def rename(self, channel_id: str, name: str, bot_url: str | None = None) -> list[Answer]:
-        """Event: `channel_rename` or `group_rename`."""
-        channel = self.channels[channel_id]
-        channel.name = name
-        about = {"id": channel_id, "name": name, "created": int(channel.created_at.timestamp())}
-        return await self._tell_bot(bot_url, {"type": f"{_kind(channel)}_rename", "channel": about})
+    async def rename(self, channel_id: str, name: str) -> None:
+        """Slack's event `channel_rename` is not sent: the bot does not take it."""
+        self.channels[channel_id].name = name
 
     async def make_private(self, channel_id: str) -> None:
         """The id stays, and Slack sends no event."""

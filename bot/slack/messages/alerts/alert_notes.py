@@ -53,7 +53,7 @@ def alert(
     first: str,
     *,
     facts: Sequence[str | None],
-    said: Sequence[str | None] = (),
+    said: Sequence[str | None],
     in_text: Sequence[str | None] = (),
     listed: Sequence[str] = (),
     details_filled_in: bool = False,

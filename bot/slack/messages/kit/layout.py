@@ -144,7 +144,7 @@ def paged(
     text: Callable[[str], str] | None = None,
     head: Sequence[Block | None] = (),
     foot: Block | None = None,
-    most: int = BLOCKS_MAX,
+    most: int,
     room: int = MESSAGE_MAX,
 ) -> Message:
     """The page with this number, else the last page. A page button runs the command again.

@@ -81,7 +81,7 @@ def off_text(off: OffTime) -> str | None:
     return safe(off.text, _TIME_TEXT_MAX) or (utc_clock(moment) if moment else None)
 
 
-def off_for_readers(off: OffTime, zone: tzinfo | None = None) -> str | None:
+def off_for_readers(off: OffTime, zone: tzinfo | None) -> str | None:
     """With the time by the reader's clock, unless the clock in the reader's `zone` shows the published time."""
     text, moment = safe(off.text, _TIME_TEXT_MAX), aware(off.off_at)
     if moment is None:
