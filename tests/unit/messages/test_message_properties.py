@@ -18,7 +18,7 @@ from bot.events.kinds import DECLARATIONS
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.watched import WatchedRunner
-from bot.outbox.message_view import Superseded
+from bot.outbox.message_view import AskedInView, Superseded
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.day_views import KnownName
 from bot.racedata.month_quota import UsageRow
@@ -175,6 +175,19 @@ CONTEXTS = st.builds(
     settled=st.frozensets(HOSTILE, max_size=2),
     partly_run=st.booleans(),
     others=st.lists(races(st.just(())), max_size=3).map(tuple),
+    disputed=st.frozensets(HOSTILE, max_size=2),
+    watched=many(
+        st.builds(
+            WatchedRunner,
+            horse=TEXTS,
+            by=st.lists(HOSTILE, max_size=3).map(tuple),
+            off=TEXTS,
+            position=TEXTS | st.sampled_from(["1", "2=", "PU"]),
+            is_lost=st.booleans(),
+        )
+    ),
+    country=st.none() | st.builds(KnownCountry, country_code=TEXTS, name=TEXTS, full_result_order=st.just(False)),
+    asked=st.sampled_from([None, AskedInView("k"), AskedInView("k", "U7", NOW)]),
     mentions=st.lists(HOSTILE | st.sampled_from(["U7", "S7", "here", "channel", "U7>", "everyone"]), max_size=4).map(
         tuple
     ),
