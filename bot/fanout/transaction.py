@@ -160,8 +160,7 @@ class _Transaction:
         """From the race book and stored events. Delivered races enter the race book without quota."""
         events = [drill_fanout.recognised(self._session, _raised(event), self._now) for _, event in read]
         coded = [elsewhere.coded(event) for event in events]
-        races = [elsewhere.for_book(event) for event in coded]
-        elsewhere.look_up(lambda: race_book_store.learn(self._session, races, self._now), coded)
+        elsewhere.look_up(lambda: race_book_store.learn(self._session, coded, self._now), coded)
         return fill(elsewhere, self._meetings, coded)
 
     def _plan_messages(

@@ -95,15 +95,6 @@ class KnownElsewhere:
         course = self.lists.spelled(race.course)
         return race.model_copy(update={"region": code, "said_region": said if code != said else None, "course": course})
 
-    def for_book(self, event: RacingEvent) -> RacingEvent:
-        """The coded event for the race book. Before the list of regions is known, races keep the said region."""
-        races = tuple(map(self._for_book, event.races))
-        return event.model_copy(update={"race": self._for_book(event.race), "races": races})
-
-    def _for_book(self, race: Race) -> Race:
-        region = race.region if self.lists.regions else race.region or race.said_region
-        return race.model_copy(update={"region": region, "said_region": None})
-
     def learn(self, races: Mapping[str, Race]) -> None:
         for race_id, race in races.items():
             self._races[race_id] = race.model_copy(update={"region": self._code_of(race.region), "said_region": None})

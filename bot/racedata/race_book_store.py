@@ -75,7 +75,7 @@ def learn(session: Session, told: Iterable[RacingEvent], now: datetime) -> dict[
 
 def _delivered(race: Race) -> Race:
     tells_state = race.status is not None or race.abandoned is not None
-    return race.model_copy(update={"state_told": True}) if tells_state else race
+    return race.model_copy(update={"said_region": None, "state_told": tells_state or None})
 
 
 class _Put(NamedTuple):

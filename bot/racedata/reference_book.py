@@ -65,10 +65,7 @@ class _List(Generic[T]):
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     tried_at: datetime | None = None
     put_off: datetime | None = None
-    failure: Exception | None = None
-
-    def __post_init__(self) -> None:
-        self.failure = TimeoutError(f"the list of {self.name} has not come")
+    failure: Exception | None = field(default_factory=lambda: TimeoutError("the list has not come"))
 
 
 class ReferenceBook:
