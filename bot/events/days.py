@@ -145,12 +145,9 @@ def is_day(words: str, today: date) -> bool:
 
 def likely_day(word: str) -> str | None:
     which, _, weekday = word.lower().rpartition(" ")
-    meant = _meant_weekday(weekday) if which in _WHICH else _alike(word.lower(), (*_RELATIVE, *WEEKDAYS))
+    of_week = _SHORT.get(weekday) or _alike(weekday, WEEKDAYS)
+    meant = of_week if which in _WHICH else _alike(word.lower(), (*_RELATIVE, *WEEKDAYS))
     return f"{which} {meant}".strip() if meant else None
-
-
-def _meant_weekday(word: str) -> str | None:
-    return _SHORT.get(word) or _alike(word, WEEKDAYS)
 
 
 def _alike(word: str, names: Sequence[str]) -> str | None:

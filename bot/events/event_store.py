@@ -87,24 +87,14 @@ _OF_KEYS = (
 )
 
 
-def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, EventKind]]:
-    ids = sorted(race_ids)
-    if not ids:
-        return set()
-    statement = (
-        select(col(EventVersion.race_id), col(EventVersion.kind)).where(col(EventVersion.race_id).in_(ids)).distinct()
-    )
-    return {(race_id, EventKind(kind)) for race_id, kind in session.execute(statement) if race_id and kind}
-
-
-def kinds_of_meetings(session: Session, meeting_ids: Iterable[str]) -> set[tuple[str, EventKind]]:
-    """The meeting ids and kinds of whole meetings' events, under any key."""
-    ids, row = sorted(meeting_ids), EventVersion
-    if not ids:
-        return set()
-    of_these = (col(row.meeting_id).in_(ids), col(row.kind).in_(OF_MEETINGS), col(row.race_id).is_(None))
-    found = session.execute(select(col(row.meeting_id), col(row.kind)).where(*of_these).distinct())
-    return {(meeting_id, EventKind(kind)) for meeting_id, kind in found if meeting_id and kind}
+def kinds_of(
+    session: Session, race_ids: Collection[str | None], meeting_ids: Collection[str | None]
+) -> set[tuple[str, str]]:
+    """The ids and kinds of the races' events, and of whole meetings' events, under any key."""
+    kind, race_id, meeting_id = _EVENT.c.kind, _EVENT.c.race_id, _EVENT.c.meeting_id
+    of_meetings = meeting_id.in_(meeting_ids), kind.in_(OF_MEETINGS), race_id.is_(None)
+    found = union(select(race_id, kind).where(race_id.in_(race_ids)), select(meeting_id, kind).where(*of_meetings))
+    return {(name, said) for name, said in session.execute(found)}
 
 
 def outcomes_near(

@@ -19,7 +19,7 @@ class _By(Generic[V]):
     """Pairs entries by an equal value, unless `may_be_same` refuses. `only`: the value is unique in both lists."""
 
     value: Callable[[V], Hashable | None]
-    may_be_same: Callable[[V, V], bool]
+    may_be_same: Callable[[V, V], bool] = lambda _one, _other: True
     only: bool = False
 
 
@@ -148,10 +148,6 @@ def _may_be_same_race(one: Race, other: Race) -> bool:
     return True
 
 
-def _always(_one: Runner, _other: Runner) -> bool:
-    return True
-
-
 def _published_horse(runner: Runner) -> str | None:
     return " ".join(runner.horse.split()).casefold() if runner.horse else None
 
@@ -170,12 +166,7 @@ def _number_and_place(runner: Runner) -> tuple[str, int] | None:
 
 
 def _off_and_title(race: Race) -> tuple[str | int, str] | None:
-    off = _off(race)
-    return (off, race.title) if off is not None and race.title else None
-
-
-def _off(race: Race) -> str | int | None:
-    return race.off.name
+    return (race.off.name, race.title) if race.off.name is not None and race.title else None
 
 
 def _number_and_title(race: Race) -> tuple[str, str] | None:
@@ -183,11 +174,11 @@ def _number_and_title(race: Race) -> tuple[str, str] | None:
 
 
 _RUNNERS: Sequence[_By[Runner]] = (
-    _By(lambda runner: runner, _always),
-    _By(_horse_and_number, _always),
-    _By(_published_horse, _always),
-    _By(_horse, _always),
-    _By(_number_and_place, _always),
+    _By(lambda runner: runner),
+    _By(_horse_and_number),
+    _By(_published_horse),
+    _By(_horse),
+    _By(_number_and_place),
     _By(lambda runner: runner.number, _may_be_same_runner),
 )
 _RACES: Sequence[_By[Race]] = (
@@ -197,6 +188,6 @@ _RACES: Sequence[_By[Race]] = (
     _By(lambda race: race.number, _may_be_same_race, only=True),
     _By(_off_and_title, _may_be_same_race),
     _By(lambda race: race.title, _may_be_same_race, only=True),
-    _By(_off, _may_be_same_race),
+    _By(lambda race: race.off.name, _may_be_same_race),
 )
 """The surest way first."""

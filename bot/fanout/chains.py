@@ -73,14 +73,11 @@ class Chains:
                 channels.add(one.channel_id)
         return channels
 
-    def of(self, event_keys: Iterable[str], race: tuple[str, str] | None = None) -> Chain:
-        """`race`: also events of this race and kind, under any key."""
-        own = set(event_keys)
-        told = [one for key in self._keys(own, race[:1] if race else ()) for one in self._by_key.get(key, {}).values()]
+    def of(self, event_keys: Iterable[str]) -> Chain:
+        told = [one for key in set(event_keys) for one in self._by_key.get(key, {}).values()]
         found = defaultdict[str, list[Telling]](list)
         for one in sorted(told, key=lambda one: one.id):
-            if one.event_key in own or (race and one.kind == race[1]):
-                found[one.channel_id].append(one)
+            found[one.channel_id].append(one)
         return found
 
     def told(self, event_keys: Collection[str], race_ids: Collection[str], channels: Collection[str]) -> list[Telling]:

@@ -187,7 +187,8 @@ class Fanout:
         A refused delivery is tried again once the database answers: while the database is away, the first refusal ends
         the turn, so that no later delivery passes an earlier one when the database comes back.
         """
-        done, refused = 0, list[tuple[list[ReadDelivery], StorageUnavailable]]()
+        done, refused = 0, list[list[ReadDelivery]]()
+        first: StorageUnavailable | None = None
         for _, events in groupby(read, key=lambda each: each[0].inbox_id):
             each = list(events)
             try:
@@ -197,20 +198,17 @@ class Fanout:
                 try:
                     done += await self._fan_out_together(each)
                 except StorageUnavailable as error:
-                    refused.append((each, error))
-        if refused and not done:
+                    first = first or error
+                    refused.append(each)
+        if first and not done:
             self._setbacks.refused_alone += 1
-            raise refused[0][1]
-        for each, _ in refused:
-            done += await self._fan_out_or_hold_back(each)
+            raise first
+        for each in refused:
+            try:
+                done += await self._fan_out_together(each)
+            except StorageUnavailable as error:
+                await self._database.write(partial(self._hold_back, delivery=each[0][0], why=error))
         return done
-
-    async def _fan_out_or_hold_back(self, read: Sequence[ReadDelivery]) -> int:
-        try:
-            return await self._fan_out_together(read)
-        except StorageUnavailable as error:
-            await self._database.write(partial(self._hold_back, delivery=read[0][0], why=error))
-            return 0
 
     def _hold_back(self, session: Session, *, delivery: StoredDelivery, why: StorageUnavailable) -> None:
         if inbox.take(session, [delivery], self._clock()).inbox_ids:

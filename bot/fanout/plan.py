@@ -25,7 +25,7 @@ from bot.desk.decide import (
     standing,
 )
 from bot.events import event_store, named_races
-from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
+from bot.events.event import EventKind, RacingEvent
 from bot.fanout.chains import Chain
 from bot.fanout.drafts import Drafts
 from bot.fanout.known_meetings import KnownMeetings, VersionNews
@@ -119,20 +119,13 @@ class Plan:
         meetings = self.meetings.of(event) if is_related else []
         if meetings or contradicts or not news.is_first or (self.known.with_hours and news.is_urgent):
             naming = self.meetings.naming(event.race.race_id) if event.kind is EventKind.RESULT_RECEIVED else []
-            keys = {event.key, event.contradicting_key or event.key, *naming, *(one.key for one in meetings)}
+            keys = {*event_store.keys_of([event]), *naming, *(one.key for one in meetings)}
             self._chains.read(keys, {event.race.race_id})
         return meetings
 
     def _chain(self, news: VersionNews) -> Chain:
-        event = news.event
-        if event.contradicting_key is None or not (news.remarks.contradicts or news.is_late):
-            return self._chains.of({event.key})
-        return self._chains.of({event.key, event.contradicting_key}, self._other_race(event))
-
-    @staticmethod
-    def _other_race(event: RacingEvent) -> tuple[str, str] | None:
-        other = CONTRADICTIONS.get(event.kind) if event.kind else None
-        return (event.race.race_id, other) if event.race.race_id and other else None
+        with_other = news.remarks.contradicts or news.is_late
+        return self._chains.of(event_store.keys_of([news.event]) if with_other else {news.event.key})
 
     def _decided(
         self, news: VersionNews, heard: Heard, meetings: Sequence[RacingEvent], muted: Collection[str]
@@ -238,14 +231,13 @@ class Plan:
     def _tell_relatives(self, news: VersionNews, meetings: Sequence[RacingEvent], own: Mapping[str, int]) -> None:
         event = news.event
         if self.known.with_hours and news.is_urgent:
-            keys = {event.key, event.contradicting_key or event.key}
-            for release in hurried(news, self._chains.waiting(keys, event.race.race_id)):
+            for release in hurried(news, self._chains.waiting(event_store.keys_of([event]), event.race.race_id)):
                 self._drafts.release(release)
         if event.kind is not EventKind.RESULT_RECEIVED or not (meetings or news.remarks.contradicts):
             return
         of_race = [self._chains.of({meeting.key}) for meeting in meetings]
         naming = [self._chains.of({key}) for key in self.meetings.naming(event.race.race_id)]
-        lost = self._chains.of({event.contradicting_key or ""}, self._other_race(event))
+        lost = self._chains.of({event.contradicting_key or ""})
         for channel in sorted({channel for found in (*of_race, *naming, lost) for channel in found}):
             of_meetings, of_naming = ([found.get(channel, ()) for found in chains] for chains in (of_race, naming))
             for show in meetings_without_race(news, of_meetings, of_naming, lost.get(channel, ())):

@@ -43,15 +43,14 @@ def find_missing(session: Session, failed: Sequence[Failed]) -> list[Failed]:
     bare = [one.event.race for one in failed if not one.has_payload]
     bodies = inbox.known_bodies(session, (digest for one in failed for digest in one.digests))
     keys = inbox.known_keys(session, (one.event.key for one in failed))
-    races = event_store.kinds_of_races(session, {race.race_id for race in bare if race.race_id})
-    meetings = event_store.kinds_of_meetings(session, {race.meeting_id for race in bare if race.meeting_id})
+    race_ids, meeting_ids = {race.race_id for race in bare} - {None}, {race.meeting_id for race in bare} - {None}
+    stored = event_store.kinds_of(session, race_ids, meeting_ids)
 
     def is_stored(one: Failed) -> bool:
         event, race = one.event, one.event.race
         if one.has_payload or event.kind is None:
             return not bodies.isdisjoint(one.digests)
-        by_ids = (race.race_id, event.kind) in races if race.race_id else (race.meeting_id, event.kind) in meetings
-        return event.key in keys or by_ids
+        return event.key in keys or (race.race_id or race.meeting_id, event.kind) in stored
 
     return list({one.sha256: one for one in failed if not is_stored(one)}.values())
 
