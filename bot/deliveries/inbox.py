@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import islice, zip_longest
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -148,7 +149,8 @@ class StoredDelivery:
     event_name: str | None
     body: bytes
     received_at: datetime
-    attempts: int
+    attempts: int = 0
+    request: str | None = None
 
 
 @dataclass(frozen=True)
@@ -171,25 +173,22 @@ def reference(inbox_id: int) -> str:
     return f"inbox-{inbox_id}"
 
 
-def stored(arrival: Arrival, inbox_id: int) -> StoredDelivery:
-    return StoredDelivery(
-        inbox_id, arrival.event_key, arrival.event_name, arrival.body, arrival.received_at, attempts=0
-    )
-
-
-def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, int | None]:
-    """The number of each delivery, given in the order of `arrivals`. None for a body already in the inbox."""
+def store(session: Session, arrivals: Sequence[Arrival]) -> list[StoredDelivery]:
+    """The new deliveries, numbered in the order of `arrivals`. A body already in the inbox is left out."""
     unique = dict[str, Arrival]()
     for arrival in arrivals:
         unique.setdefault(arrival.body_sha256, arrival)
     rows = [_as_row(arrival) for arrival in unique.values()]
     # On the connection: the session would make an object of each row.
     stored = session.connection().execute(_stored(dialect_of(session)), rows)
-    numbers = {unique[sha256]: number for sha256, number in stored}
-    further = [{"inbox_id": number, "event_key": key} for one, number in numbers.items() for key in one.further_keys]
+    new = [(number, unique[sha256]) for sha256, number in sorted(stored, key=itemgetter(1))]
+    further = [{"inbox_id": number, "event_key": key} for number, one in new for key in one.further_keys]
     if further:
         session.connection().execute(_FURTHER.insert(), further)
-    return {arrival: numbers.get(arrival) for arrival in arrivals}
+    return [
+        StoredDelivery(number, one.event_key, one.event_name, one.body, one.received_at, request=one.request)
+        for number, one in new
+    ]
 
 
 @cache

@@ -91,8 +91,8 @@ class Intake:
                 self.wake.set()
         return len(letters)
 
-    async def store(self, arrivals: Sequence[Arrival], place: JournalPlace | None = None) -> dict[Arrival, int | None]:
-        """The numbers, after the commit; None for a repeated delivery. `place` is noted too. Raises StorageError."""
+    async def store(self, arrivals: Sequence[Arrival], place: JournalPlace | None = None) -> list[StoredDelivery]:
+        """The new deliveries, after the commit. `place` is noted too. Raises StorageError."""
         new = await self._database.write(partial(self._store, arrivals=arrivals, place=place))
         self._hand_over(new)
         return new
@@ -102,41 +102,37 @@ class Intake:
         return stored if len(stored) <= LARGEST_HAND_OVER else None
 
     async def _read(self, letters: Sequence[Letter]) -> list[Arrival]:
-        if any(len(letter.body) > LONG_BODY_BYTES for letter in letters):
-            # The loop goes on meanwhile.
-            return await asyncio.to_thread(lambda: [_of_letter(letter) for letter in letters])
-        return [_of_letter(letter) for letter in letters]
+        def read() -> list[Arrival]:
+            return [arrival_of(one.body, one.sha256, one.received_at, one.reference) for one in letters]
+
+        # The loop goes on meanwhile.
+        is_long = any(len(letter.body) > LONG_BODY_BYTES for letter in letters)
+        return await asyncio.to_thread(read) if is_long else read()
 
     def _store(
         self, session: Session, *, arrivals: Sequence[Arrival], place: JournalPlace | None
-    ) -> dict[Arrival, int | None]:
+    ) -> list[StoredDelivery]:
         new = inbox.store(session, arrivals)
         if place:
             named_values.put(session, Mark.JOURNAL, place, self._clock())
         return new
 
-    def _hand_over(self, new: dict[Arrival, int | None]) -> None:
-        stored = [inbox.stored(arrival, number) for arrival, number in new.items() if number is not None]
-        for arrival, number in new.items():
-            if number is not None:
-                reference = inbox.reference(number)
-                of_request = {"request": arrival.request, "event_key": arrival.event_key}
-                log.info("delivery", outcome="accepted", reference=reference, **of_request)
-        if stored:
+    def _hand_over(self, new: Sequence[StoredDelivery]) -> None:
+        for one in new:
+            reference, of_request = inbox.reference(one.inbox_id), {"request": one.request, "event_key": one.event_key}
+            log.info("delivery", outcome="accepted", reference=reference, **of_request)
+        if new:
             # One above the largest hand-over says that the inbox has more.
-            self._handed_over += stored[: LARGEST_HAND_OVER + 1 - len(self._handed_over)]
+            self._handed_over += new[: LARGEST_HAND_OVER + 1 - len(self._handed_over)]
             self.stored.set()
 
 
 async def journal_beside(database: Database, monotonic: Monotonic) -> Journal | None:
     """The journal of a database, for reading; None before the first `racing-bot serve`: no journal is made."""
     journal = Journal(database.address, monotonic)
-    is_there = journal.file.exists() if journal.file else await database.read(_has_journal)
+    has_table = text("SELECT to_regclass('journal') IS NOT NULL")
+    is_there = journal.file.exists() if journal.file else await database.read(lambda one: one.scalar(has_table))
     return journal if is_there else None
-
-
-def _has_journal(session: Session) -> bool:
-    return session.execute(text("SELECT to_regclass('journal')")).scalar_one() is not None
 
 
 def place_in(session: Session) -> JournalPlace | None:
@@ -154,7 +150,3 @@ def arrival_of(body: bytes, sha256: str, received_at: datetime, request: str | N
         # A bug of ours: fan-out tries again, and tells the event in plain form at last.
         log.exception("delivery_not_read", request=request)
     return Arrival(key, name, sha256, body, received_at, region, request, further_keys)
-
-
-def _of_letter(letter: Letter) -> Arrival:
-    return arrival_of(letter.body, letter.sha256, letter.received_at, letter.reference)

@@ -93,7 +93,7 @@ def found_in(
     found = _subjects(parts, above)
     if found[0].named.kind or not deepest:
         return found
-    shared = _beside(parts, above)
+    shared = cache(lambda: within(_shared(parts), above()))
     of_lists = ([found_in(one, shared, deepest - 1) for one in entries] for entries in _batches(parts))
     batch = (of_entry for of_list in of_lists if any(one[0].is_event for one in of_list) for of_entry in of_list)
     return [*chain.from_iterable(batch)] or found
@@ -107,10 +107,6 @@ def _batches(parts: list[Part]) -> Iterator[list[dict[str, Any]]]:
         if is_listed and may_be_about_the_race(name):
             entries = entries_of(named, lambda key: {"event": key} if kind_of(key) else {})
             yield [one for one in entries if isinstance(one, dict)][: MOST_EVENTS + 1]
-
-
-def _beside(parts: list[Part], above: Callable[[], Race]) -> Callable[[], Race]:
-    return cache(lambda: within(_shared(parts), above()))
 
 
 def _shared(parts: Sequence[Part]) -> Race:

@@ -30,11 +30,6 @@ class _New(NamedTuple):
     version: EventVersion
     number: int
 
-    @property
-    def stored_as(self) -> NewPost:
-        """The post with the id of its event. The version has to be stored before."""
-        return self.post._replace(event_id=self.version.id)
-
 
 class _Shown(NamedTuple):
     """A version shown by a message. `at`: since when the message needs an edit; None for no edit.
@@ -76,22 +71,18 @@ class Drafts:
         self._live = live
         self._now = now
         self._numbers = count(FIRST_NEW)
-        self._versions: list[EventVersion] = []
         self._new: list[_New] = []
         self._shown: list[_Shown] = []
         self._released: list[int] = []
         self._released_in: set[str] = set()
         self._events: dict[int, tuple[EventVersion, RacingEvent]] = {}
-        self._made: set[int] = set()
 
     def begin(self, news: VersionNews) -> None:
         """Store the version of the news with the messages, by `write`."""
         row = news.version
         self._events[id(row)] = row, news.event
-        if row.id is None and row not in self._versions:
-            self._versions.append(row)
-            if news.is_first:
-                self.chains.begin(row.event_key)
+        if row.id is None and news.is_first:
+            self.chains.begin(row.event_key)
 
     def make(self, news: VersionNews, post: NewPost) -> int:
         number, withheld = next(self._numbers), Because.MUTED if post.muted_by else None
@@ -121,7 +112,7 @@ class Drafts:
         known: FanoutKnowledge,
     ) -> Added:
         """Store all that is planned. Ends the transaction: nothing may wait for a lock after the locks of messages."""
-        event_store.add(self._session, self._versions)
+        event_store.add(self._session, [row for row, _ in self._events.values() if row.id is None])
         # Where a message waits no longer, or a new message already has more to show, nothing is sent at once.
         followed = {one.show.telling for one in self._shown}
         busy = self._released_in | {one.post.channel_id for one in self._new if one.number in followed}
@@ -134,7 +125,8 @@ class Drafts:
             self.chains.told,
             self.chains.asked,
         )
-        added = claim_at_fanout.add(self._session, [one.stored_as for one in self._new], tells, claiming, but=busy)
+        new = [one.post._replace(event_id=one.version.id) for one in self._new]
+        added = claim_at_fanout.add(self._session, new, tells, claiming, but=busy)
         self._number(added.ids)
         self._live.finish(self.bumps)
         if self._shown:
@@ -158,7 +150,8 @@ class Drafts:
 
     def _finish(self, begun: Collection[int], begun_at: datetime) -> int:
         """`begun`: messages whose edit is claimed. Returns how many other messages may need an edit now."""
-        waiting = {number for number, bump in self.bumps.messages.items() if bump.after_id not in self._made}
+        made = set(self.chains.numbers.values())
+        waiting = {number for number, bump in self.bumps.messages.items() if bump.after_id not in made}
         said_apart.say_unnoted(self._session, self.bumps.write(begun, begun_at), self._now)
         return len(waiting.difference(begun))
 
@@ -168,7 +161,6 @@ class Drafts:
         if missing := sorted(keys.values() - ids.keys()):
             ids = {**ids, **message_store.ids_of(self._session, missing)}
         numbers = {number: ids[key] for number, key in keys.items()}
-        self._made.update(numbers.values())
         self.chains.numbers = numbers
         self._released = [numbers.get(number, number) for number in self._released]
         self._shown = [one.renumbered(numbers) for one in self._shown]

@@ -1,7 +1,7 @@
 """The live messages of a transaction's meetings, and the messages for the threads of the live messages."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from sqlmodel import Session
@@ -20,23 +20,18 @@ from bot.outbox.revisions import Bump, Bumps
 log = get_logger(__name__)
 
 
-@dataclass
-class _Touched:
-    """`making`: channels that get a new live message. Every live message of the meeting gets an edit."""
-
-    meeting: Meeting
-    received_at: datetime
-    making: set[str] = field(default_factory=set)
-
-
 class LiveMessages:
-    """A transaction's live messages. `filters`: of the channels with live messages. False without such a channel."""
+    """A transaction's live messages. `filters`: of the channels with live messages. False without such a channel.
+
+    Every live message of a touched meeting gets an edit.
+    """
 
     def __init__(self, session: Session, filters: Mapping[str, Sequence[ChannelFilter]], now: datetime) -> None:
         self._session = session
         self._filters = filters
         self._now = now
-        self._touched: dict[Meeting, _Touched] = {}
+        self._touched: dict[Meeting, datetime] = {}
+        self._making = defaultdict[Meeting, set[str]](set)
 
     def __bool__(self) -> bool:
         return bool(self._filters)
@@ -44,15 +39,14 @@ class LiveMessages:
     def of(self, news: News, channels: Collection[str], received_at: datetime) -> Mapping[str, Live]:
         """Channel → the live message of the event's meeting."""
         event = news.event
-        touched = self.refresh(event.race, received_at) if event.kind and event.drill is None else None
+        meeting = self.refresh(event.race, received_at) if event.kind and event.drill is None else None
         if earlier := earlier_meeting(event.race, news.remarks.changes):
             self._touch(earlier, received_at)
-        here = [channel for channel in channels if channel in self._filters] if touched else []
-        if not touched or not here or not event.race.race_date:
+        here = [channel for channel in channels if channel in self._filters]
+        if not meeting or not here or not event.race.race_date:
             return {}
-        matters = event.kind is not None and not news.is_urgent
-        there = live_meetings.of_channels(self._session, touched.meeting, here) if matters else {}
-        is_over = live_meetings.is_over(touched.meeting, self._now)
+        there = {} if news.is_urgent else live_meetings.of_channels(self._session, meeting, here)
+        is_over = live_meetings.is_over(meeting, self._now)
         return {
             channel: Live(
                 takes=any(chosen.show and chosen.matches(event) for chosen in self._filters[channel]),
@@ -64,15 +58,15 @@ class LiveMessages:
 
     def make(self, event: RacingEvent, channels: Collection[str], received_at: datetime) -> None:
         """Make the live message of the event's meeting in each channel, at the latest at the transaction's end."""
-        if touched := self.refresh(event.race, received_at):
-            touched.making |= set(channels)
+        if meeting := self.refresh(event.race, received_at):
+            self._making[meeting] |= set(channels)
 
     def threads(self, event: RacingEvent, channels: Collection[str], received_at: datetime) -> Mapping[str, int]:
         """Channel → the channel's live message, made if needed: the live message goes out before the replies."""
-        touched = self.refresh(event.race, received_at) if channels else None
-        return self._made(touched, channels) if touched else {}
+        meeting = self.refresh(event.race, received_at)
+        return self._made(meeting, channels) if meeting else {}
 
-    def refresh(self, race: Race, received_at: datetime) -> _Touched | None:
+    def refresh(self, race: Race, received_at: datetime) -> Meeting | None:
         """Edit the live messages of the race's meeting. Returns None for a meeting without course.
 
         An event without a day counts for the day of the receipt, as in the live message.
@@ -82,12 +76,11 @@ class LiveMessages:
             meeting = meeting.model_copy(update={"race_date": received_at.astimezone(UTC).date().isoformat()})
         return self._touch(meeting, received_at)
 
-    def _touch(self, meeting: Meeting, received_at: datetime) -> _Touched | None:
+    def _touch(self, meeting: Meeting, received_at: datetime) -> Meeting | None:
         if not self._filters or live_meetings.key_of(meeting) is None:
             return None
-        touched = self._touched.setdefault(meeting, _Touched(meeting, received_at))
-        touched.received_at = received_at
-        return touched
+        self._touched[meeting] = received_at
+        return meeting
 
     def finish(self, bumps: Bumps) -> None:
         """Make new live messages, and edit the present live messages. An error of ours holds no other message up."""
@@ -95,8 +88,8 @@ class LiveMessages:
             return
         try:
             with self._session.begin_nested():
-                for one in self._touched.values():
-                    bumps.add({number: Bump(one.received_at) for number in self._edited(one)})
+                for meeting, received_at in self._touched.items():
+                    bumps.add({number: Bump(received_at) for number in self._edited(meeting)})
         except Exception as error:
             if is_unavailable(error):
                 raise
@@ -105,19 +98,19 @@ class LiveMessages:
             )
         self._touched = {}
 
-    def _edited(self, one: _Touched) -> set[int]:
-        live = set(self._made(one, self._filters).values())
-        if one.meeting.region is None:
-            live |= live_meetings.of_regions(self._session, one.meeting, self._filters)
+    def _edited(self, meeting: Meeting) -> set[int]:
+        live = set(self._made(meeting, self._filters).values())
+        if meeting.region is None:
+            live |= live_meetings.of_regions(self._session, meeting, self._filters)
         return live
 
-    def _made(self, one: _Touched, channels: Collection[str]) -> dict[str, int]:
+    def _made(self, meeting: Meeting, channels: Collection[str]) -> dict[str, int]:
         """Channel → the channel's live message, made if needed."""
-        live = live_meetings.of_channels(self._session, one.meeting, channels)
-        lacking = one.making.intersection(channels).difference(live)
+        live = live_meetings.of_channels(self._session, meeting, channels)
+        lacking = self._making[meeting].intersection(channels).difference(live)
         if lacking:
-            live_meetings.make(self._session, one.meeting, sorted(lacking), one.received_at)
-            live = live_meetings.of_channels(self._session, one.meeting, channels)
+            live_meetings.make(self._session, meeting, sorted(lacking), self._touched[meeting])
+            live = live_meetings.of_channels(self._session, meeting, channels)
         return {channel: number for channel, number in live.items() if number is not None}
 
 

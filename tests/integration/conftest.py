@@ -147,7 +147,7 @@ class Pipeline:
             body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
             arrivals.append(arrival_of(body, hashlib.sha256(body).hexdigest(), self.clock()))
         new = await self.intake.store(arrivals)
-        return None not in new.values()
+        return len(new) == len(payloads)
 
     async def post_all(self) -> datetime | None:
         """Fan out and post until nothing is due at this moment. Returns when more will be due."""

@@ -278,8 +278,7 @@ class Repair:
         if not failed:
             return (), FannedOut()
         arrivals = [arrival_of(one.body, one.sha256, now) for one in failed]
-        numbers = inbox.store(session, arrivals)
-        stored = [inbox.stored(one, number) for one in arrivals if (number := numbers[one]) is not None]
+        stored = inbox.store(session, arrivals)
         if not stored:
             return (), FannedOut()
         done = self.fanout.fan_out_within(session, stored, now)
