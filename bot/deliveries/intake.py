@@ -98,6 +98,7 @@ class Intake:
         return new
 
     def hand_over(self) -> list[StoredDelivery] | None:
+        """New deliveries since the last call; None if too many."""
         stored, self._handed_over = self._handed_over, []
         return stored if len(stored) <= LARGEST_HAND_OVER else None
 

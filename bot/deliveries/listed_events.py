@@ -18,7 +18,7 @@ from bot.events.kinds import ABANDONMENTS, Subject
 from bot.events.race_state import RaceState, is_doubtful, state_in
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_there, may_share_meeting
 from bot.events.reading.aliases import RACE_DATE, read_region
-from bot.events.reading.fields import NAMES_OF, fields_of, first_of, values_of
+from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_values import text
 from bot.events.reading.off_times import days_between, read_days, read_plain_date
 from bot.events.reading.race_list import (
@@ -74,10 +74,8 @@ _LISTS_OF_RESULTS = frozenset(NAMES_OF[RACE_LISTS] + NAMES_OF[CARD_LISTS])
 _SPAN = re.compile("period|range|days|dates|abandon|cancel|affected|postpon|reschedul|moved|deferred")
 """In the name of an object: its days may be those of a loss. The days of a season or of refunds are not."""
 
-_OF_A_LOSS = re.compile("abandon|affected|cancel|lost|postponed|remaining")
-"""In the name of a list of races: the races are lost."""
-
-_RANGE = frozenset(NAMES_OF["state.first_lost"] + NAMES_OF["state.last_lost"])
+_OF_A_LOSS = re.compile("abandon|affected|cancel|lost|postponed|(?:from|to|through|until)race")
+"""In the name of a list or range of races: the races are lost. "Remaining races" beside a lost race may be run."""
 
 _OF_EACH_LOSS = frozenset(fact for fact in NAMES_OF if fact.startswith(("event.", "race.reason"))) | {"is.racing"}
 """Facts that all races of a list of lost races share, beside place and day."""
@@ -174,17 +172,21 @@ def _others_lost(found: FoundEvent) -> list[FoundEvent]:
     """Of a list of lost races beside a named lost race: the other races, with the same place, day and reason."""
     if found.named.kind is not EventKind.RACE_ABANDONED or not found.names_subject:
         return []
-    entries = _entries(map(_of_lost_races, found.carried), About.RACE, lost=True)[1]
+    lists = [*map(_of_lost_races, found.carried)]
+    entries = _entries(lists, About.RACE, lost=True)[1]
     of_entry = _handed_down(found.parts, entries, found.shared)
     parts = [part._replace(fields=part.fields.only(_OF_EACH_LOSS)) for part in found.parts]
     each = [FoundEvent.of(found.named, [*parts, *more], partial(of_entry, more)) for more in entries]
+    # Under "affected", a mere name may be a horse's.
+    are_races = any(race_entries(part.fields, RACE_LISTS, NAMED_RACES) for part in lists)
+    each = [one for one in each if are_races or one.race_id or not one.said.title or one.said.off != OffTime()]
     return [one for one in each if not (one.said.says_run or is_same_race(one.said, found.said))]
 
 
 def _of_lost_races(part: Part) -> Part:
     """The object with its lists of lost races alone: other lists may have the lost race's neighbours on the card."""
-    names = {name for name in part.fields if name in _RANGE or _OF_A_LOSS.search(f"{part.name} {name}")}
-    return part._replace(fields=part.fields.named(names))
+    lists = {name: said for name, said in part.fields.items() if _OF_A_LOSS.search(f"{part.name} {name}")}
+    return part._replace(fields=Fields(lists))
 
 
 def _is_id_of_list(found: FoundEvent) -> bool:

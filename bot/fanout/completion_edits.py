@@ -101,7 +101,7 @@ def look_again(session: Session, *, clock: Clock, names: Sequence[Name]) -> Adde
     for race in races.values():
         plan.live.refresh(race, now)
     around = [event_store.known(row)[0] for row in event_store.latest(session, keys).values()]
-    elsewhere.listen([*scene.read_around(races.values()), *scene.read(around)])
+    elsewhere.listen(scene.read(around, races.values()))
     amend(plan, later_values(scene, known, elsewhere), now)
     return plan.write(QueuedOnly().claiming(turn))
 

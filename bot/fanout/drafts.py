@@ -112,11 +112,11 @@ class Drafts:
         known: FanoutKnowledge,
     ) -> Added:
         """Store all that is planned. Ends the transaction: nothing may wait for a lock after the locks of messages."""
-        event_store.add(self._session, [row for row, _ in self._events.values() if row.id is None])
+        events = self._events.values()
+        event_store.add(self._session, [row for row, _ in events if row.id is None])
         # Where a message waits no longer, or a new message already has more to show, nothing is sent at once.
         followed = {one.show.telling for one in self._shown}
         busy = self._released_in | {one.post.channel_id for one in self._new if one.number in followed}
-        events = self._events.values()
         tells = Tells(
             {row.id or 0: row for row, _ in events},
             {row.id or 0: event for row, event in events},

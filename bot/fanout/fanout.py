@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import groupby
-from typing import Protocol
 
 from sqlalchemy import select
 from sqlmodel import Session
@@ -14,6 +13,7 @@ from bot.clock import Clock, Monotonic
 from bot.db.engine import Database
 from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
+from bot.deliveries.intake import Intake
 from bot.errors import StorageError, StorageUnavailable
 from bot.events import touched
 from bot.events.touched import Name
@@ -37,13 +37,6 @@ OTHER_TURN_S = 0.05
 """The wait for another replica, about a transaction."""
 
 
-class Arrivals(Protocol):
-    """New deliveries; see bot.deliveries.intake."""
-
-    def hand_over(self) -> list[StoredDelivery] | None:
-        """New deliveries since the last call; None if too many."""
-
-
 class Fanout:
     """`problem`: why the last turn failed. `good_turns`: counts turns without failure, also without deliveries."""
 
@@ -52,7 +45,7 @@ class Fanout:
         database: Database,
         read_events: ReadEvents,
         *,
-        arrivals: Arrivals,
+        arrivals: Intake,
         outbox: Outbox,
         notices: Notices,
         clock: Clock,

@@ -43,15 +43,9 @@ class KnownMeetings:
         self._made: set[str] = set()
         self._silent: dict[str, RacingEvent] = {}
 
-    def read(self, about: Iterable[RacingEvent]) -> list[RacingEvent]:
-        """By one statement, without events read before."""
-        return self._found(event_store.around_of(about))
-
-    def read_around(self, races: Iterable[Race]) -> list[RacingEvent]:
-        """As `read`, around races of the race book."""
-        return self._found(event_store.around_races(races))
-
-    def _found(self, wanted: Around) -> list[RacingEvent]:
+    def read(self, about: Iterable[RacingEvent], races: Iterable[Race] = ()) -> list[RacingEvent]:
+        """By one statement, without events read before. `races`: of the race book."""
+        wanted = event_store.around_of(about) | event_store.around_races(races)
         versions = event_store.around(self._session, wanted - self._read, self._recent)
         self._read |= wanted
         newest = event_store.newest_first(rows[-1] for key, rows in versions.items() if key not in self._versions)

@@ -26,7 +26,6 @@ from bot.desk.decide import (
 )
 from bot.events import event_store, named_races
 from bot.events.event import EventKind, RacingEvent
-from bot.fanout.chains import Chain
 from bot.fanout.drafts import Drafts
 from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.fanout.live_messages import LiveMessages
@@ -123,14 +122,11 @@ class Plan:
             self._chains.read(keys, {event.race.race_id})
         return meetings
 
-    def _chain(self, news: VersionNews) -> Chain:
-        with_other = news.remarks.contradicts or news.is_late
-        return self._chains.of(event_store.keys_of([news.event]) if with_other else {news.event.key})
-
     def _decided(
         self, news: VersionNews, heard: Heard, meetings: Sequence[RacingEvent], muted: Collection[str]
     ) -> dict[str, list[Decision]]:
-        event, chain, received_at = news.event, self._chain(news), news.version.received_at
+        event, received_at, with_other = news.event, news.version.received_at, news.remarks.contradicts or news.is_late
+        chain = self._chains.of(event_store.keys_of([event]) if with_other else {event.key})
         told = [(meeting, self._chains.of({meeting.key})) for meeting in meetings]
         channels = {*heard.takes, *heard.watches, *chain, *(channel for _, here in told for channel in here)}
         if heard.only is not None:

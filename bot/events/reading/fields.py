@@ -99,9 +99,6 @@ class Fields(dict[str, Any]):
         told = {fact: names for fact, names in self.facts.items() if fact in facts}
         return Fields({name: self[name] for names in told.values() for name in names}, told, self.standing)
 
-    def named(self, names: Collection[str]) -> "Fields":
-        return Fields({name: value for name, value in self.items() if name in names}, standing=self.standing)
-
     def within(self, name: str, facts: frozenset[str]) -> "Fields":
         """As if each field, which stands in an object of the name, had the full name too: for these facts alone."""
         full = facts_of(f"{name}{key}" for key in self)

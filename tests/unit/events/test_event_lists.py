@@ -318,7 +318,10 @@ LOST_BESIDE: tuple[tuple[dict[str, Any], list[str]], ...] = (
     ),
     ({"lost_races": ["rc_2", {"race_id": "rc_3", "status": "Official"}]}, ["York 13:00", f"York {DAY}"]),
     ({"abandoned": {"races": ["13:00", "13:30"]}}, ["York 13:00", "York 13:30"]),
-    ({"remaining_races": ["13:30", "14:00"]}, ["York 13:00", "York 13:30", "York 14:00"]),
+    ({"abandoned_races": ["Juddmonte"]}, ["York 13:00", f"York {DAY}"]),
+    ({"affected": ["Blue Moon", {"name": "Red Sky", "number": 3}]}, ["York 13:00"]),
+    ({"affected": [{"name": "Juddmonte", "off": "13:30"}]}, ["York 13:00", "York 13:30"]),
+    ({"remaining_races": ["13:30", "14:00"], "first_race": 1, "last_race": 7}, ["York 13:00"]),
     *(({name: ["13:30"]}, ["York 13:00"]) for name in ("races", "next_races", "off_times", "data")),
 )
 
