@@ -34,7 +34,7 @@ _SAY = (
 )
 
 OPEN_S = 1.5
-"""The rest of the three seconds of a trigger."""
+"""For opening the form, and for the names of user groups: Slack waits three seconds for both."""
 
 
 async def _apply(desk: Desk, invocation: Invocation, _planned: Any) -> None:
@@ -116,8 +116,6 @@ FORM_BUTTON = Command(
     FORM, "", "The form, filled with the words of a line", form_is_the_answer, apply=_apply, rights=may_change
 )
 
-ASK_S = 1.5
-
 
 async def course_options(desk: Desk, typed: str) -> list[Block]:
     courses = await desk.database.read(COURSES.items)
@@ -135,7 +133,7 @@ async def group_options(desk: Desk, typed: str) -> list[Block]:
 
 async def _groups(desk: Desk) -> list[tuple[str, str]]:
     try:
-        answer = await desk.slack.call("usergroups.list", desk.slack.web.usergroups_list, timeout_s=ASK_S)
+        answer = await desk.slack.call("usergroups.list", desk.slack.web.usergroups_list, timeout_s=OPEN_S)
     except SlackError as error:
         log.info("user_groups_not_known", reason=str(error))
         return []

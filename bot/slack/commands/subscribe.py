@@ -155,14 +155,12 @@ async def _by_the_clock_of(
     check: FilterChoice, invocation: Invocation, filters: Sequence[ChannelFilter]
 ) -> Sequence[ChannelFilter]:
     """The filters, whose hours go by the person's clock where no zone was named and the channel has no hours there."""
-    if all(one.zone or not one.has_hours for one in filters):
-        return filters
-    person = await check.desk.people.person(invocation.user_id)
-    zone = zone_called(person.zone) if person and person.zone else None
     there = await check.desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
     kept = {one.region for one in there if one.has_hours or one.zone}
     mine = [one for one in filters if one.has_hours and not one.zone and one.region not in kept]
-    if zone is None or zone == UTC_NAME or not mine:
+    person = await check.desk.people.person(invocation.user_id) if mine else None
+    zone = zone_called(person.zone) if person and person.zone else None
+    if zone is None or zone == UTC_NAME:
         return filters
     check.notes.append(f"The hours go by your clock, {zone}. For another clock add zone: and a city.")
     return [one.model_copy(update={"zone": (zone,)}) if one in mine else one for one in filters]

@@ -12,6 +12,7 @@ from bot.errors import CommandError
 from bot.events.event import Topic
 from bot.events.races import Course
 from bot.events.typed_text import typed_line
+from bot.events.word_rows import word_rows
 from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.form_button import FORM_BUTTON, filled
 from bot.slack.commands.places import day_grammar
@@ -154,6 +155,16 @@ def test_any_stored_filter_can_be_saved_by_the_form(chosen, mentions):
     saved = ChannelFilter.model_validate(kept | {"region": "GB"})
     told = {name: tuple(sorted(getattr(saved, name))) for name in ("mentions", "escalate")}
     assert saved.model_copy(update=told) == chosen.model_copy(update=dict.fromkeys(courses, ()))
+
+
+WORDS_OF = [("bot.slack.language", "words.ini"), ("bot.channels.conditions", "words.ini")]
+
+
+@pytest.mark.parametrize(("package", "name"), [*WORDS_OF, ("bot.racedata", "countries.ini")])
+def test_no_word_stands_in_two_rows_of_a_section(package, name):
+    for section, rows in word_rows(package, name).items():
+        words = [word for row in rows.values() for word in row]
+        assert [word for word in words if words.count(word) > 1 or word != word.casefold().strip()] == [], section
 
 
 PLACES = ["GB", "gb", "Ireland", "the UK", "Hong Kong", "York", "york", '"NO"', "Wolverhampton", "Royal Ascot GB"]
