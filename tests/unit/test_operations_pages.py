@@ -12,7 +12,7 @@ from prometheus_client import generate_latest
 
 from bot.app import Service
 from bot.deliveries.inbox import Depth
-from bot.errors import SlackError, SlackMessageRefused, SlackRefused
+from bot.errors import BodyCodingUnknown, BodyRefused, BodyUnreadable, SlackError, SlackMessageRefused, SlackRefused
 from bot.events.event import EventKind
 from bot.operations import metrics as declared
 from bot.operations.metrics import METRIC_PREFIX, part_of
@@ -307,7 +307,9 @@ def error_of(kind):
 
 def count_requests(metrics):
     endpoint, guard = "bot/receiver/door.py", "bot/slack/request_guard.py"
-    for status in {*map(str, argument(endpoint, "refuse")), "200"}:
+    of_bodies = {kind: str(kind.status) for kind in subclasses(BodyRefused)}
+    signed, slacks = of_bodies.pop(BodyCodingUnknown), of_bodies.pop(BodyUnreadable)
+    for status in {*map(str, argument(endpoint, "refuse")), *of_bodies.values(), signed, "200"}:
         metrics.count("deliveries", status)
     outcomes = {*argument(endpoint, "event", 1), *assigned(endpoint, "outcome")} - {None}
     for event, outcome in product((*door.EVENT_NAMES, ""), outcomes):
@@ -317,7 +319,7 @@ def count_requests(metrics):
     for path, called, place in REFUSING:
         for reason in set(argument(path, called, place)):
             metrics.count("requests_refused", reason)
-    for status in {*map(str, argument(guard, "refuse")), *STATUSES_OF_BOLT}:
+    for status in {*map(str, argument(guard, "refuse")), *of_bodies.values(), slacks, *STATUSES_OF_BOLT}:
         metrics.count("slack_requests", status)
 
 
