@@ -43,6 +43,7 @@ _OF_CHANNEL = (
     .where(col(ChannelSubscriptionRow.channel_id) == bindparam("channel"))
     .order_by(col(ChannelSubscriptionRow.region))
 )
+_FIND = _OF_CHANNEL.where(col(ChannelSubscriptionRow.region) == bindparam("of_region"))
 
 
 def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptionRow]:
@@ -59,10 +60,7 @@ def channels(session: Session) -> set[str]:
 
 
 def find(session: Session, channel_id: str, region: str) -> ChannelSubscriptionRow | None:
-    statement = select(ChannelSubscriptionRow).where(
-        col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.region) == region
-    )
-    return session.execute(statement).scalar_one_or_none()
+    return session.execute(_FIND, {"channel": channel_id, "of_region": region}).scalar_one_or_none()
 
 
 _IS_UNCHECKED = col(ChannelSubscriptionRow.filter).contains('"unchecked_since":"', autoescape=True)

@@ -123,19 +123,20 @@ def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Wa
     return dict(sorted(by_channel.items()))
 
 
+_WAITING = (
+    select(col(OutboxMessage.id), col(OutboxMessage.channel_id), col(OutboxMessage.not_before), EventVersion, _BESIDE)
+    .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+    .outerjoin(SaidRow, col(SaidRow.message_id) == col(OutboxMessage.id))
+    .outerjoin(_BESIDE, col(_BESIDE.id) == col(SaidRow.event_id))
+    .where(IS_QUEUED)
+    .order_by(col(OutboxMessage.priority), col(OutboxMessage.id), col(_BESIDE.version), col(_BESIDE.id))
+)
+
+
 def _waiting(session: Session, *where: ColumnElement[bool]) -> list[Waiting]:
     """The queued messages in the order of sending."""
-    row = OutboxMessage
-    statement = (
-        select(col(row.id), col(row.channel_id), col(row.not_before), EventVersion, _BESIDE)
-        .join(EventVersion, col(EventVersion.id) == col(row.event_id))
-        .outerjoin(SaidRow, col(SaidRow.message_id) == col(row.id))
-        .outerjoin(_BESIDE, col(_BESIDE.id) == col(SaidRow.event_id))
-        .where(*where, IS_QUEUED)
-        .order_by(col(row.priority), col(row.id), col(_BESIDE.version), col(_BESIDE.id))
-    )
     found: dict[int, Waiting] = {}
-    for post_id, channel_id, until, own, beside in session.execute(statement):
+    for post_id, channel_id, until, own, beside in session.execute(_WAITING.where(*where)):
         one = found.setdefault(post_id, Waiting(post_id, channel_id, until, own, []))
         if beside is not None:
             one.beside.append(beside)
