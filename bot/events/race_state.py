@@ -60,29 +60,30 @@ _PROVISIONAL = (
     "|photo(?:finish|called)?|(?:under)?(?:stewards)?(?:inquiry|enquiry|objection|protest)(?:lodged|inprogress|announced|pending|open|underway)?"
     "|weighingin|await(?:ing)?(?:weighin|officialresult)|resultpending|preliminaryresult"
 )
+_WEATHER = "fog|mist|frost|snow|ice|water|flood|weather|storm|wind|rain|heat|power"
+_ENDS = f"(?=$|today|dueto|owingto|becauseof|(?:heavy|high)?(?:{_WEATHER}))"
 _NOT_RUN = (
     "^(?:the)?(?:race|racing|meeting|card|fixture)?(?:was|is|are|will|does|did|now)*(?:not|nolonger)(?:now|be|being)*"
-    "(?:run|staged|held|takeplace|takingplace|goahead|goingahead)(?=$|today|dueto|owingto|becauseof)"
+    "(?:run|staged|held|takeplace|takingplace|goahead|goingahead)"
 )
-_WEATHER = "fog|mist|frost|snow|ice|water|flood|weather|storm|wind|rain|heat|power"
 _LOSSES = (
-    (RaceState.VOID, "(?<!a)(?<!de)void(?!of(?!f))|^voi$|annulled|norace|nocontest|nullif|不成立"),
+    (RaceState.VOID, "(?<!a)(?<!de)void(?!of(?!f))|(?<=declareda)void|^voi$|annulled|norace|nocontest|nullif|不成立"),
     (
         RaceState.ABANDONED,
         (
-            f"{_NOT_RUN}|abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|^(?:race)?aborted$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止"
-            "|^(?:レース|開催|競走)?取(?:消|り?止め|りやめ)|abgebrochen|^race(?:deleted|scrubbed|stopped)$|^(?:race|meeting)?scrapped$"
+            f"{_NOT_RUN}{_ENDS}|(?:meeting|fixture|card)(?:is|now)*off{_ENDS}|abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|^(?:race)?aborted$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止"
+            "|^(?:レース|開催|競走|賽事|赛事)?取(?:消|り?止め|りやめ)|abgebrochen|^race(?:deleted|scrubbed|stopped)$|^(?:race|meeting)?scrapped$"
             "|(?:races?|racing|meeting|card|fixture|programme)(?:has|have|been|was|were|is|now|all)*lost"
             "(?=$|(?:to|dueto|owingto|becauseof)(?:the|heavy|high)?"
             f"(?:{_WEATHER}))"
-            "|^(?:meeting|fixture)off(?!i)|(?:meeting|fixture)isoff(?!i|t)|washedout|(?:rain|snow|frozen|fogg|wash|frost)(?:ed)?off|^aban$|^c(?:anc|anx|nl|nx|ncl|xld)$|supprim|anulad|suspendid|entfällt"
+            "|washedout|(?:rain|snow|frozen|fogg|wash|frost)(?:ed)?off|^aban$|^c(?:anc|anx|nl|nx|ncl|xld)$|supprim|anulad|suspendid|entfällt|fälltaus"
             "|afgelast|aflyst|^peruttu|odwoła|zrušen|отмен|ακυρ|i\u0307?ptal$|^(?:경주|개최)?취소|ملغ"
         ),
     ),
     (
         RaceState.POSTPONED,
         (
-            "postpon|^ppd$|reschedul|deferred|putoff|^(?:race|meeting)?moved$|verschoben|verlegt|flytta[dt]|reporté|uppskjut"
+            "postpon|^ppd$|reschedul|deferred|putoff|^(?:race|meeting)?moved(?:to\\w{3,6}day)?$|verschoben|verlegt|flytta[dt]|reporté|uppskjut"
             "|utsatt|udsat|uitgesteld|aplazad|adiad|rinviat|siirret|延期|연기"
         ),
     ),
@@ -151,18 +152,18 @@ _IS_OF_THE_RACE = re.compile(
     rf"{_SUBJECT.pattern}|[0-9]+(?:st|nd|rd|th)?|r[0-9]*|run|programme|course|racecourse|park"
     "|(?:steeple)?chase|hurdles?|handicap|nursery|novices?|maiden|flat|jumps?|straight|round|bumper|event"
     "|stage|track|morning|afternoon|evening|night|tonight|first|second|third|fourth|fifth|sixth|last|final|next|remaining|rest"
-    "|one|two|three|four|five|both|all|whole|entire|(?:mon|tues|wednes|thurs|fri|satur|sun|to)days?"
+    "|one|two|three|four|five|both|all|whole|entire|(?:mon|tues|wednes|thurs|fri|satur|sun|to)?days?|opening"
     "|officially|unfortunately|regrettably|sadly|finally|subsequently|formally|confirmed"
-    "|r[ée]union|rennen|lopp(?:et)?|l[øo][bp]|koers|corsa|carrera|prova|das|die|les"
-    "|the|this|s|at|of|on|by|to|be|been|being|has|have|had|was|were|is|are|will|did|does|now|later|then|and|but"
+    "|r[ée]union|rennen|lopp(?:et)?|l[øo][bp]|koers|corsa|carrera|prova|renntag|t[äa]vling(?:en)?|p[áa]reo|d[aei][ers]|les?|la|el|wurde|ist|[äe]r"
+    "|the|this|a|s|at|of|on|by|to|be|been|being|has|have|had|was|were|is|are|will|did|does|now|later|then|and|but"
     "|declared?|declares|ruled|deemed|null"
 ).fullmatch
 """A word that may stand beside a loss in a clause about the loss of the race alone."""
 
 _CAUSE = re.compile(
     r"\b(?:due|owing|because|as|after|following|before|when|while|with|and|to(?! be)|until|till|amid"
-    r"|through|under|shortly|early|overnight|immediately|entirely|in full|wegen|suite|(?:on|at) the"
-    r"|for (?:the day|lack|want)"
+    r"|through|under|shortly|early|overnight|immediately|entirely|in full|wegen|suite|pour|por|per|(?:on|at) the"
+    r"|for (?:the day|lack|want|\w+day)"
     r"|(?:on|for|in|at|by|out) (?:\w+ ){0,3}(?:safety|welfare|advice|order|respect|notice|wake)"
     r"|by (?:the )?(?:bha|hri|authorit(?:y|ies)|organi[sz]ers?|executive|management|clerk|judge|starter|police))\b.*"
     rf"|\b(?:(?:heavy|high|strong) )?(?:frozen|unsafe|unfit|{_WEATHER}).*"

@@ -95,7 +95,7 @@ _ANOTHER_DAY = (
     r"|replac\w+ (?:for|of)\b|(?:rescheduled|transferred|switched|moved) from\b(?!.* (?:to|until|till)\b))"
 )
 _OTHER_RACES = (
-    r"\b(?:(?:next|subsequent|later|other|remaining|first|second|third|last|final|one|two|three|four|five)\b"
+    r"\b(?:(?:next|subsequent|later|other|remaining|first|opening|second|third|last|final|one|two|three|four|five)\b"
     r"(?: \w+)? races?|racing (?:was |were )?later)\b"
 )
 _NOT_NOW = re.compile(rf"番|{_ANOTHER_DAY}|{_MOVED} (?:race|meeting|fixture)\b", re.IGNORECASE)

@@ -48,6 +48,9 @@ STATES = [
         "Void; Void race; RACE_VOIDED; RACEVOID; Declared void; No race; Annulled; 競走不成立; Bets void: race void",
     ),
     (RaceState.VOID, "Race void: Alpha wins nothing; Alpha beats Bravo: race void; Null and void"),
+    (RaceState.VOID, "Declared a void race; Race declared a no-race"),
+    (RaceState.ABANDONED, "York meeting off; Meeting is now off; Rennen fällt aus; 賽事取消"),
+    (RaceState.POSTPONED, "Meeting moved to Thursday"),
     (RaceState.VOID, "Race won by Alpha but declared void; Jockey Club Stakes void; Gimcrack void"),
     (RaceState.ABANDONED, "Not run because of fog; Racing will not take place today; Waterlogged course abandoned"),
     (
@@ -75,6 +78,7 @@ STATES = [
     (None, "Washed Out wins at York; Won by Void Contract; Postponed beats Void; Won after Bravo abandoned the race"),
     (None, "Race void for betting purposes only; Void for betting; Result void for jackpot purposes"),
     (None, "Abandonment reversed; Abandoned - meeting reinstated; No abandonment; Set to be abandoned; Abandoned: no"),
+    (None, "Meeting off to a flying start; Trainers avoid race; Moved to York"),
     (None, "May be a walkover; Rail: moved; Race void claim dismissed; Race should be declared void"),
     (
         RaceState.ABANDONED,
@@ -122,6 +126,8 @@ def test_state_is_read_of_the_words_of_its_kind(state, said):
                 *("Both meetings abandoned", "Tonight's meeting abandoned early", "Race abandoned on vets' advice"),
                 *("Meeting abandoned shortly before the first race", "York Park and Ayr meetings abandoned"),
                 *("Card cancelled at short notice", "Today's fixture is off", "Abandoned the meeting"),
+                *("Das Rennen wurde abgesagt", "Loppet är inställt", "Carrera suspendida por lluvia"),
+                *("Declared a void race", "Day's racing lost", "Race rescheduled for Friday"),
                 *("ABANDONED FROST", "Abandoned high winds", "Meeting abandoned at the request of the police"),
             ],
         ),

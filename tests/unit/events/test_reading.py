@@ -214,7 +214,7 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
         *(({"abandonment": {"status": said}}, lost) for said, lost in (("declared", True), ("lifted", None))),
         ({"abandonment": {"reason": "Not raceable"}}, True),
         *(({"notes": said}, True) for said in ("Abandoned", "Waterlogged - abandoned", "Called off: fog")),
-        *(({"notes": f"{said} abandoned"}, None) for said in ("Stable's plans", "First race")),
+        *(({"notes": f"{said} abandoned"}, None) for said in ("Stable's plans", "First race", "Opening race")),
         ({**AT_YORK, "notes": "2019: abandoned"}, None),
         *(({name: "Course inspection cancelled"}, None) for name in ("going", "reason", "stewards")),
         *(
