@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from bot.deliveries.event_keys import bounded, further_keys, key_of, unreadable_key
 from bot.deliveries.found_event import NOWHERE, EventName, FoundEvent, has_place, is_named
@@ -39,27 +39,22 @@ KEPT_PAYLOADS, KEPT_MAX_BYTES = 50, 16_384
 """Number and size of the payloads kept after reading. In memory a payload takes 15 to 35 times its bytes."""
 
 
-class EventIdentity(NamedTuple):
-    key: str
-    name: str | None
-
-
 class Payload:
     def __init__(self, body: bytes) -> None:
         self._body = body
 
     @Lazy
-    def identity(self) -> EventIdentity:
-        """Of the first abandonment, else of the first event."""
+    def identity(self) -> tuple[str, str | None]:
+        """Key and name of the first abandonment, else of the first event."""
         if self._drill_id is not None:
-            return EventIdentity(drill_mark.key_of(self._drill_id), drill_mark.DRILL_EVENT)
+            return drill_mark.key_of(self._drill_id), drill_mark.DRILL_EVENT
         if isinstance(self._found, NotAnObject):
-            return EventIdentity(unreadable_key(self._body), None)
+            return unreadable_key(self._body), None
         first = first_told(self._found)
         name = first.named.name
         if first.race_id:
-            return EventIdentity(key_of(first, None, self._body, NOWHERE), name)
-        return EventIdentity(next(event.key for event in self.events if event.name == name), name)
+            return key_of(first, None, self._body, NOWHERE), name
+        return next(event.key for event in self.events if event.name == name), name
 
     @property
     def further_keys(self) -> list[str]:
@@ -69,7 +64,7 @@ class Payload:
             # The event need not be read.
             return []
         keys = chain.from_iterable((event.key, *further_keys(event)) for event in self.events)
-        return [key for key in dict.fromkeys(keys) if key != self.identity.key]
+        return [key for key in dict.fromkeys(keys) if key != self.identity[0]]
 
     @property
     def region(self) -> str:

@@ -1,9 +1,10 @@
 """The bounds of an event, larger than any real meeting: no delivery holds up the others."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from bot.events.event import RacingEvent
-from bot.events.races import Course, OffTime, Race
+from bot.events.races import Race
 
 EVENT_RACES_MAX = 60
 """Four times a meeting."""
@@ -49,22 +50,13 @@ def first_of(events: Iterable[RacingEvent], most: int) -> Iterator[RacingEvent]:
 
 def plain(event: RacingEvent, because: str) -> RacingEvent:
     """Without runners and races, and with long values cut."""
-    texts = {"name": _cut(event.name), "reason": _cut(event.reason), "data_as_of": _cut(event.data_as_of)}
-    return event.model_copy(
-        update={**texts, "race": _plain_race(event.race), "races": (), "unreadable_because": because}
-    )
+    long_ids = {name for name in _IDS if len(getattr(event.race, name) or "") > KEPT_ID_MAX}
+    race = Race(**_cut(event.race.model_dump(exclude={"runners", *long_ids})))
+    texts = _cut({"name": event.name, "reason": event.reason, "data_as_of": event.data_as_of})
+    return event.model_copy(update={**texts, "race": race, "races": (), "unreadable_because": because})
 
 
-def _plain_race(race: Race) -> Race:
-    values = {name: getattr(race, name) for name in Race.model_fields}
-    texts = {name: _cut(value) for name, value in values.items() if isinstance(value, str)}
-    ids = {name: None for name in _IDS if len(values[name] or "") > KEPT_ID_MAX}
-    course = Course(
-        course_id=_cut(race.course.course_id), name=_cut(race.course.name), country=_cut(race.course.country)
-    )
-    off = OffTime(text=_cut(race.off.text), off_at=race.off.off_at)
-    return race.model_copy(update={**texts, **ids, "course": course, "off": off, "runners": ()})
-
-
-def _cut(value: str | None) -> str | None:
-    return value if value is None or len(value) <= LONGEST_TEXT else f"{value[:LONGEST_TEXT]}…"
+def _cut(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _cut(inner) for name, inner in value.items()}
+    return f"{value[:LONGEST_TEXT]}…" if isinstance(value, str) and len(value) > LONGEST_TEXT else value

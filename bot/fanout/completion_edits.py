@@ -75,14 +75,14 @@ def fill(elsewhere: KnownElsewhere, meetings: KnownMeetings, delivered: Sequence
     return filled
 
 
-def later_values(scene: KnownMeetings, known: FanoutKnowledge, elsewhere: KnownElsewhere) -> list[_Amended]:
+def later_values(plan: Plan, elsewhere: KnownElsewhere) -> list[_Amended]:
     """The last hour's events that are filled in otherwise by now, or have newly known runners whom channels watch."""
-    recent = {stored.key: (stored, row) for stored, row in scene.told_lately()}
+    recent = {stored.key: (stored, row) for stored, row in plan.meetings.told_lately()}
     some = event_bounds.first_of((stored for stored, _ in recent.values()), RACES_AGAIN_MAX)
     lately = [recent[stored.key] for stored in some]
     # An unchanged source gives each field the same value as before.
     elsewhere.read([stored for stored, _ in lately])
-    return [one for told in lately if (one := _filled_again(known, elsewhere, *told)) is not None]
+    return [one for told in lately if (one := _filled_again(plan.known, elsewhere, *told)) is not None]
 
 
 def look_again(session: Session, *, clock: Clock, names: Sequence[Name]) -> Added | None:
@@ -96,13 +96,12 @@ def look_again(session: Session, *, clock: Clock, names: Sequence[Name]) -> Adde
     elsewhere = KnownElsewhere(session, known.lists, known.filters)
     races = race_book_store.find(session, races_of, ())
     elsewhere.learn(races)
-    scene = KnownMeetings(session, now - EDITED_WITHIN)
-    plan = Plan(session, scene, known, now)
+    plan = Plan(session, KnownMeetings(session, now - EDITED_WITHIN), known, now)
     for race in races.values():
         plan.live.refresh(race, now)
     around = [event_store.known(row)[0] for row in event_store.latest(session, keys).values()]
-    elsewhere.listen(scene.read(around, races.values()))
-    amend(plan, later_values(scene, known, elsewhere), now)
+    elsewhere.listen(plan.meetings.read(around, races.values()))
+    amend(plan, later_values(plan, elsewhere), now)
     return plan.write(QueuedOnly().claiming(turn))
 
 

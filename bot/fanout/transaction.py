@@ -145,7 +145,7 @@ class _Transaction:
                 break
             self._plan_messages(elsewhere, delivery, event, alone=alone)
             done += 1
-        later = later_values(self._meetings, self._known, elsewhere)
+        later = later_values(self._plan, elsewhere)
         if claiming is not None:
             amend(self._plan, later, self._now)
         else:
