@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from sqlmodel import Session
 
 from bot.channels import audit_log, mutes, pauses, subscriptions, watches
-from bot.channels.conditions.event_conditions import is_person
+from bot.channels.conditions.event_conditions import REGIONS_FIELD, is_person
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, without_abandonments
-from bot.db.tables import ChannelSubscriptionRow, OutboxMessage
+from bot.db.tables import OutboxMessage
 from bot.errors import CommandError
 from bot.events.days import utc_today
 from bot.outbox import held_queues
@@ -20,8 +20,8 @@ from bot.slack.channel_membership import members
 from bot.slack.commands.filter_view import abandonments_here, as_shown, overridden_in
 from bot.slack.commands.form_button import form_is_the_answer, open_form
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words, says
-from bot.slack.commands.subscription_changes import audited
-from bot.slack.commands.unsubscribe import what_is_left
+from bot.slack.commands.unsubscribe import end_subscriptions
+from bot.slack.language.request import LineRequest
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import (
     EDIT,
@@ -30,7 +30,6 @@ from bot.slack.messages.answers.subscription_answers import (
     ChannelPause,
     Listed,
     ListPage,
-    Unsubscribed,
     subscription_list,
     unsubscribed,
 )
@@ -52,23 +51,20 @@ async def _answer(desk: Desk, invocation: Invocation, number: int) -> Message:
     return subscription_list(replace(page, listed=listed))
 
 
-async def _edit(desk: Desk, invocation: Invocation, _planned: Any) -> None:
-    row = await desk.database.read(lambda session: _row(session, invocation))
-    await open_form(desk, invocation, subscriptions.read_filter(row))
-
-
-def _remove(session: Session, desk: Desk, invocation: Invocation, _planned: Any) -> Unsubscribed:
-    gone = subscriptions.read_filter(_row(session, invocation))
-    with audited(session, desk, invocation, "unsubscribe"):
-        subscriptions.remove(session, invocation.channel_id, [gone.region])
-    return what_is_left(session, desk, invocation.channel_id, {gone: None})
-
-
-def _row(session: Session, invocation: Invocation) -> ChannelSubscriptionRow:
-    row = subscriptions.find(session, invocation.channel_id, invocation.text)
-    if row is None:
+async def _plan_edit(desk: Desk, invocation: Invocation) -> ChannelFilter:
+    """The subscription of the button's region. Raises CommandError for an ended subscription."""
+    find = partial(subscriptions.find, channel_id=invocation.channel_id, region=invocation.text)
+    if (row := await desk.database.read(find)) is None:
         raise CommandError("The subscription is not there any more. /racing list shows the subscriptions.")
-    return row
+    return subscriptions.read_filter(row)
+
+
+async def _edit(desk: Desk, invocation: Invocation, chosen: ChannelFilter) -> None:
+    await open_form(desk, invocation, chosen)
+
+
+async def _plan_remove(desk: Desk, invocation: Invocation) -> LineRequest:
+    return LineRequest({REGIONS_FIELD: ((await _plan_edit(desk, invocation)).region,)})
 
 
 def _page(session: Session, desk: Desk, channel_id: str, number: int) -> ListPage:
@@ -156,5 +152,7 @@ LIST_COMMAND = Command(
     mistakes="No further words. The list shows this channel alone: type `list` in each channel.",
     group=HelpGroup.CHANNEL,
 )
-EDIT_BUTTON = Command(EDIT, "", "The form of a subscription", form_is_the_answer, apply=_edit, rights=may_change)
-REMOVE_BUTTON = Command(REMOVE, "", "End a subscription", says(unsubscribed), store=_remove, rights=may_change)
+EDIT_BUTTON = Command(EDIT, "", "The form of a subscription", form_is_the_answer, _plan_edit, _edit, may_change)
+REMOVE_BUTTON = Command(
+    REMOVE, "", "End a subscription", says(unsubscribed), _plan_remove, rights=may_change, store=end_subscriptions
+)

@@ -55,7 +55,8 @@ def _changes(session: Session, invocation: Invocation, planned: LineRequest) -> 
     return bool(ended(subscriptions.filters_of(session, invocation.channel_id), planned))
 
 
-def _remove(session: Session, desk: Desk, invocation: Invocation, wanted: LineRequest) -> Unsubscribed:
+def end_subscriptions(session: Session, desk: Desk, invocation: Invocation, wanted: LineRequest) -> Unsubscribed:
+    """The backlog ends with the last subscription."""
     channel_id = invocation.channel_id
     made_by = {subscriptions.read_filter(row): row.created_by for row in subscriptions.of_channel(session, channel_id)}
     each = ended(list(made_by), wanted)
@@ -65,13 +66,6 @@ def _remove(session: Session, desk: Desk, invocation: Invocation, wanted: LineRe
                 subscriptions.remove(session, channel_id, [before.region])
             else:
                 subscriptions.save(session, channel_id, after, user_id=made_by[before], now=desk.clock())
-    return what_is_left(session, desk, channel_id, each)
-
-
-def what_is_left(
-    session: Session, desk: Desk, channel_id: str, each: Mapping[ChannelFilter, ChannelFilter | None]
-) -> Unsubscribed:
-    """`each`: as of `ended`, just stored. The backlog ends with the last subscription."""
     gone = [before for before, after in each.items() if after is None]
     filters = subscriptions.filters_of(session, channel_id)
     if not filters:
@@ -234,7 +228,7 @@ UNSUBSCRIBE_COMMAND = Command(
     _plan,
     rights=may_change,
     changes=_changes,
-    store=_remove,
+    store=end_subscriptions,
     examples=("unsubscribe from GB", "unsubscribe GB racecards"),
     mistakes=(
         "`unsubscribe all` ends every subscription of the channel. A course of a whole region is left out, not ended: "
