@@ -116,7 +116,7 @@ _WON = "wins|won|beats|lands|defeats|scores"
 
 _PEOPLE = "jockeys?|riders?|trainers?|owners?"
 _OF_ANOTHER = (
-    rf"(?:stewards|{_PEOPLE}|club|board|committee|council|general|staff|press) (?:s )?meeting|{_PEOPLE}"
+    rf"(?:stewards|{_PEOPLE}|board|committee|council|general|staff|press) (?:s )?meeting|{_PEOPLE}"
     r"|fences?|flights?|starts?|attempts?|(?:bets?|wagers?|pools?)(?: on\b.*)?|objections?|protests?|[ei]nquir(?:y|ies)"
     "|conference|briefing|parade|concert|gallops|entr(?:y|ies)|declarations?|plans?|tactics"
     "|(?<!after )(?<!following )(?<!an )inspections?"

@@ -293,7 +293,7 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
         *(
             ({name: said}, None)
             for name in ("notes", "message", "headline", "stewards")
-            for said in ("Stewards' meeting cancelled", "Press conference cancelled", "Jockey club meeting postponed")
+            for said in ("Stewards' meeting cancelled", "Press conference cancelled", "Board meeting postponed")
         ),
         *(
             ({name: said}, True)
