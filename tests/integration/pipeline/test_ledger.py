@@ -171,7 +171,7 @@ async def test_lost_race_and_course_are_found_by_the_abandonment_of_their_meetin
     assert await key_named(gb, "York 13:30") == "rc_1"
     (found,) = {await key_named(gb, words) for words in ("York 14:05", "york", "YORK 9.30")}
     assert found.startswith("meeting.abandoned:")
-    assert "1 message posted" in await said_of(gb, found)
+    assert "• <#CGB>: posted " in await said_of(gb, found)
     assert await key_named(gb, "Yo") is None
     gb.clock.now += timedelta(days=3)
     assert await key_named(gb, "York") is None
@@ -232,9 +232,9 @@ async def test_race_of_an_abandoned_meeting_is_named_with_its_time(gb):
     await tell(gb, card("12:55", "13:30"), meeting(course="York"))
     for words in ("york 13.30", "York 1:30pm", "rc_13:30"):
         said = await asked(gb, words)
-        assert said.startswith("York 13:30 was abandoned with its meeting. York 13:30 was reported ")
+        assert said.startswith("*What became of York 13:30*\nYork 13:30 was abandoned with its meeting.\n")
         assert "meeting abandoned" in said
-        assert "1 message posted" in said
+        assert "• <#CGB>: posted " in said
 
 
 @on_both
@@ -271,9 +271,9 @@ async def test_race_that_a_racecard_marked_abandoned_is_traced_to_the_racecard(g
     for off, state in (("12:50", "abandoned"), ("13:30", "postponed"), ("14:00", "void")):
         for words in (f"york {off}", f"rc_{off}"):
             said = await asked(gb, words)
-            assert said.startswith(f"York {off}, ")
-            assert f", is marked {state} on a racecard. York {off} was reported once." in said
-            assert "1 message posted" in said
+            assert said.startswith(f"*What became of York {off}*\nYork {off}, ")
+            assert f", is marked {state} on a racecard.\n" in said
+            assert "• <#CGB>: posted " in said
             assert "No result and no abandonment" not in said
     assert "is on the card. No result and no abandonment" in await asked(gb, "york 14:30")
 
@@ -323,7 +323,7 @@ async def test_race_reported_abandoned_and_run_is_marked_as_a_conflict(gb):
     told = {"course": "York", "meeting_id": "mt_1"}
     await tell(gb, result("rc_1", **told), abandonment("rc_1", **told))
     said = await asked(gb, "york 14.30")
-    assert said.startswith("CONFLICT: reported abandoned and as run, check. York 14:30 was reported twice.")
+    assert said.startswith("*What became of York 14:30*\nCONFLICT: reported abandoned and as run, check.\n")
     assert "⚠️ *CONFLICT*: reported abandoned and as run, check." in said
     meeting_id = await asked(gb, "mt_1")
-    assert meeting_id.startswith("CONFLICT: York 14:30, reported abandoned and as run, check.")
+    assert "*\nCONFLICT: York 14:30, reported abandoned and as run, check.\n" in meeting_id

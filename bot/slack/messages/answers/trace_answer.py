@@ -17,9 +17,9 @@ from bot.outbox.message import Message
 from bot.slack.messages.answers.day_answer import IN_CONFLICT
 from bot.slack.messages.kit.blocks import context, section
 from bot.slack.messages.kit.layout import lines, listing, message
-from bot.slack.messages.kit.marks import MARKED_CONFLICT, without_marks
+from bot.slack.messages.kit.marks import MARKED_CONFLICT
 from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, not_held, race_day, race_name
-from bot.slack.messages.kit.text import capital, clip, code, given, joined, named, safe, sentences
+from bot.slack.messages.kit.text import clip, code, given, joined, named, safe
 from bot.slack.messages.kit.times import aware, in_readers_zone, moment_for_readers
 
 TRACE_CHANNELS_MAX = 60
@@ -96,14 +96,11 @@ def trace_answer(
     said = [line for one in found.versions for line in _version(one, view, room)]
     said += [*_untold(found, here), *(_delivery(one, view) for one in found.deliveries)]
     title = _named(race) or next(filter(None, map(_race_named, found.versions)), None) or name
-    times = f"{title} was reported {_times(len(found.versions))}." if found.versions else f"{name}:"
-    short = f"{capital(times)} {_in_short(found, view)}"
-    text = sentences([without_marks(became or ""), short])
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
     keys = dict.fromkeys(code(one.event_key, SHOWN_KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
     small = context(limited, more, view.ids(joined(list(keys), ", ")))
     head = [section(joined([f"*What became of {title}*", became], "\n"))]
-    return message(text, [*head, lines(said), small])
+    return message(None, [*head, lines(said), small])
 
 
 def _became(found: Trace, race: Race | None, *, by_card: bool) -> str | None:
@@ -143,14 +140,6 @@ def _nothing(name: str, kept_since: datetime | None) -> str:
 
 def _times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
-
-
-def _in_short(found: Trace, view: TraceView) -> str:
-    if told := [told for one in found.versions for told in one.told]:
-        return _in_figures(told)
-    untold = [_why_untold(one, view) for one in found.versions]
-    names = [(one, view.ids(reference(one.id or 0)) or "a delivery") for one in found.deliveries]
-    return " ".join(dict.fromkeys(untold or [f"{name} {_delivered(one, view)}." for one, name in names]))
 
 
 def _version(one: TracedVersion, view: TraceView, room: int) -> Iterator[str]:
