@@ -52,8 +52,8 @@ def filled(wanted: LineRequest, lexicon: Lexicon) -> ChannelFilter:
     there = [one.region for one in lexicon.courses if one.course_id in {one.course_id for one in courses}]
     regions = [ALL_REGIONS] if wanted.everything else [*wanted.of(REGIONS_FIELD), *filter(None, there), ""]
     values = {name: tuple(one for one in some if one != EVERY_VALUE) for name, some in wanted.values.items()}
-    chosen = {"region": regions[0], "topics": wanted.all_topics | wanted.topics_of_choices or DEFAULT_TOPICS}
-    return ChannelFilter.model_validate(chosen | values | {"courses": courses, "not_courses": not_courses})
+    chosen = wanted.but(**values).filter(regions[0], courses, not_courses)
+    return chosen.model_copy(update={"topics": chosen.topics or DEFAULT_TOPICS})
 
 
 def _course(typed: str, regions: Sequence[str], lexicon: Lexicon) -> Course:

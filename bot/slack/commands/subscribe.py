@@ -249,16 +249,7 @@ async def _filters(check: FilterChoice, wanted: LineRequest, there: Sequence[Cha
     await check.arriving(courses, not_courses, regions)
     await check.listed(wanted.values)
     check.raise_for_all()
-    chosen = ChannelFilter.model_validate(
-        {
-            "region": "",
-            "topics": wanted.all_topics | wanted.topics_of_choices,
-            "courses": courses,
-            "not_courses": not_courses,
-        }
-        | wanted.values
-    )
-    return check.filters(regions, chosen)
+    return check.filters(regions, wanted.filter("", courses, not_courses))
 
 
 def _refused(wanted: LineRequest) -> Refusal | None:

@@ -319,19 +319,20 @@ async def _answer(desk: Desk, _invocation: Invocation, committed: Watched) -> Me
 
 
 async def _answer_watching(desk: Desk, invocation: Invocation, page: int) -> Message:
-    here, own = await desk.database.read(
-        lambda session: [_there(session, invocation, is_own=is_own) for is_own in (False, True)]
-    )
+    here, own = await desk.database.read(partial(_both, invocation=invocation))
     return watching(here, own, page, is_direct=invocation.is_direct)
+
+
+def _both(session: Session, invocation: Invocation) -> tuple[Sequence[WatchRow], Sequence[WatchRow]]:
+    """The channel's watches, and the person's."""
+    return _there(session, invocation, is_own=False), _there(session, invocation, is_own=True)
 
 
 async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
     """The watch of a name of any kind: the channel's, else the person's. Raises CommandError with a button for each."""
     names, is_own = _named(words_of(invocation.text))
     typed = " ".join(name for _, name in names)
-
-    own = await desk.database.read(lambda session: _there(session, invocation, is_own=True))
-    here = await desk.database.read(lambda session: _there(session, invocation, is_own=False))
+    here, own = await desk.database.read(partial(_both, invocation=invocation))
     rows = own if is_own else [*here, *own]
     there = [
         one

@@ -15,6 +15,7 @@ from bot.channels.conditions.table import BY_FIELD, CHOICES, OF_RACES, VALUED
 from bot.channels.filters import ChannelFilter
 from bot.errors import WITHOUT_LABEL, CommandError
 from bot.events.event import DEFAULT_TOPICS, Topic
+from bot.events.races import Course
 from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
@@ -131,6 +132,11 @@ class LineRequest:
         """The request without these fields, taken or left out."""
         taken, out = ({name: some[name] for name in some if name not in names} for some in (self.taken, self.left_out))
         return replace(self, taken=taken, left_out=out)
+
+    def filter(self, region: str, courses: Sequence[Course], not_courses: Sequence[Course]) -> ChannelFilter:
+        """The filter that the request asks for in a region, with the known courses."""
+        named = {"region": region, "topics": self.all_topics | self.topics_of_choices}
+        return ChannelFilter.model_validate(named | self.values | {"courses": courses, "not_courses": not_courses})
 
     def line(self, command: str = "") -> str:
         """The line that reads as this request, without the page."""
