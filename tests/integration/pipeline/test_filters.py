@@ -166,7 +166,7 @@ REGIONS = {
         knows(GB_ASCOT),
         subscribes("CALL", "Atlantis"),
         lists(listed()),
-        {"event": "race.abandoned", "off_time": "14:30", **ATLANTIS},
+        {"event": "race.abandoned", "off_time": "15:05", **ATLANTIS},
         {"event": "meeting.abandoned", **ATLANTIS},
         result("rc_9", region="Atlantis"),
         # The list of races is proof: it has the race by its id.
