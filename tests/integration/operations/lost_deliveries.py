@@ -31,6 +31,7 @@ from sandbox.racing_service.delivery_queue import Delivery
 from sandbox.racing_service.event_payloads import Happening, race_record
 
 ADDRESS = "http://127.0.0.1:9/v1"
+LIST = "/webhooks/deliveries"
 TAKEN = {"CGB": "GB", "CIRE": "IRE", "CALL": "*"}
 OUR_ANSWER = '{"error": "not stored; send it again"}'
 SETTINGS: Any = SimpleNamespace(monthly_quota=None, command_quota_share=25)
@@ -223,6 +224,16 @@ async def sent(pipeline) -> Counter[tuple[str, str]]:
     rows = await pipeline.database.read(lambda session: session.execute(statement).all())
     assert {state for _, _, state in rows} <= {"sent", "folded"}
     return Counter((channel_id, key) for channel_id, key, _ in rows)
+
+
+async def mend(bot, outage, **changes):
+    repaired = await outage.make_repair(bot, **changes).run()
+    await bot.post_all()
+    return repaired
+
+
+def first_race(outage):
+    return outage.service.racing.races(outage.now.date(), "GB")[0]
 
 
 # Changes of the list of failed deliveries, a page at a time
