@@ -74,26 +74,21 @@ class Chains:
         return channels
 
     def of(self, event_keys: Iterable[str]) -> Chain:
-        told = [one for key in set(event_keys) for one in self._by_key.get(key, {}).values()]
         found = defaultdict[str, list[Telling]](list)
-        for one in sorted(told, key=lambda one: one.id):
+        for one in self.all_of(event_keys):
             found[one.channel_id].append(one)
         return found
+
+    def all_of(self, event_keys: Iterable[str], race_ids: Iterable[str | None] = ()) -> list[Telling]:
+        """The tellings of the events, and of all events of the races, the oldest first."""
+        keys = {*event_keys, *(key for race_id in race_ids if race_id for key in self._of_race[race_id])}
+        return sorted((one for key in keys for one in self._by_key.get(key, {}).values()), key=lambda one: one.id)
 
     def told(self, event_keys: Collection[str], race_ids: Collection[str], channels: Collection[str]) -> list[Telling]:
         """As `telling_store.told`, without links."""
         self.read(event_keys, race_ids)
-        found = [one for key in self._keys(event_keys, race_ids) for one in self._by_key.get(key, {}).values()]
-        told = (self._as_stored(one) for one in found if one.channel_id in channels)
+        told = (self._as_stored(one) for one in self.all_of(event_keys, race_ids) if one.channel_id in channels)
         return sorted(told, key=lambda one: one.id)
-
-    def waiting(self, event_keys: Iterable[str], race_id: str | None) -> list[Telling]:
-        """Waiting tellings of the events, and of all events of the race."""
-        keys = self._keys(event_keys, [race_id] if race_id else ())
-        return [one for key in keys for one in self._by_key.get(key, {}).values() if one.waits]
-
-    def _keys(self, event_keys: Iterable[str], race_ids: Iterable[str]) -> set[str]:
-        return {*event_keys, *(key for race_id in race_ids for key in self._of_race[race_id])}
 
     def _as_stored(self, one: Telling) -> Telling:
         number = self.numbers.get(one.id, one.id)

@@ -227,7 +227,7 @@ class Plan:
     def _tell_relatives(self, news: VersionNews, meetings: Sequence[RacingEvent], own: Mapping[str, int]) -> None:
         event = news.event
         if self.known.with_hours and news.is_urgent:
-            for release in hurried(news, self._chains.waiting(event_store.keys_of([event]), event.race.race_id)):
+            for release in hurried(news, self._chains.all_of(event_store.keys_of([event]), [event.race.race_id])):
                 self._drafts.release(release)
         if event.kind is not EventKind.RESULT_RECEIVED or not (meetings or news.remarks.contradicts):
             return

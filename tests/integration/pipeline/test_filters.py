@@ -168,7 +168,7 @@ REGIONS = {
         lists(listed()),
         {"event": "race.abandoned", "off_time": "15:05", **ATLANTIS},
         {"event": "meeting.abandoned", **ATLANTIS},
-        result("rc_9", region="Atlantis"),
+        result("rc_9", region="Atlantis", off_time="15:00"),
         # The list of races is proof: it has the race by its id.
         bare("result.received", region="Atlantis", runners=WON),
         CGB=["", "", ""],

@@ -63,6 +63,10 @@ STORIES |= {
         *(without_id(result()), result(), bare("race.abandoned", reason="frost")),
         CALL=["^Contradicted | Ascot 14:30", "^ABANDONED: Ascot 14:30 | CONFLICT"],
     ),
+    "of the first id alone": Story(
+        *(without_id(result()), abandonment(), abandonment("rc_2")),
+        CALL=["^Contradicted", "^ABANDONED | CONFLICT", "^ABANDONED | !CONFLICT"],
+    ),
     "known by the other kind's id": Story(
         *(without_id(result()), abandonment(), bare("result.received", runners=HALVES["race"]["runners"])),
         CALL=["^Superseded", "^Contradicted | ABANDONED", "^CONFLICT: Ascot 14:30"],
