@@ -109,12 +109,11 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
         try:
             return await _placed(desk, asked, phrases, lexicon, grammar)
         except CommandError as error:
-            lines = wanted.offers(error, command)
+            error.lines = wanted.offers(error, command)
             rest = wanted.but(unknown=(), pages=(), flags=() if grammar.looks_back else wanted.of(Kind.FLAG)).line()
-            understood = {WITHOUT_THAT: f"{command} {rest}"} if rest and not lines else {}
-            raise CommandError(
-                error.told, lines=lines or understood, asks=error.asks and bool(lines), after=error.after
-            ) from None
+            if rest and not error.lines:
+                error.lines, error.asks = {WITHOUT_THAT: f"{command} {rest}"}, False
+            raise
 
     return plan
 
