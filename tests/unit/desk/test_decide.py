@@ -82,7 +82,6 @@ ROWS = {
     "placing, after a message that was given up": (WON, EVERY, [told(1, RESULT), told(2, RESULT, is_dead=True)], BOTH),
     "placing, and the only message was given up": (WON, NOBODY, [told(1, RESULT, is_dead=True)], []),
     "placing, where the result was muted": (WON, NOBODY, [MUTED], []),
-    "placing, in a channel that was not told": (WON, NOBODY, [], []),
     "result after two abandonments of the race": (AFTER_LOSS, EVERY, [told(1, LOST), told(2, LOST)], [Post(), Show(2)]),
     "result after an abandonment of the race": (AFTER_LOSS, EVERY, TOLD_LOST, BOTH),
     "result after an abandonment, in a channel of abandonments": (AFTER_LOSS, NOBODY, TOLD_LOST, BOTH),
@@ -92,12 +91,6 @@ ROWS = {
         TOLD,
         [Post(asked=ASKED), Show(1, asks_no_longer=True)],
     ),
-    "result that stood before and is stated again": (
-        later(RESULT, WINNER, contradicts=LOST),
-        EVERY,
-        [told(1, RESULT), told(2, LOST)],
-        [Post(), Show(1), Show(2)],
-    ),
     "another difference": (LESSER, EVERY, TOLD, [Show(1)]),
     "another place of the race": (later(RESULT), EVERY, TOLD, [Show(1, edits=False)]),
     "another difference, where two summaries told the result": (
@@ -106,7 +99,6 @@ ROWS = {
         [SUMMED, SUMMED_TOO],
         [Show(2, edits=False)],
     ),
-    "another difference, in a channel without the message": (LESSER, EVERY, [], TELL),
     "another difference, in a channel that listens no more": (LESSER, ONCE_HERE, TOLD, []),
     "another difference, where a summary told the result": (LESSER, EVERY, [SUMMED], [Show(1, edits=False)]),
     "another difference with a watched runner, where a summary told the result": (
@@ -127,7 +119,6 @@ ROWS = {
     "watched runner that is out": (CARD_LESSER, Choices(rung=True, noted=True), TOLD_CARD, BOTH),
     "superseded version again": (later(RESULT, WINNER, again=1), EVERY, TWICE, [Show(2)]),
     "muted": (first(RESULT), MUTE, [], [Withhold()]),
-    "muted, after a message": (CARD_LESSER, MUTE, TOLD_CARD, [Show(1)]),
     "muted, a ringing change of a card": (CARD_MOVED, MUTE, TOLD_CARD, [Show(1)]),
     "muted, and the winner that was told changes": (WON, MUTE, TOLD, BOTH),
     "muted, and a watched runner is out": (LESSER, Choices(muted=True, rung=True), TOLD, [Show(1)]),
@@ -184,7 +175,6 @@ ROWS = {
         [],
         [Post(until=LATER)],
     ),
-    "live, for other events": (first(RESULT), Choices(live=Live(False, True, False)), [], TELL),
     "live message that may not be made": (first(RESULT), Choices(live=Live(True, False, False)), [], TELL),
     "live, without a date": (UNDATED, LIVE, [], TELL),
     "live, and a contradiction": (AFTER_LOSS, LIVE, TOLD_LOST, BOTH),
@@ -192,7 +182,6 @@ ROWS = {
     "live, and another placing than outside of the thread": (later(RESULT, THIRD), LIVE, TOLD, BOTH),
     "live, and a card's change in the thread": (CARD_MOVED, LIVE, [told(1, CARD, in_thread=True)], BOTH),
     "live, and an abandonment": (first(LOST), LIVE, [], TELL),
-    "live, and a watched runner": (first(RESULT), Choices(live=IS_LIVE, noted=True), [], TELL),
     "live, and another winner": (WON, LIVE, IN_THREAD, BOTH),
     "later values": (late(RESULT), NOBODY, TOLD, [Show(1)]),
     "later values, after two messages": (late(RESULT), NOBODY, TWICE, [Show(2)]),
@@ -220,7 +209,6 @@ ROWS = {
     ),
     "later values that no message shows": (late(RESULT, is_seen=False), NOBODY, TOLD, []),
     "later values, and a filter takes the event now": (late(RESULT), EVERY, [], TELL),
-    "later values, where a summary told the result": (late(RESULT), EVERY, [SUMMED], []),
     "later values of a race in its meeting's message": (late(LOST), NOBODY, [FOLDED], [Show(7)]),
     "later values of an abandonment that contradicts a result": (
         late(LOST),
@@ -245,7 +233,6 @@ def test_channel_is_told(news, desk, chain, steps):
 OF_MEETINGS = {
     "race of an abandoned meeting": (first(LOST, reason="Frost"), [], OF_MEETING, [Withhold(7), Show(7, edits=False)]),
     "race with a reason of its own": (first(LOST, reason="Fog"), [], OF_MEETING, [Withhold(7), Show(7)]),
-    "race that was told before its meeting": (later(LOST, GOING), TOLD_LOST, OF_MEETING, [Show(1)]),
     "race that moves, in its meeting's message": (later(LOST, MOVED), [FOLDED], OF_MEETING, TELL),
     "race that a summary told, and a lesser change": (
         later(LOST, GOING),
@@ -261,7 +248,6 @@ OF_MEETINGS = {
         ((ABANDONED, told(7, MEETING, is_dead=True)),),
         TELL,
     ),
-    "race that contradicts a result": (first(LOST, contradicts=RESULT), TOLD, OF_MEETING, BOTH),
 }
 
 
