@@ -66,7 +66,7 @@ async def opened(url: str, *, reads_only: bool = False) -> AsyncIterator[Databas
     try:
         if reads_only:
             check_is_there(database)
-            is_ready = await database.read(lambda session: migrate.is_current(session.connection()))
+            is_ready = await _is_current(database)
         else:
             is_ready = await Schema(database).prepare()
         if not is_ready:
@@ -74,3 +74,10 @@ async def opened(url: str, *, reads_only: bool = False) -> AsyncIterator[Databas
         yield database
     finally:
         await database.close()
+
+
+async def _is_current(database: Database) -> bool:
+    try:
+        return await database.read(lambda session: migrate.is_current(session.connection()))
+    except StorageUnavailable as error:
+        raise StorageUnavailable(f"the database does not answer: {error}") from error
