@@ -9,7 +9,7 @@ from bot.slack.messages.kit.blocks import action_button, actions, context, secti
 from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.marks import ABANDONED, TAKEN_OVER
 from bot.slack.messages.kit.names import abandonment_name
-from bot.slack.messages.kit.text import clip, first_of, joined, mentions_in_markup, named, with_mentions
+from bot.slack.messages.kit.text import clip, first_of, joined, link_to, mentions_in_markup, named, with_mentions
 from bot.slack.messages.kit.times import in_readers_zone, in_utc
 
 ACKNOWLEDGE = "acknowledge"
@@ -50,7 +50,7 @@ def escalation(told: Escalation, alert: str, link: str | None) -> Message:
     """`alert`: the text of the abandonment's message. `link`: to the alert in its channel, if any."""
     asked, channel_id = told.alert.beside.asked, told.alert.post.channel_id
     first, channel = clip(alert, ALERT_MAX), named(channel_id)
-    see = f"<{link.replace('&', '&amp;')}|See the alert>" if link else f"The alert is for {channel}"
+    see = link_to(link, "See the alert") or f"The alert is for {channel}"
     where = see if link is None or told.post.channel_id == channel_id else f"{see} in {channel}"
     people, pressed = told.people, actions([acknowledge_button(told.alert.post.idempotency_key)])
     if told.is_replaced or (asked and asked.by and asked.at):

@@ -1,6 +1,5 @@
 """The parts shared by all event messages: lateness, conflicts, links to other messages, small print, buttons."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 
 from bot.channels.filters import QUIETED, meeting_of
@@ -20,15 +19,11 @@ from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.layout import MessagePart, lines, message
 from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
 from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_date, race_day
-from bot.slack.messages.kit.text import TEXT_MAX, clip, given, joined, mentions_in_markup, safe, with_mentions
+from bot.slack.messages.kit.text import TEXT_MAX, clip, given, joined, link_to, mentions_in_markup, safe, with_mentions
 from bot.slack.messages.kit.times import in_readers_zone, in_utc, published_moment
 
 FULL_RESULT_WORD = "full_result"
 MUTE = "mute_meeting"
-
-
-_LINK = re.compile(r"https://[!-;=?-{}~]{1,500}")
-"""Printable ASCII without the characters that end a link's address: `<`, `>` and `|`."""
 
 _BOOK_WORDS = {
     "region": "region",
@@ -125,7 +120,7 @@ def _asides(event: RacingEvent, context: MessageContext, *, conflict_said: bool)
     if context.in_meeting:
         is_card = event.kind is EventKind.RACECARD_PUBLISHED
         words = "This meeting was abandoned" if is_card else "Part of the abandoned meeting"
-        said.append(joined([words, _linked(context.meeting_link, "see its message")], ": "))
+        said.append(joined([words, link_to(context.meeting_link, "see its message")], ": "))
     if context.contradicts is not None:
         link = _earlier_message(context)
         kind = "Check" if conflict_said else "CONFLICT: check"
@@ -139,7 +134,7 @@ def _asides(event: RacingEvent, context: MessageContext, *, conflict_said: bool)
 
 
 def _earlier_message(context: MessageContext) -> str | None:
-    return _linked(context.previous_link, "earlier message")
+    return link_to(context.previous_link, "earlier message")
 
 
 def other_day(event: RacingEvent, context: MessageContext) -> str:
@@ -161,16 +156,12 @@ def superseded(message: Message, context: MessageContext) -> Message:
 
 
 def _superseded(later: Superseded, address: str | None) -> str:
-    link, clock = _linked(address, "later message") or "later message", in_readers_zone(later.at)
+    link, clock = link_to(address, "later message") or "later message", in_readers_zone(later.at)
     if later.by is None:
         disagrees = f"{DISAGREE.lower()}, " if later.disagrees else ""
         return f"Superseded {clock}: {disagrees}see the {link}"
     see = f", see the {link}" if later.is_posted else ""
     return f"Contradicted {clock}: {DECLARATIONS[later.by].contradicted}{see}"
-
-
-def _linked(address: str | None, words: str) -> str | None:
-    return f"<{address.replace('&', '&amp;')}|{words}>" if address and _LINK.fullmatch(address) else None
 
 
 def small_print(event: RacingEvent, context: MessageContext, *, details_filled_in: bool = False) -> Block | None:

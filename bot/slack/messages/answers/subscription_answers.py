@@ -35,7 +35,7 @@ from bot.slack.messages.kit.blocks import action_button, actions, command_button
 from bot.slack.messages.kit.layout import message, page_mark, told, turns
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT, without_marks
 from bot.slack.messages.kit.names import abandonment_name, reason
-from bot.slack.messages.kit.text import TEXT_MAX, clip, first_of, given, joined, named, safe, size
+from bot.slack.messages.kit.text import TEXT_MAX, clip, first_of, given, joined, link_to, named, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 
 ABANDONMENTS_NAMED = 20
@@ -346,7 +346,7 @@ def _lacks(one: Listed) -> str:
 def last_post(at: datetime | None, link: str | None = None) -> str:
     if at is None:
         return "nothing posted lately"
-    return f"last post {moment_for_readers(at)}{given(' (<{}|open>)', link) or ''}"
+    return f"last post {moment_for_readers(at)}{given(' ({})', link_to(link, 'open')) or ''}"
 
 
 def _state_words(row: ChannelSubscriptionRow) -> str:

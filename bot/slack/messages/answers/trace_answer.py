@@ -19,7 +19,7 @@ from bot.slack.messages.kit.blocks import context, section
 from bot.slack.messages.kit.layout import lines, listing, message
 from bot.slack.messages.kit.marks import MARKED_CONFLICT
 from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, not_held, race_day, race_name
-from bot.slack.messages.kit.text import clip, code, given, joined, named, safe
+from bot.slack.messages.kit.text import clip, code, given, joined, link_to, named, safe
 from bot.slack.messages.kit.times import aware, in_readers_zone, moment_for_readers
 
 TRACE_CHANNELS_MAX = 60
@@ -244,7 +244,7 @@ def _where(told: LedgerLine, view: TraceView) -> str:
     if told.message_ts is None:
         return ""
     address = view.link(told.channel_id, told.message_ts)
-    said = joined([view.ids(f"ts {code(told.message_ts)}"), given("<{}|see it>", address)], ", ")
+    said = joined([view.ids(f"ts {code(told.message_ts)}"), link_to(address, "see it")], ", ")
     return given(" ({})", said) or ""
 
 

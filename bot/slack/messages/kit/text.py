@@ -70,6 +70,9 @@ _IN_SOME_PLACES = (
 )
 _UNIT = re.compile(r"<[^<>]*>|&(?:amp|lt|gt);|.", re.DOTALL)
 
+_LINK = re.compile(r"https://[!-;=?-{}~]{1,500}")
+"""Printable ASCII without the characters that end a link's address: `<`, `>` and `|`."""
+
 USER_GROUP = "S"
 
 
@@ -175,6 +178,11 @@ def first_of(words: Sequence[str], most: int, more: str = "and {} more", total: 
     shown = words[:most]
     left = max(total, len(words)) - len(shown)
     return [*shown, more.format(f"{left:,}")] if left else list(shown)
+
+
+def link_to(address: str | None, words: str) -> str | None:
+    """A link in markup; None without an https address."""
+    return f"<{address.replace('&', '&amp;')}|{words}>" if address and _LINK.fullmatch(address) else None
 
 
 def mentions_in_markup(mentions: Iterable[str]) -> str:
