@@ -403,10 +403,10 @@ def _parts(values: Iterable[str]) -> Iterator[list[str]]:
 
 
 def first_waiting(session: Session) -> FirstWaiting | None:
-    row = InboxDelivery
-    statement = select(col(row.id), col(row.error)).where(_IS_NEW).order_by(col(row.received_at), col(row.id)).limit(1)
+    row = _INBOX.c
+    statement = select(row.id, row.error).where(_IS_NEW).order_by(row.received_at, row.id).limit(1)
     found = session.execute(statement).first()
-    if found is None or found[0] is None:
+    if found is None:
         return None
     number, error = found
     # The first line: a driver's message may go on with the statement.
