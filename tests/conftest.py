@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.util import LRUCache
 
 import tests.clock  # noqa: F401  before the bot: the import sets the bot's clock
+from bot.db import engine
 from tests.postgres import OwnPostgres, own_postgres, shared_postgres
 from tests.spread import spread
 from tests.statements import Ledger
@@ -96,6 +97,18 @@ def one_authority(tmp_path_factory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("SSL_CERT_FILE", str(file))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def served_pragmas() -> Iterator[Sequence[str]]:
+    """The bot's settings of a connection to SQLite.
+
+    A test's connections do not wait for the disk: no test pulls the plug.
+    """
+    served = engine.PRAGMAS
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(engine, "PRAGMAS", (*served, "synchronous=OFF"))
+        yield served
 
 
 @pytest.fixture(scope="session", autouse=True)

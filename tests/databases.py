@@ -9,7 +9,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import event
 from sqlalchemy.engine import make_url
 from sqlmodel import SQLModel
 
@@ -37,9 +36,6 @@ def current(url: str, runner: WorkRunner | None = None) -> Iterator[Database]:
     """
     # Patient: no test is about a busy machine.
     database = Database(url, busy_s=20, runner=runner)
-    if database.is_sqlite:
-        # As with PostgreSQL: no test pulls the plug.
-        event.listen(database.writer, "connect", lambda connection, _: connection.execute("PRAGMA synchronous=OFF"))
     migrate.upgrade(database)
     yield database
     asyncio.run(database.close())

@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 import httpx
-from sqlalchemy import event
 from sqlmodel import Session
 
 from bot.channels import subscriptions
@@ -94,8 +93,6 @@ class Life:
         )
         self.service = DyingService(world.settings, world.pace, self.failpoints, ports)
         self.service.journal.durable = False
-        # No test pulls the plug.
-        event.listen(self.service.database.writer, "connect", lambda one, _: one.execute("PRAGMA synchronous=OFF"))
         self.transport = httpx.ASGITransport(self.service.app)
 
     @property

@@ -113,7 +113,8 @@ async def test_cancelled_caller_does_not_stop_the_writer(database):
     assert (await database.read(partial(named_values.get, name="b")))[0] == 2
 
 
-def test_every_connection_to_sqlite_needs_no_temporary_file(tmp_path):
+def test_every_connection_to_sqlite_needs_no_temporary_file(tmp_path, monkeypatch, served_pragmas):
+    monkeypatch.setattr("bot.db.engine.PRAGMAS", served_pragmas)
     database = Database(f"sqlite:///{tmp_path / 'bot.db'}")
     wanted = {"temp_store": 2, "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
     for engine, count in ((database.writer, 1), (database._reader, READERS + 1)):

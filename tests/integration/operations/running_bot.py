@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from sqlalchemy import event
 
 from bot.app import Service
 from bot.channels import subscriptions
@@ -139,9 +138,6 @@ async def run_bot(folder: Path, ahead_s: float = 0.0, **changes: Any) -> AsyncIt
     async with stand_ins(folder, clock=clock, **given) as around:
         settings: Any = {name.lower(): value for name, value in around.settings.items()}
         service = Service(Settings(_env_file=None, **settings), ports=Ports(clock, monotonic=clock.monotonic))
-        if service.database.is_sqlite:
-            # No test pulls the plug.
-            event.listen(service.database.writer, "connect", lambda opened, _: opened.execute("PRAGMA synchronous=OFF"))
         receiver = receiver_of(service)
         await service.start()
         try:

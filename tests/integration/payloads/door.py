@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from sqlalchemy import event
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -166,8 +165,6 @@ async def open_door(folder: Path, lists: Lists, clock: Clock) -> AsyncIterator[D
             racing_transport=httpx.ASGITransport(lists.app),
         )
         service = Service(settings, ports=ports, pace=Pace(channel_s=0.0, workspace_per_minute=None))
-        # No test pulls the plug.
-        event.listen(service.database.writer, "connect", lambda one, _: one.execute("PRAGMA synchronous=OFF"))
         await service.start()
         try:
             for region in COUNTRIES:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from bot.app import Service
 from bot.db.engine import Database
@@ -45,9 +44,6 @@ async def run_world(
         # On the loop's own thread and by the loop's time, so that Slack's three seconds are not met on a busy machine.
         ports = Ports(runner=Inline, monotonic=asyncio.get_running_loop().time)
         service = Service(Settings(_env_file=None, **settings), ports=ports, pace=pace)
-        if not server:
-            # No test pulls the plug.
-            event.listen(service.database.writer, "connect", lambda opened, _: opened.execute("PRAGMA synchronous=OFF"))
         before(around.slack)
         await service.start()
         try:
