@@ -1,10 +1,9 @@
 """An abandonment that is to be acknowledged: button, words once somebody has, and the message of an escalation."""
 
-from datetime import datetime
-
 from bot.events.sentences import counted, listed
 from bot.outbox.acknowledgements import Escalation, Untaken
 from bot.outbox.message import Block, Message
+from bot.outbox.message_view import AskedInView
 from bot.slack.messages.kit.blocks import action_button, actions, context, section
 from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.marks import ABANDONED, TAKEN_OVER
@@ -30,8 +29,11 @@ def give_back_button(key: str) -> Block:
     return action_button("I don't have it", GIVE_BACK, key)
 
 
-def taken_words(by: str, at: datetime) -> str:
-    return f"{TAKEN_OVER} {named(by)} has it since {in_readers_zone(at)}"
+def taken_words(asked: AskedInView | None) -> str | None:
+    """None until somebody has the abandonment."""
+    if asked is None or asked.by is None or asked.at is None:
+        return None
+    return f"{TAKEN_OVER} {named(asked.by)} has it since {in_readers_zone(asked.at)}"
 
 
 def untaken_words(untaken: Untaken, where: str) -> str:
@@ -48,16 +50,15 @@ def untaken_named(untaken: Untaken) -> str:
 
 def escalation(told: Escalation, alert: str, link: str | None) -> Message:
     """`alert`: the text of the abandonment's message. `link`: to the alert in its channel, if any."""
-    asked, channel_id = told.alert.beside.asked, told.alert.post.channel_id
+    taken, channel_id = taken_words(told.alert.beside.asked), told.alert.post.channel_id
     first, channel = clip(alert, ALERT_MAX), named(channel_id)
     see = link_to(link, "See the alert") or f"The alert is for {channel}"
     where = see if link is None or told.post.channel_id == channel_id else f"{see} in {channel}"
     people, pressed = told.people, actions([acknowledge_button(told.alert.post.idempotency_key)])
-    if told.is_replaced or (asked and asked.by and asked.at):
+    if told.is_replaced or taken:
         people, pressed = (), None
-    if asked and asked.by and asked.at:
-        news = taken_words(asked.by, asked.at)
-        said = f"{news}. {where}."
+    if taken:
+        news, said = taken, f"{taken}. {where}."
     elif told.is_replaced:
         news, said = f"A newer message in {channel} has more", f"{where}. A newer message there has more."
     else:

@@ -110,9 +110,7 @@ def alert_buttons(event: RacingEvent, context: MessageContext, *more: Block) -> 
 
 def _asides(event: RacingEvent, context: MessageContext, *, conflict_said: bool) -> list[str]:
     """Sentences on corrections and on related messages."""
-    said = list[str]()
-    if context.asked and context.asked.by and context.asked.at:
-        said.append(taken_words(context.asked.by, context.asked.at))
+    said = [taken_words(context.asked)]
     if context.corrected:
         said.append(f"{CORRECTED} {corrected_in_words(context.corrected, event.race)}")
     if context.repeated:
@@ -129,8 +127,8 @@ def _asides(event: RacingEvent, context: MessageContext, *, conflict_said: bool)
         is_said = conflict_said and said_by_header and context.contradicts != EventKind.MEETING_ABANDONED
         other = given("see the {}", link) if is_said else DECLARATIONS[context.contradicts].contradicted
         said.append(joined([f"{kind} before you act", other], ": "))
-        said += [f"See the {link}"] if link and not is_said else []
-    return said
+        said.append(None if is_said else given("See the {}", link))
+    return [words for words in said if words]
 
 
 def _earlier_message(context: MessageContext) -> str | None:
