@@ -53,10 +53,8 @@ STATES = [
     (RaceState.POSTPONED, "Meeting moved to Thursday"),
     (RaceState.VOID, "Race won by Alpha but declared void; Jockey Club Stakes void; Gimcrack void"),
     (RaceState.ABANDONED, "Not run because of fog; Racing will not take place today; Waterlogged course abandoned"),
-    (
-        RaceState.ABANDONED,
-        "Hong Kong Jockey Club meeting abandoned; Jockey Club Cup abandoned; Lady Riders' race abandoned; Renntag abgesagt; Royal Ascot abandoned",
-    ),
+    (RaceState.ABANDONED, "Hong Kong Jockey Club meeting abandoned; Jockey Club Cup abandoned; Renntag abgesagt"),
+    (RaceState.ABANDONED, "Lady Riders' race abandoned; Royal Ascot abandoned"),
     (RaceState.POSTPONED, "Postponed; POSTPONED to Friday; Rescheduled; Moved; Flyttad; Verlegt; Aplazada; Rinviata"),
     (RaceState.POSTPONED, "Utsatt; Uitgesteld; 연기; Postponed from 18 Nov to 20 Nov"),
     (RaceState.WALKOVER, "Walkover; Walk over; W/O; walked_over"),
