@@ -17,6 +17,10 @@ _RUN_BEFORE = re.compile(
 )
 """The last race that was run, or the first of the lost races: "Abandoned after race 3", "Races 4-7 abandoned"."""
 
+_NAMED = re.compile(rf"(?<!\w){_SEVERAL % 'named'}", re.IGNORECASE)
+
+MOST_RACES = 99
+
 _ORDINAL = "first|opening|second|third|fourth|fifth|sixth|seventh|1?[0-9](?:st|nd|rd|th)"
 _NUMBER = rf"one|two|three|four|five|six|seven|[0-9]{{1,2}}|{_ORDINAL}"
 _PART = re.compile(
@@ -47,3 +51,10 @@ def run_before_loss(words: str) -> int | None:
         first = found["first"] or found["on"] or found["lost"] or found["named"] or found["alone"]
         return int(found["last"] or found["run"] or int(first) - 1) or None
     return 0 if _PART.search(words) else None
+
+
+def races_lost(words: str) -> range | None:
+    """The numbers of the lost races. None if the words give no number of the first."""
+    run, several = run_before_loss(words), _NAMED.search(words)
+    last = int(re.findall("[0-9]+", several[0])[-1]) if several else MOST_RACES
+    return range(run + 1, last + 1) if run else None

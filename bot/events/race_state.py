@@ -63,27 +63,28 @@ _PROVISIONAL = (
 _WEATHER = "fog|mist|frost|snow|ice|water|flood|weather|storm|wind|rain|heat|power"
 _ENDS = f"(?=$|today|dueto|owingto|becauseof|(?:heavy|high)?(?:{_WEATHER}))"
 _NOT_RUN = (
-    "^(?:the)?(?:race|racing|meeting|card|fixture)?(?:was|is|are|will|does|did|now)*(?:not|nolonger)(?:now|be|being)*"
-    "(?:run|staged|held|takeplace|takingplace|goahead|goingahead)"
+    "(?:^|race|racing|meeting|card|fixture)(?:was|is|are|will|does|did|now|can|could)*(?:not|t|nolonger|unableto)"
+    "(?:now|be|being)*(?:run|staged|held|proceed|takeplace|takingplace|goahead|goingahead)"
 )
 _LOSSES = (
     (RaceState.VOID, "(?<!a)(?<!de)void(?!of(?!f))|(?<=declareda)void|^voi$|annulled|norace|nocontest|nullif|不成立"),
     (
         RaceState.ABANDONED,
         (
-            f"{_NOT_RUN}{_ENDS}|(?:meeting|fixture|card)(?:is|now)*off{_ENDS}|abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|^(?:race)?aborted$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止"
-            "|^(?:レース|開催|競走|賽事|赛事)?取(?:消|り?止め|りやめ)|abgebrochen|^race(?:deleted|scrubbed|stopped)$|^(?:race|meeting)?scrapped$"
+            f"{_NOT_RUN}{_ENDS}|^(?:therewillbe)?noracing(?:today|tonight|this\\w+)"
+            f"|(?:meeting|fixture|card)(?:is|now)*off{_ENDS}|abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止"
+            "|^(?:レース|開催|競走|賽事|赛事)?取(?:消|り?止め|りやめ)|abgebrochen|^race(?:deleted|scrubbed|stopped)$|^(?:race|racing|meeting|fixture|card)?(?:aborted|scrapped)$"
             "|(?:races?|racing|meeting|card|fixture|programme)(?:has|have|been|was|were|is|now|all)*lost"
             "(?=$|(?:to|dueto|owingto|becauseof)(?:the|heavy|high)?"
             f"(?:{_WEATHER}))"
             "|washedout|(?:rain|snow|frozen|fogg|wash|frost)(?:ed)?off|^aban$|^c(?:anc|anx|nl|nx|ncl|xld)$|supprim|anulad|suspendid|entfällt|fälltaus"
-            "|afgelast|aflyst|^peruttu|odwoła|zrušen|отмен|ακυρ|i\u0307?ptal$|^(?:경주|개최)?취소|ملغ"
+            "|afgelast|aflyst|^(?:lähtö|kilpailu)?peruttu|odwoła|zrušen|отмен|ακυρ|i\u0307?ptal$|^(?:경주|개최)?취소|ملغ"
         ),
     ),
     (
         RaceState.POSTPONED,
         (
-            "postpon|^ppd$|reschedul|deferred|putoff|^(?:race|meeting)?moved(?:to\\w{3,6}day)?$|verschoben|verlegt|flytta[dt]|reporté|uppskjut"
+            "postpon|^ppd$|reschedul|deferred|putoff|^(?:race|meeting)?(?:moved|(?:moved|transferred|switched)to\\w{3,6}day)$|verschoben|verlegt|flytta[dt]|reporté|uppskjut"
             "|utsatt|udsat|uitgesteld|aplazad|adiad|rinviat|siirret|延期|연기"
         ),
     ),
@@ -108,7 +109,8 @@ _WITH_REASON = re.compile(r"(?P<state>[^-\u2013\u2014:(]+)(?: [-\u2013\u2014] |:
 _UNSURE = (
     r"(?<!\d )(?<!\d(?:st|nd|rd|th) )may\b(?! \d)|might|could|if|unless|whether|possibl[ey]|probable|unlikely"
     r"|likel(?:y|ihood)|risk|threat(?:ened|ens)?|fear(?:s|ed)?|doubt(?:s|ful)?|expected|consider(?:s|ed|ing)?|set to"
-    r"|should|would|decision|decide|subject to|deadline|under review|previously"
+    r"|should|would|decision|decide|subject to|deadline|under review|previously|(?:event|case|danger) of"
+    r"|thought|believ(?:ed?|es|ing)|thinking|(?:ask|call)(?:s|ed)? for|wants?|attempts? to|tried to|declined|close to"
 )
 _DOUBT = re.compile(rf"\b(?:{_UNSURE}|not|never|no longer|un(?=abandon|void|cancel)|avoid|inspection)\b", re.IGNORECASE)
 _WON = "wins|won|beats|lands|defeats|scores"
@@ -117,7 +119,8 @@ _WON = "wins|won|beats|lands|defeats|scores"
 _PEOPLE = "jockeys?|riders?|trainers?|owners?"
 _OF_ANOTHER = (
     rf"(?:stewards|{_PEOPLE}|board|committee|council|general|staff|press) (?:s )?meeting|{_PEOPLE}"
-    r"|fences?|flights?|starts?|attempts?|(?:bets?|wagers?|pools?)(?: on\b.*)?|objections?|protests?|[ei]nquir(?:y|ies)"
+    r"|fences?|flights?|(?:hurdle|fence) [0-9]+"
+    r"|starts?|attempts?|(?:bets?|wagers?|pools?)(?: on\b.*)?|objections?|protests?|[ei]nquir(?:y|ies)"
     "|conference|briefing|parade|concert|gallops|entr(?:y|ies)|declarations?|plans?|tactics"
     "|(?<!after )(?<!following )(?<!an )inspections?"
 )
@@ -131,14 +134,14 @@ _DOUBT_BEFORE = re.compile(
 )
 _DOUBT_BEHIND = re.compile(
     rf"\w+(?: off| out)?(?: (?:is|was|looks|now|still|very|most|highly|being))* (?:{_UNSURE}|{_WON}|to be confirmed)\b"
-    r"|\w+ for (?:\w+ ){0,2}(?:betting|purposes|pools?|jackpot)\b"
+    r"|\w+(?: contest| race)? for (?!all\b)(?:\w+ ){0,2}(?:betting|wagering|purposes|pools?|jackpot)\b"
     r"|(?:postponed|rescheduled|moved|deferred) from\b(?!.* (?:to|until|till)\b)"
 )
 _AGAIN = r"(?:was|is|has|been|being|later|since|now|then|but)"
 _REVERSED = re.compile(
     rf"(?:^(?:\w+(?: off)? (?:(?:claim|decision|ruling|order|fears) )?)?|\b(?:decision|ruling|order|abandonment) )"
     rf"(?:{_AGAIN} )*(?:revers|overturn|rescind|revok|lifted|averted|ruled out|dismiss|reject|overrul)"
-    r"|(?<!not )(?<!not be )\breinstat|^\w+ (?:no|n|false|none)$"
+    r"|(?<!not )(?<!not be )\breinstat|\bnow on$|^\w+ (?:no|n|false|none)$"
 )
 """A race that may be abandoned is not abandoned, and a race that was moved from another day or course is not lost.
 
@@ -147,28 +150,41 @@ Words of doubt stand before the loss, or directly behind: "Abandonment likely", 
 
 _CLAUSES = re.compile(r"[:;.,!] |\(| [-\u2013\u2014] ")
 
-_SUBJECT = re.compile("races?|racing|result|meetings?|cards?|fixtures?|contest|heat|stewards?|officials?")
+_SUBJECT = re.compile("races?|racing|result|meetings?|cards?|fixtures?|contest|heat|stewards?|officials?|clerk|bha")
 _IS_OF_THE_RACE = re.compile(
     rf"{_SUBJECT.pattern}|[0-9]+(?:st|nd|rd|th)?|r[0-9]*|run|programme|course|racecourse|park"
     "|(?:steeple)?chase|hurdles?|handicap|nursery|novices?|maiden|flat|jumps?|straight|round|bumper|event"
     "|stage|track|morning|afternoon|evening|night|tonight|first|second|third|fourth|fifth|sixth|last|final|next|remaining|rest"
     "|one|two|three|four|five|both|all|whole|entire|(?:mon|tues|wednes|thurs|fri|satur|sun|to)?days?|opening"
-    "|officially|unfortunately|regrettably|sadly|finally|subsequently|formally|confirmed"
-    "|r[ée]union|rennen|lopp(?:et)?|l[øo][bp]|koers|corsa|carrera|prova|renntag|t[äa]vling(?:en)?|p[áa]reo|d[aei][ers]|les?|la|el|wurde|ist|[äe]r"
-    "|the|this|a|s|at|of|on|by|to|be|been|being|has|have|had|was|were|is|are|will|did|does|now|later|then|and|but"
-    "|declared?|declares|ruled|deemed|null"
+    "|turf|live|weather|aw|harness|trotting|twilight|national|hunt|hunter|beginners|div(?:ision)?|ii|class|ladies|festival"
+    "|officially|unfortunately|regrettably|sadly|finally|subsequently|formally|confirmed|reluctantly|regretfully|hereby"
+    "|r[ée]uni[oóã][no]|riunione|convegno|corrida|veranstaltung|rennen|lopp(?:et)?|l[øo][bp](?:et)?|koers|corsa|carrera|prova|renntag|t[äa]vling(?:en)?|p[áa]reo|d[aei][ers]|die|les?|la|el|une?|est|été|wurden?|ist|[äe]r"
+    "|the|this|a|s|at|of|on|by|to|be|been|being|has|have|had|was|were|is|are|will|did|does|now|later|then|already|also|just|since|and|but"
+    "|declared?|declares|ruled|deemed|null|void|abandoned"
 ).fullmatch
 """A word that may stand beside a loss in a clause about the loss of the race alone."""
 
 _CAUSE = re.compile(
-    r"\b(?:due|owing|because|as|after|following|before|when|while|with|and|to(?! be)|until|till|amid"
-    r"|through|under|shortly|early|overnight|immediately|entirely|in full|wegen|suite|pour|por|per|(?:on|at) the"
+    r"\b(?:due|owing|because|as|after|following|before|when|while|with|and|to(?! be)|until|till|amid|(?<=stewards )of"
+    r"|through|under|shortly"
+    r"|early(?! (?:lead|pace|speed))|earlier|within|at [0-9]+ ?[ap]m|overnight|immediately|entirely|in full"
+    r"|wegen|suite|pour|por|per|en raison|à cause|faute de|på grund|pending|(?:on|at) the"
     r"|for (?:the day|lack|want|\w+day)"
-    r"|(?:on|for|in|at|by|out) (?:\w+ ){0,3}(?:safety|welfare|advice|order|respect|notice|wake)"
-    r"|by (?:the )?(?:bha|hri|authorit(?:y|ies)|organi[sz]ers?|executive|management|clerk|judge|starter|police))\b.*"
-    rf"|\b(?:(?:heavy|high|strong) )?(?:frozen|unsafe|unfit|{_WEATHER}).*"
+    r"|(?:on|for|in|at|by|out) (?:\w+ ){0,3}(?:safety|welfare|advice|order|respect|notice|wake|request)"
+    r"|by (?:the )?(?:bha|hri|authorit(?:y|ies)|organi[sz]ers?|executive|management|clerk|judge|starter"
+    r"|police|raceday|hkjc|ihrb))\b.*"
+    rf"|\b(?:(?:heavy|high|strong) )?(?:frozen|unsafe|unfit|false start|{_WEATHER}).*"
 )
 """Behind an express loss: "Race abandoned after a fall", not "Race abandoned by most trainers"."""
+
+_OF_ELSE = re.compile(
+    rf"\b(?:claims?|insurance|policy|here|pace|plans?|bets|at (?!\d|half)|of"
+    rf"|by (?:\w+ ){{0,2}}(?:{_PEOPLE}|backers|punters))\b"
+)
+"""Behind a lost race or meeting of which no place is known, all other words tell why or when."""
+
+_FESTIVAL = re.compile(r"(?:\b(?!(?:at|of|on|the)\b)\w+ ){1,3}(?=festival\b)")
+"""The name of a festival. It may have no word of the course's name."""
 
 _JOINT = re.compile(
     r"^(?:the )?race and(?: \w+){1,2}(?=$| (?:are|were|have|both|meetings)\b)"
@@ -207,11 +223,15 @@ class _Loss(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _losses(said: str) -> Sequence[_Loss]:
-    """In the order of the states. A cause before a loss is left out: "After heavy rain racing was called off"."""
+def _losses(said: str, further: str = "") -> Sequence[_Loss]:
+    """In the order of the states. A cause before a loss is left out: "After heavy rain racing was called off".
+
+    `further`: the clauses behind, which may take the loss back.
+    """
     clauses = [] if "?" in said else [_words(clause).casefold().split() for clause in _CLAUSES.split(said)]
     # With a mark before a later clause "^" can't match.
-    each = [("-" if place else "", words, clauses[place + 1 :]) for place, words in enumerate(clauses)]
+    behind = _words(further).casefold().split()
+    each = [("-" if place else "", words, [*clauses[place + 1 :], behind]) for place, words in enumerate(clauses)]
     return [loss for state, pattern in _LOSSES for one in each for loss in _losses_of(state, pattern, *one)]
 
 
@@ -226,7 +246,7 @@ def _losses_of(
             continue
         begun = letters(words[first])[: hit.start() - begins[first]]
         before, rest = _CAUSE_BEFORE.sub("", " ".join([*words[:first], begun])), " ".join(words[first:])
-        is_reversed = _REVERSED.search(" ".join([rest, *map(" ".join, further)]))
+        is_reversed = _REVERSED.search(" ".join([rest, *map(" ".join, further)]).strip())
         if not (is_reversed or _DOUBT_BEFORE.search(before.strip()) or _DOUBT_BEHIND.match(rest)):
             yield _Loss(state, before.removesuffix(begun).split(), words[first:end], words[end:])
 
@@ -247,34 +267,44 @@ def is_taken_back(status: str) -> bool:
     return is_doubtful(status) or _REVERSED.search(_words(status).casefold()) is not None
 
 
-def express_losses(words: str, own: tuple[str, ...], *, is_note: bool = False) -> Iterator[str]:
+def express_losses(words: str, own: tuple[str, ...], *, is_note: bool = False, is_open: bool = False) -> Iterator[str]:
     """The clauses that say of a race or a meeting that it is lost, and why, and no more: "Race declared void".
 
     `own`: the names of course and race. `is_note`: the text is about the race, so that "Abandoned" alone is a loss.
+    `is_open`: without places a cause may have any words, because a lost race must not be missed.
     """
     names = _names_of(own)
-    for clause in (one.strip()[:LONGEST_STATUS] for one in _CLAUSES.split(words)):
-        if any(_is_express(loss, is_note=is_note) for loss in _losses(names.sub("race", clause))):
+    clauses = [one.strip()[:LONGEST_STATUS] for one in _CLAUSES.split(words)]
+    for place, clause in enumerate(clauses):
+        losses = _losses(names.sub("race", clause), " ".join(clauses[place + 1 : place + 3]))
+        if any(_is_express(loss, is_note=is_note, is_open=is_open) for loss in losses):
             yield clause
 
 
-def _is_express(loss: _Loss, *, is_note: bool) -> bool:
-    begin, joined = [*takewhile(_IS_OF_THE_RACE, loss.before)], _JOINT.sub("", " ".join(loss.before)).split()
+def _is_express(loss: _Loss, *, is_note: bool, is_open: bool) -> bool:
+    before = _FESTIVAL.sub("", " ".join(loss.before)).split() if is_open else loss.before
+    begin, joined = [*takewhile(_IS_OF_THE_RACE, before)], _JOINT.sub("", " ".join(before)).split()
     behind = _CAUSE.sub("", " ".join(loss.behind)).split()
     # Of "Abandoned the chase" a horse is the subject.
-    is_left_open = not loss.before and behind[:1] == ["the"] and _SUBJECT.fullmatch(behind[-1]) is None
+    is_left_open = not before and behind[:1] == ["the"] and _SUBJECT.fullmatch(behind[-1]) is None
     # "Void race" has the subject behind the loss. "No race" has none.
     is_of_race = any(map(_SUBJECT.fullmatch, [*(begin + joined or behind), *loss.words[:-1]]))
-    is_bare = is_note and begin == loss.before and not is_left_open
+    is_bare = is_note and begin == before and not is_left_open
+    if is_open and any(map(_SUBJECT.fullmatch, joined)) and not _OF_ELSE.search(" ".join(behind)):
+        behind = []
     return (is_of_race or is_bare) and all(map(_IS_OF_THE_RACE, joined + behind))
 
 
 @lru_cache(maxsize=256)
 def _names_of(own: tuple[str, ...]) -> re.Pattern[str]:
-    """Each name, and each word that is of this race alone. The race "Void Cup" may be void, but "void" is no name."""
+    """Each name, and each word that is of this race alone, but of no date.
+
+    The race "Void Cup" may be void, but "void" is no name.
+    """
     names = [_words(part).split() for name in own for part in _CLAUSES.split(name)]
-    several = [r"\W+".join(name) for name in names if len(name) > 1]
-    words = [one for one in chain.from_iterable(names) if not (_IS_OF_THE_RACE(one.casefold()) or state_in(one))]
+    several = [r"(?:st|nd|rd|th)?\W+".join(name) for name in names if len(name) > 1]
+    alone = chain.from_iterable(name for name in names if name and not name[0].isdigit())
+    words = [one for one in alone if not (_IS_OF_THE_RACE(one.casefold()) or state_in(one))]
     return re.compile(rf"\b(?:{'|'.join([*several, *words]) or '(?!)'})\b", re.IGNORECASE)
 
 

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from bot.events.days import WEEKDAYS
-from bot.events.lost_part import run_before_loss
+from bot.events.lost_part import races_lost, run_before_loss
 from bot.events.race_state import (
     LOST_OR_VOID,
     NOT_RUN,
@@ -91,7 +91,8 @@ LONGEST_REMARK = 60
 
 _MOVED = r"\b(?:postponed|rescheduled|moved|deferred)\b"
 _ANOTHER_DAY = (
-    r"\b(?:previous|yesterday|tomorrow|(?:last|next) (?:year|season|month|week|meeting|fixture|card|time|\w+day)\b"
+    r"\b(?:previous|yesterday|(?<!until )(?<!to )(?<!till )tomorrow"
+    r"|(?:last|next) (?:year|season|month|week|meeting|fixture|card|time|\w+day)\b"
     r"|replac\w+ (?:for|of)\b|(?:rescheduled|transferred|switched|moved) from\b(?!.* (?:to|until|till)\b))"
 )
 _OTHER_RACES = (
@@ -104,7 +105,7 @@ _BESIDE_PLACES = re.compile(rf"番|(?<![0-9])競走中止|{_ANOTHER_DAY}|{_OTHER
 
 Beside places "lost" is said of a horse.
 """
-_NUMBERED = re.compile(r"\b(?:race|r) ?([0-9]{1,2})\b", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?<!\bin )(?<!\bduring )\b(?:race|r) ?([0-9]{1,2})\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b((?:19|20)[0-9]{2})\b")
 _WEEKDAY = re.compile(rf"(?:the |last )?({'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
 _TIMED = re.compile(r"\b(?:[01]?[0-9]|2[0-3])[:.][0-5][0-9]\b")
@@ -167,8 +168,10 @@ class Sources:
 
     @Lazy
     def own_names(self) -> tuple[str, ...]:
-        """The course and the title, by which a remark may call the race."""
-        return tuple(filter(None, (plain_name(course_of(self).name or ""), self.look(aliases.RACE_FIELDS["title"]))))
+        """The course, the title and the date, by which a remark may call the race."""
+        title, day = self.look(aliases.RACE_FIELDS["title"]), read_plain_date(self.race_date)
+        days = [f"{date.fromisoformat(day):{form}}".lstrip("0") for form in ("%d %B", "%d %b")] if day else []
+        return tuple(filter(None, (plain_name(course_of(self).name or ""), title, *days)))
 
 
 def _is_clock_of_utc(name: str, value: Any) -> bool:
@@ -362,6 +365,8 @@ def _is_of_the_race(words: str, sources: Sources, placings: Placings) -> bool:
 
 def _names_another(words: str, sources: Sources) -> bool:
     """By another number or year, or by another time or day before the loss. A later time may be the decision's."""
+    if (is_among := _is_among_lost(words, sources)) is not None:
+        return not is_among
     number, off = sources.look(aliases.RACE_FIELDS["number"]), off_of(sources)
     day = read_plain_date(sources.race_date)
     weekday, year = (WEEKDAYS[date.fromisoformat(day).weekday()], day[:4]) if day else (None, None)
@@ -387,12 +392,21 @@ def _express_losses(remarks: Sequence[str], sources: Sources, placings: Placings
         for words in _strings_in(said) if may_tell_a_loss(name) else ():
             if (kind_of(words) and " " not in words) or any(one < year for one in _YEAR.findall(words)):
                 continue
-            losses = express_losses(words, own, is_note=name in _NOTES and not _NOT_NOW.search(words))
-            yield from (one for one in losses if state_in(one) in lost and not _is_of_others(one))
+            is_note = name in _NOTES and not _NOT_NOW.search(words)
+            losses = express_losses(words, own, is_note=is_note, is_open=not placings.has_places)
+            yield from (one for one in losses if state_in(one) in lost and not _is_of_others(one, sources))
 
 
-def _is_of_others(loss: str) -> bool:
+def _is_of_others(loss: str, sources: Sources) -> bool:
+    """True for the rest of a meeting, unless the race's number is among the lost."""
+    if (is_among := _is_among_lost(loss, sources)) is not None:
+        return not is_among
     return run_before_loss(loss) is not None or re.search(_OTHER_RACES, loss, re.IGNORECASE) is not None
+
+
+def _is_among_lost(loss: str, sources: Sources) -> bool | None:
+    lost, number = races_lost(loss), sources.look(aliases.RACE_FIELDS["number"])
+    return int(number) in lost if lost and number and number.isdecimal() else None
 
 
 def _is_lost_by_more(sources: Sources) -> bool:
@@ -401,7 +415,9 @@ def _is_lost_by_more(sources: Sources) -> bool:
         return False
     title, going = (sources.look(aliases.RACE_FIELDS[name]) for name in ("title", "going"))
     own, words = sources.own_names, [*filter(None, [going]), *_strings_in(values_of(sources.own, "race.reason"))]
-    losses = chain.from_iterable(express_losses(one, own, is_note=not _NOT_NOW.search(one)) for one in words)
+    losses = chain.from_iterable(
+        express_losses(one, own, is_note=not _NOT_NOW.search(one), is_open=True) for one in words
+    )
     is_said = any(_says_lost(one) and not _names_another(one, sources) for one in losses)
     is_said |= any(map(flag, values_of(sources.own, "state.reason")))
     return is_said or _LOST_TITLE.search(title or "") is not None or _is_meeting_lost(sources)

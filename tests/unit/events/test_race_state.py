@@ -50,7 +50,22 @@ STATES = [
     (RaceState.VOID, "Race void: Alpha wins nothing; Alpha beats Bravo: race void; Null and void"),
     (RaceState.VOID, "Declared a void race; Race declared a no-race"),
     (RaceState.ABANDONED, "York meeting off; Meeting is now off; Rennen fällt aus; 賽事取消"),
-    (RaceState.POSTPONED, "Meeting moved to Thursday"),
+    (
+        RaceState.ABANDONED,
+        "Today's meeting will not take place; Racing can't go ahead; Meeting unable to proceed; No racing today",
+    ),
+    (RaceState.ABANDONED, "Meeting aborted; Fixture scrapped; Lähtö peruttu"),
+    (RaceState.POSTPONED, "Meeting moved to Thursday; Race transferred to Saturday"),
+    (RaceState.VOID, "Race void for all purposes"),
+    (None, "Hurdle 2 abandoned"),
+    (
+        None,
+        "No contest for wagering; Rider believed race was void; Jockeys ask for meeting to be abandoned",
+    ),
+    (
+        None,
+        "Bets void in the event of abandonment; Attempt to have race voided fails; Was abandoned, now on",
+    ),
     (RaceState.VOID, "Race won by Alpha but declared void; Jockey Club Stakes void; Gimcrack void"),
     (RaceState.ABANDONED, "Not run because of fog; Racing will not take place today; Waterlogged course abandoned"),
     (RaceState.ABANDONED, "Hong Kong Jockey Club meeting abandoned; Jockey Club Cup abandoned; Renntag abgesagt"),
@@ -89,7 +104,10 @@ STATES = [
     (RaceState.ABANDONED, "Following an inspection the meeting was abandoned"),
     (None, "Abandonment was later overturned; Void ruling lifted; Following fears of the meeting being abandoned"),
     (None, "Race lost due to a mistake; Meeting lost to Ripon; Race nearly abandoned"),
-    (None, "May yet be abandoned; Meeting official; Might be called off; Race run but not void; Devoid of pace"),
+    (
+        None,
+        "May yet be abandoned; Meeting official; Might be called off; Race run but not void; Devoid of pace",
+    ),
 ]
 SAID = [(state, said) for state, words in STATES for said in words.split("; ")]
 
@@ -126,6 +144,10 @@ def test_state_is_read_of_the_words_of_its_kind(state, said):
                 *("Card cancelled at short notice", "Today's fixture is off", "Abandoned the meeting"),
                 *("Das Rennen wurde abgesagt", "Loppet är inställt", "Carrera suspendida por lluvia"),
                 *("Declared a void race", "Day's racing lost", "Race rescheduled for Friday"),
+                *("Abandoned/Void", "Void false start", "Race since voided", "Race void pending inquiry"),
+                *("Race declared void by the Stewards of the Jockey Club", "Voided by stewards"),
+                *("Turf racing abandoned", "Live racing cancelled today", "La course a été annulée"),
+                *("Meeting has already been abandoned", "Abandoned at 8am", "BHA have abandoned the meeting"),
                 *("ABANDONED FROST", "Abandoned high winds", "Meeting abandoned at the request of the police"),
             ],
         ),
@@ -146,6 +168,7 @@ def test_state_is_read_of_the_words_of_its_kind(state, said):
                 ),
                 *("Race void for betting purposes only", "Void for betting", "Bets on race 1 and 2 void"),
                 *("Stewards' meeting cancelled", "Press conference cancelled", "Board meeting postponed"),
+                *("Void: no", "Abandoned - now reinstated", "Abandoned early lead", "Ebor Festival abandoned"),
                 *("Abandonment to be confirmed", "Following race abandoned", "Abandoned Ayr race"),
             ],
         ),
@@ -211,6 +234,35 @@ def test_note_tells_an_express_loss_of_the_race_alone(is_express, words):
 )
 def test_express_loss_is_a_clause_about_a_race_alone(words, losses):
     assert [*express_losses(words, ("York Handicap",))] == losses
+
+
+@pytest.mark.parametrize(
+    ("is_express", "words"),
+    [
+        (
+            True,
+            [
+                *("Race cancelled by agreement", "Meeting abandoned by Racing NSW", "Race abandoned loose horse"),
+                *("Ebor Festival abandoned", "Meeting abandoned despite covers", "MEETING CANCELLED TYPHOON"),
+            ],
+        ),
+        (
+            False,
+            [
+                *("Race abandoned by most trainers", "Race void claim dismissed", "Race abandoned at Ayr"),
+                *(
+                    "Ayr meeting abandoned",
+                    "Abandoned attempt",
+                    "Meeting abandoned insurance",
+                    "Festival bus cancelled",
+                ),
+            ],
+        ),
+    ],
+)
+def test_cause_of_a_loss_without_places_may_have_any_words(is_express, words):
+    told = {said: any(express_losses(said, ("York",), is_note=True, is_open=True)) for said in words}
+    assert told == dict.fromkeys(words, is_express)
 
 
 @over(

@@ -216,6 +216,22 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
         *(({"notes": said}, True) for said in ("Abandoned", "Waterlogged - abandoned", "Called off: fog")),
         *(({"notes": f"{said} abandoned"}, None) for said in ("Stable's plans", "First race", "Opening race")),
         ({**AT_YORK, "notes": "2019: abandoned"}, None),
+        *(({**AT_YORK, "notes": said}, True) for said in ("Ebor Festival abandoned", "Race cancelled by agreement")),
+        *(
+            ({"race_number": 3, name: said}, lost)
+            for name in ("notes", "reason")
+            for said, lost in (
+                *(("Meeting abandoned after race 2", True), ("Meeting abandoned after race 3", None)),
+                *(("Meeting abandoned following a fall in race 2", True), ("Race 2 abandoned", None)),
+                *(("Races 2-4 abandoned", True), ("Races 4-7 abandoned", None)),
+            )
+        ),
+        ({"race_number": 5, "notes": "Races 2-4 abandoned"}, None),
+        ({"reason": "Meeting abandoned after race 2"}, True),
+        *(
+            ({"race_date": "2026-11-27", "notes": said}, lost)
+            for said, lost in (("Abandoned on 27 November", True), ("Abandoned on 18 November", None))
+        ),
         *(({name: "Course inspection cancelled"}, None) for name in ("going", "reason", "stewards")),
         *(
             ({"notes": said, "placings": ["A"]}, None)
