@@ -386,6 +386,8 @@ def _express_losses(remarks: Sequence[str], sources: Sources, placings: Placings
     """
     own, year = sources.own_names, (read_plain_date(sources.race_date) or "")[:4]
     lost = {RaceState.VOID} if placings.has_places else LOST_OR_VOID
+    for one in _strings_in(values_of(sources.own, "race.reason")):
+        yield from (loss for loss in express_losses(one, own, is_note=True) if state_in(loss) is RaceState.VOID)
     long = (("", one) for one in remarks if len(one) > LONGEST_REMARK)
     for name, value in chain(long, *(fields.items() for fields in sources.own + sources.data)):
         said = (one for one in _spread([value]) if isinstance(one, str) or name in _NOTES)

@@ -335,7 +335,8 @@ PLACED = {"course": "York", "race_number": 1, "placings": ["A", "B"]}
     ("beside", "is_void"),
     [
         *(({name: "Race void"}, True) for name in ("comments", "race_notes", "stewardsReport", "message", "news")),
-        *(({name: "Void"}, True) for name in ("comments", "remark", "notes", "headline", "sub_status")),
+        *(({name: "Void"}, True) for name in ("comments", "remark", "notes", "headline", "sub_status", "reason")),
+        *(({"reason": said}, False) for said in ("Bets void", "Race 2 void", "Void claim", "Previous race void")),
         *(({name: "No contest"}, True) for name in ("official_status", "current_status")),
         *(({name: {"status": "Void"}}, True) for name in ("race_status", "sport_event_status")),
         *(({"flags": {"void": True}}, True), ({"void_reason": "False start"}, True), ({"voidRace": "Y"}, True)),
