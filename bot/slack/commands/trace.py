@@ -115,12 +115,15 @@ async def _answer(desk: Desk, invocation: Invocation, wanted: str) -> Message:
 
 async def _plan(_desk: Desk, invocation: Invocation) -> str:
     wanted = invocation.text.strip(AROUND_AN_ID)
+    if '"' in wanted:
+        # Around a course: "Wolverhampton (AW)" 13:25.
+        wanted = invocation.text.strip()
     named = {one.kind for one in _GRAMMAR.read(wanted)}
     # "who has the abandonments" names no race.
     if not named <= {Kind.TOPIC, Kind.ALL, Kind.FILLER}:
         return wanted
     raise CommandError(
-        "Say which race: /racing trace and its id, as it stands in the small print of a message; or course and time, "
+        "Say which race: /racing trace and its id, as the data service publishes the id; or course and time, "
         "as York 14:30. The course alone will do for an abandoned meeting. A meeting's id, an event's key or a "
         "delivery's reference (inbox-1) will do too.",
         lines={"Abandonments of today": "results abandonments"} if wanted else {},
@@ -292,7 +295,7 @@ TRACE_COMMAND = Command(
     _plan,
     examples=("trace York 14:30", "trace rc_7094aa36a0ff"),
     mistakes=(
-        "An id is typed exactly as the small print of a message shows the id. The course alone will do for an "
+        "An id is typed exactly as the data service publishes the id. The course alone will do for an "
         "abandoned meeting."
     ),
     group=HelpGroup.BOT,

@@ -240,7 +240,7 @@ async def test_race_of_an_abandoned_meeting_is_named_with_its_time(gb):
 @on_both
 async def test_race_without_an_outcome_is_said_to_be_on_the_card(pipeline):
     await put(pipeline, *(race(f"rc_{off}", off) for off in OFFS))
-    for words in ("bath 2.30", "rc_14:30"):
+    for words in ("bath 2.30", '"Bath" 2.30', "rc_14:30", '"rc_14:30"'):
         said = await asked(pipeline, words)
         assert "Bath 14:30, " in said
         assert "is on the card. No result and no abandonment of that race was received." in said
