@@ -370,7 +370,15 @@ MUTE_BUTTON = Command(
     may_change,
     store=_mute,
 )
-MUTE_COMMAND = replace(MUTE_BUTTON, name="mute", plan=_plan_mute, answer=_answer_typed_mute)
+MUTE_COMMAND = replace(
+    MUTE_BUTTON,
+    name="mute",
+    usage="course",
+    plan=_plan_mute,
+    answer=_answer_typed_mute,
+    examples=("mute York", "mute York tomorrow"),
+    mistakes="Abandonments still come. `list` shows the muted meetings.",
+)
 UNMUTE_BUTTON = Command(
     UNMUTE,
     "",
@@ -380,4 +388,4 @@ UNMUTE_BUTTON = Command(
     rights=may_change,
     store=_unmute,
 )
-UNMUTE_COMMAND = replace(UNMUTE_BUTTON, name="unmute", plan=_plan_unmute)
+UNMUTE_COMMAND = replace(UNMUTE_BUTTON, name="unmute", usage="course", plan=_plan_unmute, examples=("unmute York",))

@@ -136,11 +136,10 @@ def _named(text: str) -> Command:
     """Accepts "subscribe", "/racecard", "quiet: 22-7" and "/racing pause"."""
     word, _, rest = text.partition(" ")
     command, _ = find_command(rest if rest and word.startswith("/") else text.replace(":", " "))
-    listed = RACING_COMMANDS.get(_LISTED.get(command.name, command.name)) if command else None
-    if listed is None:
+    if command is None:
         lines = {name: f"{HELP} {name}" for name in _alike(word.removeprefix("/"))}
         raise CommandError(f"I don't know /racing {word[:TYPED_MAX]}.", lines=lines, asks=True, after=_KNOWN)
-    return listed
+    return command
 
 
 def unknown_command(line: str) -> CommandError:
@@ -243,8 +242,7 @@ HELP_COMMAND = Command(
 )
 
 _TYPED_TOO = {command.name: command for command in (MUTE_COMMAND, UNMUTE_COMMAND, UNWATCH_COMMAND)}
-_LISTED = {"mute": "list", "unmute": "list", "unwatch": "watching"}
-"""Commands that other commands have buttons for. The help tells of these."""
+"""Commands that other commands have buttons for. The overview leaves these out."""
 
 RACING_COMMANDS: dict[str, Command] = {
     command.name: command
@@ -271,7 +269,7 @@ RACING_COMMANDS: dict[str, Command] = {
 }
 """The words after `/racing`. Slash commands work there too: another app may own their names."""
 
-_KNOWN = f"After /racing I know: {', '.join(RACING_COMMANDS)}."
+_KNOWN = f"After /racing I know: {', '.join([*RACING_COMMANDS, *_TYPED_TOO])}."
 
 SLASH_COMMANDS: dict[str, Command | None] = {
     "/racing": None,

@@ -410,4 +410,14 @@ WATCHING_COMMAND = Command(
     mistakes="No further words. Your own watches are shown to you alone.",
     group=HelpGroup.CHANNEL,
 )
-UNWATCH_COMMAND = Command("unwatch", "", "End a watch", says(_unwatched), _plan_unwatch, _may_end, store=_unwatch)
+UNWATCH_COMMAND = Command(
+    "unwatch",
+    "name",
+    "End a watch",
+    says(_unwatched),
+    _plan_unwatch,
+    _may_end,
+    store=_unwatch,
+    examples=("unwatch Frankel", "unwatch all"),
+    mistakes="`watching` shows the watched names.",
+)
