@@ -19,7 +19,7 @@ _RUN_BEFORE = re.compile(
 
 _NAMED = re.compile(rf"(?<!\w){_SEVERAL % 'named'}", re.IGNORECASE)
 
-MOST_RACES = 99
+MOST_LOST = 99
 
 _ORDINAL = "first|opening|second|third|fourth|fifth|sixth|seventh|1?[0-9](?:st|nd|rd|th)"
 _NUMBER = rf"one|two|three|four|five|six|seven|[0-9]{{1,2}}|{_ORDINAL}"
@@ -56,5 +56,5 @@ def run_before_loss(words: str) -> int | None:
 def races_lost(words: str) -> range | None:
     """The numbers of the lost races. None if the words give no number of the first."""
     run, several = run_before_loss(words), _NAMED.search(words)
-    last = int(re.findall("[0-9]+", several[0])[-1]) if several else MOST_RACES
+    last = int(re.findall("[0-9]+", several[0])[-1]) if several else MOST_LOST
     return range(run + 1, last + 1) if run else None
