@@ -244,9 +244,16 @@ BY_ID = {
     )
 }
 
-STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID
+BY_TIME = {
+    "races by their times": Story(
+        meeting(meeting_id=None) | {"races": {"13:00": "Result", "13:30": "Abandoned", "14:00": "Abandoned"}},
+        CGB=["^ABANDONED | rest of the meeting | +2 races lost, 1 run"],
+    )
+}
 
-ON_BOTH = ("without an id, others of the course", *BY_ID)
+STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME
+
+ON_BOTH = ("without an id, others of the course", *BY_ID, *BY_TIME)
 
 
 @rows(STORIES, *ON_BOTH)
