@@ -64,7 +64,9 @@ class KnownMeetings:
         """
         if event.kind not in CONTRADICTIONS or self.versions_of(event.key):
             return event
-        of_races = [one for one in self._events.values() if one.kind in CONTRADICTIONS]
+        own_id = event.race.race_id
+        # Of two races without an id the keys tell.
+        of_races = [one for one in self._events.values() if one.kind in CONTRADICTIONS and (one.race.race_id or own_id)]
         filled = [one if one.race.race_id else fill_in(one.as_delivered(), one) for one in of_races]
         same = [one for one in filled if is_told_again(one.race, event.race)]
         # Of one id, the events under a key without an id come later.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select, update
+from sqlalchemy import Select, and_, bindparam, func, or_, select, update
 from sqlmodel import Session, col
 
 from bot.channels.ack_request import AckRequest
@@ -241,7 +241,7 @@ def untaken(session: Session, since: datetime, channel_id: str | None = None) ->
     """Abandonments posted since then, asked about and taken by nobody: in all channels or in the given channel."""
     key, sent_at = col(EventVersion.event_key), col(OutboxMessage.sent_at)
     here = [] if channel_id is None else [col(OutboxMessage.channel_id) == channel_id]
-    untaken = ALERTS.where(is_any(NOT_TAKEN), sent_at >= since, *here).with_only_columns(key)
+    untaken = ALERTS.where(is_one_of(Acknowledgement.state, NOT_TAKEN), sent_at >= since, *here).with_only_columns(key)
     keys = session.execute(untaken.group_by(key).order_by(func.min(sent_at), key)).scalars().all()
     newest = select(EventVersion).where(key.in_(keys[:UNTAKEN_NAMED])).order_by(col(EventVersion.version))
     events = {row.event_key: event_store.known(row)[0] for row in session.execute(newest).scalars()}
@@ -252,7 +252,7 @@ def untaken(session: Session, since: datetime, channel_id: str | None = None) ->
 def of_person(session: Session, user_id: str, since: datetime, limit: int) -> list[PersonsAbandonment]:
     """The person's abandonments since then, and abandonments told to the person and taken by nobody. Newest first."""
     told = and_(
-        is_any(NOT_TAKEN),
+        is_one_of(Acknowledgement.state, NOT_TAKEN),
         col(Acknowledgement.stepped_at) >= since,
         col(Acknowledgement.asked).contains(json.dumps(user_id), autoescape=True),
     )
@@ -311,12 +311,8 @@ def _following(alerts: Iterable[int], column: Any = OutboxMessage.id) -> Select[
     return select(col(column)).where(col(OutboxMessage.follows_id).in_(sorted(alerts)))
 
 
-def is_any(states: Collection[AckState]) -> ColumnElement[bool]:
-    """Literals, in the words of the index."""
-    return is_one_of(Acknowledgement.state, states)
-
-
 def move(session: Session, message_ids: Collection[int], origins: Collection[AckState], **written: Any) -> bool:
     """True if a row was in a state of `origins`. The second of two writers at the same time gets False."""
-    moved = update(Acknowledgement).where(col(Acknowledgement.message_id).in_(sorted(message_ids)), is_any(origins))
+    these = col(Acknowledgement.message_id).in_(sorted(message_ids))
+    moved = update(Acknowledgement).where(these, is_one_of(Acknowledgement.state, origins))
     return affected(session, moved.values(**written).execution_options(synchronize_session=False)) > 0

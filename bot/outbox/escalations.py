@@ -10,6 +10,7 @@ from datetime import UTC, datetime, time, timedelta
 from sqlmodel import Session, col
 
 from bot.channels.conditions.event_conditions import is_person
+from bot.db.engine import is_one_of
 from bot.db.tables import (
     Acknowledgement,
     AckState,
@@ -25,7 +26,7 @@ from bot.db.tables import (
 from bot.events.days import racing_day
 from bot.logs import get_logger
 from bot.outbox import message_store
-from bot.outbox.acknowledgements import ALERTS, MINUTE, OPEN, Escalated, StoredRequest, asked_of, is_any, move
+from bot.outbox.acknowledgements import ALERTS, MINUTE, OPEN, Escalated, StoredRequest, asked_of, move
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.notices import Notices
 from bot.outbox.states import UNSENT
@@ -152,7 +153,7 @@ def _open(session: Session, *, locked: bool = False) -> Iterator[Open]:
         ALERTS.add_columns(col(ChannelQueue.state), col(InboxDelivery.done_at))
         .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
         .join(InboxDelivery, col(InboxDelivery.id) == col(EventVersion.inbox_id))
-        .where(is_any(OPEN))
+        .where(is_one_of(Acknowledgement.state, OPEN))
         .order_by(col(Acknowledgement.message_id))
     )
     if locked:

@@ -1,4 +1,4 @@
-"""The words that people type, each with its kind and value, from the rows of words.ini."""
+"""Typed words with kind and value, from the rows of words.ini."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -12,7 +12,7 @@ from bot.events.word_rows import word_rows
 
 
 class Kind(StrEnum):
-    """The kind of a phrase. The kind of a thing or a flag is also the name of its field in a request."""
+    """The kind of a phrase. The kind of a thing or a flag also names a field of a request."""
 
     REGION = REGIONS_FIELD
     COURSE = COURSES_FIELD
@@ -25,19 +25,19 @@ class Kind(StrEnum):
     """A command's own word, such as "next"."""
     PAGE = "pages"
     VALUE = "value"
-    """A race class, or another value of a choice."""
+    """A race class, or the value of another choice."""
     AND = "and"
     OR = "or"
     NOT = "not"
     ONLY = "only"
     FILLER = "filler"
     NOT_CHOSEN = "not_chosen"
-    """A word of racing by which no filter chooses."""
+    """A word of racing. No filter chooses by the word."""
     UNKNOWN = "unknown"
 
 
 Words = Mapping[str, tuple[Kind, Any]]
-"""Words in small letters, each with its kind and value."""
+"""Words in small letters, with kind and value."""
 
 
 _ROWS = word_rows("bot.slack.language", "words.ini")
@@ -74,4 +74,4 @@ SUBSCRIBING: Words = {**words_in("topics"), **OF_ALL, **words_in("subscribe")}
 NOT_GIVEN = words_in("not given")
 
 NOT_CHOSEN = frozenset({*words_in("not chosen"), *NOT_GIVEN, *NON_RUNNERS, *SORTS_OF_RACES})
-"""Words of racing by which no filter chooses."""
+"""Words of racing. No filter chooses by these words."""
