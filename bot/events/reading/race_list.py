@@ -23,6 +23,7 @@ from bot.events.reading.record_objects import (
     read_bare_id,
 )
 from bot.events.reading.runner_entry import is_runner
+from bot.events.reading.tabular import without_table
 
 MOST_RACES = 300
 """Ten times a meeting's. A database bounds the values of a statement."""
@@ -124,7 +125,7 @@ def read_card_number(value: Any) -> int | None:
 
 
 def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
-    value, is_of_courses = fields[name], fact in _OF_COURSES
+    value, is_of_courses = without_table(fields[name]), fact in _OF_COURSES
     if name.endswith("range") and isinstance(value, list):
         value = dict(zip(("from", "to"), value, strict=False))
     if (fact in _OF_RACES or name in _LOST) and isinstance(value, dict):

@@ -43,6 +43,7 @@ from bot.events.reading.runner_entry import (
     read_position,
     state_of_position,
 )
+from bot.events.reading.tabular import without_table
 
 _ORDERS = ("order.official", "order.plain", "order.past_the_post", "order.provisional")
 """By standing. An order, a flag or a winner is plain unless the name of the field or object says more."""
@@ -127,7 +128,8 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
         horses.add(read, standing=standing)
     if len(field) > 1 and not horses.are_placed:
         horses.called = _CALLED.intersection(chain.from_iterable(one.said for one in field))
-    unread = [*_orders(objects, horses), *_leaders(objects, horses)]
+    tables = (value for value in values_of(objects, "lists.runners") if without_table(value) is None)
+    unread = [*_orders(objects, horses), *_leaders(objects, horses), *tables]
     for fact, out in (("lists.non_runners", OUT), ("lists.reserves", RESERVED)):
         for value in values_of(objects, fact):
             horses.add(horses_in(*not_running(value)), out=out)
@@ -141,7 +143,7 @@ def _said(objects: Iterable[Fields], fact: str, of_name: Standing = PLAIN) -> It
     """Each value of a fact, with the field's name, and the standing of the name or else of the object."""
     for fields in objects:
         for name in fields.facts.get(fact, ()):
-            yield name, fields[name], fields.standing if of_name is PLAIN else of_name
+            yield name, without_table(fields[name]), fields.standing if of_name is PLAIN else of_name
 
 
 def _orders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:

@@ -249,6 +249,24 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ({"entries": {"entry": {"name": "A", "jockey": "J"}}}, "A"),
         ({"results": {"name": "The Cup", "placed": [{"name": "A"}]}, "runners": {"count": 1, "name": "Cup"}}, "A"),
         ({"runners": [{"horse": ["A"], "position": ["1"]}, {"horse": ["B"], "placed": ["C"]}]}, "A=1, B"),
+        *(
+            ({name: table}, "A=2, B=1")
+            for name in ("runners", "results", "result", "placings", "finishing_order")
+            for table in (
+                {"columns": ["horse", "position"], "rows": [["A", 2], ["B", 1]]},
+                {"headers": ["No.", "Horse", "Odds", "Pos"], "data": [[4, "A", "5/2", "2"], [7, "B", "3/1", "1"]]},
+                {"fields": [{"name": "name"}, {"name": "pos"}], "values": [["A", "2"], ["B", "1"]], "index": [0, 1]},
+                {
+                    "columns": ["horse", "position"],
+                    "rows": [{"horse": "A", "position": 2}, {"horse": "B", "position": 1}],
+                },
+                [["Horse", "Finish Position"], ["A", 2], ["B", 1]],
+                {"horse": ["A", "B"], "position": [2, 1]},
+            )
+        ),
+        ({"runners": {"columns": ["c1", "c2"], "rows": [["A", 1], ["B", 2]]}}, ""),
+        ({"runners": {"all": ["A", "B"], "scratched": ["C"]}}, "A, B, C"),
+        ({"result": {"winner": ["A"], "placed": ["B"]}}, "B, A=1"),
         *((a(着順=out), "A=NR") for out in ("取消", "除外", "WV-A", "TNP")),
         ({"runners": [{"horse": "A", "着順": "失格"}, {"horse": "B", "着順": "中止"}]}, "A=失格, B=中止"),
         (a(position="Runner-up"), "A=2"),

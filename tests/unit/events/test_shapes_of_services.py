@@ -300,6 +300,19 @@ SHAPES: dict[str, tuple[object, list[str]]] = {
             *((f"{of}_order", ["A", "B"]) for of in ("official", "finishing", "final")),
         )
     },
+    "a card as a table": (
+        shape(
+            "racecard.published",
+            course="York",
+            date=DAY,
+            races={"columns": ["off", "title"], "rows": [["13:00", "Cup"]]},
+        ),
+        [f"York {DAY}, 1 races"],
+    ),
+    "a table without known columns": (
+        york(runners={"columns": ["c1", "c2"], "rows": [["A", 1]]}),
+        [f"{UNREAD} columns: c1, c2, rows: A, 1"],
+    ),
     "cards of festivals": (
         shape("racecard.published", date=DAY, races=[{"off": "13:00", "course": f"{one} Festival"} for one in "XY"]),
         [f"X Festival {DAY}, 1 races", f"Y Festival {DAY}, 1 races"],
