@@ -56,9 +56,11 @@ def joint(one: ChannelFilter, other: ChannelFilter) -> ChannelFilter:
     return one.model_copy(update=values | {"unchecked_since": _unchecked_since(one, other)})
 
 
-def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> ChannelFilter:
-    """`whole`: nothing but the region was typed, so all its races come."""
-    values = {one.field: () if whole and one.is_narrowing else one.added(before, chosen) for one in CONDITIONS}
+def added(before: ChannelFilter, chosen: ChannelFilter, *, is_wide: bool) -> ChannelFilter:
+    """`is_wide`: the races of `chosen` are all the races to come."""
+    values = {
+        one.field: one.of(chosen) if is_wide and one.is_narrowing else one.added(before, chosen) for one in CONDITIONS
+    }
     check = {"unchecked_since": _unchecked_since(before, chosen), "typed_region": before.typed_region}
     return chosen.model_copy(update=values | check)
 

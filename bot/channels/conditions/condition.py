@@ -204,10 +204,6 @@ class Condition(ABC):
         """The words of a command line that ask for the condition. The name alone stands for every value."""
         return [f"{self.typed_as}{one}".rstrip(":") for one in self.of(chosen)]
 
-    def example_of(self, chosen: FilterFields) -> str:
-        """One typed value, for people to read."""
-        return self.typed(chosen)[0]
-
     @abstractmethod
     def words(self, chosen: FilterFields, _names_max: int | None = None) -> str:
         """The condition in a sentence; lists of names longer than `names_max` are shortened."""

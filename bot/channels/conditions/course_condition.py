@@ -43,9 +43,6 @@ class CoursesCondition(Condition):
     def typed(self, chosen: FilterFields) -> list[str]:
         return [f"{self.typed_as}{course.as_typed or name_of(course)}" for course in self.of(chosen)]
 
-    def example_of(self, chosen: FilterFields) -> str:
-        return f"{self.typed_as}{name_of(self.of(chosen)[0])}"
-
 
 class OnlyCourses(CoursesCondition):
     field = COURSES_FIELD

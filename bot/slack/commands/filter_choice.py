@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from bot.channels.conditions.condition import Condition
 from bot.channels.conditions.course_condition import COURSES_FIELD, NOT_COURSES_FIELD, has_course, name_of
-from bot.channels.conditions.event_conditions import REGIONS_FIELD, region_named, region_words, topics_in_order
-from bot.channels.conditions.table import CHOICES, NARROWING, OF_RACES, ONLY_COURSES
+from bot.channels.conditions.event_conditions import REGIONS_FIELD, region_named, topics_in_order
+from bot.channels.conditions.table import CHOICES, CONDITIONS, NARROWING, OF_RACES, ONLY_COURSES, TOPICS
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, added
 from bot.errors import CommandError
 from bot.events.event import DEFAULT_TOPICS, Topic
@@ -214,91 +214,87 @@ def added_to(
 
 def _added(before: ChannelFilter | None, chosen: ChannelFilter, wanted: LineRequest | None) -> Addition:
     adds, no_more_than = (wanted.of_choices, wanted.no_more_than) if wanted else (None, None)
-    whole = wanted is not None and wanted.is_whole
     if before is None:
         # "GB cards at 7pm" may be meant as racecards alone.
         also = _brought(chosen, adds, "too") if adds and adds.isdisjoint(DEFAULT_TOPICS) else None
         return Addition(None, chosen, (also,) if also else ())
-    after = _merged(before, chosen, whole=whole, adds=adds)
-    still = _brought(before, no_more_than, "as before")
-    notes = (*_told_of_merge(before, chosen, whole=whole), still)
-    return Addition(before, after, tuple(filter(None, notes)))
-
-
-def _merged(
-    before: ChannelFilter, chosen: ChannelFilter, *, whole: bool, adds: frozenset[Topic] | None
-) -> ChannelFilter:
-    """Both filters together; of the new topics only `adds`, unless None."""
+    # Choices, and courses to be left out, are for the races that come already.
+    asks_races = adds is None and not chosen.not_courses
     if adds is not None:
         chosen = chosen.model_copy(update={"topics": before.topics | adds})
-    after = added(before, chosen, whole=whole)
-    if whole:
-        return after
-    _check_together(before, chosen)
-    if any(one.of(before) and not one.of(after) for one in NARROWING):
+    is_whole = wanted is not None and wanted.is_whole
+    is_wide = is_whole or (asks_races and all(one.covers(chosen, before) for one in (TOPICS, *NARROWING)))
+    if not is_wide:
+        _check_together(before, chosen, asks_races=asks_races)
+    after = added(before, chosen, is_wide=is_wide)
+    if any(one.of(before) and not one.of(after) for one in NARROWING) and not is_wide:
         named = next(one.named(before) for one in NARROWING if one.of(before))
         raise CommandError(
             f"From {region_named(before.region)} this channel receives only {named}. Without {named} nothing would be "
             "left, so nothing was changed. Remove in /racing list ends the subscription.",
             edits=before.region,
         )
-    return after
+    notes = (*_told_of_merge(before, chosen, after), _brought(before, no_more_than, "as before"))
+    return Addition(before, after, tuple(filter(None, notes)))
 
 
-def _check_together(before: ChannelFilter, chosen: ChannelFilter) -> None:
-    """Raise CommandError where a filter would need two values of a narrowing kind, or neither filter is the wider.
+def _check_together(before: ChannelFilter, chosen: ChannelFilter, *, asks_races: bool) -> None:
+    """Raise CommandError where the filters together would take fewer races than typed, or new topics of more races.
 
-    A filter has the same value of each narrowing kind for all its events.
+    A filter has the same value of each narrowing kind for all its events. The buttons: the typed words with the present
+    values, or all that either filter takes. Who asked for one course is not offered all courses.
     """
-    more, where = topics_in_order(chosen.topics - before.topics), f"From {region_named(before.region)} this channel"
+    more = chosen.topics - before.topics
     own = [one for one in NARROWING if one.of(before) and not one.is_typed(chosen)]
     new = [one for one in NARROWING if one.of(chosen) and not one.of(before)]
-    if more and (own or new):
-        kind = (new or own)[0]
-        every = f"all {kind.plural}"
-        there, asked = kind.named(before), f"{kind.named(chosen)} alone" if new else every
-        values = [one.example_of(before) for one in NARROWING if one.of(before)]
-        hours = [word for one in CHOICES for word in one.typed(chosen)]
-        line = typed_line(["subscribe", region_words(before.region), *more, *values, *hours])
-        told = (
-            f"{where} receives {listed(topics_in_order(before.topics))} of {f'{there} alone' if there else every}. All "
-            f"events of a subscription have the same {kind.plural}, so {listed(more)} of {asked} can't be added. "
-            f"Nothing was changed. /racing {line} would add {listed(more)} of {there or every}. Edit in /racing list "
-            "changes the subscription."
-        )
-        # Who asked for one course is not offered all courses.
-        lines = {} if new else {f"{capital(listed(more))} of {there}": line}
-        raise CommandError(told, lines=lines, edits=before.region)
-    if own and new:
-        told = (
-            f"{where} receives {own[0].named(before)} alone, of all {new[0].plural}. A race has to fit "
-            f"every choice of a subscription, so {new[0].named(chosen)} can't be added. Nothing was changed. Edit in "
-            "/racing list changes the subscription."
-        )
-        raise CommandError(told, edits=before.region)
+    if not ((own and asks_races) or (more and (own or new))):
+        return
+    where, kinds = region_named(before.region), [one for one in NARROWING if one.of(before) or one.of(chosen)]
+
+    def named(some: ChannelFilter) -> str:
+        each = [(one.named(some), " alone" if one in OF_RACES else "", one.plural) for one in kinds]
+        races = ", ".join(f"{values}{alone}" if values else f"all {plural}" for values, alone, plural in each)
+        return f"{listed(topics_in_order(some.topics))} of {races}"
+
+    def line(some: ChannelFilter) -> str:
+        return typed_line(["subscribe", *(word for one in CONDITIONS for word in one.typed(some))])
+
+    alike = chosen.model_copy(update={one.field: one.of(before) for one in own})
+    wide = chosen.model_copy(update={one.field: one.joined(before, chosen) for one in (TOPICS, *NARROWING)})
+    offers = [alike] if own and Addition(before, added(before, alike, is_wide=False)).is_news else []
+    offers += [wide] if own and not _lifted(before, chosen) else []
+    told = (
+        f"From {where} this channel receives {named(before)}. All events of a subscription have the same "
+        f"{listed([one.plural for one in own or new])}, so {named(chosen)} can't be added. Nothing was changed."
+    )
+    if not own:
+        told = f"{told} /racing {line(wide)} would bring {named(wide)}."
+    raise CommandError(told, lines={capital(named(one)): line(one) for one in offers}, edits=before.region)
 
 
-def _told_of_merge(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> list[str]:
-    lifted = [course for course in chosen.courses if has_course(before.not_courses, course)]
-    again = f"No longer left out from {region_named(chosen.region)}: {', '.join(map(name_of, lifted))}."
+def _lifted(before: ChannelFilter, chosen: ChannelFilter) -> list[Course]:
+    return [course for course in chosen.courses if has_course(before.not_courses, course)]
+
+
+def _told_of_merge(before: ChannelFilter, chosen: ChannelFilter, after: ChannelFilter) -> list[str]:
+    where, lifted = region_named(chosen.region), _lifted(before, chosen)
+    again = f"No longer left out from {where}: {', '.join(map(name_of, lifted))}."
     kinds = [one for one in NARROWING if not (lifted and one is ONLY_COURSES)]
-    each = [again if lifted else None, *(_told_of(one, before, chosen, whole=whole) for one in kinds)]
+    each = [again if lifted else None, *(_told_of(one, before, chosen, after) for one in kinds)]
     new = [word for one in CHOICES for word in one.typed(chosen) if word not in one.typed(before)]
     if new and not all(one.covers(chosen, before) for one in NARROWING):
-        each.append(f"For all that comes from {region_named(chosen.region)}: {listed(new)}.")
-    if whole and before.not_courses:
-        each.append(
-            f"Still left out from {region_named(chosen.region)}: {', '.join(map(name_of, before.not_courses))}."
-        )
+        each.append(f"For all that comes from {where}: {listed(new)}.")
+    if before.not_courses and not (new or chosen.courses or chosen.not_courses):
+        each.append(f"Still left out from {where}: {', '.join(map(name_of, before.not_courses))}.")
     return [told for told in each if told]
 
 
-def _told_of(kind: Condition, before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> str | None:
-    has, asks, where = kind.of(before), kind.of(chosen), region_named(chosen.region)
-    if has and whole:
+def _told_of(kind: Condition, before: ChannelFilter, chosen: ChannelFilter, after: ChannelFilter) -> str | None:
+    where = region_named(chosen.region)
+    if kind.of(before) and not kind.of(after):
         return f"It takes all {kind.plural} from {where} now, not {kind.named(before)} alone."
-    if has and not asks:
+    if kind.of(before) and not kind.of(chosen):
         return f"Its {kind.plural} from {where} stay as they were: Edit in /racing list changes them."
-    if asks and not has:
+    if kind.of(chosen) and not kind.of(before):
         return f"All {kind.plural} from {where} still come: Edit in /racing list leaves some out."
     return None

@@ -230,14 +230,14 @@ async def test_new_events_neither_widen_nor_narrow_the_kind_unasked(channel, fie
     assert await channel.receives() == {"GB": sample(field)}
 
 
-async def test_line_of_a_refusal_names_a_value_of_every_narrowing_kind_and_works(channel):
+async def test_lines_of_a_refusal_take_the_present_values_or_all_and_work(channel):
     there = sample("courses").model_copy(update={"classes": SAMPLES["classes"].value})
-    await channel.stores(there)
-    with pytest.raises(CommandError, match="course:Bath class:1 would add") as caught:
-        await channel.types("GB racecards")
-    line = str(caught.value).partition("/racing subscribe ")[2].partition(" would add")[0]
-    await channel.types(line)
-    assert await channel.receives() == {"GB": there.model_copy(update={"topics": frozenset(Topic)})}
+    for number, races in enumerate((there, BASE)):
+        await channel.stores(there)
+        with pytest.raises(CommandError, match="All events of a subscription") as caught:
+            await channel.types("GB racecards")
+        await channel.types(list(caught.value.lines.values())[number].removeprefix("subscribe "))
+        assert await channel.receives() == {"GB": races.model_copy(update={"topics": frozenset(Topic)})}
 
 
 @NARROWING_KINDS

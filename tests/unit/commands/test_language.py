@@ -1,5 +1,7 @@
 """The language of lines: the bot's words can be typed, and a button types the button's words."""
 
+from contextlib import suppress
+from itertools import product
 from types import SimpleNamespace
 
 import pytest
@@ -9,11 +11,12 @@ from hypothesis import strategies as st
 from bot.channels.conditions.table import BY_FIELD, CONDITIONS
 from bot.channels.filters import ChannelFilter, meaningful
 from bot.errors import CommandError
-from bot.events.event import Topic
-from bot.events.races import Course
+from bot.events.event import EventKind, RacingEvent, Topic
+from bot.events.races import Course, Race
 from bot.events.typed_text import typed_line
 from bot.events.word_rows import word_rows
 from bot.racedata.lexicon import Lexicon
+from bot.slack.commands.filter_choice import added_to
 from bot.slack.commands.form_button import FORM_BUTTON, filled
 from bot.slack.commands.places import day_grammar
 from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, course_value, problem, read_form, subscribe_form
@@ -131,6 +134,25 @@ def comparable(chosen):
     zone = chosen.zone or (("UTC",) if chosen.has_hours else ())
     ack = ("10m",) if chosen.escalate and not chosen.ack else chosen.ack
     return chosen.model_copy(update={"zone": zone, "ack": ack})
+
+
+NARROW = [
+    ChannelFilter(region="GB", topics=frozenset(Topic), courses=courses, classes=classes, codes=codes)
+    for courses, classes, codes in product([(), (HERE[0],), (HERE[1],)], [(), ("Class 1",)], [(), ("jumps",)])
+]
+TOLD = [
+    RacingEvent(key="k", kind=kind, race=Race(region="GB", course=course, race_class=race_class, race_type=race_type))
+    for kind in (EventKind.RACE_ABANDONED, EventKind.RESULT_RECEIVED)
+    for course, race_class, race_type in product(HERE[:2], ["1", "4"], ["Flat", "Hurdle"])
+]
+
+
+def test_addition_takes_every_race_that_was_there_or_typed_or_is_refused():
+    for before, chosen in product(NARROW, repeat=2):
+        with suppress(CommandError):
+            (addition,) = added_to([before], [chosen], None)
+            asked = [one for one in TOLD if before.matches(one) or chosen.matches(one)]
+            assert all(map(addition.after.matches, asked)), (before, chosen)
 
 
 @given(filters())
