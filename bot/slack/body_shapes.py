@@ -7,12 +7,10 @@ docs.slack.dev/apis/events-api.
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bot.errors import BodyUnreadable
 from bot.slack.listeners import app_home, channel_life, ways_in
-
-Id = Annotated[str, Field(min_length=1)]
 
 
 class _Part(BaseModel):
@@ -21,10 +19,6 @@ class _Part(BaseModel):
 
 class _Named(_Part):
     id: str | None = None
-
-
-class _Person(_Named):
-    id: Id
 
 
 class _Context(_Part):
@@ -43,33 +37,11 @@ class _Context(_Part):
 
 
 class _Event(_Context):
-    type: Id
+    type: str | None = None
     channel_type: str | None = None
-
-
-class _ChannelEvent(_Event):
-    channel: Id
-
-
-class _HomeEvent(_Event):
-    user: Id
     tab: str | None = None
-
-
-class _MoveEvent(_Event):
-    old_channel_id: Id
-    new_channel_id: Id
-
-
-EVENT_SHAPES: Mapping[str, type[_Event]] = {
-    "member_joined_channel": _ChannelEvent,
-    "member_left_channel": _ChannelEvent,
-    app_home.HOME_EVENT: _HomeEvent,
-    ways_in.DIRECT_MESSAGE_EVENT: _ChannelEvent,
-    **dict.fromkeys((*channel_life.CLOSING_EVENTS, *channel_life.OPENING_EVENTS), _ChannelEvent),
-    channel_life.MOVING_EVENT: _MoveEvent,
-    **dict.fromkeys(channel_life.REVOKING_EVENTS, _Event),
-}
+    old_channel_id: str | None = None
+    new_channel_id: str | None = None
 
 
 class _Action(_Part):
@@ -108,11 +80,14 @@ class _Body(_Context):
     type: str | None = None
     user: _Named | None = None
     channel: _Named | None = None
+    command: str | None = None
+    channel_id: str | None = None
     text: str | None = None
     event: _Context = _Context()
     actions: Annotated[list[_Action], Field(min_length=1)] = []
     view: _View | None = None
     container: _Container | None = None
+    action_id: str | None = None
     value: str | None = None
     trigger_id: str | None = None
     response_url: str | None = None
@@ -120,68 +95,60 @@ class _Body(_Context):
     function_data: dict[str, Any] | None = None
 
 
-class _Command(_Body):
-    command: str
-    user_id: Id
-    channel_id: Id
-
-
-class _Click(_Body):
-    user: _Person
-    actions: Annotated[list[_Action], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _says_where(self) -> "_Click":
-        channel_id = (self.channel and self.channel.id) or (self.container and self.container.channel_id)
-        if not (channel_id or self.view):
-            raise ValueError("neither a channel nor a view")
-        return self
-
-
-class _Lookup(_Body):
-    action_id: Id
-
-
-class _Submission(_Body):
-    user: _Person
-    view: _View
-
-
 class _EventCallback(_Body):
     event: _Event
 
 
-class _SslCheck(_Body):
-    ssl_check: Id
-
-
-_KINDS: Mapping[str, type[_Body]] = {
-    "block_actions": _Click,
-    "block_suggestion": _Lookup,
-    "view_submission": _Submission,
-    "event_callback": _EventCallback,
-    "url_verification": _Body,
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "block_actions": ("user.id", "actions", "channel.id container.channel_id view"),
+    "block_suggestion": ("action_id",),
+    "view_submission": ("user.id", "view"),
+    "event_callback": ("event.type",),
+    "url_verification": (),
 }
-"""The kinds that have a listener, beside commands."""
+"""The kinds that have a listener, beside commands. Of several places in one word, one is needed."""
+
+EVENTS_HEARD: Mapping[str, tuple[str, ...]] = {
+    "member_joined_channel": ("event.channel",),
+    "member_left_channel": ("event.channel",),
+    app_home.HOME_EVENT: ("event.user",),
+    ways_in.DIRECT_MESSAGE_EVENT: ("event.channel",),
+    **dict.fromkeys((*channel_life.CLOSING_EVENTS, *channel_life.OPENING_EVENTS), ("event.channel",)),
+    channel_life.MOVING_EVENT: ("event.old_channel_id", "event.new_channel_id"),
+    **dict.fromkeys(channel_life.REVOKING_EVENTS, ()),
+}
+"""The events that have a listener, with the ids that the listener needs."""
 
 
 def check_shape(body: dict[str, Any]) -> None:
     """Raise BodyUnreadable if a part is missing or of another kind."""
     kind = body.get("type")
     try:
-        if body.get("command") is not None:
-            _Command.model_validate(body)
-        elif not kind:
-            _SslCheck.model_validate(body)
-        else:
-            model = _KINDS.get(kind, _Body) if isinstance(kind, str) else _Body
-            model.model_validate(body)
-            if model is _EventCallback:
-                EVENT_SHAPES.get(body["event"]["type"], _Event).model_validate(body["event"])
+        (_EventCallback if kind == "event_callback" else _Body).model_validate(body)
     except ValidationError as error:
         # The error names the place only: people's words can stand there.
-        where = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "who, where or what is missing"
-        raise BodyUnreadable(f"not the shape of what Slack sends: {where[:100]}") from None
+        raise _unreadable(".".join(map(str, error.errors(include_input=False)[0]["loc"]))) from None
+    if body.get("command") is not None:
+        needed: tuple[str, ...] = ("command", "user_id", "channel_id")
+    else:
+        needed = _NEEDED.get(kind, ()) if kind else ("ssl_check",)
+    if kind == "event_callback":
+        needed += EVENTS_HEARD.get(body["event"].get("type"), ())
+    for places in needed:
+        if not any(_is_there(body, place) for place in places.split()):
+            raise _unreadable(places)
+
+
+def _is_there(body: dict[str, Any], place: str) -> bool:
+    """True for a text, and for a part of the body that `_Body` has read."""
+    value: Any = body
+    for name in place.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return bool(value) and (isinstance(value, str) or "." not in place)
+
+
+def _unreadable(where: str) -> BodyUnreadable:
+    return BodyUnreadable(f"not the shape of what Slack sends: {where[:100]}")
 
 
 def is_ours(body: dict[str, Any]) -> bool:
@@ -189,4 +156,4 @@ def is_ours(body: dict[str, Any]) -> bool:
     kind = body.get("type")
     if "command" in body:
         return True
-    return kind in _KINDS and (kind != "event_callback" or body["event"]["type"] in EVENT_SHAPES)
+    return kind in _NEEDED and (kind != "event_callback" or body["event"]["type"] in EVENTS_HEARD)

@@ -48,7 +48,7 @@ from bot.racedata.client import service_errors
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes
 from bot.racedata.month_quota import QuotaSource
 from bot.settings import Settings
-from bot.slack.body_shapes import EVENT_SHAPES
+from bot.slack.body_shapes import EVENTS_HEARD
 from bot.slack.commands.invocation import COMMIT_S, as_typed
 from bot.slack.commands.table import BUTTON_COMMANDS, RACING_COMMANDS, SLASH_COMMANDS, help_message
 from bot.slack.language.words import TOPIC_WORDS
@@ -216,7 +216,7 @@ def test_manifest_has_exactly_the_registered_commands_with_their_hints():
 
 
 def test_manifest_has_exactly_the_events_that_are_listened_to():
-    heard = {f"{name}.im" if name == DIRECT_MESSAGE_EVENT else name for name in EVENT_SHAPES}
+    heard = {f"{name}.im" if name == DIRECT_MESSAGE_EVENT else name for name in EVENTS_HEARD}
     assert set(read_manifest()["settings"]["event_subscriptions"]["bot_events"]) == heard
 
 
