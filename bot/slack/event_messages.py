@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from bot.events import event_store
 from bot.logs import get_logger
@@ -29,8 +29,7 @@ class PostRenderer:
 
     def __init__(self, identity: BotIdentity, late_after_s: float) -> None:
         self.identity = identity
-        self._late_after_s = late_after_s
-        self._message = lru_cache(maxsize=MESSAGES_CACHED)(_message)
+        self._message = lru_cache(maxsize=MESSAGES_CACHED)(partial(_message, late_after_s=late_after_s))
 
     def __call__(self, claim: Claim, now: datetime) -> Message:
         """Never raises: a sentence replaces a failed message."""
@@ -59,13 +58,13 @@ class PostRenderer:
         superseded = shown.beside.superseded
         later = superseded.message_ts if superseded else None
         links = tuple(self._link(channel_id, ts) for ts in (shown.previous_ts, shown.meeting_ts, later))
-        return _Telling(shown.own.id, shown.same, made_at, self._late_after_s, links, shown)
+        return _Telling(shown.own.id, shown.same, made_at, links, shown)
 
     def _escalation(self, told: Escalation, now: datetime) -> Message:
         """The abandonment by present values, without the mentions, watches and button of the alert."""
         alert, channel_id = told.alert, told.alert.post.channel_id
         beside = alert.beside.model_copy(update={"mentions": (), "watched": (), "asked": None})
-        message = _message(self._telling(channel_id, replace(alert, beside=beside), now))
+        message = self._message(self._telling(channel_id, replace(alert, beside=beside), now))
         return escalation(told, message.text, self._link(channel_id, alert.post.message_ts))
 
     def _link(self, channel_id: str, message_ts: str | None) -> str | None:
@@ -79,45 +78,32 @@ class _Telling:
     event_id: int | None
     same: tuple[object, ...] = field(hash=False)
     made_at: datetime
-    late_after_s: float
     links: tuple[str | None, ...]
     """Links to the earlier message, the abandoned meeting's message, and the later message."""
     shown: MessageView = field(compare=False)
 
 
-def _message(telling: _Telling) -> Message:
+def _message(telling: _Telling, late_after_s: float) -> Message:
     shown, post = telling.shown, telling.shown.post
     previous_link, meeting_link, later_link = telling.links
-    event = shown.event or event_store.read(shown.newest)[0]
-    remarks = event_store.remarks_of(shown.own)
+    event, remarks = shown.event or event_store.read(shown.newest)[0], event_store.remarks_of(shown.own)
+    later = [(row, event_store.remarks_of(row)) for row in shown.later]
+    again = [
+        Corrected(at=row.received_at, changes=of.changes, order_unknown=True)
+        for row, of in later
+        if of.again is not None
+    ]
     context = MessageContext(
         received_at=post.received_at,
         now=max(telling.made_at, post.received_at),
-        late_after_s=telling.late_after_s,
-        had_at=remarks.had_at,
+        late_after_s=late_after_s,
         due_at=post.due_at,
-        changes=remarks.changes,
-        corrected=_corrected(shown),
-        repeated=_repeated(shown),
-        order_unknown=remarks.order_unknown,
-        contradicts=remarks.contradicts,
+        corrected=corrected([shown.own, *(row for row, of in later if of.again is None)]),
+        repeated=again[-1] if again else None,
         previous_link=previous_link,
         later_link=later_link,
         meeting_link=meeting_link,
         may_be_repeat=post.may_be_repeat,
-        **dict(shown.beside),
+        **{**dict(remarks), **dict(shown.beside)},
     )
     return render(event, context)
-
-
-def _corrected(shown: MessageView) -> Corrected | None:
-    later = [row for row in shown.later if event_store.remarks_of(row).again is None]
-    return corrected([shown.own, *later])
-
-
-def _repeated(shown: MessageView) -> Corrected | None:
-    found = [(row, remarks) for row in shown.later if (remarks := event_store.remarks_of(row)).again is not None]
-    if not found:
-        return None
-    row, remarks = found[-1]
-    return Corrected(at=row.received_at, changes=remarks.changes, order_unknown=True)

@@ -151,16 +151,9 @@ def _by_meeting(told: tuple[RacingEvent, VersionRemarks]) -> tuple[str, str, str
 
 
 def _watched(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> str:
-    since = summary.held.since
-    circumstances = MessageContext(
-        received_at=since,
-        now=since,
-        late_after_s=0,
-        contradicts=remarks.contradicts,
-        order_unknown=remarks.order_unknown,
-        in_meeting=event.key in summary.lost,
-        watched=summary.watched.get(event.key, ()),
-    )
+    since, watched = summary.held.since, summary.watched.get(event.key, ())
+    of_event = dict(remarks) | {"in_meeting": event.key in summary.lost, "watched": watched}
+    circumstances = MessageContext(received_at=since, now=since, late_after_s=0, **of_event)
     return ". ".join(watch_lines(event, circumstances))
 
 
