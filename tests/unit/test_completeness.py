@@ -56,14 +56,13 @@ from bot.slack.listeners.ways_in import DIRECT_MESSAGE_EVENT, UNDER_WAY_FOR
 from bot.slack.messages import EVENT_MESSAGES
 from bot.slack.messages.alerts import backlog_summary
 from bot.slack.messages.answers import (
-    day_answer,
     drill_report,
     pause_and_mute,
     races_of_day,
     trace_answer,
     usage_answer,
 )
-from bot.slack.messages.answers.day_answer import DayQuestion
+from bot.slack.messages.answers.day_answer import DayQuestion, DayView
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.web.plain_answers import WEBHOOK_PATH
 from sandbox.demo_stage import COMMANDS
@@ -353,7 +352,7 @@ def test_every_answer_to_a_mute_says_what_becomes_of_abandonments():
 @pytest.mark.parametrize("coverage", [one for one in Coverage if one is not Coverage.COMPLETE])
 def test_every_coverage_of_an_incomplete_day_has_words(coverage):
     card = Card(NOW.date(), "GB", None, Outcomes(), coverage)
-    assert day_answer.completeness(card, QUESTION)
+    assert DayView(card, QUESTION).completeness
 
 
 @pytest.mark.parametrize("stop", Stop)

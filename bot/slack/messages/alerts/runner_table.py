@@ -35,6 +35,10 @@ FULL_RESULT_COLUMNS: RunnerColumns = {
     "OR": lambda runner: runner.official_rating,
 }
 
+CARD_COLUMNS: RunnerColumns = {
+    title: value for title, value in FULL_RESULT_COLUMNS.items() if title not in {"Pos", "Why"}
+} | {HORSE: lambda runner: joined([FULL_RESULT_COLUMNS[HORSE](runner), "non-runner" if runner.is_out else None], ", ")}
+
 _FOR_THE_REST = TEXT_OBJECT + 40
 
 

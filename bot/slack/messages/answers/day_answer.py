@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 
 from bot.events.days import utc_today
 from bot.events.event import RacingEvent
@@ -59,125 +59,144 @@ class DayQuestion:
     countries: Sequence[KnownCountry] = ()
     only_abandonments: bool = False
 
+
+class DayView:
+    """A day's card, as the asking person reads it: its names, sentences, meetings and abandonments."""
+
+    def __init__(self, card: Card, question: DayQuestion) -> None:
+        self.card, self.question, self.today = card, question, utc_today(question.now)
+        self.meetings = [MeetingView(card, meeting, question.now) for meeting in card.meetings]
+        self.day = weekday_and_day(card.day, self.today)
+        self.unchecked = _unchecked_words(question.unchecked)
+
+    def answer(
+        self,
+        title: str,
+        *,
+        in_short: str | None,
+        said: Sequence[str | None],
+        lines: Sequence[str | None],
+        units: Sequence[Either],
+        command: str,
+        later: Sequence["Losses"] = (),
+        room: int = MESSAGE_MAX,
+    ) -> Message:
+        """`in_short` and the sentences `said` are the text, the `lines` stand above the meetings.
+
+        The abandonments of the card stand on every page, or first. `later`: of further days or races, behind the
+        `units`.
+        """
+        losses = losses_of(self.card)
+        on_every_page, listed_first = losses.parts()
+        in_text = [one.in_text for one in (losses, *later)]
+        return paged(
+            title,
+            [*listed_first, *units, *(one for some in later for one in some.units())],
+            command,
+            self.question.page,
+            text=lambda shown: sentences([joined([shown, in_short], ": "), *in_text, *said]),
+            head=[*on_every_page, section(joined(lines, "\n"))],
+            foot=self._small_print(),
+            most=LINES_ON_PAGE,
+            room=room,
+        )
+
     @property
-    def today(self) -> date:
-        return utc_today(self.now)
+    def place(self) -> str:
+        shown, course = safe(self.card.region, SHORT_MAX) or "all regions", self.card.course
+        name = safe(course.name, SHORT_MAX * 2) or safe(course.course_id) if course else None
+        return f"{name} ({shown})" if name else shown
+
+    def title(self, kind: str) -> str:
+        """For example "Racecard: York (GB), 15:50, Fri 20 Nov"."""
+        return joined([f"{kind}: {self.place}", self.card.off, self.day], ", ")
+
+    @property
+    def in_order(self) -> list["MeetingView"]:
+        """The meetings of `first_regions`, then the others, each by their first off."""
+        order = order_of([one.race for meeting in self.meetings for one in meeting.races])
+        first = self.question.first_regions
+        return sorted(self.meetings, key=lambda one: (one.meeting.region not in first, order(one.meeting.races[0])))
+
+    def missed_off(self, listed_below: str) -> str | None:
+        missed = self.card.missed_off
+        return f"No race is known at {safe(missed)}: {listed_below}." if missed else None
+
+    @property
+    def nowhere_else(self) -> str:
+        """For example "for GB", "for Ascot (GB)", "for the 15:10 at Ascot (GB)", "in any region"."""
+        card = self.card
+        if card.off:
+            return f"for the {safe(card.off)} {'at' if card.course else 'in'} {self.place}"
+        return "in any region" if card.region is None and card.course is None else f"for {self.place}"
+
+    def line(self, name: str, *words: str) -> str:
+        """The words after /racing."""
+        card = self.card
+        return day_line(name, card.region, card.day.isoformat(), card.course, card.off, *words)
+
+    @property
+    def completeness(self) -> str | None:
+        """A sentence on missing data; None for a complete card. A day with deliveries is never called "No racing"."""
+        card, reader = self.card, self.question.reader
+        reached = given(" and have come to {}", published_day(card.reached, self.today)) or ""
+        reading = f"I am still reading the data service's list{reached}. Ask again in a moment."
+        incomplete = "Not read" if card.is_empty else "This may not be all"
+        failure = shown_to(failure_words(card.failure, reader), reader) if card.failure else ""
+        setting = " (COMMAND_QUOTA_SHARE)" if reader.is_admin else ""
+        spent = f"Commands have used their share{setting} of this month's requests. Alerts go on."
+        window = given(" ({})", safe(card.window)) or ""
+        return {
+            Coverage.COMPLETE: self._none() if card.is_empty else None,
+            Coverage.PARTIAL: f"This may not be all: {reading}",
+            Coverage.UNREAD: f"Not read yet: {reading}",
+            Coverage.OUTSIDE_WINDOW: f"{self.day} is outside your plan's window{window}.",
+            Coverage.QUOTA: f"{incomplete}. {failure or spent}",
+            Coverage.FAILED: f"{incomplete}. {failure or 'The data service could not answer.'}",
+        }[card.coverage]
+
+    @property
+    def abandoned(self) -> str | None:
+        """For example "rest of 1 meeting (6 races) and 1 other race abandoned". Each race counts once."""
+        outcomes = self.card.outcomes
+        races = _races(outcomes, RaceOutcome.ABANDONED)
+        of_lost = sum(_is_of_lost(race, outcomes) for race in races)
+        others = len(races) - of_lost
+        if not outcomes.lost:
+            return f"{counted(others, 'race')} abandoned" if others else None
+        rest = sum(map(outcomes.partly_run, outcomes.lost))
+        whole = len(outcomes.lost) - rest
+        meetings = [
+            f"rest of {counted(rest, 'meeting')}" if rest else None,
+            counted(whole, "meeting") if whole else None,
+        ]
+        named = joined([*meetings], " and ") + (f" ({counted(of_lost, 'race')})" if of_lost else "")
+        more = f" and {counted(others, 'other race')}" if others else ""
+        return f"{named}{more} abandoned"
+
+    def _none(self) -> str:
+        where = f"{self.nowhere_else} on {self.day}"
+        if self.question.unchecked:
+            return f"Nothing found {where}."
+        if self.card.day > self.today:
+            return f"No card has been published yet {where}."
+        return f"No racing: the data service lists no races {where}."
+
+    def _small_print(self) -> Block | None:
+        """The list is read now and then; deliveries come at any moment."""
+        card, now = self.card, self.question.now
+        latest = card.latest_at.isoformat() if card.latest_at else None
+        news = given("latest news {}", published_moment(latest, now))
+        if card.read_at:
+            news = f"list read {published_moment(card.read_at.isoformat(), now)}; later news included"
+        as_of = given("data as of {}", published_moment(card.data_as_of, now))
+        return context(card.day.isoformat(), news, as_of, "dates and times as published")
 
 
-def day_answer(
-    card: Card,
-    question: DayQuestion,
-    *,
-    title: str,
-    in_short: str | None,
-    said: Sequence[str | None],
-    lines: Sequence[str | None],
-    units: Sequence[Either],
-    command: str,
-    later: Sequence["Losses"] = (),
-    room: int = MESSAGE_MAX,
-) -> Message:
-    """`in_short` and the sentences `said` are the text, the `lines` stand above the meetings.
-
-    The abandonments of the card stand on every page, or first. `later`: of further days or races, behind the `units`.
-    """
-    losses = losses_of(card)
-    on_every_page, listed_first = losses.parts()
-    in_text = [one.in_text for one in (losses, *later)]
-    return paged(
-        title,
-        [*listed_first, *units, *(one for some in later for one in some.units())],
-        command,
-        question.page,
-        text=lambda shown: sentences([joined([shown, in_short], ": "), *in_text, *said]),
-        head=[*on_every_page, section(joined(lines, "\n"))],
-        foot=small_print(card, question.now),
-        most=LINES_ON_PAGE,
-        room=room,
-    )
-
-
-def place_of(card: Card) -> str:
-    shown, course = safe(card.region, SHORT_MAX) or "all regions", card.course
-    name = safe(course.name, SHORT_MAX * 2) or safe(course.course_id) if course else None
-    return f"{name} ({shown})" if name else shown
-
-
-def card_title(kind: str, card: Card, today: date) -> str:
-    """For example "Racecard: York (GB), 15:50, Fri 20 Nov"."""
-    return joined([f"{kind}: {place_of(card)}", card.off, weekday_and_day(card.day, today)], ", ")
-
-
-def in_order(meetings: Sequence["MeetingView"], first_regions: Collection[str]) -> list["MeetingView"]:
-    """The meetings of `first_regions`, then the others, each by their first off."""
-    order = order_of([one.race for meeting in meetings for one in meeting.races])
-    return sorted(meetings, key=lambda one: (one.meeting.region not in first_regions, order(one.meeting.races[0])))
-
-
-def missed_off_words(card: Card, listed_below: str) -> str | None:
-    return f"No race is known at {safe(card.missed_off)}: {listed_below}." if card.missed_off else None
-
-
-def nowhere_else(card: Card) -> str:
-    """For example "for GB", "for Ascot (GB)", "for the 15:10 at Ascot (GB)", "in any region"."""
-    if card.off:
-        return f"for the {safe(card.off)} {'at' if card.course else 'in'} {place_of(card)}"
-    return "in any region" if card.region is None and card.course is None else f"for {place_of(card)}"
-
-
-def command_line(name: str, card: Card, *words: str) -> str:
-    return day_line(name, card.region, card.day.isoformat(), card.course, card.off, *words)
-
-
-def completeness(card: Card, question: DayQuestion) -> str | None:
-    """A sentence on missing data; None for a complete card. A day with deliveries is never called "No racing"."""
-    reached = given(" and have come to {}", published_day(card.reached, question.today)) or ""
-    reading = f"I am still reading the data service's list{reached}. Ask again in a moment."
-    incomplete = "Not read" if card.is_empty else "This may not be all"
-    failure = shown_to(failure_words(card.failure, question.reader), question.reader) if card.failure else ""
-    setting = " (COMMAND_QUOTA_SHARE)" if question.reader.is_admin else ""
-    spent = f"Commands have used their share{setting} of this month's requests. Alerts go on."
-    day, window = weekday_and_day(card.day, question.today), given(" ({})", safe(card.window)) or ""
-    return {
-        Coverage.COMPLETE: _none(card, question) if card.is_empty else None,
-        Coverage.PARTIAL: f"This may not be all: {reading}",
-        Coverage.UNREAD: f"Not read yet: {reading}",
-        Coverage.OUTSIDE_WINDOW: f"{day} is outside your plan's window{window}.",
-        Coverage.QUOTA: f"{incomplete}. {failure or spent}",
-        Coverage.FAILED: f"{incomplete}. {failure or 'The data service could not answer.'}",
-    }[card.coverage]
-
-
-def unchecked_words(words: Sequence[str]) -> str | None:
+def _unchecked_words(words: Sequence[str]) -> str | None:
     """A warning: an unchecked region may not exist, and looks like a day without racing."""
     named = listed([word for word in (safe(word, SHORT_MAX) for word in words) if word])
     return given("I could not check {} against the data service's lists: taken as typed.", named)
-
-
-def small_print(card: Card, now: datetime) -> Block | None:
-    as_of = published_moment(card.data_as_of, now)
-    return context(
-        card.day.isoformat(),
-        _sources(card, now),
-        given("data as of {}", as_of),
-        "dates and times as published",
-    )
-
-
-def _sources(card: Card, now: datetime) -> str | None:
-    """The list is read now and then; deliveries come at any moment."""
-    if card.read_at:
-        return f"list read {published_moment(card.read_at.isoformat(), now)}; later news included"
-    return f"latest news {published_moment(card.latest_at.isoformat(), now)}" if card.latest_at else None
-
-
-def _none(card: Card, question: DayQuestion) -> str:
-    where, day = nowhere_else(card), weekday_and_day(card.day, question.today)
-    if question.unchecked:
-        return f"Nothing found {where} on {day}."
-    if card.day > question.today:
-        return f"No card has been published yet {where} on {day}."
-    return f"No racing: the data service lists no races {where} on {day}."
 
 
 def share(number: int, total: int, words: str) -> str | None:
@@ -194,22 +213,12 @@ class MeetingView:
         self.card, self.meeting = card, meeting
         self.races = [RaceView(race, outcome, now) for race, outcome in meeting.each]
         self.is_dead = all(one.outcome is RaceOutcome.ABANDONED for one in self.races)
+        self.course = course_name(Race(course=meeting.course)) or "course not named"
+        self.region = _in_brackets(meeting.region, card.region)
+        self.name = joined([f"*{self.course}*", self.region], " ")
 
     def has(self, outcomes: Collection[RaceOutcome]) -> bool:
         return any(one.outcome in outcomes for one in self.races)
-
-    @property
-    def name(self) -> str:
-        return joined([f"*{self.course}*", self.region], " ")
-
-    @property
-    def course(self) -> str:
-        return course_name(Race(course=self.meeting.course)) or "course not named"
-
-    @property
-    def region(self) -> str | None:
-        """In brackets, where races of several regions are shown."""
-        return given("({})", safe(self.meeting.region, SHORT_MAX)) if self.card.region is None else None
 
     @property
     def title(self) -> str:
@@ -246,10 +255,6 @@ class MeetingView:
         return unit(section(joined(words), self.button("Card", "racecard")))
 
 
-def meetings_of(card: Card, now: datetime) -> list[MeetingView]:
-    return [MeetingView(card, meeting, now) for meeting in card.meetings]
-
-
 def in_figures(outcomes: Sequence[RaceOutcome], *unsaid: RaceOutcome) -> list[str | None]:
     """For example "2 run" and "1 abandoned"."""
     counts = {words: outcomes.count(which) for which, words in IN_FIGURES.items() if which not in unsaid}
@@ -269,46 +274,35 @@ class Losses:
 
     @property
     def in_text(self) -> str | None:
-        named = (
-            "; ".join(first_of(lines, LOST_NAMED, "and {} more, listed below")) for lines in (self.lost, self.disputed)
-        )
-        titles = f"ABANDONED{self.when}", f"CONFLICT{self.when}, {IN_CONFLICT}"
-        return sentences([f"{title}: {lines}" for title, lines in zip(titles, named, strict=True) if lines]) or None
+        named = {f"ABANDONED{self.when}": self.lost, f"CONFLICT{self.when}, {IN_CONFLICT}": self.disputed}
+        first = {title: first_of(lines, LOST_NAMED, "and {} more, listed below") for title, lines in named.items()}
+        return sentences([f"{title}: {'; '.join(lines)}" for title, lines in first.items() if lines]) or None
 
     def parts(self) -> tuple[list[Block | None], list[Either]]:
         """The blocks for every page, and a long list as units."""
-        lost, lost_units = _part(f"{MARKED_LOST}{self.when}", self.lost, ON_EVERY_PAGE_MAX)
-        conflict = f"{MARKED_CONFLICT}{self.when}: {IN_CONFLICT}"
-        disputed, disputed_units = _part(conflict, self.disputed, CONFLICTS_ON_EVERY_PAGE_MAX)
-        return [lost, disputed], [*lost_units, *disputed_units]
+        blocks, units = list[Block | None](), list[Either]()
+        for title, lines, on_every_page_max in (
+            (f"{MARKED_LOST}{self.when}", self.lost, ON_EVERY_PAGE_MAX),
+            (f"{MARKED_CONFLICT}{self.when}: {IN_CONFLICT}", self.disputed, CONFLICTS_ON_EVERY_PAGE_MAX),
+        ):
+            text = "\n".join([title, *(clip(line, PAGE_LINE_MAX) for line in lines)])
+            if lines and size(text) <= on_every_page_max:
+                blocks.append(section(text))
+            elif lines:
+                units += line_units([title, *lines])
+        return blocks, units
 
     def units(self) -> list[Either]:
         blocks, units = self.parts()
-        return [*(unit(block) for block in blocks if block), *units]
+        return [*map(unit, blocks), *units]
 
 
 def losses_of(card: Card, when: str | None = None) -> Losses:
     outcomes, region = card.outcomes, card.region
     whole = [_lost_meeting(event, outcomes, region) for event in outcomes.lost]
-    lost, disputed = (_of_each_meeting(outcomes, which) for which in (RaceOutcome.ABANDONED, RaceOutcome.BOTH))
-    singly = [[race for race in races if not _is_of_lost(race, outcomes)] for races in lost]
-    named, both = ([line for races in some for line in _lines(races, region)] for some in (singly, disputed))
-    return Losses([*whole, *named], both, given(" {}", when) or "")
-
-
-def abandoned_in_figures(outcomes: Outcomes) -> str | None:
-    """For example "rest of 1 meeting (6 races) and 1 other race abandoned". Each race counts once."""
-    races = [race for some in _of_each_meeting(outcomes, RaceOutcome.ABANDONED) for race in some]
-    of_lost = sum(_is_of_lost(race, outcomes) for race in races)
-    others = len(races) - of_lost
-    if not outcomes.lost:
-        return f"{counted(others, 'race')} abandoned" if others else None
-    rest = sum(map(outcomes.partly_run, outcomes.lost))
-    whole = len(outcomes.lost) - rest
-    meetings = [f"rest of {counted(rest, 'meeting')}" if rest else None, counted(whole, "meeting") if whole else None]
-    named = joined([*meetings], " and ") + (f" ({counted(of_lost, 'race')})" if of_lost else "")
-    more = f" and {counted(others, 'other race')}" if others else ""
-    return f"{named}{more} abandoned"
+    singly = [race for race in _races(outcomes, RaceOutcome.ABANDONED) if not _is_of_lost(race, outcomes)]
+    disputed = [*_lines(_races(outcomes, RaceOutcome.BOTH), region)]
+    return Losses([*whole, *_lines(singly, region)], disputed, given(" {}", when) or "")
 
 
 def _is_of_lost(race: Race, outcomes: Outcomes) -> bool:
@@ -316,33 +310,29 @@ def _is_of_lost(race: Race, outcomes: Outcomes) -> bool:
     return any(is_part_of(part, event) for event in outcomes.lost)
 
 
-def _part(title: str, lines: Sequence[str], on_every_page_max: int) -> tuple[Block | None, list[Either]]:
-    if not lines:
-        return None, []
-    text = "\n".join([title, *(clip(line, PAGE_LINE_MAX) for line in lines)])
-    return (section(text), []) if size(text) <= on_every_page_max else (None, line_units([title, *lines]))
-
-
-def _of_each_meeting(outcomes: Outcomes, outcome: RaceOutcome) -> list[list[Race]]:
+def _races(outcomes: Outcomes, which: RaceOutcome) -> list[Race]:
+    """A race without a course or region of its own has those of its meeting."""
     return [
-        [_at(meeting, race) for race, of_race in meeting.each if of_race is outcome] for meeting in outcomes.meetings
+        race.model_copy(
+            update={
+                "course": race.course if course_name(race) else meeting.course,
+                "region": race.region or meeting.region,
+            }
+        )
+        for meeting in outcomes.meetings
+        for race, outcome in meeting.each
+        if outcome is which
     ]
-
-
-def _at(meeting: MeetingCard, race: Race) -> Race:
-    """A race without a course or region of its own has those of the meeting."""
-    course = race.course if course_name(race) else meeting.course
-    return race.model_copy(update={"course": course, "region": race.region or meeting.region})
 
 
 def _lines(races: Iterable[Race], region: str | None) -> Iterator[str]:
     """A line for the races with one reason."""
-    together: dict[tuple[str | None, str | None], list[Race]] = {}
+    together: dict[tuple[str | None, str | None, str | None], list[Race]] = {}
     for race in races:
-        together.setdefault((course_name(race), lost_reason(race)), []).append(race)
-    for (course, because), same in together.items():
-        unknown = "" if same[0].region else " (region unknown)"
-        where = _in_region(course or "course not given", same[0], region)
+        together.setdefault((race.region, course_name(race), lost_reason(race)), []).append(race)
+    for (of_region, course, because), same in together.items():
+        unknown = "" if of_region else " (region unknown)"
+        where = joined([course or "course not given", _in_brackets(of_region, region)], " ")
         # For example "Naas 13:00, 13:30 and 14:00".
         times = [off_text(race.off) or safe(race.title) or "time not given" for race in same]
         named = listed(times if course else [race_name(race) for race in same])
@@ -351,10 +341,11 @@ def _lines(races: Iterable[Race], region: str | None) -> Iterator[str]:
 
 def _lost_meeting(event: RacingEvent, outcomes: Outcomes, region: str | None) -> str:
     unknown = "" if event.race.region else " (region unknown)"
-    course = _in_region(course_name(event.race) or "course not given", event.race, region)
+    course = joined([course_name(event.race) or "course not given", _in_brackets(event.race.region, region)], " ")
     part = lost_part(partly_run=outcomes.partly_run(event))
     return joined([course, f"{part}{unknown}", reason(event)], ", ")
 
 
-def _in_region(course: str, race: Race, region: str | None) -> str:
-    return joined([course, given("({})", safe(race.region, SHORT_MAX)) if region is None else None], " ")
+def _in_brackets(region: str | None, asked: str | None) -> str | None:
+    """Where races of several regions are shown."""
+    return given("({})", safe(region, SHORT_MAX)) if asked is None else None

@@ -13,30 +13,15 @@ from bot.events.sentences import counted
 from bot.events.typed_off import minutes_apart, read_off
 from bot.outbox.message import Message
 from bot.racedata.day_card import Card, Coverage
-from bot.slack.messages.alerts.runner_table import (
-    FULL_RESULT_COLUMNS,
-    HORSE,
-    RunnerColumns,
-    runner_lines,
-    runners_table,
-)
+from bot.slack.messages.alerts.runner_table import CARD_COLUMNS, FULL_RESULT_COLUMNS, runner_lines, runners_table
 from bot.slack.messages.answers.day_answer import (
+    IN_FIGURES,
     DayQuestion,
+    DayView,
     MeetingView,
-    abandoned_in_figures,
-    card_title,
-    command_line,
-    completeness,
-    day_answer,
     in_figures,
-    in_order,
     losses_of,
-    meetings_of,
-    missed_off_words,
-    nowhere_else,
-    place_of,
     share,
-    unchecked_words,
 )
 from bot.slack.messages.answers.failure_words import AnswerReader
 from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, TO_COME, RaceView
@@ -44,7 +29,6 @@ from bot.slack.messages.kit.blocks import command_button, section
 from bot.slack.messages.kit.layout import SCREEN, Either, section_of, unit
 from bot.slack.messages.kit.names import (
     CARD_LINE_MAX,
-    RUNNERS_PLAUSIBLE,
     order_note,
     race_details,
     race_line,
@@ -52,18 +36,15 @@ from bot.slack.messages.kit.names import (
     race_name,
 )
 from bot.slack.messages.kit.native_blocks import collapsed
+from bot.slack.messages.kit.result_line import in_order
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, given, joined, safe, without_bold
-from bot.slack.messages.kit.times import aware, off_for_readers, off_text, published_day, weekday_and_day
+from bot.slack.messages.kit.times import aware, off_for_readers, off_text, published_day
 
 NEAREST_MAX = 6
 """Races named where no race is off at the asked time."""
 
 TABLE_ROOM = 4_000
 """A table with forty runners and every column. With the abandonments, the table fits on a page."""
-
-CARD_COLUMNS: RunnerColumns = {
-    title: value for title, value in FULL_RESULT_COLUMNS.items() if title not in {"Pos", "Why"}
-} | {HORSE: lambda runner: joined([FULL_RESULT_COLUMNS[HORSE](runner), "non-runner" if runner.is_out else None], ", ")}
 
 NEXT_SHOWN = 5
 DUE = timedelta(minutes=5)
@@ -75,30 +56,28 @@ ABANDONMENTS_LIST = "abandonments"
 
 
 def racecard(card: Card, question: DayQuestion) -> Message:
-    meetings, is_missed = meetings_of(card, question.now), bool(card.course and card.missed_off)
-    abandoned = abandoned_in_figures(card.outcomes)
+    day, is_missed = DayView(card, question), bool(card.course and card.missed_off)
+    abandoned = day.abandoned
     if card.off:
         abandoned = share(card.outcomes.count(RaceOutcome.ABANDONED), len(card.outcomes.each), "abandoned")
     if is_missed:
-        units = _nearest(meetings, card.missed_off or "")
+        units = _nearest(day.meetings, card.missed_off or "")
     elif card.course:
-        units = _course_units(meetings, card, question.reader.zone)
+        units = _course_units(day)
     else:
-        units = [one.in_a_line for one in in_order(meetings, question.first_regions)]
+        units = [one.in_a_line for one in day.in_order]
     said = [
-        missed_off_words(card, "these are the nearest" if is_missed else "this is the whole card"),
-        completeness(card, question),
-        unchecked_words(question.unchecked),
+        day.missed_off("these are the nearest" if is_missed else "this is the whole card"),
+        day.completeness,
+        day.unchecked,
     ]
-    return day_answer(
-        card,
-        question,
-        title=joined([card_title("Racecard", card, question.today), abandoned], ", "),
+    return day.answer(
+        joined([day.title("Racecard"), abandoned], ", "),
         in_short=_summary(card),
         said=said,
         lines=[*said, None if _is_alone(card) else _summary(card)],
         units=units,
-        command=command_line("racecard", card),
+        command=day.line("racecard"),
     )
 
 
@@ -147,29 +126,27 @@ def _off(one: RaceView) -> str | None:
     return read_off(one.race.off.text or "")
 
 
-def _course_units(meetings: Sequence[MeetingView], card: Card, zone: tzinfo | None) -> list[Either]:
-    races = [(one, meeting.name if len(meetings) > 1 else None) for meeting in meetings for one in meeting.races]
+def _course_units(day: DayView) -> list[Either]:
+    are_several = len(day.meetings) > 1
+    races = [(one, meeting.name if are_several else None) for meeting in day.meetings for one in meeting.races]
     return [
         unit(section(joined([at, one.line], "  ")))
-        if one.outcome is RaceOutcome.ABANDONED and not card.off
-        else _race_with_runners(one, at, zone, is_alone=len(races) == 1)
+        if one.outcome is RaceOutcome.ABANDONED and not day.card.off
+        else _race_with_runners(one, at, day.question.reader.zone, is_alone=len(races) == 1)
         for one, at in races
     ]
 
 
 def _race_with_runners(one: RaceView, at: str | None, zone: tzinfo | None, *, is_alone: bool) -> Either:
-    race, said, line = one.race, one.said, joined([at, one.line], "  ")
-    runners = [runner for runner in race.runners if runner.horse or runner.number]
+    race, said, line, has_result = one.race, one.said, joined([at, one.line], "  "), one.outcome in WITH_RESULT
+    every = in_order(race) if has_result else race.runners
+    runners = [runner for runner in every if runner.horse or runner.number]
     if not runners and race.field_size:
         return unit(section(line))
     off = off_for_readers(race.off, zone)
     details = clip(race_details(race), CARD_LINE_MAX) or None
     first = joined([at, given("*{}*", off), said], "  ")
     name = joined([first, details], " · " if said else "  ") or race_line(race)
-    has_result = one.outcome in WITH_RESULT
-    if has_result:
-        # Sorting keeps the card's order among runners without a place.
-        runners = sorted(runners, key=lambda runner: runner.finishing_position or RUNNERS_PLAUSIBLE)
     in_sections = section_of([name, *runner_lines(runners, race, on_card=not has_result)])
     if runners and not is_alone:
         return Either([collapsed(without_bold(line), [in_sections])], [in_sections])
@@ -182,43 +159,39 @@ def _race_with_runners(one: RaceView, at: str | None, zone: tzinfo | None, *, is
 
 
 def results_of_day(card: Card, question: DayQuestion) -> Message:
-    only_abandonments, day = question.only_abandonments, weekday_and_day(card.day, question.today)
-    outcomes, is_ahead = card.outcomes, _is_ahead(card, question)
+    day, only_abandonments = DayView(card, question), question.only_abandonments
+    outcomes, is_ahead = card.outcomes, _is_ahead(day)
     are_none_lost = only_abandonments and not (outcomes.lost or outcomes.count(RaceOutcome.ABANDONED, RaceOutcome.BOTH))
     settled_in = {race.region or card.region for race, outcome in outcomes.in_order() if outcome in WITH_RESULT}
-    none_lost = f"No abandonment is known {nowhere_else(card)} on {day}." if are_none_lost else None
+    none_lost = f"No abandonment is known {day.nowhere_else} on {day.day}." if are_none_lost else None
     notes = [
-        missed_off_words(card, "this is for the whole card"),
-        completeness(card, question) or none_lost,
-        f"No results yet: these races are on {day}." if is_ahead and not only_abandonments else None,
-        unchecked_words(question.unchecked),
+        day.missed_off("this is for the whole card"),
+        day.completeness or none_lost,
+        f"No results yet: these races are on {day.day}." if is_ahead and not only_abandonments else None,
+        day.unchecked,
         None if only_abandonments else order_note(question.countries, settled_in),
     ]
-    summary = _in_figures(card, question)
-    return day_answer(
-        card,
-        question,
-        title=card_title("Abandonments" if only_abandonments else "Results", card, question.today),
+    summary = _in_figures(day)
+    return day.answer(
+        day.title("Abandonments" if only_abandonments else "Results"),
         in_short=summary,
         said=notes,
         lines=[summary, *notes],
-        units=[] if only_abandonments else _meetings(card, question),
+        units=[] if only_abandonments else _meetings(day),
         later=[losses_of(replace(card, outcomes=card.whole), "at other times")] if are_none_lost else [],
-        command=command_line("results", card, *((ABANDONMENTS_LIST,) if only_abandonments else ())),
+        command=day.line("results", *((ABANDONMENTS_LIST,) if only_abandonments else ())),
         room=MESSAGE_MAX if card.course else SCREEN,
     )
 
 
-def _in_figures(card: Card, question: DayQuestion) -> str:
-    count, races = card.outcomes.count, [one for some in meetings_of(card, question.now) for one in some.races]
+def _in_figures(day: DayView) -> str:
+    count, races = day.card.outcomes.count, [one for some in day.meetings for one in some.races]
     coming = sum(one.is_to_come for one in races)
-    overdue = count(RaceOutcome.OPEN) - coming
-    both, disputed = count(RaceOutcome.BOTH), count(RaceOutcome.UNCERTAIN)
-    settled, void = count(RaceOutcome.SETTLED), count(RaceOutcome.VOID)
+    overdue, settled, void = count(RaceOutcome.OPEN) - coming, count(RaceOutcome.SETTLED), count(RaceOutcome.VOID)
+    disputed = {IN_FIGURES[one]: count(one) for one in (RaceOutcome.BOTH, RaceOutcome.UNCERTAIN)}
     lost = [
-        abandoned_in_figures(card.outcomes),
-        f"{counted(both, 'race')} reported abandoned and run" if both else None,
-        f"{counted(disputed, 'race')} with disputed places" if disputed else None,
+        day.abandoned,
+        *(f"{counted(number, 'race')} {words}" for words, number in disputed.items() if number),
     ]
     others = [
         f"{counted(settled, 'result')} in" if settled else None,
@@ -226,29 +199,26 @@ def _in_figures(card: Card, question: DayQuestion) -> str:
         f"{counted(overdue, 'race')} without a result yet" if overdue else None,
         f"{counted(coming, 'race')} {TO_COME}" if coming else None,
     ]
-    return joined(lost if question.only_abandonments else [*lost, *others], ", ")
+    return joined(lost if day.question.only_abandonments else [*lost, *others], ", ")
 
 
-def _is_ahead(card: Card, question: DayQuestion) -> bool:
+def _is_ahead(day: DayView) -> bool:
     """True for a later day whose races are all open or abandoned. In the east a day begins before today (UTC) ends."""
-    outcomes = {outcome for _, outcome in card.outcomes.each}
-    return card.day > question.today and RaceOutcome.OPEN in outcomes <= {RaceOutcome.OPEN, RaceOutcome.ABANDONED}
+    outcomes = {outcome for _, outcome in day.card.outcomes.each}
+    return day.card.day > day.today and RaceOutcome.OPEN in outcomes <= {RaceOutcome.OPEN, RaceOutcome.ABANDONED}
 
 
-def _meetings(card: Card, question: DayQuestion) -> list[Either]:
+def _meetings(day: DayView) -> list[Either]:
     """Meetings with results come first. A single course has a section for each race.
 
     The answer for all regions lists only meetings with a result and wholly abandoned meetings.
     """
-    if _is_ahead(card, question):
-        return [unit(section("The card has the runners.", command_button("Card", command_line("racecard", card))))]
-    meetings = meetings_of(card, question.now)
-    if card.course is not None:
-        return [_placings(one) for meeting in meetings for one in meeting.races]
-    ordered = in_order(meetings, question.first_regions)
-    if card.region is None:
-        ordered = [one for one in ordered if one.has(HAS_RUN) or one.is_dead]
-    return [*map(_results_of, sorted(ordered, key=lambda one: not one.has(HAS_RUN)))]
+    if _is_ahead(day):
+        return [unit(section("The card has the runners.", command_button("Card", day.line("racecard"))))]
+    if day.card.course is not None:
+        return [_placings(one) for meeting in day.meetings for one in meeting.races]
+    shown = [one for one in day.in_order if day.card.region or one.has(HAS_RUN) or one.is_dead]
+    return [*map(_results_of, sorted(shown, key=lambda one: not one.has(HAS_RUN)))]
 
 
 def _results_of(meeting: MeetingView) -> Either:
@@ -292,7 +262,7 @@ def coming(cards: Sequence[Card], now: datetime) -> list[Coming]:
     A race without a moment is left out after a later race of its meeting was run, and on other days than today.
     """
     found: list[Coming] = []
-    for meeting in (meeting for card in cards for meeting in meetings_of(card, now)):
+    for meeting in (MeetingView(card, meeting, now) for card in cards for meeting in card.meetings):
         run = [number for number, one in enumerate(meeting.races, start=1) if one.outcome in WITH_RESULT]
         without_moment = len(meeting.races) if meeting.card.day != utc_today(now) else max(run, default=0)
         for number, one in enumerate(meeting.races):
@@ -313,23 +283,17 @@ def next_off(cards: Sequence[Card], line: str, question: DayQuestion) -> Message
 
     `line`: the words after /racing.
     """
-    first, now, today = cards[0], question.now, question.today
-    races, missing = coming(cards, now), completeness(first, question)
-    later = {weekday_and_day(card.day, today): card for card in cards if card.day > first.day}
+    first, *others = [DayView(card, question) for card in cards]
+    races, missing = coming(cards, question.now), first.completeness
+    later = [one for one in others if one.card.day > first.card.day]
     said = [
-        None if races or missing else f"No race to come is known {nowhere_else(first)}.",
+        None if races or missing else f"No race to come is known {first.nowhere_else}.",
         missing,
-        unchecked_words(question.unchecked),
-        *(
-            f"{day}: {completeness(card, question)}"
-            for day, card in later.items()
-            if card.coverage is not Coverage.COMPLETE
-        ),
+        first.unchecked,
+        *(f"{one.day}: {one.completeness}" for one in later if one.card.coverage is not Coverage.COMPLETE),
     ]
-    return day_answer(
-        first,
-        question,
-        title=f"Next off: {place_of(first)}, {weekday_and_day(first.day, today)}",
+    return first.answer(
+        f"Next off: {first.place}, {first.day}",
         in_short="; ".join(joined([race_name(one.race), _how_soon(one)], " ") for _, one in races),
         said=said,
         lines=said,
@@ -338,7 +302,7 @@ def next_off(cards: Sequence[Card], line: str, question: DayQuestion) -> Message
             for meeting, one in races
         ],
         command=line,
-        later=[losses_of(card, day) for day, card in later.items()],
+        later=[losses_of(one.card, one.day) for one in later],
     )
 
 
