@@ -21,6 +21,8 @@ _LIKE_A_DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}(?:\1[0-9]{1,4})?|[0-9]{8
 _BOUND = re.compile(r"([0-9]{4})(?:-([0-9]{2})-([0-9]{2}))?(?![0-9])")
 _ARROW = re.compile(r"\s*(?:→|⟶|➔|=>|->|–|—|\.\.|\bto\b)\s*")  # noqa: RUF001  dashes that stand for an arrow
 _RELATIVE = {"day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0}
+_NAMED = {"christmas eve": "24 dec", "christmas day": "25 dec", "boxing day": "26 dec", "st stephen's day": "26 dec"}
+_NAMED |= {"new year's eve": "31 dec", "new year's day": "1 jan"}
 _RELATIVE |= {"tomorrow": 1, "tmrw": 1, "tmw": 1, "day after tomorrow": 2}
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SHORT = {"tues": "tuesday", "weds": "wednesday", "thur": "thursday", "thurs": "thursday"} | {
@@ -29,7 +31,9 @@ _SHORT = {"tues": "tuesday", "weds": "wednesday", "thur": "thursday", "thurs": "
 _MONTHS = tuple(
     "january february march april may june july august september october november december".split()  # noqa: SIM905  shorter to read
 )
-_BEGINNINGS = frozenset(word[:3] for word in (*_RELATIVE, *WEEKDAYS, *_MONTHS, "last", "this", "next", "weekend"))
+_BEGINNINGS = frozenset(
+    word[:3] for word in (*_RELATIVE, *_NAMED, *WEEKDAYS, *_MONTHS, "last", "this", "next", "weekend")
+)
 _NTH = "([0-9]{1,2})(?:st|nd|rd|th)?"
 _WRITTEN_OUT = re.compile(rf"(?:{_NTH}(?: of)? ([a-z]{{3,9}})|([a-z]{{3,9}}) {_NTH}),?(?: ([0-9]{{4}}))?", re.ASCII)
 _ORDINAL = re.compile("([0-9]{1,2})(?:st|nd|rd|th)")
@@ -107,7 +111,7 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
     today. A date without a year is the nearest, or the last, and "26th" the coming, or the last. In figures, the day
     comes before the month.
     """
-    folded = word.lower()
+    folded = _NAMED.get(word.lower(), word.lower())
     if folded in _RELATIVE:
         return today + timedelta(days=_RELATIVE[folded])
     which, _, weekday = folded.rpartition(" ")

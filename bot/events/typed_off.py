@@ -8,7 +8,8 @@ from bot.events.typed_times import read_clock
 
 NOON_H = 12
 
-_WITHOUT_POINT = re.compile(r"^(\d{1,2})(?=\d\d(?!\d))", re.ASCII)
+_WITHOUT_POINT = re.compile(r"^(\d{1,2})(?: (?=1[3-9]|[2-5]\d)|(?=\d\d(?!\d)))", re.ASCII)
+"""Of "230", and of "2 30" as voices are written down. "2 10" may be a date."""
 
 
 def read_off(typed: str) -> str | None:

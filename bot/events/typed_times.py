@@ -38,8 +38,12 @@ _FIGURES = {
 _MINUTES = {"ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
 _MINUTES |= {f"{tens}{gap}five": number + 5 for tens, number in _MINUTES.items() if number >= 20 for gap in " -"}
 _HOUR = f"1[0-2]|[1-9]|{'|'.join(_FIGURES)}"
+_PARTS = {"half": 30, "half past": 30, "quarter past": 15, "quarter to": -15, "twenty to": -20, "twenty five to": -25}
+_PARTS |= {f"{said} past": each for each, word in ((5, "five"), (10, "ten"), (20, "twenty")) for said in (word, each)}
+"""Minutes before or after an hour. "Ten to six" may be quiet hours."""
+
 _SPOKEN_CLOCK = re.compile(
-    rf"\b(?:(?:half(?: past)?|quarter past|(?P<to>quarter to)) (?P<hour>{_HOUR})|"
+    rf"\b(?:(?P<part>{'|'.join(_PARTS)}) (?P<hour>{_HOUR})|"
     rf"(?P<first>{_HOUR}) (?:(?P<minutes>{'|'.join(sorted(_MINUTES, reverse=True))})|o'?clock)|"
     rf"(?<=\bat )(?P<alone>{'|'.join(_FIGURES)}))\b",
     re.ASCII | re.IGNORECASE,
@@ -62,7 +66,7 @@ def _clock_of(found: "re.Match[str]") -> str:
     hour = (found["hour"] or found["first"]).lower()
     minutes = _MINUTES.get((found["minutes"] or "").lower(), 0)
     if found["hour"]:
-        minutes = -15 if found["to"] else 30 if found[0].lower().startswith("half") else 15
+        minutes = _PARTS[found["part"].lower()]
     of_day = int(_FIGURES.get(hour, hour)) * 60 + minutes
     return f"{of_day // 60 or _NOON_H}:{of_day % 60:02}"
 

@@ -142,7 +142,9 @@ def _scored(typed: str, values: Iterable[str], alike: float) -> list[tuple[str, 
     cutoff = 100 * (alike if len(spelled) <= SHORT else max(alike, ALIKE_IF_LONGER))
     from rapidfuzz import fuzz, process  # noqa: PLC0415  3 MiB, and seldom needed
 
-    found = process.extract(spelled, list(spellings), scorer=fuzz.ratio, score_cutoff=cutoff, limit=LIKELY_MAX)
+    # A long word is no misspelt code: "Grand" is no "GER".
+    near = [one for one in spellings if len(one) > SHORT or len(spelled) <= SHORT + 1]
+    found = process.extract(spelled, near, scorer=fuzz.ratio, score_cutoff=cutoff, limit=LIKELY_MAX)
     # "Chelt" and "Wolves" are short for courses.
     begins = (spelled.removesuffix("s"),) if len(spelled) > SHORT else (f"{spelled} ", f"{spelled}-")
     begun = [one for one in spellings if one.startswith(begins)][:LIKELY_MAX]

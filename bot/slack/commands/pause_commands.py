@@ -146,6 +146,7 @@ def read_duration(text: str, *, is_for: bool = False) -> timedelta | None:
             f'I can\'t pause for "{typed[:40]}". Write 30m, 2h, 1d or 1h30m, up to 365d, or until 18:00; '
             "/racing pause alone lasts until /racing resume.",
             lines={f"until {end}": f"pause until {end}" for end in _ends_of(typed, is_for=is_for)}
+            or {f"{typed} {unit}": f"pause {typed} {unit}" for unit in ("minutes", "hours") if typed.isdecimal()}
             or {f"Mute {typed}": f"mute {typed}", "Everything for 2 hours": "pause 2h"},
         )
     return length

@@ -146,7 +146,8 @@ def _refused(wanted: LineRequest, command: str, shows: Collection[Topic]) -> Ref
         return Refusal(told, {one: plain.but(**{name: (one,)}) for name, one in places})
     past = [one for one in wanted.of(Kind.FLAG) if one in {WAS, BEEN}]
     if past and not only_abandonments(wanted):
-        return Refusal(unknown_words(past, "course", "region", "day"), {WITHOUT_THAT: wanted.without(Kind.FLAG)})
+        known = wanted.without(Kind.FLAG, Kind.UNKNOWN)
+        return Refusal(unknown_words(past, "course", "region", "day"), {WITHOUT_THAT: known})
     wanted = wanted.without(Kind.FLAG) if past else wanted
     for name, noun in _ONE_OF_EACH.items():
         if len(several := wanted.of(name)) > 1:

@@ -4,6 +4,7 @@ A new command: a line here, a file beside this file, a line in manifest.yml and 
 """
 
 import re
+from collections.abc import Mapping
 
 from bot.channels.conditions.table import CHOICES, OF_RACES, VALUED
 from bot.errors import CommandError
@@ -61,8 +62,11 @@ _PASTED = re.compile(
 )
 """What may stand before the command: the slash command again, a mention of the bot, a greeting, an emoji."""
 
+_EMOJI_AT_THE_END = re.compile(r"(?:\s+(?::[\w+-]+:|[^\w\s\x00-\x7f]+))+$")
+
 _OF_TOPIC = {Topic.RESULTS: "results", Topic.ABANDONMENTS: "results abandonments", Topic.RACECARDS: "racecard"}
 
+_STOP, _WANT = frozenset({"stop", "cancel", "end", "no"}), "want"
 _WHEN = ("after", "before", "between")
 
 _SAID = {
@@ -86,6 +90,7 @@ _AT_TIMES = "(?:at night|overnight|after|before|between|from [0-9])"
 _WHAT = "(?: me| us| here| anything| results| racecards| cards| abandonments)*"
 _POST = "(?:send|post|give)(?: me| us)?"
 _NOT = "(?:do not|don'?t|never)"
+_GET = "(?:get|have|see|receive)"
 _TELL = "(?:tell|alert|warn|notify|let|message|ping)"
 _NOT_SENT = f"{_NOT} (?:{_TELL}|send|post|disturb){_WHAT}"
 _HOW_LONG = " (?:until|till|for (?=[0-9]|an? |half )).+$"
@@ -96,7 +101,7 @@ _PHRASINGS = tuple(
     (re.compile(rf"^(?:{said})", re.IGNORECASE), meant)
     for said, meant in (
         (r"(wh\w+)'?s(?= )", r"\1 is"),
-        (rf"{_TELL} (?:us|(me))(?: know)? when (.+) (?:runs|rides|wins|is running)$", r"watch \2 \1"),
+        (rf"{_TELL} (?:us|(me))(?: know)? (?:when|how) (.+) (?:runs|rides|wins|is running|does)$", r"watch \2 \1"),
         (rf"(?:what|which) (?:horses|runners|rides) (?:are|is) {_RUNS} for (.+?){_SOON}$", r"watch \1"),
         (rf"(?:(?:when|where|how) (?:is|does|did|has)|did) (\D+) {_RUNS}$", r"watch \1"),
         (r"who (?:is )?(?:rid|train)\w+ (?!in |at |the )(.+)$", r"watch \1"),
@@ -104,10 +109,11 @@ _PHRASINGS = tuple(
         (rf"(?:no (?:alerts|notifications|abandonments)|{_NOT_SENT})(?= {_AT_TIMES})", "no messages"),
         (rf"{_NOT_SENT}(?={_HOW_LONG})|{_NOT} disturb(?: me| us)?$", "stop messages"),
         (rf"{_NOT} (?:{_POST}|{_TELL} (?:me|us) (?:about|of)) ", "unsubscribe "),
-        (rf"(?:only|just) {_POST}\b", "subscribe only"),
+        (rf"(?:(?:i|we) )?(?:only|just) (?:want|need|{_POST})\b", "subscribe only"),
+        (rf"(?:can (?:i|we) {_GET}|(?:i|we)(?: would|'d)? (?:like|want|need)(?: to {_GET})?) (?:the )?", f"{_WANT} "),
         (r"turn (.+) off$", r"unsubscribe \1"),
         (r"(results|racecards|cards) off$", r"unsubscribe \1"),
-        (r"turn (.+) on$", r"subscribe \1"),
+        (r"(?:turn (.+?)|(results|racecards|cards))(?: back)? on$", r"subscribe \1\2"),
         (r"(?:what|who) (?:is|are) (?:the|my|our) |tell (?:me|us) (?:the )?", ""),
         (rf"{_TELL} (?:me|us)(?: know)? (?:the )?", "subscribe "),
     )
@@ -116,13 +122,12 @@ _PHRASINGS = tuple(
 
 _MOST_SAID = max(len(said.split()) for said in _SAID)
 
-_OF_A_DAY = frozenset({*TOPIC_WORDS, *NON_RUNNERS, *NOT_GIVEN, "card", "going", "meetings", "races", "runners"})
+_OF_A_DAY = {*TOPIC_WORDS, *NON_RUNNERS, *NOT_GIVEN, "card", "going", "ground", "meetings", "races", "runners"}
 
 _OF_A_FILTER = frozenset({Kind.VALUE, Kind.NOT_CHOSEN, Kind.ONLY})
 
 _LINE = Grammar(SUBSCRIBING, has_days=True, has_choices=True)
 
-_STOP = frozenset({"stop", "cancel", "end", "no"})
 _UNDO = frozenset({"undo", "revert", "oops", "sorry"})
 _LOOK = {"What comes here": "list"}
 
@@ -138,8 +143,13 @@ def _named(text: str) -> Command:
     command, _ = find_command(rest if rest and word.startswith("/") else text.replace(":", " "))
     if command is None:
         lines = {name: f"{HELP} {name}" for name in _alike(word.removeprefix("/"))}
-        raise CommandError(f"I don't know /racing {word[:TYPED_MAX]}.", lines=lines, asks=True, after=_KNOWN)
+        raise _not_known(word, lines)
     return command
+
+
+def _not_known(word: str, lines: Mapping[str, str]) -> CommandError:
+    told = f"I don't know /racing {word[:TYPED_MAX]}."
+    return CommandError(told, lines=lines, asks=True, after="/racing help lists the commands.")
 
 
 def unknown_command(line: str) -> CommandError:
@@ -157,7 +167,9 @@ def unknown_command(line: str) -> CommandError:
         lines = end | {f"Pause{how_long}": f"pause{how_long}", **_LOOK}
     if word.lower() in _UNDO:
         lines = _LOOK
-    return CommandError(f"I don't know /racing {word[:TYPED_MAX]}.", lines=lines, asks=True, after=_KNOWN)
+    if word == _WANT:
+        lines = {f"{rest} now": rest, f"{rest} from now on": f"subscribe {rest}"}
+    return _not_known(word, lines)
 
 
 def _alike(word: str) -> list[str]:
@@ -173,7 +185,7 @@ def find_command(line: str) -> tuple[Command | None, str]:
 
     "pause help" is the help on pause. A pasted line may begin with another slash command.
     """
-    line = line.rstrip("?!., ")
+    line = _EMOJI_AT_THE_END.sub("", line).rstrip("?!., ")
     pasted = _PASTED.match(line)
     line = line[pasted.end() :] if pasted else line
     first, _, rest = line.partition(" ")
@@ -207,7 +219,7 @@ def _with_command(line: str) -> str | None:
     read = _LINE.read(line) if len(line) <= BUTTON_VALUE_MAX else ()
     phrases = [one for one in read if one.kind is not Kind.FILLER or one.typed.casefold() in _OF_A_DAY]
     kinds = {one.kind for one in phrases}
-    if not phrases or phrases[0].typed.casefold() in _STOP - {"no"}:
+    if not phrases or phrases[0].typed.casefold() in {*_STOP, _WANT} - {"no"}:
         return None
     if phrases[0].kind is Kind.UNKNOWN and _alike(line.partition(" ")[0]):
         return None
@@ -268,8 +280,6 @@ RACING_COMMANDS: dict[str, Command] = {
     )
 }
 """The words after `/racing`. Slash commands work there too: another app may own their names."""
-
-_KNOWN = f"After /racing I know: {', '.join([*RACING_COMMANDS, *_TYPED_TOO])}."
 
 SLASH_COMMANDS: dict[str, Command | None] = {
     "/racing": None,

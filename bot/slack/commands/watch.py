@@ -13,7 +13,7 @@ from bot.channels.watches import WATCHES_MAX, WatchedName
 from bot.db.tables import WatchKind, WatchRow
 from bot.errors import CommandError
 from bot.events.days import utc_today
-from bot.events.sentences import listed
+from bot.events.sentences import counted, listed
 from bot.events.typed_text import typed_line
 from bot.events.watched import name_key
 from bot.outbox.channel_move import move_person
@@ -122,6 +122,10 @@ def _words_of(typed: Sequence[Word], lexicon: Lexicon) -> WatchWords:
         owned = " An owner can't be watched." if whole != names else ""
         told = f"{_kind_wanted([name for kind, name in whole if kind is None])}{owned}"
         raise CommandError(f"{told} A watch names the known races, and tells of later ones.", lines=lines)
+    several = _names([_plural(one) for one in typed])
+    if len(several) > len(names) and all(name for _, name in several):
+        each = {counted(len(some), "name"): _line(some, is_own=is_own, replaced=replaced) for some in (names, several)}
+        raise CommandError(f"Is that {' or '.join(each)}?", lines=each)
     # "R Moore at York". A horse may be called "Night at York".
     placeless = [(kind, name if kind is WatchKind.HORSE else name.partition(" at ")[0]) for kind, name in names]
     named = dict.fromkeys(_checked(kind, name) for kind, name in placeless if kind)
@@ -156,6 +160,12 @@ def _kind_of(word: Word) -> tuple[WatchKind | None, str, bool]:
     before, colon, first = word.text.partition(":")
     kind = _KINDS.get(before.casefold().strip("()")) if colon or not word.is_quoted else None
     return kind, first.strip(), bool(kind and colon)
+
+
+def _plural(word: Word) -> Word:
+    """The word "horses" for "horse"."""
+    kind, _, is_named = _kind_of(word)
+    return word._replace(text=f"{kind}s") if kind and not is_named else word
 
 
 def _names(words: Sequence[Word]) -> list[TypedName]:

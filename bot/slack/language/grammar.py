@@ -22,7 +22,7 @@ from bot.events.typed_times import with_clocks
 from bot.racedata.lexicon import Lexicon, grouped
 from bot.slack.language.refusals import date_or_time, no_day, not_chosen, nothing_follows
 from bot.slack.language.tokens import Word, parted, read_page, words_of
-from bot.slack.language.words import JOINING, JOINTS, NON_RUNNERS, NOT_CHOSEN, Kind, Words, words_in
+from bot.slack.language.words import JOINING, JOINTS, NON_RUNNERS, NOT_CHOSEN, TOPIC_WORDS, Kind, Words, words_in
 
 WORDS_OF_A_NAME = 6
 """The most words of a name, and of a value such as "10 pm to 7 am"."""
@@ -243,7 +243,8 @@ class _Reader:
         Without a value the phrase stands for all values; with a word that can only be meant as the value, it is wrong.
         """
         found: list[Phrase] = []
-        at, end = _past(words, start, _BEFORE_A_VALUE), start
+        of_kind = {word for word, topic in TOPIC_WORDS.items() if topic is kind.topic}
+        at, end = _past(words, start, {*_BEFORE_A_VALUE, *of_kind}), start
         while at < len(words) and (value := _longest(kind, words, at, found[-1].value if found else "")):
             values, end = value
             found += [_phrase((Kind.VALUE, right, kind.field), words[at:end]) for right in values]

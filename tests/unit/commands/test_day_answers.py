@@ -167,6 +167,9 @@ DAYS = {
     "a time that was run before a meeting lost on no given day": at_off(
         make_card(RACES, [LOST_ONCE], course=ASCOT), "14:30"
     ),
+    "a time in all regions": at_off(
+        make_card([RACES[0], make_race("14:30", course="Naas", region="IRE")], region=None), "14:30"
+    ),
     "a day to come that began in the east": make_card(RACES, day=TOMORROW),
     "a day to come without a card": make_card(day=TOMORROW),
     "a day": make_card(RACES, [LOST]),

@@ -134,6 +134,11 @@ NOBODY: Any = None
         ("why Enable", "help"),
         ("IRE", "racecard IRE"),
         ("undo that", "list"),
+        ("we need IRE results", "IRE results"),
+        ("I'd like the racecards for GB", "racecards for GB"),
+        ("can we have Irish results please", "Irish results"),
+        ("shut up", "pause"),
+        ("the Grand National", "help"),
         ("stop GB please", "unsubscribe GB"),
         ("GB results between 9am and 10pm", "results GB 9:00"),
         ("stop messages until 6pm", "pause until 6pm"),
@@ -154,7 +159,7 @@ async def test_mistyped_command_is_offered_with_its_words(channel, line, offered
     command, words = find_command(line)
     await runner.answer(await runner.commit(command, Invocation(words, "C1", "U1", "cmd-1")), nobody)
     (message,) = said
-    assert "After /racing I know: subscribe" in message.text
+    assert "/racing help lists the commands" in message.text
     values = [one["value"] for block in message.blocks for one in block.get("elements", ())]
     assert values[:1] == ([offered] if offered else [])
 

@@ -37,6 +37,8 @@ DAYS = """
 2026-11-05 2026-11-05: 5/11/2026
 2025-11-22 2025-11-22: 22nd of Nov 2025
 2099-12-31 2099-12-31: 31-12-99
+2025-12-26 2025-12-26: Boxing Day, St Stephen's Day
+2026-01-01 2026-01-01: new year's day
 """
 NO_DAY = ("Ascot", "GB", "2026", "last", "next race", "last last friday", "21 mar chester", "7 furlongs")
 

@@ -221,7 +221,13 @@ def test_lateness_is_measured_from_when_the_service_had_the_event_or_from_receip
 
 @pytest.mark.parametrize(
     ("slack_id", "shown"),
-    [("C0AB1", "<#C0AB1>"), ("G0AB1", "<#G0AB1>"), ("U0AB1", "<@U0AB1>"), ("W0AB1", "<@W0AB1>"), ("D0AB1", "D0AB1")],
+    [
+        ("C0AB1", "<#C0AB1>"),
+        ("G0AB1", "<#G0AB1>"),
+        ("U0AB1", "<@U0AB1>"),
+        ("W0AB1", "<@W0AB1>"),
+        ("D0AB1", "a direct message"),
+    ],
 )
 def test_channel_or_person_is_shown_by_name(slack_id, shown):
     assert named(slack_id) == shown

@@ -211,13 +211,14 @@ def _is_ahead(day: DayView) -> bool:
 def _meetings(day: DayView) -> list[Either]:
     """Meetings with results come first. A single course has a section for each race.
 
-    The answer for all regions lists only meetings with a result and wholly abandoned meetings.
+    The answer for all regions lists only meetings with a result and wholly abandoned meetings; of one time, all races.
     """
     if _is_ahead(day):
         return [unit(section("The card has the runners.", command_button("Card", day.line("racecard"))))]
     if day.card.course is not None:
         return [_placings(one) for meeting in day.meetings for one in meeting.races]
-    shown = [one for one in day.in_order if day.card.region or one.has(HAS_RUN) or one.is_dead]
+    is_whole = day.card.region or day.card.off
+    shown = [one for one in day.in_order if is_whole or one.has(HAS_RUN) or one.is_dead]
     return [*map(_results_of, sorted(shown, key=lambda one: not one.has(HAS_RUN)))]
 
 

@@ -196,13 +196,19 @@ def with_mentions(text: str, mentions: Iterable[str]) -> str:
     return f"{clip(text, TEXT_MAX - len(rung) - 1)} {rung}" if rung else text
 
 
+_DIRECT_MESSAGE = "D"
+"""Begins the id of a direct message."""
+
+
 def named(slack_id: str) -> str:
-    """Markup for a channel or a person; a direct message keeps its id.
+    """Markup for a channel or a person. A direct message has no name, and Slack shows no link to it.
 
     In an ephemeral message a person's name rings nobody.
     """
     if is_channel(slack_id):
         return f"<#{slack_id}>"
+    if slack_id.startswith(_DIRECT_MESSAGE):
+        return "a direct message"
     return f"<@{slack_id}>" if is_mention(slack_id) and is_person(slack_id) else safe(slack_id) or "?"
 
 
