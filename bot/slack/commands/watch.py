@@ -124,8 +124,8 @@ def _words_of(typed: Sequence[Word], lexicon: Lexicon) -> WatchWords:
         raise CommandError(f"{told} A watch names the known races, and tells of later ones.", lines=lines)
     several = _names([_plural(one) for one in typed])
     if len(several) > len(names) and all(name for _, name in several):
-        each = {counted(len(some), "name"): _line(some, is_own=is_own, replaced=replaced) for some in (names, several)}
-        raise CommandError(f"Is that {' or '.join(each)}?", lines=each)
+        lines = {counted(len(some), "name"): _line(some, is_own=is_own, replaced=replaced) for some in (names, several)}
+        raise CommandError(f"Is that {' or '.join(lines)}?", lines=lines)
     # "R Moore at York". A horse may be called "Night at York".
     placeless = [(kind, name if kind is WatchKind.HORSE else name.partition(" at ")[0]) for kind, name in names]
     named = dict.fromkeys(_checked(kind, name) for kind, name in placeless if kind)
