@@ -5,16 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, or_, select
-from sqlalchemy.orm import aliased
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select
 from sqlmodel import Session, col
 
 from bot.channels import watches
 from bot.channels.filters import ChannelFilter, Meeting
 from bot.channels.hours import kept_until
-from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, Reason, SaidRow
+from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, Reason
 from bot.events import event_store
-from bot.outbox import acknowledgements, held_queues, live_meetings, message_store, revisions
+from bot.outbox import acknowledgements, held_queues, live_meetings, message_store, revisions, telling_store
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DEAD, IS_DUE, IS_QUEUED, IS_UNSENT
 from bot.outbox.said_apart import say_apart
@@ -23,15 +22,11 @@ from bot.outbox.states import WAITING_STATES, Happened, in_order, move, move_eac
 UNWANTED = "the channel unsubscribed while it waited"
 MEETING_MUTED = "the channel muted the meeting while it waited"
 
-_BESIDE = aliased(EventVersion)
-
 
 class Waiting(NamedTuple):
-    """A waiting message of the version `own`. `beside`: what the message shows too. `until`: the awaited hour."""
+    """A waiting message of the version `own`. `beside`: what the message shows too."""
 
-    post_id: int
-    channel_id: str
-    until: datetime | None
+    post: OutboxMessage
     own: EventVersion
     beside: list[EventVersion]
 
@@ -90,17 +85,17 @@ def wait_anew(
     """
     waiting = [(one, event_store.known(one.own)[0]) for one in _for_an_hour(session, channel_id)]
     taken = {event.key for _, event in waiting if any(chosen.matches(event) for chosen in filters)}
-    _withdraw(session, [one.post_id for one, event in waiting if event.key not in taken], UNWANTED, now)
+    _withdraw(session, [one.post.id for one, event in waiting if event.key not in taken], UNWANTED, now)
     for one, event in waiting if new_hours else ():
-        if event.key in taken and one.until and one.until > now:
+        if event.key in taken and one.post.not_before and one.post.not_before > now:
             anew = kept_until(filters, event, now, now) or now
-            write(session, col(OutboxMessage.id) == one.post_id, ~IS_DUE, not_before=anew)
+            write(session, col(OutboxMessage.id) == one.post.id, ~IS_DUE, not_before=anew)
 
 
 def withdraw_muted(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> None:
     """The channel muted the meeting: what waits for an hour is withdrawn, as new messages would be muted."""
     waiting = _for_an_hour(session, channel_id)
-    muted = [one.post_id for one in waiting if meeting.has(event_store.known(one.own)[0].race)]
+    muted = [one.post.id for one in waiting if meeting.has(event_store.known(one.own)[0].race)]
     _withdraw(session, muted, MEETING_MUTED, now)
 
 
@@ -119,33 +114,28 @@ def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Wa
     may_go_out = col(OutboxMessage.channel_id).not_in(held)
     by_channel: dict[str, list[Waiting]] = {}
     for one in _waiting(session, col(OutboxMessage.event_id).in_(event_ids), IS_DUE, may_go_out):
-        by_channel.setdefault(one.channel_id, []).append(one)
+        by_channel.setdefault(one.post.channel_id, []).append(one)
     return dict(sorted(by_channel.items()))
 
 
 _WAITING = (
-    select(col(OutboxMessage.id), col(OutboxMessage.channel_id), col(OutboxMessage.not_before), EventVersion, _BESIDE)
+    select(OutboxMessage, EventVersion)
     .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-    .outerjoin(SaidRow, col(SaidRow.message_id) == col(OutboxMessage.id))
-    .outerjoin(_BESIDE, col(_BESIDE.id) == col(SaidRow.event_id))
     .where(IS_QUEUED)
-    .order_by(col(OutboxMessage.priority), col(OutboxMessage.id), col(_BESIDE.version), col(_BESIDE.id))
+    .order_by(col(OutboxMessage.priority), col(OutboxMessage.id))
 )
 
 
 def _waiting(session: Session, *where: ColumnElement[bool]) -> list[Waiting]:
     """The queued messages in the order of sending."""
-    found: dict[int, Waiting] = {}
-    for post_id, channel_id, until, own, beside in session.execute(_WAITING.where(*where)):
-        one = found.setdefault(post_id, Waiting(post_id, channel_id, until, own, []))
-        if beside is not None:
-            one.beside.append(beside)
-    return list(found.values())
+    found = session.execute(_WAITING.where(*where)).all()
+    beside = telling_store.shown_beside(session, [post.id for post, _ in found])
+    return [Waiting(post, own, [one.event for one in beside.get(post.id, ())]) for post, own in found]
 
 
 def fold(session: Session, waiting: Iterable[Waiting], into: int) -> None:
     folded = {"folded_into": into, "detail": None}
-    move_each(session, Happened.SUMMARISED, [{"number": one.post_id, **folded} for one in waiting])
+    move_each(session, Happened.SUMMARISED, [{"number": one.post.id, **folded} for one in waiting])
 
 
 def unfold(session: Session, channel_id: str) -> None:
@@ -187,9 +177,8 @@ def give_up(session: Session, before: datetime, limit: int, now: datetime) -> di
         _expire(session, these, reason=Reason.WAITED_TOO_LONG, detail=detail, now=now)
         # What a dead letter was to show too is younger.
         message_store.unfold(session, list(ids))
-        says_more = exists().where(col(SaidRow.message_id) == col(OutboxMessage.id))
-        for post in session.execute(select(OutboxMessage).where(these, says_more)).scalars():
-            say_apart(session, post, now, col(EventVersion.received_at) >= before)
+        for beside in telling_store.shown_beside(session, ids).values():
+            say_apart(session, beside[0].message, now, lambda one: one.event.received_at >= before)
     return {
         channel_id: Lost(held, len(lost), any(event_store.known(version)[0].reports_loss for version in lost.values()))
         for (channel_id, held), lost in found.items()

@@ -32,20 +32,14 @@ from sqlmodel import Session, col
 from bot.db.database_clock import FAR
 from bot.db.engine import is_one_of, table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, QueueState
-from bot.outbox import acknowledgements, call_holds, live_meetings, message_view
+from bot.outbox import acknowledgements, live_meetings, message_view
 from bot.outbox.acknowledgements import Escalation
 from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.message_store import IS_DUE, IS_QUEUED, IS_TO_EDIT, IS_UNSENT, Priority, make_queues, slack_ahead
-from bot.outbox.message_view import MessageView, ShownBeside, Tells
+from bot.outbox.message_view import MessageView, Tells
 from bot.outbox.messenger import Call
-from bot.outbox.states import (
-    MESSAGE_TRANSITIONS,
-    PASSES_A_PAUSE,
-    POSTING,
-    UNSENT,
-    Happened,
-    move_each,
-)
+from bot.outbox.states import MESSAGE_TRANSITIONS, PASSES_A_PAUSE, POSTING, UNSENT, Happened, move_each
+from bot.outbox.telling_store import ShownBeside
 
 POST_CALL_S = 5.0
 
@@ -141,17 +135,13 @@ def claim(
     *,
     token: str,
     limit: int,
-    allowed: Mapping[Call, int] | None = None,
-    holds: Mapping[str, datetime] | None = None,
+    allowed: Mapping[Call, int],
 ) -> list[Claim]:
     """Lease up to `limit` free queues, abandonments first.
 
-    `allowed`: claims by kind of call; a missing kind has no limit. `holds`: as of now, if known.
+    `allowed`: claims by kind of call; a missing kind has no limit.
     """
-    holds = call_holds.ends_of_holds(session, now) if holds is None else holds
-    if call_holds.EVERY_CALL in holds:
-        return []
-    left = {**(allowed or {}), **{call: 0 for call in Call if call in holds}}
+    left = dict(allowed)
     claims: list[Claim] = []
     passed_over = True
     # Skipped queues have used the limit: ask once more without their kind of call.
@@ -359,23 +349,11 @@ def _heads(
     return session.execute(_HEADS, {"channels": channels, **left}).all() if channels else ()
 
 
-def next_due(
-    session: Session,
-    now: datetime,
-    spent: Mapping[Call, datetime] | None = None,
-    *,
-    holds: Mapping[str, datetime] | None = None,
-) -> datetime | None:
+def next_due(session: Session, spent: Mapping[Call, datetime]) -> datetime | None:
     """When the next queue with a message is free. `spent`: the kinds of call without a call left, and until when."""
-    holds, waits = call_holds.ends_of_holds(session, now) if holds is None else holds, dict(spent or {})
-    for call in Call:
-        if call in holds:
-            waits[call] = max(holds[call], waits.get(call, holds[call]))
-    first: datetime | None = session.connection().execute(_FIRST_FREE, _left(waits)).scalar_one_or_none()
-    if call_holds.EVERY_CALL in holds:
-        return first and max(first, holds[call_holds.EVERY_CALL])
-    # A hold's end counts even if no message needs the call.
-    return min([*waits.values(), *([first] if first else [])], default=None)
+    first: datetime | None = session.connection().execute(_FIRST_FREE, _left(spent)).scalar_one_or_none()
+    # The end of a wait counts even if no message needs the call.
+    return min([*spent.values(), *([first] if first else [])], default=None)
 
 
 def make_missing(session: Session) -> int:

@@ -12,7 +12,7 @@ from sqlmodel import Session, col
 from bot.db.database_clock import FAR
 from bot.db.engine import as_read, table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, QueueState
-from bot.outbox import message_store, message_view
+from bot.outbox import message_store, telling_store
 from bot.outbox.call_holds import is_call_free
 from bot.outbox.channel_queues import LEASE, Claim, deadline_of, is_free, lease_end, waits_for_a_call, with_views
 from bot.outbox.message_store import IS_DUE, IS_TO_EDIT, IS_UNSENT, NewPost
@@ -123,7 +123,7 @@ def claim_edits(session: Session, begun: Mapping[str, int], tells: Tells, claimi
     """The claims of leased edits, once the edits are noted."""
     if not begun:
         return []
-    shown = message_view.shown_beside(session, begun.values())
+    shown = telling_store.shown_beside(session, begun.values())
     claims = [_claim(claiming, some[0].message, some[0].own) for some in shown.values()]
     _unlease(session, begun.keys() - {claim.channel_id for claim in claims}, claiming)
     return with_views(session, claims, shown, tells)

@@ -10,7 +10,7 @@ from sqlalchemy import Boolean, ColumnElement, Integer, and_, bindparam, literal
 from sqlmodel import Session, col
 
 from bot.db.engine import table_of
-from bot.db.tables import ChannelQueue, OutboxMessage, Reason, SaidRow
+from bot.db.tables import ChannelQueue, OutboxMessage, Reason
 from bot.deliveries import inbox
 from bot.logs import get_logger
 from bot.outbox import acknowledgements, call_holds
@@ -143,9 +143,7 @@ class NotEdited(ClaimOutcome):
         claim = self.claim
         if claim.event is not None:
             acknowledgements.lock(at.session, [claim.post.id])
-            say_apart(
-                at.session, claim.post, at.now, col(SaidRow.rev) > claim.post.sent_rev, col(SaidRow.rev) <= claim.rev
-            )
+            say_apart(at.session, claim.post, at.now, lambda one: claim.post.sent_rev < one.said.rev <= claim.rev)
         _edit_ended(at.session, claim, detail=self.reason, is_gone=self.is_gone and claim.event is None)
 
 

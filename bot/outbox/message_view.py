@@ -7,15 +7,13 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
 
 from sqlalchemy import bindparam, select
-from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.channels import subscriptions
 from bot.channels.filters import mentions
-from bot.db.tables import Acknowledgement, AckState, EventVersion, OutboxMessage, SaidRow
+from bot.db.tables import Acknowledgement, AckState, EventVersion, OutboxMessage
 from bot.desk.decide import Because, Telling
 from bot.events import event_bounds, event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
@@ -27,6 +25,7 @@ from bot.events.watched import WatchedRunner
 from bot.logs import get_logger
 from bot.outbox import message_store, telling_store
 from bot.outbox.fanout_knowledge import FanoutKnowledge
+from bot.outbox.telling_store import ShownBeside, shown_beside
 from bot.racedata import day_views, event_completion
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.event_completion import KnownElsewhere
@@ -142,7 +141,7 @@ class Tells:
 def views_of(
     session: Session,
     heads: Sequence[StoredPost],
-    shown: "Mapping[int, Sequence[ShownBeside]] | None" = None,
+    shown: Mapping[int, Sequence[ShownBeside]] | None = None,
     new: Tells | None = None,
 ) -> dict[int, MessageView]:
     """By the id of the message. A message taken back from a summary shows itself.
@@ -158,34 +157,6 @@ def views_of(
     _add_acknowledgements(session, views, new)
     _add_countries(session, views, new)
     return {view.post.id: view for view in views}
-
-
-class ShownBeside(NamedTuple):
-    """An event that a message shows beside its `own`."""
-
-    said: SaidRow
-    message: OutboxMessage
-    own: EventVersion
-    event: EventVersion
-
-
-_OWN = aliased(EventVersion)
-_BESIDE = (
-    select(SaidRow, OutboxMessage, _OWN, EventVersion)
-    .join(EventVersion, col(EventVersion.id) == col(SaidRow.event_id))
-    .join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
-    .join(_OWN, col(_OWN.id) == col(OutboxMessage.event_id))
-    .where(col(SaidRow.message_id).in_(bindparam("posts", expanding=True)))
-    .order_by(col(EventVersion.version), col(EventVersion.id))
-)
-
-
-def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[ShownBeside]]:
-    """By message, in the order of versions."""
-    found: dict[int, list[ShownBeside]] = {}
-    for said, message, its_own, event in session.execute(_BESIDE, {"posts": sorted(post_ids)}):
-        found.setdefault(said.message_id, []).append(ShownBeside(said, message, its_own, event))
-    return found
 
 
 def _told(

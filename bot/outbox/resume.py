@@ -123,8 +123,8 @@ class Reopening:
         """
         held = Held(UNDELIVERED, since)
         for channel_id, found in backlog.of_versions(session, event_ids).items():
-            asking = acknowledgements.of_messages(session, [one.post_id for one in found])
-            late = [one for one in found if one.post_id not in asking]
+            asking = acknowledgements.of_messages(session, [one.post.id for one in found])
+            late = [one for one in found if one.post.id not in asking]
             if len(_newest(late)) > 1:
                 self._summarise(session, channel_id, late, held, now)
 
@@ -190,7 +190,7 @@ class Reopening:
     ) -> None:
         """Summarise in a savepoint."""
         # No other summary has the same first message now.
-        name = f"summary:{now.isoformat()}:{waiting[0].post_id if waiting else 0}"
+        name = f"summary:{now.isoformat()}:{waiting[0].post.id if waiting else 0}"
         try:
             with session.begin_nested():
                 messages = self.summarise(_summary(session, channel_id, waiting, held, given_up))

@@ -1,38 +1,37 @@
 """New messages for events that a message can't show: Slack refused the edit, or the message was given up."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
+from functools import partial
 
-from sqlalchemy import ColumnElement, case, delete, select, update
+from sqlalchemy import case, delete, select, update
 from sqlmodel import Session, col
 
-from bot.db.engine import insert_here
+from bot.db.engine import insert_here, table_of
 from bot.db.tables import EventVersion, MessageKind, OutboxMessage, Reason, SaidRow
 from bot.events import event_store
 from bot.events.event import EventKind
 from bot.outbox import acknowledgements, message_store, telling_store
 from bot.outbox.message_store import IS_DEAD, NewPost, Priority
 from bot.outbox.states import write
+from bot.outbox.telling_store import ShownBeside
+
+_SAID = table_of(SaidRow)
 
 
-def say_apart(session: Session, post: OutboxMessage, now: datetime, *which: ColumnElement[bool]) -> None:
-    """`which`: the events that `post` can't show, among the post's events not shown in Slack yet.
+def say_apart(
+    session: Session, post: OutboxMessage, now: datetime, cannot: Callable[[ShownBeside], bool] = lambda _: True
+) -> None:
+    """`cannot`: True for an event that `post` can't show, among the post's events not shown in Slack yet.
 
     A correction becomes a message, and so does a race's abandonment, unless another message of the channel tells the
     same or a newer version. A correction takes over the other events, and an abandonment the events of the race. A mere
     link is left out.
     """
-    own = session.get(EventVersion, post.event_id) if post.event_id is not None else None
-    if own is None:
-        return
-    unsaid = (
-        select(EventVersion)
-        .join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))
-        .where(col(SaidRow.message_id) == post.id, col(SaidRow.said_at).is_(None), *which)
-        .order_by(col(EventVersion.version), col(EventVersion.id))
-    )
-    found = session.execute(unsaid).scalars().all()
-    corrections = [one for one in found if one.event_key == own.event_key]
+    beside = telling_store.shown_beside(session, [post.id]).get(post.id, [])
+    unsaid = [one for one in beside if one.said.said_at is None and cannot(one)]
+    found = [one.event for one in unsaid]
+    corrections = [one.event for one in unsaid if one.event.event_key == one.own.event_key]
     for one in corrections:
         if _is_told(session, post, one, since=one.version):
             continue
@@ -45,8 +44,8 @@ def say_apart(session: Session, post: OutboxMessage, now: datetime, *which: Colu
     for one in lost:
         # A separate message about any version is enough.
         if not _is_told(session, post, one, since=1) and (number := _make(session, post, one)) is not None:
-            beside = _of_race(session, post, one)
-            session.add_all([SaidRow(message_id=number, event_id=event_id) for event_id in beside])
+            of_race = _of_race(one, [each.event for each in beside])
+            session.add_all([SaidRow(message_id=number, event_id=event_id) for event_id in of_race])
 
 
 def say_unnoted(session: Session, pairs: Collection[tuple[int, int]], now: datetime) -> None:
@@ -64,18 +63,20 @@ def say_unnoted(session: Session, pairs: Collection[tuple[int, int]], now: datet
         if (post := posts.get(message_id)) is not None:
             once = insert_here(session, SaidRow).values(message_id=message_id, event_id=event_id, rev=0)
             session.execute(once.on_conflict_do_nothing())
-            say_apart(session, post, now, col(SaidRow.event_id) == event_id)
+            say_apart(session, post, now, partial(_is_of, event_id))
 
 
-def _of_race(session: Session, post: OutboxMessage, lost: EventVersion) -> list[int]:
-    """Events that `post` was to show: later versions of the abandonment, and contradicting results."""
+def _is_of(event_id: int, one: ShownBeside) -> bool:
+    return one.said.event_id == event_id
+
+
+def _of_race(lost: EventVersion, found: Sequence[EventVersion]) -> list[int]:
+    """Later versions of the abandonment, and contradicting results."""
     key = event_store.known(lost)[0].contradicting_key
-    statement = select(EventVersion).join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))
-    found = session.execute(statement.where(col(SaidRow.message_id) == post.id)).scalars().all()
     later = [one for one in found if one.event_key == lost.event_key and one.version > lost.version]
     of_race = [one for one in found if one.event_key == key or (one.race_id and one.race_id == lost.race_id)]
     denying = [one for one in of_race if event_store.contradicted_by(one) == lost.kind]
-    return [one.id for one in (*later, *denying)]
+    return [one.id or 0 for one in (*later, *denying)]
 
 
 def _is_told(session: Session, post: OutboxMessage, event: EventVersion, *, since: int) -> bool:
@@ -100,10 +101,10 @@ def _make(session: Session, post: OutboxMessage, event: EventVersion) -> int | N
 def _take_over(
     session: Session, post: OutboxMessage, event: EventVersion, number: int, unsaid: Sequence[EventVersion]
 ) -> None:
-    of_post = col(SaidRow.message_id) == post.id
-    session.execute(delete(SaidRow).where(of_post, col(SaidRow.event_id) == event.id))
+    of_post = _SAID.c.message_id == post.id
+    session.execute(delete(_SAID).where(of_post, _SAID.c.event_id == event.id))
     others = [one.id for one in unsaid if one is not event]
-    rev = case((col(SaidRow.event_id).in_(others), 1), else_=0) if others else 0
-    session.execute(update(SaidRow).where(of_post).values(message_id=number, rev=rev))
+    rev = case((_SAID.c.event_id.in_(others), 1), else_=0) if others else 0
+    session.execute(update(_SAID).where(of_post).values(message_id=number, rev=rev))
     if others:
         write(session, col(OutboxMessage.id) == number, wanted_rev=1)

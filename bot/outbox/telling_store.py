@@ -1,9 +1,9 @@
-"""Reads the tellings: which events each channel was told of."""
+"""Reads the tellings: which events each channel was told of, and which events a message shows."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, CompoundSelect, bindparam, exists, null, or_, select, union_all
 from sqlalchemy.orm import aliased
@@ -63,6 +63,34 @@ def _statement(*, of_channels: bool) -> CompoundSelect[Any]:
 
 def _is_one_of(column: Any, name: str) -> ColumnElement[bool]:
     return col(column).in_(bindparam(name, expanding=True))
+
+
+class ShownBeside(NamedTuple):
+    """An event that a message shows beside its `own`."""
+
+    said: SaidRow
+    message: OutboxMessage
+    own: EventVersion
+    event: EventVersion
+
+
+_OWN = aliased(EventVersion)
+_BESIDE = (
+    select(SaidRow, OutboxMessage, _OWN, EventVersion)
+    .join(EventVersion, col(EventVersion.id) == col(SaidRow.event_id))
+    .join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
+    .join(_OWN, col(_OWN.id) == col(OutboxMessage.event_id))
+    .where(_is_one_of(SaidRow.message_id, "posts"))
+    .order_by(col(EventVersion.version), col(EventVersion.id))
+)
+
+
+def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[ShownBeside]]:
+    """By message, in the order of versions."""
+    found: dict[int, list[ShownBeside]] = {}
+    for said, message, its_own, event in session.execute(_BESIDE, {"posts": sorted(post_ids)}):
+        found.setdefault(said.message_id, []).append(ShownBeside(said, message, its_own, event))
+    return found
 
 
 def _telling(row: Any) -> Telling:
