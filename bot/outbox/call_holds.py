@@ -40,8 +40,13 @@ def reasons_of_holds(session: Session, now: datetime) -> dict[str, str]:
     return {call: reason for call, _, reason in _held(session, now)}
 
 
-def ends_of_holds(session: Session, now: datetime) -> dict[str, datetime]:
-    return {call: until for call, until, _ in _held(session, now)}
+def ends_of_holds(session: Session, now: datetime) -> dict[Call, datetime]:
+    """When each held kind of call may be made again."""
+    ends: dict[Call, datetime] = {}
+    for held, until, _ in _held(session, now):
+        for call in (one for one in Call if held in {one, EVERY_CALL}):
+            ends[call] = max(until, ends.get(call, until))
+    return ends
 
 
 _HOLD = table_of(MethodHold).c

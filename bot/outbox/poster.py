@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -156,7 +156,8 @@ class Poster:
         claims = self._claim(session, limit, now, taken, holds) if taken or not limits else []
         if len(claims) >= limit:
             return claims, POLL_S
-        due = channel_queues.next_due(session, now, self._buckets.spent_until(now), holds=holds)
+        spent = {call: max(until, holds.get(call, until)) for call, until in self._buckets.spent_until(now).items()}
+        due = channel_queues.next_due(session, holds | spent)
         wait_s = POLL_S if due is None else min(POLL_S, max(CLAIM_AGAIN_S, (due - now).total_seconds()))
         return claims, wait_s
 
@@ -166,12 +167,13 @@ class Poster:
         limit: int,
         now: datetime,
         taken: Mapping[Call, Bucket],
-        holds: Mapping[str, datetime],
+        holds: Collection[Call],
     ) -> list[Claim]:
         begun_at_s, began_s = self.monotonic(), self.worked()
         buckets = {call: bucket.at(now) for call, bucket in taken.items()}
         allowed = dict.fromkeys(self._buckets.limits, 0) | {call: int(bucket.calls) for call, bucket in buckets.items()}
-        claims = channel_queues.claim(session, now, token=self.token(8), limit=limit, allowed=allowed, holds=holds)
+        allowed |= dict.fromkeys(holds, 0)
+        claims = channel_queues.claim(session, now, token=self.token(8), limit=limit, allowed=allowed)
         read_s = self.worked() - began_s
         calls = Counter(claim.call for claim in claims if claim.call is not Call.LOOK or self.resolver.will_look(claim))
         # An empty bucket too, after somebody set the clock back: the bucket fills from now on.

@@ -162,7 +162,7 @@ class Pipeline:
 
     def _next_due(self, session: Session) -> tuple[datetime, datetime | None]:
         now = database_now(session, self.clock)
-        return now, channel_queues.next_due(session, now)
+        return now, channel_queues.next_due(session, call_holds.ends_of_holds(session, now))
 
     def texts(self, channel_id: str) -> list[str]:
         return [message.text for message in self.slack.messages(channel_id)]

@@ -33,7 +33,7 @@ def add(channel_id, received_at, priority=Priority.ADMIN):
 
 
 async def claimed(database, now=NOW, limit=5):
-    found = await database.write(partial(channel_queues.claim, now=now, token=token_hex(8), limit=limit))
+    found = await database.write(partial(channel_queues.claim, now=now, token=token_hex(8), limit=limit, allowed={}))
     return [claim.channel_id for claim in found]
 
 
@@ -52,7 +52,7 @@ async def test_lane_of_an_abandonment_goes_before_older_messages_of_other_lanes(
 async def test_leased_lane_is_due_when_its_lease_ends(database):
     await database.write(add("CGB", NOW))
     assert await claimed(database) == ["CGB"]
-    assert await database.read(partial(channel_queues.next_due, now=NOW)) == NOW + timedelta(seconds=9)
+    assert await database.read(partial(channel_queues.next_due, spent={})) == NOW + timedelta(seconds=9)
 
 
 @on_both

@@ -205,7 +205,7 @@ async def test_abandonment_passes_an_edit_that_a_dead_process_left_while_edits_a
 
     def die_while_editing(session):
         at = database_now(session, live.clock)
-        (claim,) = channel_queues.claim(session, at, token=token_hex(8), limit=1)
+        (claim,) = channel_queues.claim(session, at, token=token_hex(8), limit=1, allowed={})
         assert claim.call is Call.EDIT
         call_holds.hold_call(session, Call.EDIT, at + timedelta(minutes=5), "ratelimited")
 
