@@ -90,6 +90,10 @@ class Chains:
         told = (self._as_stored(one) for one in self.all_of(event_keys, race_ids) if one.channel_id in channels)
         return sorted(told, key=lambda one: one.id)
 
+    def stored(self, number: int) -> int:
+        """The number of the telling's message, once new messages are stored."""
+        return self.numbers.get(number, number)
+
     def _as_stored(self, one: Telling) -> Telling:
-        number = self.numbers.get(one.id, one.id)
+        number = self.stored(one.id)
         return one._replace(id=number, by=number if one.by == one.id else one.by) if number != one.id else one

@@ -1,6 +1,6 @@
 """A transaction's new messages and edits, collected while planning and stored at the end."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import count
@@ -45,11 +45,6 @@ class _Shown(NamedTuple):
     is_link: bool = False
     is_late: bool = False
 
-    def renumbered(self, numbers: Mapping[int, int]) -> "_Shown":
-        number, after = self.show.telling, self.after
-        show = self.show._replace(telling=numbers.get(number, number))
-        return self._replace(show=show, after=numbers.get(after, after) if after is not None else None)
-
 
 class Outbox(Protocol):
     """See bot.outbox.poster."""
@@ -74,6 +69,7 @@ class Drafts:
         self._new: list[_New] = []
         self._shown: list[_Shown] = []
         self._released: list[int] = []
+        self._hurried = set[int]()
         self._released_in: set[str] = set()
         self._events: dict[int, tuple[EventVersion, RacingEvent]] = {}
 
@@ -105,6 +101,10 @@ class Drafts:
         self._released.append(release.telling)
         self._released_in |= self.chains.wait_no_longer(release.telling)
 
+    def hurry(self, told: Iterable[Telling]) -> None:
+        """Give unsent messages an abandonment's priority: earlier news of the race comes first."""
+        self._hurried |= {one.id for one in told if one.stands and one.is_unsent and not one.is_link}
+
     def write(
         self,
         claiming: Claiming,
@@ -131,8 +131,9 @@ class Drafts:
         self._live.finish(self.bumps)
         if self._shown:
             self._write_shown()
-        if self._released:
-            message_store.release(self._session, col(OutboxMessage.id).in_(sorted(self._released)), due_at=self._now)
+        if released := sorted(map(self.chains.stored, self._released)):
+            message_store.release(self._session, col(OutboxMessage.id).in_(released), due_at=self._now)
+        self.bumps.hurried = set(map(self.chains.stored, self._hurried))
         claiming = replace(claiming, room=claiming.room - len(added.claims))
         begun = claim_at_fanout.lease_for_edits(self._session, self._to_edit(), claiming)
         waiting = added.waiting + self._finish(begun.values(), claiming.now)
@@ -160,17 +161,15 @@ class Drafts:
         keys = {one.number: one.post.idempotency_key for one in self._new}
         if missing := sorted(keys.values() - ids.keys()):
             ids = {**ids, **message_store.ids_of(self._session, missing)}
-        numbers = {number: ids[key] for number, key in keys.items()}
-        self.chains.numbers = numbers
-        self._released = [numbers.get(number, number) for number in self._released]
-        self._shown = [one.renumbered(numbers) for one in self._shown]
+        self.chains.numbers = {number: ids[key] for number, key in keys.items()}
 
     def _write_shown(self) -> None:
         said: dict[tuple[int, int], Bump | None] = {}
         late: dict[int, Bump] = {}
-        links = self.chains.links
+        links, stored = self.chains.links, self.chains.stored
         for one in self._shown:
-            number, bump = one.show.telling, Bump(one.at, one.after) if one.at else None
+            number, after = stored(one.show.telling), stored(one.after) if one.after else None
+            bump = Bump(one.at, after) if one.at else None
             of_event = number, one.version.event_key
             if one.is_late and bump:
                 late[number] = bump
@@ -180,8 +179,8 @@ class Drafts:
                 links.add(of_event)
         self.bumps.show(said)
         self.bumps.add(late)
-        asked = self.chains.asked.intersection(one.show.telling for one in self._shown)
-        ended = {one.show.telling for one in self._shown if one.show.asks_no_longer}
+        asked = self.chains.asked.intersection(stored(one.show.telling) for one in self._shown)
+        ended = {stored(one.show.telling) for one in self._shown if one.show.asks_no_longer}
         if locked := asked | ended:
             acknowledgements.lock(self._session, locked)
             acknowledgements.end(self._session, ended)

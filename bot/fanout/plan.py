@@ -73,9 +73,11 @@ class Plan:
             self.live.refresh(event.race, news.received_at)
         elif event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self.session, event.key, (race.race_id for race in event.races))
-        if event.reports_loss and not news.is_late and (not news.is_first or self.meetings.has_other_of_race(event)):
-            self._drafts.bumps.hurry(event)
         meetings = self._related(news)
+        if event.reports_loss and not news.is_late and (not news.is_first or self.meetings.has_other_of_race(event)):
+            of_races = event_store.keys_of([event]), event.race_ids
+            self._chains.read(*of_races)
+            self._drafts.hurry(self._chains.all_of(*of_races))
         muted = self._muted(news)
         steps = self._decided(news, heard, meetings, muted)
         own = self._carry(news, steps, muted)

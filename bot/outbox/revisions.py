@@ -14,10 +14,8 @@ from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
 from bot.db.engine import dialect_of, insert_into, table_of
-from bot.db.tables import BigKey, EventVersion, OutboxMessage, SaidRow
-from bot.events import event_store
-from bot.events.event import RacingEvent
-from bot.outbox.message_store import IS_DEAD, IS_TO_EDIT, IS_UNSENT, Priority
+from bot.db.tables import BigKey, OutboxMessage, SaidRow
+from bot.outbox.message_store import IS_DEAD, IS_TO_EDIT, Priority
 from bot.outbox.states import write
 
 
@@ -34,13 +32,14 @@ class Bumps:
     """The revisions of one transaction. `write` comes last: no lock may follow the locks of the messages.
 
     `messages` get a further revision. `said`: message and event, and whether the message needs an edit for the event.
+    `hurried`: messages that get an abandonment's priority.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self.messages: dict[int, Bump] = {}
         self.said: dict[tuple[int, int], bool] = {}
-        self.urgent: list[RacingEvent] = []
+        self.hurried = set[int]()
 
     def add(self, messages: Mapping[int, Bump]) -> None:
         self.messages |= messages
@@ -50,20 +49,15 @@ class Bumps:
         self.said |= {pair: bump is not None for pair, bump in said.items()}
         self.add({number: bump for (number, _), bump in said.items() if bump})
 
-    def hurry(self, event: RacingEvent) -> None:
-        """Give unsent messages on the races of a loss an abandonment's priority: earlier news comes first."""
-        self.urgent.append(event)
-
     def write(self, begun: Collection[int] = (), begun_at: datetime | None = None) -> set[tuple[int, int]]:
         """`begun`: messages whose edit is claimed at that moment.
 
         Returns the pairs left out: the message shows the event already, or was given up meanwhile.
         """
-        urgent = self._hurried()
         # In a fixed order, against deadlocks. A locked message can no longer be given up.
         rows = [
-            _values(number, self.messages.get(number), number in urgent, begun_at if number in begun else None)
-            for number in sorted({*self.messages, *urgent, *(number for number, _ in self.said)})
+            _values(number, self.messages.get(number), number in self.hurried, begun_at if number in begun else None)
+            for number in sorted({*self.messages, *self.hurried, *(number for number, _ in self.said)})
         ]
         if rows:
             self._session.connection().execute(_BUMPED, rows)
@@ -79,13 +73,6 @@ class Bumps:
         values = {"event_id": event_id, "messages": sorted(of_event)}
         values["silent"] = [number for number, edits in of_event.items() if not edits] or [0]
         return self._session.connection().execute(_noting(dialect_of(self._session)), values).scalars()
-
-    def _hurried(self) -> set[int]:
-        if not self.urgent:
-            return set()
-        race_ids = {race_id for event in self.urgent for race_id in event.race_ids}
-        named = {"races": sorted(race_ids), "events": sorted(event_store.keys_of(self.urgent))}
-        return set(self._session.execute(_BEHIND, named).scalars())
 
 
 def bump(session: Session, messages: Mapping[int, Bump]) -> None:
@@ -141,13 +128,6 @@ _SHOWN = (
     .where(_SAID.c.message_id == bindparam("number"), _SAID.c.said_at.is_(None))
     .where(_SAID.c.rev.between(1, bindparam("shown")))
     .values(said_at=bindparam("now"))
-)
-_OF_RACES = or_(
-    col(EventVersion.race_id).in_(bindparam("races", expanding=True)),
-    col(EventVersion.event_key).in_(bindparam("events", expanding=True)),
-)
-_BEHIND = select(_M.id).where(
-    IS_UNSENT, _M.priority > int(Priority.ABANDONMENT), _M.event_id.in_(select(col(EventVersion.id)).where(_OF_RACES))
 )
 
 

@@ -12,8 +12,6 @@ from sqlmodel import Session, col
 
 from bot.db.database_clock import database_now
 from bot.db.tables import Acknowledgement, ChannelQueue, OutboxMessage, Reason
-from bot.events.event import RacingEvent
-from bot.events.races import Race
 from bot.outbox import backlog, channel_move, channel_queues, escalations, message_store
 from bot.outbox.claim_outcomes import GivenUp
 from bot.outbox.message_store import ALWAYS
@@ -40,8 +38,7 @@ def engine(pipeline):
 
 def hurry(session):
     bumps = Bumps(session)
-    for race_id in ("rc_1", "rc_2"):
-        bumps.hurry(RacingEvent(key=f"race.abandoned:{race_id}", race=Race(race_id=race_id)))
+    bumps.hurried = set(session.execute(select(col(OutboxMessage.id))).scalars())
     bumps.write()
 
 
@@ -131,7 +128,7 @@ async def test_claim_passes_over_a_message_that_another_transaction_holds(gb, en
 
 def claim(session, pipeline):
     now = database_now(session, pipeline.clock)
-    return channel_queues.claim(session, now, token=token_hex(8), limit=5)
+    return channel_queues.claim(session, now, token=token_hex(8), limit=5, allowed={})
 
 
 SAID_ALREADY, SAID_BY_AN_EDIT = "frost", "a loose horse"
