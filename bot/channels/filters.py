@@ -1,11 +1,11 @@
 """A channel's filter: the events that a filter takes, and how filters are compared, merged and narrowed."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from hashlib import sha256
 
-from bot.channels.conditions.condition import ALL_REGIONS, EVERY_VALUE, FilterFields
+from bot.channels.conditions.condition import ALL_REGIONS, EVERY_VALUE, Condition, FilterFields
 from bot.channels.conditions.course_condition import has_course, takes_course
 from bot.channels.conditions.event_conditions import HERE, is_mention
 from bot.channels.conditions.table import BY_FIELD, CONDITIONS
@@ -33,11 +33,14 @@ class ChannelFilter(FilterFields):
         Each condition fails open: an unknown field never hides an abandonment. No filter takes a drill:
         bot.fanout.drill_fanout chooses a drill's channels.
         """
-        if event.drill is not None:
-            return False
-        if event.topic is None:
-            return all(condition.takes_unreadable(self) for condition in CONDITIONS)
-        return all(condition.takes(self, event) for condition in CONDITIONS)
+        return event.drill is None and not any(self.left_out_by(event))
+
+    def left_out_by(self, event: RacingEvent) -> Iterator[Condition]:
+        """The conditions that don't take the event, which is no drill."""
+        is_readable = event.topic is not None
+        for one in CONDITIONS:
+            if not (one.takes(self, event) if is_readable else one.takes_unreadable(self)):
+                yield one
 
     def fingerprint(self) -> str:
         said = self.model_dump(mode="json", exclude={*CHECKED}) | {"topics": sorted(self.topics)}
@@ -190,6 +193,13 @@ def abandonments_taken(filters: Iterable[ChannelFilter], meeting: Meeting) -> bo
 def without_abandonments(filters: Iterable[ChannelFilter], every: Sequence[ChannelFilter]) -> tuple[ChannelFilter, ...]:
     taken = {other.region for other in every if Topic.ABANDONMENTS in other.topics}
     return tuple(one for one in filters if taken.isdisjoint({ALL_REGIONS, one.region}))
+
+
+def left_out(filters: Iterable[ChannelFilter], event: RacingEvent) -> dict[ChannelFilter, tuple[Condition, ...]]:
+    """The filters with the fewest conditions that don't take the event, with these conditions."""
+    each = {chosen: tuple(chosen.left_out_by(event)) for chosen in filters}
+    fewest = min(map(len, each.values()), default=0)
+    return {chosen: conditions for chosen, conditions in each.items() if len(conditions) == fewest}
 
 
 def mentions(filters: Iterable[ChannelFilter], event: RacingEvent) -> tuple[str, ...]:

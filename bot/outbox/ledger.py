@@ -1,7 +1,7 @@
 """The ledger, for `/racing trace`: who was told of an event, when, or why not. Only reads."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -9,6 +9,8 @@ from sqlalchemy import or_, select, union
 from sqlmodel import Session, col
 
 from bot.channels import subscriptions, watches
+from bot.channels.conditions.condition import Condition
+from bot.channels.filters import ChannelFilter, left_out
 from bot.db.tables import (
     AckState,
     ChannelQueue,
@@ -84,7 +86,8 @@ class LedgerLine:
 class TracedVersion:
     """`posts`: the number of channels told, whoever asks. `race` may stand for a meeting.
 
-    `contradicts`: the kind of an earlier event that cannot be true beside this version.
+    `contradicts`: the kind of an earlier event that cannot be true beside this version. `left_out`: the filters of a
+    channel without a message, nearest to the event, with the conditions that don't take the event.
     """
 
     event_key: str
@@ -96,6 +99,7 @@ class TracedVersion:
     told: tuple[LedgerLine, ...]
     race: Race | None = None
     contradicts: EventKind | None = None
+    left_out: Mapping[ChannelFilter, Sequence[Condition]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -113,9 +117,18 @@ class Trace:
 
 
 def trace(
-    session: Session, wanted: str, now: datetime, *, channel_id: str | None = None, also: Collection[str] = ()
+    session: Session,
+    wanted: str,
+    now: datetime,
+    *,
+    channel_id: str | None = None,
+    here: str | None = None,
+    also: Collection[str] = (),
 ) -> Trace:
-    """By a race id, a meeting id, an event key or a delivery's reference, letter by letter. `also`: more event keys."""
+    """By a race id, a meeting id, an event key or a delivery's reference, letter by letter.
+
+    `channel_id`: the only channel. `here`: a channel that is to know why it was not told. `also`: more event keys.
+    """
     keys = _event_keys(session, wanted) | set(also)
     rows = session.execute(
         select(EventVersion)
@@ -125,9 +138,10 @@ def trace(
     versions = list(rows.scalars())
     shown = versions[-VERSIONS_TRACED:]
     told = _told(session, [row.id or 0 for row in shown], now, channel_id)
+    filters = subscriptions.filters_of(session, here) if here else []
     return Trace(
         untold=_untold(session, shown, told) if channel_id is None else (),
-        versions=tuple(_version(row, told.get(row.id or 0, [])) for row in shown),
+        versions=tuple(_version(row, told.get(row.id or 0, []), here, filters) for row in shown),
         deliveries=_other_deliveries(session, keys, {row.inbox_id for row in versions}),
         more=len(versions) - len(shown),
         kept_since=inbox.first_received_at(session),
@@ -296,9 +310,12 @@ def _why_waiting(post: OutboxMessage, queue: ChannelQueue | None, holds: dict[st
     return post.detail or "its turn has not come"
 
 
-def _version(row: EventVersion, told: Sequence[LedgerLine]) -> TracedVersion:
+def _version(
+    row: EventVersion, told: Sequence[LedgerLine], here: str | None, filters: Sequence[ChannelFilter]
+) -> TracedVersion:
     order = {outcome: place for place, outcome in enumerate(LedgerOutcome)}
     event, remarks = event_store.known(row)
+    is_untold = row.kind != drill_mark.KIND and all(one.channel_id != here for one in told)
     return TracedVersion(
         event_key=row.event_key,
         version=row.version,
@@ -309,4 +326,5 @@ def _version(row: EventVersion, told: Sequence[LedgerLine]) -> TracedVersion:
         told=tuple(sorted(told, key=lambda one: (order[one.outcome], one.channel_id))),
         race=event.race,
         contradicts=remarks.contradicts,
+        left_out=left_out(filters, event) if is_untold else {},
     )

@@ -57,7 +57,7 @@ class OnlyCourses(CoursesCondition):
 
     def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
         course = event.race.course
-        return takes_course(chosen, course) or (chosen.fails_open_for(event) and _may_mean(chosen, course))
+        return _is_among(chosen.courses, course) or (chosen.fails_open_for(event) and _may_mean(chosen, course))
 
     def takes_unreadable(self, chosen: FilterFields) -> bool:
         return not chosen.courses
@@ -117,11 +117,7 @@ class NotCourses(CoursesCondition):
 
 
 def takes_course(chosen: FilterFields, course: Course) -> bool:
-    if course.course_id is None and course.name is None:
-        return True
-    if has_course(chosen.not_courses, course):
-        return False
-    return not chosen.courses or any(may_be_same_course(course, taken) for taken in chosen.courses)
+    return _is_among(chosen.courses, course) and not has_course(chosen.not_courses, course)
 
 
 def has_course(courses: Iterable[Course], sought: Course) -> bool:
@@ -152,6 +148,10 @@ def courses_named(courses: Sequence[Course], names_max: int | None = COURSE_NAME
     shown = shown or names[:1]
     more = len(names) - len(shown)
     return f"{counted(len(names), 'course')}: {', '.join(shown)}{f', and {more} more' if more else ''}"
+
+
+def _is_among(courses: Sequence[Course], course: Course) -> bool:
+    return not courses or any(may_be_same_course(course, taken) for taken in courses)
 
 
 def _union(one: Sequence[Course], other: Sequence[Course]) -> tuple[Course, ...]:

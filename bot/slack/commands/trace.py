@@ -101,7 +101,8 @@ async def _answer(desk: Desk, invocation: Invocation, wanted: str) -> Message:
         named = replace(named, race=race_book_store.by_id(session, race_id) or named.race)
         cards = _lost_by_cards(session, named.race, now) if named.race else ()
         at = database_now(session, desk.clock)
-        found = ledger.trace(session, named.key, at, channel_id=only_channel, also=(*named.meetings, *cards))
+        here, also = invocation.channel_id, (*named.meetings, *cards)
+        found = ledger.trace(session, named.key, at, channel_id=only_channel, here=here, also=also)
         return place, named, cards, found
 
     place, named, cards, found = await desk.database.read(read)

@@ -9,6 +9,7 @@ from sqlalchemy import update
 
 from bot.db.tables import InboxDelivery
 from bot.errors import CommandError
+from bot.events.event import Topic
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.ledger import LedgerOutcome
 from bot.racedata import lexicon, race_book_store
@@ -83,7 +84,7 @@ async def test_others_than_admins_see_their_own_channel(gb):
     assert "• <#CGB>: " in said
     assert "Limited to this channel, <#CGB>: admins see all." in said
     assert "CALL" not in said
-    assert "This channel had not asked for this news." in await said_of(gb, only="CIRE")
+    assert "This channel was not told: it had not asked for this news." in await said_of(gb, only="CIRE")
 
 
 async def test_why_nobody_was_told_yet_is_said(gb):
@@ -313,10 +314,47 @@ async def test_admin_reads_which_channels_were_not_told_and_whose_direct_message
     said = await asked(pipeline, "york 14.30")
     assert "• direct messages with <@" in said
     assert "D0ALICE" not in said
-    assert "<#CGB>, this channel, was not told: it had not asked for this news." in said
+    assert '<#CGB>, this channel, was not told: it had not asked for this news, but for "IRE".' in said
     assert "2 other channels with a subscription had not asked for this news." in said
     assert "CIRE" not in said
     assert "other channel" not in await asked(pipeline, "york 14.30", is_admin=False)
+
+
+RESULTS = {"topics": frozenset({Topic.RESULTS})}
+BATH, YORK = (Course(name=name) for name in ("Bath", "York"))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "why"),
+    [
+        ({"region": "IRE"}, '"IRE"'),
+        (RESULTS, '"results"'),
+        ({"courses": (BATH,)}, '"only Bath"'),
+        ({"not_courses": (YORK,)}, '"without York"'),
+        ({"codes": ("jumps",)}, '"jumps races only", and the race is Flat'),
+        ({"classes": ("Class 1",)}, '"class 1 races only", and the race is Class 4'),
+        ({"courses": (BATH,)} | RESULTS, '"results" and "only Bath"'),
+    ],
+)
+async def test_condition_that_leaves_the_race_out_is_named(pipeline, chosen, why):
+    await pipeline.subscribe("CGB", **{"region": "GB"} | chosen)
+    await tell(pipeline, abandonment("rc_1", course="York", race_class="4", race_type="Flat"))
+    for is_admin in (True, False):
+        said = await asked(pipeline, "york 14.30", is_admin=is_admin)
+        assert f"was not told: it had not asked for this news, but for {why}." in said
+
+
+async def test_nearest_subscription_says_what_leaves_the_race_out_and_a_later_one_takes_such_news(pipeline):
+    await pipeline.subscribe("CGB", "IRE")
+    await pipeline.subscribe("CGB", "GB", courses=(BATH,))
+    await tell(pipeline, abandonment("rc_1", course="York"))
+    assert 'news, but for "only Bath" and "IRE".' in await asked(pipeline, "york 14.30")
+    await pipeline.subscribe("CGB", "FR", courses=(BATH,))
+    assert 'news, but for "only Bath" and "IRE".' in await asked(pipeline, "york 14.30")
+    await pipeline.subscribe("CGB", "GB")
+    assert "was not told: no message was made then, and it asks for such news now." in await asked(
+        pipeline, "york 14.30"
+    )
 
 
 async def test_race_reported_abandoned_and_run_is_marked_as_a_conflict(gb):

@@ -18,7 +18,7 @@ from bot.slack.messages.answers.day_answer import IN_CONFLICT
 from bot.slack.messages.kit.blocks import context, section
 from bot.slack.messages.kit.layout import lines, listing, message
 from bot.slack.messages.kit.marks import MARKED_CONFLICT
-from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, not_held, race_day, race_name
+from bot.slack.messages.kit.names import ID_MAX, card_name, class_name, course_name, not_held, race_day, race_name
 from bot.slack.messages.kit.text import clip, code, given, joined, link_to, named, safe
 from bot.slack.messages.kit.times import aware, in_readers_zone, moment_for_readers
 
@@ -173,7 +173,7 @@ def _channel(told: LedgerLine) -> str:
 def _untold(found: Trace, here: str | None) -> Iterator[str]:
     others = sum(one != here for one in found.untold)
     if here is not None and here in found.untold:
-        yield f"{named(here)}, this channel, was not told: it had not asked for this news."
+        yield f"{named(here)}, this channel, was not told: {_not_asked(found.versions[-1])}."
     if others:
         yield f"{counted(others, 'other channel')} with a subscription had not asked for this news."
 
@@ -185,10 +185,23 @@ def _race_named(one: TracedVersion) -> str | None:
 
 def _why_untold(one: TracedVersion, view: TraceView) -> str:
     if view.only_channel:
-        return "This channel had not asked for this news."
+        return f"This channel was not told: {_not_asked(one)}."
     if one.kind == drill_mark.KIND:
         return "No channel was told: none takes abandonments, or the drill was over."
     return "No message was made for this version." if one.posts else "No channel was subscribed to this news."
+
+
+def _not_asked(one: TracedVersion) -> str:
+    """The conditions that left the event out of a channel, and the race's own words."""
+    by = {kind.words(chosen).removeprefix(", "): kind for chosen, kinds in one.left_out.items() for kind in kinds}
+    if one.left_out and not by:
+        return "no message was made then, and it asks for such news now"
+    asks = given(", but for {}", safe(listed([f'"{words}"' for words in by]), WHY_MAX)) or ""
+    race = one.race or Race()
+    names = [name for kind in by.values() for name in kind.race_fields]
+    said = [class_name(race) if name == "race_class" else safe(getattr(race, name)) for name in names]
+    is_of = given(", and the race is {}", joined(said, ", ")) or ""
+    return f"it had not asked for this news{asks}{is_of}"
 
 
 def why_not_posted(outcome: LedgerOutcome, why: str | None, *, has_ids: bool) -> str:
