@@ -59,7 +59,8 @@ class Trail:
         self.empty_pages = 0 if page.data else self.empty_pages + 1
         following = page.meta.next_cursor
         if not has_more(page.meta):
-            return None
+            is_missing = self.pages == 1 and not page.data and bool(page.meta.count)
+            return f"it counts {page.meta.count} items and has none" if is_missing else None
         if not following:
             return "there is more, but no cursor to it"
         if following in self.seen:
@@ -83,8 +84,8 @@ async def walk(
     """The pages from `cursor` on, until the service says that no page follows: a short or empty page is not the end.
 
     `fetch` repeats the query with another cursor. A refused stored cursor restarts the walk, once. Raises WalkBroken
-    after a page that was seen before, or whose next cursor is missing or was seen before. `trail`: of an earlier part
-    of the same walk.
+    after a page that was seen before, whose next cursor is missing or was seen before, or whose items are missing.
+    `trail`: of an earlier part of the same walk.
     """
     trail, started_again = trail or Trail(), False
     while True:
@@ -97,7 +98,7 @@ async def walk(
             cursor, started_again = None, True
             continue
         problem = trail.problem_with(page)
-        is_last = not has_more(page.meta)
+        is_last = not (problem or has_more(page.meta))
         yield Step(page, cursor, cursor if problem else trail.resume_at, is_last, started_again)
         started_again = False
         if problem:

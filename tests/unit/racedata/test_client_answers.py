@@ -99,6 +99,12 @@ ANSWERS: dict[str, tuple[Any, type[service_errors.ServiceFailure], list[float], 
     "an error by status 200": (answer(200, refused("quota_exceeded")), QuotaExceeded, [], "allowance of requests"),
     "an error beside an empty list": (answer(200, WHOLE | refused("server_error")), ServerFault, FAULT, "failed"),
     "an error as a text, by status 200": (answer(200, {"error": "unauthorized"}), Unauthorized, [], "the bot's key"),
+    "an error in words beside an empty list": (
+        answer(200, WHOLE | {"error": "We failed."}),
+        UnknownRefusal,
+        [],
+        "failed",
+    ),
     "an error without a code, by status 200": (answer(200, WHOLE | refused(None)), UnknownRefusal, [], "Said so"),
     "plans by the thousand": (
         coded(403, "upgrade_required", your_plan="free", reaches_on=["live"] * 1_000),

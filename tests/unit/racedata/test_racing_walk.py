@@ -61,6 +61,14 @@ WALKS: dict[str, tuple[Any, str | None, list[str | None], list[list[int]], type[
     "cursor that came before": (THREE | {"b": more([3], "a")}, None, [None, "a", "b"], [[1, 2], [], [3]], WalkBroken),
     "page that came before": ({None: more([1], "a"), "a": more([1], "b")}, None, [None, "a"], [[1], [1]], WalkBroken),
     "end beside a cursor": ({None: page([1], has_more=False, next_cursor="a")}, None, [None], [[1]], None),
+    "items counted and missing": ({None: page([], count=3, has_more=False)}, None, [None], [[]], WalkBroken),
+    "all items counted before": (
+        {None: page([1], count=1, has_more=True, next_cursor="a"), "a": page([], count=1, has_more=False)},
+        None,
+        [None, "a"],
+        [[1], []],
+        None,
+    ),
     "cursor alone": ({None: page([1], next_cursor="a"), "a": page([2])}, None, [None, "a"], [[1], [2]], None),
 }
 
