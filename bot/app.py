@@ -130,8 +130,7 @@ class Service:
         self.racing = self._make_racing_client()
         self.quota = QuotaBook(self.database, self.racing, settings, clock)
         self.reference = ReferenceBook(self.database, self.racing, clock)
-        paths = {"day_path": settings.racing_day_path, "race_path": settings.racing_race_path}
-        self.races = RaceBook(self.database, self.racing, clock, self.quota, **paths)
+        self.races = RaceBook(self.database, self.racing, clock, self.quota, settings)
         self.signing_secrets = self._make_signing_secrets()
         self.receiver_news = ReceiverNews(
             self.metrics,

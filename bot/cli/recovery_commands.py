@@ -41,9 +41,8 @@ async def run_repair(settings: Settings, *, dry_run: bool, as_json: bool) -> str
         opened_client(settings, database) as client,
     ):
         quota_book = QuotaBook(database, client, settings, utc_now)
-        paths = {"day_path": settings.racing_day_path, "race_path": settings.racing_race_path}
         notices = make_notices(settings)
-        async with aclosing(RaceBook(database, client, utc_now, quota_book, **paths)) as races:
+        async with aclosing(RaceBook(database, client, utc_now, quota_book, settings)) as races:
             repair = Repair(
                 database,
                 client,

@@ -29,6 +29,7 @@ from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, N
 from bot.racedata.day import note_whole
 from bot.racedata.lexicon import REGIONS, as_spelled
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand
+from bot.settings import Settings
 
 log = get_logger(__name__)
 
@@ -48,11 +49,11 @@ class DayRead(Value):
 
 
 class PathReader:
-    def __init__(self, database: Database, clock: Clock, day_path: str | None, race_path: str | None) -> None:
+    def __init__(self, database: Database, clock: Clock, settings: Settings) -> None:
         self._database = database
         self._clock = clock
-        self._day_path = day_path
-        self._race_path = race_path
+        self._day_path = settings.racing_day_path
+        self._race_path = settings.racing_race_path
 
     async def load(self, errand: Errand) -> DayRead | None:
         if self._day_path is None:

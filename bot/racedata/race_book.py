@@ -45,6 +45,7 @@ from bot.racedata.lexicon import as_spelled
 from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand, PageSeen, Start, Walk, after_page, is_proven, read_at
+from bot.settings import Settings
 from bot.tasks import Tasks
 
 log = get_logger(__name__)
@@ -139,15 +140,13 @@ class RaceBook:
         client: RacingClient,
         clock: Clock,
         quota: QuotaBook,
-        *,
-        day_path: str | None = None,
-        race_path: str | None = None,
+        settings: Settings,
     ) -> None:
         self._database = database
         self._client = client
         self._clock = clock
         self._quota = quota
-        self._paths = PathReader(database, clock, day_path, race_path)
+        self._paths = PathReader(database, clock, settings)
         self.readings = Tasks()
         self.aclose = self.readings.finish
         self._regions: dict[str | None, _Region] = defaultdict(_Region)

@@ -34,7 +34,7 @@ ADDRESS = "http://127.0.0.1:9/v1"
 LIST = "/webhooks/deliveries"
 TAKEN = {"CGB": "GB", "CIRE": "IRE", "CALL": "*"}
 OUR_ANSWER = '{"error": "not stored; send it again"}'
-SETTINGS: Any = SimpleNamespace(monthly_quota=None, command_quota_share=25)
+SETTINGS: Any = SimpleNamespace(monthly_quota=None, command_quota_share=25, racing_day_path=None, racing_race_path=None)
 
 
 class Killed(BaseException):
@@ -102,7 +102,8 @@ class Outage:
         timing = Timing(pipeline.clock, lambda: self.waited_s, wait, lambda: 0.5)
         self.client = open_client(ADDRESS, SecretStr(self.service.api_key), store, timing, http=self.http, hooks=hooks)
         self.quota = QuotaBook(pipeline.database, self.client, SETTINGS, pipeline.clock)
-        races = RaceBook(pipeline.database, self.client, pipeline.clock, self.quota, **paths)
+        chosen: Any = SimpleNamespace(**vars(SETTINGS) | paths)
+        races = RaceBook(pipeline.database, self.client, pipeline.clock, self.quota, chosen)
         self.opened.extend([races, self.client])
         return Repair(
             database or pipeline.database,

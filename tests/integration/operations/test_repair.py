@@ -136,7 +136,7 @@ async def test_race_is_read_by_its_path_where_that_is_known(bot, outage):
     race = first_race(outage)
     (delivery,) = await outage.lose(outage.service.settle(race.race_id))
     delivery.shape = "bare"
-    await mend(bot, outage, race_path="race/{race_id}")
+    await mend(bot, outage, racing_race_path="race/{race_id}")
     (text,) = shown(bot, "CGB")
     winner = next(runner.horse for runner in race.runners if runner.position == "1")
     assert [one for one in (race.course.name, winner) if one not in text] == []

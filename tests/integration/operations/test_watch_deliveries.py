@@ -28,7 +28,7 @@ NOW = datetime(2026, 11, 20, 18, tzinfo=UTC)
 LONG_PAST = timedelta(hours=3)
 AT_ASCOT = {"course": "Ascot", "date": "2026-11-20"}
 OUTCOMES = "result.received,race.abandoned,meeting.abandoned"
-SETTINGS: Any = SimpleNamespace(monthly_quota=None, command_quota_share=25)
+SETTINGS: Any = SimpleNamespace(monthly_quota=None, command_quota_share=25, racing_day_path=None, racing_race_path=None)
 
 
 class Watched:
@@ -42,7 +42,7 @@ class Watched:
     def watch(self):
         database = self.pipeline.database
         book = QuotaBook(database, self.client, SETTINGS, self.clock)
-        races = RaceBook(database, self.client, self.clock, book)
+        races = RaceBook(database, self.client, self.clock, book, SETTINGS)
         return DeliveryWatch(database, self.pipeline.notices, races, book, self.clock, asyncio.Event())
 
     async def run(self, forward=timedelta()):

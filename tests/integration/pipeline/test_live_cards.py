@@ -30,6 +30,7 @@ from tests.integration.pipeline.steps import close, expire, fan_out, pause, run_
 from tests.integration.pipeline.stories import passes, so_far, subscribes, unsubscribes
 from tests.integration.pipeline.test_unchecked import check, service_is_back
 from tests.said import without_level
+from tests.unit.pages import settings
 from tests.unit.racedata.conftest import FakeClient, FakeQuota
 
 LIVE = subscribes("CGB", "GB", *Topic, show=(MEETINGS,))
@@ -60,9 +61,9 @@ def seven_races(course="Ascot", race_id="rc_{}"):
 
 
 async def read_card(pipeline, races, region="GB", **paths):
-    client: Any = FakeClient(races=races, page_size=100, answers={f"/days/{DAY}": {"races": races}})
+    client: Any = FakeClient(races=races, page_size=100, answers={f"days/{DAY}": {"races": races}})
     quota: Any = FakeQuota(client)
-    book = RaceBook(pipeline.database, client, pipeline.clock, quota, **paths)
+    book = RaceBook(pipeline.database, client, pipeline.clock, quota, settings(**paths))
     await book.card(region, date.fromisoformat(DAY))
     await pipeline.post_all()
     return book
@@ -80,8 +81,8 @@ async def test_message_counts_the_races_of_the_card_once_the_whole_card_was_read
     ("database", "region", "paths"),
     [
         ("sqlite", "GB", {}),
-        ("sqlite", "GB", {"day_path": "/days/{date}"}),
-        ("sqlite", None, {"day_path": "/days/{date}"}),
+        ("sqlite", "GB", {"racing_day_path": "days/{date}"}),
+        ("sqlite", None, {"racing_day_path": "days/{date}"}),
         ("postgresql", None, {}),
     ],
     indirect=["database"],

@@ -183,7 +183,7 @@ async def books(service, database):
     async with httpx.AsyncClient(transport=httpx.ASGITransport(service.app)) as http:
         client = open_client("https://service/v1", SecretStr(key), Memory(), http=http, timing=time.timing())
         quota = QuotaBook(database, client, settings(), time.clock)
-        yield ReferenceBook(database, client, time.clock), RaceBook(database, client, time.clock, quota)
+        yield ReferenceBook(database, client, time.clock), RaceBook(database, client, time.clock, quota, settings())
 
 
 def test_every_two_choices_meet():

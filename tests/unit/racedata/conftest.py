@@ -14,6 +14,7 @@ from bot.racedata.client.cursor_walk import walk
 from bot.racedata.client.records import AnyPage, CountryPage, CoursePage, Meta, RacePage
 from bot.racedata.client.service_errors import InvalidParam, ServiceFailure, ServiceUnreachable
 from bot.racedata.race_book import RaceBook
+from tests.unit.pages import settings
 from tests.unit.racedata.scripted_service import Memory, Scripted, SleepClock
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -209,7 +210,7 @@ async def make_book(database, client, clock, quota):
     made = []
 
     def make(**paths):
-        made.append(RaceBook(database, client, clock, quota, **paths))
+        made.append(RaceBook(database, client, clock, quota, settings(**paths)))
         return made[-1]
 
     yield make

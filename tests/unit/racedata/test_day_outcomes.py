@@ -281,7 +281,7 @@ async def test_limits_9_day_costs_one_request_and_loses_no_race_whatever_its_sha
     count = 12 if shape in {"by meeting", "by course"} else 320
     listed = [make_race(f"r{number:03}", ISO, off_time="14:30") for number in range(count)]
     client.answers[f"{PATH}?GB"] = SHAPES[shape](listed)
-    book = make_book(day_path="days/{date}?{region}")
+    book = make_book(racing_day_path="days/{date}?{region}")
     card = await book.card("GB", TODAY)
     assert (card.coverage, len(titles(card)), card.meetings[0].course.name) == (Coverage.COMPLETE, count, "Ascot")
     assert card.read_at is not None
@@ -291,7 +291,7 @@ async def test_limits_9_day_costs_one_request_and_loses_no_race_whatever_its_sha
 
 async def test_day_path_is_read_again_when_stale_and_a_settled_day_never(make_book, client, clock):
     client.answers = {PATH: [make_race("a", ISO)], "days/2026-11-10": []}
-    book = make_book(day_path="days/{date}")
+    book = make_book(racing_day_path="days/{date}")
     assert (await book.card("GB", from_today(-10))).coverage is Coverage.COMPLETE
     await book.card("GB", TODAY)
     clock.pass_(minutes=16)
@@ -312,14 +312,14 @@ async def test_day_path_is_read_again_when_stale_and_a_settled_day_never(make_bo
 async def test_day_path_that_does_not_tell_leaves_it_to_the_walk(*, make_book, client, database, clock, answer):
     await database.write(lambda session: lexicon.REGIONS.put(session, ["GB"], clock()))
     client.races, client.answers[PATH] = make_days(-3, 3), answer
-    card = await make_book(day_path="days/{date}").card("GB", TODAY)
+    card = await make_book(racing_day_path="days/{date}").card("GB", TODAY)
     assert (card.coverage, titles(card)) == (Coverage.COMPLETE, ["r05000-0"])
 
 
 async def test_day_path_of_a_region_tells_of_all_by_asking_for_each(make_book, client, database, clock):
     await database.write(lambda session: lexicon.REGIONS.put(session, ["GB", "IRE"], clock()))
     client.answers = {"d/2026-11-20/GB": [make_race("a", ISO)], "d/2026-11-20/IRE": []}
-    card = await make_book(day_path="d/{date}/{region}").card(None, TODAY)
+    card = await make_book(racing_day_path="d/{date}/{region}").card(None, TODAY)
     assert (card.coverage, titles(card)) == (Coverage.COMPLETE, ["a"])
 
 
@@ -327,7 +327,7 @@ async def test_race_comes_by_its_path_and_else_from_the_book(make_book, client, 
     told = Race(race_id="r1", region="GB", race_date=ISO, course=Course(name="Ascot"))
     await database.write(lambda session: rows.put(session, [told], clock()))
     assert await make_book().race("r1") == told
-    book = make_book(race_path="races/{race_id}")
+    book = make_book(racing_race_path="races/{race_id}")
     client.answers = {"races/r1": FAULT, "races/r2": FAULT}
     assert await book.race("r1") == told
     with pytest.raises(ServerFault):
