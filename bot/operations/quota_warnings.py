@@ -18,11 +18,11 @@ from bot.outbox.notices import Notices, Urgency
 from bot.racedata import quota_book
 from bot.racedata.client.circuit_breakers import QUOTA, RATE, UNAUTHORIZED
 from bot.racedata.client.service_errors import Spared, UpgradeRequired
-from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE
 from bot.racedata.month_quota import (
     PLANS,
     QuotaReading,
     UsageRow,
+    in_figures,
     month_after,
     month_before,
     month_key,
@@ -164,17 +164,8 @@ def _to_come(reading: QuotaReading) -> str:
         return f"Requests are refused until {turns.day} {turns:%B}. Alerts go on: deliveries cost no quota."
     if expected is None:
         return ""
-    total = (
-        f"{expected.month_total:,} requests are expected by the end of the month "
-        f"(in {MONTHS_OF_TEN_IN_RANGE} of 10 cases between {expected.low:,} and {expected.high:,})."
-    )
-    if expected.may_run_out_on is None:
-        return f"{total} The month has room for that."
-    earliest = expected.may_run_out_on.isoformat()
-    if expected.runs_out_on is None:
-        return f"The allowance may run out on {earliest}. {total}"
-    early = f", perhaps on {earliest}" if expected.may_run_out_on < expected.runs_out_on else ""
-    return f"The allowance is expected to run out on {expected.runs_out_on.isoformat()}{early}. {total}"
+    has_room = expected.may_run_out_on is None
+    return f"Forecast: {in_figures(expected)}.{' The month has room for that.' if has_room else ''}"
 
 
 def _used(reading: QuotaReading) -> str:

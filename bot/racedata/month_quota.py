@@ -1,11 +1,17 @@
-"""The month's quota: plans' allowances, published use, requests that may be spent. Months are in UTC (Spec gap G13)."""
+"""The month's quota: plans' allowances, published use, its forecast, requests that may be spent. Months are in UTC.
+
+The data service does not say when its month turns (Spec gap G13). The forecast is by run rate, with a range:
+`docs/decisions/0039-a-forecast-by-run-rate.md` has sources and results.
+"""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from itertools import chain
+from math import sqrt
+from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 from pydantic import AwareDatetime
@@ -24,6 +30,18 @@ STALENESS_S = ((100_000, 60), (15_001, 300))
 """Requests left → seconds for which a reading stays fresh. With fewer left, or unknown: STALENESS_WHEN_LOW_S."""
 
 STALENESS_WHEN_LOW_S = 900
+
+MONTHS_OF_TEN_IN_RANGE = 8
+"""At least this many of ten months end within the range."""
+
+DAYS_KEPT = 28
+"""Older days are ignored."""
+
+LEAST_DAYS = 7
+"""Days that a forecast needs. Further days count by whole weeks, so that quiet and busy weekdays count alike."""
+
+MARGIN = 1.35
+"""Half of the range, in standard deviations."""
 
 
 class QuotaSource(StrEnum):
@@ -282,3 +300,42 @@ def _most_first(kinds: Iterable[tuple[str, int]]) -> Kinds:
 def _whole_sum(counts: Sequence[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
+
+
+def forecast(used: int, limit: int | None, now: datetime, days: Mapping[date, int]) -> Forecast | None:
+    """None with too few days."""
+    now = now.astimezone(UTC)
+    today = now.date()
+    known = [use for day, use in sorted(days.items()) if today - timedelta(days=DAYS_KEPT) <= day < today]
+    known = known[len(known) % LEAST_DAYS :]
+    if not known:
+        return None
+    rate = mean(known)
+    # The variance of a count is at least its mean (Poisson).
+    spread = max(stdev(known), sqrt(rate))
+    course = []
+    for day in (today + timedelta(days=number) for number in range((month_end(now).date() - today).days)):
+        ahead = (datetime.combine(day + timedelta(days=1), time.min, UTC) - now) / timedelta(days=1)
+        # The days to come vary, and the mean of the known days is a guess at their mean.
+        margin = MARGIN * spread * sqrt(ahead + ahead**2 / len(known))
+        course.append((day, round(used + rate * ahead), round(used + rate * ahead + margin)))
+    _, total, high = course[-1]
+    has_room = limit is not None and used < limit
+    return Forecast(
+        month_total=total,
+        low=max(used, 2 * total - high),
+        high=high,
+        runs_out_on=next((day for day, total, _ in course if has_room and total > (limit or 0)), None),
+        may_run_out_on=next((day for day, _, high in course if has_room and high > (limit or 0)), None),
+    )
+
+
+def in_figures(expected: Forecast) -> str:
+    """For example "9,000 by the end of the month (in 8 of 10 cases between 7,000 and 11,000)"; and when it runs out."""
+    between = f"(in {MONTHS_OF_TEN_IN_RANGE} of 10 cases between {expected.low:,} and {expected.high:,})"
+    total = f"{expected.month_total:,} by the end of the month {between}"
+    surely, perhaps = (f"{day.day} {day:%B}" if day else "" for day in (expected.runs_out_on, expected.may_run_out_on))
+    if not surely:
+        return f"{total}: the quota may run out on {perhaps}" if perhaps else total
+    early = "" if perhaps == surely else f", perhaps on {perhaps}"
+    return f"{total}: the quota runs out on {surely}{early}"

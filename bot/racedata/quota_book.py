@@ -26,8 +26,9 @@ from bot.racedata.client.circuit_breakers import QUOTA
 from bot.racedata.client.records import UNREAD_SHOWN
 from bot.racedata.client.service_client import BY_DAY, BY_ENDPOINT, RACES_PATH, RacingClient
 from bot.racedata.client.service_errors import QuotaExceeded, ServiceFailure, Spared
-from bot.racedata.forecast import DAYS_KEPT, LEAST_DAYS, forecast
 from bot.racedata.month_quota import (
+    DAYS_KEPT,
+    LEAST_DAYS,
     Purpose,
     QuotaReading,
     QuotaSource,
@@ -35,6 +36,7 @@ from bot.racedata.month_quota import (
     UsageRow,
     allowance,
     commands_left,
+    forecast,
     month_key,
     month_start,
     read_usage,

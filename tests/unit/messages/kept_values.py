@@ -40,8 +40,7 @@ from bot.outbox.traffic import Sent, WaitingChannel
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes
 from bot.racedata.day_views import KnownName, Recent
-from bot.racedata.forecast import forecast
-from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
+from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow, forecast
 from bot.slack.messages.answers.subscription_answers import Said
 from bot.slack.messages.answers.watch_answer import NowWatched
 from tests.unit.messages import kept_day

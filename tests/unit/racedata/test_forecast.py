@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.racedata.forecast import DAYS_KEPT, LEAST_DAYS, MONTHS_OF_TEN_IN_RANGE, forecast
-from bot.racedata.month_quota import Forecast, month_end
+from bot.racedata.month_quota import DAYS_KEPT, LEAST_DAYS, MONTHS_OF_TEN_IN_RANGE, Forecast, forecast, month_end
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 uses = st.lists(st.none() | st.integers(0, 10**9), max_size=70)

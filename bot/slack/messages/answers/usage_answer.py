@@ -7,8 +7,15 @@ from itertools import accumulate
 
 from bot.events.sentences import counted
 from bot.outbox.message import Block, Message
-from bot.racedata.forecast import LEAST_DAYS, MONTHS_OF_TEN_IN_RANGE
-from bot.racedata.month_quota import Forecast, Kinds, QuotaReading, QuotaSource, UsageRow, month_after
+from bot.racedata.month_quota import (
+    LEAST_DAYS,
+    Kinds,
+    QuotaReading,
+    QuotaSource,
+    UsageRow,
+    in_figures,
+    month_after,
+)
 from bot.slack.messages.kit.blocks import context, fields, header, section
 from bot.slack.messages.kit.layout import Either, lines, message
 from bot.slack.messages.kit.native_blocks import CATEGORIES_MAX, line_chart
@@ -117,19 +124,7 @@ def _expected(reading: QuotaReading) -> str | None:
         return None
     if expected is None:
         return f"none yet: a forecast needs {LEAST_DAYS} whole days of use"
-    total = f"{expected.month_total:,} by the end of the month"
-    within = f"(in {MONTHS_OF_TEN_IN_RANGE} of 10 cases between {expected.low:,} and {expected.high:,})"
-    return joined([f"{total} {within}", _runs_out(expected)], ": ")
-
-
-def _runs_out(expected: Forecast) -> str | None:
-    if expected.may_run_out_on is None:
-        return None
-    earliest = day_in_words(expected.may_run_out_on)
-    if expected.runs_out_on is None:
-        return f"the quota may run out on {earliest}"
-    early = f", perhaps on {earliest}" if expected.may_run_out_on < expected.runs_out_on else ""
-    return f"the quota runs out on {day_in_words(expected.runs_out_on)}{early}"
+    return in_figures(expected)
 
 
 def _by_kind(kinds: Kinds) -> str | None:
