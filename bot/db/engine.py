@@ -196,9 +196,10 @@ class Database:
                 if self.is_sqlite:
                     self._let_go()
             for unit in batch:
-                unit.error = error
+                unit.done.set_exception(error)
+            return
         for unit in batch:
-            unit.settle()
+            unit.done.set_result(unit.result)
 
     def _commit(self, batch: Sequence[WorkUnit]) -> None:
         self.check_file()

@@ -4,8 +4,8 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from sqlmodel import Session
@@ -25,18 +25,15 @@ READERS = 4
 
 @dataclass(eq=False)
 class WorkUnit:
-    """A unit of work, and its `result` or `error` after the commit."""
+    """A unit of work. `result`: before the commit. `done` has the result or the error after the commit."""
 
     work: Callable[[Session], Any]
     result: Any = None
-    error: BaseException | None = None
-
-    def settle(self) -> None:
-        """The result or the error is there."""
+    done: Future[Any] = field(default_factory=Future)
 
 
 Commit = Callable[[Sequence[WorkUnit]], None]
-"""Commits units together, and settles each unit. Errors are left with the units."""
+"""Commits units together. Each unit is `done` then, also after an error."""
 
 
 class WorkRunner(Protocol):
@@ -53,33 +50,11 @@ class WorkRunner(Protocol):
         """Finish waiting work, and let the connections go."""
 
 
-@dataclass(eq=False)
-class _Waiting(WorkUnit):
-    def __post_init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[Any] = self._loop.create_future()
-
-    def settle(self) -> None:
-        try:
-            self._loop.call_soon_threadsafe(self._set)
-        except RuntimeError:
-            # The loop and the caller have ended. The work is committed or rolled back.
-            return
-
-    def _set(self) -> None:
-        if self.future.done():
-            return
-        if self.error is not None:
-            self.future.set_exception(self.error)
-        else:
-            self.future.set_result(self.result)
-
-
 class Threads:
     """For a process of its own."""
 
     def __init__(self) -> None:
-        self._waiting: queue.Queue[_Waiting | None] = queue.Queue()
+        self._waiting: queue.Queue[WorkUnit | None] = queue.Queue()
         self._thread: threading.Thread | None = None
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="storage-reader")
         self._alert_reader = ThreadPoolExecutor(1, thread_name_prefix="storage-alerts")
@@ -87,12 +62,12 @@ class Threads:
     async def write(self, work: Callable[[Session], T], commit: Commit) -> T:
         if self._waiting.qsize() >= UNITS_WAITING_MAX:
             raise QueueFull(f"{UNITS_WAITING_MAX} writes are waiting")
-        unit = _Waiting(work)
+        unit = WorkUnit(work)
         if self._thread is None:
             self._thread = threading.Thread(target=self._write, args=(commit,), name="storage-writer", daemon=True)
             self._thread.start()
         self._waiting.put(unit)
-        result: T = await unit.future
+        result: T = await asyncio.wrap_future(unit.done)
         return result
 
     async def read(self, read: Callable[[], T]) -> T:
@@ -125,6 +100,6 @@ class Threads:
                     stop = True
                 else:
                     batch.append(unit)
-            commit([unit for unit in batch if not unit.future.cancelled()])
+            commit([unit for unit in batch if unit.done.set_running_or_notify_cancel()])
             if stop:
                 return

@@ -65,9 +65,7 @@ class Inline:
         self._check()
         unit = WorkUnit(work)
         commit([unit])
-        if unit.error is not None:
-            raise unit.error
-        result: T = unit.result
+        result: T = unit.done.result()
         return result
 
     async def read(self, read: Callable[[], T]) -> T:
