@@ -87,13 +87,34 @@ class KnownDay:
         regions = {race.region for race in _races_of(near) if race.region and place.has(race.course)}
         if region is None and len(regions) == 1:
             (region,) = regions
-        chosen = _Chosen(place, region, is_only=regions <= {region})
-        races = [chosen.put_here(race) for race in near.in_book if chosen.has(race)]
-        chosen.ids = frozenset(race.race_id for race in races if race.race_id)
-        chosen.ids_elsewhere = frozenset(row.race_id for row in self.races if row.race_id) - chosen.ids
+        # Under the meeting's own course and region, however a race is published.
+        here = {"course": place.course, "region": region}
+        regions_here = {region, None} if regions <= {region} else {region}
+
+        def is_here(race: Race) -> bool:
+            return race.region in regions_here and place.has(race.course)
+
+        races = [race.model_copy(update=here) for race in near.in_book if is_here(race)]
+        ids = {race.race_id for race in races if race.race_id}
+        ids_elsewhere = {row.race_id for row in self.races if row.race_id} - ids
+
+        def put_here(race: Race) -> Race:
+            return race.model_copy(update=here) if race.race_id in ids or place.has(race.course) else race
+
+        def is_of_meeting(event: RacingEvent) -> bool:
+            race = event.race
+            if any(one.race_id in ids for one in (race, *event.races)) or is_here(race):
+                return True
+            may_be_here = race.race_id not in ids_elsewhere and race.region in {None, region}
+            return event.is_abandonment and may_be_here and place.may_have(race.course)
+
         near_keys = set(map(id, near.told))
-        by_id = [row for row in self.told if id(row) not in near_keys and row.race_id in chosen.ids]
-        told = [chosen.event_here(event) for event in _values([*near.told, *by_id]) if chosen.has_event(event)]
+        by_id = [row for row in self.told if id(row) not in near_keys and row.race_id in ids]
+        told = [
+            event.model_copy(update={"race": put_here(event.race), "races": tuple(map(put_here, event.races))})
+            for event in _values([*near.told, *by_id])
+            if is_of_meeting(event)
+        ]
         return outcomes_of(races, told, region, place.course, self.doubts)
 
 
@@ -240,39 +261,6 @@ _PARTS = ("course_id", "name")
 def _words_of(course: Course) -> set[tuple[str, str]]:
     words = zip(_PARTS, (course.course_id, folded_name(course.name)), strict=True)
     return {(part, word) for part, word in words if word}
-
-
-@dataclass
-class _Chosen:
-    """`is_only`: no other region has the course on the day. `ids`: of the meeting's races in the race book."""
-
-    place: _Place
-    region: str | None
-    is_only: bool
-    ids: frozenset[str] = field(default=frozenset())
-    ids_elsewhere: frozenset[str] = field(default=frozenset())
-
-    def has(self, race: Race) -> bool:
-        is_of_region = race.region == self.region or (race.region is None and self.is_only)
-        return is_of_region and self.place.has(race.course)
-
-    def has_event(self, event: RacingEvent) -> bool:
-        race = event.race
-        if any(one.race_id in self.ids for one in (race, *event.races)) or self.has(race):
-            return True
-        if not event.is_abandonment or race.race_id in self.ids_elsewhere:
-            return False
-        return race.region in {None, self.region} and self.place.may_have(race.course)
-
-    def put_here(self, race: Race) -> Race:
-        """Under the meeting's own course and region, however the race is published."""
-        return race.model_copy(update={"course": self.place.course, "region": self.region})
-
-    def event_here(self, event: RacingEvent) -> RacingEvent:
-        def put(race: Race) -> Race:
-            return self.put_here(race) if race.race_id in self.ids or self.place.has(race.course) else race
-
-        return event.model_copy(update={"race": put(event.race), "races": tuple(map(put, event.races))})
 
 
 def note_whole(session: Session, region: str | None, day: date, now: datetime) -> None:
