@@ -1,7 +1,9 @@
 """The error tree: every error that the bot raises on purpose.
 
 RacingBotError
-├── SettingsError                 settings missing or wrong; has every problem
+├── ProblemsFound                 has every problem
+│   ├── SettingsError             settings missing or wrong
+│   └── SubscriptionFileWrong     a file of subscriptions can't be applied
 ├── BodyRefused                   an HTTP body that is not read to the end
 │   ├── BodyTooLarge              over the cap: 413, a retry can't help
 │   ├── BodyTooSlow               not whole within the time limit: 408
@@ -17,7 +19,6 @@ RacingBotError
 ├── CommandError                  a person's command can't be done; says the right command
 │   └── FieldsWrong               a form can't be stored; has a sentence for each field
 ├── ShellCommandFailed            a command of the shell was not done, or its outcome is unknown; says what to do
-├── SubscriptionFileWrong         a file of subscriptions can't be applied; has every problem
 ├── ServiceError                  the data service refused or failed; bot.racedata.client.service_errors has each code
 └── SlackError                    a call to Slack's Web API did not end well
     ├── SlackUnreached            the call never left: not carried out, a retry helps
@@ -46,12 +47,14 @@ class RacingBotError(Exception):
     pass
 
 
-class SettingsError(RacingBotError):
-    """`problems`: a sentence each, without secrets."""
-
+class ProblemsFound(RacingBotError):
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(self.problems))
+
+
+class SettingsError(ProblemsFound):
+    """`problems`: a sentence each, without secrets."""
 
 
 class BodyRefused(RacingBotError):
@@ -167,12 +170,8 @@ class ShellCommandFailed(RacingBotError):
     pass
 
 
-class SubscriptionFileWrong(RacingBotError):
+class SubscriptionFileWrong(ProblemsFound):
     """`problems`: each with its place in the file."""
-
-    def __init__(self, problems: Sequence[str]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(self.problems))
 
 
 class ServiceError(RacingBotError):

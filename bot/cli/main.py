@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from bot.errors import (
+    ProblemsFound,
     RacingBotError,
     SettingsError,
     ShellCommandFailed,
@@ -335,7 +336,7 @@ def _answer(told: "Coroutine[Any, Any, str]", why_not: str = "", mask: "Mask" = 
 
     try:
         print(asyncio.run(told), end=end)
-    except (SettingsError, SubscriptionFileWrong):
+    except ProblemsFound:
         raise
     except RacingBotError as error:
         from bot.cli.parts import for_operators
