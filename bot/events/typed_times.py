@@ -38,6 +38,7 @@ _FIGURES = {
 _MINUTES = {"ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
 _MINUTES |= {f"{tens}{gap}five": number + 5 for tens, number in _MINUTES.items() if number >= 20 for gap in " -"}
 _HOUR = f"1[0-2]|[1-9]|{'|'.join(_FIGURES)}"
+_NUMBERS = _FIGURES | {word: str(minutes) for word, minutes in _MINUTES.items()}
 _PARTS = {"half": 30, "half past": 30, "quarter past": 15, "quarter to": -15, "twenty to": -20, "twenty five to": -25}
 _PARTS |= {f"{said} past": each for each, word in ((5, "five"), (10, "ten"), (20, "twenty")) for said in (word, each)}
 """Minutes before or after an hour. "Ten to six" may be quiet hours."""
@@ -52,7 +53,7 @@ _SPOKEN_CLOCK = re.compile(
 
 def in_figures(typed: str) -> str:
     """The words with figures for small numbers: "two hours" is "2 hours", and "half two" is "2:30"."""
-    return " ".join(_FIGURES.get(word.lower(), word) for word in with_clocks(typed).split())
+    return " ".join(_NUMBERS.get(word.lower(), word) for word in with_clocks(typed).split())
 
 
 def with_clocks(typed: str) -> str:

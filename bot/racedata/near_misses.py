@@ -23,6 +23,14 @@ TOGETHER_ALIKE = 0.75
 
 WORDS_TOGETHER_MAX = 6
 
+_ENGLISH = frozenset(
+    """
+    a an as at be can did do does don't dont for get got had has have he her him his how i if it many me more my one our
+    out over run she so some than that them then there they us want was we what when which who will with you
+    """.split()  # noqa: SIM905  shorter to read
+)
+"""Words that are never misspelt names: "you" is no "YOR", and "get" no "GER"."""
+
 TYPED_MAX = 80
 """Compared characters of a typed word. No code and no course name is longer."""
 
@@ -49,10 +57,10 @@ def likely(typed: str, values: Iterable[str]) -> list[str]:
 def wrong_words(words: Iterable[str], vocabulary: Vocabulary, alike: float = LIKENESS_MIN) -> list[WrongWord]:
     """The words that the vocabulary lacks, each once; joined where together they are more like one name."""
     wrong = list(dict.fromkeys(word for word in words if vocabulary.get(word) != word))
-    each = {word: _scored(word, vocabulary, alike) for word in wrong[:LOOKED_UP_MAX]}
+    each = {word: _scored(word, vocabulary, alike) for word in wrong[:LOOKED_UP_MAX] if word.casefold() not in _ENGLISH}
     if 1 < len(wrong) <= WORDS_TOGETHER_MAX:
         together = _scored(" ".join(wrong), vocabulary, max(alike, TOGETHER_ALIKE))
-        if _best(together) > max(map(_best, each.values())):
+        if _best(together) > max(map(_best, each.values()), default=0.0):
             return [_wrong(" ".join(wrong), together, vocabulary)]
     return [_wrong(word, each.get(word, []), vocabulary) for word in wrong]
 

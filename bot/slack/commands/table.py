@@ -53,7 +53,7 @@ from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, ENDING
 
 HELP = "help"
 
-_HELLO = "(?:hi|hello|hey|morning|good (?:morning|afternoon|evening))(?: there| all| bot| racing-bot)?"
+_HELLO = "(?:hi|hiya|hello|hey|morning|good (?:morning|afternoon|evening))(?: there| all| bot| racing-bot)?"
 _PASTED = re.compile(
     rf"(?:(?:/racing|<@\w+(?:\|[^>]*)?>|{_HELLO}|thank you|(?:can|could|would|will) you|the|"
     rf"(?:show|give|get) (?:me|us)|{'|'.join(COURTESY)}|:[\w+-]+:|[^\w\s]+)(?:(?:[\s,.!;-]|:(?!\w))+|$)|"
@@ -89,10 +89,10 @@ _SAID = {
 _AT_TIMES = "(?:at night|overnight|after|before|between|from [0-9])"
 _WHAT = "(?: me| us| here| anything| results| racecards| cards| abandonments)*"
 _POST = "(?:send|post|give)(?: me| us)?"
-_NOT = "(?:do not|don'?t|never)"
+_NOT = "(?:(?:i|we) )?(?:do not|don'?t|never)"
 _GET = "(?:get|have|see|receive)"
 _TELL = "(?:tell|alert|warn|notify|let|message|ping)"
-_NOT_SENT = f"{_NOT} (?:{_TELL}|send|post|disturb){_WHAT}"
+_NOT_SENT = f"{_NOT} (?:{_TELL}|send|post|disturb|want){_WHAT}"
 _HOW_LONG = " (?:until|till|for (?=[0-9]|an? |half )).+$"
 """The end of "stop everything until 6pm"."""
 _SOON = "(?: next| today| tonight| tomorrow| this week(?:end)?| on [a-z]+day)?"
@@ -100,7 +100,7 @@ _RUNS = f"(?:run|running|ride|riding|do|doing|get on|fare|finish|go|win){_SOON}"
 _PHRASINGS = tuple(
     (re.compile(rf"^(?:{said})", re.IGNORECASE), meant)
     for said, meant in (
-        (r"(wh\w+)'?s(?= )", r"\1 is"),
+        (r"(what time|wh\w+)'?s(?= )", r"\1 is"),
         (rf"{_TELL} (?:us|(me))(?: know)? (?:when|how) (.+) (?:runs|rides|wins|is running|does)$", r"watch \2 \1"),
         (rf"(?:what|which) (?:horses|runners|rides) (?:are|is) {_RUNS} for (.+?){_SOON}$", r"watch \1"),
         (rf"(?:(?:when|where|how) (?:is|does|did|has)|did) (\D+) {_RUNS}$", r"watch \1"),
@@ -108,7 +108,8 @@ _PHRASINGS = tuple(
         (rf"(?:(only|just) )?{_TELL} (?:me|us)(?: know)?(?: (only|just))? (?:if|when|about|of)\b", r"subscribe \1\2"),
         (rf"(?:no (?:alerts|notifications|abandonments)|{_NOT_SENT})(?= {_AT_TIMES})", "no messages"),
         (rf"{_NOT_SENT}(?={_HOW_LONG})|{_NOT} disturb(?: me| us)?$", "stop messages"),
-        (rf"{_NOT} (?:{_POST}|{_TELL} (?:me|us) (?:about|of)) ", "unsubscribe "),
+        (rf"{_NOT} (?:{_POST}|want|need|{_TELL} (?:me|us) (?:about|of)) ", "unsubscribe "),
+        (r"stop telling (?:me|us) (?:about|of) ", "stop "),
         (rf"(?:(?:i|we) )?(?:only|just) (?:want|need|{_POST})\b", "subscribe only"),
         (rf"(?:can (?:i|we) {_GET}|(?:i|we)(?: would|'d)? (?:like|want|need)(?: to {_GET})?) (?:the )?", f"{_WANT} "),
         (r"turn (.+) off$", r"unsubscribe \1"),
@@ -162,7 +163,8 @@ def unknown_command(line: str) -> CommandError:
         place = line.rpartition(" ")[0]
         lines = {f"Abandonments at {place}": f"results abandonments {place}", f"End {place}": f"{ENDING} {place}"}
     if word.lower() in _STOP:
-        end = {f"End {rest}": f"{ENDING} {rest}"} if rest else {"End all": f"{ENDING} all"}
+        ends = {f"End {rest}": f"{ENDING} {rest}", f"Unwatch {rest}": f"unwatch {rest}"}
+        end = ends if rest else {"End all": f"{ENDING} all"}
         how_long = "".join(re.findall(_HOW_LONG, rest, re.IGNORECASE))
         lines = end | {f"Pause{how_long}": f"pause{how_long}", **_LOOK}
     if word.lower() in _UNDO:

@@ -55,8 +55,8 @@ _AFTER_A_COURSE = frozenset(["park", "pk", "racecourse", "downs"])
 _MARKS = re.compile(r"[/;:.=!?*_~|()\[\]<>{}]+")
 _EMOJI = re.compile(r":[\w+-]+:|[^\w]+")
 _SOME_DAY = date(2000, 1, 1)
-_OWNERS_S = re.compile(r"(?<=\w)'s$|(?<=s)'$", re.IGNORECASE)
-"""The possessive ending in "York's results" and "today's card"."""
+_OWNERS_S = re.compile(r"(?<=\w)'?s$|(?<=s)'$", re.IGNORECASE)
+"""The possessive ending in "York's results" and "todays card"."""
 
 _IN_BRACKETS = re.compile(r"\((.+)\)")
 

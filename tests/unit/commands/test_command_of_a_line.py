@@ -117,6 +117,10 @@ def read_slash(command, text):
         ("results, please!", "results", "please"),
         ("results: York", "results", "York"),
         ("fixtures tomorrow", "racecard", "tomorrow"),
+        ("hiya, results", "results", ""),
+        ("are you alive?", "status", ""),
+        ("how much of our quota have we used?", "usage", ""),
+        ("get rid of racecards", "unsubscribe", "racecards"),
     ],
 )
 def test_line_is_of_a_command_as_pasted_and_as_people_say_it(line, name, words):

@@ -138,6 +138,7 @@ NOBODY: Any = None
         ("I'd like the racecards for GB", "racecards for GB"),
         ("can we have Irish results please", "Irish results"),
         ("shut up", "pause"),
+        ("stop telling us about GB", "unsubscribe GB"),
         ("the Grand National", "help"),
         ("stop GB please", "unsubscribe GB"),
         ("GB results between 9am and 10pm", "results GB 9:00"),
