@@ -36,7 +36,7 @@ Handlers branch on the class, never on a status or a message.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 from urllib.parse import unquote, unquote_plus
 
@@ -114,6 +114,12 @@ WITHOUT_THAT = "Without that"
 """The label of a line without its wrong part."""
 
 
+def question(meant: Iterable[str]) -> str:
+    """Follows a sentence; "" for nothing."""
+    either = " or ".join(f'"{one}"' for one in dict.fromkeys(meant))
+    return f" Did you mean {either}?" if either else ""
+
+
 class CommandError(RacingBotError):
     """`str()` tells the person about the error and the right command.
 
@@ -148,8 +154,8 @@ class CommandError(RacingBotError):
         super().__init__(told)
 
     def __str__(self) -> str:
-        shown = " or ".join(dict.fromkeys([*self.offers, *self.lines])) if self.asks else ""
-        return " ".join(filter(None, [self.told, f"Did you mean {shown}?" if shown else "", self.after]))
+        asked = question([*self.offers, *self.lines]) if self.asks else ""
+        return " ".join(filter(None, [f"{self.told}{asked}", self.after]))
 
     def offering(self, lines: Mapping[str, str]) -> "CommandError":
         """The same error, with these command lines instead of offers."""

@@ -20,7 +20,7 @@ from bot.channels.watches import WatchedName
 from bot.cli.parts import opened, opened_client
 from bot.clock import Clock, utc_now
 from bot.db.engine import Database
-from bot.errors import ShellCommandFailed, SubscriptionFileWrong
+from bot.errors import ShellCommandFailed, SubscriptionFileWrong, question
 from bot.events.watched import name_key
 from bot.fanout.unchecked_filters import with_listed_courses
 from bot.logs import get_logger
@@ -29,7 +29,7 @@ from bot.operations.subscription_file import SubscriptionFile
 from bot.outbox import backlog
 from bot.ports import Ports
 from bot.racedata.lexicon import CLASSES, Lexicon
-from bot.racedata.near_misses import likely, question
+from bot.racedata.near_misses import likely
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
 from bot.slack.channel_membership import is_member

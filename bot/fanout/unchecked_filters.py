@@ -15,6 +15,7 @@ from bot.channels.filters import ALL_REGIONS, ChannelFilter, joint
 from bot.channels.subscriptions import UnreadFilter
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow
 from bot.deliveries import inbox
+from bot.errors import question
 from bot.events.races import Course
 from bot.events.sentences import counted
 from bot.fanout import missed_events
@@ -23,7 +24,7 @@ from bot.logs import get_logger
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.records import KnownCourse
 from bot.racedata.lexicon import REGIONS, Lexicon, kept
-from bot.racedata.near_misses import likely, question
+from bot.racedata.near_misses import likely
 
 log = get_logger(__name__)
 

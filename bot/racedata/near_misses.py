@@ -75,7 +75,7 @@ def refusal(told: str, wrong: Sequence[WrongWord], after: str = "") -> CommandEr
 
 
 def nearest_names(pairs: Iterable[tuple[str, str]]) -> str:
-    each = [f"{name} for {quoted(typed.removeprefix(COURSE_PREFIX))}" for name, typed in dict.fromkeys(pairs)]
+    each = [f'"{name}" for {quoted(typed.removeprefix(COURSE_PREFIX))}' for name, typed in dict.fromkeys(pairs)]
     return f" Did you mean {', '.join(each)}?" if each else ""
 
 
@@ -105,11 +105,6 @@ def course_words(courses: Sequence[KnownCourse]) -> dict[str, str]:
 def likely_courses(typed: str, courses: Sequence[KnownCourse]) -> list[str]:
     names = course_words(courses)
     return list(dict.fromkeys(names[word] for word in likely(typed, names)))
-
-
-def question(meant: Iterable[str]) -> str:
-    either = " or ".join(meant)
-    return f" Did you mean {either}?" if either else ""
 
 
 def quoted(typed: str) -> str:

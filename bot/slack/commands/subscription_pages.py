@@ -10,12 +10,12 @@ from bot.channels import audit_log, mutes, pauses, subscriptions, watches
 from bot.channels.conditions.event_conditions import REGIONS_FIELD, is_person
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, without_abandonments
 from bot.db.tables import OutboxMessage
-from bot.errors import CommandError
+from bot.errors import CommandError, question
 from bot.events.days import utc_today
 from bot.outbox import held_queues
 from bot.outbox.message import Message
 from bot.racedata.lexicon import COURSES, REGIONS
-from bot.racedata.near_misses import likely, question
+from bot.racedata.near_misses import likely
 from bot.slack.channel_membership import members
 from bot.slack.commands.filter_view import abandonments_here, as_shown, overridden_in
 from bot.slack.commands.form_button import form_is_the_answer, open_form

@@ -211,7 +211,7 @@ channels:
         "CGB, gb: The course cr_8",
         "CGB, XX: The region XX",
     ]
-    assert "Did you mean York?" in warnings[0]
+    assert 'Did you mean "York"?' in warnings[0]
     york = Course(course_id="cr_3", name="York")
     filters = [chosen for _, chosen in wanted.subscriptions]
     assert filters[0].courses == (ASCOT, york, Course(name="Yrk"), ASCOT, Course(course_id="cr_8"))
@@ -236,7 +236,7 @@ async def test_race_class_that_the_service_does_not_list_is_refused(pipeline):
     with pytest.raises(SubscriptionFileWrong) as refused:
         await checked_file(pipeline, text)
     first, second, third = refused.value.problems
-    assert (first.count("Gruop 2"), first.count("Did you mean Group 2?")) == (1, 1)
+    assert (first.count("Gruop 2"), first.count('Did you mean "Group 2"?')) == (1, 1)
     assert "Class 9" in second
     assert ("Open" in third, "Listed are Class 1" in third) == (True, True)
     stored = read(text)

@@ -289,7 +289,7 @@ async def test_course_with_other_letters_than_english_is_found_on_the_card(pipel
 async def test_mistyped_course_is_asked_about_and_a_course_without_races_is_named(pipeline):
     await tell(pipeline, result("rc_1", course="York"))
     mistyped = await asked(pipeline, "yrok 13:30")
-    assert "Did you mean York?" in mistyped
+    assert 'Did you mean "York"?' in mistyped
     assert "trace York 13:30" in mistyped
     none = await asked(pipeline, "kempton 2.30")
     assert "No race is known at Kempton (AW)" in none

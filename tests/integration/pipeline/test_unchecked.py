@@ -85,7 +85,7 @@ TYPED = {
     "two versions": ("gb", [], [result(), result(**RED_FIRST)], [], [R], "posted now: 1 message."),
     "course by its code": ("GB", ["asc"], TWO, [], [R], "the subscription is to GB, Ascot now"),
     "right course": ("GB", ["Ascot"], TWO, [R], [R], ""),
-    "part of a country": ("England", [], [result()], [], [], "Did you mean GB?"),
+    "part of a country": ("England", [], [result()], [], [], 'Did you mean "GB"?'),
     "no such course": ("gb", ["Nowhere"], TWO, [], [], "names the course Nowhere, but the data service publishes no"),
 }
 

@@ -95,7 +95,7 @@ async def test_region_that_was_never_one_is_flagged_as_soon_as_the_service_is_ba
         await database.write(lambda session: lexicon.REGIONS.put(session, ["GB"], START))
 
     said = await listed(book=SimpleNamespace(regions=reads))
-    assert "⚠️ The data service publishes no region gb, so nothing from it arrives. Did you mean GB?" in said
+    assert '⚠️ The data service publishes no region gb, so nothing from it arrives. Did you mean \\"GB\\"?' in said
 
 
 async def test_creator_who_is_deactivated_is_flagged_where_slack_may_be_asked(database, slack, listed):

@@ -198,7 +198,7 @@ async def test_racecard_is_whole_for_every_combination(service, database, choice
     service.switch(**dict(zip(NAMES, choices, strict=True)))
     async with books(service, database) as (reference_book, race_book):
         assert await reference_book.check_regions(["GB"])
-        with pytest.raises(CommandError, match="Did you mean GB"):
+        with pytest.raises(CommandError, match='Did you mean "GB"'):
             await reference_book.check_regions(["gb"])
         for day in (today, today - timedelta(days=3)):
             card = await race_book.card("GB", day)

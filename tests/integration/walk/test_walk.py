@@ -91,7 +91,7 @@ async def test_delivery_is_told_once_in_each_channel_that_asked_and_in_no_other(
     assert len(await world.wait_for_posts(everything, 2)) == 2
     assert "region unknown" in world.texts(ire)[0]
     assert f"{nowhere} 15:05" in await world.say("/racing", f"trace {nowhere.lower()} 3.05", channel=ire)
-    assert "Did you mean Ascot" in await world.say("/racing", "trace Ascto 13:30", channel=ire)
+    assert 'Did you mean \\"Ascot\\"' in await world.say("/racing", "trace Ascto 13:30", channel=ire)
     late = await world.say("/racing", "subscribe FR", channel=world.channel())
     assert rf"Already abandoned today\n{nowhere}" in late
 
@@ -180,7 +180,7 @@ async def test_list_has_buttons_that_edit_turn_pages_and_remove(world):
 @by_both_ways
 async def test_near_miss_and_pages_are_buttons_whose_answers_take_their_place(world):
     channel = world.channel()
-    assert "Did you mean GB" in await world.say("/racing", "subscribe gbb results", channel=channel)
+    assert 'Did you mean \\"GB\\"' in await world.say("/racing", "subscribe gbb results", channel=channel)
     assert "receives results from GB" in shown(await world.clicked("GB", channel))
     assert "ponies" in await world.say("/racing", "subscribe IRE ponies racecards", channel=channel)
     assert (await world.person().clicks("Open the form", channel=channel)).error is None

@@ -194,9 +194,9 @@ async def beside():
 
 
 async def test_near_course_is_searched_for_beside_the_event_loop(channel, beside):
-    with pytest.raises(CommandError, match="Did you mean Goodwood"):
+    with pytest.raises(CommandError, match='Did you mean "Goodwood"'):
         await channel.types("GB course:Goodwod")
-    with pytest.raises(CommandError, match="Did you mean Goodwood"):
+    with pytest.raises(CommandError, match='Did you mean "Goodwood"'):
         await COURSES_COMMAND.say(channel.desk, typed("Goodwod"))
     (option,) = await course_options(channel.desk, "Goodwod")
     assert option["text"]["text"] == "Goodwood (GB)"
@@ -214,7 +214,7 @@ async def test_so_many_courses_of_a_line_are_guessed_at_and_all_are_told(channel
 async def test_word_that_is_wrong_again_and_again_is_told_once_and_mended_everywhere(town):
     error = await refusal(town.desk, await town.here(), "racecard " + "gbb " * 400)
     assert error
-    assert str(error) == 'No course, region or day is called "gbb". Did you mean GB?'
+    assert str(error) == 'No course, region or day is called "gbb". Did you mean "GB"?'
     offered = await with_working_offers(error, town.desk, await town.here(), "racecard " + "gbb " * 400)
     assert offered.lines == {"GB": " ".join(["racecard", *["GB"] * 400])}
 

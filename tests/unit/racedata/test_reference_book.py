@@ -187,7 +187,7 @@ async def test_all_lists_together_take_no_longer_than_one(book, client):
 
 async def test_reference_region_is_checked_exactly(book):
     assert await book.check_regions(["gb"])
-    with pytest.raises(CommandError, match=r'no region "Ire"\. Did you mean IRE\? Regions: GB, gb, IRE\.'):
+    with pytest.raises(CommandError, match=r'no region "Ire"\. Did you mean "IRE"\? Regions: GB, gb, IRE\.'):
         await book.check_regions(["Ire"])
 
 
@@ -204,15 +204,15 @@ NAMED = [
 TYPED = {**dict.fromkeys(("cr_1", "Ascot", "ASC"), "cr_1"), **dict.fromkeys(("Wolverhampton", "wolverhampton"), "cr_6")}
 # The typed words, a part of the refusal, and the offered names.
 REFUSED: list[tuple[str, str, list[str] | dict[str, Any]]] = [
-    ("ascott", r'no course "ascott"\. Did you mean Ascot', ["Ascot", "Ascot (AUS)"]),
-    ("ascot", r'no course "ascot"\. Did you mean Ascot or Ascot \(AUS\)\?', ["Ascot", "Ascot (AUS)"]),
+    ("ascott", r'no course "ascott"\. Did you mean "Ascot"', ["Ascot", "Ascot (AUS)"]),
+    ("ascot", r'no course "ascot"\. Did you mean "Ascot" or "Ascot \(AUS\)"\?', ["Ascot", "Ascot (AUS)"]),
     # Once, though the shortcode too is like the typed words.
-    ("asct", r"Did you mean Ascot", ["Ascot", "Ascot (AUS)"]),
+    ("asct", r'Did you mean "Ascot"', ["Ascot", "Ascot (AUS)"]),
     ("x" * 40_000, r'"x{80}…"\.$', []),
     ("Curragh", r"Which Curragh\?", ["Curragh (AW) (IRE, cr_8)", "Curragh (Jumps) (IRE, cr_9)"]),
     ("Newcastle", r"Which Newcastle\?", ["Newcastle (GB)", "Newcastle (AUS)"]),
     # Offered by its shortcode, and called by its name.
-    ("Curs", r"Did you mean The Oval\?$", {"The Oval": {"course:Curs": "The Oval"}}),
+    ("Curs", r'Did you mean "The Oval"\?$', {"The Oval": {"course:Curs": "The Oval"}}),
 ]
 
 

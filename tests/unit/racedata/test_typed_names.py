@@ -144,11 +144,11 @@ def test_words_after_so_many_are_wrong_and_not_looked_up():
 def test_single_wrong_word_has_buttons_and_several_have_none():
     single = refusal("Wrong.", [WrongWord("goodwod", ("course:Goodwood",))])
     assert (str(single), single.offers) == (
-        "Wrong. Did you mean Goodwood?",
+        'Wrong. Did you mean "Goodwood"?',
         {"Goodwood": {"goodwod": "course:Goodwood"}},
     )
     several = refusal("Wrong.", [WrongWord("gb", ("GB",)), WrongWord("zzzzz")], after="Regions: GB.")
-    assert (str(several), several.offers) == ('Wrong. Did you mean GB for "gb"? Regions: GB.', {})
+    assert (str(several), several.offers) == ('Wrong. Did you mean "GB" for "gb"? Regions: GB.', {})
 
 
 WORDS = st.sampled_from([*VOCABULARY, "gb", "ffos", "las", "goodwod"]) | st.text(min_size=1, max_size=8)
@@ -244,8 +244,8 @@ WRONG = {
     "letter case, beside the right one": (["gb", "GB"], ["GB"], "the subscription is to GB now"),
     "another code": (["IRL"], ["IRE"], "the subscription is to IRE now"),
     "a name": (["great britain"], ["GB"], "the subscription is to GB now"),
-    "two that it may be": (["Hk"], ["Hk"], "Did you mean HK or hk?"),
-    "a mistake": (["IREX"], ["IREX"], "Did you mean IRE?"),
+    "two that it may be": (["Hk"], ["Hk"], 'Did you mean "HK" or "hk"?'),
+    "a mistake": (["IREX"], ["IREX"], 'Did you mean "IRE"?'),
     "nothing near": (["nowhere"], ["nowhere"], "to nowhere, but the data service publishes no such region"),
 }
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from bot.channels.watches import WatchedName
 from bot.db.tables import WatchKind, WatchRow
+from bot.errors import question
 from bot.events.race_state import CONFLICTS, RaceOutcome
 from bot.events.races import RESERVED, Race, Runner
 from bot.events.sentences import counted, listed
@@ -13,7 +14,6 @@ from bot.events.typed_text import typed_line
 from bot.events.watched import name_key
 from bot.outbox.message import Message
 from bot.racedata.day_views import KnownName
-from bot.racedata.near_misses import question
 from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, RaceView
 from bot.slack.messages.kit.blocks import actions, command_button, section
 from bot.slack.messages.kit.layout import message, paged, sections, told, unit
