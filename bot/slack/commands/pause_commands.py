@@ -379,6 +379,7 @@ MUTE_COMMAND = replace(
     answer=_answer_typed_mute,
     examples=("mute York", "mute York tomorrow"),
     mistakes="Abandonments still come. `list` shows the muted meetings.",
+    group=HelpGroup.CHANNEL,
 )
 UNMUTE_BUTTON = Command(
     UNMUTE,
@@ -389,4 +390,12 @@ UNMUTE_BUTTON = Command(
     rights=may_change,
     store=_unmute,
 )
-UNMUTE_COMMAND = replace(UNMUTE_BUTTON, name="unmute", usage="course", plan=_plan_unmute, examples=("unmute York",))
+UNMUTE_COMMAND = replace(
+    UNMUTE_BUTTON,
+    name="unmute",
+    usage="course",
+    plan=_plan_unmute,
+    examples=("unmute York", "unmute Ascot"),
+    mistakes="`list` shows the muted meetings, with buttons.",
+    group=HelpGroup.CHANNEL,
+)

@@ -196,7 +196,7 @@ def find_command(line: str) -> tuple[Command | None, str]:
     meant = _in_words_of_commands(line)
     word, text = (*meant.split(maxsplit=1), "", "")[:2]
     name = word.lower().strip("/,.:;!?") or HELP
-    command = RACING_COMMANDS.get(name) or _TYPED_TOO.get(name)
+    command = RACING_COMMANDS.get(name)
     if command is None and (whole := _with_command(meant)):
         command, text = find_command(" ".join(whole.split()))
     if command and command.is_a_change and pasted and "show" in pasted[0].lower():
@@ -255,9 +255,6 @@ HELP_COMMAND = Command(
     group=HelpGroup.BOT,
 )
 
-_TYPED_TOO = {command.name: command for command in (MUTE_COMMAND, UNMUTE_COMMAND, UNWATCH_COMMAND)}
-"""Commands that other commands have buttons for. The overview leaves these out."""
-
 RACING_COMMANDS: dict[str, Command] = {
     command.name: command
     for command in (
@@ -266,7 +263,10 @@ RACING_COMMANDS: dict[str, Command] = {
         LIST_COMMAND,
         PAUSE_COMMAND,
         RESUME_COMMAND,
+        MUTE_COMMAND,
+        UNMUTE_COMMAND,
         WATCH_COMMAND,
+        UNWATCH_COMMAND,
         WATCHING_COMMAND,
         STATUS_COMMAND,
         TRACE_COMMAND,

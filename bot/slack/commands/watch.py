@@ -430,4 +430,5 @@ UNWATCH_COMMAND = Command(
     store=_unwatch,
     examples=("unwatch Frankel", "unwatch all"),
     mistakes="`watching` shows the watched names.",
+    group=HelpGroup.CHANNEL,
 )
