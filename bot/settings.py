@@ -1,16 +1,20 @@
-"""Every setting, with a description. The only reader of the environment.
+"""Every setting, with a description below. The only reader of the environment.
 
 Values are frozen; secrets show as asterisks. `load_settings` reports every problem at once, without values of secrets.
 A blank value counts as unset.
 """
 
+import ast
 import base64
+import inspect
 import logging
 import os
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -186,10 +190,8 @@ class _DatabaseSettings(BaseSettings):
         env_file_encoding=ENV_FILE_ENCODING,
     )
 
-    database_url: SecretStr = Field(
-        SecretStr("sqlite:///racing-bot.db"),
-        description="`sqlite:///file.db`, or `postgresql://…` for several replicas.",
-    )
+    database_url: SecretStr = SecretStr("sqlite:///racing-bot.db")
+    """`sqlite:///file.db`, or `postgresql://…` for several replicas."""
 
     @property
     def called(self) -> list[str]:
@@ -219,92 +221,72 @@ SettingsT = TypeVar("SettingsT", bound=_DatabaseSettings)
 
 
 class Settings(_DatabaseSettings):
-    racing_api_url: ServiceAddress = Field(
-        description="Base address of the data service, version segment included: https, or http on loopback."
-    )
-    racing_api_key: SecretStr = Field(
-        description="The data service's API key; sent in the `X-API-Key` header only.", min_length=1
-    )
-    racing_webhook_secrets: WebhookSecrets = Field(
-        (), description="Signing secrets of webhook subscriptions, comma-separated, besides those in the database."
-    )
-    racing_race_path: RacePath | None = Field(
-        None,
-        description="Path that reads one race, with `{race_id}`, for those who know it: it is not specified.",
-    )
-    racing_day_path: DayPath | None = Field(
-        None, description="Path that reads one day, with `{date}` and `{region}`, for those who know it."
-    )
-    public_url: PublicAddress | None = Field(
-        None, description="Our own https address, for `subscribe` and the manifest."
-    )
-    slack_bot_token: BotToken = Field(description="The bot's token, `xoxb-…`.", min_length=1)
-    slack_app_token: AppToken | None = Field(
-        None, description="`xapp-…`; set: Socket Mode for commands and interactivity."
-    )
-    slack_signing_secret: SecretStr | None = Field(
-        None, validate_default=True, description="Signs what Slack sends over HTTP; not needed in Socket Mode."
-    )
-    slack_api_url: SlackAddress = Field("https://slack.com/api/", description="Slack's Web API.")
-    admin_channel: AdminPlace | None = Field(
-        None,
-        description="Channel id that warnings go to. Unset, or closed to the bot: they go to `ADMIN_USERS` directly.",
-    )
-    admin_users: PersonIds = Field(
-        (), description="User ids that may run admin commands, comma-separated; who is warned without `ADMIN_CHANNEL`."
-    )
-    subscribe_by: Annotated[SubscribeBy, Lower] = Field(
-        SubscribeBy.MEMBERS, description="Who may subscribe a channel: `members`, `creators` or `admins`."
-    )
-    announce_changes: bool = Field(
-        True, description="Whether a channel is told who paused, muted, narrowed or ended what it receives."
-    )
-    encryption_keys: FernetKeys = Field(
-        (), description="Fernet keys for secrets at rest, newest first, comma-separated."
-    )
-    quota_warn_at: Percentages = Field(
-        (50, 80, 95, 100), description="Admins are warned at these percentages of the month's quota."
-    )
-    monthly_quota: int | None = Field(
-        None, ge=1, le=10**12, description="Requests a month, where the plan's figure is not yours."
-    )
-    command_quota_share: int = Field(
-        25, ge=1, le=100, description="Percentage of what the month has left that commands may spend."
-    )
-    quota_check_s: int = Field(
-        900, ge=1, le=MONTH_S, description="Seconds between readings of the quota (a reading costs no quota)."
-    )
-    repair_check_s: int = Field(
-        3_600, ge=1, le=MONTH_S, description="Seconds between looks for deliveries that failed."
-    )
-    doubtful_posts: Annotated[DoubtfulPosts, Lower] = Field(
-        DoubtfulPosts.REPEAT,
-        description="A post that may have been made, where history can't be read: `repeat` it, marked, or `hold` it.",
-    )
-    settle_s: float = Field(10, ge=0, le=600, description="Seconds to wait before a doubtful post is looked for.")
-    late_after_min: int = Field(
-        10, ge=1, le=MONTH_S // 60, description="A message older than this many minutes says how late it is."
-    )
-    queue_keep_hours: int = Field(
-        72, ge=1, le=YEAR_DAYS * 24, description="How long posts wait for a channel that can't be reached."
-    )
-    body_keep_days: int = Field(30, ge=1, le=100 * YEAR_DAYS, description="How long the bodies of deliveries are kept.")
-    heartbeat_url: HeartbeatAddress | None = Field(
-        None,
-        description="Called once a minute while deliveries can be stored and posts go out, in Healthchecks' protocol.",
-    )
-    max_body_bytes: int = Field(4 * MIB, ge=1024, le=256 * MIB, description="Largest delivery that is read, in bytes.")
-    host: ListenHost = Field("127.0.0.1", description="Address to listen on; the image sets `0.0.0.0`.")
-    port: int = Field(3000, ge=0, le=65535, description="Port to listen on.")
-    metrics_host: ListenHost | None = Field(
-        None,
-        description="With `METRICS_PORT`: `/metrics` and the reasons of `/readyz` are served only there.",
-    )
-    metrics_port: int | None = Field(None, validate_default=True, ge=0, le=65535, description="See `METRICS_HOST`.")
-    log_level: Annotated[Literal["debug", "info", "warning", "error"], Lower] = Field(
-        "info", description="`debug`, `info`, `warning` or `error`."
-    )
-    log_format: Annotated[Literal["console", "json"], Lower] = Field("console", description="`console` or `json`.")
+    racing_api_url: ServiceAddress
+    """Base address of the data service, version segment included: https, or http on loopback."""
+    racing_api_key: SecretStr = Field(min_length=1)
+    """The data service's API key; sent in the `X-API-Key` header only."""
+    racing_webhook_secrets: WebhookSecrets = ()
+    """Signing secrets of webhook subscriptions, comma-separated, besides those in the database."""
+    racing_race_path: RacePath | None = None
+    """Path that reads one race, with `{race_id}`, for those who know it: it is not specified."""
+    racing_day_path: DayPath | None = None
+    """Path that reads one day, with `{date}` and `{region}`, for those who know it."""
+    public_url: PublicAddress | None = None
+    """Our own https address, for `subscribe` and the manifest."""
+    slack_bot_token: BotToken = Field(min_length=1)
+    """The bot's token, `xoxb-…`."""
+    slack_app_token: AppToken | None = None
+    """`xapp-…`; set: Socket Mode for commands and interactivity."""
+    slack_signing_secret: SecretStr | None = Field(None, validate_default=True)
+    """Signs what Slack sends over HTTP; not needed in Socket Mode."""
+    slack_api_url: SlackAddress = "https://slack.com/api/"
+    """Slack's Web API."""
+    admin_channel: AdminPlace | None = None
+    """Channel id that warnings go to. Unset, or closed to the bot: they go to `ADMIN_USERS` directly."""
+    admin_users: PersonIds = ()
+    """User ids that may run admin commands, comma-separated; who is warned without `ADMIN_CHANNEL`."""
+    subscribe_by: Annotated[SubscribeBy, Lower] = SubscribeBy.MEMBERS
+    """Who may subscribe a channel: `members`, `creators` or `admins`."""
+    announce_changes: bool = True
+    """Whether a channel is told who paused, muted, narrowed or ended what it receives."""
+    encryption_keys: FernetKeys = ()
+    """Fernet keys for secrets at rest, newest first, comma-separated."""
+    quota_warn_at: Percentages = (50, 80, 95, 100)
+    """Admins are warned at these percentages of the month's quota."""
+    monthly_quota: int | None = Field(None, ge=1, le=10**12)
+    """Requests a month, where the plan's figure is not yours."""
+    command_quota_share: int = Field(25, ge=1, le=100)
+    """Percentage of what the month has left that commands may spend."""
+    quota_check_s: int = Field(900, ge=1, le=MONTH_S)
+    """Seconds between readings of the quota (a reading costs no quota)."""
+    repair_check_s: int = Field(3_600, ge=1, le=MONTH_S)
+    """Seconds between looks for deliveries that failed."""
+    doubtful_posts: Annotated[DoubtfulPosts, Lower] = DoubtfulPosts.REPEAT
+    """A post that may have been made, where history can't be read: `repeat` it, marked, or `hold` it."""
+    settle_s: float = Field(10, ge=0, le=600)
+    """Seconds to wait before a doubtful post is looked for."""
+    late_after_min: int = Field(10, ge=1, le=MONTH_S // 60)
+    """A message older than this many minutes says how late it is."""
+    queue_keep_hours: int = Field(72, ge=1, le=YEAR_DAYS * 24)
+    """How long posts wait for a channel that can't be reached."""
+    body_keep_days: int = Field(30, ge=1, le=100 * YEAR_DAYS)
+    """How long the bodies of deliveries are kept."""
+    heartbeat_url: HeartbeatAddress | None = None
+    """Called once a minute while deliveries can be stored and posts go out, in Healthchecks' protocol."""
+    max_body_bytes: int = Field(4 * MIB, ge=1024, le=256 * MIB)
+    """Largest delivery that is read, in bytes."""
+    host: ListenHost = "127.0.0.1"
+    """Address to listen on; the image sets `0.0.0.0`."""
+    port: int = Field(3000, ge=0, le=65535)
+    """Port to listen on."""
+    metrics_host: ListenHost | None = None
+    """With `METRICS_PORT`: `/metrics` and the reasons of `/readyz` are served only there."""
+    metrics_port: int | None = Field(None, validate_default=True, ge=0, le=65535)
+    """See `METRICS_HOST`."""
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], Lower] = "info"
+    """`debug`, `info`, `warning` or `error`."""
+    log_format: Annotated[Literal["console", "json"], Lower] = "console"
+    """`console` or `json`."""
 
     @field_validator("slack_signing_secret")
     @classmethod
@@ -432,15 +414,27 @@ def _is_slip(name: str, setting: str) -> bool:
     return OSA.distance(typed, right) == 1
 
 
+@cache
+def descriptions() -> dict[str, str]:
+    """The docstring of each setting, by name. Read at need alone: pydantic would read the source at each start."""
+    module = ast.parse(inspect.getsource(sys.modules[__name__]))
+    bodies = [node.body for node in module.body if isinstance(node, ast.ClassDef)]
+    return {
+        ast.unparse(field.target): ast.literal_eval(text.value)
+        for field, text in chain.from_iterable(map(pairwise, bodies))
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr)
+    }
+
+
 def _in_words(details: Any) -> str:
     name = str(details["loc"][0])
-    field = Settings.model_fields[name]
+    described = descriptions()[name]
     if details["type"] == "missing":
-        return f"{name.upper()} is missing. {field.description}"
+        return f"{name.upper()} is missing. {described}"
     number = f", number {details['loc'][1] + 1}," if len(details["loc"]) > 1 else ""
     if details["type"] == "value_error":
         return f"{name.upper()}{number} {details['ctx']['error']}"
-    return f"{name.upper()}{number} must be {_right_values(name)}. {field.description}"
+    return f"{name.upper()}{number} must be {_right_values(name)}. {described}"
 
 
 def _right_values(name: str) -> str:
