@@ -15,7 +15,6 @@ from bot.channels.filters import ALL_REGIONS
 from bot.db.tables import InboxDelivery, WebhookSubscriptionRow
 from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
-from bot.events.event import TOPIC_OF
 from bot.events.sentences import counted
 from bot.operations import public_url
 from bot.operations.public_url import Problem, object_in
@@ -64,18 +63,13 @@ def _elsewhere(deployment: Deployment, live: Iterable[WebhookSubscriptionRow]) -
 
 
 def _missing_events(session: Session) -> tuple[Finding, ...]:
-    missing: dict[str, set[str | None]] = {}
-    for filter_ in {filter_ for _, filter_ in subscriptions.listening(session)}:
-        region = None if filter_.region == ALL_REGIONS else filter_.region
-        events = [event for event, topic in TOPIC_OF.items() if topic in filter_.topics]
-        for event in webhook_subscriptions.uncovered(session, region, events):
-            missing.setdefault(event, set()).add(region)
-    return tuple(_not_delivered(event, regions) for event, regions in sorted(missing.items()))
+    missing = webhook_subscriptions.uncovered(session, {chosen for _, chosen in subscriptions.listening(session)})
+    return tuple(_not_delivered(event, sorted(set(regions))) for event, regions in sorted(missing.items()))
 
 
-def _not_delivered(event: str, regions: set[str | None]) -> Finding:
-    where = "all regions" if None in regions else ", ".join(sorted(filter(None, regions)))
-    only = f" --region {next(iter(regions))}" if len(regions) == 1 and None not in regions else ""
+def _not_delivered(event: str, regions: Sequence[str]) -> Finding:
+    where = "all regions" if ALL_REGIONS in regions else ", ".join(regions)
+    only = f" --region {where}" if len(regions) == 1 and ALL_REGIONS not in regions else ""
     told = f"Channels want {event} from {where}, and no live subscription brings the event."
     return warning("events_not_delivered", told, f"Run `{SUBSCRIBE} --event {event}{only}`.")
 

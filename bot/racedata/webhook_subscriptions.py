@@ -6,9 +6,11 @@ from datetime import datetime
 from sqlalchemy import select, update
 from sqlmodel import Session, col
 
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.engine import affected
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import OpenedSecrets, Vault
+from bot.events.event import TOPIC_OF
 
 
 def live(session: Session) -> Sequence[WebhookSubscriptionRow]:
@@ -35,13 +37,18 @@ def retire(session: Session, subscription_id: int, now: datetime) -> bool:
     return affected(session, statement) > 0
 
 
-def uncovered(session: Session, region: str | None, events: Iterable[str]) -> list[str]:
-    """The events without a live subscription for the region, or for all regions where no region is given.
+def uncovered(session: Session, filters: Iterable[ChannelFilter]) -> dict[str, list[str]]:
+    """The events that the filters want and no live subscription brings, each with the filters' regions.
 
     Empty without any known subscription: the subscription may exist elsewhere, with its secret in the settings.
     """
-    rows = live(session)
-    return [event for event in events if rows and delivers_since(rows, region, event) is None]
+    rows, missing = live(session), dict[str, list[str]]()
+    for chosen in filters if rows else ():
+        region = None if chosen.region == ALL_REGIONS else chosen.region
+        for event, topic in TOPIC_OF.items():
+            if topic in chosen.topics and delivers_since(rows, region, event) is None:
+                missing.setdefault(event, []).append(chosen.region)
+    return missing
 
 
 def delivers_since(rows: Iterable[WebhookSubscriptionRow], region: str | None, event: str) -> datetime | None:

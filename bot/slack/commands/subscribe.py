@@ -24,7 +24,7 @@ from bot.db.tables import SubscriptionState
 from bot.deliveries import inbox
 from bot.errors import WITHOUT_THAT, CommandError, FieldsWrong
 from bot.events.days import UTC_NAME
-from bot.events.event import TOPIC_OF, EventKind, Topic
+from bot.events.event import EventKind, Topic
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Course
 from bot.events.sentences import listed
@@ -202,13 +202,11 @@ def _minutes_alone(there: Sequence[ChannelFilter], saved: Sequence[ChannelFilter
 
 
 def _uncovered(session: Session, filters: Sequence[ChannelFilter]) -> list[str]:
-    missing: dict[str, list[str]] = {}
-    for chosen in filters:
-        region = None if chosen.region == ALL_REGIONS else chosen.region
-        events = [kind for kind, topic in TOPIC_OF.items() if topic in chosen.topics]
-        for event in webhook_subscriptions.uncovered(session, region, events):
-            missing.setdefault(event, []).append(region_named(chosen.region))
-    return [f"{DECLARATIONS[EventKind(event)].counted[1]} from {listed(regions)}" for event, regions in missing.items()]
+    missing = webhook_subscriptions.uncovered(session, filters)
+    return [
+        f"{DECLARATIONS[EventKind(event)].counted[1]} from {listed([*map(region_named, regions)])}"
+        for event, regions in missing.items()
+    ]
 
 
 async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineRequest, list[ChannelFilter]]:
