@@ -267,8 +267,9 @@ def note_whole(session: Session, region: str | None, day: date, now: datetime) -
     """The first time, a race of each meeting is news for fan-out: live messages say whether the card is whole."""
     if day < (now - race_book_store.NEWS_MAX_AGE).date() or named_values.text(session, _whole_name(region, day)):
         return
-    found = race_book_store.race_of_each_meeting(session, day, region)
-    touched.note(session, What.RACE, [race_id for race_id, of in found if not is_whole(session, of, day)])
+    rows = known_day(session, day, region).races
+    found = {(row.value.region, row.value.course): row.race_id for row in rows if row.value and row.race_id}
+    touched.note(session, What.RACE, [name for (of, _), name in found.items() if not is_whole(session, of, day)])
     named_values.put(session, _whole_name(region, day), True, now)
     named_values.drop(session, _whole_name(region, day - race_book_store.NEWS_MAX_AGE - timedelta(days=1)))
 

@@ -29,7 +29,7 @@ from bot.events.kinds import WHOLE_LISTS
 from bot.events.merge import completed_runners, declared_size, of_declarations
 from bot.events.pairs import is_whole_field
 from bot.events.race_state import state_in
-from bot.events.races import Course, Race, Value
+from bot.events.races import Race, Value
 from bot.events.touched import What
 from bot.logs import get_logger
 
@@ -195,15 +195,6 @@ def rows_of(session: Session, day: date, region: str | None) -> Sequence[Row[str
     """Id, region, data and last change of the day's races, in a region (None: all)."""
     which = _OF_DAY if region is None else _OF_REGION
     return session.execute(which, {"day": day.isoformat(), "region": region}).all()
-
-
-def race_of_each_meeting(session: Session, day: date, region: str | None) -> list[tuple[str, str | None]]:
-    """The id and the region of a race of each meeting."""
-    found: dict[tuple[str, Course], str] = {}
-    for race_id, of, data, _ in rows_of(session, day, region):
-        if race := _race(race_id, data):
-            found.setdefault((of, race.course), race_id)
-    return [(race_id, of or None) for (of, _), race_id in found.items()]
 
 
 def by_id(session: Session, race_id: str) -> Race | None:
