@@ -4,6 +4,7 @@ import logging
 import logging.config
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, TextIO
 from urllib.parse import quote, quote_plus
 
@@ -54,19 +55,16 @@ def _without_colours(_logger: WrappedLogger, _method: str, event_dict: EventDict
 
 
 class LineWriter:
-    """A full disk or closed pipe stops no work: `lost` counts lines."""
+    """A full disk or closed pipe stops no work."""
 
     def __init__(self, stream: TextIO, name: str) -> None:
         self._stream = stream
         self.name = name
-        self.lost = 0
 
     def msg(self, line: str) -> None:
-        try:
+        with suppress(OSError, ValueError):
             self._stream.write(f"{line}\n")
             self._stream.flush()
-        except (OSError, ValueError):
-            self.lost += 1
 
     # structlog calls the method of the line's level.
     debug = info = warning = error = critical = exception = msg

@@ -1,6 +1,7 @@
 """Waits that a wake-up can end early, and the backoff of a failing loop."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -32,8 +33,6 @@ class Backoff:
 
 
 async def rest(wake: asyncio.Event, at_most_s: float) -> None:
-    try:
+    with suppress(TimeoutError):
         async with asyncio.timeout(at_most_s):
             await wake.wait()
-    except TimeoutError:
-        return

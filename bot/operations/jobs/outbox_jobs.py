@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 
@@ -99,13 +100,11 @@ def escalate(
 
 async def _absent(people: Mapping[str, set[str]], members: Callable[[str], Awaitable[frozenset[str] | None]]) -> Absent:
     absent = set[tuple[str, str]]()
-    try:
+    with suppress(TimeoutError):
         async with asyncio.timeout(MEMBERS_READ_S):
             for channel_id, named in people.items():
                 there = await members(channel_id)
                 absent |= {(channel_id, person) for person in named if there is not None and person not in there}
-    except TimeoutError:
-        pass
     return absent
 
 
