@@ -22,7 +22,7 @@ OF_AN_ANSWER = frozenset({b"connection", b"date"})
 """The receiver's own server writes these."""
 
 
-CUT_OFF = (ConnectionError, TimeoutError, LookupError, ValueError)
+CUT_OFF = (ConnectionError, EOFError, TimeoutError, LookupError, ValueError)
 """The bot ended, hangs or answers nonsense, or the sender went away."""
 
 
@@ -79,7 +79,7 @@ class Relay:
         passing_on = asyncio.create_task(_pass_on(scope["headers"], receive, writer))
         try:
             async with asyncio.timeout(self._answer_s):
-                return _read_answer(await reader.read(), scope["method"])
+                return await _read_answer(reader, scope["method"])
         except CUT_OFF as error:
             if passing_on.done() and passing_on.exception() is None:
                 raise SenderLeft from error
@@ -92,23 +92,22 @@ class Relay:
             writer.transport.abort()
 
 
-def _read_answer(said: bytes, method: str) -> HttpAnswer:
+async def _read_answer(reader: asyncio.StreamReader, method: str) -> HttpAnswer:
     """Raises an error of CUT_OFF for half an answer."""
-    head, _, body = said.partition(b"\r\n\r\n")
-    first, *lines = head.split(b"\r\n")
+    first, *lines = (await reader.readuntil(b"\r\n\r\n")).strip().split(b"\r\n")
     pairs = (line.partition(b":") for line in lines)
     headers = [(name.lower(), value.strip()) for name, _, value in pairs]
-    if method != "HEAD" and int(values(headers, "content-length")[0]) != len(body):
-        raise ValueError("half an answer")
+    body = b"" if method == "HEAD" else await reader.readexactly(int(values(headers, "content-length")[0]))
     own = [(name, value) for name, value in headers if name not in OF_AN_ANSWER]
     return HttpAnswer(int(first.split(b" ", 2)[1]), own, body)
 
 
 def _head(scope: HttpMessage) -> bytes:
+    """Without `connection: close`: the bot's server would reset the connection after an answer to an unread body."""
     target = scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
     lines = [b"%s %s HTTP/1.1" % (scope["method"].encode(), target)]
     lines += [b"%s: %s" % header for header in scope["headers"] if header[0] not in OF_A_CONNECTION]
-    return b"\r\n".join([*lines, b"connection: close", b"", b""])
+    return b"\r\n".join([*lines, b"", b""])
 
 
 async def _pass_on(headers: Headers, receive: Receive, writer: asyncio.StreamWriter) -> None:

@@ -86,6 +86,8 @@ async def test_answer_before_the_end_of_the_body_is_passed_on_at_once():
         writer.write(b"POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n123")
         assert (await reader.readline()).startswith(b"HTTP/1.1 413 ")
         writer.close()
+        for _ in range(10):
+            assert (await client.post("/large", content=b"x" * 1_000_000)).status_code == 413
 
 
 @pytest.mark.parametrize("path", ["/cut", "/echo"])
