@@ -170,7 +170,8 @@ class Sources:
     def own_names(self) -> tuple[str, ...]:
         """The course, the title and the date, by which a remark may call the race."""
         title, day = self.look(aliases.RACE_FIELDS["title"]), read_plain_date(self.race_date)
-        days = [f"{date.fromisoformat(day):{form}}".lstrip("0") for form in ("%d %B", "%d %b")] if day else []
+        forms = [f"%d{end} {month}" for end in ("", "st", "nd", "rd", "th") for month in ("%B", "%b")] if day else []
+        days = [f"{date.fromisoformat(day or ''):{form}}".lstrip("0") for form in forms]
         return tuple(filter(None, (plain_name(course_of(self).name or ""), title, *days)))
 
 
