@@ -4,11 +4,11 @@ Each offered command line has passed the same check as a typed line.
 """
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.channels import subscriptions
+from bot.channels.conditions.course_condition import COURSE_PREFIX
 from bot.channels.conditions.event_conditions import region_named
 from bot.errors import WITHOUT_LABEL, WITHOUT_THAT, CommandError, ServiceError, SlackError, StorageError
 from bot.events.sentences import listed
@@ -95,7 +95,7 @@ async def with_working_offers(
     trying = _Trying(desk, invocation, line, all(label == one for label, one in error.lines.items()))
     try:
         async with asyncio.timeout(within_s):
-            await trying.work(offered_lines(error), OFFERED_MAX, MENDED_MAX)
+            await trying.work(error, OFFERED_MAX, MENDED_MAX)
     except TimeoutError:
         log.warning("offers_not_all_checked", reference=invocation.reference, within_s=within_s)
     told = error.offering(trying.found)
@@ -105,9 +105,7 @@ async def with_working_offers(
         there = await desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
         is_of_filters = any(one.startswith("subscribe ") for one in trying.idle)
         takes = f": {in_plain_words(there)}" if is_of_filters and there else ""
-        # A course's id has a name on the button.
-        names = {value: label for label, offer in error.offers.items() for value in offer.values()}
-        has = listed([" ".join(names.get(word, word) for word in one.split()[1:]) for one in trying.idle])
+        has = listed([trying.named(one.partition(" ")[2]) for one in trying.idle])
         told.after = f"This channel has {has} already{takes}. {error.after}".strip()
         if error.asks_meaning and not trying.found:
             told.told = "Nothing to change."
@@ -124,20 +122,28 @@ class _Trying:
     shows_lines: bool
     found: dict[str, str] = field(default_factory=dict)
     idle: list[str] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
 
-    async def work(self, lines: Mapping[str, str], most: int, tries: int, before: str = "") -> None:
+    def named(self, line: str) -> str:
+        """The line with a course's name for its id."""
+        return " ".join(self.names.get(word, word) for word in line.split(" "))
+
+    async def work(self, refused: CommandError, most: int, tries: int, before: str = "") -> None:
         """`most`: the number of buttons, which several refused offers share."""
+        for label, offer in refused.offers.items():
+            self.names |= {f"{prefix}{value}": label for value in offer.values() for prefix in ("", COURSE_PREFIX)}
+        lines = offered_lines(refused)
         for label, line in list(lines.items())[:most]:
             if before and (line in _LOOKS or (label == WITHOUT_THAT and not self.shows_lines)):
                 continue
-            shown = line if self.shows_lines else _label(before, label) if before else label
+            shown = self.named(line) if self.shows_lines else _label(before, label) if before else label
             error, changes = await self._try(line)
             if error is None and not changes:
                 self.idle.append(line)
             elif error is None and line not in self.found.values():
                 self.found.setdefault(shown, line)
             elif error is not None and tries and not self._would_turn(line):
-                await self.work(offered_lines(error), most // len(lines), tries - 1, shown)
+                await self.work(error, most // len(lines), tries - 1, shown)
 
     async def _try(self, line: str) -> tuple[CommandError | None, bool]:
         """The refusal of a line, and whether the line changes something."""

@@ -21,6 +21,8 @@ from bot.slack.commands.invocation import Desk
 from bot.slack.language.request import LineRequest
 from bot.slack.messages.kit.text import capital
 
+_COURSES = (COURSES_FIELD, NOT_COURSES_FIELD)
+
 FILTER_CHECK_S = 1.2
 """For looking up regions and courses before the ack, for which Slack allows three seconds."""
 
@@ -257,6 +259,8 @@ def _check_together(before: ChannelFilter, chosen: ChannelFilter, *, asks_races:
         return f"{listed(topics_in_order(some.topics))} of {races}"
 
     def line(some: ChannelFilter) -> str:
+        by_name = {field: tuple(Course(name=name_of(one)) for one in getattr(some, field)) for field in _COURSES}
+        some = some if some.region == ALL_REGIONS else some.model_copy(update=by_name)
         return typed_line(["subscribe", *(word for one in CONDITIONS for word in one.typed(some))])
 
     alike = chosen.model_copy(update={one.field: one.of(before) for one in own})

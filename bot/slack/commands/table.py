@@ -157,8 +157,8 @@ def unknown_command(line: str) -> CommandError:
     """Offers commands alike and with the same beginning; else the line as words of a card or subscription."""
     word, *words = line.split()
     rest = " ".join(one for one in words if one.casefold() not in COURTESY)
-    lines = {name: f"{name} {rest}".strip() for name in _alike(word)}
-    lines = lines or {one: one for one in (f"racecard {line}", f"subscribe {line}")}
+    alike = [f"{name} {rest}".strip() for name in _alike(word)]
+    lines = {one: one for one in alike or (f"racecard {line}", f"subscribe {line}")}
     if words and words[-1].lower() == "off":
         place = line.rpartition(" ")[0]
         lines = {f"Abandonments at {place}": f"results abandonments {place}", f"End {place}": f"{ENDING} {place}"}

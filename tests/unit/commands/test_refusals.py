@@ -20,7 +20,7 @@ from bot.slack.commands.error_answers import explain, with_working_offers
 from bot.slack.commands.form_button import course_options
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.list_commands import COURSES_COMMAND, USAGE_COMMAND
-from bot.slack.commands.table import find_command
+from bot.slack.commands.table import find_command, unknown_command
 from bot.slack.language.request import read
 from bot.slack.language.tokens import words_of
 from bot.slack.listeners.command_runner import CommandRunner
@@ -163,6 +163,22 @@ async def test_mistyped_command_is_offered_with_its_words(channel, line, offered
     assert "/racing help lists the commands" in message.text
     values = [one["value"] for block in message.blocks for one in block.get("elements", ())]
     assert values[:1] == ([offered] if offered else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "labels"),
+    [
+        ("subcribe to bath and york", ["subscribe to bath and york"]),
+        ("subcribe bath and yrok", ["subscribe bath and course:York"]),
+        ("subcribe bath and ascot", ["subscribe bath and Ascot (GB)", "subscribe bath and Ascot (AUS)"]),
+        ("unsubcribe results and racecards", ["unsubscribe results and racecards"]),
+        ("traec york 14:30", ["trace york 14:30"]),
+    ],
+)
+async def test_button_of_a_mistyped_command_names_all_that_was_typed(town, line, labels):
+    here = await town.here("subscribe IRE results racecards")
+    offered = await with_working_offers(unknown_command(line), town.desk, here, line)
+    assert list(offered.lines) == labels
 
 
 @pytest.mark.parametrize("text", ["days and endpoints", "by day, by endpoint"])
