@@ -131,7 +131,7 @@ class _Trying:
     async def work(self, refused: CommandError, most: int, tries: int, before: str = "") -> None:
         """`most`: the number of buttons, which several refused offers share."""
         for label, offer in refused.offers.items():
-            self.names |= {f"{prefix}{value}": label for value in offer.values() for prefix in ("", COURSE_PREFIX)}
+            self.names.update({f"{prefix}{value}": label for value in offer.values() for prefix in ("", COURSE_PREFIX)})
         lines = offered_lines(refused)
         for label, line in list(lines.items())[:most]:
             if before and (line in _LOOKS or (label == WITHOUT_THAT and not self.shows_lines)):

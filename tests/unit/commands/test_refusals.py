@@ -169,7 +169,7 @@ async def test_mistyped_command_is_offered_with_its_words(channel, line, offered
     ("line", "labels"),
     [
         ("subcribe to bath and york", ["subscribe to bath and york"]),
-        ("subcribe bath and yrok", ["subscribe bath and course:York"]),
+        ("subcribe bath and yrok", ["subscribe bath and York"]),
         ("subcribe bath and ascot", ["subscribe bath and Ascot (GB)", "subscribe bath and Ascot (AUS)"]),
         ("unsubcribe results and racecards", ["unsubscribe results and racecards"]),
         ("traec york 14:30", ["trace york 14:30"]),
