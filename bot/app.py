@@ -303,7 +303,6 @@ class Service:
             self.notices,
             fanout=self.fanout,
             poster=self.poster,
-            post_directly=self.slack.post,
             monotonic=self.ports.monotonic,
         )
 

@@ -31,7 +31,7 @@ class ChannelFilter(FilterFields):
         """Whether the event is to be posted in the filter's channel.
 
         Each condition fails open: an unknown field never hides an abandonment. No filter takes a drill:
-        bot.fanout.drill_fanout chooses a drill's channels.
+        bot.fanout.drills chooses a drill's channels.
         """
         return event.drill is None and not any(self.left_out_by(event))
 

@@ -29,7 +29,7 @@ class Because(StrEnum):
 class Telling(NamedTuple):
     """An event as told to a channel. `id`: of the message. `kind` to `remarks`: of the event.
 
-    `by`: the message that says the event instead. A race in a meeting's message has the meeting's `id` in both fields.
+    `by`: the summary that says the event instead. A race in a meeting's message has the `id` of that message.
     `waits`: until when, if unsent. `in_thread`: of a live message. `message_ts`: of the message, or of its summary;
     `is_unsent`: neither is sent yet. `is_asked`: to be acknowledged.
     `is_link`: the message of another event shows the event, without telling the channel of the event.
@@ -75,9 +75,7 @@ class Telling(NamedTuple):
     @property
     def shown_by(self) -> int | None:
         """The message to edit for the event. No summary is edited."""
-        if self.withheld is Because.MEETING:
-            return self.by
-        return self.id if self.stands else None
+        return self.id if self.stands or self.withheld is Because.MEETING else None
 
 
 def standing(chain: Sequence[Telling]) -> Telling | None:
@@ -271,7 +269,7 @@ def meetings_without_race(
     chains = [*(meetings if news.is_first else ()), *(naming if news.remarks.contradicts else ())]
     found = {one.id for chain in chains if (one := standing(chain))}
     if news.remarks.contradicts:
-        found |= {one.by for one in lost if one.tells and one.withheld is Because.MEETING and one.by is not None}
+        found |= {one.id for one in lost if one.tells and one.withheld is Because.MEETING}
     return [Show(number) for number in sorted(found)]
 
 

@@ -1,10 +1,10 @@
-"""A transaction's new messages and edits, collected while planning and stored at the end."""
+"""The chains of channels, as stored and as a transaction has decided since. New messages are stored at the end."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from itertools import count
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from sqlmodel import Session, col
 
@@ -12,23 +12,104 @@ from bot.db.tables import EventVersion, OutboxMessage
 from bot.desk.decide import Because, Release, Show, Telling
 from bot.events import event_store
 from bot.events.event import RacingEvent
-from bot.fanout.chains import FIRST_NEW, Chains
 from bot.fanout.known_meetings import VersionNews
 from bot.fanout.live_messages import LiveMessages
-from bot.outbox import acknowledgements, claim_at_fanout, message_store, said_apart
+from bot.outbox import acknowledgements, claim_at_fanout, message_store, said_apart, telling_store
 from bot.outbox.claim_at_fanout import Added, Claiming
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import NewPost
-from bot.outbox.message_view import Tells
+from bot.outbox.message_view import Around, Tells
 from bot.outbox.revisions import Bump, Bumps
 
+Chain = Mapping[str, list[Telling]]
+"""By channel, the oldest telling first."""
 
-class _New(NamedTuple):
-    """A message to be stored. `number`: the telling's number."""
+FIRST_NEW = 2**62
+"""Tellings that are not stored yet have numbers from here on, in the order of their messages."""
 
-    post: NewPost
-    version: EventVersion
-    number: int
+
+class Chains:
+    """Each event and race is read once.
+
+    `links`: messages of other events that show an event, with the event's key. `asked`: messages to be acknowledged.
+    `sent`: message to channel. `numbers`: a new telling's number → the stored message's number.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._by_key = defaultdict[str, dict[int, Telling]](dict)
+        self._of_race = defaultdict[str | None, set[str]](set)
+        self._read_keys = set[str]()
+        self._read_races = set[str]()
+        self.links = set[tuple[int, str]]()
+        self.asked = set[int]()
+        self.sent = dict[int, str]()
+        self.numbers: Mapping[int, int] = {}
+
+    def read(self, event_keys: Collection[str], race_ids: Collection[str | None] = ()) -> None:
+        keys, races = set(event_keys) - self._read_keys, {one for one in race_ids if one} - self._read_races
+        if not keys and not races:
+            return
+        self._read_keys |= keys
+        self._read_races |= races
+        for one in telling_store.told(self._session, keys, races):
+            number = one.id
+            if one.is_link:
+                self.links.add((number, one.event_key))
+            elif number not in self._by_key[one.event_key]:
+                self.add(one)
+            if one.is_asked:
+                self.asked.add(number)
+            if one.message_ts and one.withheld is not Because.SUMMARY:
+                self.sent[number] = one.channel_id
+
+    def begin(self, event_key: str) -> None:
+        """No channel was told of the event."""
+        self._read_keys.add(event_key)
+
+    def add(self, one: Telling) -> None:
+        self._by_key[one.event_key][one.id] = one
+        self._of_race[one.race_id].add(one.event_key)
+
+    def fold(self, one: Telling) -> None:
+        """The message of a meeting says the event too."""
+        number = one.id
+        main = next(found[number] for found in self._by_key.values() if number in found)
+        self.add(one._replace(message_ts=main.message_ts, is_unsent=main.is_unsent))
+
+    def wait_no_longer(self, number: int) -> set[str]:
+        """Returns the telling's channel, if the telling is known."""
+        channels = set[str]()
+        for found in self._by_key.values():
+            if (one := found.get(number)) is not None:
+                found[number] = one._replace(waits=None)
+                channels.add(one.channel_id)
+        return channels
+
+    def of(self, event_keys: Iterable[str]) -> Chain:
+        found = defaultdict[str, list[Telling]](list)
+        for one in self.all_of(event_keys):
+            found[one.channel_id].append(one)
+        return found
+
+    def all_of(self, event_keys: Iterable[str], race_ids: Iterable[str | None] = ()) -> list[Telling]:
+        """The tellings of the events, and of all events of the races, the oldest first."""
+        keys = {*event_keys, *(key for race_id in race_ids if race_id for key in self._of_race[race_id])}
+        return sorted((one for key in keys for one in self._by_key.get(key, {}).values()), key=lambda one: one.id)
+
+    def told(self, event_keys: Collection[str], race_ids: Collection[str], channels: Collection[str]) -> list[Telling]:
+        """As `telling_store.told`, without links."""
+        self.read(event_keys, race_ids)
+        told = (self._as_stored(one) for one in self.all_of(event_keys, race_ids) if one.channel_id in channels)
+        return sorted(told, key=lambda one: one.id)
+
+    def stored(self, number: int) -> int:
+        """The number of the telling's message, once new messages are stored."""
+        return self.numbers.get(number, number)
+
+    def _as_stored(self, one: Telling) -> Telling:
+        number = self.stored(one.id)
+        return one._replace(id=number) if number != one.id else one
 
 
 class _Shown(NamedTuple):
@@ -46,27 +127,20 @@ class _Shown(NamedTuple):
     is_late: bool = False
 
 
-class Outbox(Protocol):
-    """See bot.outbox.poster."""
-
-    def claiming(self, now: datetime, at_s: float) -> Claiming:
-        """The room for claims of messages and edits that can be sent at once."""
-
-    def begin(self, added: Added) -> None:
-        """Send the claimed messages, after the commit."""
-
-
 class Drafts:
     """New messages and edits, stored by `write`. Until then a new telling has a number of its own."""
 
-    def __init__(self, session: Session, live: LiveMessages, now: datetime) -> None:
+    def __init__(
+        self, session: Session, live: LiveMessages, known: FanoutKnowledge, around: Around, now: datetime
+    ) -> None:
         self.bumps = Bumps(session)
         self.chains = Chains(session)
         self._session = session
         self._live = live
+        self._known = known
+        self._around = around
         self._now = now
-        self._numbers = count(FIRST_NEW)
-        self._new: list[_New] = []
+        self._new: list[tuple[NewPost, EventVersion]] = []
         self._shown: list[_Shown] = []
         self._released: list[int] = []
         self._hurried = set[int]()
@@ -81,15 +155,15 @@ class Drafts:
             self.chains.begin(row.event_key)
 
     def make(self, news: VersionNews, post: NewPost) -> int:
-        number, withheld = next(self._numbers), Because.MUTED if post.muted_by else None
-        waits, in_thread = post.not_before, post.thread_of is not None
-        self.chains.add(_telling(news, post.channel_id, number, withheld, waits=waits, in_thread=in_thread))
-        self._new.append(_New(post, news.version, number))
+        number, withheld = FIRST_NEW + len(self._new), Because.MUTED if post.muted_by else None
+        one = _telling(news, post.channel_id, number)._replace(waits=post.not_before, in_thread=bool(post.thread_of))
+        self.chains.add(one._replace(withheld=withheld, is_unsent=withheld is None))
+        self._new.append((post, news.version))
         return number
 
     def fold(self, news: VersionNews, channel: str, number: int) -> None:
         """The message of a meeting says the event too."""
-        self.chains.fold(_telling(news, channel, number, Because.MEETING, by=number))
+        self.chains.fold(_telling(news, channel, number)._replace(withheld=Because.MEETING))
 
     def link(self, version: EventVersion, show: Show, after: int | None) -> None:
         self._shown.append(_Shown(show, version, version.received_at, after, is_link=True))
@@ -105,27 +179,22 @@ class Drafts:
         """Give unsent messages an abandonment's priority: earlier news of the race comes first."""
         self._hurried |= {one.id for one in told if one.stands and one.is_unsent and not one.is_link}
 
-    def write(
-        self,
-        claiming: Claiming,
-        around: Callable[[Sequence[RacingEvent]], Sequence[RacingEvent]],
-        known: FanoutKnowledge,
-    ) -> Added:
+    def write(self, claiming: Claiming) -> Added:
         """Store all that is planned. Ends the transaction: nothing may wait for a lock after the locks of messages."""
         events = self._events.values()
         event_store.add(self._session, [row for row, _ in events if row.id is None])
         # Where a message waits no longer, or a new message already has more to show, nothing is sent at once.
         followed = {one.show.telling for one in self._shown}
-        busy = self._released_in | {one.post.channel_id for one in self._new if one.number in followed}
+        new = [post._replace(event_id=version.id) for post, version in self._new]
+        busy = self._released_in | {one.channel_id for number, one in enumerate(new, FIRST_NEW) if number in followed}
         tells = Tells(
             {row.id or 0: row for row, _ in events},
             {row.id or 0: event for row, event in events},
-            around,
-            known,
+            self._around,
+            self._known,
             self.chains.told,
             self.chains.asked,
         )
-        new = [one.post._replace(event_id=one.version.id) for one in self._new]
         added = claim_at_fanout.add(self._session, new, tells, claiming, but=busy)
         self._number(added.ids)
         self._live.finish(self.bumps)
@@ -158,10 +227,10 @@ class Drafts:
 
     def _number(self, ids: Mapping[str, int]) -> None:
         """New tellings have the ids of their messages from now on."""
-        keys = {one.number: one.post.idempotency_key for one in self._new}
-        if missing := sorted(keys.values() - ids.keys()):
+        keys = [post.idempotency_key for post, _ in self._new]
+        if missing := sorted(set(keys) - ids.keys()):
             ids = {**ids, **message_store.ids_of(self._session, missing)}
-        self.chains.numbers = {number: ids[key] for number, key in keys.items()}
+        self.chains.numbers = {number: ids[key] for number, key in enumerate(keys, FIRST_NEW)}
 
     def _write_shown(self) -> None:
         said: dict[tuple[int, int], Bump | None] = {}
@@ -190,22 +259,7 @@ class Drafts:
             self.bumps.add(acknowledgements.follow(self._session, followed))
 
 
-def _telling(
-    news: VersionNews,
-    channel: str,
-    number: int,
-    withheld: Because | None = None,
-    *,
-    by: int | None = None,
-    waits: datetime | None = None,
-    in_thread: bool = False,
-) -> Telling:
+def _telling(news: VersionNews, channel: str, number: int) -> Telling:
     event, row = news.event, news.version
-    return Telling(
-        *(number, channel, event.kind, row.event_key, event.race.race_id, row.version, row.received_at, row.remarks),
-        withheld=withheld,
-        by=by,
-        waits=waits,
-        in_thread=in_thread,
-        is_unsent=withheld is None,
-    )
+    told = event.kind, row.event_key, event.race.race_id, row.version, row.received_at, row.remarks
+    return Telling(number, channel, *told)

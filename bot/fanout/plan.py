@@ -57,7 +57,7 @@ class Plan:
         self.meetings = meetings
         self.live = LiveMessages(session, known.with_live_messages, now)
         self._now = now
-        self._drafts = Drafts(session, self.live, now)
+        self._drafts = Drafts(session, self.live, known, meetings.around, now)
         self._chains = self._drafts.chains
         self._linked: set[str] = set()
         self.posts = 0
@@ -107,7 +107,7 @@ class Plan:
     def write(self, claiming: Claiming) -> Added:
         """Ends the transaction."""
         self._link_meetings()
-        return self._drafts.write(claiming, self.meetings.around, self.known)
+        return self._drafts.write(claiming)
 
     def _related(self, news: VersionNews) -> list[RacingEvent]:
         """The abandoned meetings that say the race, or that the news takes the race out of.

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from sqlmodel import Session
 
@@ -40,12 +40,6 @@ NOT_READ = "The database can't be read, so nothing is posted and new deliveries 
 SILENT = "it gives no sign of life"
 
 
-class PostDirectly(Protocol):
-    """Posts past the outbox. Raises the classes of SlackError."""
-
-    async def __call__(self, channel_id: str, message: Message, *, post_key: str, timeout_s: float) -> str: ...
-
-
 @dataclass
 class _Unchanged:
     value: object = None
@@ -67,7 +61,6 @@ class Standstill:
         *,
         fanout: Fanout,
         poster: Poster,
-        post_directly: PostDirectly,
         monotonic: Callable[[], float],
     ) -> None:
         self.problem: str | None = None
@@ -76,7 +69,6 @@ class Standstill:
         self._notices = notices
         self._fanout = fanout
         self._poster = poster
-        self._post_directly = post_directly
         self._monotonic = monotonic
         self._fanout_turns = _Unchanged()
         self._poster_turns = _Unchanged()
@@ -180,7 +172,8 @@ class Standstill:
 
     async def _post_at(self, place: str, message: Message) -> bool:
         try:
-            await self._post_directly(place, message, post_key=f"standstill@{place}", timeout_s=ANSWERED_S)
+            # Past the outbox.
+            await self._poster.sender.post(place, message, post_key=f"standstill@{place}", timeout_s=ANSWERED_S)
         except SlackDoubtful as error:
             # Slack may have the message, so no second try.
             log.warning("standstill_may_be_told", channel_id=place, reason=str(error))

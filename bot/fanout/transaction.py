@@ -19,10 +19,9 @@ from bot.events import event_store, touched
 from bot.events.event import EventKind, RacingEvent
 from bot.events.touched import What
 from bot.events.watched import out_or_back
-from bot.fanout import drill_fanout
+from bot.fanout import drills
 from bot.fanout.completion_edits import EDITED_WITHIN, amend, fill, later_values, repeated
 from bot.fanout.delivery_reader import ReadDelivery
-from bot.fanout.drafts import Outbox
 from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.fanout.plan import Heard, Plan
 from bot.fanout.watchers import noted_with, watched_in
@@ -31,6 +30,7 @@ from bot.outbox import fanout_knowledge
 from bot.outbox.claim_at_fanout import Added, QueuedOnly
 from bot.outbox.fanout_knowledge import FanoutKnowledge, KnownOfGeneration
 from bot.outbox.notices import Notices
+from bot.outbox.poster import Outbox
 from bot.racedata import race_book_store
 from bot.racedata.event_completion import KnownElsewhere
 
@@ -158,7 +158,7 @@ class _Transaction:
 
     def _fill_in(self, read: Sequence[ReadDelivery], elsewhere: KnownElsewhere) -> list[RacingEvent]:
         """From the race book and stored events. Delivered races enter the race book without quota."""
-        events = [drill_fanout.recognised(self._session, _raised(event), self._now) for _, event in read]
+        events = [drills.recognised(self._session, _raised(event), self._now) for _, event in read]
         coded = [elsewhere.coded(event) for event in events]
         elsewhere.look_up(lambda: race_book_store.learn(self._session, coded, self._now), coded)
         return fill(elsewhere, self._meetings, coded)
@@ -189,7 +189,7 @@ class _Transaction:
         channels = self._plan.add(news, Heard(self._matching(news), watched, rung))
         news.version.posts = len(channels)
         if event.drill is not None:
-            drill_fanout.tell_unknown(self._session, self._notices, event, reference, self._now)
+            drills.tell_unknown(self._session, self._notices, event, reference, self._now)
         elif event.kind is None:
             self._notices.unreadable(self._session, event, reference, len(channels))
         elif event.unreadable_because:
@@ -223,7 +223,7 @@ class _Transaction:
 
     def _matching(self, news: VersionNews) -> set[str]:
         if news.event.drill is not None:
-            return drill_fanout.channels(news.event, self._known.listening)
+            return drills.channels(news.event, self._known.listening)
         filters = self._known.filters.items()
         return {channel_id for chosen, channels in filters if chosen.matches(news.event) for channel_id in channels}
 

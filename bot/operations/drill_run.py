@@ -14,9 +14,8 @@ from bot.db.engine import Database
 from bot.errors import StorageError
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
-from bot.fanout import drill_records as kept_drills
-from bot.fanout.drill_fanout import takes_drills
-from bot.fanout.drill_records import KeptDrill
+from bot.fanout import drills
+from bot.fanout.drills import KeptDrill, takes_drills
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
 from bot.operations.public_url import AddressAnswer
@@ -33,7 +32,7 @@ SENT_EACH_S = 0.25
 SENT_AT_MOST_S = 35.0
 """The wait for posts: a base, and more for each channel (Slack takes some 280 posts a minute).
 
-The sum with FANNED_OUT_S and the call of our address stays below `bot.fanout.drill_records.DRILL_LASTS`.
+The sum with FANNED_OUT_S and the call of our address stays below `bot.fanout.drills.DRILL_LASTS`.
 """
 
 LOOK_EVERY_S = 0.25
@@ -78,7 +77,7 @@ class Drills:
 
     def begin(self, session: Session, drill: Drill) -> KeptDrill | None:
         """None where another drill began a moment ago."""
-        kept = kept_drills.begin(session, drill, database_now(session, self.clock))
+        kept = drills.begin(session, drill, database_now(session, self.clock))
         if kept is not None:
             log.info("drill_begun", event_key=_key(kept), user_id=drill.begun_by, only=drill.only_channel)
         return kept
@@ -118,13 +117,13 @@ class Drills:
             told = _told(found)
             backlog.withdraw(session, _key(kept), OVER, now)
             if not any(one.outcome in {LedgerOutcome.SENDING, LedgerOutcome.IN_DOUBT} for one in told):
-                kept_drills.end(session, kept)
+                drills.end(session, kept)
             return told if found.versions else None
 
         return await self.database.write(end)
 
     def _left_over(self, session: Session) -> KeptDrill | None:
-        kept = kept_drills.latest(session)
+        kept = drills.latest(session)
         return None if kept is None or kept.is_over or kept.is_open(self.clock()) else kept
 
     async def end_left_over(self) -> bool:

@@ -269,21 +269,14 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
     if not posts:
         return {}
     said = {post.id: one for post in posts if (one := _said(post)) is not None}
-    alerts = select(OutboxMessage, EventVersion).join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
     wanted = sorted({post.follows_id for post in posts if post.follows_id})
-    heads = [(post, event) for post, event in session.execute(alerts.where(col(OutboxMessage.id).in_(wanted)))]
-    views = message_view.views_of(session, heads)
-    rows = of_messages(session, wanted)
+    alerts = session.execute(ALERTS.where(_THESE), {"messages": wanted}).all()
+    states = {row.message_id: row.state for row, _, _ in alerts}
+    views = message_view.views_of(session, [(alert, version) for _, alert, version in alerts])
     return {
-        post.id: Escalation(
-            post,
-            views[alert],
-            one.people,
-            one.minutes,
-            is_replaced=rows[alert].state == AckState.REPLACED,
-        )
+        post.id: Escalation(post, views[alert], one.people, one.minutes, is_replaced=states[alert] == AckState.REPLACED)
         for post in posts
-        if (one := said.get(post.id)) and (alert := post.follows_id or 0) in views and alert in rows
+        if (one := said.get(post.id)) and (alert := post.follows_id or 0) in views
     }
 
 

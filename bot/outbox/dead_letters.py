@@ -64,8 +64,7 @@ def post_again(session: Session, message_id: int, now: datetime) -> str | None:
         event_id=post.event_id,
         due_at=post.due_at,
     )
-    message_store.make_queues(session, [post.channel_id])
-    made = message_store.insert(session, [again])
+    made = message_store.add(session, [again])
     for number in made.values():
         acknowledgements.ask_instead(session, number, message_id, now)
     return post.channel_id if made else None

@@ -44,13 +44,15 @@ ESCALATED_FOR = timedelta(days=1)
 REMINDER = "reminder"
 """Ends the key of the message that mentions people."""
 
+UNREADABLE = StoredRequest(minutes=0)
+
 Absent = Collection[tuple[str, str]]
 """Channel and person: the person is not in the channel, as Slack says."""
 
 
 @dataclass(frozen=True)
 class Open:
-    """An abandonment that nobody has taken, with a step left.
+    """An abandonment that nobody has taken, with a step left. `asked`: UNREADABLE, or as stored.
 
     `told_at`: since when somebody could have taken the abandonment, or since when the channel could not be told; by
     the clock of the database. None for a message that waits for the channel.
@@ -61,6 +63,7 @@ class Open:
     is_closed: bool
     race_date: str | None
     told_at: datetime | None
+    asked: StoredRequest
 
     @property
     def is_folded(self) -> bool:
@@ -77,12 +80,12 @@ class Open:
         is_unwanted = self.is_lost and self.alert.reason in needless
         return is_unwanted or (self.is_folded and self.is_past(now))
 
-    def is_due(self, asked: StoredRequest, now: datetime) -> bool:
+    def is_due(self, now: datetime) -> bool:
         since = self.row.stepped_at or self.told_at
-        if since is None or self.is_folded:
+        if since is None or self.is_folded or self.asked is UNREADABLE:
             return False
         # A moment further ahead than the wait was written before somebody set the clock back.
-        return abs(now - max(since, asked.given_back_at or since)) >= asked.minutes * MINUTE
+        return abs(now - max(since, self.asked.given_back_at or since)) >= self.asked.minutes * MINUTE
 
     def is_past(self, now: datetime) -> bool:
         """The day of the race is over: nobody is rung for the abandonment any more."""
@@ -92,12 +95,22 @@ class Open:
             ends.append(datetime.combine(day, time(), UTC) + DAY_OVER)
         return max(ends) <= now
 
-    def minutes_untaken(self, asked: StoredRequest, now: datetime) -> int:
+    def minutes_untaken(self, now: datetime) -> int:
         """Whole minutes. A message in the place of an earlier message may be younger than the last step."""
         since = self.told_at or self.alert.received_at
         if self.row.stepped_at is not None:
-            since = min(since, self.row.stepped_at - asked.minutes * MINUTE)
+            since = min(since, self.row.stepped_at - self.asked.minutes * MINUTE)
         return max(1, (now - since) // MINUTE)
+
+    @property
+    def elsewhere(self) -> list[str]:
+        return [channel_id for channel_id in self.asked.channels if channel_id != self.alert.channel_id]
+
+    @property
+    def reminds(self) -> bool:
+        """The step posts in the channel of the abandonment."""
+        wanted = bool(self.asked.people or self.is_lost or not self.elsewhere)
+        return self.row.state == AckState.ASKED and wanted and not self.is_closed
 
 
 def escalate(session: Session, now: datetime, notices: Notices, absent: Absent = ()) -> int:
@@ -107,17 +120,17 @@ def escalate(session: Session, now: datetime, notices: Notices, absent: Absent =
     """
     steps = 0
     past: list[Open] = []
-    channels = {channel_id for one, asked in _due(session, now) for channel_id, _, _ in _posts(one, asked, absent)}
+    channels = {channel_id for one in _due(session, now) for channel_id, _, _ in _posts(one, absent)}
     # Before the locks: fan-out makes queues first too.
     message_store.make_queues(session, channels.union(notices.places(session)))
     for one in _open(session, locked=True):
         if one.is_moot(now):
             steps += move(session, [one.row.message_id], OPEN, state=AckState.REPLACED)
-        elif (asked := asked_of(one.row)) is None:
+        elif one.asked is UNREADABLE:
             notices.unreadable_acknowledgement(session, one.alert.channel_id, one.alert.idempotency_key)
-        elif one.is_due(asked, now):
+        elif one.is_due(now):
             if not one.is_past(now):
-                steps += _step(session, one, asked, now, absent)
+                steps += _step(session, one, now, absent)
             elif move(session, [one.row.message_id], OPEN, state=AckState.UNANSWERED):
                 past.append(one)
         if steps >= STEPS_PER_COMMIT:
@@ -135,17 +148,14 @@ def first_open(session: Session) -> Open | None:
 def people_to_be_told(session: Session, now: datetime) -> dict[str, set[str]]:
     """Channel → the people whom steps that are due mention there."""
     found: dict[str, set[str]] = {}
-    for one, asked in _due(session, now):
-        if _reminds(one, asked):
-            found.setdefault(one.alert.channel_id, set()).update(filter(is_person, asked.people))
+    for one in _due(session, now):
+        if one.reminds:
+            found.setdefault(one.alert.channel_id, set()).update(filter(is_person, one.asked.people))
     return {channel_id: people for channel_id, people in found.items() if people}
 
 
-def _due(session: Session, now: datetime) -> Iterator[tuple[Open, StoredRequest]]:
-    for one in _open(session):
-        asked = asked_of(one.row)
-        if asked is not None and one.is_due(asked, now) and not one.is_past(now):
-            yield one, asked
+def _due(session: Session, now: datetime) -> Iterator[Open]:
+    return (one for one in _open(session) if one.is_due(now) and not one.is_past(now))
 
 
 def _open(session: Session, *, locked: bool = False) -> Iterator[Open]:
@@ -164,45 +174,35 @@ def _open(session: Session, *, locked: bool = False) -> Iterator[Open]:
         if is_closed and alert.state in UNSENT:
             # The moment of receipt is by the receiver's clock.
             told_at = fanned_out_at or alert.received_at
-        yield Open(row, alert, is_closed, version.race_date, told_at)
+        yield Open(row, alert, is_closed, version.race_date, told_at, asked_of(row) or UNREADABLE)
 
 
-def _reminds(one: Open, asked: StoredRequest) -> bool:
-    """The step posts in the channel of the abandonment."""
-    wanted = bool(asked.people or one.is_lost or not _elsewhere(one, asked))
-    return one.row.state == AckState.ASKED and wanted and not one.is_closed
-
-
-def _elsewhere(one: Open, asked: StoredRequest) -> list[str]:
-    return [channel_id for channel_id in asked.channels if channel_id != one.alert.channel_id]
-
-
-def _posts(one: Open, asked: StoredRequest, absent: Absent) -> list[tuple[str, str, tuple[str, ...]]]:
+def _posts(one: Open, absent: Absent) -> list[tuple[str, str, tuple[str, ...]]]:
     """The next step's messages: the channel, the end of the key, and the mentioned people.
 
     First people are mentioned in the channel. Then, or where nobody reads the channel, the other channels are told.
     Where Slack took no message of the abandonment, both are one step. People outside the channel get a direct message,
     and so do the people of a closed channel without another channel.
     """
-    elsewhere, people = _elsewhere(one, asked), list(filter(is_person, asked.people))
-    if not _reminds(one, asked):
+    elsewhere, people = one.elsewhere, list(filter(is_person, one.asked.people))
+    if not one.reminds:
         told = elsewhere or (people if one.row.state == AckState.ASKED else [])
         return [(channel_id, channel_id, ()) for channel_id in told]
     told = [person for person in people if (one.alert.channel_id, person) in absent]
     told += elsewhere if one.is_lost else []
-    return [(one.alert.channel_id, REMINDER, asked.people), *((channel_id, channel_id, ()) for channel_id in told)]
+    return [(one.alert.channel_id, REMINDER, one.asked.people), *((channel_id, channel_id, ()) for channel_id in told)]
 
 
-def _step(session: Session, one: Open, asked: StoredRequest, now: datetime, absent: Absent) -> bool:
+def _step(session: Session, one: Open, now: datetime, absent: Absent) -> bool:
     """False while nobody can be told, because a channel is closed."""
-    posts = _posts(one, asked, absent)
+    posts = _posts(one, absent)
     if one.is_closed and not posts:
         return False
-    waits = _reminds(one, asked) and _elsewhere(one, asked) and not one.is_lost
+    waits = one.reminds and one.elsewhere and not one.is_lost
     after = AckState.REMINDED if waits else AckState.UNANSWERED
     if not move(session, [one.row.message_id], OPEN, state=after, stepped_at=now):
         return False
-    minutes = one.minutes_untaken(asked, now)
+    minutes = one.minutes_untaken(now)
     message_store.add(
         session,
         [

@@ -84,18 +84,13 @@ class LedgerLine:
 
 @dataclass(frozen=True)
 class TracedVersion:
-    """`posts`: the number of channels told, whoever asks. `race` may stand for a meeting.
+    """`row`: its `posts` count the channels told, whoever asks. `race` may stand for a meeting.
 
     `contradicts`: the kind of an earlier event that cannot be true beside this version. `left_out`: the filters of a
     channel without a message, nearest to the event, with the conditions that don't take the event.
     """
 
-    event_key: str
-    version: int
-    kind: str | None
-    received_at: datetime
-    inbox_id: int
-    posts: int
+    row: EventVersion
     told: tuple[LedgerLine, ...]
     race: Race | None = None
     contradicts: EventKind | None = None
@@ -315,16 +310,7 @@ def _version(
 ) -> TracedVersion:
     order = {outcome: place for place, outcome in enumerate(LedgerOutcome)}
     event, remarks = event_store.known(row)
+    lines = tuple(sorted(told, key=lambda one: (order[one.outcome], one.channel_id)))
     is_untold = row.kind != drill_mark.KIND and all(one.channel_id != here for one in told)
-    return TracedVersion(
-        event_key=row.event_key,
-        version=row.version,
-        kind=row.kind,
-        received_at=row.received_at,
-        inbox_id=row.inbox_id,
-        posts=row.posts,
-        told=tuple(sorted(told, key=lambda one: (order[one.outcome], one.channel_id))),
-        race=event.race,
-        contradicts=remarks.contradicts,
-        left_out=left_out(filters, event) if is_untold else {},
-    )
+    why = left_out(filters, event) if is_untold else {}
+    return TracedVersion(row, lines, event.race, remarks.contradicts, why)

@@ -35,6 +35,8 @@ log = get_logger(__name__)
 
 StoredPost = tuple[OutboxMessage, EventVersion]
 
+Around = Callable[[Sequence[RacingEvent]], Sequence[RacingEvent]]
+
 
 @dataclass(frozen=True)
 class AskedInView:
@@ -132,7 +134,7 @@ class Tells:
 
     versions: Mapping[int, EventVersion]
     events: Mapping[int, RacingEvent]
-    around: Callable[[Sequence[RacingEvent]], Sequence[RacingEvent]]
+    around: Around
     known: FanoutKnowledge
     told: Callable[[Collection[str], Collection[str], Collection[str]], Sequence[Telling]]
     asked: Container[int]

@@ -21,7 +21,7 @@ from bot.logs import get_logger
 from bot.outbox import call_holds, channel_queues, claim_outcomes
 from bot.outbox.channel_move import move_person
 from bot.outbox.channel_queues import LEASE_MARGIN_S, POST_CALL_S, Claim
-from bot.outbox.claim_at_fanout import Added, Claiming
+from bot.outbox.claim_at_fanout import Added, Claiming, QueuedOnly
 from bot.outbox.claim_outcomes import ClaimOutcome, Posted, Recording
 from bot.outbox.claim_sender import ClaimSender, Render
 from bot.outbox.message import NativeBlocks
@@ -316,3 +316,7 @@ class Poster:
             reference=inbox.reference(claim.event.inbox_id) if claim.event else None,
             since_receipt_s=round((self.clock() - claim.post.received_at).total_seconds(), 3),
         )
+
+
+Outbox = Poster | QueuedOnly
+"""The outbox that fan-out has: of a running bot, or of a command beside a running bot."""

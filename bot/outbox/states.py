@@ -57,7 +57,6 @@ class Happened(StrEnum):
 class Transition:
     """`writes`: the columns written with the state."""
 
-    happened: StrEnum
     origins: tuple[StrEnum, ...]
     to: StrEnum
     writes: tuple[str, ...] = ()
@@ -66,23 +65,20 @@ class Transition:
 _Q, _S, _D = MessageState.QUEUED, MessageState.SENDING, MessageState.IN_DOUBT
 
 MESSAGE_TRANSITIONS: Mapping[Happened, Transition] = {
-    one.happened: one  # type: ignore[misc]
-    for one in (
-        Transition(Happened.CLAIMED, (_Q,), _S, ("sending_at", "deadline_at", "attempts")),
-        Transition(Happened.LEASE_RAN_OUT, (_S,), _D),
-        Transition(Happened.TAKEN, (_S, _D), MessageState.SENT, ("message_ts", "sent_at", "sent_rev", "detail")),
-        Transition(Happened.NOT_SENT, (_S,), _Q, ("detail", "plain")),
-        Transition(Happened.UNANSWERED, (_S, _D), _D, ("detail", "looks", "failed_looks")),
-        Transition(
-            Happened.REPEATED, (_D,), _Q, ("detail", "plain", "may_be_repeat", "thread_of", "looks", "failed_looks")
-        ),
-        Transition(Happened.GIVEN_UP, (_S, _D), MessageState.DEAD_LETTER, ("reason", "detail", "given_up_at")),
-        Transition(Happened.NOT_IN_THREAD, (_S,), _Q, ("thread_of", "detail")),
-        Transition(Happened.SUMMARISED, (_Q,), MessageState.FOLDED, ("folded_into", "detail")),
-        Transition(Happened.EXPIRED, (_Q,), MessageState.DEAD_LETTER, ("reason", "detail", "given_up_at")),
-        Transition(Happened.RESTORED, UNSENT, _D, ("sending_at", "deadline_at", "detail", "looks", "failed_looks")),
-        Transition(Happened.UNFOLDED, (MessageState.FOLDED,), _Q, ("folded_into",)),
-    )
+    Happened.CLAIMED: Transition((_Q,), _S, ("sending_at", "deadline_at", "attempts")),
+    Happened.LEASE_RAN_OUT: Transition((_S,), _D),
+    Happened.TAKEN: Transition((_S, _D), MessageState.SENT, ("message_ts", "sent_at", "sent_rev", "detail")),
+    Happened.NOT_SENT: Transition((_S,), _Q, ("detail", "plain")),
+    Happened.UNANSWERED: Transition((_S, _D), _D, ("detail", "looks", "failed_looks")),
+    Happened.REPEATED: Transition(
+        (_D,), _Q, ("detail", "plain", "may_be_repeat", "thread_of", "looks", "failed_looks")
+    ),
+    Happened.GIVEN_UP: Transition((_S, _D), MessageState.DEAD_LETTER, ("reason", "detail", "given_up_at")),
+    Happened.NOT_IN_THREAD: Transition((_S,), _Q, ("thread_of", "detail")),
+    Happened.SUMMARISED: Transition((_Q,), MessageState.FOLDED, ("folded_into", "detail")),
+    Happened.EXPIRED: Transition((_Q,), MessageState.DEAD_LETTER, ("reason", "detail", "given_up_at")),
+    Happened.RESTORED: Transition(UNSENT, _D, ("sending_at", "deadline_at", "detail", "looks", "failed_looks")),
+    Happened.UNFOLDED: Transition((MessageState.FOLDED,), _Q, ("folded_into",)),
 }
 
 INITIAL = (MessageState.QUEUED, MessageState.SENDING, MessageState.MUTED)
@@ -100,22 +96,18 @@ class QueueEvent(StrEnum):
 
 
 QUEUE_TRANSITIONS: Mapping[QueueEvent, Transition] = {
-    one.happened: one  # type: ignore[misc]
-    for one in (
-        Transition(
-            QueueEvent.PAUSE,
-            (QueueState.OPEN, QueueState.ON_TRIAL),
-            QueueState.PAUSED,
-            ("state_reason", "state_since"),
-        ),
-        Transition(QueueEvent.RESUME, (QueueState.PAUSED,), QueueState.OPEN, ("state_reason", "state_since")),
-        Transition(
-            QueueEvent.CLOSE, (QueueState.OPEN, QueueState.PAUSED), QueueState.CLOSED, ("state_reason", "state_since")
-        ),
-        Transition(QueueEvent.CLOSE_AGAIN, (QueueState.ON_TRIAL,), QueueState.CLOSED, ("state_reason",)),
-        Transition(QueueEvent.TRY, (QueueState.CLOSED,), QueueState.ON_TRIAL),
-        Transition(QueueEvent.TAKEN, (QueueState.ON_TRIAL,), QueueState.OPEN, ("state_reason", "state_since")),
-    )
+    QueueEvent.PAUSE: Transition(
+        (QueueState.OPEN, QueueState.ON_TRIAL),
+        QueueState.PAUSED,
+        ("state_reason", "state_since"),
+    ),
+    QueueEvent.RESUME: Transition((QueueState.PAUSED,), QueueState.OPEN, ("state_reason", "state_since")),
+    QueueEvent.CLOSE: Transition(
+        (QueueState.OPEN, QueueState.PAUSED), QueueState.CLOSED, ("state_reason", "state_since")
+    ),
+    QueueEvent.CLOSE_AGAIN: Transition((QueueState.ON_TRIAL,), QueueState.CLOSED, ("state_reason",)),
+    QueueEvent.TRY: Transition((QueueState.CLOSED,), QueueState.ON_TRIAL),
+    QueueEvent.TAKEN: Transition((QueueState.ON_TRIAL,), QueueState.OPEN, ("state_reason", "state_since")),
 }
 
 

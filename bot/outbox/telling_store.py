@@ -101,7 +101,7 @@ def _telling(row: Any) -> Telling:
     elif row.state == MessageState.FOLDED:
         withheld, by = Because.SUMMARY, row.folded_into
     elif in_meeting:
-        withheld, by = Because.MEETING, row.id
+        withheld = Because.MEETING
     return Telling(
         row.id,
         row.channel_id,

@@ -34,7 +34,7 @@ from bot.events.kinds import ABANDONMENTS, DECLARATIONS, ToldField
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, Race
 from bot.events.reading.fields import NAMES_OF as NAMES_OF_FACTS
-from bot.fanout.drill_records import KeptDrill
+from bot.fanout.drills import KeptDrill
 from bot.manifest import read_manifest
 from bot.operations import metrics
 from bot.operations.drill_run import DrillReport, Stop

@@ -4,8 +4,8 @@ from sqlmodel import Session
 
 from bot.errors import CommandError
 from bot.events.drill_mark import Drill
-from bot.fanout import drill_records as kept_drills
-from bot.fanout.drill_records import KeptDrill
+from bot.fanout import drills
+from bot.fanout.drills import KeptDrill
 from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.slack.channel_membership import is_member
@@ -21,7 +21,7 @@ DRILL_HERE = "here"
 _WORDS = Grammar(words_in(NAME))
 
 DRILL_ANSWER_S = 60.0
-"""A drill ends earlier (bot.fanout.drill_records.DRILL_LASTS)."""
+"""A drill ends earlier (bot.fanout.drills.DRILL_LASTS)."""
 
 _PATH = "/webhooks/racing"
 
@@ -51,7 +51,7 @@ def _begin(session: Session, desk: Desk, _invocation: Invocation, asked: Drill) 
     """Raises CommandError within a minute of the last drill."""
     kept = desk.drills.begin(session, asked)
     if kept is None:
-        raise CommandError(_too_soon(kept_drills.latest(session)))
+        raise CommandError(_too_soon(drills.latest(session)))
     return kept
 
 

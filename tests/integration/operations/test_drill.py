@@ -17,7 +17,7 @@ from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import Topic
 from bot.events.races import Race
-from bot.fanout import drill_records as kept_drills
+from bot.fanout import drills
 from bot.operations.drill_run import OVER, Drills, Stop
 from bot.operations.public_url import AddressAnswer, Problem
 from bot.operations.status_figures import read_status
@@ -30,7 +30,7 @@ from tests.integration.conftest import Moment
 from tests.integration.pipeline.steps import close, fan_out, pause, resume, run_job, wait, write
 from tests.said import WARNING, level_of
 
-APART_S = 2 * kept_drills.DRILLS_APART.total_seconds()
+APART_S = 2 * drills.DRILLS_APART.total_seconds()
 FINE = AddressAnswer("https://bot.example.com/webhooks/racing", 0.1)
 
 
@@ -81,7 +81,7 @@ class Stage:
         return await self.pipeline.database.write(partial(self.drills.begin, drill=drill))
 
     async def latest(self):
-        return await self.pipeline.database.read(kept_drills.latest)
+        return await self.pipeline.database.read(drills.latest)
 
     async def drill(self, only_channel=None):
         kept = await self.begin(only_channel)
@@ -242,7 +242,7 @@ async def test_drill_stands_in_the_ledger_and_in_no_list_figure_metric_or_mentio
     await pipeline.subscribe("CGB", "GB", mentions=("here", "UALICE"))
     report = await stage.drill()
     (version,) = (await stage.trace(report.kept)).versions
-    assert (version.kind, version.race, version.posts) == ("drill", Race(), 1)
+    assert (version.row.kind, version.race, version.row.posts) == ("drill", Race(), 1)
 
     def last(session):
         rows = subscriptions.of_channel(session, "CGB")
@@ -274,7 +274,7 @@ async def test_drill_of_a_process_that_died_is_ended_by_the_job(stage, gb):
     await gb.fanout.run_once()
     job = stage.drills.job
     assert await run_job(job, gb.database) is False
-    gb.clock.forward(kept_drills.DRILL_LASTS.total_seconds() + 1)
+    gb.clock.forward(drills.DRILL_LASTS.total_seconds() + 1)
     assert await run_job(job, gb.database) is True
     assert await run_job(job, gb.database) is False
     assert await gb.waiting() == {}

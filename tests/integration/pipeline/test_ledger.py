@@ -56,7 +56,10 @@ async def test_every_version_of_every_event_of_a_race_is_traced(gb):
     await tell(gb, result(), GREEN_FIELD, abandonment(), GREEN_FIELD | {"attempt": 2})
     found = await traced(gb)
     results = [("result.received", 1, 2), ("result.received", 2, 2)]
-    assert [(one.kind, one.version, one.posts) for one in found.versions] == [*results, ("race.abandoned", 1, 2)]
+    assert [(one.row.kind, one.row.version, one.row.posts) for one in found.versions] == [
+        *results,
+        ("race.abandoned", 1, 2),
+    ]
     assert {told.outcome for one in found.versions for told in one.told} == {LedgerOutcome.SENT}
     first = found.versions[0].told[1]
     assert (first.channel_id, first.attempts) == ("CGB", 1)
@@ -68,12 +71,12 @@ async def test_every_version_of_every_event_of_a_race_is_traced(gb):
 async def test_race_meeting_key_and_reference_name_it_and_its_meetings_abandonment(gb):
     await tell(gb, result(meeting_id="m_7"))
     for wanted in ("rc_1", "m_7", "result.received:rc_1", "inbox-1"):
-        assert [one.event_key for one in (await traced(gb, wanted)).versions] == ["result.received:rc_1"]
+        assert [one.row.event_key for one in (await traced(gb, wanted)).versions] == ["result.received:rc_1"]
     await tell(gb, meeting(meeting_id="m_7"))
-    assert [one.kind for one in (await traced(gb)).versions] == ["result.received", "meeting.abandoned"]
+    assert [one.row.kind for one in (await traced(gb)).versions] == ["result.received", "meeting.abandoned"]
     await tell(gb, [result("rc_8"), result("rc_9")])
     both = ["result.received:rc_8", "result.received:rc_9"]
-    assert [one.event_key for one in (await traced(gb, "inbox-3")).versions] == both
+    assert [one.row.event_key for one in (await traced(gb, "inbox-3")).versions] == both
 
 
 @on_both

@@ -87,5 +87,5 @@ async def test_trace_finds_the_race_by_its_id_and_by_each_delivery(pipeline):
     await tell(pipeline, without_id(result()), result(), abandonment())
     for asked, versions in (("rc_1", 2), ("inbox-1", 1), ("inbox-2", 1), ("inbox-3", 1)):
         found = await pipeline.database.read(partial(ledger.trace, wanted=asked, now=pipeline.clock()))
-        assert {one.event_key.partition(":")[2] for one in found.versions} == {KEY}, asked
+        assert {one.row.event_key.partition(":")[2] for one in found.versions} == {KEY}, asked
         assert len(found.versions) == versions

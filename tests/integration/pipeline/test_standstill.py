@@ -30,7 +30,6 @@ def standstill(pipeline):
         pipeline.notices,
         fanout=pipeline.fanout,
         poster=pipeline.poster,
-        post_directly=pipeline.poster.sender.post,
         monotonic=lambda: pipeline.clock().timestamp(),
     )
 

@@ -46,8 +46,8 @@ GOING = Change(field="race.going", before="Good", now="Soft")
         (told(1, LOST, is_unsent=True), True, 1, 1),
         (told(1, LOST, is_dead=True), True, None, None),
         (told(1, LOST, is_link=True), False, None, 1),
-        (told(1, LOST, withheld=Because.MEETING, by=7), False, None, 7),
-        (told(1, LOST, withheld=Because.MEETING, by=7, is_unsent=True), False, 7, 7),
+        (told(7, LOST, withheld=Because.MEETING), False, None, 7),
+        (told(7, LOST, withheld=Because.MEETING, is_unsent=True), False, 7, 7),
         (told(1, LOST, withheld=Because.SUMMARY, by=9), True, None, None),
         (told(1, LOST, withheld=Because.MUTED), True, None, None),
     ],
@@ -118,7 +118,7 @@ def test_result_is_taken_out_of_messages_on_its_abandoned_meeting(said, meetings
     ],
 )
 def test_result_is_taken_out_of_the_message_that_says_its_race_as_lost(contradicts, is_dead, because, shown):
-    lost = told(7, LOST, is_dead=is_dead, withheld=because, by=7)
+    lost = told(7, LOST, is_dead=is_dead, withheld=because)
     assert meetings_without_race(news(RESULT, is_first=False, contradicts=contradicts), [], [], [lost]) == shown
 
 
@@ -136,7 +136,7 @@ def test_messages_of_the_race_wait_no_longer_for_urgent_news_alone():
         (OF_MEETING, [EARLIER], True, Show(3, asks_no_longer=True)),
         (OF_MEETING, [EARLIER, LATER], True, Show(9)),
         (OF_MEETING, [ITS_CARD], True, Show(1)),
-        (OF_MEETING, [told(3, LOST, withheld=Because.MEETING, by=7)], True, None),
+        (OF_MEETING, [told(7, LOST, withheld=Because.MEETING)], True, None),
         (None, [ITS_CARD], True, Show(1)),
         (None, [EARLIER], True, None),
     ],
@@ -185,7 +185,7 @@ def after(chain, steps, kind):
         if isinstance(step, Post):
             chain.append(told(number, kind, waits=step.until, in_thread=step.in_thread))
         elif isinstance(step, Withhold):
-            chain.append(told(number, kind, withheld=Because.MEETING if step.by else Because.MUTED, by=step.by))
+            chain.append(told(step.by or number, kind, withheld=Because.MEETING if step.by else Because.MUTED))
     return chain
 
 

@@ -58,7 +58,7 @@ OF_MEETING = ((ABANDONED, told(7, MEETING)),)
 SUMMED, SUMMED_TOO = (told(number, RESULT, withheld=Because.SUMMARY, by=9) for number in (1, 2))
 LOST_IN_SUMMARY = told(1, LOST, withheld=Because.SUMMARY, by=9)
 MUTED = told(1, RESULT, withheld=Because.MUTED)
-FOLDED = told(1, LOST, withheld=Because.MEETING, by=7)
+FOLDED = told(7, LOST, withheld=Because.MEETING)
 
 WON, LESSER = later(RESULT, WINNER), later(RESULT, GOING)
 CARD_LESSER, CARD_MOVED = later(CARD, GOING), later(CARD, MOVED)

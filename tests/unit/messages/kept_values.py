@@ -24,7 +24,7 @@ from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.facts import VersionRemarks
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.fanout.drill_records import KeptDrill
+from bot.fanout.drills import KeptDrill
 from bot.operations.drill_run import DrillReport, Stop
 from bot.operations.jobs.job import Job
 from bot.operations.public_url import AddressAnswer
@@ -205,12 +205,15 @@ BESIDE_ALL = [
 ]
 
 VERSION = TracedVersion(
-    event_key="race.abandoned:rc_1",
-    version=2,
-    kind="race.abandoned",
-    received_at=RECEIVED_AT,
-    inbox_id=17,
-    posts=3,
+    EventVersion(
+        event_key="race.abandoned:rc_1",
+        version=2,
+        data="{}",
+        kind="race.abandoned",
+        received_at=RECEIVED_AT,
+        inbox_id=17,
+        posts=3,
+    ),
     told=(
         LedgerLine("C3", Became.DEAD_LETTER, 5, RECEIVED_AT, why="invalid_arguments"),
         LedgerLine("C2", Became.MUTED, 0, RECEIVED_AT, muted_by="U1"),
@@ -235,12 +238,15 @@ TRACE = Trace(
 LOST_TRACE = Trace(
     versions=(
         TracedVersion(
-            event_key="meeting.abandoned:meeting=mt_1",
-            version=1,
-            kind="meeting.abandoned",
-            received_at=RECEIVED_AT,
-            inbox_id=19,
-            posts=1,
+            EventVersion(
+                event_key="meeting.abandoned:meeting=mt_1",
+                version=1,
+                data="{}",
+                kind="meeting.abandoned",
+                received_at=RECEIVED_AT,
+                inbox_id=19,
+                posts=1,
+            ),
             told=(
                 LedgerLine(
                     "D1",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.db.tables import InboxDelivery, InboxState
+from bot.db.tables import EventVersion, InboxDelivery, InboxState
 from bot.errors import StorageUnavailable
 from bot.events.races import Course, OffTime, Race
 from bot.outbox.ledger import LedgerLine, LedgerOutcome, Trace
@@ -33,6 +33,10 @@ def told(outcome, attempts=1, **fields):
     return LedgerLine("C1", outcome, attempts, RECEIVED_AT, **fields)
 
 
+def with_row(**columns):
+    return EventVersion(**VERSION.row.model_dump() | columns)
+
+
 def traced(found, only_channel=None, link=None, *, has_ids=True):
     return trace_answer(found, "rc_1", TraceView(lambda _channel_id, _ts: link, has_ids, only_channel))
 
@@ -47,7 +51,7 @@ POSTED = {"sent_at": RECEIVED_AT, "message_ts": "1.2"}
 LES_LANDES = Race(race_id="rc_1", course=Course(name="Les Landes"), off=OffTime(text="12:50"))
 TRACES = {
     "of what another channel asked for": lambda: traced(versions(UNTOLD, UNTOLD), "C9"),
-    "of what nobody was subscribed to": lambda: traced(versions(*[replace(UNTOLD, posts=0)] * 2)),
+    "of what nobody was subscribed to": lambda: traced(versions(*[replace(UNTOLD, row=with_row(posts=0))] * 2)),
     "of what became no message": lambda: traced(versions(UNTOLD, UNTOLD)),
     "of four versions": lambda: traced(versions(*[VERSION] * 4)),
     "of a post and two edits": lambda: traced(
@@ -61,7 +65,7 @@ TRACES = {
 WAITS = TRACE.deliveries[0].model_dump() | {"state": InboxState.NEW, "error": "KeyError: 7"}
 WITHOUT_IDS = {
     "of a race with a name": versions(replace(VERSION, race=LES_LANDES)),
-    "of a race without a name": versions(VERSION, replace(VERSION, kind="stewards.weather")),
+    "of a race without a name": versions(VERSION, replace(VERSION, row=with_row(kind="stewards.weather"))),
     "of a delivery that made no version": Trace((), TRACE.deliveries, 0, TRACE.kept_since),
     "of deliveries that wait": versions(deliveries=(InboxDelivery(**WAITS),)),
 }

@@ -17,7 +17,7 @@ from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Race
-from bot.fanout.drill_fanout import tell_unknown
+from bot.fanout.drills import tell_unknown
 from bot.operations.jobs.job import Job
 from bot.operations.repair import outage
 from bot.operations.repair.outage import Outage
@@ -125,7 +125,7 @@ CASES = [
     ("dead_letter", WARNING, lambda n, s: n.dead_letter(s, ABANDONMENT, "cannot_dm_bot", is_closed=True)),
     ("stuck", URGENT, lambda n, s: n.stuck(s, ABANDONMENT, NOW)),
     ("stuck", WARNING, lambda n, s: n.stuck(s, RESULT, NOW)),
-    ("drill_fanout.tell_unknown", WARNING, lambda n, s: tell_unknown(s, n, DRILL, "inbox-1", NOW)),
+    ("drills.tell_unknown", WARNING, lambda n, s: tell_unknown(s, n, DRILL, "inbox-1", NOW)),
     ("outage.tell", URGENT, lambda n, s: outage.tell(s, n, LOST_ALL, NOW)),
     ("outage.tell", WARNING, lambda n, s: outage.tell(s, n, LOST_RESULTS, NOW)),
     ("outage.tell_unread", URGENT, lambda n, s: outage.tell_unread(s, n, ["dl_1"], NOW)),
@@ -144,7 +144,7 @@ ELSEWHERE = {
     "quota_warnings._tell_beyond_plan": "tests/unit/racedata/test_quota_book.py",
     "watchdog._note": "tests/integration/operations/test_watch_deliveries.py",
     "repair_run._tell_refused": "tests/integration/operations/test_repair.py",
-    "unchecked_filters._check": "tests/unit/racedata/test_typed_names.py",
+    "unchecked_filters.check": "tests/unit/racedata/test_typed_names.py",
 }
 """Telling places, each with the test of the level."""
 

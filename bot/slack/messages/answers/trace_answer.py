@@ -97,7 +97,7 @@ def trace_answer(
     said += [*_untold(found, here), *(_delivery(one, view) for one in found.deliveries)]
     title = _named(race) or next(filter(None, map(_race_named, found.versions)), None) or name
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
-    keys = dict.fromkeys(code(one.event_key, SHOWN_KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
+    keys = dict.fromkeys(code(one.row.event_key, SHOWN_KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
     small = context(limited, more, view.ids(joined(list(keys), ", ")))
     head = [section(joined([f"*What became of {title}*", became], "\n"))]
     return message(None, [*head, lines(said), small])
@@ -108,7 +108,7 @@ def _became(found: Trace, race: Race | None, *, by_card: bool) -> str | None:
     if disputed := [_race_named(one) for one in found.versions if one.contradicts]:
         races = "" if race else listed(list(dict.fromkeys(filter(None, disputed))))
         return f"{MARKED_CONFLICT}: {joined([races, IN_CONFLICT], ', ')}."
-    name, kinds = _named(race), {one.kind for one in found.versions}
+    name, kinds = _named(race), {one.row.kind for one in found.versions}
     if race is None or name is None or kinds & {EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED}:
         return None
     if EventKind.MEETING_ABANDONED in kinds and not race.is_settled:
@@ -143,13 +143,13 @@ def _times(number: int) -> str:
 
 
 def _version(one: TracedVersion, view: TraceView, room: int) -> Iterator[str]:
-    unknown = view.ids(code(one.kind)) or "A delivery that could not be read"
-    kind, _ = KINDS_IN_WORDS.get(one.kind, (unknown, race_name))
-    number = f", version {one.version}" if one.version > 1 else ""
-    received = joined([f"received {view.moment(one.received_at)}", _off(one.race)], ", ")
+    unknown = view.ids(code(one.row.kind)) or "A delivery that could not be read"
+    kind, _ = KINDS_IN_WORDS.get(one.row.kind, (unknown, race_name))
+    number = f", version {one.row.version}" if one.row.version > 1 else ""
+    received = joined([f"received {view.moment(one.row.received_at)}", _off(one.race)], ", ")
     name = _race_named(one)
     what = f"*{name}, {kind[0].lower()}{kind[1:]}*" if name else f"*{kind}*"
-    head = f"{what}{number}, {received}{view.ids(f' ({reference(one.inbox_id)})')}."
+    head = f"{what}{number}, {received}{view.ids(f' ({reference(one.row.inbox_id)})')}."
     if not one.told:
         yield f"{head} {_why_untold(one, view)}"
         return
@@ -179,16 +179,16 @@ def _untold(found: Trace, here: str | None) -> Iterator[str]:
 
 
 def _race_named(one: TracedVersion) -> str | None:
-    _, name = KINDS_IN_WORDS.get(one.kind, ("", race_name))
+    _, name = KINDS_IN_WORDS.get(one.row.kind, ("", race_name))
     return name(one.race) if one.race and course_name(one.race) else None
 
 
 def _why_untold(one: TracedVersion, view: TraceView) -> str:
     if view.only_channel:
         return f"This channel was not told: {_not_asked(one)}."
-    if one.kind == drill_mark.KIND:
+    if one.row.kind == drill_mark.KIND:
         return "No channel was told: none takes abandonments, or the drill was over."
-    return "No message was made for this version." if one.posts else "No channel was subscribed to this news."
+    return "No message was made for this version." if one.row.posts else "No channel was subscribed to this news."
 
 
 def _not_asked(one: TracedVersion) -> str:

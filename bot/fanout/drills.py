@@ -1,17 +1,27 @@
-"""The latest drill, one row for all replicas."""
+"""Drills: the latest drill, one row for all replicas, and its fan-out.
 
+The body names the drill; the database names the channels.
+"""
+
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from pydantic import AwareDatetime
 from sqlalchemy import update
 from sqlmodel import Session, col
 
+from bot.channels.filters import ChannelFilter
 from bot.db import named_values
 from bot.db.engine import insert_here
 from bot.db.named_values import Mark
 from bot.db.tables import StoredState
 from bot.events.drill_mark import Drill
+from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Value
+from bot.logs import get_logger
+from bot.outbox.notices import Notices, Urgency
+
+log = get_logger(__name__)
 
 DRILLS_APART = timedelta(seconds=60)
 """Between two beginnings."""
@@ -69,3 +79,48 @@ def end(session: Session, kept: KeptDrill) -> None:
     over = kept.model_copy(update={"is_over": True})
     is_latest = (col(StoredState.name) == Mark.DRILL, col(StoredState.updated_at) == kept.begun_at)
     session.execute(update(StoredState).where(*is_latest).values(value=over.model_dump_json()))
+
+
+_ABANDONMENT = RacingEvent(key="", kind=EventKind.RACE_ABANDONED)
+"""An abandonment of unknown place, for every channel with abandonments."""
+
+
+def recognised(session: Session, event: RacingEvent, now: datetime) -> RacingEvent:
+    if event.drill is None:
+        return event
+    kept = latest(session)
+    drill = kept.find(event.drill.drill_id, now) if kept else None
+    return event.model_copy(update={"drill": drill}) if drill else event
+
+
+def channels(event: RacingEvent, listening: Sequence[tuple[str, ChannelFilter]]) -> set[str]:
+    """The drill's only channel, or all channels with abandonments. Empty once the drill is over."""
+    drill = event.drill
+    if drill is None or not drill.is_open:
+        return set()
+    if drill.only_channel is not None:
+        return {drill.only_channel}
+    return {channel_id for channel_id, chosen in listening if takes_drills(chosen)}
+
+
+def takes_drills(chosen: ChannelFilter) -> bool:
+    return chosen.matches(_ABANDONMENT)
+
+
+def tell_unknown(session: Session, notices: Notices, event: RacingEvent, reference: str, now: datetime) -> None:
+    """Once a day for strangers' drills. A late drill of ours is only logged."""
+    drill = event.drill
+    if drill is None or drill.is_open:
+        return
+    if drill.begun_by is not None:
+        log.warning("drill_too_late", reference=reference, event_key=event.key)
+        return
+    log.warning("drill_not_begun_here", reference=reference, event_key=event.key)
+    notices.tell(
+        session,
+        f"drill-not-begun:{now:%Y-%m-%d}",
+        f"A signed drill came ({reference}) that I did not begin. No channel was told. If another bot of yours has the "
+        "same signing secret, its PUBLIC_URL leads to me. Else somebody has a signing secret of mine: make a new one "
+        "with `racing-bot subscribe --again`, and retire the old one.",
+        urgency=Urgency.WARNING,
+    )
