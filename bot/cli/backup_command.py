@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from bot.db.backup import copy_file
 from bot.db.engine import Database
 from bot.db.schema import check_is_there
+from bot.db.sqlite_file import copy_file
 from bot.deliveries.journal import beside
 from bot.errors import StorageUnavailable
 

@@ -157,7 +157,7 @@ def subscribe(
     ] = False,
 ) -> None:
     """Subscribe to deliveries at PUBLIC_URL. The signing secret is stored, encrypted."""
-    from bot.cli.subscribe_command import run_subscribe
+    from bot.cli.subscribe_command import run_retire, run_subscribe
 
     events = event or []
     if retire is not None and (region is not None or events or again or show_secret):
@@ -165,8 +165,10 @@ def subscribe(
     if region is not None and not region.strip():
         raise typer.BadParameter("is empty. Leave the option out for all regions.", param_hint="--region")
     settings = _settings_of_a_tool()
-    told = run_subscribe(settings, region=region, events=events, again=again, retire=retire, show_secret=show_secret)
-    _answer(told)
+    if retire is not None:
+        _answer(run_retire(settings, retire))
+    else:
+        _answer(run_subscribe(settings, events, region, again=again, show_secret=show_secret))
 
 
 @app.command()

@@ -7,8 +7,8 @@ from sqlalchemy import Connection, inspect, text
 from sqlmodel import SQLModel
 
 from bot.db import generation, tables
-from bot.db.backup import copy_file
 from bot.db.engine import Database, table_of
+from bot.db.sqlite_file import copy_file
 from bot.errors import SchemaUnknown
 
 MIGRATIONS = Path(__file__).parent / "migrations"

@@ -1,10 +1,11 @@
-"""SQLite's file, of the database and of the journal: for one user alone, and watched while it is open.
+"""SQLite's file, of the database and of the journal: for one user alone, watched while it is open, and copied.
 
 Commits to a removed or replaced file would end with the process.
 """
 
-import contextlib
 import os
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 
 from bot.errors import StorageUnavailable
@@ -22,10 +23,10 @@ class SqliteFile:
     def make(self) -> None:
         """For this user alone. SQLite gives the files beside the database the same mode."""
         # The driver reports an unwritable file.
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, 0o600))
         for end in ("-wal", "-shm"):
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 Path(f"{self._path}{end}").chmod(self._path.stat().st_mode)
 
     def note_opened(self) -> None:
@@ -66,3 +67,17 @@ def _identity_of(path: Path, known: Identity) -> Identity:
     except OSError:
         return known
     return status.st_dev, status.st_ino
+
+
+def copy_file(database: Path, to: Path) -> None:
+    """Consistent while the bot serves; for this user alone, and whole or not at all. Raises StorageUnavailable."""
+    part = to.with_name(f"{to.name}.part")
+    try:
+        part.unlink(missing_ok=True)
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(part)) as target:
+            source.backup(target)
+        part.replace(to)
+    except (OSError, sqlite3.Error) as error:
+        part.unlink(missing_ok=True)
+        raise StorageUnavailable(f"no copy of the database was made at {to}: {error}") from error

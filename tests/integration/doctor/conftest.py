@@ -17,7 +17,7 @@ from cryptography.fernet import Fernet
 from bot.app import Service
 from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
-from bot.cli.subscribe_command import run_subscribe
+from bot.cli.subscribe_command import run_retire, run_subscribe
 from bot.clock import Monotonic
 from bot.db import migrate
 from bot.db.engine import Database
@@ -91,7 +91,7 @@ class Clinic:
 
     async def subscribe(self, *events: str, again: bool = False) -> str:
         """The answer of `racing-bot subscribe`."""
-        return await run_subscribe(self.load(), region=None, events=events, again=again, retire=None)
+        return await run_subscribe(self.load(), events, again=again)
 
     def subscription(self) -> WebhookSubscriptionRow:
         """A row as stored by `racing-bot subscribe`."""
@@ -109,7 +109,7 @@ class Clinic:
 
     async def retire(self, number: int) -> None:
         """Do as `racing-bot subscribe --retire` does."""
-        await run_subscribe(self.load(), region=None, events=(), again=False, retire=number)
+        await run_retire(self.load(), number)
 
     async def choose(self, channel_id: str, chosen: ChannelFilter) -> None:
         """Store as `/racing subscribe` does."""

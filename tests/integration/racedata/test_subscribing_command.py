@@ -11,12 +11,12 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.cli.subscribe_command import Subscribing, run_subscribe
+from bot.cli.subscribe_command import run_retire, run_subscribe, subscribe
 from bot.clock import utc_now
 from bot.db.engine import Database
+from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
 from bot.errors import SettingsError, ShellCommandFailed, StorageError
-from bot.events.event import EventKind
 from bot.ports import Ports
 from bot.racedata import webhook_subscriptions
 from bot.racedata.client.service_client import open_client
@@ -47,11 +47,12 @@ class Operator:
             "database_url": f"sqlite:///{folder / 'bot.db'}",
         }
 
-    async def subscribe(self, *events, region=None, again=False, retire=None, show_secret=False, **changes):
+    async def subscribe(self, *events, region=None, again=False, show_secret=False, **changes):
         settings = Settings(_env_file=None, **self.settings | changes)
-        return await run_subscribe(
-            settings, region=region, events=events, again=again, retire=retire, show_secret=show_secret
-        )
+        return await run_subscribe(settings, events, region, again=again, show_secret=show_secret)
+
+    async def retire(self, number, **changes):
+        return await run_retire(Settings(_env_file=None, **self.settings | changes), number)
 
     async def stored(self):
         """The subscriptions in use, and their secrets."""
@@ -153,10 +154,10 @@ async def test_what_would_come_twice_is_named_and_refused_without_a_word(service
 async def test_subscription_is_retired_without_an_address_and_a_key_and_only_once(service, operator):
     await operator.subscribe("race.abandoned", region="GB")
     await operator.subscribe("result.received")
-    await operator.subscribe(retire=1, public_url=None, encryption_keys="")
+    await operator.retire(1, public_url=None, encryption_keys="")
     assert [row.id for row, _, _ in await operator.stored()] == [2]
     with pytest.raises(ShellCommandFailed, match="no live subscription 1"):
-        await operator.subscribe(retire=1)
+        await operator.retire(1)
     assert asked_to_subscribe(service) == 2
 
 
@@ -173,13 +174,11 @@ async def test_service_is_not_asked_while_another_process_holds_the_database(ser
     await operator.subscribe("race.abandoned")
     database = Database(operator.settings["database_url"], busy_s=0.1)
     client = open_client(operator.settings["racing_api_url"], SecretStr(API_KEY), Memory(), Ports().timing)
-    subscribing = Subscribing(database, Vault([KEY]), client, utc_now)
+    row = WebhookSubscriptionRow(url="https://b", events="race.abandoned", region="IRE", created_at=utc_now())
     with sqlite3.connect(operator.folder / "bot.db", isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageError):
-            await subscribing.subscribe(
-                "https://bot.example.com", [EventKind.RACE_ABANDONED], "IRE", again=False, show_secret=False
-            )
+            await subscribe(database, client, Vault([KEY]), row, again=False, show_secret=False)
     await client.aclose()
     await database.close()
     assert asked_to_subscribe(service) == 1
