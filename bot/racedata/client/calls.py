@@ -14,7 +14,7 @@ from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers
 from bot.racedata.client.envelope import read_answer
 from bot.racedata.client.headers import RateReading, read_rate
 from bot.racedata.client.records import Meta, ServicePage
-from bot.racedata.client.retry import Patience, wait_before_next_s
+from bot.racedata.client.retry import Patience
 from bot.racedata.client.service_errors import RateLimited, ServiceFailure, ServiceUnreachable, Spared
 from bot.racedata.client.transport import Answer, Request, Transport
 from bot.racedata.month_quota import PLANS, Purpose
@@ -94,14 +94,9 @@ class Calls:
                     async with self._turn(request, started + patience.deadline_s, background=patience.background):
                         return await self._attempt(request, page)
                 except ServiceFailure as error:
-                    after_s = wait_before_next_s(
-                        error,
-                        attempt,
-                        self._timing.monotonic() - started,
-                        patience=patience,
-                        repeatable=request.is_repeatable,
-                        chance=self._timing.chance(),
-                    )
+                    elapsed_s, chance = self._timing.monotonic() - started, self._timing.chance()
+                    after_s = patience.wait_before_next_s(error, attempt, elapsed_s, chance)
+                    after_s = after_s if request.is_repeatable else None
                     log.info(
                         "data service failed",
                         path=request.path,

@@ -27,6 +27,19 @@ class Patience:
     def for_later_pages(self) -> "Patience":
         return replace(self, fault_tries=Patience.fault_tries, rate_tries=Patience.rate_tries)
 
+    def wait_before_next_s(self, error: ServiceFailure, attempt: int, elapsed_s: float, chance: float) -> float | None:
+        """The wait after attempt number `attempt` (from 1), `elapsed_s` after the first began. None: no other attempt.
+
+        `chance` is 0 to 1.
+        """
+        if isinstance(error, RateLimited):
+            tries, wait_s = self.rate_tries, rate_wait_s(error)
+        elif isinstance(error, ServerFault | ServiceUnreachable):
+            tries, wait_s = self.fault_tries, max(error.retry_after_s or 0.0, _backoff_s(attempt, chance))
+        else:
+            return None
+        return wait_s if attempt < tries and elapsed_s + wait_s <= self.deadline_s else None
+
 
 FOR_COMMANDS = Patience(deadline_s=75, background=False)
 """A person waits: one whole rate window."""
@@ -36,23 +49,6 @@ FOR_BACKGROUND = Patience(deadline_s=600)
 
 ONE_TRY = Patience(deadline_s=60, fault_tries=1, rate_tries=1)
 """The caller repeats the work by itself."""
-
-
-def wait_before_next_s(
-    error: ServiceFailure, attempt: int, elapsed_s: float, *, patience: Patience, repeatable: bool, chance: float
-) -> float | None:
-    """The wait after attempt number `attempt` (from 1), `elapsed_s` after the first began. None: no other attempt.
-
-    `chance` is 0 to 1.
-    """
-    if isinstance(error, RateLimited):
-        tries, wait_s = patience.rate_tries, rate_wait_s(error)
-    elif isinstance(error, ServerFault | ServiceUnreachable):
-        tries, wait_s = patience.fault_tries, max(error.retry_after_s or 0.0, _backoff_s(attempt, chance))
-    else:
-        return None
-    is_due = repeatable and attempt < tries and elapsed_s + wait_s <= patience.deadline_s
-    return wait_s if is_due else None
 
 
 def rate_wait_s(error: ServiceFailure) -> float:

@@ -18,7 +18,7 @@ from bot.racedata.client import service_errors
 from bot.racedata.client.cursor_walk import collect
 from bot.racedata.client.envelope import read_refusal
 from bot.racedata.client.records import META_TEXT_MAX
-from bot.racedata.client.retry import FOR_COMMANDS, Patience, wait_before_next_s
+from bot.racedata.client.retry import FOR_COMMANDS, Patience
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
     InvalidParam,
@@ -296,8 +296,8 @@ def failed(kind, **details):
     return kind("countries", **details)
 
 
-def decision(error, *, attempt=1, elapsed_s=0.0, patience=EVER, repeatable=True, chance=1.0):
-    return wait_before_next_s(error, attempt, elapsed_s, patience=patience, repeatable=repeatable, chance=chance)
+def decision(error, *, attempt=1, elapsed_s=0.0, patience=EVER, chance=1.0):
+    return patience.wait_before_next_s(error, attempt, elapsed_s, chance)
 
 
 @over(
@@ -313,7 +313,6 @@ def decision(error, *, attempt=1, elapsed_s=0.0, patience=EVER, repeatable=True,
 )
 def test_wait_is_what_the_failure_asks_for(kind, retry_after_s, waits):
     assert decision(failed(kind, retry_after_s=retry_after_s)) == waits
-    assert decision(failed(kind, retry_after_s=retry_after_s), repeatable=False) is None
 
 
 def test_half_of_a_wait_is_left_to_chance():

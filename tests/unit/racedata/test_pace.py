@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from bot.racedata.client.circuit_breakers import Minute
 from bot.racedata.client.headers import RateReading, read_rate
-from bot.racedata.client.throttle import Minute
 from tests.rows import over
 
 START = datetime(2025, 11, 20, 12, 0, tzinfo=UTC)
