@@ -21,7 +21,7 @@ from bot.deliveries.intake import arrival_of
 from bot.errors import ServiceError, StorageError
 from bot.events import event_store
 from bot.fanout.fanout import OTHER_TURN_S, Fanout
-from bot.fanout.transaction import FannedOut, LogLine, log_lines
+from bot.fanout.transaction import LogLine, log_lines
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
 from bot.operations.repair import outage
@@ -265,29 +265,21 @@ class Repair:
             return None
         # Another process may have been quicker.
         failed = find_missing(session, failed)
-        versions, done = self._fan_out(session, failed, now)
-        self._summarise(session, versions, now)
-        news = tuple(dict.fromkeys(row.event_key for row in versions))
-        if news:
-            outage.tell(session, self.notices, found, now)
-        return _Made(failed, news, done.lines)
-
-    def _fan_out(
-        self, session: Session, failed: Sequence[Failed], now: datetime
-    ) -> tuple[Sequence[EventVersion], FannedOut]:
-        if not failed:
-            return (), FannedOut()
-        arrivals = [arrival_of(one.body, one.sha256, now) for one in failed]
-        stored = inbox.store(session, arrivals)
+        stored = inbox.store(session, [arrival_of(one.body, one.sha256, now) for one in failed]) if failed else ()
         if not stored:
-            return (), FannedOut()
+            return _Made(failed)
         done = self.fanout.fan_out_within(session, stored, now)
         if done.deliveries < len(stored):
             raise _TooMany(done.deliveries)
         made = {one.inbox_id for one in stored}
         rows = event_store.versions(session, inbox.keys_of(session, made)).values()
-        versions = (row for of_key in rows for row in of_key if row.inbox_id in made)
-        return sorted(versions, key=lambda row: row.id or 0), done
+        versions = sorted(
+            (row for of_key in rows for row in of_key if row.inbox_id in made), key=lambda row: row.id or 0
+        )
+        self._summarise(session, versions, now)
+        if versions:
+            outage.tell(session, self.notices, found, now)
+        return _Made(failed, tuple(dict.fromkeys(row.event_key for row in versions)), done.lines)
 
     def _only_store(self, session: Session, *, failed: Sequence[Failed], found: Outage) -> _Made:
         """Store for fan-out, which handles deliveries singly if necessary."""
