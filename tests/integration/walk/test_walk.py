@@ -348,5 +348,5 @@ async def test_form_is_told_of_at_the_terminal_of_the_demo(world, tmp_path):
     assert told.startswith("Slack shows the form")
     assert await stage.say(channel, "UALICE", "/racing help") is None
     await stage.say(channel, "UALICE", "/racing subscirbe GB")
-    assert await stage.press(channel, "UALICE", "subscribe") is None
+    assert await stage.press(channel, "UALICE", "subscribe GB") is None
     assert "There is no button 'No such'" in str(await stage.press(channel, "UALICE", "No such"))
