@@ -3,12 +3,10 @@
 A new command: a line here, a file beside this file, a line in manifest.yml and in docs/commands.md.
 """
 
-import re
 from collections.abc import Mapping
 
-from bot.channels.conditions.table import CHOICES, OF_RACES, VALUED
+from bot.channels.conditions.table import OF_RACES
 from bot.errors import CommandError
-from bot.events.event import Topic
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.slack.commands.day_commands import NEXT_COMMAND, RACECARD_COMMAND, RESULTS_COMMAND
@@ -37,91 +35,14 @@ from bot.slack.commands.trace import TRACE_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
 from bot.slack.language.grammar import Grammar
-from bot.slack.language.words import (
-    COURTESY,
-    JOINTS,
-    NON_RUNNERS,
-    NOT_GIVEN,
-    OF_ALL,
-    SUBSCRIBING,
-    TOPIC_WORDS,
-    Kind,
-    meanings_in,
-)
+from bot.slack.language.sayings import HOW_LONG, in_words_of_commands, without_greeting
+from bot.slack.language.words import COURTESY, JOINTS, NON_RUNNERS, NOT_GIVEN, SUBSCRIBING, TOPIC_WORDS, Kind
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, ENDING
 
 HELP = "help"
 
-_HELLO = "(?:hi|hiya|hello|hey|morning|good (?:morning|afternoon|evening))(?: there| all| bot| racing-bot)?"
-_PASTED = re.compile(
-    rf"(?:(?:/racing|<@\w+(?:\|[^>]*)?>|{_HELLO}|thank you|(?:can|could|would|will) you|the|"
-    rf"(?:show|give|get) (?:me|us)|{'|'.join(COURTESY)}|:[\w+-]+:|[^\w\s]+)(?:(?:[\s,.!;-]|:(?!\w))+|$)|"
-    r"show (?!meetings))+",
-    re.IGNORECASE,
-)
-"""What may stand before the command: the slash command again, a mention of the bot, a greeting, an emoji."""
-
-_EMOJI_AT_THE_END = re.compile(r"(?:\s+(?::[\w+-]+:|[^\w\s\x00-\x7f]+))+$")
-
-_OF_TOPIC = {Topic.RESULTS: "results", Topic.ABANDONMENTS: "results abandonments", Topic.RACECARDS: "racecard"}
-
 _STOP, _WANT = frozenset({"stop", "cancel", "end", "no"}), "want"
-_WHEN = ("after", "before", "between")
-
-_SAID = {
-    **{word: _OF_TOPIC[topic] for word, topic in TOPIC_WORDS.items() if word != _OF_TOPIC[topic]},
-    **{f"{asks}{word}": _OF_TOPIC[Topic.RACECARDS] for word in NON_RUNNERS for asks in ("", "any ", "are there any ")},
-    **{f"{all_} {but}": f"subscribe all {but}" for all_ in OF_ALL for but in ("but", "except", "without")},
-    # Only the words of topics are also names of commands.
-    **{said: f"subscribe {said}" for one in VALUED for said in one.before if said.partition(" ")[0] in TOPIC_WORDS},
-    **{f"no {topic} {when}": f"subscribe no {topic} {when}" for topic in TOPIC_WORDS for when in _WHEN},
-    **{
-        f"{off}{name}{after}": f"unsubscribe {name}"
-        for one in CHOICES
-        for name in (one.name, *one.before[:1])
-        for off, after in (("", " off"), ("no ", ""), ("stop ", ""), ("end ", ""))
-    },
-    **meanings_in("commands"),
-}
-"""People's words in place of a command → the words of the command."""
-
-_AT_TIMES = "(?:at night|overnight|after|before|between|from [0-9])"
-_WHAT = "(?: me| us| here| anything| results| racecards| cards| abandonments)*"
-_POST = "(?:send|post|give)(?: me| us)?"
-_NOT = "(?:(?:i|we) )?(?:do not|don'?t|never)"
-_GET = "(?:get|have|see|receive)"
-_TELL = "(?:tell|alert|warn|notify|let|message|ping)"
-_NOT_SENT = f"{_NOT} (?:{_TELL}|send|post|disturb|want){_WHAT}"
-_HOW_LONG = " (?:until|till|for (?=[0-9]|an? |half )).+$"
-"""The end of "stop everything until 6pm"."""
-_SOON = "(?: next| today| tonight| tomorrow| this week(?:end)?| on [a-z]+day)?"
-_RUNS = f"(?:run|running|ride|riding|do|doing|get on|fare|finish|go|win){_SOON}"
-_PHRASINGS = tuple(
-    (re.compile(rf"^(?:{said})", re.IGNORECASE), meant)
-    for said, meant in (
-        (r"(what time|wh\w+)'?s(?= )", r"\1 is"),
-        (rf"{_TELL} (?:us|(me))(?: know)? (?:when|how) (.+) (?:runs|rides|wins|is running|does)$", r"watch \2 \1"),
-        (rf"(?:what|which) (?:horses|runners|rides) (?:are|is) {_RUNS} for (.+?){_SOON}$", r"watch \1"),
-        (rf"(?:(?:when|where|how) (?:is|does|did|has)|did) (\D+) {_RUNS}$", r"watch \1"),
-        (r"who (?:is )?(?:rid|train)\w+ (?!in |at |the )(.+)$", r"watch \1"),
-        (rf"(?:(only|just) )?{_TELL} (?:me|us)(?: know)?(?: (only|just))? (?:if|when|about|of)\b", r"subscribe \1\2"),
-        (rf"(?:no (?:alerts|notifications|abandonments)|{_NOT_SENT})(?= {_AT_TIMES})", "no messages"),
-        (rf"{_NOT_SENT}(?={_HOW_LONG})|{_NOT} disturb(?: me| us)?$", "stop messages"),
-        (rf"{_NOT} (?:{_POST}|want|need|{_TELL} (?:me|us) (?:about|of)) ", "unsubscribe "),
-        (r"stop telling (?:me|us) (?:about|of) ", "stop "),
-        (rf"(?:(?:i|we) )?(?:only|just) (?:want|need|{_POST})\b", "subscribe only"),
-        (rf"(?:can (?:i|we) {_GET}|(?:i|we)(?: would|'d)? (?:like|want|need)(?: to {_GET})?) (?:the )?", f"{_WANT} "),
-        (r"turn (.+) off$", r"unsubscribe \1"),
-        (r"(results|racecards|cards) off$", r"unsubscribe \1"),
-        (r"(?:turn (.+?)|(results|racecards|cards))(?: back)? on$", r"subscribe \1\2"),
-        (r"(?:what|who) (?:is|are) (?:the|my|our) |tell (?:me|us) (?:the )?", ""),
-        (rf"{_TELL} (?:me|us)(?: know)? (?:the )?", "subscribe "),
-    )
-)
-"""Beginnings of sentences, such as "tell me when Bold Warrior runs", and the words of the command that is meant."""
-
-_MOST_SAID = max(len(said.split()) for said in _SAID)
 
 _OF_A_DAY = {*TOPIC_WORDS, *NON_RUNNERS, *NOT_GIVEN, "card", "going", "ground", "meetings", "races", "runners"}
 
@@ -165,7 +86,7 @@ def unknown_command(line: str) -> CommandError:
     if word.lower() in _STOP:
         ends = {f"End {rest}": f"{ENDING} {rest}", f"Unwatch {rest}": f"unwatch {rest}"}
         end = ends if rest else {"End all": f"{ENDING} all"}
-        how_long = "".join(re.findall(_HOW_LONG, rest, re.IGNORECASE))
+        how_long = "".join(HOW_LONG.findall(rest))
         lines = end | {f"Pause{how_long}": f"pause{how_long}", **_LOOK}
     if word.lower() in _UNDO:
         lines = _LOOK
@@ -187,32 +108,20 @@ def find_command(line: str) -> tuple[Command | None, str]:
 
     "pause help" is the help on pause. A pasted line may begin with another slash command.
     """
-    line = _EMOJI_AT_THE_END.sub("", line).rstrip("?!., ")
-    pasted = _PASTED.match(line)
-    line = line[pasted.end() :] if pasted else line
+    greeting, line = without_greeting(line)
     first, _, rest = line.partition(" ")
     if rest.strip().lower() == HELP and (command := find_command(first)[0]):
         return HELP_COMMAND, command.name
-    meant = _in_words_of_commands(line)
+    meant = in_words_of_commands(line)
     word, text = (*meant.split(maxsplit=1), "", "")[:2]
     name = word.lower().strip("/,.:;!?") or HELP
     command = RACING_COMMANDS.get(name)
     if command is None and (whole := _with_command(meant)):
         command, text = find_command(" ".join(whole.split()))
-    if command and command.is_a_change and pasted and "show" in pasted[0].lower():
+    if command and command.is_a_change and "show" in greeting.lower():
         # "show pause" pauses nothing.
         return RACING_COMMANDS["list"], ""
     return (command, text.strip()) if command else (None, meant)
-
-
-def _in_words_of_commands(line: str) -> str:
-    for phrasing, meant in _PHRASINGS:
-        line = phrasing.sub(meant, line)
-    words = line.split()
-    for size in range(min(_MOST_SAID, len(words)), 0, -1):
-        if said := _SAID.get(" ".join(words[:size]).lower()):
-            return " ".join([said, *words[size:]])
-    return line
 
 
 def _with_command(line: str) -> str | None:

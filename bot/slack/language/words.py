@@ -43,9 +43,14 @@ Words = Mapping[str, tuple[Kind, Any]]
 _ROWS = word_rows("bot.slack.language", "words.ini")
 
 
+def rows_of(section: str) -> Mapping[str, tuple[str, ...]]:
+    """The words of each meaning of a section."""
+    return _ROWS[section]
+
+
 def meanings_in(section: str) -> dict[str, str]:
     """Each word of a section, with the beginning of the word's row."""
-    return {word: meaning for meaning, words in _ROWS[section].items() for word in words}
+    return {word: meaning for meaning, words in rows_of(section).items() for word in words}
 
 
 def words_in(section: str) -> Words:

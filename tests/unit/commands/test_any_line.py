@@ -110,7 +110,9 @@ async def test_any_line_is_understood_or_refused_with_buttons_that_all_work(town
 
 @pytest.mark.parametrize("line", [one for command in RACING_COMMANDS.values() for one in command.examples])
 async def test_example_of_the_help_is_understood(town, line):
-    here = await town.here("subscribe GB", "subscribe GB racecards")
+    here = await town.here(
+        "subscribe GB", "subscribe GB racecards", "mute York", "mute Ascot GB", "watch horse:Frankel"
+    )
     if "Ascot" in line and "GB" not in line:
         line = f"{line} GB"
     if "kempton" not in line and "coverage" not in line:

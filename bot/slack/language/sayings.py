@@ -1,0 +1,70 @@
+"""What people say in place of a command's words, by the sentences and beginnings of words.ini."""
+
+import re
+from collections.abc import Iterable
+
+from bot.channels.conditions.table import CHOICES, VALUED
+from bot.slack.language.words import (
+    COURTESY,
+    NON_RUNNERS,
+    OF_ALL,
+    TOPIC_WORDS,
+    meanings_in,
+    rows_of,
+)
+
+_HELLO = "(?:hi|hiya|hello|hey|morning|good (?:morning|afternoon|evening))(?: there| all| bot| racing-bot)?"
+_PASTED = re.compile(
+    rf"(?:(?:/racing|<@\w+(?:\|[^>]*)?>|{_HELLO}|thank you|(?:can|could|would|will) you|the|"
+    rf"(?:show|give|get) (?:me|us)|{'|'.join(COURTESY)}|:[\w+-]+:|[^\w\s]+)(?:(?:[\s,.!;-]|:(?!\w))+|$)|"
+    r"show (?!meetings))+",
+    re.IGNORECASE,
+)
+"""What may stand before the command: the slash command again, a mention of the bot, a greeting, an emoji."""
+
+_EMOJI_AT_THE_END = re.compile(r"(?:\s+(?::[\w+-]+:|[^\w\s\x00-\x7f]+))+$")
+
+
+def _any(patterns: Iterable[str]) -> str:
+    return f"(?:{'|'.join(patterns)})"
+
+
+_PARTS: dict[str, str] = {
+    "topic": _any(TOPIC_WORDS),
+    **{topic.value: _any(word for word, of in TOPIC_WORDS.items() if of is topic) for topic in TOPIC_WORDS.values()},
+    "non_runners": _any(NON_RUNNERS),
+    "all": _any(OF_ALL),
+    "choice": _any(name for one in CHOICES for name in (*one.before[:1], one.name)),
+    # Only the words of topics are also names of commands.
+    "topic_choice": _any(said for one in VALUED for said in one.before if said.partition(" ")[0] in TOPIC_WORDS),
+}
+for _name, _patterns in rows_of("parts of sentences").items():
+    _PARTS[_name] = _any(_patterns).format(**_PARTS)
+
+HOW_LONG = re.compile(_PARTS["how_long"], re.IGNORECASE)
+"""The end of "stop everything until 6pm"."""
+
+_SENTENCES = [
+    (re.compile(f"^(?:{pattern.format(**_PARTS)})", re.IGNORECASE), meant)
+    for meant, patterns in rows_of("sentences").items()
+    for pattern in patterns
+]
+_BEGINNINGS = meanings_in("commands")
+_LONGEST = max(len(said.split()) for said in _BEGINNINGS)
+
+
+def without_greeting(line: str) -> tuple[str, str]:
+    """The words before the command, and the line without them and without marks and emoji at the end."""
+    line = _EMOJI_AT_THE_END.sub("", line).rstrip("?!., ")
+    pasted = _PASTED.match(line)
+    return (pasted[0], line[pasted.end() :]) if pasted else ("", line)
+
+
+def in_words_of_commands(line: str) -> str:
+    for sentence, meant in _SENTENCES:
+        line = sentence.sub(meant, line)
+    words = line.split()
+    for size in range(min(_LONGEST, len(words)), 0, -1):
+        if said := _BEGINNINGS.get(" ".join(words[:size]).lower()):
+            return " ".join([said, *words[size:]])
+    return line.strip()
