@@ -58,11 +58,10 @@ class Watched:
         ran = connection.info.pop("ran", [])
         if not ran or time.monotonic() < self._from_s:
             return
-        writes = [one for _, one in ran if not one.startswith(("BEGIN", "SELECT"))]
+        writes = [one for _, one in ran if not one.startswith("SELECT")]
         # Without a write the commit is no work of the disk.
         self._commits.update(writes[:1])
-        # BEGIN IMMEDIATE waits for other processes alone.
-        self._slowest = max(self._slowest, *(one for one in ran if not one[1].startswith("BEGIN")))
+        self._slowest = max(self._slowest, *ran)
         self._file.write_text(json.dumps({"commits": self._commits, "slowest": self._slowest}), encoding="utf-8")
 
 

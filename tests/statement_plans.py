@@ -19,11 +19,17 @@ def noted(database: Database) -> Iterator[list[Noted]]:
     def note(_connection: Any, _cursor: Any, statement: str, values: Any, _context: Any, _many: bool) -> None:
         statements.append((statement, values))
 
-    event.listen(database._reader, "before_cursor_execute", note)
+    def note_begin(_connection: Any) -> None:
+        statements.append(("BEGIN", ()))
+
+    listeners = (("before_cursor_execute", note), ("begin", note_begin))
+    for name, listener in listeners:
+        event.listen(database._reader, name, listener)
     try:
         yield statements
     finally:
-        event.remove(database._reader, "before_cursor_execute", note)
+        for name, listener in listeners:
+            event.remove(database._reader, name, listener)
 
 
 def plans_of(database: Database, statements: Iterable[Noted]) -> list[str]:

@@ -5,6 +5,7 @@ separate transaction: a unit may run twice, and is committed once. `Threads` say
 """
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
@@ -102,14 +103,10 @@ class Database:
         self.address = url
         self.url = _engine_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.writer = _make_engine(url, writes=True, busy_s=busy_s)
-        self._reader = _make_engine(url, writes=False, busy_s=busy_s)
         self.file = _file_of(self.url)
-        self._kept = kept = SqliteFile(self.file, FILE_GONE) if self.file else None
-        if kept:
-            for engine in (self.writer, self._reader):
-                event.listen(engine, "do_connect", lambda *_: kept.make())
-                event.listen(engine, "connect", lambda *_: kept.note_opened())
+        self._kept = SqliteFile(self.file, FILE_GONE) if self.file else None
+        self.writer = _make_engine(url, writes=True, busy_s=busy_s, kept=self._kept)
+        self._reader = _make_engine(url, writes=False, busy_s=busy_s, kept=self._kept)
         self.failed_writes = 0
 
     def __repr__(self) -> str:
@@ -277,7 +274,7 @@ def _file_of(url: URL) -> Path | None:
     return Path(name) if name and not name.startswith((":memory:", "file:")) else None
 
 
-def _make_engine(address: str, *, writes: bool, busy_s: float) -> Engine:
+def _make_engine(address: str, *, writes: bool, busy_s: float, kept: SqliteFile | None) -> Engine:
     """Every statement of a reading transaction sees the database of the transaction's first statement."""
     connections = 1 if writes else READERS + 1
     if not address.startswith("sqlite"):
@@ -297,23 +294,23 @@ def _make_engine(address: str, *, writes: bool, busy_s: float) -> Engine:
             arguments[:] = [conninfo(address)]
 
         return engine
-    engine = create_engine(
-        address,
-        pool_size=connections,
-        max_overflow=0,
-        hide_parameters=True,
-        connect_args={"timeout": busy_s, "check_same_thread": False},
-    )
 
-    @event.listens_for(engine, "connect")
-    def _set_up(connection: Any, _record: Any) -> None:
-        # The driver's own BEGIN comes too late, at the first write. The "begin" listener below gives BEGIN.
-        connection.isolation_level = None
+    def connect(*where: Any, **how: Any) -> sqlite3.Connection:
+        if kept:
+            kept.make()
+        connection = sqlite3.Connection(*where, **how)
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
+        if kept:
+            kept.note_opened()
+        return connection
 
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Any) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    def begin(dbapi_connection: Any) -> None:
+        # The driver's own BEGIN comes too late, at the first write.
+        dbapi_connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
+    how = {"timeout": busy_s, "check_same_thread": False, "isolation_level": None, "factory": connect}
+    engine = create_engine(address, pool_size=connections, max_overflow=0, hide_parameters=True, connect_args=how)
+    # No listener: with one, SQLAlchemy looks for listeners of each kind at each statement.
+    engine.dialect.do_begin = begin  # type: ignore[method-assign]  # of this engine alone
     return engine

@@ -33,9 +33,7 @@ def counting(database) -> Iterator[Counted]:
         counted.statements.append(" ".join(statement.split()))
 
     def begun(_connection):
-        # On SQLite the bot begins by a statement of its own.
-        if not database.is_sqlite:
-            counted.statements.append("BEGIN")
+        counted.statements.append("BEGIN")
 
     def committed(_connection):
         counted.commits += 1
