@@ -78,6 +78,11 @@ class RaceClassCondition(NarrowingCondition):
         graded = _GRADE.match(folded)
         return frozenset({folded, _GRADE.sub("g ", folded), _GRADED[graded[1]] if graded else folded})
 
+    def unlisted(self, values: Sequence[str], published: Sequence[str]) -> list[str]:
+        """Without the best classes beside a listed class: a list may lack a class of "class 3 or better"."""
+        wrong = super().unlisted(values, published)
+        return wrong if len(wrong) == len(values) or not set(_BEST).issuperset(wrong) else []
+
     def takes_race(self, keys: Collection[str], race: Race, event: RacingEvent) -> bool:
         published = folded_class(race.race_class or "")
         is_unsure = event.reports_loss and not _KNOWN_SHAPE.fullmatch(published)

@@ -241,7 +241,7 @@ def _added(before: ChannelFilter | None, chosen: ChannelFilter, wanted: LineRequ
 
 
 def _check_together(before: ChannelFilter, chosen: ChannelFilter, *, asks_races: bool) -> None:
-    """Raise CommandError where the filters together would take fewer races than typed, or new topics of more races.
+    """Raise CommandError where the filters together would take fewer races than typed, or many more.
 
     A filter has the same value of each narrowing kind for all its events. The buttons: the typed words with the present
     values, or all that either filter takes. Who asked for one course is not offered all courses.
@@ -249,14 +249,15 @@ def _check_together(before: ChannelFilter, chosen: ChannelFilter, *, asks_races:
     more = chosen.topics - before.topics
     own = [one for one in NARROWING if one.of(before) and not one.is_typed(chosen)]
     new = [one for one in NARROWING if one.of(chosen) and not one.of(before)]
-    if not ((own and asks_races) or (more and (own or new))):
+    is_of_more = ONLY_COURSES in new and not all(one.covers(before, chosen) for one in NARROWING)
+    if not ((own and asks_races) or (more and (own or new)) or is_of_more):
         return
     where, kinds = region_named(before.region), [one for one in NARROWING if one.of(before) or one.of(chosen)]
 
     def named(some: ChannelFilter) -> str:
         each = [(one.named(some), " alone" if one in OF_RACES else "", one.plural) for one in kinds]
         races = ", ".join(f"{values}{alone}" if values else f"all {plural}" for values, alone, plural in each)
-        return f"{listed(topics_in_order(some.topics))} of {races}"
+        return races if chosen.topics == before.topics else f"{listed(topics_in_order(some.topics))} of {races}"
 
     def line(some: ChannelFilter) -> str:
         by_name = {field: tuple(Course(name=name_of(one)) for one in getattr(some, field)) for field in _COURSES}
@@ -269,7 +270,7 @@ def _check_together(before: ChannelFilter, chosen: ChannelFilter, *, asks_races:
     offers += [wide] if own and not _lifted(before, chosen) else []
     told = (
         f"From {where} this channel receives {named(before)}. All events of a subscription have the same "
-        f"{listed([one.plural for one in own or new])}, so {named(chosen)} can't be added. Nothing was changed."
+        f"{listed([one.plural for one in own or new])}, so nothing was changed. This can't be added: {named(chosen)}."
     )
     if not own:
         told = f"{told} /racing {line(wide)} would bring {named(wide)}."

@@ -235,7 +235,9 @@ async def _filters(check: FilterChoice, wanted: LineRequest, there: Sequence[Cha
     # "quiet 22-7" is for all that the channel receives.
     adds = wanted.of_choices
     taking = [one.region for one in there if adds is not None and adds <= one.topics and not is_placed]
+    await check.listed(wanted.values)
     if not (is_placed or taking):
+        check.raise_for_all()
         raise await _from_where(check, wanted, there)
     regions = taking or await check.regions(places, await _other_words(check) if places else {})
     if wanted.everything:
@@ -245,7 +247,6 @@ async def _filters(check: FilterChoice, wanted: LineRequest, there: Sequence[Cha
         regions = await check.regions_of(courses)
     not_courses = await check.courses(NOT_COURSES_FIELD, wanted.out(COURSES_FIELD), regions)
     await check.arriving(courses, not_courses, regions)
-    await check.listed(wanted.values)
     check.raise_for_all()
     return check.filters(regions, wanted.filter("", courses, not_courses))
 

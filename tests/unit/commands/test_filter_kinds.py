@@ -7,6 +7,7 @@ import pytest
 from pydantic_core import from_json, to_json
 
 from bot.channels import subscriptions
+from bot.channels.conditions.race_conditions import RaceClassCondition
 from bot.channels.conditions.table import BY_FIELD, CONDITIONS
 from bot.channels.filters import CHECKED, ChannelFilter, joint, without
 from bot.errors import CommandError
@@ -316,6 +317,22 @@ def test_class_that_another_class_takes_too_is_not_lost(wide, narrow):
     assert every.covers(one)
     assert not one.covers(every)
     assert [len([*BY_FIELD["classes"].losses(*filters)]) for filters in ((one, every), (every, one))] == [0, 1]
+
+
+@over(
+    ("typed", "unlisted"),
+    [
+        ("class 3+", []),
+        ("black type", ["Listed", "group", "graded"]),
+        ("listed", ["listed"]),
+        ("class 9", ["Class 9"]),
+        ("class 9+", ["Class 7", "Class 8", "Class 9", "Listed", "group", "graded"]),
+    ],
+)
+def test_best_classes_that_no_list_has_are_refused_alone_and_not_beside_a_listed_class(typed, unlisted):
+    kind = BY_FIELD["classes"]
+    assert isinstance(kind, RaceClassCondition)
+    assert kind.unlisted(kind.values_of(typed), [f"Class {number}" for number in range(1, 7)]) == unlisted
 
 
 def test_card_is_taken_for_one_of_its_races():
