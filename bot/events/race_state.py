@@ -74,7 +74,7 @@ _LOSSES = (
     (
         RaceState.ABANDONED,
         (
-            f"{_NOT_RUN}{_ENDS}|^(?:therewillbe)?noracing(?:today|tonight|this\\w+)"
+            f"{_NOT_RUN}{_ENDS}|^(?:therewillbe)?noracing(?:atrace)?(?:today|tonight|this\\w+)"
             f"|(?:meeting|fixture|card)(?:is|now)*off{_ENDS}|abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止"
             "|^(?:レース|開催|競走|賽事|赛事)?取(?:消|り?止め|りやめ)|abgebrochen|^race(?:deleted|scrubbed|stopped)$|^(?:race|racing|meeting|fixture|card)?(?:aborted|scrapped)$"
             "|(?:races?|racing|meeting|card|fixture|programme)(?:has|have|been|was|were|is|now|all)*lost"
@@ -110,7 +110,8 @@ _IN_DOUBT = re.compile(
 _WITH_REASON = re.compile(r"(?P<state>[^-\u2013\u2014:(]+)(?: [-\u2013\u2014] |: ?|\()(?P<reason>.*[^\W\d_][^)]*)\)?")
 
 _UNSURE = (
-    r"(?<!\d )(?<!\d(?:st|nd|rd|th) )may\b(?! \d)|might|could|if|unless|whether|possibl[ey]|probable|unlikely"
+    r"may(?= (?:be|yet|now|still|well)\b)"
+    r"|(?<!\d )(?<!\d(?:st|nd|rd|th) )may\b(?! \d)|might|could|if|unless|whether|possibl[ey]|probable|unlikely"
     r"|likel(?:y|ihood)|risk|threat(?:ened|ens)?|fear(?:s|ed)?|doubt(?:s|ful)?|expected|consider(?:s|ed|ing)?|set to"
     r"|should|would|decision|decide|subject to|deadline|under review|previously|(?:event|case|danger) of"
     r"|thought|believ(?:ed?|es|ing)|thinking|(?:ask|call)(?:s|ed)? for|wants?|attempts? to|tried to|declined|close to"
@@ -119,11 +120,15 @@ _DOUBT = re.compile(rf"\b(?:{_UNSURE}|not|never|no longer|un(?=abandon|void|canc
 _WON = "wins|won|beats|lands|defeats|scores"
 """Beside the name of a horse: "Washed Out wins"."""
 
+_BETS = (
+    "bets?|wagers?|pools?|tote|(?:place|quad|jack)pot|(?:ex|tri|super)(?:acta|fecta)|quinella|tricast|forecast|swinger"
+    "|scoop6|quaddie|daily double|pick ?[0-9]"
+)
 _PEOPLE = "jockeys?|riders?|trainers?|owners?"
 _OF_ANOTHER = (
     rf"(?:stewards|{_PEOPLE}|board|committee|council|general|staff|press) (?:s )?meeting|{_PEOPLE}"
     r"|fences?|flights?|(?:hurdle|fence) [0-9]+"
-    r"|starts?|attempts?|(?:bets?|wagers?|pools?)(?: on\b.*)?|objections?|protests?|[ei]nquir(?:y|ies)"
+    rf"|starts?|attempts?|(?:{_BETS})(?: on\b.*)?|objections?|protests?|[ei]nquir(?:y|ies)"
     "|conference|briefing|parade|concert|gallops|entr(?:y|ies)|declarations?|plans?|tactics"
     "|(?<!after )(?<!following )(?<!an )inspections?"
 )
@@ -155,7 +160,7 @@ _CLAUSES = re.compile(r"[:;.,!] |\(| [-\u2013\u2014] ")
 
 _SUBJECT = re.compile("races?|racing|result|meetings?|cards?|fixtures?|contest|heat|stewards?|officials?|clerk|bha")
 _IS_OF_THE_RACE = re.compile(
-    rf"{_SUBJECT.pattern}|[0-9]+(?:st|nd|rd|th)?|r[0-9]*|run|programme|course|racecourse|park"
+    rf"{_SUBJECT.pattern}|[0-9]+(?:st|nd|rd|th)?|r[0-9]*|run|programme|course|racecourse|park|ground"
     "|(?:steeple)?chase|hurdles?|handicap|nursery|novices?|maiden|flat|jumps?|straight|round|bumper|event"
     "|stage|track|morning|afternoon|evening|night|tonight|first|second|third|fourth|fifth|sixth|last|final|next|remaining|rest"
     "|one|two|three|four|five|both|all|whole|entire|(?:mon|tues|wednes|thurs|fri|satur|sun|to)?days?|opening"
@@ -186,19 +191,27 @@ _OF_ELSE = re.compile(
 )
 """Behind a lost race or meeting of which no place is known, all other words tell why or when."""
 
-_FESTIVAL = re.compile(r"(?:\b(?!(?:at|of|on|the)\b)\w+ ){1,3}(?=festival\b)")
-"""The name of a festival. It may have no word of the course's name."""
+_FESTIVAL = re.compile(
+    r"^(?!.*\b(?:cheltenham|galway|punchestown|aintree|goodwood|leopardstown|listowel|killarney|fairyhouse|perth) )"
+    r".*?(?:\b(?!(?:at|of|on|the)\b)\w+ ){1,3}(?=festival\b)"
+)
+"""The name of a festival. Unless it is another course's, it may have no word of the course's name."""
+
+_OF_ELSE_BEFORE = re.compile(rf"\b(?:{_BETS}|fences?|rails?|(?:pulled up|tailed off|eased)\b.*)$")
+"""In the clause before a loss without a subject: "Placepot: void", "Pulled up, abandoned"."""
 
 _JOINT = re.compile(
     r"^(?:the )?race and(?: \w+){1,2}(?=$| (?:are|were|have|both|meetings)\b)"
-    r"|.*\b(?:and|but|caused|forced|(?:announc|confirm|regret|inform|advis)\w*(?: \w+){0,4} that)\b"
+    r"|.*\b(?:and|but|(?:caus|forc|prompt)e?[ds]|(?:announc|confirm|regret|inform|advis)\w*(?: \w+){0,4} that)\b"
 )
-"""Before the words of the loss: "York and Ayr abandoned", "Race run in rain and declared void"."""
+"""Before the words of the loss: "York and Ayr abandoned", "Storm forces York abandonment"."""
 
 _CAUSE_BEFORE = re.compile(
-    r"^(?:after|following|due to|owing to|because of)\b.* (?=(?:the|this|racing|today)\b(?!.*\bbeing\b))", re.IGNORECASE
+    r"^(?:after|following|due to|owing to|because of)\b.* (?=(?:the|this|racing|today)\b(?!.*\bbeing\b))"
+    r"|^(?:(?:heavy|high) )?(?:fog|frost|snow|ice|storms?|winds?|rain|heat|floods?|waterlogged|frozen|unsafe|unfit) ",
+    re.IGNORECASE,
 )
-"""Of "After heavy rain racing was called off": a cause may have words of doubt."""
+"""Of "After heavy rain racing was called off" and "Frost abandoned": a cause may have words of doubt."""
 
 
 def letters(status: str | None) -> str:
@@ -210,48 +223,48 @@ def letters(status: str | None) -> str:
 def state_in(status: str | None) -> RaceState | None:
     """None for other words, and for words of doubt: "May be abandoned"."""
     said = (status or "")[:LONGEST_STATUS]
-    if (losses := _losses(said)) or is_doubtful(said):
+    if (losses := _losses(tuple(_CLAUSES.split(said)))) or is_doubtful(said):
         return losses[0].state if losses else None
     whole = letters(said)
     return next((state for state, pattern in _HELD if re.search(pattern, whole)), None)
 
 
 class _Loss(NamedTuple):
-    """A loss that is said without doubt: its words, and those around it in its clause, in lower case."""
+    """A loss that is said without doubt: its clause, its words, and those around it in the clause, in lower case."""
 
     state: RaceState
+    clause: int
     before: Sequence[str]
     words: Sequence[str]
     behind: Sequence[str]
 
 
 @lru_cache(maxsize=1024)
-def _losses(said: str, further: str = "") -> Sequence[_Loss]:
-    """In the order of the states. A cause before a loss is left out: "After heavy rain racing was called off".
+def _losses(clauses: tuple[str, ...]) -> Sequence[_Loss]:
+    """In the order of the states. A cause before a loss is left out: "After heavy rain racing was called off"."""
+    each = ["" if "?" in clause else _words(clause).casefold().strip() for clause in clauses]
+    return [
+        loss
+        for state, pattern in _LOSSES
+        for place in range(len(each))
+        for loss in _losses_of(state, pattern, each, place)
+    ]
 
-    `further`: the clauses behind, which may take the loss back.
-    """
-    clauses = [] if "?" in said else [_words(clause).casefold().split() for clause in _CLAUSES.split(said)]
-    # With a mark before a later clause "^" can't match.
-    behind = _words(further).casefold().split()
-    each = [("-" if place else "", words, [*clauses[place + 1 :], behind]) for place, words in enumerate(clauses)]
-    return [loss for state, pattern in _LOSSES for one in each for loss in _losses_of(state, pattern, *one)]
 
-
-def _losses_of(
-    state: RaceState, pattern: str, mark: str, words: Sequence[str], further: Sequence[Sequence[str]]
-) -> Iterator[_Loss]:
+def _losses_of(state: RaceState, pattern: str, clauses: Sequence[str], place: int) -> Iterator[_Loss]:
     """Of a clause. No match that begins within a word and ends in the next counts: "La Diadema" is no "adiad"."""
-    begins = [*accumulate(map(len, map(letters, words)), initial=len(mark))]
-    for hit in re.finditer(pattern, mark + "".join(map(letters, words))):
+    words = clauses[place].split()
+    begins = [*accumulate(map(len, map(letters, words)), initial=0)]
+    for hit in re.finditer(pattern, "".join(map(letters, words))):
         first, end = bisect_right(begins, hit.start(), hi=len(words)) - 1, bisect_left(begins, hit.end())
         if hit.start() != begins[first] and hit.end() > begins[first + 1]:
             continue
         begun = letters(words[first])[: hit.start() - begins[first]]
         before, rest = _CAUSE_BEFORE.sub("", " ".join([*words[:first], begun])), " ".join(words[first:])
-        is_reversed = _REVERSED.search(" ".join([rest, *map(" ".join, further)]).strip())
-        if not (is_reversed or _DOUBT_BEFORE.search(before.strip()) or _DOUBT_BEHIND.match(rest)):
-            yield _Loss(state, before.removesuffix(begun).split(), words[first:end], words[end:])
+        is_reversed = _REVERSED.search(" ".join([rest, *clauses[place + 1 : place + 4]]).strip())
+        is_of_else = place > 0 and not before.strip() and _OF_ELSE_BEFORE.search(clauses[place - 1])
+        if not (is_reversed or is_of_else or _DOUBT_BEFORE.search(before.strip()) or _DOUBT_BEHIND.match(rest)):
+            yield _Loss(state, place, before.removesuffix(begun).split(), words[first:end], words[end:])
 
 
 @lru_cache(maxsize=1024)
@@ -270,18 +283,19 @@ def is_taken_back(status: str) -> bool:
     return is_doubtful(status) or _REVERSED.search(_words(status).casefold()) is not None
 
 
-def express_losses(words: str, own: tuple[str, ...], *, is_note: bool = False, is_open: bool = False) -> Iterator[str]:
+def express_losses(
+    words: str, own: tuple[str, ...], *, is_note: bool = False, is_open: bool = False
+) -> list[tuple[RaceState, str]]:
     """The clauses that say of a race or a meeting that it is lost, and why, and no more: "Race declared void".
 
     `own`: the names of course and race. `is_note`: the text is about the race, so that "Abandoned" alone is a loss.
     `is_open`: without places a cause may have any words, because a lost race must not be missed.
     """
-    names = _names_of(own)
-    clauses = [one.strip()[:LONGEST_STATUS] for one in _CLAUSES.split(words)]
-    for place, clause in enumerate(clauses):
-        losses = _losses(_with_race(clause, names), " ".join(clauses[place + 1 : place + 3]))
-        if any(_is_express(loss, is_note=is_note, is_open=is_open) for loss in losses):
-            yield clause
+    clauses, names = [one.strip()[:LONGEST_STATUS] for one in _CLAUSES.split(words)], _names_of(own)
+    losses = _losses(tuple(_with_race(clause, names) for clause in clauses))
+    express = [one for one in losses if _is_express(one, is_note=is_note, is_open=is_open)]
+    states = {loss.clause: loss.state for loss in reversed(express)}
+    return [(states[place], clause) for place, clause in enumerate(clauses) if place in states]
 
 
 def _is_express(loss: _Loss, *, is_note: bool, is_open: bool) -> bool:

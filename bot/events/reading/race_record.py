@@ -4,7 +4,7 @@ An unknown value stays None: nothing is guessed. names.ini has the names.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain
@@ -75,8 +75,11 @@ _CODE = re.compile("[A-Z]{2,3}")
 _PENDING = frozenset({"pending", "lodged", "announced", "open", "underway", "inprogress", "active"})
 """Words for an inquiry that is not decided."""
 
-_NOTES = frozenset(NAMES_OF["marks.note"] + NAMES_OF["state.inquiry"])
+_NOTES = frozenset(NAMES_OF["marks.note"] + NAMES_OF["state.inquiry"] + NAMES_OF["state.message"])
 """Only under these names are texts read in objects too."""
+
+_ABOUT_THE_RACE = _NOTES.union(NAMES_OF["race.reason"], NAMES_OF["race.reason.own"], NAMES_OF["race.going"])
+"""In the race's own object "Abandoned" alone under these names is a loss."""
 
 _PROVISIONAL = frozenset(
     spelled for word in NAMES_OF["words.provisional"] for spelled in (word, word.upper(), word.capitalize())
@@ -87,24 +90,25 @@ _OF_A_CARD = re.compile("going|draw|declar|entr|weight|class|type|title|name")
 """In the name of a field: not the order, but the going or the draw may be provisional."""
 
 LONGEST_REMARK = 60
-"""A longer text is a report, and may tell of other races."""
+"""Characters of a result or headline that is told whole."""
 
-_MOVED = r"\b(?:postponed|rescheduled|moved|deferred)\b"
-_ANOTHER_DAY = (
-    r"\b(?:previous|yesterday|(?<!until )(?<!to )(?<!till )tomorrow"
-    r"|(?:last|next) (?:year|season|month|week|meeting|fixture|card|time|\w+day)\b"
-    r"|replac\w+ (?:for|of)\b|(?:rescheduled|transferred|switched|moved) from\b(?!.* (?:to|until|till)\b))"
-)
-_OTHER_RACES = (
+_OTHER_RACES = re.compile(
     r"\b(?:(?:next|subsequent|later|other|remaining|first|opening|second|third|last|final|one|two|three|four|five)\b"
-    r"(?: \w+)? races?|racing (?:was |were )?later)\b"
+    r"(?: \w+)? races?|racing (?:was |were )?later)\b",
+    re.IGNORECASE,
 )
-_NOT_NOW = re.compile(rf"番|{_ANOTHER_DAY}|{_MOVED} (?:race|meeting|fixture)\b", re.IGNORECASE)
-_BESIDE_PLACES = re.compile(rf"番|(?<![0-9])競走中止|{_ANOTHER_DAY}|{_OTHER_RACES}|\blost\b|{_MOVED}", re.IGNORECASE)
-"""In remarks: words about a horse ("3番 競走中止" pulled up; "第5競走中止" is a lost race), another day or race.
+_NOT_NOW = re.compile(
+    r"番|\b(?:previous|yesterday|(?<!until )(?<!to )(?<!till )tomorrow"
+    r"|(?:last|next) (?:year|season|month|week|meeting|fixture|card|time|\w+day)\b"
+    r"|(?:postponed|rescheduled|moved|deferred) (?:race|meeting|fixture)\b"
+    r"|replac\w+ (?:for|of)\b|(?:rescheduled|transferred|switched|moved) from\b(?!.* (?:to|until|till)\b))",
+    re.IGNORECASE,
+)
+"""In a text about a loss: words about a horse ("3番 競走中止") or another day."""
 
-Beside places "lost" is said of a horse.
-"""
+_OF_HORSES = re.compile(r"(?<![0-9])競走中止|\blost\b", re.IGNORECASE)
+"""Beside places "lost" is said of a horse, and so is "競走中止", pulled up; "第5競走中止" is a lost race."""
+
 _NUMBERED = re.compile(r"(?<!\bin )(?<!\bduring )\b(?:race|r) ?([0-9]{1,2})\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b((?:19|20)[0-9]{2})\b")
 _WEEKDAY = re.compile(rf"(?:the |last )?({'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
@@ -168,11 +172,13 @@ class Sources:
 
     @Lazy
     def own_names(self) -> tuple[str, ...]:
-        """The course, the title and the date, by which a remark may call the race."""
+        """The course, the meeting, the title and the date, by which a remark may call the race."""
         title, day = self.look(aliases.RACE_FIELDS["title"]), read_plain_date(self.race_date)
         forms = [f"%d{end} {month}" for end in ("", "st", "nd", "rd", "th") for month in ("%B", "%b")] if day else []
         days = [f"{date.fromisoformat(day or ''):{form}}".lstrip("0") for form in forms]
-        return tuple(filter(None, (plain_name(course_of(self).name or ""), title, *days)))
+        meetings = chain(self.values("course.meeting"), values_of(self.meetings, "course.of_meeting"))
+        names = (course_of(self).name, *map(aliases.read_meetings_name, meetings))
+        return tuple(filter(None, (*(plain_name(one) for one in names if one), title, *days)))
 
 
 def _is_clock_of_utc(name: str, value: Any) -> bool:
@@ -302,9 +308,10 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     inner += [fields_of(value[-1]) for value in histories if value and isinstance(value[-1], dict)]
     words = _spread(chain(values_of(sources.own, "state.result"), *sources.off_values))
     remarks = [*filter(None, map(aliases.string, chain(words, *map(Fields.values, inner))))]
-    short = (one for one in remarks if len(one) <= LONGEST_REMARK and _says_a_state(one, sources, placings))
-    noted = chain(short, _express_losses(remarks, sources, placings))
-    said = [*statuses, *(one for one in noted if _is_of_the_race(one, sources, placings))]
+    losses = [*_losses(statuses, remarks, sources, placings)]
+    is_open = not placings.has_places
+    statuses = [one for one in statuses if not _is_lost(one) or (is_open and not _names_another(one, sources))]
+    said = [*statuses, *(one for one in remarks if len(one) <= LONGEST_REMARK and not _is_lost(one)), *losses]
     states = {state: words for words in reversed(said) if (state := state_in(words))}
     own = [*sources.own, *inner]
     flags = {state: [*map(_lost_flag, values_of(own, f"state.{state}"))] for state in _FLAGS}
@@ -341,33 +348,50 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     }
 
 
-def _says_a_state(words: str, sources: Sources, placings: Placings) -> bool:
-    """Of a result, a headline or a tag. Beside places a loss has to be express.
-
-    Elsewhere any words of a loss count, unless they are a horse's name: a lost race must not be missed.
-    """
-    if state_in(words) not in LOST_OR_VOID:
-        return True
-    if placings.has_places:
-        return any(express_losses(words, sources.own_names, is_note=True))
-    horses = "|".join(re.escape(name) for one in placings.runners if one.horse and (name := plain_name(one.horse)))
-    others = re.sub(rf"(?<!\w)(?:{horses})(?!\w)", "", words, flags=re.IGNORECASE) if horses else words
-    return state_in(others or words) in LOST_OR_VOID
+def _is_lost(words: str) -> bool:
+    return state_in(words) in LOST_OR_VOID
 
 
-def _is_of_the_race(words: str, sources: Sources, placings: Placings) -> bool:
-    """False for the loss of another race, or on another day."""
-    if state_in(words) not in LOST_OR_VOID:
-        return True
-    is_now = not (_BESIDE_PLACES if placings.has_places else _NOT_NOW).search(words)
-    is_part = run_before_loss(words) is not None
-    return is_now and not (placings.has_places if is_part else _names_another(words, sources))
+def _losses(statuses: Sequence[str], remarks: Sequence[str], sources: Sources, placings: Placings) -> Iterator[str]:
+    """The words of each loss of the race in any text, because notes have many names."""
+    own, year, is_open = sources.own_names, (read_plain_date(sources.race_date) or "")[:4], not placings.has_places
+    for words, is_about_race, beside_places in _texts(statuses, remarks, sources):
+        if (kind_of(words) and " " not in words) or any(one < year for one in _YEAR.findall(words)):
+            continue
+        is_note = is_about_race and not _NOT_NOW.search(words)
+        for state, clause in express_losses(words, own, is_note=is_note, is_open=is_open):
+            is_told = is_open or (state in beside_places and (words in statuses or not _OF_HORSES.search(clause)))
+            if is_told and not _is_of_another(clause, sources, is_open=is_open):
+                told = words if len(words) <= LONGEST_REMARK else clause
+                yield told if state_in(told) is state and run_before_loss(told) is None else state.capitalize()
+
+
+def _texts(
+    statuses: Sequence[str], remarks: Sequence[str], sources: Sources
+) -> Iterator[tuple[str, bool, Collection[RaceState]]]:
+    """Each text, whether the text is about the race, and which losses the text tells beside places."""
+    yield from ((one, True, LOST_OR_VOID) for one in statuses)
+    yield from ((one, True, {RaceState.VOID, RaceState.ABANDONED}) for one in remarks)
+    for about, objects in ((_ABOUT_THE_RACE, sources.own), (_NOTES, sources.data)):
+        for name, value in chain.from_iterable(map(Fields.items, objects)):
+            if name in about or may_tell_a_loss(name):
+                said = (one for one in _spread([value]) if isinstance(one, str) or name in about)
+                yield from ((one, name in about, {RaceState.VOID}) for one in _strings_in(said))
+
+
+def _is_of_another(loss: str, sources: Sources, *, is_open: bool) -> bool:
+    """True for the loss of another race, of the rest of a meeting, or on another day."""
+    run = run_before_loss(loss)
+    is_of_others = run == 0 or (run and not is_open) or _OTHER_RACES.search(loss) is not None
+    return (bool(is_of_others) and _is_among_lost(loss, sources) is None) or _names_another(loss, sources)
 
 
 def _names_another(words: str, sources: Sources) -> bool:
-    """By another number or year, or by another time or day before the loss. A later time may be the decision's."""
+    """By another number, year or day, or by another time before the loss. A later time may be the decision's."""
     if (is_among := _is_among_lost(words, sources)) is not None:
         return not is_among
+    if _NOT_NOW.search(words):
+        return True
     number, off = sources.look(aliases.RACE_FIELDS["number"]), off_of(sources)
     day = read_plain_date(sources.race_date)
     weekday, year = (WEEKDAYS[date.fromisoformat(day).weekday()], day[:4]) if day else (None, None)
@@ -380,54 +404,18 @@ def _names_another(words: str, sources: Sources) -> bool:
     return state_in(words[: timed.start()]) not in LOST_OR_VOID
 
 
-def _express_losses(remarks: Sequence[str], sources: Sources, placings: Placings) -> Iterator[str]:
-    """In a long remark, and in a field of any name, because notes have many names.
-
-    A loss of the rest of a meeting is not the race's loss. Beside places the text tells only that the race is void.
-    """
-    own, year = sources.own_names, (read_plain_date(sources.race_date) or "")[:4]
-    lost = {RaceState.VOID} if placings.has_places else LOST_OR_VOID
-    for one in _strings_in(values_of(sources.own, "race.reason")):
-        yield from (loss for loss in express_losses(one, own, is_note=True) if state_in(loss) is RaceState.VOID)
-    long = (("", one) for one in remarks if len(one) > LONGEST_REMARK)
-    for name, value in chain(long, *(fields.items() for fields in sources.own + sources.data)):
-        said = (one for one in _spread([value]) if isinstance(one, str) or name in _NOTES)
-        for words in _strings_in(said) if may_tell_a_loss(name) else ():
-            if (kind_of(words) and " " not in words) or any(one < year for one in _YEAR.findall(words)):
-                continue
-            is_note = name in _NOTES and not _NOT_NOW.search(words)
-            losses = express_losses(words, own, is_note=is_note, is_open=not placings.has_places)
-            yield from (one for one in losses if state_in(one) in lost and not _is_of_others(one, sources))
-
-
-def _is_of_others(loss: str, sources: Sources) -> bool:
-    """True for the rest of a meeting, unless the race's number is among the lost."""
-    if (is_among := _is_among_lost(loss, sources)) is not None:
-        return not is_among
-    return run_before_loss(loss) is not None or re.search(_OTHER_RACES, loss, re.IGNORECASE) is not None
-
-
 def _is_among_lost(loss: str, sources: Sources) -> bool | None:
     lost, number = races_lost(loss), sources.look(aliases.RACE_FIELDS["number"])
     return int(number) in lost if lost and number and number.isdecimal() else None
 
 
 def _is_lost_by_more(sources: Sources) -> bool:
-    """By a reason for an abandonment, by the going or the title, or by the state of the race's meeting."""
+    """By a reason for an abandonment, by the title, or by the state of the race's meeting."""
     if sources.subject is not About.RACE:
         return False
-    title, going = (sources.look(aliases.RACE_FIELDS[name]) for name in ("title", "going"))
-    own, words = sources.own_names, [*filter(None, [going]), *_strings_in(values_of(sources.own, "race.reason"))]
-    losses = chain.from_iterable(
-        express_losses(one, own, is_note=not _NOT_NOW.search(one), is_open=True) for one in words
-    )
-    is_said = any(_says_lost(one) and not _names_another(one, sources) for one in losses)
-    is_said |= any(map(flag, values_of(sources.own, "state.reason")))
-    return is_said or _LOST_TITLE.search(title or "") is not None or _is_meeting_lost(sources)
-
-
-def _says_lost(words: str) -> bool:
-    return state_in(words) in NOT_RUN and not _NOT_NOW.search(words)
+    title = sources.look(aliases.RACE_FIELDS["title"]) or ""
+    is_explained = any(map(flag, values_of(sources.own, "state.reason")))
+    return is_explained or _LOST_TITLE.search(title) is not None or _is_meeting_lost(sources)
 
 
 def _is_meeting_lost(sources: Sources) -> bool:
@@ -435,14 +423,14 @@ def _is_meeting_lost(sources: Sources) -> bool:
     places, own = sources.meetings + sources.courses, sources.own_names
     flags = [*values_of(sources.own, "state.meeting_abandoned"), *values_of(places, "state.abandoned")]
     said = chain(values_of(sources.own, "state.of_meeting"), values_of(places, "state.status.own"))
-    notes = (loss for note in _strings_in(values_of(places, "marks.note")) for loss in express_losses(note, own))
-    notes = (loss for loss in notes if not _names_another(loss, sources))
+    notes = (one for note in _strings_in(values_of(places, "marks.note")) for _, one in express_losses(note, own))
     words = [*_strings_in(flags), *_strings_in(said), *notes]
     told = [fields_of(one).within("abandonment", BY_FULL_NAME) for one in flags if isinstance(one, dict)]
     extent = chain.from_iterable(values_of([*places, *told], fact) for fact in _EXTENT)
     is_part = any(flag(one) and not read_date(one) for one in extent)
     is_part |= any(run_before_loss(one) is not None for one in words)
-    return not is_part and (any(map(_lost_flag, flags)) or any(map(_says_lost, words)))
+    is_said = any(state_in(one) in NOT_RUN and not _names_another(one, sources) for one in words)
+    return not is_part and (is_said or any(map(_lost_flag, flags)))
 
 
 def _lost_flag(value: Any) -> bool | None:

@@ -160,7 +160,8 @@ def _orders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
             ordered = horses_in(*orders_in(value, is_order=is_order, may_be_list=may_be_list))
             said = value[0] if is_plain_list and len(value) == 1 and state_in(string(value[0])) else value
             is_words = isinstance(said, str) and not is_of_numbers(said)
-            if not horses.add(ordered, standing=standing, only_known=is_words) and (ordered or is_order):
+            is_unread = is_order or (ordered and not state_in(string(said)))
+            if not horses.add(ordered, standing=standing, only_known=is_words) and is_unread:
                 yield said
 
 

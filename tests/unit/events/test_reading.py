@@ -274,7 +274,7 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
             ({"course": "York", "headline": headline}, abandoned)
             for headline, abandoned in (
                 *(("York meeting abandoned", True), ("Meeting abandoned", True), ("Race lost", True)),
-                *(("Ayr meeting abandoned", True), ("Waterlogged course abandoned", True), ("Two fences void", None)),
+                *(("Ayr meeting abandoned", None), ("Waterlogged course abandoned", True), ("Two fences void", None)),
             )
         ),
         *(
@@ -321,6 +321,35 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
         ({"headline": "Abandoned Lad heads the field", "runners": ["Abandoned Lad", "B"]}, None),
         ({"reason": "York 14:00 abandoned", **AT_YORK}, None),
         ({"headline": "Meeting abandoned last Saturday"}, None),
+        *(
+            ({**AT_YORK, name: said}, True)
+            for name in ("status", "result", "headline", "tags", "stewards", "notes", "reason", "going", "message")
+            for said in (
+                *("York will not go ahead", "No racing at York today", "Storm forces York abandonment"),
+                *("Abandoned", "Frost abandoned", "HIGH WINDS - ABANDONED"),
+            )
+        ),
+        *(
+            ({**AT_YORK, name: said}, None)
+            for name in ("headline", "tags", "stewards", "notes", "reason", "going", "message")
+            for said in ("Cheltenham Festival abandoned", "Pulled up, abandoned", "Placepot void", "Racing suspended")
+        ),
+        *(
+            ({**AT_YORK, "race_number": 3, name: "Meeting abandoned after race 3"}, None)
+            for name in ("status", "headline", "tags", "notes", "reason", "message")
+        ),
+        (
+            {**AT_YORK, "meeting": {"name": "Dante Meeting"}, "headline": "Dante Meeting abandoned", "placings": ["A"]},
+            True,
+        ),
+        *(
+            ({**AT_YORK, "status": said, "placings": ["A"]}, lost)
+            for said, lost in (
+                *(("Abandoned", True), ("York abandoned", True), ("Abandoned - frost", True), ("Postponed", True)),
+                *(("Ripon abandoned", None), ("Ayr meeting abandoned", None), ("Next race abandoned", None)),
+                *(("Abandoned after race 3", None), ("Jackpot cancelled", None), ("Racing suspended", None)),
+            )
+        ),
     ],
 )
 def test_race_is_abandoned_by_its_record_without_a_sign_of_a_run(record, abandoned):
@@ -373,6 +402,11 @@ PLACED = {"course": "York", "race_number": 1, "placings": ["A", "B"]}
             for name in ("notes", "headline", "stewards", "status", "message")
         ),
         *(({name: "Race void"}, False) for name in ("previous_race", "form_history", "next", "last_result")),
+        *(({"status": said}, True) for said in ("Void", "Race declared void", "VOID - false start", "Null and void")),
+        *(
+            ({"status": said}, False)
+            for said in ("Placepot void", "Tote pools void", "Bets void", "Race 2 void", "Exacta declared void")
+        ),
         *(({name: "Void"}, False) for name in ("tricast", "bets", "exacta", "market_status", "pool_status")),
     ],
 )
