@@ -23,7 +23,7 @@ from bot.fanout.transaction import FannedOut, FanoutTransactions, log_lines
 from bot.logs import get_logger
 from bot.outbox.notices import Notices
 from bot.outbox.poster import Outbox
-from bot.wakeup import POLL_S, Backoff, rest
+from bot.wakeup import POLL_S, Loop
 
 log = get_logger(__name__)
 
@@ -37,8 +37,11 @@ OTHER_TURN_S = 0.05
 """The wait for another replica, about a transaction."""
 
 
-class Fanout:
-    """`problem`: why the last turn failed. `good_turns`: counts turns without failure, also without deliveries."""
+class Fanout(Loop):
+    """Turns without deliveries count too."""
+
+    waits = "fanout_waits"
+    gap_s = COMMIT_GAP_S
 
     def __init__(
         self,
@@ -52,61 +55,25 @@ class Fanout:
         wake: asyncio.Event,
         monotonic: Monotonic,
     ) -> None:
+        super().__init__(clock, monotonic, wake)
         self.reader = DeliveryReader(read_events)
         self.transactions = FanoutTransactions(outbox, notices, clock, monotonic)
-        self.problem: str | None = None
-        self.good_turns = 0
         self._database = database
         self._arrivals = arrivals
         self._outbox = outbox
-        self._clock = clock
-        self._wake = wake
-        self._monotonic = monotonic
-        self._stopping = False
         self._is_behind = True
         self._looked_at_s = -POLL_S
         self._refused: int | None = None
-        self._setbacks = Backoff()
 
-    async def run(self) -> None:
-        """Fan out until `stop`. Cancelling would leave claims unsent."""
-        while not self._stopping:
-            self._wake.clear()
-            began_s = self._monotonic()
-            wait_s = await self.turn()
-            if (early_s := began_s + COMMIT_GAP_S - self._monotonic()) > 0:
-                await asyncio.sleep(early_s)
-            await rest(self._wake, wait_s)
-
-    def stop(self) -> None:
-        self._stopping = True
-        self._wake.set()
-
-    async def turn(self) -> float:
-        """Returns the seconds until the next turn, if no delivery comes."""
-        try:
-            await self.run_once()
-        except StorageError as error:
-            self.problem = str(error)
-            if self._setbacks.is_news(self._clock()):
-                log.warning("fanout_waits", reason=self.problem)
-            return self._setbacks.wait_s
-        except Exception as error:
-            # A bug of ours outside the work on one delivery.
-            self.problem = f"our own {type(error).__name__}"
-            if self._setbacks.is_news(self._clock()):
-                log.exception("fanout_waits", reason=self.problem)
-            return self._setbacks.wait_s
-        self.problem = None
-        self.good_turns += 1
-        self._setbacks = Backoff()
-        return max(0.0, POLL_S - (self._monotonic() - self._looked_at_s))
+    async def work(self) -> float:
+        await self.run_once()
+        return max(0.0, POLL_S - (self.monotonic() - self._looked_at_s))
 
     async def run_once(self) -> int:
         """Fan out new arrivals, else the inbox. Returns the count of deliveries done."""
         handed_over = self._arrivals.hand_over()
         # The inbox may also have failed deliveries, and deliveries of dead replicas.
-        is_fresh = self._monotonic() - self._looked_at_s < POLL_S
+        is_fresh = self.monotonic() - self._looked_at_s < POLL_S
         if handed_over and is_fresh and not self._is_behind:
             handed = await self._read_here(handed_over)
             numbers = {delivery.inbox_id for delivery, _ in handed}
@@ -114,7 +81,7 @@ class Fanout:
                 return await self._fan_out(handed, numbers)
         # Reading bodies is most of the work, and does not need the writer.
         read, names = await self._database.read_for_alerts(self._read_inbox)
-        self._looked_at_s = self._monotonic()
+        self._looked_at_s = self.monotonic()
         self._is_behind = fills_a_commit(read)
         done = await self._fan_out(read) if read else 0
         if names:
@@ -134,7 +101,7 @@ class Fanout:
         return self.reader.read_some(deliveries)
 
     def _read_inbox(self, session: Session) -> tuple[list[ReadDelivery], list[Name]]:
-        singly, now = self._refused is not None, self._clock()
+        singly, now = self._refused is not None, self.clock()
         return self.reader.waiting(session, now, singly=singly), touched.first(session, now, inbox.far_from(now))
 
     async def _fan_out(self, read: Sequence[ReadDelivery], handed_over: Collection[int] = ()) -> int:
@@ -154,7 +121,7 @@ class Fanout:
         if done < len(read):
             self._is_behind = True
         if self._is_behind:
-            self._wake.set()
+            self.wake.set()
         return done
 
     async def _fan_out_together(self, read: Sequence[ReadDelivery], handed_over: Collection[int] = ()) -> int:
@@ -194,7 +161,7 @@ class Fanout:
                     first = first or error
                     refused.append(each)
         if first and not done:
-            self._setbacks.refused_alone += 1
+            self.setbacks.refused_alone += 1
             raise first
         for each in refused:
             try:
@@ -204,14 +171,14 @@ class Fanout:
         return done
 
     def _hold_back(self, session: Session, *, delivery: StoredDelivery, why: StorageUnavailable) -> None:
-        if inbox.take(session, [delivery], self._clock()).inbox_ids:
+        if inbox.take(session, [delivery], self.clock()).inbox_ids:
             log.error("fanout_refused", reference=inbox.reference(delivery.inbox_id), reason=str(why))
-            inbox.mark_failed(session, delivery, self._clock(), f"{type(why).__name__}: {why}")
+            inbox.mark_failed(session, delivery, self.clock(), f"{type(why).__name__}: {why}")
 
     async def _look_again(self, names: Sequence[Name]) -> None:
         """No delivery waits for later values. Fan-out looks at a failed name alone, and again later."""
         try:
-            added = await self._database.write(partial(look_again, clock=self._clock, names=names))
+            added = await self._database.write(partial(look_again, clock=self.clock, names=names))
         except Exception as error:
             if isinstance(error, StorageError):
                 log.warning("later_values_wait", reason=str(error))
@@ -223,7 +190,7 @@ class Fanout:
                 return
             (failed,) = names
             log.exception("later_values_not_told", reference=failed.reference, attempts=failed.attempts + 1)
-            not_before = inbox.again_at(self._clock(), failed.attempts)
+            not_before = inbox.again_at(self.clock(), failed.attempts)
             await self._database.write(partial(touched.look_later, failed=failed, not_before=not_before))
             return
         if added is None:
@@ -231,4 +198,4 @@ class Fanout:
         self._outbox.begin(added)
         if len(names) == touched.AT_ONCE:
             self._is_behind = True
-            self._wake.set()
+            self.wake.set()

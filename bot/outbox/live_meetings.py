@@ -7,8 +7,9 @@ when sent: a waiting edit has all later news.
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, delete, or_, select
@@ -26,7 +27,7 @@ from bot.logs import get_logger
 from bot.outbox import message_store, revisions
 from bot.outbox.message_store import IS_DEAD, IS_QUEUED, NewPost, Priority
 from bot.outbox.revisions import Bump
-from bot.racedata.day import KnownDay, folded_name, is_whole, known_day
+from bot.racedata.day import folded_name, is_whole, known_day
 from bot.racedata.day_card import Outcomes, to_come_until
 
 log = get_logger(__name__)
@@ -217,23 +218,22 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
     mine = set(
         session.execute(_rows(posts, col(LiveMeetingRow.message_id)).with_for_update(skip_locked=True)).scalars()
     )
-    days: dict[date, KnownDay] = {}
-    shown: dict[str, tuple[Outcomes, bool]] = {}
+    known = cache(partial(known_day, session))
+
+    @cache
+    def shown(meeting: Meeting) -> tuple[Outcomes, bool]:
+        day = racing_day(meeting.race_date)
+        if day is None:
+            return Outcomes(), False
+        return known(day).meeting(meeting.course, meeting.region), is_whole(session, meeting.region, day)
+
     found: dict[int, LiveMeeting] = {}
     for post in posts:
         meeting = _meeting_in(post)
         if (row := kept.get(post.id)) is not None:
             meeting = _as_known(meeting, row)
-        of, day = meeting.model_dump_json(), racing_day(meeting.race_date)
-        if day is not None and day not in days:
-            days[day] = known_day(session, day)
-        if of not in shown:
-            shown[of] = (
-                days[day].meeting(meeting.course, meeting.region) if day else Outcomes(),
-                day is not None and is_whole(session, meeting.region, day),
-            )
         results_in = _results_in(session, post.channel_id, meeting)
-        found[post.id] = LiveMeeting(post, meeting, *shown[of], results_in)
+        found[post.id] = LiveMeeting(post, meeting, *shown(meeting), results_in)
         if row is not None and row.message_id in mine:
             row.changes_at = _changes_at(found[post.id].outcomes, now)
     session.flush()

@@ -31,7 +31,7 @@ from tests.integration.pipeline.steps import close, fail, hour, kinds, pause, wa
 @pytest_asyncio.fixture
 async def running(pipeline):
     """The poster's loop runs, and begins nothing by itself: fan-out claimed every sent message."""
-    pipeline.poster._is_running = True
+    pipeline.poster.is_running = True
     return pipeline
 
 
@@ -112,7 +112,7 @@ async def test_paused_and_closed_channels_and_a_held_method_are_not_sent_to(runn
 @on_both
 async def test_no_more_is_sent_at_once_than_the_pace_allows(make_pipeline):
     pipeline = make_pipeline(pace=Pace(channel_s=0.0, workspace_per_minute=0.001, workspace_burst=2))
-    pipeline.poster._is_running = True
+    pipeline.poster.is_running = True
     for channel_id in ("CGB", "CIRE", "CALL"):
         await pipeline.subscribe(channel_id, "GB")
     await fan_out_and_finish(pipeline, result("rc_1"))
@@ -127,7 +127,7 @@ async def test_no_more_is_sent_at_once_than_another_replica_has_left(make_pipeli
     other = make_pipeline(pace=pace, clock=one.clock)
     await one.subscribe("CGB", "GB")
     for number, replica in enumerate((one, other, other, one)):
-        replica.poster._is_running = True
+        replica.poster.is_running = True
         await fan_out_and_finish(replica, result(f"rc_{number}"))
         # The channel is free a moment after the outcome.
         await wait(replica, 1)
