@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from sqlmodel import Session
 
+from bot.clock import Monotonic
 from bot.db.engine import Database
 from bot.deliveries import inbox
 from bot.errors import SlackDoubtful, SlackError
@@ -14,6 +15,7 @@ from bot.fanout.fanout import Fanout
 from bot.logs import get_logger
 from bot.outbox import channel_queues
 from bot.outbox.message import Message
+from bot.outbox.messenger import Sending
 from bot.outbox.notices import Notices
 from bot.outbox.poster import Poster
 
@@ -51,29 +53,21 @@ class _Unchanged:
         return now_s - self.since_s
 
 
+@dataclass
 class Standstill:
     """For `/readyz`: `problem`, and `not_taken` on a post tried for long."""
 
-    def __init__(
-        self,
-        database: Database,
-        notices: Notices,
-        *,
-        fanout: Fanout,
-        poster: Poster,
-        monotonic: Callable[[], float],
-    ) -> None:
-        self.problem: str | None = None
-        self.not_taken: str | None = None
-        self._database = database
-        self._notices = notices
-        self._fanout = fanout
-        self._poster = poster
-        self._monotonic = monotonic
-        self._fanout_turns = _Unchanged()
-        self._poster_turns = _Unchanged()
-        self._delivery = _Unchanged()
-        self._post = _Unchanged()
+    database: Database
+    notices: Notices
+    fanout: Fanout
+    poster: Poster
+    monotonic: Monotonic
+    problem: str | None = None
+    not_taken: str | None = None
+
+    def __post_init__(self) -> None:
+        self._fanout_turns, self._poster_turns = _Unchanged(), _Unchanged()
+        self._delivery, self._post = _Unchanged(), _Unchanged()
         self._is_told = False
         self._told_directly_at_s: float | None = None
         self._tried_directly_at_s: float | None = None
@@ -97,7 +91,7 @@ class Standstill:
         is_read, tried = await self._read(channel_queues.tried_longest)
         if not is_read:
             return
-        lasted_s = self._post.lasted_s(tried and tried[0], self._monotonic())
+        lasted_s = self._post.lasted_s(tried and tried[0], self.monotonic())
         is_long = tried is not None and lasted_s >= STANDS_STILL_S
         self.not_taken = f"{tried[0]} is tried for more than a minute ({tried[1]})" if tried and is_long else None
 
@@ -105,16 +99,16 @@ class Standstill:
         """A sentence without full stop."""
         is_read, first = await self._read(inbox.first_waiting)
         head = NONE_IS_POSTED if is_read else NOT_READ
-        now_s = self._monotonic()
+        now_s = self.monotonic()
         waits_s = self._delivery.lasted_s(first and first.inbox_id, now_s)
-        fanout_s = self._fanout_turns.lasted_s(self._fanout.good_turns, now_s)
-        poster_s = self._poster_turns.lasted_s(self._poster.good_turns, now_s)
+        fanout_s = self._fanout_turns.lasted_s(self.fanout.good_turns, now_s)
+        poster_s = self._poster_turns.lasted_s(self.poster.good_turns, now_s)
         if fanout_s >= STANDS_STILL_S:
-            return f"{head}: fan-out gets nothing done ({self._fanout.problem or SILENT})"
+            return f"{head}: fan-out gets nothing done ({self.fanout.problem or SILENT})"
         if poster_s >= STANDS_STILL_S:
-            return f"{head}: the poster gets nothing done ({self._poster.problem or SILENT})"
+            return f"{head}: the poster gets nothing done ({self.poster.problem or SILENT})"
         if first is not None and waits_s >= STANDS_STILL_S:
-            why = first.error or self._fanout.problem or "more deliveries came than could be told"
+            why = first.error or self.fanout.problem or "more deliveries came than could be told"
             return f"{inbox.reference(first.inbox_id)} was accepted more than a minute ago, and nobody is told ({why})"
         return None
 
@@ -122,16 +116,16 @@ class Standstill:
         """False if the database does not answer."""
         try:
             async with asyncio.timeout(ANSWERED_S):
-                return True, await self._database.read_for_alerts(first)
+                return True, await self.database.read_for_alerts(first)
         except Exception as error:  # noqa: BLE001  fan-out and poster report the same error
             log.info("standstill_not_looked_for", reason=str(error))
             return False, None
 
     async def _tell(self, reason: str) -> bool:
         """True if this standstill needs no more tries."""
-        if self._poster.problem is None and await self._queue(reason):
+        if self.poster.problem is None and await self._queue(reason):
             return True
-        now_s = self._monotonic()
+        now_s = self.monotonic()
         if _is_within(self._told_directly_at_s, DIRECTLY_EVERY_S, now_s):
             return True
         if _is_within(self._tried_directly_at_s, NOTICE_TRY_EVERY_S, now_s):
@@ -148,22 +142,22 @@ class Standstill:
         def tell(session: Session) -> None:
             # A stuck writer may run `tell` long after admins were told directly.
             if not is_late:
-                self._notices.stands_still(session, reason)
+                self.notices.stands_still(session, reason)
 
         try:
             async with asyncio.timeout(ANSWERED_S):
-                await self._database.write(tell)
+                await self.database.write(tell)
         except Exception as error:  # noqa: BLE001  a direct post follows any error
             is_late = True
             log.warning("standstill_not_queued", reason=str(error))
             return False
-        self._poster.wake.set()
+        self.poster.wake.set()
         return True
 
     async def _tell_directly(self, reason: str) -> bool:
         """True if Slack took the message, or if no admin is set."""
-        message = self._notices.standstill_message(reason)
-        ways = [way for way in self._notices.ways() if way]
+        message = self.notices.standstill_message(reason)
+        ways = [way for way in self.notices.ways() if way]
         for way in ways:
             if any([await self._post_at(place, message) for place in way]):
                 return True
@@ -173,7 +167,7 @@ class Standstill:
     async def _post_at(self, place: str, message: Message) -> bool:
         try:
             # Past the outbox.
-            await self._poster.sender.post(place, message, post_key=f"standstill@{place}", timeout_s=ANSWERED_S)
+            await self.poster.sender.post(place, message, Sending(f"standstill@{place}", ANSWERED_S))
         except SlackDoubtful as error:
             # Slack may have the message, so no second try.
             log.warning("standstill_may_be_told", channel_id=place, reason=str(error))

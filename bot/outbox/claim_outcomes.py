@@ -161,7 +161,7 @@ class NotInThread(ClaimOutcome):
 
 @dataclass(frozen=True)
 class LookAgain(ClaimOutcome):
-    """The call was not answered, or the look found nothing yet. `looks` and `failed_looks`: the new counts."""
+    """The call was not answered, or the look found nothing yet. `looks` and `failed_looks`: of this claim."""
 
     name = "doubtful"
 
@@ -171,8 +171,9 @@ class LookAgain(ClaimOutcome):
     after: timedelta = field(default=IN_DOUBT_WAIT, kw_only=True)
 
     def _write(self, at: Recording) -> None:
-        counts = {"looks": self.looks, "failed_looks": self.failed_looks}
-        move(at.session, Happened.UNANSWERED, _is_of(self.claim), detail=_detail(self.claim, self.reason), **counts)
+        post, detail = self.claim.post, _detail(self.claim, self.reason)
+        counts = {"looks": post.looks + self.looks, "failed_looks": post.failed_looks + self.failed_looks}
+        move(at.session, Happened.UNANSWERED, _is_of(self.claim), detail=detail, **counts)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from bot.outbox.claim_outcomes import (
     Posted,
 )
 from bot.outbox.message import Message, NativeBlocks
-from bot.outbox.messenger import Sender
+from bot.outbox.messenger import Search, Sender, Sending
 from bot.outbox.poison_messages import UnansweredCalls
 from bot.outbox.resolve import look_for
 
@@ -102,25 +102,12 @@ class ClaimSender:
         return message_ts
 
     async def _call(self, claim: Claim, message: Message, timeout_s: float) -> str:
-        post = claim.post
-        if not claim.is_edit or post.message_ts is None:
-            return await self.sender.post(
-                claim.channel_id,
-                message,
-                post_key=post.idempotency_key,
-                timeout_s=timeout_s,
-                rev=claim.rev,
-                thread_ts=claim.thread_ts,
-            )
-        await self.sender.update(
-            claim.channel_id,
-            post.message_ts,
-            message,
-            post_key=post.idempotency_key,
-            timeout_s=timeout_s,
-            rev=claim.rev,
-        )
-        return post.message_ts
+        sending = Sending(claim.post.idempotency_key, timeout_s, claim.rev, claim.thread_ts)
+        message_ts = claim.post.message_ts
+        if not claim.is_edit or message_ts is None:
+            return await self.sender.post(claim.channel_id, message, sending)
+        await self.sender.update(claim.channel_id, message_ts, message, sending)
+        return message_ts
 
     async def refused(self, claim: Claim, error: SlackError) -> ClaimOutcome:
         reason = str(error)
@@ -170,8 +157,9 @@ class ClaimSender:
         if post.message_ts is None or claim.calls < 2:
             return _not_edited(claim, refusal)
         posted_at, second = datetime.fromtimestamp(float(post.message_ts), UTC), timedelta(seconds=1)
+        search = Search(post.idempotency_key, posted_at - second, posted_at + second, thread_ts=claim.thread_ts)
         try:
-            shown = await look_for(self.sender, claim, posted_at - second, posted_at + second, within_s=EDIT_LOOK_S)
+            shown = await look_for(self.sender, claim.channel_id, search, EDIT_LOOK_S)
         except (SlackScopeMissing, SlackChannelClosed) as error:
             return _not_edited(claim, refusal, f", and I can't look at the message ({error})")
         except SlackError as error:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from bot.outbox.message import Message
 
@@ -30,44 +30,39 @@ class HistoryPage:
     slack_at: datetime | None = None
 
 
+class Sending(NamedTuple):
+    """How a message is sent. The metadata carries `post_key`, the key of the first post, and the revision for `find`.
+
+    `thread_ts`: the first message of the thread.
+    """
+
+    post_key: str
+    timeout_s: float
+    rev: int = 0
+    thread_ts: str | None = None
+
+
+class Search(NamedTuple):
+    """For a message with this key on one page of the channel's history, or of a thread. By Slack's clock."""
+
+    post_key: str
+    since: datetime
+    until: datetime
+    cursor: str | None = None
+    thread_ts: str | None = None
+
+
 class Sender(Protocol):
     """The calls raise the classes of SlackError."""
 
-    async def post(
-        self,
-        channel_id: str,
-        message: Message,
-        *,
-        post_key: str,
-        timeout_s: float,
-        rev: int = 0,
-        thread_ts: str | None = None,
-    ) -> str:
-        """Returns the ts. `rev`: the message's revision. `thread_ts`: the thread's first message."""
+    async def post(self, channel_id: str, message: Message, sending: Sending) -> str:
+        """Returns the ts."""
 
     def direct_message(self, person_id: str) -> str | None:
         """The direct message with the person, once a message was posted there by this process."""
 
-    async def update(
-        self,
-        channel_id: str,
-        message_ts: str,
-        message: Message,
-        *,
-        post_key: str,
-        timeout_s: float,
-        rev: int = 0,
-    ) -> None:
+    async def update(self, channel_id: str, message_ts: str, message: Message, sending: Sending) -> None:
         """Replace the message at `message_ts`. A second call changes nothing."""
 
-    async def find(
-        self,
-        channel_id: str,
-        post_key: str,
-        *,
-        since: datetime,
-        until: datetime,
-        cursor: str | None,
-        thread_ts: str | None = None,
-    ) -> HistoryPage:
-        """Look for a message with this key on one page of the channel's history, or of a thread."""
+    async def find(self, channel_id: str, search: Search) -> HistoryPage:
+        """Read the page."""

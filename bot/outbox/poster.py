@@ -29,7 +29,7 @@ from bot.outbox.messenger import Call, Sender
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Bucket, Buckets, Pace
 from bot.outbox.resolve import Resolver
-from bot.wakeup import POLL_S, rest
+from bot.wakeup import POLL_S, Loop
 
 log = get_logger(__name__)
 
@@ -51,8 +51,10 @@ _Pending = tuple[Posted, "asyncio.Future[bool | None]"]
 
 
 @dataclass
-class Poster:
-    """Sends until `stop`; then `finish` waits for the calls under way. `on_told` gets seconds from receipt to Slack."""
+class Poster(Loop):
+    """After `stop`, `finish` waits for the calls under way. `on_told` gets seconds from receipt to Slack."""
+
+    waits = "poster_waits"
 
     database: Database
     sender: Sender
@@ -70,44 +72,17 @@ class Poster:
     on_told: Callable[[float], None] = lambda _seconds: None
 
     def __post_init__(self) -> None:
+        super().__init__(self.clock, self.monotonic, self.wake)
         self._buckets = Buckets(self.pace.limits)
         self.claim_sender = ClaimSender(self.sender, self.render, self.native, self.clock, self.monotonic, self.worked)
         self._under_way: set[asyncio.Task[None]] = set()
-        self._is_running = False
-        self._stopping = False
         self._full = False
         self._pending: list[_Pending] = []
         self._written_at_s = -OUTCOMES_APART_S
         self._writing: asyncio.Task[None] | None = None
-        self.problem: str | None = None
-        self.good_turns = 0
 
-    async def run(self) -> None:
-        """Not to be cancelled: a claim would be left without its task."""
-        self._is_running = True
-        while not self._stopping:
-            self.wake.clear()
-            try:
-                wait_s = await self.start_due()
-                self.problem = None
-                self.good_turns += 1
-            except StorageError as error:
-                if self.problem is None:
-                    log.warning("poster_waits", reason=str(error))
-                self.problem = str(error)
-                wait_s = POLL_S
-            except Exception as error:
-                # A bug of ours. The next turn may pass.
-                if self.problem is None:
-                    log.exception("poster_waits")
-                self.problem = f"our own {type(error).__name__}"
-                wait_s = POLL_S
-            await rest(self.wake, wait_s)
-        self._is_running = False
-
-    def stop(self) -> None:
-        self._stopping = True
-        self.wake.set()
+    async def work(self) -> float:
+        return await self.start_due()
 
     async def finish(self) -> None:
         while self._under_way:
@@ -115,7 +90,7 @@ class Poster:
 
     def claiming(self, now: datetime, at_s: float) -> Claiming:
         """For fan-out's transaction. After the commit `begin` sends the claims."""
-        room = self._room if self._is_running and not self._stopping else 0
+        room = self._room if self.is_running else 0
         return Claiming(self.token(8), room, self._buckets, now, at_s)
 
     def begin(self, added: Added) -> None:

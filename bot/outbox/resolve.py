@@ -23,7 +23,7 @@ from bot.errors import (
 from bot.logs import get_logger
 from bot.outbox.channel_queues import Claim
 from bot.outbox.claim_outcomes import CallHeld, ClaimOutcome, Found, GivenUp, LookAgain, Repeated
-from bot.outbox.messenger import HISTORY_IN_WORDS, HistoryPage, Sender
+from bot.outbox.messenger import HISTORY_IN_WORDS, HistoryPage, Search, Sender
 from bot.outbox.poison_messages import Unanswered
 from bot.settings import DoubtfulPosts
 
@@ -86,7 +86,7 @@ class Resolver:
     async def __call__(self, claim: Claim, seen: Unanswered) -> ClaimOutcome:
         post = claim.post
         if wait := self._wait(claim):
-            return self._look_again(claim, "waiting for its deadline", wait)
+            return LookAgain(claim, "waiting for its deadline", after=wait)
         place = self._place(claim)
         try:
             page = await self._read(claim, place)
@@ -100,12 +100,12 @@ class Resolver:
             return Found(claim, page.message_ts, page.rev)
         if page.next_cursor is not None:
             self._places[claim.channel_id] = replace(place, cursor=page.next_cursor, pages=place.pages + 1)
-            return self._look_again(claim, "reading the channel's history", timedelta(0))
+            return LookAgain(claim, "reading the channel's history", after=timedelta(0))
         if elsewhere := _after_a_set_clock(claim, place, page):
             self._places[claim.channel_id] = elsewhere
-            return self._look_again(claim, "our clock was set, so reading another part of the history", timedelta(0))
+            return LookAgain(claim, "our clock was set, so reading another part of the history", after=timedelta(0))
         if post.looks + 1 < LOOKS_BEFORE_REPEAT:
-            return self._look_again(claim, "not in the channel's history yet", LOOK_AGAIN, looked=1)
+            return LookAgain(claim, "not in the channel's history yet", looks=1, after=LOOK_AGAIN)
         log.info("message_in_doubt_not_there", post=post.idempotency_key)
         return _repeat(claim, "not in the channel's history", seen, may_be_repeat=False)
 
@@ -124,9 +124,7 @@ class Resolver:
         if place.pages >= PAGES_PER_LOOK:
             raise SlackDoubtful(HISTORY_IN_WORDS, f"more than {PAGES_PER_LOOK} pages")
         try:
-            return await look_for(
-                self.sender, claim, *_window(claim, place), within_s=HISTORY_PAGE_S, cursor=place.cursor
-            )
+            return await look_for(self.sender, claim.channel_id, _search(claim, place), HISTORY_PAGE_S)
         except SlackError:
             raise
         except Exception as error:
@@ -139,14 +137,14 @@ class Resolver:
         failed_looks = claim.post.failed_looks
         match error:
             case SlackCredentialsDead():
-                return self._look_again(claim, str(error), CREDENTIALS_WAIT)
+                return LookAgain(claim, str(error), after=CREDENTIALS_WAIT)
             case SlackScopeMissing() | SlackChannelClosed():
                 return self._unresolved(claim, str(error), seen)
             case _ if failed_looks + 1 >= FAILED_LOOKS_MAX[self.in_doubt]:
                 return self._unresolved(claim, str(error), seen)
             case _:
                 wait_s = FAILED_LOOK_WAITS_S[min(failed_looks, len(FAILED_LOOK_WAITS_S) - 1)]
-                return self._look_again(claim, str(error), timedelta(seconds=wait_s), failed=1)
+                return LookAgain(claim, str(error), failed_looks=1, after=timedelta(seconds=wait_s))
 
     def _unresolved(self, claim: Claim, reason: str, seen: Unanswered) -> ClaimOutcome:
         """The operator's choice for a message without a readable history."""
@@ -155,21 +153,12 @@ class Resolver:
         told = f"it may have been posted, and I can't look ({reason})"
         return GivenUp(claim, Reason.UNRESOLVED, reason, told)
 
-    @staticmethod
-    def _look_again(claim: Claim, reason: str, after: timedelta, *, looked: int = 0, failed: int = 0) -> LookAgain:
-        return LookAgain(claim, reason, claim.post.looks + looked, claim.post.failed_looks + failed, after=after)
 
-
-async def look_for(
-    sender: Sender, claim: Claim, since: datetime, until: datetime, *, within_s: float, cursor: str | None = None
-) -> HistoryPage:
+async def look_for(sender: Sender, channel_id: str, search: Search, within_s: float) -> HistoryPage:
     """Raises SlackError."""
-    key, thread_ts = claim.post.idempotency_key, claim.thread_ts
     try:
         async with asyncio.timeout(within_s):
-            return await sender.find(
-                claim.channel_id, key, since=since, until=until, cursor=cursor, thread_ts=thread_ts
-            )
+            return await sender.find(channel_id, search)
     except TimeoutError:
         raise SlackUnreached(HISTORY_IN_WORDS, f"not read within {within_s:g} s") from None
 
@@ -203,9 +192,9 @@ def _ahead(claim: Claim, place: _Place) -> tuple[timedelta, timedelta]:
     return (timedelta(0), LOOK_BACK_BLINDLY) if ahead is None else (ahead, HISTORY_LOOK_BACK)
 
 
-def _window(claim: Claim, place: _Place) -> tuple[datetime, datetime]:
-    """By Slack's clock."""
+def _search(claim: Claim, place: _Place) -> Search:
     post, (ahead, margin) = claim.post, _ahead(claim, place)
     assert post.sending_at
     assert post.deadline_at
-    return post.sending_at + ahead - margin, post.deadline_at + ahead + margin
+    since, until = post.sending_at + ahead - margin, post.deadline_at + ahead + margin
+    return Search(post.idempotency_key, since, until, place.cursor, claim.thread_ts)

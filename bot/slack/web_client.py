@@ -8,7 +8,6 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from datetime import datetime
 from typing import Any
 
 import aiohttp
@@ -20,7 +19,7 @@ from bot.addresses import proxy_of
 from bot.errors import SlackDoubtful, SlackError, SlackRefused, SlackUnreached
 from bot.logs import Mask, MaskSecrets
 from bot.outbox.message import Message
-from bot.outbox.messenger import Call, HistoryPage
+from bot.outbox.messenger import Call, HistoryPage, Search, Sending
 from bot.racedata.client.headers import http_date
 from bot.slack.api_errors import EDIT_METHOD, HISTORY_METHOD, POST_METHOD, REPLIES_METHOD, WAIT, classify
 
@@ -105,29 +104,20 @@ class SlackClient:
         self._direct_messages: dict[str, str] = {}
         """Person → direct message. Slack posts by the id of either, and edits by the direct message's."""
 
-    async def post(
-        self,
-        channel_id: str,
-        message: Message,
-        *,
-        post_key: str,
-        timeout_s: float,
-        rev: int = 0,
-        thread_ts: str | None = None,
-    ) -> str:
-        """The ts of the new message. The metadata carries `post_key` and `rev` for `find`."""
+    async def post(self, channel_id: str, message: Message, sending: Sending) -> str:
+        """The ts of the new message."""
         answer = await self.call(
             POST_METHOD,
             lambda: self.web.chat_postMessage(
                 channel=channel_id,
                 text=message.text,
                 blocks=list(message.blocks) or None,
-                metadata=_metadata(post_key, rev),
-                thread_ts=thread_ts,
+                metadata=_metadata(sending),
+                thread_ts=sending.thread_ts,
                 unfurl_links=False,
                 unfurl_media=False,
             ),
-            timeout_s=timeout_s,
+            timeout_s=sending.timeout_s,
         )
         if (posted_in := answer.get("channel")) and posted_in != channel_id:
             self._direct_messages[channel_id] = posted_in
@@ -136,17 +126,7 @@ class SlackClient:
     def direct_message(self, person_id: str) -> str | None:
         return self._direct_messages.get(person_id)
 
-    async def update(
-        self,
-        channel_id: str,
-        message_ts: str,
-        message: Message,
-        *,
-        post_key: str,
-        timeout_s: float,
-        rev: int = 0,
-    ) -> None:
-        """`post_key` is the key of the first post."""
+    async def update(self, channel_id: str, message_ts: str, message: Message, sending: Sending) -> None:
         await self.call(
             EDIT_METHOD,
             lambda: self.web.chat_update(
@@ -155,31 +135,21 @@ class SlackClient:
                 text=message.text,
                 # An empty list removes the old blocks; no argument keeps the old blocks.
                 blocks=list(message.blocks),
-                metadata=_metadata(post_key, rev),
+                metadata=_metadata(sending),
             ),
-            timeout_s=timeout_s,
+            timeout_s=sending.timeout_s,
         )
 
-    async def find(
-        self,
-        channel_id: str,
-        post_key: str,
-        *,
-        since: datetime,
-        until: datetime,
-        cursor: str | None,
-        thread_ts: str | None = None,
-    ) -> HistoryPage:
-        """Looks for our message with this key on one page of the channel's history, or of a thread."""
+    async def find(self, channel_id: str, search: Search) -> HistoryPage:
         asked: dict[str, Any] = {
             "channel": self._direct_messages.get(channel_id, channel_id),
-            "oldest": f"{since.timestamp():.6f}",
-            "latest": f"{until.timestamp():.6f}",
+            "oldest": f"{search.since.timestamp():.6f}",
+            "latest": f"{search.until.timestamp():.6f}",
             "limit": HISTORY_PAGE,
             "include_all_metadata": True,
-            "cursor": cursor,
+            "cursor": search.cursor,
         }
-        if thread_ts is None:
+        if (thread_ts := search.thread_ts) is None:
             method = HISTORY_METHOD
             answer = await self.call(method, lambda: self.web.conversations_history(**asked))
         else:
@@ -192,7 +162,7 @@ class SlackClient:
                 return HistoryPage(None, None)
         for message in answer.get("messages") or []:
             payload = _payload_of(message)
-            if payload.get("post") == post_key:
+            if payload.get("post") == search.post_key:
                 rev = payload.get("rev")
                 return HistoryPage(_ts_in(message.get("ts"), method), None, rev if isinstance(rev, int) else 0)
         next_cursor = (answer.get("response_metadata") or {}).get("next_cursor") or None
@@ -262,9 +232,9 @@ def _ts_in(value: Any, method: str) -> str:
     raise SlackDoubtful(method, "answer without a ts")
 
 
-def _metadata(post_key: str, rev: int) -> dict[str, Any]:
-    edited = {"rev": rev} if rev else {}
-    return {"event_type": METADATA_EVENT, "event_payload": {"post": post_key, **edited}}
+def _metadata(sending: Sending) -> dict[str, Any]:
+    edited = {"rev": sending.rev} if sending.rev else {}
+    return {"event_type": METADATA_EVENT, "event_payload": {"post": sending.post_key, **edited}}
 
 
 def _payload_of(message: Any) -> dict[str, Any]:

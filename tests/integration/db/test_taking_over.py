@@ -25,6 +25,7 @@ from bot.outbox import backlog, held_queues, message_store
 from bot.outbox.acknowledgements import Escalated, StoredRequest
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
+from bot.outbox.messenger import Sending
 from tests.clock import DAY, START
 from tests.databases import OLDEST
 
@@ -238,8 +239,8 @@ async def taken_over(database, slack, pipeline):
     for row in ROWS:
         if not row.is_edit and (row.columns.get("state") == "sent" or row.name == "found"):
             said = Message(text=f"as sent: {row.name}")
-            key = row.idempotency_key
-            ts_of[row.name] = await pipeline.poster.sender.post(row.channel, said, post_key=key, timeout_s=5)
+            sending = Sending(row.idempotency_key, 5)
+            ts_of[row.name] = await pipeline.poster.sender.post(row.channel, said, sending)
     with database.writer.begin() as connection:
         events = store_events(connection)
         old = MetaData()

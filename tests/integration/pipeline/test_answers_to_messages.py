@@ -193,14 +193,14 @@ class Stumbling:
     calls: list[bool] = field(default_factory=list)
     """True for each failed call with blocks."""
 
-    async def post(self, channel_id, message, **how):
+    async def post(self, channel_id, message, sending):
         if POISON in message.text:
             self.calls.append(bool(message.blocks))
             raise AttributeError
-        return await self.sender.post(channel_id, message, **how)
+        return await self.sender.post(channel_id, message, sending)
 
-    async def find(self, *what, **how):
-        return await self.sender.find(*what, **how)
+    async def find(self, channel_id, search):
+        return await self.sender.find(channel_id, search)
 
 
 async def test_message_that_is_always_doubtful_is_sent_plainly_then_given_up(gb):

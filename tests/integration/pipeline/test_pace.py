@@ -14,7 +14,7 @@ from bot.db.tables import ChannelQueue, MessageKind, MessageState, MethodPace, O
 from bot.outbox import channel_queues, message_store, pace, revisions
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
-from bot.outbox.messenger import Call
+from bot.outbox.messenger import Call, Sending
 from bot.outbox.pace import CallLimit, Pace
 from bot.outbox.revisions import Bump
 from sandbox.slack.failures import drop_after, passes, rate_limited, slack_error
@@ -116,7 +116,7 @@ async def test_abandonments_get_the_calls_that_are_left(make_pipeline):
 
 async def test_new_result_takes_no_call_that_an_abandonment_waits_for(make_pipeline):
     pipeline = make_pipeline(pace=Pace(channel_s=0, workspace_per_minute=0.001, workspace_burst=1))
-    pipeline.poster._is_running = True
+    pipeline.poster.is_running = True
     for channel_id, region in (("CGB", "GB"), ("CALL", "GB"), ("CIRE", "IRE")):
         await pipeline.subscribe(channel_id, region)
     await fan_out(pipeline, abandonment())
@@ -266,7 +266,7 @@ async def test_look_goes_on_from_the_page_that_it_had_come_to(pipeline, monkeypa
     monkeypatch.setattr("bot.slack.web_client.HISTORY_PAGE", 2)
     await make_doubtful(pipeline, "C1")
     for number in range(5):
-        await pipeline.sender.post("C1", Message(text=f"{number}"), post_key=f"other{number}", timeout_s=5)
+        await pipeline.sender.post("C1", Message(text=f"{number}"), Sending(f"other{number}", 5))
     fail(pipeline, look=[passes(), rate_limited(60), passes(), rate_limited(60)])
     await turns(pipeline, 130)
     assert await pipeline.waiting() == {}

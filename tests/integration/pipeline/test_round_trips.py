@@ -74,11 +74,11 @@ class Slack:
     def __init__(self):
         self.taken = 0
 
-    async def post(self, channel_id, message, *, post_key, timeout_s, rev=0, thread_ts=None):
+    async def post(self, channel_id, message, sending):
         self.taken += 1
         return f"{self.taken}.0"
 
-    async def update(self, channel_id, message_ts, message, *, post_key, timeout_s, rev=0):
+    async def update(self, channel_id, message_ts, message, sending):
         self.taken += 1
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from bot.errors import SlackChannelClosed, SlackDoubtful, SlackRefused
 from bot.outbox.message import Message
+from bot.outbox.messenger import Search, Sending
 from bot.slack.channel_membership import creator, is_member
 from bot.slack.web_client import WORDS_MAX
 from sandbox.slack import failures
@@ -22,7 +23,7 @@ def odd(body, status=200):
 
 
 def post(pipeline, **more):
-    return pipeline.sender.post("CGB", Message("Result"), post_key="k", timeout_s=5, **more)
+    return pipeline.sender.post("CGB", Message("Result"), Sending("k", 5, **more))
 
 
 async def refusals(pipeline, answers):
@@ -84,9 +85,8 @@ async def test_refusal_says_what_slack_said(pipeline):
 async def test_metadata_has_the_revision_of_the_last_call(pipeline):
     moment = now()
     message_ts = await post(pipeline, rev=1)
-    await pipeline.sender.update("CGB", message_ts, Message("later"), post_key="k", timeout_s=5, rev=7)
-    around = {"since": moment - timedelta(minutes=1), "until": moment + timedelta(minutes=1)}
-    page = await pipeline.sender.find("CGB", "k", cursor=None, **around)
+    await pipeline.sender.update("CGB", message_ts, Message("later"), Sending("k", 5, rev=7))
+    page = await pipeline.sender.find("CGB", Search("k", moment - timedelta(minutes=1), moment + timedelta(minutes=1)))
     assert page.rev == 7
 
 

@@ -40,7 +40,7 @@ from bot.outbox.claim_outcomes import (
 from bot.outbox.claim_sender import ClaimSender
 from bot.outbox.message import Message, NativeBlocks
 from bot.outbox.message_view import MessageView
-from bot.outbox.messenger import HistoryPage
+from bot.outbox.messenger import HistoryPage, Search, Sending
 from bot.slack.api_errors import classify
 from tests.sim.ports import VirtualLoop
 
@@ -67,16 +67,16 @@ class Slack:
             raise answer
         return answer
 
-    async def post(self, *what: Any, **_how: Any) -> Any:
-        self.said.append(what[-1])
+    async def post(self, _channel_id: str, message: Message, _sending: Sending) -> Any:
+        self.said.append(message)
         return self._answer("post")
 
-    async def update(self, *what: Any, **_how: Any) -> Any:
-        self.said.append(what[-1])
+    async def update(self, _channel_id: str, _message_ts: str, message: Message, _sending: Sending) -> Any:
+        self.said.append(message)
         return self._answer("edit")
 
-    async def find(self, *_what: Any, **how: Any) -> Any:
-        self.read.append([how["since"], how["until"]])
+    async def find(self, _channel_id: str, search: Search) -> Any:
+        self.read.append([search.since, search.until])
         return self._answer("look")
 
 
@@ -241,7 +241,7 @@ async def test_calls_of_a_message_without_an_answer_are_counted(error, taken_bet
 
 def test_look_for_an_edit_without_an_answer_ends_after_two_seconds():
     class Silent(Slack):
-        async def find(self, *_what: Any, **_how: Any) -> Any:
+        async def find(self, _channel_id: str, _search: Search) -> Any:
             await asyncio.Event().wait()
 
     _, claims = sender()
