@@ -42,8 +42,7 @@ TABLE: dict[str, tuple[int | None, str]] = {
     "bot/outbox/pace.py": (8, BUCKETS),
     "bot/outbox/poison_messages.py": (13, f"{UNIT}outbox/test_claim_sender.py {UNIT}outbox/test_resolver.py"),
     "bot/outbox/resolve.py": (0, f"{UNIT}outbox/test_resolver.py"),
-    "bot/racedata/client/circuit_breakers.py": (9, CLIENT),
-    "bot/racedata/client/throttle.py": (8, f"{UNIT}racedata/test_pace.py {CLIENT}"),
+    "bot/racedata/client/circuit_breakers.py": (17, f"{UNIT}racedata/test_pace.py {CLIENT}"),
     "bot/racedata/month_quota.py": (4, f"{UNIT}racedata/test_quota_use.py {UNIT}racedata/test_quota_book.py"),
 }
 """File → how many mutants may survive, because they change nothing that counts; and the nearest tests, in order.

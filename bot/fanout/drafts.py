@@ -18,7 +18,7 @@ from bot.outbox import acknowledgements, claim_at_fanout, message_store, said_ap
 from bot.outbox.claim_at_fanout import Added, Claiming
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import NewPost
-from bot.outbox.message_view import Around, Tells
+from bot.outbox.message_view import EventsAround, Tells
 from bot.outbox.revisions import Bump, Bumps
 
 Chain = Mapping[str, list[Telling]]
@@ -131,7 +131,7 @@ class Drafts:
     """New messages and edits, stored by `write`. Until then a new telling has a number of its own."""
 
     def __init__(
-        self, session: Session, live: LiveMessages, known: FanoutKnowledge, around: Around, now: datetime
+        self, session: Session, live: LiveMessages, known: FanoutKnowledge, around: EventsAround, now: datetime
     ) -> None:
         self.bumps = Bumps(session)
         self.chains = Chains(session)

@@ -35,7 +35,7 @@ log = get_logger(__name__)
 
 StoredPost = tuple[OutboxMessage, EventVersion]
 
-Around = Callable[[Sequence[RacingEvent]], Sequence[RacingEvent]]
+EventsAround = Callable[[Sequence[RacingEvent]], Sequence[RacingEvent]]
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Tells:
 
     versions: Mapping[int, EventVersion]
     events: Mapping[int, RacingEvent]
-    around: Around
+    around: EventsAround
     known: FanoutKnowledge
     told: Callable[[Collection[str], Collection[str], Collection[str]], Sequence[Telling]]
     asked: Container[int]
