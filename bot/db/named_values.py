@@ -5,8 +5,9 @@ from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from pydantic import BaseModel
 from sqlalchemy import bindparam, delete, select
 from sqlmodel import Session, col
 
@@ -16,6 +17,9 @@ from bot.db.tables import StoredState
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
+
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 class Mark(StrEnum):
@@ -70,6 +74,11 @@ def text(session: Session, name: str, *, lock: bool = False) -> tuple[str, datet
     """The stored JSON and the time of writing. `lock`: other replicas wait with a change for this transaction's end."""
     row = session.connection().execute(_LOCKED if lock else _NAMED, {"name": name}).one_or_none()
     return (row[0], row[1]) if row else None
+
+
+def load(session: Session, name: str, kind: type[ModelT]) -> ModelT | None:
+    kept = text(session, name)
+    return kind.model_validate_json(kept[0]) if kept else None
 
 
 def put(session: Session, name: str, value: Any, now: datetime) -> None:

@@ -127,8 +127,7 @@ class SelfNotices:
         return is_told
 
     def _note_account(self, session: Session, now: AccountState) -> bool:
-        kept = named_values.get(session, Mark.ACCOUNT)
-        before = AccountState.model_validate(kept[0]) if kept else None
+        before = named_values.load(session, Mark.ACCOUNT, AccountState)
         # The first answer since the start may lack one of the two.
         now = before.model_copy(update=now.model_dump(exclude_none=True)) if before else now
         if before == now:

@@ -6,7 +6,6 @@ answer: a list of races, a list of meetings, or an object with lists.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from pydantic import AwareDatetime
@@ -27,7 +26,7 @@ from bot.racedata.client.records import UNREAD_SHOWN, AnyPage, Meta
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
 from bot.racedata.day import note_whole
-from bot.racedata.lexicon import REGIONS, as_spelled
+from bot.racedata.lexicon import REGIONS
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand
 from bot.settings import Settings
 
@@ -58,8 +57,7 @@ class PathReader:
     async def load(self, errand: Errand) -> DayRead | None:
         if self._day_path is None:
             return None
-        kept = await self._database.read(partial(named_values.get, name=_name(errand)))
-        return DayRead.model_validate(kept[0]) if kept else None
+        return await self._database.read(lambda session: named_values.load(session, _name(errand), DayRead))
 
     async def read_day(self, client: RacingClient, errand: Errand, requests: int) -> bool:
         """False if RACING_DAY_PATH does not give the whole day.
@@ -113,9 +111,7 @@ class PathReader:
 
     async def _keep(self, races: tuple[Race, ...], region: str | None) -> None:
         now = self._clock()
-        await self._database.write(
-            lambda session: race_book_store.put(session, as_spelled(session, races), now, region=region)
-        )
+        await self._database.write(lambda session: race_book_store.put(session, races, now, region=region))
 
     def _note(self, session: Session, errand: Errand, read: DayRead) -> None:
         now = self._clock()

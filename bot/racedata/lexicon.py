@@ -17,7 +17,7 @@ from sqlmodel import Session
 
 from bot.db import named_values
 from bot.db.named_values import Mark
-from bot.events.races import Course, Race
+from bot.events.races import Course
 from bot.events.typed_text import folded
 from bot.events.word_rows import word_rows
 from bot.racedata.client.records import KnownCountry, KnownCourse
@@ -214,12 +214,6 @@ def kept(session: Session) -> Lexicon:
 def _lexicon(regions: str | None, courses: str | None, countries: str | None) -> Lexicon:
     """One for the same lists: its tables are larger than the lists."""
     return Lexicon(REGIONS.read(regions), COURSES.read(courses), COUNTRIES.read(countries))
-
-
-def as_spelled(session: Session, races: Sequence[Race]) -> list[Race]:
-    """The races, each with the list's spelling of the course's name."""
-    lists = kept(session)
-    return [race.model_copy(update={"course": lists.spelled(race.course)}) for race in races]
 
 
 def codes_of(word: str) -> frozenset[str]:

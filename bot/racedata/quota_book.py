@@ -190,8 +190,7 @@ class Spent(Value):
 
 
 def spent(session: Session, month: str) -> Spent:
-    kept = named_values.get(session, Mark.QUOTA_SPENT)
-    found = Spent.model_validate(kept[0]) if kept else None
+    found = named_values.load(session, Mark.QUOTA_SPENT, Spent)
     return found if found and found.month == month else Spent(month=month)
 
 
@@ -232,8 +231,7 @@ def samples(session: Session) -> Sequence[QuotaSample]:
 
 
 def latest(session: Session, month: str) -> QuotaReading | None:
-    kept = named_values.get(session, Mark.QUOTA_READING)
-    found = QuotaReading.model_validate(kept[0]) if kept else None
+    found = named_values.load(session, Mark.QUOTA_READING, QuotaReading)
     return found if found and found.month == month else None
 
 

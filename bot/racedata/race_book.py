@@ -41,7 +41,6 @@ from bot.racedata.client.service_errors import (
 from bot.racedata.day import known_day, note_whole
 from bot.racedata.day_card import Card, Coverage, Outcomes, none_hidden
 from bot.racedata.day_path import DayRead, PathReader
-from bot.racedata.lexicon import as_spelled
 from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand, PageSeen, Start, Walk, after_page, is_proven, read_at
@@ -297,7 +296,6 @@ class RaceBook:
         """The stored walk, which goes on from the progress of another process if there is any."""
         now = self._clock()
         # In the list of all regions each race names its own region; "" replaces no region.
-        races = as_spelled(session, races)
         race_book_store.put(session, races, now, region=walk.region or race_book_store.REGION_UNKNOWN)
         quota_book.spend(session, 1, now, by_commands=1)
         kept = stored_walk(session, walk.region)
@@ -342,8 +340,7 @@ def _so_far(outcomes: Outcomes) -> Coverage:
 
 
 def stored_walk(session: Session, region: str | None) -> Walk:
-    kept = named_values.get(session, _walk_name(region))
-    return Walk.model_validate(kept[0]) if kept else Walk(region=region, limit=RECORDS_PER_PAGE)
+    return named_values.load(session, _walk_name(region), Walk) or Walk(region=region, limit=RECORDS_PER_PAGE)
 
 
 def _walk_name(region: str | None) -> str:

@@ -32,6 +32,7 @@ from bot.events.race_state import state_in
 from bot.events.races import Race, Value
 from bot.events.touched import What
 from bot.logs import get_logger
+from bot.racedata import lexicon
 
 log = get_logger(__name__)
 
@@ -50,18 +51,21 @@ NEWS_MAX_AGE = timedelta(days=2)
 """Races older than this are no news: lists bring old races by the thousand."""
 
 
-def put(session: Session, races: Iterable[Race], now: datetime, *, region: str | None = None) -> int:
-    """Store races with a date and with an id or a listed `region`; the number stored.
+def put(session: Session, races: Iterable[Race], now: datetime, *, region: str | None = None) -> None:
+    """Store races with a date and with an id or a listed `region`.
 
     `region` is the filter of the list, "" for the list of all, or None for a single race. A list names all runners.
+    Courses are spelled as the data service lists them.
     News are noted for fan-out (`touched`).
     """
-    named = ((race, region is not None) for race in races)
-    done = [one for one in _put(session, named, now, region) if one.race.race_date]
+    lists = lexicon.kept(session)
+    spelled = (race.model_copy(update={"course": lists.spelled(race.course)}) for race in races)
+    named = ((race, region is not None) for race in spelled)
     since = (now - NEWS_MAX_AGE).date().isoformat()
-    news = [one.race_id for one in done if one.is_news and (one.race.race_date or "") >= since]
-    touched.note(session, What.RACE, news)
-    return len(done)
+    done = _put(session, named, now, region)
+    touched.note(
+        session, What.RACE, [one.race_id for one in done if one.is_news and (one.race.race_date or "") >= since]
+    )
 
 
 def learn(session: Session, told: Iterable[RacingEvent], now: datetime) -> dict[str, Race]:

@@ -94,9 +94,8 @@ def outage_of(missing: Sequence[Failed], now: datetime) -> Outage:
 
 def tell(session: Session, notices: Notices, found: Outage, now: datetime) -> None:
     """Once for each outage and level."""
-    kept = named_values.get(session, Mark.OUTAGE)
-    if kept:
-        found = found.joined_to(Outage.model_validate(kept[0]))
+    if latest := named_values.load(session, Mark.OUTAGE, Outage):
+        found = found.joined_to(latest)
     named_values.put(session, Mark.OUTAGE, found.model_dump(mode="json"), now)
     key = f"outage:{found.name}{':abandonments' if found.urgency is Urgency.CRITICAL else ''}"
     notices.tell(session, key, found.told, urgency=found.urgency)
