@@ -25,7 +25,6 @@ from pydantic import (
     BeforeValidator,
     Field,
     SecretStr,
-    TypeAdapter,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -434,18 +433,15 @@ def _in_words(details: Any) -> str:
     number = f", number {details['loc'][1] + 1}," if len(details["loc"]) > 1 else ""
     if details["type"] == "value_error":
         return f"{name.upper()}{number} {details['ctx']['error']}"
-    return f"{name.upper()}{number} must be {_right_values(name)}. {described}"
+    return f"{name.upper()}{number} must be {_right_values(name, details)}. {described}"
 
 
-def _right_values(name: str) -> str:
-    """By type and bounds."""
-    schema = TypeAdapter(Settings).json_schema()
-    wanted = schema["properties"][name]
+def _right_values(name: str, details: Any) -> str:
+    if words := details.get("ctx", {}).get("expected"):
+        return str(words.replace("'", ""))
+    wanted = Settings.model_json_schema()["properties"][name]
     wanted = wanted.get("anyOf", [wanted])[0]
     wanted = wanted.get("items", wanted)
-    wanted = schema.get("$defs", {}).get(wanted.get("$ref", "").rpartition("/")[2], wanted)
-    if words := wanted.get("enum"):
-        return f"{', '.join(words[:-1])} or {words[-1]}"
     if wanted["type"] == "boolean":
         return "true or false"
     kind = "a whole number" if wanted["type"] == "integer" else "a number"
