@@ -9,7 +9,7 @@ A race counts if a delivery is to be expected, and once the race is surely over 
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
@@ -71,8 +71,6 @@ DayAndRegion = tuple[str, str | None]
 
 _BEGINNING = "missing:"
 
-IsExpected = Callable[[Race], bool]
-
 
 def day_key(day: str) -> str:
     """The key of a silent day: three or more missing races, and no delivered outcome at all."""
@@ -109,13 +107,12 @@ def read_missing(session: Session, now: datetime) -> MissingOutcomes:
     first, last = (today - MISSING_LOOK_BACK).isoformat(), (today + timedelta(days=1)).isoformat()
     since = datetime.combine(today - MISSING_LOOK_BACK, time.min, UTC)
     delivered = _told_places(session, first, since)
-    is_expected = _expectation(session, webhook_subscriptions.live(session), delivered)
     due = [one for one in _undelivered(session, first, last) if is_long_past(one, now)]
     missing = _without_outcome(session, due, since)
     told = told_since(session, first)
     heard_of = {day_key(day) for day, _ in delivered}
     of_days: dict[str, list[Race]] = defaultdict(list)
-    for race in filter(is_expected, missing):
+    for race in _expected(session, missing, delivered):
         of_days[day_key(race.race_date or "")].append(race)
     by_key: dict[str, list[Race]] = defaultdict(list)
     for day, races in sorted(of_days.items()):
@@ -162,19 +159,18 @@ def is_listed(race: Race) -> bool:
     return race.outcome() is not RaceOutcome.OPEN
 
 
-def _expectation(session: Session, live: Sequence[WebhookSubscriptionRow], told: Iterable[DayAndRegion]) -> IsExpected:
-    """Tests whether a race's delivery is to be expected: the race began after deliveries could come.
+def _expected(session: Session, races: Iterable[Race], told: Iterable[DayAndRegion]) -> list[Race]:
+    """The races whose deliveries are to be expected: a race that began after deliveries could come.
 
     For subscriptions made elsewhere, each region with a recent delivery counts.
     """
-    first = inbox.first_received_at(session)
+    live, first = webhook_subscriptions.live(session), inbox.first_received_at(session)
     regions = {region for _, region in told}
 
-    def is_expected(race: Race) -> bool:
-        since = _since(live, race.region) if live else first if race.region in regions else None
-        return since is not None and surely_began_after(race, since)
+    def since(region: str | None) -> datetime | None:
+        return _since(live, region) if live else first if region in regions else None
 
-    return is_expected
+    return [race for race in races if (moment := since(race.region)) and surely_began_after(race, moment)]
 
 
 def _since(live: Sequence[WebhookSubscriptionRow], region: str | None) -> datetime | None:
