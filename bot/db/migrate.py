@@ -20,8 +20,9 @@ NEWEST_INDEX = "ix_message_to_edit"
 
 _APPLIED = "alembic_version"
 
-_WAY_FROM_BEFORE = "d7d507a1"
-"""The newest commit whose `racing-bot migrate` takes over every older schema."""
+_FIRST_OF_DRAFTS = "0024"
+_WAY_FROM_BEFORE, _WAY_FROM_DRAFTS = "d7d507a1", "300a7971"
+"""Commits whose `racing-bot migrate` takes over every older schema, and the drafts of the schema of version 1.0."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,13 @@ def applied(connection: Connection) -> str | None:
             f"the database is at revision {found}, and this version of racing-bot knows revisions up to {head()} only: "
             "a newer version has migrated the database. Run that version, or put back a copy from before."
         )
+    way = f"commit {_WAY_FROM_DRAFTS}"
+    if found < _FIRST_OF_DRAFTS:
+        way = f"commit {_WAY_FROM_BEFORE}, then of {way}"
     raise SchemaUnknown(
         f"the database is at revision {found}, of before version 1.0, and this version of racing-bot takes over "
         f"revision {min(revisions())} and revisions from {sorted(revisions())[1]} on: run `racing-bot migrate` "
-        f"of commit {_WAY_FROM_BEFORE} first."
+        f"of {way} first."
     )
 
 

@@ -93,9 +93,10 @@ def dump(file):
     ("revision", "way"),
     [
         ("9999", "a newer version has migrated"),
-        ("0002", "run `racing-bot migrate` of commit"),
-        ("0017", "run `racing-bot migrate` of commit"),
-        ("0023", "run `racing-bot migrate` of commit"),
+        ("0002", "run `racing-bot migrate` of commit d7d507a1, then of commit 300a7971 first"),
+        ("0023", "run `racing-bot migrate` of commit d7d507a1, then of commit 300a7971 first"),
+        ("0024", "run `racing-bot migrate` of commit 300a7971 first"),
+        ("0030", "run `racing-bot migrate` of commit 300a7971 first"),
     ],
 )
 async def test_database_of_another_version_is_left_alone_with_the_way_out(revision, way, tmp_path):
@@ -156,13 +157,6 @@ def bodies_under_two_keys(connection):
     insert(connection, "inbox", *({"event_key": key, "body_sha256": one} | same for key, one in stored.items()))
 
 
-def what_was_missing(connection):
-    rows = {"race:rc_1": ("race", "rc_1", AT), "race:rc_2": ("delivery", "rc_2", None), "day:1": ("day", None, AT)}
-    same = {"name": "", "race_date": "2026-11-20", "found_at": AT}
-    for key, (kind, race_id, told_at) in rows.items():
-        insert(connection, "missing", same | {"key": key, "kind": kind, "race_id": race_id, "told_at": told_at})
-
-
 def what_was_told(connection):
     day = "refused:unauthorized:2026-11-"
     keys = (f"{day}19", f"taken-after:{day}19", f"{day}20")
@@ -175,15 +169,15 @@ def test_older_database_keeps_the_last_slots_each_body_once_and_what_was_told(ol
         what_was_told(connection)
         runs_of_jobs(connection)
         bodies_under_two_keys(connection)
-        what_was_missing(connection)
+        insert(connection, "learnt_race", {"race_id": "rc_1"})
     migrate.upgrade(old_database)
     with old_database.writer.connect() as connection:
         (run,) = Session(connection).exec(select(JobRun))
         kept = pairs(connection, "event_key, body_sha256", "inbox")
         notices = set(pairs(connection, "key, created_at", "notice"))
         assert pairs(connection, "name, value", "stored_state") == {}
+        assert pairs(connection, "what, name", "touched") == {"race": "rc_1"}
     assert notices == {
-        "missing-race:2026-11-20:rc_1",
         "unread-record:dl_1",
         "unread-record:dl_2",
         "taken-after:refused:unauthorized:2026-11-19",

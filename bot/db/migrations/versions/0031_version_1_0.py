@@ -4,10 +4,15 @@
   waits is due once more: an edit under way is made again, which changes nothing. A waiting edit of a message that was
   given up becomes a message, unless another message of the channel tells the event.
 - A body is stored once, whatever key a version of the bot reads from the body.
-- A job keeps the last slot alone. Of missing outcomes and deliveries, races that admins were told of stay.
+- A job keeps the last slot alone. Missing outcomes are told by meeting, and are looked for anew.
+- Told notices have a row until they are over. So have records that can't be read.
+- Waiting notices have their name in their content. Escalations have the minutes there, and a column for the message
+  that asks.
 """
 
+import json
 import re
+from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,7 +20,7 @@ from alembic import op
 
 from bot.db import generation
 
-revision = "0024"
+revision = "0031"
 down_revision = "0018"
 
 ROWS_PER_STATEMENT = 10_000
@@ -40,12 +45,20 @@ _CHECKS = {
     "edit_in_doubt": ("gone", "edits_id IS NULL OR state <> 'in_doubt'", "gone_since IS NULL OR kind <> 'event'"),
 }
 """Name → the new name, the words before and after."""
+_MESSAGE = sa.table(
+    "message",
+    *(sa.column(name, sa.String()) for name in ("kind", "state", "idempotency_key", "content")),
+    *(sa.column(name, sa.BigInteger()) for name in ("id", "follows_id")),
+    *(sa.column(name, _MOMENT) for name in ("received_at", "sent_at", "given_up_at")),
+)
 
 
 def upgrade() -> None:
     _keep_last_slots()
     _store_bodies_once()
-    _keep_missing_races()
+    op.drop_table("missing")
+    _keep_what_was_told()
+    _note_what_was_touched()
     generation.make_after_locks(op.get_bind())
     _turn_edits_into_revisions()
 
@@ -79,21 +92,30 @@ def _store_bodies_once() -> None:
     _index("ix_inbox_region", "inbox", ["region", "received_at", "id"], "state = 'new'")
 
 
-def _keep_missing_races() -> None:
-    op.create_table(
-        "missing_race",
-        sa.Column("race_id", sa.Text(), primary_key=True, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("race_date", sa.String(), nullable=False),
-        sa.Column("told_at", _MOMENT, nullable=False),
-        sa.Column("came_at", _MOMENT, nullable=True),
-    )
+def _keep_what_was_told() -> None:
     op.execute(
-        "INSERT INTO missing_race (race_id, name, race_date, told_at, came_at)"
-        " SELECT race_id, name, race_date, told_at, came_at FROM missing"
-        " WHERE race_id IS NOT NULL AND told_at IS NOT NULL"
+        "DELETE FROM notice WHERE key LIKE 'refused:unauthorized:%'"
+        " AND 'taken-after:' || key IN (SELECT key FROM notice)"
     )
-    op.drop_table("missing")
+    unread = "FROM stored_state WHERE name = 'repair.unread'"
+    connection = op.get_bind()
+    stored = connection.execute(sa.text(f"SELECT value {unread}")).scalar()
+    for record in json.loads(stored) if stored else ():
+        tell = sa.text(f"INSERT INTO notice (key, created_at) SELECT :key, updated_at {unread}")
+        connection.execute(tell, {"key": f"unread-record:{record}"})
+    connection.execute(sa.text(f"DELETE {unread}"))
+
+
+def _note_what_was_touched() -> None:
+    op.create_table(
+        "touched",
+        sa.Column("what", sa.Text(), primary_key=True, nullable=False),
+        sa.Column("name", sa.Text(), primary_key=True, nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("not_before", _MOMENT, nullable=True),
+    )
+    op.execute("INSERT INTO touched (what, name) SELECT 'race', race_id FROM learnt_race")
+    op.drop_table("learnt_race")
 
 
 def _turn_edits_into_revisions() -> None:
@@ -116,6 +138,9 @@ def _turn_edits_into_revisions() -> None:
         _make_anew()
     else:
         _change_table()
+    _fill_contents()
+    _index("ix_message_follows_id", "message", ["follows_id"], "follows_id IS NOT NULL")
+    # SQLite takes the newest of two partial indexes.
     _index("ix_message_to_edit", "message", ["channel_id", "priority", "id"], _TO_EDIT)
 
 
@@ -133,6 +158,7 @@ def _new_columns() -> list[sa.Column[Any]]:
         sa.Column("edit_attempts", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("edit_sending_at", _MOMENT, nullable=True),
         sa.Column("gone_since", _MOMENT, nullable=True),
+        sa.Column("follows_id", _KEY, nullable=True),
     ]
 
 
@@ -237,3 +263,41 @@ def _make_anew() -> None:
     op.drop_table("message_before")
     for index in indexes:
         connection.exec_driver_sql(index)
+
+
+def _fill_contents() -> None:
+    row, alert = _MESSAGE.c, _MESSAGE.alias("alert")
+    waits = sa.and_(row.kind == "notice", row.state.in_(["queued", "sending", "in_doubt"]))
+    for number, content, key in _found(sa.select(row.id, row.content, row.idempotency_key).where(waits)):
+        # The key ends with the channel.
+        _keep(number, {"notice": key.rpartition("@")[0]} | content)
+    for number, content in _found(sa.select(row.id, row.content).where(row.kind == "escalation")):
+        op.get_bind().execute(_of(number).values(follows_id=content.get("message_id")))
+    told_at = sa.func.coalesce(alert.c.sent_at, alert.c.given_up_at, alert.c.received_at, row.received_at)
+    escalations = sa.select(row.id, row.content, row.received_at, sa.type_coerce(told_at, row.received_at.type))
+    escalations = escalations.join_from(_MESSAGE, alert, alert.c.id == row.follows_id, isouter=True)
+    for number, content, received_at, since in _found(escalations.where(row.kind == "escalation")):
+        minutes = content.get("minutes") or max(1, (received_at - since) // timedelta(minutes=1))
+        _keep(number, content | {"minutes": minutes})
+
+
+def _found(statement: sa.Select[*tuple[Any, ...]]) -> list[Any]:
+    """The number, the content and further columns. A content that can't be read stays as it is."""
+    rows = op.get_bind().execute(statement).all()
+    return [(number, content, *more) for number, said, *more in rows if (content := _read(said)) is not None]
+
+
+def _read(said: str) -> dict[str, Any] | None:
+    try:
+        content = json.loads(said)
+    except ValueError:
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _keep(number: int, content: dict[str, object]) -> None:
+    op.get_bind().execute(_of(number).values(content=json.dumps(content)))
+
+
+def _of(number: int) -> sa.Update:
+    return sa.update(_MESSAGE).where(_MESSAGE.c.id == number)
