@@ -48,7 +48,7 @@ from bot.racedata.client import service_errors
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes
 from bot.racedata.month_quota import QuotaSource
 from bot.settings import Settings, descriptions
-from bot.slack.body_shapes import EVENTS_HEARD
+from bot.slack.body_router import EVENTS_HEARD
 from bot.slack.commands.invocation import COMMIT_S, as_typed
 from bot.slack.commands.table import BUTTON_COMMANDS, RACING_COMMANDS, SLASH_COMMANDS, help_message
 from bot.slack.language.words import TOPIC_WORDS

@@ -39,7 +39,6 @@ from bot.slack.commands.subscription_changes import announce, audited, note
 from bot.slack.language.grammar import Grammar, Phrase
 from bot.slack.language.words import Kind, meanings_in, words_in
 from bot.slack.messages.alerts.alert_notes import MUTE
-from bot.slack.messages.answers.change_notice import muted_by, unmuted_by
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.pause_and_mute import (
     UNMUTE,
@@ -47,9 +46,11 @@ from bot.slack.messages.answers.pause_and_mute import (
     Resumed,
     meeting_words,
     muted,
+    muted_by,
     paused,
     resumed,
     unmuted,
+    unmuted_by,
 )
 
 NOTHING_TO_PAUSE = "This channel has no subscriptions and no watches, so there is nothing to pause."

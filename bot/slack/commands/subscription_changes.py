@@ -22,8 +22,9 @@ from bot.outbox.message import Message
 from bot.settings import Settings
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Invocation
-from bot.slack.messages.answers.change_notice import ended_by, narrowed_by, paused_by, resumed_by
 from bot.slack.messages.answers.filter_words import in_words
+from bot.slack.messages.answers.pause_and_mute import paused_by, resumed_by
+from bot.slack.messages.answers.subscription_answers import ended_by, narrowed_by
 
 
 class Books(Protocol):

@@ -27,9 +27,8 @@ from bot.slack.commands.subscription_changes import announce, note
 from bot.slack.language.grammar import NO_LISTS, Grammar
 from bot.slack.language.tokens import Word, words_of
 from bot.slack.language.words import COURTESY, JOINING, JOINTS, OF_ALL, SUBSCRIBING, THINGS, Kind, words_in
-from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.help_answer import HelpGroup
-from bot.slack.messages.answers.watch_answer import NowWatched, end_line, unwatched, watched, watching
+from bot.slack.messages.answers.watch_answer import NowWatched, end_line, unwatched, unwatched_by, watched, watching
 
 _WATCHED = {"What is watched": "watching"}
 

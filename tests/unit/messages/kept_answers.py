@@ -32,22 +32,23 @@ from bot.slack.messages.alerts.acknowledge_words import escalation
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.bot_notices import admin_notice, drill
 from bot.slack.messages.alerts.result import full_result
-from bot.slack.messages.answers.change_notice import (
-    ended_by,
-    muted_by,
-    narrowed_by,
-    paused_by,
-    resumed_by,
-    unmuted_by,
-    unwatched_by,
-    welcome,
-)
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.help_answer import command_help, usage_of
 from bot.slack.messages.answers.listings import audit_page, courses, coverage
 from bot.slack.messages.answers.outcome_words import live_meeting
-from bot.slack.messages.answers.pause_and_mute import Paused, Resumed, muted, paused, resumed, unmuted
+from bot.slack.messages.answers.pause_and_mute import (
+    Paused,
+    Resumed,
+    muted,
+    muted_by,
+    paused,
+    paused_by,
+    resumed,
+    resumed_by,
+    unmuted,
+    unmuted_by,
+)
 from bot.slack.messages.answers.races_of_day import next_off, racecard, results_of_day
 from bot.slack.messages.answers.status_answer import status_answer
 from bot.slack.messages.answers.subscription_answers import (
@@ -55,13 +56,16 @@ from bot.slack.messages.answers.subscription_answers import (
     Listed,
     ListPage,
     Unsubscribed,
+    ended_by,
+    narrowed_by,
     subscribed,
     subscription_list,
     unsubscribed,
+    welcome,
 )
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.answers.usage_answer import usage
-from bot.slack.messages.answers.watch_answer import unwatched, watched, watching
+from bot.slack.messages.answers.watch_answer import unwatched, unwatched_by, watched, watching
 from bot.slack.messages.kit.layout import sentence
 from tests.unit.messages import kept_day
 from tests.unit.messages import kept_values as kept

@@ -25,11 +25,10 @@ from bot.events.races import Course, OffTime, Race
 from bot.racedata.day_card import Card, Coverage, Outcomes
 from bot.slack.commands.error_answers import explain
 from bot.slack.messages import render
-from bot.slack.messages.answers.change_notice import ended_by, welcome
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.filter_words import described, in_markup, in_plain_words, in_words
 from bot.slack.messages.answers.races_of_day import racecard, results_of_day
-from bot.slack.messages.answers.subscription_answers import Unsubscribed, unsubscribed
+from bot.slack.messages.answers.subscription_answers import Unsubscribed, ended_by, unsubscribed, welcome
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED, without_marks
 from docs.pictures.draw import FOLDER, PAGE, WIDTHS, names
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems, view_problems
@@ -42,7 +41,7 @@ from tests.unit.messages.kept_values import KEMPTON, NOON, TO_COME
 FILES = Path(__file__).parent / "snapshots"
 MESSAGES = EVENTS | ANSWERS
 
-PARTS = {"alert", "day_answer", "framed", "message", "paged", "told", "with_native", "listing", "render", "superseded"}
+PARTS = {"alert", "framed", "message", "paged", "told", "with_native", "listing", "render", "superseded"}
 """Helpers of builders: no message by themselves."""
 
 

@@ -1,18 +1,25 @@
-"""Answers of `/racing pause` and `/racing resume`, and to the buttons that mute and unmute a meeting."""
+"""Answers of `/racing pause` and `/racing resume`, and to the buttons that mute and unmute a meeting.
 
+`paused_by` and its like are the lines that the channel reads.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bot.channels.filters import Abandonments, Meeting
+from bot.channels.conditions.event_conditions import topics_in_order
+from bot.channels.filters import Abandonments, ChannelFilter, Meeting
+from bot.channels.pauses import UNTIL_RESUMED
 from bot.events.days import UTC_NAME, zone_of
-from bot.events.sentences import counted
+from bot.events.event import Topic
+from bot.events.sentences import counted, listed
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.message import Block, Message
 from bot.outbox.resume import SUMMARY_AFTER
 from bot.slack.messages.alerts.acknowledge_words import untaken_words
 from bot.slack.messages.kit.blocks import action_button, command_button
 from bot.slack.messages.kit.layout import told
-from bot.slack.messages.kit.text import joined, safe
+from bot.slack.messages.kit.text import joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers, published_day, weekday_and_day
 
 SUMMARY_HOURS = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour")
@@ -129,3 +136,24 @@ def unmuted(meeting: Meeting) -> Message:
 
 def undo_button(number: int) -> Block:
     return action_button("Undo", UNMUTE, str(number))
+
+
+def paused_by(user_id: str, filters: Sequence[ChannelFilter], until: datetime) -> Message:
+    topics = listed(topics_in_order(frozenset[Topic]().union(*(chosen.topics for chosen in filters))))
+    ends = moment_for_readers(until) if until < UNTIL_RESUMED else "somebody types `/racing resume`"
+    return told(f"{named(user_id)} paused {topics or 'what is watched'} here until {ends}.")
+
+
+def resumed_by(user_id: str, waited: int) -> Message:
+    """`waited` counts messages."""
+    posted = "Messages that waited are posted now." if waited else None
+    return told(joined([f"{named(user_id)} ended the pause here.", posted], " "))
+
+
+def muted_by(user_id: str, meeting: Meeting, abandonments: Abandonments) -> Message:
+    words = f"{named(user_id)} muted {meeting_words(meeting)} here: its results and racecards are not posted."
+    return told(f"{words} {WHERE_ABANDONMENTS_ARE[abandonments]}")
+
+
+def unmuted_by(user_id: str, meeting: Meeting) -> Message:
+    return told(f"{named(user_id)} unmuted {meeting_words(meeting)}: its results and racecards are posted here again.")

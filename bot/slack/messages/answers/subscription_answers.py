@@ -1,12 +1,16 @@
-"""The answers of subscribe, unsubscribe and `/racing list`, and the buttons of subscriptions."""
+"""The answers of subscribe, unsubscribe and `/racing list`, and the buttons of subscriptions.
 
-from collections.abc import Sequence
+`ended_by`, `narrowed_by` and `welcome` are lines that the channel reads.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
 from bot.channels.audit_log import pages_of
-from bot.channels.conditions.event_conditions import region_named, region_words
-from bot.channels.conditions.table import CONDITIONS, NARROWING, REGION
+from bot.channels.conditions.condition import Loss
+from bot.channels.conditions.event_conditions import region_named, region_words, topics_in_order
+from bot.channels.conditions.table import CONDITIONS, NARROWING, REGION, TOPICS
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden
 from bot.channels.pauses import UNTIL_RESUMED
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
@@ -20,7 +24,9 @@ from bot.slack.messages.answers.day_answer import IN_CONFLICT
 from bot.slack.messages.answers.filter_words import (
     FILTER_WORDS_MAX,
     all_courses_are_shown,
+    described,
     in_markup,
+    in_plain_words,
     still_arrives,
 )
 from bot.slack.messages.answers.pause_and_mute import (
@@ -32,7 +38,7 @@ from bot.slack.messages.answers.pause_and_mute import (
 )
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context, section
-from bot.slack.messages.kit.layout import message, page_mark, told, turns
+from bot.slack.messages.kit.layout import message, page_mark, sentence, told, turns
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT, without_marks
 from bot.slack.messages.kit.names import abandonment_name, reason
 from bot.slack.messages.kit.text import TEXT_MAX, clip, first_of, given, joined, link_to, named, safe, size
@@ -412,3 +418,56 @@ def remove_button(region: str) -> Block:
     """Ends the subscription. The value is the region, because a later row can have the same number."""
     question = f"This ends the channel's subscription to {region_named(region)}."
     return action_button("Remove", REMOVE, region, confirm=question)
+
+
+def ended_by(
+    user_id: str, ended: Sequence[ChannelFilter], left: Sequence[ChannelFilter], *, watched: int = 0
+) -> Message:
+    """`watched`: names that the channel watches."""
+    if left:
+        rest = f"This channel still receives {described(left)}."
+    else:
+        rest = races_still_coming(watched) or "This channel receives nothing now."
+    return told(f"{named(user_id)} ended {described(ended)} here. {rest}")
+
+
+def narrowed_by(user_id: str, before: Sequence[ChannelFilter], after: Sequence[ChannelFilter]) -> Message:
+    left = {chosen.region: chosen for chosen in after}
+    regions: dict[Loss, list[str]] = {}
+    for was in before:
+        for loss in _losses(was, left.get(was.region)):
+            regions.setdefault(loss, []).append(region_named(was.region))
+    if not regions:
+        return told(f"{named(user_id)} changed who is mentioned for abandonments here. `/racing list` shows who.")
+    changes: dict[str, list[str]] = {}
+    for loss, where in regions.items():
+        changes.setdefault(f"{loss.words} {listed(where)}", []).extend([loss.now] if loss.now else [])
+    lost = listed([change + (given(": now {}", listed(now)) or "") for change, now in changes.items()])
+    has_lost_topics = any(was.topics - (left[was.region].topics if was.region in left else set()) for was in before)
+    still = f" Still coming: {_still(before, left)}." if has_lost_topics else ""
+    return told(f"{named(user_id)} {safe(lost, FILTER_WORDS_MAX)}.{still}")
+
+
+def _losses(was: ChannelFilter, now: ChannelFilter | None) -> Iterator[Loss]:
+    if now is None:
+        yield Loss(f"ended {TOPICS.words(was, None)} from")
+        return
+    for condition in CONDITIONS:
+        yield from condition.losses(was, now)
+
+
+def _still(before: Sequence[ChannelFilter], left: Mapping[str, ChannelFilter]) -> str:
+    topics = {chosen.topics for chosen in left.values()}
+    is_short = len(topics) == 1 and all(was.region in left for was in before)
+    return ", ".join(topics_in_order(topics.pop())) if is_short else described(left.values())
+
+
+def welcome(filters: Sequence[ChannelFilter], *, is_paused: bool) -> Message:
+    if not filters:
+        return sentence(
+            "Thank you for the invitation. I post horse racing results and abandonments. Type /racing subscribe GB for "
+            "a region, or /racing subscribe all. /racing help shows what else I understand."
+        )
+    receives = f"This channel receives {in_plain_words(filters)}."
+    paused, rest = IS_PAUSED if is_paused else None, "/racing list shows the subscriptions."
+    return sentence(joined(["Thank you for the invitation.", receives, paused, rest], " "))

@@ -159,3 +159,7 @@ def _race(race: Race) -> str:
     """With the region, because courses share names."""
     region = given("({})", safe(race.region, SHORT_MAX))
     return joined([joined([race_name(race), region], " "), race_day(race)], ", ")
+
+
+def unwatched_by(user_id: str, name: WatchedName) -> Message:
+    return told(f"{named(user_id)} ended the watch on {name.kind} {safe(name.name)} here.")
