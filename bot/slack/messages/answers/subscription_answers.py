@@ -109,8 +109,8 @@ class Said(Subscribed):
 
 
 def subscribed(said: Said) -> Message:
-    first, rest, today = _first(said), _rest(said), _lost_today(said)
-    words, lost = " ".join([*first, *rest]), without_marks("\n".join(today))
+    words, today = joined([*_first(said), *_rest(said)], " "), _lost_today(said)
+    lost = without_marks("\n".join(today))
     # The beginning gives way, so that no abandonment is cut off the text.
     text = joined([clip(words, TEXT_MAX - size(lost) - 1), lost], "\n")
     had = [] if said.is_news else [edit_button(one.region, f"Edit {region_named(one.region)}") for one in said.filters]
@@ -118,7 +118,7 @@ def subscribed(said: Said) -> Message:
     return message(text, [section(words), *map(section, today), buttons])
 
 
-def _first(said: Said) -> list[str]:
+def _first(said: Said) -> list[str | None]:
     what = in_markup(*said.filters)
     # Overridden parts name the other subscriptions.
     takes = f"channel {'also ' if said.has_others and not said.overridden else ''}receives {what}."
@@ -130,45 +130,42 @@ def _first(said: Said) -> list[str]:
         arriving.append(still_arrives(found, is_told=found.by.region in regions_told))
         regions_told.add(found.by.region)
     overridden = first_of(arriving, OVERRIDDEN_NAMED, "`/racing list` shows {} more.")
-    none = [safe(no_abandonments(said.lacking), FILTER_WORDS_MAX) or ""] if said.lacking else []
-    return [receives, *none, *overridden]
+    return [receives, no_abandonments(said.lacking), *overridden]
 
 
-def _rest(said: Said) -> list[str]:
-    parts = [*(safe(words, FILTER_WORDS_MAX) or "" for words in said.notes), *_where_courses_are(said.filters)]
-    if said.unchecked:
-        words = listed([safe(word) or "?" for word in said.unchecked])
-        parts.append(f"I could not check {words} against the data service just now: it was taken as typed.")
-    if said.uncovered:
-        events = listed([safe(one) or "?" for one in said.uncovered])
-        parts.append(f"The data service does not deliver {events} to me: an admin has to subscribe the bot there.")
-    if said.minutes_alone is not None:
-        span = counted(said.minutes_alone, "minute")
-        parts.append(
-            f"If nobody has pressed *I have it* after {span}, I post here once more. Nobody else is told. To name "
-            "people or channels, use Edit in `/racing list`, or add `escalate:@name`."
-        )
-    if any(one.has_hours and Topic.ABANDONMENTS in one.topics for one in said.filters):
-        parts.append("Abandonments never wait.")
-    if said.waiting:
-        which = "the first due" if len(set(said.waiting)) > 1 else "due"
-        until = moment_for_readers(said.waiting[0])
-        parts.append(f"Already waiting here: {counted(len(said.waiting), 'event')}, {which} {until}.")
-    if said.is_paused:
-        parts.append(IS_PAUSED)
-    topics = frozenset().union(*(chosen.topics for chosen in said.filters))
-    return [*parts, *_doubts(said), *_lately(said.recent, topics)]
+def _rest(said: Said) -> list[str | None]:
+    unchecked, uncovered = (listed([safe(word) or "?" for word in words]) for words in (said.unchecked, said.uncovered))
+    span = None if said.minutes_alone is None else counted(said.minutes_alone, "minute")
+    has_hours = any(one.has_hours and Topic.ABANDONMENTS in one.topics for one in said.filters)
+    due = f"{'the first ' if len(set(said.waiting)) > 1 else ''}due"
+    until = moment_for_readers(said.waiting[0]) if said.waiting else None
+    return [
+        *(safe(words, FILTER_WORDS_MAX) for words in said.notes),
+        _where_courses_are(said.filters),
+        given("I could not check {} against the data service just now: it was taken as typed.", unchecked),
+        given("The data service does not deliver {} to me: an admin has to subscribe the bot there.", uncovered),
+        given(
+            "If nobody has pressed *I have it* after {}, I post here once more. Nobody else is told. To name "
+            "people or channels, use Edit in `/racing list`, or add `escalate:@name`.",
+            span,
+        ),
+        "Abandonments never wait." if has_hours else None,
+        given(f"Already waiting here: {counted(len(said.waiting), 'event')}, {due} {{}}.", until),
+        IS_PAUSED if said.is_paused else None,
+        _doubts(said),
+        _lately(said.recent, frozenset().union(*(chosen.topics for chosen in said.filters))),
+    ]
 
 
-def _doubts(said: Said) -> list[str]:
+def _doubts(said: Said) -> str | None:
     if said.is_member is not None:
-        return []
+        return None
     if said.suspended:
         why = safe(said.suspended)
-        return [f"But Slack did not let me post here lately ({why}): messages wait until Slack does."]
+        return f"But Slack did not let me post here lately ({why}): messages wait until Slack does."
     if said.is_direct:
-        return ["I could not see whether these are your direct messages with me. I can post only in those."]
-    return [f"I could not see whether I am in this channel: if nothing arrives, type {_invite(said)}."]
+        return "I could not see whether these are your direct messages with me. I can post only in those."
+    return f"I could not see whether I am in this channel: if nothing arrives, type {_invite(said)}."
 
 
 def _invite(said: Said) -> str:
@@ -214,15 +211,14 @@ def unsubscribed(done: Unsubscribed) -> Message:
     numbers = {"ended": done.ended, "changed": done.changed}
     several = listed([f"{counted(number, 'subscription')} {what}" for what, number in numbers.items() if number])
     first = "Done." if done.ended + done.changed == 1 else f"Done: {several}."
-    said = [f"{first} This channel has no subscriptions left.", races_still_coming(done.watched)]
+    said: list[str | None] = [f"{first} This channel has no subscriptions left.", races_still_coming(done.watched)]
     if done.left:
-        said = [f"{first} This channel still receives {in_markup(*done.left)}.", *_where_courses_are(done.left)]
-    none = safe(no_abandonments(done.lacking), FILTER_WORDS_MAX) if done.lacking else None
+        said = [f"{first} This channel still receives {in_markup(*done.left)}.", _where_courses_are(done.left)]
     watching = [command_button("What is watched", "watching")] if done.watched and not done.left else []
     mentions = "Undo brings back all but the mentions." if any(one.mentions for one in done.was) else None
     there = {one.region for one in done.was if Topic.ABANDONMENTS in one.topics}
     others = abandonments_buttons([one for one in done.lacking if one.region not in there])
-    return told(joined([*said, none, mentions], " "), *_undo(done.was), *others, *watching)
+    return told(joined([*said, no_abandonments(done.lacking), mentions], " "), *_undo(done.was), *others, *watching)
 
 
 def _undo(was: Sequence[ChannelFilter]) -> list[Block]:
@@ -242,20 +238,18 @@ def _undo(was: Sequence[ChannelFilter]) -> list[Block]:
     ]
 
 
-def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
+def _lately(recent: Recent, topics: frozenset[Topic]) -> str | None:
     figures = {
         Topic.RESULTS: (recent.results, "result"),
         Topic.ABANDONMENTS: (recent.abandonments, "abandonment"),
     }
-    shown = [figure for topic, figure in figures.items() if topic in topics]
-    if not shown or not recent.is_whole:
-        return []
+    shown = [figure for topic, figure in figures.items() if topic in topics and recent.is_whole]
     counts = listed([counted(number, name) if number else f"no {name}s" for number, name in shown])
-    return [f"In the last {RECENT_DAYS} days: {counts}."]
+    return given(f"In the last {RECENT_DAYS} days: {{}}.", counts)
 
 
-def _where_courses_are(filters: Sequence[ChannelFilter]) -> list[str]:
-    return [] if all_courses_are_shown(*filters) else ["Edit in `/racing list` shows all courses."]
+def _where_courses_are(filters: Sequence[ChannelFilter]) -> str | None:
+    return None if all_courses_are_shown(*filters) else "Edit in `/racing list` shows all courses."
 
 
 @dataclass(frozen=True)
@@ -387,8 +381,9 @@ def form_button(words: str) -> Block:
     return action_button("Open the form", FORM, words or "subscribe")
 
 
-def no_abandonments(lacking: Sequence[ChannelFilter]) -> str:
-    return f"Abandonments from {listed([region_named(one.region) for one in lacking])} will not be posted here."
+def no_abandonments(lacking: Sequence[ChannelFilter]) -> str | None:
+    regions = listed([region_named(one.region) for one in lacking])
+    return safe(given("Abandonments from {} will not be posted here.", regions), FILTER_WORDS_MAX)
 
 
 def abandonments_buttons(lacking: Sequence[ChannelFilter]) -> list[Block]:
