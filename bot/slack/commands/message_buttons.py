@@ -18,8 +18,7 @@ from bot.slack.commands.subscription_changes import note
 from bot.slack.forms.home_view import POST_AGAIN
 from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK, give_back_button
 from bot.slack.messages.alerts.alert_context import Corrected, corrected
-from bot.slack.messages.alerts.alert_notes import FULL_RESULT_WORD
-from bot.slack.messages.alerts.result import full_result
+from bot.slack.messages.alerts.result import FULL_RESULT_WORD, full_result
 from bot.slack.messages.kit.layout import sentence, told
 from bot.slack.messages.kit.names import abandonment_name
 from bot.slack.messages.kit.text import with_names

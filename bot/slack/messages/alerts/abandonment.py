@@ -20,7 +20,6 @@ from bot.slack.messages.kit.names import (
     course_and_time,
     course_name,
     lost_name,
-    lost_part,
     race_details,
     race_line,
     reason,
@@ -42,8 +41,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     lost = [race for race in races if not (race.race_id in run_ids or race.has_places or race.says_run)]
     named_as_run = len(races) - len(lost) - len(disputed) if context.partly_run else 0
     run = max(named_as_run, event.races_run or 0)
-    part = None if context.partly_run is None else lost_part(partly_run=context.partly_run)
-    name = f"ABANDONED: {lost_name(event, part)}"
+    name = f"ABANDONED: {lost_name(event, partly_run=context.partly_run)}"
     title, is_whole = headline(ABANDONED, name, reason(event))
     figures = _races_in_figures(event, context, len(lost), run)
     named = times_or_count(disputed, DISPUTED_NAMED)
@@ -115,8 +113,7 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """`text` begins with "ABANDONED: " in every case."""
     race = event.race
     conflict = None if context.contradicts is None else RUN_TOO
-    marked = given(f". {CONFLICTING} {{}}", conflict) or ""
-    title, is_whole = headline(ABANDONED, _first(event, context), reason(event), marked)
+    title, is_whole = headline(ABANDONED, _first(event, context), reason(event), conflict)
     details = race_details(race.model_copy(update={"title": None}) if _else_named(race) else race)
     status = safe(race.status, SHORT_MAX)
     status = None if (status or "").casefold() == "abandoned" else status

@@ -22,7 +22,6 @@ from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_date, race_
 from bot.slack.messages.kit.text import TEXT_MAX, clip, given, joined, link_to, mentions_in_markup, safe, with_mentions
 from bot.slack.messages.kit.times import in_readers_zone, in_utc, published_moment
 
-FULL_RESULT_WORD = "full_result"
 MUTE = "mute_meeting"
 
 _BOOK_WORDS = {

@@ -17,13 +17,12 @@ from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.bot_notices import EVENT_NAME_MAX
 from bot.slack.messages.alerts.racecard_published import declared
-from bot.slack.messages.alerts.result import lost_mark, unusual_status
+from bot.slack.messages.alerts.result import unusual_status
 from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import context, header, section
 from bot.slack.messages.kit.layout import lines, message
 from bot.slack.messages.kit.marks import (
     ABANDONED,
-    CONFLICTING,
     MARKED_CONFLICT,
     MARKED_LOST,
     MARKED_VOID,
@@ -31,16 +30,7 @@ from bot.slack.messages.kit.marks import (
     headline,
     without_marks,
 )
-from bot.slack.messages.kit.names import (
-    card_name,
-    course_name,
-    lost_name,
-    lost_part,
-    race_day,
-    race_name,
-    reason,
-    region_mark,
-)
+from bot.slack.messages.kit.names import card_name, course_name, dated_name, lost_mark, lost_name, reason, region_mark
 from bot.slack.messages.kit.result_line import result_line
 from bot.slack.messages.kit.text import (
     HEADER_MAX,
@@ -126,7 +116,7 @@ def _only_abandonment(summary: Backlog) -> tuple[str, list[str]] | None:
     if len(summary.abandonments) != 1:
         return None
     ((event, remarks),) = summary.abandonments
-    conflict = f". {CONFLICTING} {RUN_TOO}" if _is_contradicted(summary, event, remarks) else ""
+    conflict = RUN_TOO if _is_contradicted(summary, event, remarks) else None
     title, is_whole = headline(ABANDONED, f"ABANDONED: {_place(summary, event)}", reason(event), conflict)
     if size(title) > HEADER_MAX:
         return None
@@ -168,7 +158,7 @@ def _parts(lines: Sequence[str], room: int) -> list[list[str]]:
 
 
 def _place(summary: Backlog, event: RacingEvent) -> str:
-    return lost_name(event, lost_part(partly_run=event.key in summary.partly_run))
+    return lost_name(event, partly_run=event.key in summary.partly_run)
 
 
 def _is_contradicted(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> bool:
@@ -188,7 +178,7 @@ def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
         order = result_line(race, in_text=True, first=None if status else "result in")
         said = [order, conflict if race.abandoned else None, status]
     said += ["corrected" if remarks.changes else None, conflict if remarks.contradicts and not race.abandoned else None]
-    return f"{joined([race_name(race), race_day(race)], ', ')}{region_mark(event)}: {joined(said, ', ')}"
+    return f"{dated_name(race)}{region_mark(event)}: {joined(said, ', ')}"
 
 
 def _card(summary: Backlog, event: RacingEvent) -> str:

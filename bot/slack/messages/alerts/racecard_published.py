@@ -9,7 +9,6 @@ from bot.slack.messages.alerts.abandonment import lost_times
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import alert_buttons, framed, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
-from bot.slack.messages.alerts.result import lost_mark
 from bot.slack.messages.alerts.runner_table import runner_lines
 from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import command_button, fits, section
@@ -19,12 +18,13 @@ from bot.slack.messages.kit.names import (
     SHORT_MAX,
     card_name,
     course_name,
+    dated_name,
     day_line,
+    lost_mark,
     outcome_line,
     race_day,
     race_details,
     race_line,
-    race_name,
     reason,
     region_mark,
     runners_count,
@@ -96,7 +96,7 @@ class _Card:
         self.is_lost = bool(race.abandoned) or is_every_race or context.in_meeting
         reasons = {safe(one.reason) for one in self.lost}
         self.why = reason(event) or (reasons.pop() if len(reasons) == 1 else None)
-        self.name = joined([race_name(race), race_day(race)], ", ") if off_text(race.off) else card_name(race)
+        self.name = dated_name(race) if off_text(race.off) else card_name(race)
         self.place = f"{self.name}{region_mark(event)}"
         abandoned = f"{counted(len(self.lost), 'race')} abandoned" if self.lost else None
         self.title = joined([f"{CARD_LABEL}: {self.place}", abandoned], ", ")

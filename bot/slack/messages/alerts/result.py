@@ -11,29 +11,14 @@ from bot.events.races import Race, is_settled_status
 from bot.outbox.message import Message
 from bot.racedata.client.records import KnownCountry
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
-from bot.slack.messages.alerts.alert_notes import (
-    FULL_RESULT_WORD,
-    alert,
-    alert_buttons,
-    framed,
-    other_day,
-    small_print,
-)
+from bot.slack.messages.alerts.alert_notes import alert, alert_buttons, framed, other_day, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
 from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runner_lines, runners_table
 from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import action_button, header, section
 from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines, message
-from bot.slack.messages.kit.marks import (
-    ABANDONED,
-    CONFLICTING,
-    CORRECTED,
-    MARKED_LOST,
-    MARKED_POSTPONED,
-    VOIDED,
-    headline,
-)
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, VOIDED, headline
 from bot.slack.messages.kit.names import SHORT_MAX, not_held, order_note, race_day, race_details, race_name, region_mark
 from bot.slack.messages.kit.result_line import GAP, ORDER_MAX, in_order, result_line, walkover
 from bot.slack.messages.kit.text import capital, given, joined, safe
@@ -41,12 +26,7 @@ from bot.slack.messages.kit.times import moment_for_readers
 
 IS_VOID = "Race declared void"
 RESULT, CORRECTION = "Result", "CORRECTION"
-FULL_RESULT = "Full result"
-
-
-def lost_mark(race: Race) -> str:
-    """A postponed race is told as postponed: the race may be run on another day."""
-    return MARKED_POSTPONED if race.is_postponed else MARKED_LOST
+FULL_RESULT, FULL_RESULT_WORD = "Full result", "full_result"
 
 
 def result(event: RacingEvent, context: MessageContext) -> Message:

@@ -13,19 +13,18 @@ from bot.events.sentences import counted
 from bot.outbox.live_meetings import LiveMeeting, ResultsIn
 from bot.outbox.message import Message
 from bot.racedata.day_card import Outcomes, to_come_until
-from bot.slack.messages.alerts.result import lost_mark, not_official
+from bot.slack.messages.alerts.result import not_official
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.layout import all_fit, lines, message
 from bot.slack.messages.kit.marks import (
     ABANDONED,
     CONFLICTING,
     MARKED_CONFLICT,
-    MARKED_LOST_MEETING,
-    MARKED_LOST_REST,
+    MARKED_PART,
     MARKED_VOID,
     without_marks,
 )
-from bot.slack.messages.kit.names import SHORT_MAX, course_name, outcome_line, race_line
+from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_mark, outcome_line, race_line
 from bot.slack.messages.kit.result_line import ORDER_MAX, result_line, winner
 from bot.slack.messages.kit.text import given, joined, safe
 from bot.slack.messages.kit.times import aware, off_text, weekday_and_day
@@ -121,9 +120,7 @@ class RaceView:
 
 def marked_lost(outcomes: Outcomes, lost: Sequence[RacingEvent]) -> str | None:
     """`lost`: the abandonments of one meeting. None without any."""
-    if not lost:
-        return None
-    return MARKED_LOST_REST if any(map(outcomes.partly_run, lost)) else MARKED_LOST_MEETING
+    return MARKED_PART[any(map(outcomes.partly_run, lost))] if lost else None
 
 
 def live_meeting(live: LiveMeeting, now: datetime) -> Message:

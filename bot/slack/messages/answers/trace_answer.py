@@ -18,7 +18,7 @@ from bot.slack.messages.answers.day_answer import IN_CONFLICT
 from bot.slack.messages.kit.blocks import context, section
 from bot.slack.messages.kit.layout import lines, listing, message
 from bot.slack.messages.kit.marks import MARKED_CONFLICT
-from bot.slack.messages.kit.names import ID_MAX, card_name, class_name, course_name, not_held, race_day, race_name
+from bot.slack.messages.kit.names import ID_MAX, card_name, class_name, course_name, dated_name, not_held, race_name
 from bot.slack.messages.kit.text import clip, code, given, joined, link_to, named, safe
 from bot.slack.messages.kit.times import aware, in_readers_zone, moment_for_readers
 
@@ -115,7 +115,7 @@ def _became(found: Trace, race: Race | None, *, by_card: bool) -> str | None:
         return f"{name} was abandoned with its meeting."
     if found.deliveries:
         return None
-    on = joined([name, race_day(race)], ", ")
+    on = dated_name(race)
     if race.abandoned or race.is_void:
         if by_card:
             return f"{on}, is marked {not_held(race)} on a racecard."

@@ -24,8 +24,7 @@ LEVELS: Mapping[Urgency, str] = {
 """The beginning of each notice. Not everybody tells red from green, so each circle has a word."""
 
 MARKED_LOST = f"{ABANDONED} *ABANDONED*"
-MARKED_LOST_MEETING = f"{ABANDONED} *MEETING ABANDONED*"
-MARKED_LOST_REST = f"{ABANDONED} *REST OF THE MEETING ABANDONED*"
+MARKED_PART = {True: f"{ABANDONED} *REST OF THE MEETING ABANDONED*", False: f"{ABANDONED} *MEETING ABANDONED*"}
 MARKED_CONFLICT = f"{CONFLICTING} *CONFLICT*"
 MARKED_VOID = f"{VOIDED} *VOID*"
 MARKED_POSTPONED = f"{ABANDONED} *POSTPONED*"
@@ -44,8 +43,9 @@ def without_marks(words: str) -> str:
     return _MARKED.sub(r"\1", words)
 
 
-def headline(mark: str, words: str, reason: str | None, after: str = "") -> tuple[str, bool]:
+def headline(mark: str, words: str, reason: str | None, conflict: str | None = None) -> tuple[str, bool]:
     """A header with as much of the reason as fits, and whether the reason is whole."""
+    after = f". {CONFLICTING} {conflict}" if conflict else ""
     first = f"{mark} {words}"
     if not reason:
         return f"{first}{after}", True

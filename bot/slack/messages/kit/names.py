@@ -6,6 +6,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, Race, Runner
 from bot.events.sentences import counted, listed
 from bot.racedata.client.records import KnownCountry
+from bot.slack.messages.kit.marks import MARKED_LOST, MARKED_POSTPONED
 from bot.slack.messages.kit.text import clip, given, joined, safe
 from bot.slack.messages.kit.times import off_text, published_day
 
@@ -40,6 +41,11 @@ def race_name(race: Race) -> str:
     return place or safe(race.title) or _race_by_id(race) or "race not named"
 
 
+def dated_name(race: Race) -> str:
+    """For example "Kempton 14:30, Sat 28 Nov"."""
+    return joined([race_name(race), race_day(race)], ", ")
+
+
 def course_and_time(race: Race) -> str:
     """As `race_name`. Missing values are named, because readers overlook a gap."""
     course, off = course_name(race), off_text(race.off)
@@ -48,13 +54,14 @@ def course_and_time(race: Race) -> str:
     return f"{course or 'course not given'}, {off or race_by_number(race) or 'time not given'}"
 
 
-def lost_name(event: RacingEvent, part: str | None) -> str:
+def lost_name(event: RacingEvent, *, partly_run: bool | None) -> str:
     """For example "Ascot, whole meeting, Sat 21 Nov (GB)". Missing values are named, because readers overlook a gap.
 
-    `part`: the lost part of an abandoned meeting.
+    `partly_run`: of an abandoned meeting; None if not looked up.
     """
     race, what = event.race, course_and_time(event.race)
     if event.kind is EventKind.MEETING_ABANDONED:
+        part = None if partly_run is None else lost_part(partly_run=partly_run)
         what = joined([course_name(race) or "course not given", part], ", ")
     return f"{what}, {race_day(race) or 'date not given'}{region_mark(event)}"
 
@@ -103,6 +110,11 @@ def not_held(race: Race) -> str:
 
 def reason(event: RacingEvent) -> str | None:
     return safe(event.reason) or safe(event.race.reason)
+
+
+def lost_mark(race: Race) -> str:
+    """A postponed race is told as postponed: the race may be run on another day."""
+    return MARKED_POSTPONED if race.is_postponed else MARKED_LOST
 
 
 def lost_reason(race: Race) -> str | None:
