@@ -13,7 +13,7 @@ from bot.slack.language.words import (
     rows_of,
 )
 
-_HELLO = "(?:hi|hiya|hello|hey|morning|good (?:morning|afternoon|evening))(?: there| all| bot| racing-bot)?"
+_HELLO = "(?:hi|hiya|hello|hey|morning|afternoon|good (?:morning|afternoon|evening))(?: there| all| bot| racing-bot)?"
 _PASTED = re.compile(
     rf"(?:(?:/racing|<@\w+(?:\|[^>]*)?>|{_HELLO}|thank you|(?:can|could|would|will) you|the|"
     rf"(?:show|give|get) (?:me|us)|{'|'.join(COURTESY)}|:[\w+-]+:|[^\w\s]+)(?:(?:[\s,.!;-]|:(?!\w))+|$)|"
