@@ -2,11 +2,11 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 
-from bot.channels.conditions.condition import Condition, FilterFields, Loss, SaidCondition
+from bot.channels.conditions.condition import Condition, FilterFields, SaidCondition
 from bot.channels.conditions.event_conditions import HERE, is_mention
 from bot.channels.conditions.zones import ZONE_EXAMPLE, zone_called, zone_named, zone_of
 from bot.events.days import racing_day
@@ -40,10 +40,6 @@ class ChoiceCondition(SaidCondition):
 
     def guesses(self, _typed: str) -> tuple[str, ...]:
         return () if self.is_of_names else (self.example,)
-
-    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
-        if not self.covers(now, was):
-            yield Loss("changed what comes from", self.said(now))
 
 
 def by_the_clock(chosen: FilterFields) -> str:
@@ -253,15 +249,6 @@ class ZoneCondition(ChoiceCondition):
     def said(self, chosen: FilterFields) -> str:
         return f"the clock of {chosen.zone[0]}"
 
-    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
-        """Newly set hours name their clock themselves."""
-        hours = zip(_all_hours(was), _all_hours(now), strict=True)
-        return iter(()) if any(chosen not in {(), before} for before, chosen in hours) else super().losses(was, now)
-
-
-def _all_hours(chosen: FilterFields) -> tuple[tuple[str, ...], ...]:
-    return chosen.quiet, chosen.digest, chosen.cards
-
 
 MEETINGS = "meetings"
 """One live message a meeting. Without a value a channel is told flat."""
@@ -336,11 +323,6 @@ class AckCondition(ChoiceCondition):
     def said(self, chosen: FilterFields) -> str:
         return f"abandonments to be acknowledged within {counted(minutes_of(chosen) or 0, 'minute')}"
 
-    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
-        if was.ack and not now.ack:
-            return iter([Loss("turned off acknowledgement of abandonments from")])
-        return super().losses(was, now)
-
 
 ESCALATE_GROUPS_FIELD = "escalate_groups"
 
@@ -376,11 +358,6 @@ class EscalateCondition(ChoiceCondition):
 
     def said(self, chosen: FilterFields) -> str:
         return f"else telling {listed(chosen.escalate)}"
-
-    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
-        if not self.covers(now, was):
-            told = listed(now.escalate) or "nobody"
-            yield Loss("changed who is told when nobody takes an abandonment from", told)
 
     covers, joined, added = Condition.covers, Condition.joined, Condition.added
 

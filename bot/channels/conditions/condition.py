@@ -1,9 +1,9 @@
 """A kind of condition: the rule about events, and the words by which people type, read and choose the values."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Course, Race, Value
@@ -53,13 +53,6 @@ class FilterFields(Value):
 
     def fails_open_for(self, event: RacingEvent) -> bool:
         return self.unchecked_since is not None and event.reports_loss
-
-
-class Loss(NamedTuple):
-    """The words before the region, and the new choice: "changed what comes from" GB, "quiet hours from …"."""
-
-    words: str
-    now: str | None = None
 
 
 class Condition(ABC):
@@ -212,10 +205,6 @@ class Condition(ABC):
         """The values of a narrowing kind; empty for no condition."""
         return ""
 
-    def losses(self, _was: FilterFields, _now: FilterFields) -> Iterator[Loss]:
-        """The losses of a narrowed filter."""
-        return iter(())
-
 
 class SaidCondition(Condition):
     """The values stand behind a comma: ", mentioning here"."""
@@ -287,10 +276,3 @@ class NarrowingCondition(SaidCondition):
     def in_words(self, value: str) -> str:
         """For example "class 1", or "jumps"."""
         return self.labels[value].lower() if value in self.labels else value
-
-    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
-        left, before = self.of(now), self.of(was)
-        if left and not before:
-            yield Loss(f"kept only {self.named(now)} from")
-        elif left and (ended := self._ended(before, left)):
-            yield Loss(f"removed {listed([self.in_words(one) for one in ended])} from")

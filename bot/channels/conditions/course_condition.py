@@ -1,10 +1,10 @@
 """The courses of a filter: only some courses, or all courses but some. No filter leaves out an unknown course."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from bot.channels.conditions.condition import Condition, FileData, FilterFields, Loss
+from bot.channels.conditions.condition import Condition, FileData, FilterFields
 from bot.events.event import RacingEvent
 from bot.events.races import Course, is_same_course, may_be_same_course
 from bot.events.sentences import counted, listed
@@ -77,15 +77,6 @@ class OnlyCourses(CoursesCondition):
     def named(self, chosen: FilterFields) -> str:
         return courses_named(chosen.courses)
 
-    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
-        if now.courses and not was.courses:
-            yield Loss(f"kept only {courses_named(now.courses)} from")
-            return
-        left_out = [one for one in now.not_courses if takes_course(was, one)]
-        ended = [one for one in was.courses if now.courses and not takes_course(now, one) and one not in left_out]
-        if ended:
-            yield Loss(f"removed {courses_named(ended)} from")
-
 
 class NotCourses(CoursesCondition):
     field = NOT_COURSES_FIELD
@@ -110,10 +101,6 @@ class NotCourses(CoursesCondition):
 
     def words(self, chosen: FilterFields, names_max: int | None = None) -> str:
         return f", without {courses_named(chosen.not_courses, names_max)}" if chosen.not_courses else ""
-
-    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
-        if left_out := [one for one in now.not_courses if takes_course(was, one)]:
-            yield Loss(f"left {courses_named(left_out)} out of")
 
 
 def takes_course(chosen: FilterFields, course: Course) -> bool:

@@ -1,10 +1,10 @@
 """The conditions on an event's region and topic, and whom an abandonment mentions."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from bot.channels.conditions.condition import ALL_REGIONS, Condition, FilterFields, Loss, SaidCondition
+from bot.channels.conditions.condition import ALL_REGIONS, Condition, FilterFields, SaidCondition
 from bot.events.event import RacingEvent, Topic
 from bot.events.sentences import listed
 
@@ -102,10 +102,6 @@ class TopicCondition(Condition):
 
     def words(self, chosen: FilterFields, _names_max: int | None = None) -> str:
         return listed(topics_in_order(chosen.topics))
-
-    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
-        if lost := was.topics - now.topics:
-            yield Loss(f"ended {listed(topics_in_order(lost))} from")
 
 
 _IN_ORDER = tuple(topic.value for topic in Topic)

@@ -24,7 +24,7 @@ from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Invocation
 from bot.slack.messages.answers.filter_words import in_words
 from bot.slack.messages.answers.pause_and_mute import paused_by, resumed_by
-from bot.slack.messages.answers.subscription_answers import ended_by, narrowed_by
+from bot.slack.messages.answers.subscription_answers import lost_by
 
 
 class Books(Protocol):
@@ -133,8 +133,5 @@ def _lost(session: Session, invocation: Invocation, before: Sequence[_Held], aft
     user_id = invocation.user_id
     was, now = [one.chosen for one in before], [one.chosen for one in after]
     lost = [chosen for chosen in was if not any(one.covers(chosen) for one in now)]
-    left = [one for one in now if one.region in {chosen.region for chosen in lost}]
-    if left:
-        return narrowed_by(user_id, as_shown(session, lost), as_shown(session, left))
     watched = watches.count_in(session, invocation.channel_id)
-    return ended_by(user_id, as_shown(session, lost), as_shown(session, now), watched=watched) if lost else None
+    return lost_by(user_id, as_shown(session, lost), as_shown(session, now), watched=watched) if lost else None

@@ -316,7 +316,6 @@ def test_class_that_another_class_takes_too_is_not_lost(wide, narrow):
     every, one = (BASE.model_copy(update={"classes": (value,)}) for value in (wide, narrow))
     assert every.covers(one)
     assert not one.covers(every)
-    assert [len([*BY_FIELD["classes"].losses(*filters)]) for filters in ((one, every), (every, one))] == [0, 1]
 
 
 @over(

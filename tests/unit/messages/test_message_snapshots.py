@@ -28,7 +28,7 @@ from bot.slack.messages import render
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.filter_words import described, in_markup, in_plain_words, in_words
 from bot.slack.messages.answers.races_of_day import racecard, results_of_day
-from bot.slack.messages.answers.subscription_answers import Unsubscribed, ended_by, unsubscribed, welcome
+from bot.slack.messages.answers.subscription_answers import Unsubscribed, lost_by, unsubscribed, welcome
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED, without_marks
 from docs.pictures.draw import FOLDER, PAGE, WIDTHS, names
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems, view_problems
@@ -195,7 +195,7 @@ def test_regions_with_equal_filters_are_one_list(regions, words):
     assert in_markup(*chosen) == described(chosen) == in_plain_words(chosen) == in_words(*chosen) == words
     assert f"This channel receives {words}." in welcome(chosen, is_paused=False).text
     assert unsubscribed(Unsubscribed(1, 0, chosen)).text == f"Done. This channel still receives {words}."
-    assert ended_by("U1", chosen, []).text.startswith(f"<@U1> ended {words} here.")
+    assert lost_by("U1", chosen, []).text.startswith(f"<@U1> ended {words} here.")
 
 
 def test_regions_with_other_filters_are_said_by_themselves():

@@ -3,15 +3,14 @@
 `ended_by`, `narrowed_by` and `welcome` are lines that the channel reads.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
 from bot.channels.audit_log import pages_of
-from bot.channels.conditions.condition import Loss
-from bot.channels.conditions.event_conditions import region_named, region_words, topics_in_order
-from bot.channels.conditions.table import CONDITIONS, NARROWING, REGION, TOPICS
-from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden
+from bot.channels.conditions.event_conditions import region_named, region_words
+from bot.channels.conditions.table import CONDITIONS, NARROWING, REGION
+from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden, without_abandonments
 from bot.channels.pauses import UNTIL_RESUMED
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
 from bot.events.event import RacingEvent, Topic
@@ -415,46 +414,19 @@ def remove_button(region: str) -> Block:
     return action_button("Remove", REMOVE, region, confirm=question)
 
 
-def ended_by(
-    user_id: str, ended: Sequence[ChannelFilter], left: Sequence[ChannelFilter], *, watched: int = 0
-) -> Message:
-    """`watched`: names that the channel watches."""
-    if left:
-        rest = f"This channel still receives {described(left)}."
-    else:
-        rest = races_still_coming(watched) or "This channel receives nothing now."
-    return told(f"{named(user_id)} ended {described(ended)} here. {rest}")
-
-
-def narrowed_by(user_id: str, before: Sequence[ChannelFilter], after: Sequence[ChannelFilter]) -> Message:
-    left = {chosen.region: chosen for chosen in after}
-    regions: dict[Loss, list[str]] = {}
-    for was in before:
-        for loss in _losses(was, left.get(was.region)):
-            regions.setdefault(loss, []).append(region_named(was.region))
-    if not regions:
+def lost_by(user_id: str, lost: Sequence[ChannelFilter], now: Sequence[ChannelFilter], *, watched: int = 0) -> Message:
+    """`lost`: the filters of before that are ended, or that take more than now. `watched`: names that are watched."""
+    there = {one.region: one for one in now if one.region in {chosen.region for chosen in lost}}
+    before, after = described(lost), described(there.values())
+    if not there:
+        rest = f"This channel still receives {described(now)}." if now else races_still_coming(watched)
+        return told(f"{named(user_id)} ended {before} here. {rest or 'This channel receives nothing now.'}")
+    if before == after:
         return told(f"{named(user_id)} changed who is mentioned for abandonments here. `/racing list` shows who.")
-    changes: dict[str, list[str]] = {}
-    for loss, where in regions.items():
-        changes.setdefault(f"{loss.words} {listed(where)}", []).extend([loss.now] if loss.now else [])
-    lost = listed([change + (given(": now {}", listed(now)) or "") for change, now in changes.items()])
-    has_lost_topics = any(was.topics - (left[was.region].topics if was.region in left else set()) for was in before)
-    still = f" Still coming: {_still(before, left)}." if has_lost_topics else ""
-    return told(f"{named(user_id)} {safe(lost, FILTER_WORDS_MAX)}.{still}")
-
-
-def _losses(was: ChannelFilter, now: ChannelFilter | None) -> Iterator[Loss]:
-    if now is None:
-        yield Loss(f"ended {TOPICS.words(was, None)} from")
-        return
-    for condition in CONDITIONS:
-        yield from condition.losses(was, now)
-
-
-def _still(before: Sequence[ChannelFilter], left: Mapping[str, ChannelFilter]) -> str:
-    topics = {chosen.topics for chosen in left.values()}
-    is_short = len(topics) == 1 and all(was.region in left for was in before)
-    return ", ".join(topics_in_order(topics.pop())) if is_short else described(left.values())
+    had = [one for one in lost if one.region in there and Topic.ABANDONMENTS in one.topics]
+    none = [safe(no_abandonments(lacking), FILTER_WORDS_MAX)] if (lacking := without_abandonments(had, now)) else []
+    what = f"{named(user_id)} changed what this channel receives. Before: {before}. Now: {after}."
+    return told(joined([what, *none], " "))
 
 
 def welcome(filters: Sequence[ChannelFilter], *, is_paused: bool) -> Message:
