@@ -74,8 +74,8 @@ _LOSSES = (
     (
         RaceState.ABANDONED,
         (
-            f"{_NOT_RUN}{_ENDS}|^(?:therewillbe)?noracing(?:atrace)?(?:today|tonight|this\\w+)"
-            f"|(?:meeting|fixture|card)(?:is|now)*off{_ENDS}|abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止"
+            f"{_NOT_RUN}{_ENDS}|^(?:there(?:willbe|is))?noracing(?:atrace{_ENDS}|today|tonight|this\\w+)"
+            f"|(?:(?:meeting|fixture|card)(?:is|now)*|racing(?:atrace)?is(?:now)?)off{_ENDS}|abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止"
             "|^(?:レース|開催|競走|賽事|赛事)?取(?:消|り?止め|りやめ)|abgebrochen|^race(?:deleted|scrubbed|stopped)$|^(?:race|racing|meeting|fixture|card)?(?:aborted|scrapped)$"
             "|(?:races?|racing|meeting|card|fixture|programme)(?:has|have|been|was|were|is|now|all)*lost"
             "(?=$|(?:to|dueto|owingto|becauseof)(?:the|heavy|high)?"
@@ -87,7 +87,7 @@ _LOSSES = (
     (
         RaceState.POSTPONED,
         (
-            "postpon|^ppd$|reschedul|deferred|putoff|^(?:race|meeting)?(?:moved|(?:moved|transferred|switched)to\\w{3,6}day)$|verschoben|verlegt|flytta[dt]|reporté|uppskjut"
+            "postpon|^ppd$|reschedul|deferred|putoff|^(?:race|meeting)?(?:moved|(?:moved|transferred|switched)to\\w{3,6}day)$|verschoben|verlegt|flytta[dt]|report(?:é|ee)|uppskjut"
             "|utsatt|udsat|uitgesteld|aplazad|adiad|rinviat|siirret|延期|연기"
         ),
     ),
@@ -127,7 +127,7 @@ _BETS = (
 _PEOPLE = "jockeys?|riders?|trainers?|owners?"
 _OF_ANOTHER = (
     rf"(?:stewards|{_PEOPLE}|board|committee|council|general|staff|press) (?:s )?meeting|{_PEOPLE}"
-    r"|fences?|flights?|(?:hurdle|fence) [0-9]+"
+    r"|fences?|flights?|(?:hurdle|fence) [0-9]+|(?:first|last|final) hurdle"
     rf"|starts?|attempts?|(?:{_BETS})(?: on\b.*)?|objections?|protests?|[ei]nquir(?:y|ies)"
     "|conference|briefing|parade|concert|gallops|entr(?:y|ies)|declarations?|plans?|tactics"
     "|(?<!after )(?<!following )(?<!an )inspections?"
@@ -143,7 +143,7 @@ _DOUBT_BEFORE = re.compile(
 _DOUBT_BEHIND = re.compile(
     rf"\w+(?: off| out)?(?: (?:is|was|looks|now|still|very|most|highly|being))* (?:{_UNSURE}|{_WON}|to be confirmed)\b"
     r"|\w+(?: contest| race)? for (?!all\b)(?:\w+ ){0,2}(?:betting|wagering|purposes|pools?|jackpot)\b"
-    r"|(?:postponed|rescheduled|moved|deferred) from\b(?!.* (?:to|until|till)\b)"
+    r"|(?:postponed|rescheduled|moved|deferred) from\b(?!.* (?<!due )(?<!owing )(?:to|until|till)\b)"
 )
 _AGAIN = r"(?:was|is|has|been|being|later|since|now|then|but)"
 _REVERSED = re.compile(
@@ -160,13 +160,13 @@ _CLAUSES = re.compile(r"[:;.,!] |\(| [-\u2013\u2014] ")
 
 _SUBJECT = re.compile("races?|racing|result|meetings?|cards?|fixtures?|contest|heat|stewards?|officials?|clerk|bha")
 _IS_OF_THE_RACE = re.compile(
-    rf"{_SUBJECT.pattern}|[0-9]+(?:st|nd|rd|th)?|r[0-9]*|run|programme|course|racecourse|park|ground"
+    rf"{_SUBJECT.pattern}|[0-9]+(?:st|nd|rd|th|[ap]m)?|r[0-9]*|run|programme|course|racecourse|park|ground"
     "|(?:steeple)?chase|hurdles?|handicap|nursery|novices?|maiden|flat|jumps?|straight|round|bumper|event"
-    "|stage|track|morning|afternoon|evening|night|tonight|first|second|third|fourth|fifth|sixth|last|final|next|remaining|rest"
+    "|stage|track|morning|afternoon|evening|night|tonight|first|second|third|fourth|fifth|sixth|last|final|next|remain(?:ing|der)|rest"
     "|one|two|three|four|five|both|all|whole|entire|(?:mon|tues|wednes|thurs|fri|satur|sun|to)?days?|opening"
     "|turf|live|weather|aw|harness|trotting|twilight|national|hunt|hunter|beginners|div(?:ision)?|ii|class|ladies|festival"
-    "|officially|unfortunately|regrettably|sadly|finally|subsequently|formally|confirmed|reluctantly|regretfully|hereby"
-    "|r[ée]uni[oóã][no]|riunione|convegno|corrida|veranstaltung|rennen|lopp(?:et)?|l[øo][bp](?:et)?|koers|corsa|carrera|prova|renntag|t[äa]vling(?:en)?|p[áa]reo|d[aei][ers]|die|les?|la|el|une?|est|été|wurden?|ist|[äe]r"
+    "|officially|unfortunately|regrettably|sadly|finally|subsequently|formally|confirm(?:s|ed)?|announce[sd]?|reluctantly|regretfully|hereby"
+    "|r[ée]uni[oóã][no]|riunione|convegno|corrida|veranstaltung|rennen|lopp(?:et)?|l[øo][bp](?:et)?|koers|corsa|carrera|prova|renntag|t[äa]vling(?:en)?|p[áa]reo|yariş(?:lar)?|koşu(?:lar)?|скачки|заезд|d[aei][ers]|die|les?|la|el|une?|est|été|wurden?|ist|[äe]r"
     "|the|this|a|s|at|of|on|by|to|be|been|being|has|have|had|was|were|is|are|will|did|does|now|later|then|already|also|just|since|and|but"
     "|declared?|declares|ruled|deemed|null|void|abandoned"
 ).fullmatch
@@ -175,9 +175,9 @@ _IS_OF_THE_RACE = re.compile(
 _CAUSE = re.compile(
     r"\b(?:due|owing|because|as|after|following|before|when|while|with|and|to(?! be)|until|till|amid|(?<=stewards )of"
     r"|through|under|shortly"
-    r"|early(?! (?:lead|pace|speed))|earlier|within|at [0-9]+ ?[ap]m|overnight|immediately|entirely|in full"
+    r"|early(?! (?:lead|pace|speed))|earlier|within|at [0-9 ]+[ap]m|overnight|immediately|entirely|in full"
     r"|wegen|suite|pour|por|per|en raison|à cause|faute de|på grund|pending|(?:on|at) the"
-    r"|for (?:the day|lack|want|\w+day)"
+    r"|for (?:the day|lack|want|\w+day|[0-9]+)|from (?:race|r?[0-9]+)|auf|au (?=[0-9])"
     r"|(?:on|for|in|at|by|out) (?:\w+ ){0,3}(?:safety|welfare|advice|order|respect|notice|wake|request)"
     r"|by (?:the )?(?:bha|hri|authorit(?:y|ies)|organi[sz]ers?|executive|management|clerk|judge|starter"
     r"|police|raceday|hkjc|ihrb))\b.*"
@@ -197,7 +197,7 @@ _FESTIVAL = re.compile(
 )
 """The name of a festival. Unless it is another course's, it may have no word of the course's name."""
 
-_OF_ELSE_BEFORE = re.compile(rf"\b(?:{_BETS}|fences?|rails?|(?:pulled up|tailed off|eased)\b.*)$")
+_OF_ELSE_BEFORE = re.compile(rf"\b(?:{_BETS}|fences?|rails?|(?:pulled up|tailed off|eased|ran out)\b.*)$")
 """In the clause before a loss without a subject: "Placepot: void", "Pulled up, abandoned"."""
 
 _JOINT = re.compile(
@@ -208,7 +208,8 @@ _JOINT = re.compile(
 
 _CAUSE_BEFORE = re.compile(
     r"^(?:after|following|due to|owing to|because of)\b.* (?=(?:the|this|racing|today)\b(?!.*\bbeing\b))"
-    r"|^(?:(?:heavy|high) )?(?:fog|frost|snow|ice|storms?|winds?|rain|heat|floods?|waterlogged|frozen|unsafe|unfit) ",
+    r"|^(?:(?:heavy|high) )?(?:fog|frost|snow|ice|storms?|winds?|rain|heat|floods?|waterlogged|frozen|unsafe|unfit) "
+    r"|\b(?:wegen|due to|owing to|because of)(?: \w+){1,2} $",
     re.IGNORECASE,
 )
 """Of "After heavy rain racing was called off" and "Frost abandoned": a cause may have words of doubt."""
@@ -305,7 +306,7 @@ def _is_express(loss: _Loss, *, is_note: bool, is_open: bool) -> bool:
     # Of "Abandoned the chase" a horse is the subject.
     is_left_open = not before and behind[:1] == ["the"] and _SUBJECT.fullmatch(behind[-1]) is None
     # "Void race" has the subject behind the loss. "No race" has none.
-    is_of_race = any(map(_SUBJECT.fullmatch, [*(begin + joined or behind), *loss.words[:-1]]))
+    is_of_race = any(map(_SUBJECT.fullmatch, [*begin, *(joined or behind), *loss.words[:-1]]))
     is_bare = is_note and begin == before and not is_left_open
     if is_open and any(map(_SUBJECT.fullmatch, joined)) and not _OF_ELSE.search(" ".join(behind)):
         behind = []

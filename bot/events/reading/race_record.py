@@ -101,7 +101,9 @@ _NOT_NOW = re.compile(
     r"番|\b(?:previous|yesterday|(?<!until )(?<!to )(?<!till )tomorrow"
     r"|(?:last|next) (?:year|season|month|week|meeting|fixture|card|time|\w+day)\b"
     r"|(?:postponed|rescheduled|moved|deferred) (?:race|meeting|fixture)\b"
-    r"|replac\w+ (?:for|of)\b|(?:rescheduled|transferred|switched|moved) from\b(?!.* (?:to|until|till)\b))",
+    r"|originally (?:scheduled|due) (?:for|on) [0-9]+(?:st|nd|rd|th)? [a-z]|replac\w+ (?:for|of|the)\b|in place of\b"
+    r"|(?:re(?:scheduled|arranged|staged)|transferred|switched|moved) (?:from|after)\b"
+    r"(?!.* (?<!due )(?<!owing )(?:to|until|till)\b))",
     re.IGNORECASE,
 )
 """In a text about a loss: words about a horse ("3番 競走中止") or another day."""
@@ -112,7 +114,7 @@ _OF_HORSES = re.compile(r"(?<![0-9])競走中止|\blost\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?<!\bin )(?<!\bduring )\b(?:race|r) ?([0-9]{1,2})\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b((?:19|20)[0-9]{2})\b")
 _WEEKDAY = re.compile(rf"(?:the |last )?({'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
-_TIMED = re.compile(r"\b(?:[01]?[0-9]|2[0-3])[:.][0-5][0-9]\b")
+_TIMED = re.compile(r"\b(?:(?:[01]?[0-9]|2[0-3])[:.][0-5][0-9]|(?<=the )[0-9]{1,2} ?pm)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -356,7 +358,7 @@ def _losses(statuses: Sequence[str], remarks: Sequence[str], sources: Sources, p
     """The words of each loss of the race in any text, because notes have many names."""
     own, year, is_open = sources.own_names, (read_plain_date(sources.race_date) or "")[:4], not placings.has_places
     for words, is_about_race, beside_places in _texts(statuses, remarks, sources):
-        if (kind_of(words) and " " not in words) or any(one < year for one in _YEAR.findall(words)):
+        if any(one < year for one in _YEAR.findall(words)):
             continue
         is_note = is_about_race and not _NOT_NOW.search(words)
         for state, clause in express_losses(words, own, is_note=is_note, is_open=is_open):
@@ -376,7 +378,8 @@ def _texts(
         for name, value in chain.from_iterable(map(Fields.items, objects)):
             if name in about or may_tell_a_loss(name):
                 said = (one for one in _spread([value]) if isinstance(one, str) or name in about)
-                yield from ((one, name in about, {RaceState.VOID}) for one in _strings_in(said))
+                texts = (one for one in _strings_in(said) if " " in one or not kind_of(one))
+                yield from ((one, name in about, {RaceState.VOID}) for one in texts)
 
 
 def _is_of_another(loss: str, sources: Sources, *, is_open: bool) -> bool:
@@ -419,16 +422,17 @@ def _is_lost_by_more(sources: Sources) -> bool:
 
 
 def _is_meeting_lost(sources: Sources) -> bool:
-    """False for a meeting that is lost in part: the race may have been run."""
+    """False for a meeting that is lost in part, unless the words tell that the race is lost: it may have been run."""
     places, own = sources.meetings + sources.courses, sources.own_names
     flags = [*values_of(sources.own, "state.meeting_abandoned"), *values_of(places, "state.abandoned")]
     said = chain(values_of(sources.own, "state.of_meeting"), values_of(places, "state.status.own"))
-    notes = (one for note in _strings_in(values_of(places, "marks.note")) for _, one in express_losses(note, own))
+    noted = (one for one in _strings_in(values_of(places, "marks.note")) if not _NOT_NOW.search(one))
+    notes = (loss for one in noted for _, loss in express_losses(one, own, is_note=True, is_open=True))
     words = [*_strings_in(flags), *_strings_in(said), *notes]
     told = [fields_of(one).within("abandonment", BY_FULL_NAME) for one in flags if isinstance(one, dict)]
     extent = chain.from_iterable(values_of([*places, *told], fact) for fact in _EXTENT)
     is_part = any(flag(one) and not read_date(one) for one in extent)
-    is_part |= any(run_before_loss(one) is not None for one in words)
+    is_part |= any(run_before_loss(one) is not None and _is_among_lost(one, sources) is None for one in words)
     is_said = any(state_in(one) in NOT_RUN and not _names_another(one, sources) for one in words)
     return not is_part and (is_said or any(map(_lost_flag, flags)))
 

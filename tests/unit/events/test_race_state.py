@@ -70,7 +70,10 @@ STATES = [
     (RaceState.ABANDONED, "Not run because of fog; Racing will not take place today; Waterlogged course abandoned"),
     (RaceState.ABANDONED, "Hong Kong Jockey Club meeting abandoned; Jockey Club Cup abandoned; Renntag abgesagt"),
     (RaceState.ABANDONED, "Lady Riders' race abandoned; Royal Ascot abandoned"),
-    (RaceState.POSTPONED, "Postponed; POSTPONED to Friday; Rescheduled; Moved; Flyttad; Verlegt; Aplazada; Rinviata"),
+    (
+        RaceState.POSTPONED,
+        "Postponed; POSTPONED to Friday; Rescheduled; Moved; Flyttad; Verlegt; Aplazada; Rinviata; COURSE_REPORTEE",
+    ),
     (RaceState.POSTPONED, "Utsatt; Uitgesteld; 연기; Postponed from 18 Nov to 20 Nov"),
     (RaceState.WALKOVER, "Walkover; Walk over; W/O; walked_over"),
     (RaceState.RUN, "Result; Weighed In; WEIGHEDIN; Official; Final; Paying; Race finished"),
@@ -81,7 +84,7 @@ STATES = [
     (None, "Declared; Going down; Delayed; Under review; Avoid; Runner; Moved up; First start aborted"),
     (None, "La Diadema wins; Proud Saturn lands it; Manu Lad; Duncan Clan; Not abandoned; May be abandoned"),
     (None, "Subject to inspection; Abandonment feared; Unlikely to be void"),
-    (None, "Rescheduled from 18 Nov; Race postponed from Ripon"),
+    (None, "Rescheduled from 18 Nov; Race postponed from Ripon; Postponed from 18 Nov due to frost"),
     (None, "Abandonment likely; Abandoned if frost persists; Decision on abandonment at 8; Abandoned?; Unabandoned"),
     (
         None,

@@ -239,6 +239,13 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
         ),
         *(({"course": {"name": "York", **said}}, True) for said in ({"status": "Abandoned"}, {"cancelled": "Y"})),
         ({"meeting": {"notes": "Meeting abandoned"}}, True),
+        *(({"meeting": {"notes": f"Abandoned{behind}"}}, True) for behind in ("", " - frost", " by stewards")),
+        *(
+            ({"race_number": number, "meeting": {name: "Abandoned after race 2"}}, lost)
+            for number, lost in ((2, None), (3, True))
+            for name in ("status", "notes")
+        ),
+        ({"notes": "Transferred from Ripon, abandoned due to fog"}, None),
         *(
             ({**AT_YORK, "message": message}, lost)
             for message, lost in (
@@ -326,13 +333,26 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
             for name in ("status", "result", "headline", "tags", "stewards", "notes", "reason", "going", "message")
             for said in (
                 *("York will not go ahead", "No racing at York today", "Storm forces York abandonment"),
-                *("Abandoned", "Frost abandoned", "HIGH WINDS - ABANDONED"),
+                *("Abandoned", "Frost abandoned", "HIGH WINDS - ABANDONED", "Racing at York is off"),
+                *(
+                    "No racing at York",
+                    "There is no racing at York today due to fog",
+                    "The 1pm at York has been abandoned",
+                ),
+                *("Frozen track forces abandonment of York", "BHA confirm York has been abandoned"),
+                *("Abandonment of York's meeting announced", "Abandoned from race 3 onwards"),
+                *("Die Veranstaltung wurde wegen Sturm abgesagt", "YARIŞ İPTAL", "Скачки отменены"),
+                *("Reportée au 27 novembre", "Verschoben auf Samstag", "Meeting rescheduled for 27 November"),
             )
         ),
         *(
             ({**AT_YORK, name: said}, None)
             for name in ("headline", "tags", "stewards", "notes", "reason", "going", "message")
-            for said in ("Cheltenham Festival abandoned", "Pulled up, abandoned", "Placepot void", "Racing suspended")
+            for said in (
+                *("Cheltenham Festival abandoned", "Pulled up, abandoned", "Placepot void", "Racing suspended"),
+                *("Last hurdle abandoned", "Ran out, abandoned", "Originally scheduled for 13 Nov (abandoned)"),
+                *("The 2pm at York has been abandoned", "Restaged from the abandoned York card"),
+            )
         ),
         *(
             ({**AT_YORK, "race_number": 3, name: "Meeting abandoned after race 3"}, None)
@@ -346,6 +366,7 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
             ({**AT_YORK, "status": said, "placings": ["A"]}, lost)
             for said, lost in (
                 *(("Abandoned", True), ("York abandoned", True), ("Abandoned - frost", True), ("Postponed", True)),
+                *(("MEETINGABANDONED", True), ("RACE_ABANDONED", True), ("Meeting lost to fog", True)),
                 *(("Ripon abandoned", None), ("Ayr meeting abandoned", None), ("Next race abandoned", None)),
                 *(("Abandoned after race 3", None), ("Jackpot cancelled", None), ("Racing suspended", None)),
             )
