@@ -42,6 +42,7 @@ from bot.operations.repair.repair_run import Repair
 from bot.operations.self_notices import SelfNotices
 from bot.operations.watchdog import DeliveryWatch
 from bot.outbox import call_holds
+from bot.outbox.claim_sender import ClaimSender
 from bot.outbox.message import NativeBlocks
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace
@@ -267,18 +268,17 @@ class Service:
         )
 
     def _make_poster(self, pace: Pace) -> Poster:
-        settings = self.settings
+        settings, monotonic, worked = self.settings, self.ports.monotonic, self.ports.worked
+        render = PostRenderer(self.identity, settings.late_after_min * 60)
         return Poster(
             database=self.database,
-            sender=self.slack,
-            render=PostRenderer(self.identity, settings.late_after_min * 60),
+            claim_sender=ClaimSender(self.slack, render, self.native, self.clock, monotonic, worked),
             resolver=Resolver(self.slack, settings.settle_s, settings.doubtful_posts),
             notices=self.notices,
             clock=self.clock,
-            monotonic=self.ports.monotonic,
-            worked=self.ports.worked,
+            monotonic=monotonic,
+            worked=worked,
             token=self.ports.token,
-            native=self.native,
             wake=self.queued,
             pace=pace,
             on_outcome=partial(self.metrics.count, "posts"),

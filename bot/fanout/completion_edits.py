@@ -9,8 +9,8 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.db.tables import EventVersion
 from bot.deliveries import inbox
-from bot.events import event_bounds, event_store, named_races, touched
-from bot.events.event import EventKind, RacingEvent
+from bot.events import event_bounds, event_store, touched
+from bot.events.event import RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.meeting_parts import shows_the_same
 from bot.events.touched import Name, What
@@ -141,13 +141,10 @@ def _count(runners: Sequence[WatchedRunner]) -> int:
 def amend(plan: Plan, changed: Sequence[_Amended], now: datetime) -> None:
     for one in changed:
         event_store.amend(one.row, one.event)
-        if one.event.kind is EventKind.MEETING_ABANDONED:
-            stored = {race.race_id for race in one.stored.races}
-            named_races.add(plan.session, one.event.key, {race.race_id for race in one.event.races} - stored)
         if one.watched:
             event_store.note_watched(one.row, one.watched)
         plan.meetings.learn(one.event)
     for one in changed:
         listening = plan.known.listening if one.is_recent and one.event.place != one.stored.place else ()
         moved = {channel_id for channel_id, chosen in listening if chosen.matches(one.event)}
-        one.row.posts += len(plan.add(one.news(now), Heard(moved, set(one.watched))))
+        plan.add(one.news(now), Heard(moved, set(one.watched)))

@@ -247,16 +247,15 @@ class Drafts:
                 said[pair] = bump or said.get(pair)
                 links.add(of_event)
         self.bumps.show(said)
-        self.bumps.add(late)
+        self.bumps.messages |= late
         asked = self.chains.asked.intersection(stored(one.show.telling) for one in self._shown)
         ended = {stored(one.show.telling) for one in self._shown if one.show.asks_no_longer}
         if locked := asked | ended:
             acknowledgements.lock(self._session, locked)
             acknowledgements.end(self._session, ended)
             # Escalations of an edited message are edited too, also after the channel has stopped asking.
-            edited = {number: bump for (number, _), bump in said.items() if bump} | late
-            followed = {number: bump for number, bump in edited.items() if number in asked}
-            self.bumps.add(acknowledgements.follow(self._session, followed))
+            followed = {number: bump for number, bump in self.bumps.messages.items() if number in asked}
+            self.bumps.messages |= acknowledgements.follow(self._session, followed)
 
 
 def _telling(news: VersionNews, channel: str, number: int) -> Telling:

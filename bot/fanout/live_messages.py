@@ -89,7 +89,7 @@ class LiveMessages:
         try:
             with self._session.begin_nested():
                 for meeting, received_at in self._touched.items():
-                    bumps.add({number: Bump(received_at) for number in self._edited(meeting)})
+                    bumps.messages |= {number: Bump(received_at) for number in self._edited(meeting)}
         except Exception as error:
             if is_unavailable(error):
                 raise

@@ -71,7 +71,7 @@ class Plan:
         self._drafts.begin(news)
         if news.is_late:
             self.live.refresh(event.race, news.received_at)
-        elif event.kind is EventKind.MEETING_ABANDONED:
+        if event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self.session, event.key, (race.race_id for race in event.races))
         meetings = self._related(news)
         if event.reports_loss and not news.is_late and (not news.is_first or self.meetings.has_other_of_race(event)):
@@ -86,6 +86,7 @@ class Plan:
             self._linked.add(event.key)
         told = [channel for channel, found in sorted(steps.items()) if self._is_told(news, heard, channel, found)]
         self.posts += len(told)
+        news.version.posts += len(told)
         return told
 
     def _link_meetings(self) -> None:

@@ -167,7 +167,7 @@ class Standstill:
     async def _post_at(self, place: str, message: Message) -> bool:
         try:
             # Past the outbox.
-            await self.poster.sender.post(place, message, Sending(f"standstill@{place}", ANSWERED_S))
+            await self.poster.claim_sender.sender.post(place, message, Sending(f"standstill@{place}", ANSWERED_S))
         except SlackDoubtful as error:
             # Slack may have the message, so no second try.
             log.warning("standstill_may_be_told", channel_id=place, reason=str(error))

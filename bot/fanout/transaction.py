@@ -187,7 +187,6 @@ class _Transaction:
         have = partial(self._known.watches.have, received_at=news.version.received_at)
         rung = out_or_back(noted, renewed, have) if is_card else ()
         channels = self._plan.add(news, Heard(self._matching(news), watched, rung))
-        news.version.posts = len(channels)
         if event.drill is not None:
             drills.tell_unknown(self._session, self._notices, event, reference, self._now)
         elif event.kind is None:

@@ -192,7 +192,6 @@ class _Checks:
             meetings.read(missed.events.values())
             for key, event in sorted(missed.events.items(), key=lambda one: missed.first[one[0]].id or 0):
                 for news in _told(missed.first[key], missed.newest[key], event):
-                    news.version.posts += 1
                     plan.add(news, Heard([missed.channel_id], only=missed.channel_id))
         plan.write(QueuedOnly().claiming(self._now))
 

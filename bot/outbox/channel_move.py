@@ -129,7 +129,7 @@ def _show_instead(session: Session, folded: OutboxMessage, bearer: OutboxMessage
     number, bump = bearer.id, Bump(folded.wanted_at or folded.received_at)
     bumps = Bumps(session)
     if folded.wanted_rev:
-        bumps.add({number: bump})
+        bumps.messages[number] = bump
     rows = session.execute(select(SaidRow).where(col(SaidRow.message_id) == folded.id)).scalars().all()
     bumps.show({(number, said.event_id): bump if said.rev else None for said in rows})
     for said in rows:

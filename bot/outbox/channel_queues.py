@@ -129,14 +129,7 @@ def tried_longest(session: Session) -> tuple[str, str] | None:
     return (found[0], found[1] or "") if found else None
 
 
-def claim(
-    session: Session,
-    now: datetime,
-    *,
-    token: str,
-    limit: int,
-    allowed: Mapping[Call, int],
-) -> list[Claim]:
+def claim(session: Session, now: datetime, *, token: str, limit: int, allowed: Mapping[Call, int]) -> list[Claim]:
     """Lease up to `limit` free queues, abandonments first.
 
     `allowed`: claims by kind of call; a missing kind has no limit.

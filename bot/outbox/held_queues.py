@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlmodel import Session, col
 
 from bot.channels import pauses
@@ -51,33 +51,27 @@ def close(session: Session, channel_id: str, reason: str, now: datetime) -> date
 
 
 def resume(session: Session, channel_id: str) -> Held | None:
-    return _go_on(session, channel_id, QueueState.PAUSED, QueueEvent.RESUME, state_reason=None, state_since=None)
+    return _go_on(session, channel_id, QueueEvent.RESUME, state_reason=None, state_since=None)
 
 
 def try_again(session: Session, channel_id: str) -> Held | None:
     """Put a closed queue on trial."""
-    return _go_on(session, channel_id, QueueState.CLOSED, QueueEvent.TRY)
+    return _go_on(session, channel_id, QueueEvent.TRY)
 
 
-def _go_on(session: Session, channel_id: str, state: QueueState, event: QueueEvent, **written: None) -> Held | None:
+def _go_on(session: Session, channel_id: str, event: QueueEvent, **written: None) -> Held | None:
     """How the queue was held; None for a queue in another state."""
-    of_state = select(ChannelQueue).where(_is(channel_id), col(ChannelQueue.state) == state)
-    found = _first(session, of_state.with_for_update())
-    if found is not None:
-        move(session, event, _is(channel_id), **written)
-    return found
+    found = held_of(session, channel_id, lock=True)
+    return found if found and move(session, event, _is(channel_id), **written) else None
 
 
 def end_trial(session: Session, channel_id: str) -> bool:
     return move(session, QueueEvent.TAKEN, _is(channel_id), state_reason=None, state_since=None) > 0
 
 
-def held_of(session: Session, channel_id: str) -> Held | None:
-    return _first(session, select(ChannelQueue).where(_is(channel_id), col(ChannelQueue.state) != QueueState.OPEN))
-
-
-def _first(session: Session, queues: Select[ChannelQueue]) -> Held | None:
-    row = session.execute(queues).scalar_one_or_none()
+def held_of(session: Session, channel_id: str, *, lock: bool = False) -> Held | None:
+    queue = select(ChannelQueue).where(_is(channel_id), col(ChannelQueue.state) != QueueState.OPEN)
+    row = session.execute(queue.with_for_update() if lock else queue).scalar_one_or_none()
     return held(row) if row else None
 
 

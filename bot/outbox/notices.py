@@ -242,7 +242,7 @@ class Notices:
         key = _of_closing("closed", channel_id, held.since)
         self.tell(session, key, what + made_by, channel_id, *escalating, *creators, urgency=Urgency.WARNING)
         why = f"{what} I tell you because you subscribed the channel."
-        self._tell_people(session, key, why, [channel_id, *escalating], creators, urgency=Urgency.WARNING)
+        self._tell_people(session, key, self._render(Urgency.WARNING, why, [channel_id, *escalating]), creators)
 
     def channel_open(self, session: Session, channel_id: str, closed_at: datetime, creators: Iterable[str]) -> None:
         """Tell those who were told of the closing."""
@@ -253,19 +253,9 @@ class Notices:
             f"Slack lets me post in channel {channel_id} again. Its subscriptions go on. Waiting messages are posted."
         )
         self.tell(session, key, what, channel_id, urgency=Urgency.ALL_CLEAR)
-        self._tell_people(session, key, what, [channel_id], creators, urgency=Urgency.ALL_CLEAR)
+        self._tell_people(session, key, self._render(Urgency.ALL_CLEAR, what, [channel_id]), creators)
 
-    def _tell_people(
-        self,
-        session: Session,
-        key: str,
-        words: str,
-        named_ids: Sequence[str],
-        user_ids: Iterable[str],
-        *,
-        urgency: Urgency,
-    ) -> None:
-        message = self._render(urgency, words, named_ids)
+    def _tell_people(self, session: Session, key: str, message: Message, user_ids: Iterable[str]) -> None:
         told = self.places(session)
         for user_id in filter(is_person, user_ids):
             if user_id not in told:

@@ -23,9 +23,8 @@ from bot.outbox.channel_move import move_person
 from bot.outbox.channel_queues import LEASE_MARGIN_S, POST_CALL_S, Claim
 from bot.outbox.claim_at_fanout import Added, Claiming, QueuedOnly
 from bot.outbox.claim_outcomes import ClaimOutcome, Posted, Recording
-from bot.outbox.claim_sender import ClaimSender, Render
-from bot.outbox.message import NativeBlocks
-from bot.outbox.messenger import Call, Sender
+from bot.outbox.claim_sender import ClaimSender
+from bot.outbox.messenger import Call
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Bucket, Buckets, Pace
 from bot.outbox.resolve import Resolver
@@ -57,15 +56,13 @@ class Poster(Loop):
     waits = "poster_waits"
 
     database: Database
-    sender: Sender
-    render: Render
+    claim_sender: ClaimSender
     resolver: Resolver
     notices: Notices
     clock: Clock
     monotonic: Monotonic
     worked: Monotonic
     token: Token
-    native: NativeBlocks
     wake: asyncio.Event
     pace: Pace = field(default_factory=Pace)
     on_outcome: Callable[[str], None] = lambda _name: None
@@ -74,7 +71,6 @@ class Poster(Loop):
     def __post_init__(self) -> None:
         super().__init__(self.clock, self.monotonic, self.wake)
         self._buckets = Buckets(self.pace.limits)
-        self.claim_sender = ClaimSender(self.sender, self.render, self.native, self.clock, self.monotonic, self.worked)
         self._under_way: set[asyncio.Task[None]] = set()
         self._full = False
         self._pending: list[_Pending] = []
@@ -179,7 +175,7 @@ class Poster(Loop):
 
     async def _move_person(self, person_id: str) -> None:
         """To the direct message that Slack named. After a failure, or a death, the next message moves the person."""
-        channel_id = self.sender.direct_message(person_id)
+        channel_id = self.claim_sender.sender.direct_message(person_id)
         if channel_id is None:
             return
         try:

@@ -41,13 +41,10 @@ class Bumps:
         self.said: dict[tuple[int, int], bool] = {}
         self.hurried = set[int]()
 
-    def add(self, messages: Mapping[int, Bump]) -> None:
-        self.messages |= messages
-
     def show(self, said: Mapping[tuple[int, int], Bump | None]) -> None:
         """Messages are to show events: None where a message shows the event without an edit."""
         self.said |= {pair: bump is not None for pair, bump in said.items()}
-        self.add({number: bump for (number, _), bump in said.items() if bump})
+        self.messages |= {number: bump for (number, _), bump in said.items() if bump}
 
     def write(self, begun: Collection[int] = (), begun_at: datetime | None = None) -> set[tuple[int, int]]:
         """`begun`: messages whose edit is claimed at that moment.
@@ -78,7 +75,7 @@ class Bumps:
 def bump(session: Session, messages: Mapping[int, Bump]) -> None:
     """At the end of a transaction, as `Bumps.write`."""
     bumps = Bumps(session)
-    bumps.add(messages)
+    bumps.messages |= messages
     bumps.write()
 
 

@@ -27,6 +27,7 @@ from bot.deliveries.payload import read_events
 from bot.events.event import DEFAULT_TOPICS
 from bot.fanout.fanout import Fanout
 from bot.outbox import call_holds, channel_queues, message_store
+from bot.outbox.claim_sender import ClaimSender
 from bot.outbox.message import NativeBlocks
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace
@@ -222,15 +223,20 @@ async def make_pipeline(database, slack, slack_session):
         intake = Intake(database, Journal(database.address, monotonic), clock)
         poster = Poster(
             database=database,
-            sender=client,
-            render=PostRenderer(BotIdentity(TOKEN), 600),
+            claim_sender=ClaimSender(
+                client,
+                PostRenderer(BotIdentity(TOKEN), 600),
+                NativeBlocks(monotonic),
+                clock,
+                monotonic,
+                time.thread_time,
+            ),
             resolver=Resolver(client, 10, doubtful),
             notices=notices,
             clock=clock,
             monotonic=monotonic,
             worked=time.thread_time,
             token=secrets.token_hex,
-            native=NativeBlocks(monotonic),
             wake=asyncio.Event(),
             pace=pace,
         )

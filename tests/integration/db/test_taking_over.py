@@ -240,7 +240,7 @@ async def taken_over(database, slack, pipeline):
         if not row.is_edit and (row.columns.get("state") == "sent" or row.name == "found"):
             said = Message(text=f"as sent: {row.name}")
             sending = Sending(row.idempotency_key, 5)
-            ts_of[row.name] = await pipeline.poster.sender.post(row.channel, said, sending)
+            ts_of[row.name] = await pipeline.sender.post(row.channel, said, sending)
     with database.writer.begin() as connection:
         events = store_events(connection)
         old = MetaData()

@@ -123,7 +123,7 @@ def _holds(message: Any, part: str, messages: Sequence[Any]) -> bool:
 
 async def links(pipeline: Any) -> None:
     """From here on messages link each other."""
-    pipeline.poster.render.identity.workspace_url = "https://example.slack.com/"
+    pipeline.poster.claim_sender.render.identity.workspace_url = "https://example.slack.com/"
 
 
 async def unsubscribes(pipeline: Any) -> None:

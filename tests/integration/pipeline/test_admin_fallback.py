@@ -40,7 +40,7 @@ def without_channel(pipeline, user_id):
 async def check(pipeline):
     """The job; True if Slack answered."""
     job = AdminCheck(
-        *(pipeline.database, pipeline.poster.sender, pipeline.notices, pipeline.reopening),
+        *(pipeline.database, pipeline.poster.claim_sender.sender, pipeline.notices, pipeline.reopening),
         *(pipeline.clock, pipeline.poster.wake),
     )
     return await job.check()
