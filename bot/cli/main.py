@@ -9,7 +9,7 @@ from enum import StrEnum
 from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -31,12 +31,10 @@ if TYPE_CHECKING:
     from bot.settings import Settings
 
 
-class Breaker(StrEnum):
-    """A circuit breaker of the data service."""
+Breaker = Literal["quota", "key", "plan"]
+"""A circuit breaker of the data service."""
 
-    QUOTA = "quota"
-    KEY = "key"
-    PLAN = "plan"
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 
 
 class Event(StrEnum):
@@ -188,9 +186,7 @@ app.add_typer(subscriptions, name="subscriptions", help="All channels' subscript
 
 
 @subscriptions.command("export")
-def export_subscriptions(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
-) -> None:
+def export_subscriptions(as_json: AsJson = False) -> None:
     """Print all channels' subscriptions as YAML. `racing-bot subscriptions apply` takes the file back."""
     from bot.cli.subscriptions_command import run_export
 
@@ -238,9 +234,7 @@ def restored() -> None:
 
 
 @app.command()
-def doctor(
-    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON, for a script.")] = False,
-) -> None:
+def doctor(as_json: AsJson = False) -> None:
     """Check the deployment and say how to mend it. Nothing is changed, and no quota is spent.
 
     The exit code is 0 when all is well, 1 with warnings, 2 with failures.
@@ -253,7 +247,7 @@ def doctor(
 
     async def run() -> None:
         report = await run_doctor(_settings_of_a_tool)
-        print(report.as_json() if json else report.as_text(), flush=True)
+        print(report.as_json() if as_json else report.as_text(), flush=True)
         # A thread waiting for a name server would keep the process for minutes.
         os._exit(report.exit_code)
 
@@ -264,7 +258,7 @@ def doctor(
 @app.command()
 def repair(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be made good.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for scripts.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Post the events of failed deliveries now. `serve` does so by itself every REPAIR_CHECK_S."""
     from bot.cli.recovery_commands import run_repair
@@ -302,7 +296,7 @@ def backup(path: Annotated[Path, typer.Argument(metavar="PATH", help="The new fi
 
 
 @app.command()
-def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False) -> None:
+def status(as_json: AsJson = False) -> None:
     """Print the figures of the database. `/racing status` says as much in Slack."""
     from bot.cli.status_command import run_status
 

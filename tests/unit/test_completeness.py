@@ -319,7 +319,7 @@ TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
         [state for states in metrics.POSTS_WAITING.values() for state in states],
         [*UNSENT, HELD_STATE, metrics.GIVEN_UP],
     ),
-    "service_errors.BREAKER_WORDS": ([*service_errors.BREAKER_WORDS.values()], [*main.Breaker]),
+    "service_errors.BREAKER_WORDS": ([*service_errors.BREAKER_WORDS.values()], [*get_args(main.Breaker)]),
 }
 
 
