@@ -2,14 +2,12 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from bot.clock import Monotonic
@@ -161,27 +159,19 @@ async def commit(deployment: Deployment) -> Seen:
 
 
 def _slowest_commit_s(found: Database, monotonic: Monotonic) -> float:
-    change = _rewrite_a_header if found.is_sqlite else _write_a_log_record
-    return max(_timed(found, change, monotonic) for _ in range(COMMITS_TIMED))
-
-
-def _timed(found: Database, change: Callable[[Connection], Any], monotonic: Monotonic) -> float:
-    started = monotonic()
-    with found.writer.connect() as connection:
-        change(connection)
-        connection.commit()
-    return monotonic() - started
-
-
-def _rewrite_a_header(connection: Connection) -> None:
-    """Set SQLite's user_version to the present value, for a real commit."""
-    number = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-    connection.exec_driver_sql(f"PRAGMA user_version={int(number)}")
-
-
-def _write_a_log_record(connection: Connection) -> None:
-    """Write to the write-ahead log alone, for a real commit."""
-    connection.execute(text("SELECT pg_logical_emit_message(true, 'racing-bot', 'doctor')"))
+    """Of real commits: SQLite's user_version gets its present value, and PostgreSQL's log a record alone."""
+    slowest_s = 0.0
+    for _ in range(COMMITS_TIMED):
+        started = monotonic()
+        with found.writer.connect() as connection:
+            if found.is_sqlite:
+                number = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+                connection.exec_driver_sql(f"PRAGMA user_version={int(number)}")
+            else:
+                connection.execute(text("SELECT pg_logical_emit_message(true, 'racing-bot', 'doctor')"))
+            connection.commit()
+        slowest_s = max(slowest_s, monotonic() - started)
+    return slowest_s
 
 
 async def encryption_keys(deployment: Deployment) -> Seen:

@@ -134,12 +134,7 @@ class RaceBook:
     """Commands and jobs share one race book, so that a region is read once for all."""
 
     def __init__(
-        self,
-        database: Database,
-        client: RacingClient,
-        clock: Clock,
-        quota: QuotaBook,
-        settings: Settings,
+        self, database: Database, client: RacingClient, clock: Clock, quota: QuotaBook, settings: Settings
     ) -> None:
         self._database = database
         self._client = client

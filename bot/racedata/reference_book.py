@@ -27,6 +27,7 @@ from bot.racedata.client.service_errors import (
 from bot.racedata.lexicon import CLASSES, COUNTRIES, COURSES, REGIONS, Lexicon, StoredList, kept
 from bot.racedata.near_misses import (
     Vocabulary,
+    WrongWord,
     find_courses,
     likely_courses,
     named,
@@ -127,15 +128,12 @@ class ReferenceBook:
         right = {region: region for region in regions} | dict(other_words or {})
         # The search for near misses takes as long as many deliveries.
         wrong = await asyncio.to_thread(wrong_words, unknown, right)
-        typed_words = named(one.typed for one in wrong)
+        words = named(one.typed for one in wrong)
         listed = f"Regions: {', '.join(regions)}." if len(regions) <= LISTED_REGIONS else ""
         if not other_words:
-            raise refusal(f"There is no region {typed_words}.", wrong, after=listed)
-        raise refusal(
-            f"No course or region is called {typed_words}.",
-            wrong,
-            after=f"{listed} /racing courses lists the courses.".strip(),
-        )
+            raise refusal(f"There is no region {words}.", wrong, listed)
+        after = f"{listed} /racing courses lists the courses.".strip()
+        raise refusal(f"No course or region is called {words}.", wrong, after)
 
     async def check_listed(self, kind: NarrowingCondition, typed: Sequence[str]) -> None:
         """Raise CommandError, with near misses, for a value that the service does not list.
@@ -162,12 +160,7 @@ class ReferenceBook:
         found = find_courses(courses, typed)
         if not found:
             meant = await asyncio.to_thread(likely_courses, typed, courses) if guessing else []
-            raise CommandError(
-                f"There is no course {quoted(typed)}.",
-                typed=COURSE_PREFIX + typed,
-                meant={word: word for word in meant},
-                asks=True,
-            )
+            raise refusal(f"There is no course {quoted(typed)}.", [WrongWord(COURSE_PREFIX + typed, tuple(meant))])
         within = [one for one in found if one.region in regions]
         if len(found) > 1 and len(within) != 1:
             raise several(typed, within or found, regions)
