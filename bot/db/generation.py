@@ -55,24 +55,15 @@ def make_triggers(connection: Connection) -> None:
     if connection.dialect.name != "sqlite":
         connection.execute(text(_ON_POSTGRESQL))
         action, each = "EXECUTE FUNCTION move_generation()", "FOR EACH STATEMENT "
-    for table in TABLES:
-        for change in CHANGES:
-            connection.execute(
-                text(f"CREATE TRIGGER {table}_{change.lower()}_moves AFTER {change} ON {table} {each}{action}")
-            )
+    moves = [(table, change, change, each) for table in TABLES for change in CHANGES]
     for change in CHANGES:
         row = "OLD" if change == "DELETE" else "NEW"
-        connection.execute(
-            text(
-                f"CREATE TRIGGER stored_state_{change.lower()}_moves AFTER {change} ON stored_state "
-                f"FOR EACH ROW WHEN ({row}.name IN ({_NAMES})) {action}"
-            )
-        )
+        moves.append(("stored_state", change, change, f"FOR EACH ROW WHEN ({row}.name IN ({_NAMES})) "))
     # This process does not know a queue under a new id.
-    for change, what in (("DELETE", "delete"), ("UPDATE OF channel_id", "update")):
-        connection.execute(
-            text(f"CREATE TRIGGER channel_queue_{what}_moves AFTER {change} ON channel_queue {each}{action}")
-        )
+    moves += [("channel_queue", "DELETE", "DELETE", each), ("channel_queue", "UPDATE", "UPDATE OF channel_id", each)]
+    for table, name, change, when in moves:
+        trigger = f"{table}_{name.lower()}_moves"
+        connection.execute(text(f"CREATE TRIGGER {trigger} AFTER {change} ON {table} {when}{action}"))
     make_after_locks(connection)
 
 
