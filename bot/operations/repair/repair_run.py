@@ -213,44 +213,40 @@ class Repair:
             return
         try:
             async with asyncio.timeout(LOOK_UP_S):
-                for one in lacking:
-                    await self._look_up_race(one)
+                for race_id in dict.fromkeys(one.event.race.race_id for one in lacking):
+                    await self._look_up_race(race_id)
                 still = await self.database.read(partial(find_lacking, missing=lacking))
                 for region, day in days_of(still):
                     await self.races.top_up(region, day, LOOK_UP_BUDGET)
         except TimeoutError:
             log.info("races_not_looked_up", deliveries=len(lacking), after_s=LOOK_UP_S)
 
-    async def _look_up_race(self, one: Failed) -> None:
-        if one.event.race.race_id is None:
-            return
+    async def _look_up_race(self, race_id: str | None) -> None:
         try:
-            await self.races.race(one.event.race.race_id, Purpose.UPKEEP)
+            if race_id is not None:
+                await self.races.race(race_id, Purpose.UPKEEP)
         except ServiceError as error:
-            log.info("race_not_looked_up", race_id=one.event.race.race_id, reason=str(error))
+            log.info("race_not_looked_up", race_id=race_id, reason=str(error))
 
     async def _make_all_good(self, found: Repaired) -> None:
-        rest = found.missing
+        rest, size = found.missing, self.bounds.deliveries
         told = outage.outage_of(rest, self.clock()) if rest else None
         while rest and told:
-            made, rest = await self._together(rest, told)
-            found.made += made.deliveries
-            found.events += [key for key in made.events if key not in found.events]
-
-    async def _together(self, missing: Sequence[Failed], found: Outage) -> tuple[_Made, Sequence[Failed]]:
-        size = self.bounds.deliveries
-        while True:
-            some, rest = missing[:size], missing[size:]
+            some = rest[:size]
             try:
-                return await self._in_turn(partial(self._make_good, failed=some, found=found)), rest
+                made = await self._in_turn(partial(self._make_good, failed=some, found=told))
             except _TooMany as error:
                 size = error.room
+                continue
             except StorageError:
                 raise
             except Exception:
                 # Fan-out retries these deliveries singly and tells of faults.
                 log.exception("failed_deliveries_left_to_fanout", deliveries=len(some))
-                return await self.database.write(partial(self._only_store, failed=some, found=found)), rest
+                made = await self.database.write(partial(self._only_store, failed=some, found=told))
+            rest, size = rest[len(some) :], self.bounds.deliveries
+            found.made += made.deliveries
+            found.events += [key for key in made.events if key not in found.events]
 
     async def _in_turn(self, work: Callable[[Session], _Made | None]) -> _Made:
         while (made := await self.database.write(work)) is None:  # noqa: ASYNC110  another process has the turn
