@@ -27,7 +27,7 @@ from bot.racedata.month_quota import (
     month_before,
     month_key,
 )
-from bot.racedata.quota_book import Figure, Jump, QuotaBook, days_of, samples
+from bot.racedata.quota_book import Figure, QuotaBook, days_of, samples
 from bot.settings import Settings
 
 log = get_logger(__name__)
@@ -104,14 +104,17 @@ def _said(*sentences: str | None) -> str:
 
 
 def _turn(session: Session, reading: QuotaReading) -> Iterator[QuotaWarning]:
-    if reading.limit is not None and _warned(session, month_before(reading.month)):
+    before = month_before(reading.month)
+    warned = {*told_once.standing(session, _notice_key(before, ""))} - {_notice_key(before, TURNED)}
+    if reading.limit is not None and (warned or told_once.is_noted(session, key_of_refusal(QUOTA, before))):
         words = f"A new month has begun: {_used(reading)}. Everything is read as usual."
         yield QuotaWarning(_notice_key(reading.month, TURNED), Urgency.ALL_CLEAR, words)
 
 
 def _of_use(reading: QuotaReading, thresholds: Sequence[int]) -> Iterator[QuotaWarning]:
     """By forecast, then the highest reached threshold: the mildest first."""
-    expected, state = reading.expected, _state(reading)
+    expected = reading.expected
+    state = _said(f"The data service's quota for {reading.month}: {_used(reading)}.", _to_come(reading))
     needs_help = expected is None or expected.may_run_out_on is not None or reading.is_spent
     make = partial(QuotaWarning, of_use=True, needs_help=needs_help)
     percent = reading.percent or 0
@@ -134,27 +137,22 @@ def _jumps(session: Session, reading: QuotaReading) -> Iterator[QuotaWarning]:
     names: tuple[Figure, ...] = ("errors", "refusals")
     kept = samples(session)
     for name in names:
-        if jump := days_of(kept, name).jump:
-            key = f"quota-jump:{name}:{reading.taken_at.date().isoformat()}"
-            yield QuotaWarning(key, Urgency.WARNING, _jumped(name, jump, reading))
-
-
-def _jumped(name: str, jump: Jump, reading: QuotaReading) -> str:
-    kinds = ", ".join(f"{count:,} {kind[:40]}" for kind, count in reading.published.refusal_kinds[:ENDPOINTS_NAMED])
-    by_kind = f" By kind, this month: {kinds}." if name == "refusals" and kinds else ""
-    return (
-        f"The data service counts unusually many {name} of this key: {jump.today:,} today (UTC), where {jump.usual:,} "
-        f"a day are usual and up to {jump.highest:,} are no surprise.{by_kind} /usage shows each day."
-    )
+        if (jump := days_of(kept, name).jump) is None:
+            continue
+        most = reading.published.refusal_kinds[:ENDPOINTS_NAMED] if name == "refusals" else ()
+        kinds = ", ".join(f"{count:,} {kind[:40]}" for kind, count in most)
+        words = _said(
+            f"The data service counts unusually many {name} of this key: {jump.today:,} today (UTC), where "
+            f"{jump.usual:,} a day are usual and up to {jump.highest:,} are no surprise.",
+            f"By kind, this month: {kinds}." if kinds else "",
+            "/usage shows each day.",
+        )
+        yield QuotaWarning(f"quota-jump:{name}:{reading.taken_at.date().isoformat()}", Urgency.WARNING, words)
 
 
 def _key(reading: QuotaReading, what: str | int) -> str:
     """Another limit, such as a new plan's, makes another key."""
     return _notice_key(reading.month, f"{what}:{reading.limit}")
-
-
-def _state(reading: QuotaReading) -> str:
-    return _said(f"The data service's quota for {reading.month}: {_used(reading)}.", _to_come(reading))
 
 
 def _to_come(reading: QuotaReading) -> str:
@@ -186,11 +184,6 @@ def _ask_for_limit(reading: QuotaReading) -> str:
 def _notice_key(month: str, what: str | int) -> str:
     """For example "quota:2026-11:80"."""
     return f"quota:{month}:{what}"
-
-
-def _warned(session: Session, month: str) -> bool:
-    warned = set(told_once.standing(session, _notice_key(month, ""))) - {_notice_key(month, TURNED)}
-    return bool(warned) or told_once.is_noted(session, key_of_refusal(QUOTA, month))
 
 
 @dataclass(frozen=True)
@@ -243,7 +236,7 @@ class QuotaCheck:
         for warning in news:
             use = most_used(rows, quota_book.spent(session, reading.month).requests) if warning.of_use else ""
             helps = what_helps(reading, self.settings) if warning.needs_help else ""
-            words = " ".join(filter(None, (warning.words, use, helps)))
+            words = _said(warning.words, use, helps)
             if self.notices.tell(session, warning.key, words, urgency=warning.urgency):
                 told_once.note(session, warning.covers, self.clock())
 

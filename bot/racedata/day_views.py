@@ -54,7 +54,8 @@ def look_up(session: Session, wanted: Sequence[WatchedName], today: date) -> dic
     found = {one: KnownName() for one in wanted}
     keys = {one: name_key(one.name) for one in wanted}
     published: dict[str, dict[str, str]] = {one.kind: {} for one in wanted}
-    for race_id, race_date, data in session.connection().execute(_RACES, {"since": _since(today)}):
+    since = (today - timedelta(days=NAMES_DAYS)).isoformat()
+    for race_id, race_date, data in session.connection().execute(_RACES, {"since": since}):
         runners = _runners(data)
         for kind, names in published.items():
             here = {name: name_key(name) for runner in runners if isinstance(name := runner.get(kind), str)}
@@ -96,10 +97,6 @@ _RACES = (
     .where(_BOOK.race_date >= bindparam("since"))
     .order_by(_BOOK.race_date, _BOOK.race_id)
 )
-
-
-def _since(today: date) -> str:
-    return (today - timedelta(days=NAMES_DAYS)).isoformat()
 
 
 def _runners(data: str) -> list[Mapping[str, Any]]:

@@ -103,7 +103,7 @@ class KnownElsewhere:
     def listen(self, events: Iterable[RacingEvent]) -> None:
         for event in events:
             said = self.coded(event.as_delivered())
-            races = said.races if _is_of_meeting(said) else (said.race,)
+            races = _own_races(said)
             shared = Race(**{name: getattr(said.race, name) for name in _SHARED})
             # A card may name one id hundreds of times.
             once = {race.race_id or place: race for place, race in reversed(list(enumerate(races)))}
@@ -119,7 +119,7 @@ class KnownElsewhere:
             said = event.as_delivered()
             race_ids |= {race.race_id for race in (said.race, *event.races) if race.race_id}
             by_id = event.race if said.race.race_id in self._races else said.race
-            lacks = _lists_races(said) or _lacks_place(by_id) or _has_races_without_id(said)
+            lacks = _lacks_races(said) or _lacks_place(by_id)
             if event.race.meeting_id and (lacks or by_id.region is None):
                 meeting_ids.add(event.race.meeting_id)
             if lacks:
@@ -154,8 +154,7 @@ class KnownElsewhere:
     def with_runners(self, event: RacingEvent) -> list[Race]:
         """The races of the event, with the declared runners too: a meeting's message, for one, names no runners."""
         near = SameRaces(self._at_place(event.race, event))
-        races = event.races if _is_of_meeting(event) else (event.race,)
-        return [self._with_runners(race, event, near) for race in races]
+        return [self._with_runners(race, event, near) for race in _own_races(event)]
 
     def _with_runners(self, race: Race, event: RacingEvent, near: SameRaces) -> Race:
         same = _same_of_card(race, near)
@@ -342,7 +341,7 @@ def lacks(event: RacingEvent) -> bool:
     """Whether a message of the event would lack place, time or races."""
     if event.kind is None:
         return False
-    races = event.races if _is_of_meeting(event) else (event.race,)
+    races = _own_races(event)
     return _lacks_place(event.race) or not races or any(race.off == OffTime() for race in races)
 
 
@@ -351,14 +350,14 @@ def _is_of_meeting(event: RacingEvent) -> bool:
     return subject is Subject.MEETING or (subject is Subject.CARD and not event.race.race_id)
 
 
-def _lists_races(event: RacingEvent) -> bool:
-    return _is_of_meeting(event) and (not event.races or event.races_from_book)
+def _own_races(event: RacingEvent) -> Sequence[Race]:
+    return event.races if _is_of_meeting(event) else (event.race,)
 
 
-def _has_races_without_id(event: RacingEvent) -> bool:
-    if _is_of_meeting(event):
-        return any(race.race_id is None and _lacks(race) for race in event.races)
-    return event.kind is not None and event.race.race_id is None and _lacks(event.race)
+def _lacks_races(event: RacingEvent) -> bool:
+    if _is_of_meeting(event) and (not event.races or event.races_from_book):
+        return True
+    return event.kind is not None and any(race.race_id is None and _lacks(race) for race in _own_races(event))
 
 
 def _lacks(race: Race) -> bool:
