@@ -150,17 +150,13 @@ async def _plan_coverage(desk: Desk, invocation: Invocation) -> tuple[list[Known
     countries = await desk.reference.countries(LIST_S)
     if not countries:
         raise desk.reference.why_none("countries")
-    if found := [one for one in countries if typed in {"", one.country_code, one.name}]:
-        return found, typed, page
     # Here a country's code counts, even if the code is no region.
     codes = [one.country_code for one in countries if one.country_code]
     lexicon = Lexicon(codes, (), countries)
     things = [one for one in Grammar().read(typed, lexicon) if one.kind in THINGS]
-    wanted = {one.value for one in things}
-    if all(one.kind is Kind.REGION for one in things) and (
-        found := [one for one in countries if one.country_code in wanted]
-    ):
-        return found, " ".join(one.country_code for one in found if one.country_code), page
+    wanted = {typed, *(one.value for one in things if all(other.kind is Kind.REGION for other in things))}
+    if found := [one for one in countries if not typed or not wanted.isdisjoint({one.country_code, one.name})]:
+        return found, typed, page
     names = [one.name for one in countries if one.name]
     raise CommandError(
         unknown_words([typed], "country"),

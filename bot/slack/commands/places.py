@@ -32,6 +32,7 @@ from bot.slack.commands.invocation import CommandPlan, Desk, Invocation
 from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS, Grammar, Phrase
 from bot.slack.language.refusals import one_at_a_time, unknown_words
 from bot.slack.language.request import LineRequest, Refusal, request_of
+from bot.slack.language.tokens import without_page
 from bot.slack.language.words import JOINTS, NON_RUNNERS, NOT_CHOSEN, OF_ALL, THINGS, Kind, words_in
 
 USUAL_REGIONS = ("GB", "IRE")
@@ -65,14 +66,11 @@ class DayPlan:
     region: str | None = None
     course: Course | None = None
     unchecked: tuple[str, ...] = ()
+    page: int = 1
 
     @property
     def off(self) -> str | None:
         return next(iter(self.wanted.of(Kind.TIME)), None)
-
-    @property
-    def page(self) -> int:
-        return max(self.wanted.of(Kind.PAGE), default=1)
 
 
 def day_grammar(own: Collection[str] = (), *, looks_back: bool = False) -> Grammar:
@@ -88,8 +86,8 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
     """
 
     async def plan(desk: Desk, invocation: Invocation) -> DayPlan:
-        text, today = invocation.text, utc_today(desk.clock())
-        lexicon = await desk.reference.lexicon(PLACE_CHECK_S) if text.strip() else NO_LISTS
+        (text, page), today = without_page(invocation.text), utc_today(desk.clock())
+        lexicon = await desk.reference.lexicon(PLACE_CHECK_S) if text else NO_LISTS
         read = grammar.read(text, lexicon, today)
         if grammar.looks_back and only_abandonments(found := request_of(read)) and WAS not in found.of(Kind.FLAG):
             # A day that is past would hide a coming loss.
@@ -103,14 +101,13 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
         if question := _hour_asked(phrases, wanted, command):
             raise question
         days = wanted.of(Kind.DAY)
-        asked = DayPlan(
-            wanted, date.fromisoformat(days[0]) if days else today, next(iter(wanted.of(REGIONS_FIELD)), None)
-        )
+        day, region = date.fromisoformat(days[0]) if days else today, next(iter(wanted.of(REGIONS_FIELD)), None)
+        asked = DayPlan(wanted, day, region, page=page)
         try:
             return await _placed(desk, asked, phrases, lexicon, grammar)
         except CommandError as error:
             error.lines = wanted.offers(error, command)
-            rest = wanted.but(unknown=(), pages=(), flags=() if grammar.looks_back else wanted.of(Kind.FLAG)).line()
+            rest = wanted.but(unknown=(), flags=() if grammar.looks_back else wanted.of(Kind.FLAG)).line()
             if rest and not error.lines:
                 error.lines, error.asks = {WITHOUT_THAT: f"{command} {rest}"}, False
             raise

@@ -21,7 +21,7 @@ from bot.events.typed_text import SINGLE_QUOTE
 from bot.events.typed_times import with_clocks
 from bot.racedata.lexicon import Lexicon, grouped
 from bot.slack.language.refusals import date_or_time, no_day, not_chosen, nothing_follows
-from bot.slack.language.tokens import Word, parted, read_page, words_of
+from bot.slack.language.tokens import Word, parted, words_of
 from bot.slack.language.words import JOINING, JOINTS, NON_RUNNERS, NOT_CHOSEN, TOPIC_WORDS, Kind, Words, words_in
 
 WORDS_OF_A_NAME = 6
@@ -187,8 +187,6 @@ class _Reader:
         known = self.lexicon
         if name.endswith("course:"):
             return Kind.COURSE, self._course(text) or text
-        if name == "date:":
-            return self._moment(text) or (Kind.UNKNOWN, text)
         if name != "region:":
             return Kind.UNKNOWN, f"{name}{text}"
         code = text if known.is_region(text) else known.region_named(text) or known.region_in_any_case(text)
@@ -351,8 +349,6 @@ class _Reader:
             return self.grammar.own[folded]
         if folded in JOINING and not word.is_quoted:
             return JOINING[folded]
-        if page := read_page(text):
-            return Kind.PAGE, page
         if (inner := _IN_BRACKETS.fullmatch(text)) and self.lexicon.is_region(inner[1]):
             # As answers name a course: "Ascot (GB)".
             return Kind.REGION, inner[1]

@@ -139,7 +139,7 @@ class LineRequest:
         return ChannelFilter.model_validate(named | self.values | {"courses": courses, "not_courses": not_courses})
 
     def line(self, command: str = "") -> str:
-        """The line that reads as this request, without the page."""
+        """The line that reads as this request."""
         return typed_line([command, *_typed(self.taken), *(f"-{word}" for word in _typed(self.left_out))])
 
     def mended(self, command: str, right: Mapping[str, str]) -> str:
@@ -276,17 +276,12 @@ def _with_only_courses(phrases: Sequence[Phrase]) -> list[Phrase]:
 
 
 def _split(phrases: Sequence[Phrase]) -> tuple[list[Phrase], list[Phrase]]:
-    """The phrases that are asked for, and the excluded phrases. A "no" excludes the next phrases of one kind.
-
-    No page is excluded.
-    """
+    """The phrases that are asked for, and the excluded phrases. A "no" excludes the next phrases of one kind."""
     taken: list[Phrase] = []
     out: list[Phrase] = []
     reach: str | None = None
     for phrase in phrases:
-        if phrase.kind is Kind.PAGE:
-            taken.append(phrase)
-        elif phrase.kind is Kind.NOT:
+        if phrase.kind is Kind.NOT:
             reach = "any"
         elif phrase.is_out:
             out.append(phrase)

@@ -13,9 +13,8 @@ _TOKEN = re.compile(
     r"""|[^\s"]*"[^"]*"?|[^\s"]+"""
 )
 _PARTED = re.compile("""["',:]""")
-_NAMED = re.compile("|".join(map(re.escape, (*TYPED_AS, "date:"))), re.IGNORECASE)
-_PAGE_APART = re.compile(r"\b(page) ([0-9]{1,3})\b", re.IGNORECASE | re.ASCII)
-_PAGE = re.compile("page:([0-9]{1,3})", re.IGNORECASE | re.ASCII)
+_NAMED = re.compile("|".join(map(re.escape, TYPED_AS)), re.IGNORECASE)
+_PAGE = re.compile(r"(?<!\S)page[: ]([0-9]{1,3})(?!\S)", re.IGNORECASE | re.ASCII)
 
 
 class Word(NamedTuple):
@@ -52,13 +51,13 @@ def parted(word: str) -> tuple[str, str]:
     return name, word[len(name) :].strip()
 
 
-def read_page(word: str) -> int | None:
-    found = _PAGE.fullmatch(word)
-    return max(1, int(found[1])) if found else None
+def without_page(text: str) -> tuple[str, int]:
+    """The text without its page, and the page: "page:2" or "page 2"."""
+    pages = _PAGE.findall(text)
+    return " ".join(_PAGE.sub("", text).split()), max(1, int(pages[-1])) if pages else 1
 
 
 def read_list_words(text: str) -> tuple[str, int]:
     """The words of a command that lists something, and the page."""
-    words = [one.text for one in words_of(_PAGE_APART.sub(r"\1:\2", text))]
-    pages = [page for word in words if (page := read_page(word))]
-    return " ".join(word for word in words if read_page(word) is None), pages[-1] if pages else 1
+    words, page = without_page(text)
+    return " ".join(one.text for one in words_of(words)), page

@@ -23,7 +23,6 @@ class Kind(StrEnum):
     """The time of a race."""
     FLAG = "flags"
     """A command's own word, such as "next"."""
-    PAGE = "pages"
     VALUE = "value"
     """A race class, or the value of another choice."""
     AND = "and"
