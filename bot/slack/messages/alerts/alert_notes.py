@@ -24,20 +24,9 @@ from bot.slack.messages.kit.times import in_readers_zone, in_utc, published_mome
 
 MUTE = "mute_meeting"
 
-_BOOK_WORDS = {
-    "region": "region",
-    "course.name": "course",
-    "race_date": "date",
-    "off": "time",
-    "title": "name",
-    "race_class": "class",
-    "race_type": "type",
-    "distance": "distance",
-    "going": "going",
-    "surface": "surface",
-    "reason": "reason",
-    "runners": "runners",
-}
+_FROM_BOOK = "region course.name race_date off title race_class race_type distance going surface reason runners"
+_BOOK_WORDS = {"course.name": "course", "off": "time", "title": "name"}
+"""The fields of a race that the small print names, and their words; other fields go by their own names."""
 
 
 def alert(
@@ -190,7 +179,8 @@ def shows_filled_in(races: Iterable[Race], line: Callable[[Race], str]) -> bool:
 
 
 def _from_book(event: RacingEvent, details_filled_in: bool) -> str | None:
-    words = [words for name, words in _BOOK_WORDS.items() if name in event.race.from_book]
+    names = [name for name in _FROM_BOOK.split() if name in event.race.from_book]
+    words = [_BOOK_WORDS.get(name, name.removeprefix("race_")) for name in names]
     if event.races_from_book:
         words.append("races")
     elif details_filled_in:

@@ -62,7 +62,9 @@ REFUSED = "Slack refused"
 _CLOSED = {"is_archived": "the channel was archived", "not_in_channel": "I was not in the channel"}
 """By Slack's code. A trace shows the code."""
 
-_KEPT_FOR = {
+_WHY = {
+    UNDELIVERED: "Late: the data service could not deliver to me",
+    PAUSED: "This channel was paused",
     QUIET: "The quiet hours are over",
     DIGEST: "Results digest",
     CARDS: "Racecard digest",
@@ -215,8 +217,4 @@ def _heading(summary: Backlog, *, is_urgent: bool) -> str:
 
 def _why(summary: Backlog) -> str:
     because = summary.held.because
-    if because == UNDELIVERED:
-        return "Late: the data service could not deliver to me"
-    if because in KEPT:
-        return _KEPT_FOR[because]
-    return "This channel was paused" if because == PAUSED else f"I could not post here: {_CLOSED.get(because, REFUSED)}"
+    return _WHY.get(because) or f"I could not post here: {_CLOSED.get(because, REFUSED)}"
