@@ -42,8 +42,7 @@ from bot.slack.messages.alerts.alert_notes import MUTE
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.pause_and_mute import (
     UNMUTE,
-    Paused,
-    Resumed,
+    PauseEnd,
     meeting_words,
     muted,
     muted_by,
@@ -77,7 +76,7 @@ _ENDLESS = ("until further notice", "forever", "indefinitely")
 _EXAMPLES = "Write until 18:00, until tomorrow, until Sunday, until 22 Nov or until tomorrow 09:00."
 
 
-def _has_something(session: Session, invocation: Invocation, planned: Paused) -> bool:  # noqa: ARG001  the plan is as good as any
+def _has_something(session: Session, invocation: Invocation, planned: PauseEnd) -> bool:  # noqa: ARG001  the plan is as good as any
     channel_id = invocation.channel_id
     places = {channel_id, invocation.user_id} if invocation.is_direct else {channel_id}
     if any(watches.has_any(session, one) for one in places) or subscriptions.of_channel(session, channel_id):
@@ -85,39 +84,31 @@ def _has_something(session: Session, invocation: Invocation, planned: Paused) ->
     raise CommandError(NOTHING_TO_PAUSE, form="")
 
 
-def _pause(session: Session, desk: Desk, invocation: Invocation, asked: tuple[Paused, bool]) -> Paused:
+def _pause(session: Session, desk: Desk, invocation: Invocation, asked: tuple[PauseEnd, bool]) -> Message:
     """Raises CommandError if there is nothing to pause."""
-    planned, is_own = asked
+    ends, is_own = asked
     if is_own:
         # In a direct message, watches may still be stored under the person's id.
         move_person(session, invocation.user_id, invocation.channel_id)
     with audited(session, desk, invocation, "pause"):
-        if not pause_channel(session, invocation.channel_id, planned.until, desk.clock()):
+        if not pause_channel(session, invocation.channel_id, ends[0], desk.clock()):
             raise CommandError(NOTHING_TO_PAUSE, form="")
     asks = any(map(ack_request.asks, subscriptions.filters_of(session, invocation.channel_id)))
     untaken = acknowledgements.untaken(session, desk.clock() - FIGURES_COVER, invocation.channel_id)
-    return replace(planned, asks=asks, untaken=untaken)
+    return paused(ends, desk.clock(), desk.settings.queue_keep_hours, asks=asks, untaken=untaken)
 
 
-async def _answer_pause(desk: Desk, _invocation: Invocation, committed: Paused) -> Message:
-    return paused(committed, desk.clock(), desk.settings.queue_keep_hours)
-
-
-def _resume(session: Session, desk: Desk, invocation: Invocation, _planned: int) -> Resumed:
+def _resume(session: Session, desk: Desk, invocation: Invocation, _planned: int) -> Message:
     channel_id = invocation.channel_id
     held = held_queues.held_of(session, channel_id)
     dropped = backlog.count_given_up(session, channel_id, held) if held else 0
     with audited(session, desk, invocation, "resume") as waited:
         ended = desk.reopening.resume(session, channel_id, desk.clock())
-    return Resumed(ended, waited, dropped, held_queues.closing_of(session, channel_id) is not None)
+    is_closed = held_queues.closing_of(session, channel_id) is not None
+    return resumed(ended, waited, dropped, is_closed=is_closed)
 
 
-async def _answer_resume(desk: Desk, _invocation: Invocation, committed: Resumed) -> Message:
-    desk.wake.set()
-    return resumed(committed)
-
-
-async def _plan(desk: Desk, invocation: Invocation) -> Paused:
+async def _plan(desk: Desk, invocation: Invocation) -> PauseEnd:
     """The end of the pause: by a length of time, or by day and time in the person's zone, else UTC."""
     now, text = desk.clock(), " ".join(word for word in invocation.text.split() if word.lower() not in SAYING_NOTHING)
     text = "" if text.lower() in _ENDLESS else text
@@ -128,12 +119,12 @@ async def _plan(desk: Desk, invocation: Invocation) -> Paused:
         end = _ENDS.get(text.lower().removeprefix("the ").removeprefix("this "))
         if end is None:
             length = read_duration(text, is_for=is_for)
-            return Paused(now + length if length else None)
+            return now + length if length else None, None
         rest = end
     person = await desk.people.person(invocation.user_id)
     zone = zone_of(person.zone if person else None)
     until = read_until(rest, now.astimezone(zone))
-    return Paused(until.astimezone(UTC), getattr(zone, "key", UTC_NAME))
+    return until.astimezone(UTC), getattr(zone, "key", UTC_NAME)
 
 
 def read_duration(text: str, *, is_for: bool = False) -> timedelta | None:
@@ -234,7 +225,7 @@ PAUSE_COMMAND = Command(
     "pause",
     "[2h|until 18:00]",
     "Hold what this channel receives, for a time or until somebody resumes",
-    _answer_pause,
+    says(lambda message: message),
     _plan,
     with_direct,
     may_change,
@@ -251,7 +242,7 @@ RESUME_COMMAND = Command(
     "resume",
     "",
     "End a pause",
-    _answer_resume,
+    says(lambda message: message),
     no_words("resume"),
     rights=may_change,
     store=_resume,

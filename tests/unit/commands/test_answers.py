@@ -26,7 +26,7 @@ from bot.racedata.month_quota import Forecast, QuotaReading, QuotaSource, UsageR
 from bot.slack.commands.list_commands import COURSES_COMMAND, COVERAGE_COMMAND, USAGE_COMMAND
 from bot.slack.commands.pause_commands import read_until
 from bot.slack.commands.subscription_changes import audited
-from bot.slack.messages.answers.pause_and_mute import Paused, Resumed, paused, resumed
+from bot.slack.messages.answers.pause_and_mute import paused, resumed
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX
 from tests.rows import over
@@ -38,16 +38,16 @@ KEPT = Path(__file__).parent / "answers.txt"
 # Pauses
 
 PAUSES = {
-    "without an end": lambda: paused(Paused(None), NOW, 72),
-    "until a time of a person in Paris": lambda: paused(Paused(NOW + timedelta(hours=5.5), "Europe/Paris"), NOW, 72),
-    "until a time of a person somewhere": lambda: paused(Paused(NOW + timedelta(hours=2.5), "UTC"), NOW, 72),
-    "as long as the queue is kept": lambda: paused(Paused(NOW + timedelta(days=3)), NOW, 72),
-    "longer than the queue is kept": lambda: paused(Paused(NOW + timedelta(days=4)), NOW, 72),
-    "over, nothing waited": lambda: resumed(Resumed(1, 0, 0)),
-    "over, one waited": lambda: resumed(Resumed(1, 1, 0)),
-    "over, some waited too long": lambda: resumed(Resumed(1, 4, 2)),
-    "over, while Slack lets nothing be posted": lambda: resumed(Resumed(1, 4, 0, is_closed=True)),
-    "over, of what was not paused": lambda: resumed(Resumed(0, 0, 0)),
+    "without an end": lambda: paused((None, None), NOW, 72),
+    "until a time of a person in Paris": lambda: paused((NOW + timedelta(hours=5.5), "Europe/Paris"), NOW, 72),
+    "until a time of a person somewhere": lambda: paused((NOW + timedelta(hours=2.5), "UTC"), NOW, 72),
+    "as long as the queue is kept": lambda: paused((NOW + timedelta(days=3), None), NOW, 72),
+    "longer than the queue is kept": lambda: paused((NOW + timedelta(days=4), None), NOW, 72),
+    "over, nothing waited": lambda: resumed(1, 0, 0),
+    "over, one waited": lambda: resumed(1, 1, 0),
+    "over, some waited too long": lambda: resumed(1, 4, 2),
+    "over, while Slack lets nothing be posted": lambda: resumed(1, 4, 0, is_closed=True),
+    "over, of what was not paused": lambda: resumed(0, 0, 0),
 }
 
 

@@ -38,8 +38,6 @@ from bot.slack.messages.answers.help_answer import command_help, usage_of
 from bot.slack.messages.answers.listings import audit_page, courses, coverage
 from bot.slack.messages.answers.outcome_words import live_meeting
 from bot.slack.messages.answers.pause_and_mute import (
-    Paused,
-    Resumed,
     muted,
     muted_by,
     paused,
@@ -249,13 +247,11 @@ ANSWERS: dict[str, partial[Any]] = {
     "watching_nothing": partial(watching, [], [], 1, is_direct=False),
     "unwatched": partial(unwatched, kept.GOLDEN, 'watch horse:"Golden Melody"', is_own=False),
     "unwatched_by": partial(unwatched_by, "U1", kept.GOLDEN),
-    "paused": partial(paused, Paused(kept.NOON + timedelta(days=4)), kept.NOON, 72),
-    "paused_until_a_time_of_day": partial(
-        paused, Paused(kept.NOON + timedelta(hours=2), "Europe/London"), kept.NOON, 72
-    ),
-    "resumed": partial(resumed, Resumed(1, 4, 1)),
+    "paused": partial(paused, (kept.NOON + timedelta(days=4), None), kept.NOON, 72),
+    "paused_until_a_time_of_day": partial(paused, (kept.NOON + timedelta(hours=2), "Europe/London"), kept.NOON, 72),
+    "resumed": partial(resumed, 1, 4, 1),
     "paused_until_resumed": partial(
-        paused, Paused(None, asks=True, untaken=Untaken(1, (kept.LOST_ALERT.event,))), kept.NOON, 72
+        paused, (None, None), kept.NOON, 72, asks=True, untaken=Untaken(1, (kept.LOST_ALERT.event,))
     ),
     "paused_by": partial(paused_by, "U1", [kept.GB, kept.ALL], kept.NOON + timedelta(hours=2)),
     "resumed_by": partial(resumed_by, "U1", 1),

@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.channels.conditions.event_conditions import topics_in_order
@@ -39,30 +38,24 @@ WHERE_ABANDONMENTS_ARE = {
 }
 
 
-@dataclass(frozen=True)
-class Paused:
-    """`until` is None for a pause without an end. `zone`: the time zone used for reading a day or time.
-
-    `asks`: abandonments of the channel are to be acknowledged. `untaken`: of the channel, and nobody has taken them.
-    """
-
-    until: datetime | None
-    zone: str | None = None
-    asks: bool = False
-    untaken: Untaken | None = None
+PauseEnd = tuple[datetime | None, str | None]
+"""None for a pause without an end; and the time zone used for reading a day or time, if any."""
 
 
-def paused(pause: Paused, now: datetime, keep_hours: int) -> Message:
-    until = pause.until
-    ends = f"until {moment_for_readers(until)}" if until else "until somebody types `/racing resume`"
-    held = f"Abandonments are held too{NOT_ASKED if pause.asks else ''}."
+def paused(
+    ends: PauseEnd, now: datetime, keep_hours: int, *, asks: bool = False, untaken: Untaken | None = None
+) -> Message:
+    """`asks`: abandonments of the channel are to be acknowledged. `untaken`: of the channel; nobody has taken them."""
+    until, zone = ends
+    end = f"until {moment_for_readers(until)}" if until else "until somebody types `/racing resume`"
+    held = f"Abandonments are held too{NOT_ASKED if asks else ''}."
     words = (
-        f"PAUSED {ends}.{_in_zone(until, now, pause.zone)} {held}{_too_long(until, now, keep_hours)} After the "
+        f"PAUSED {end}.{_in_zone(until, now, zone)} {held}{_too_long(until, now, keep_hours)} After the "
         f"pause, the last {SUMMARY_HOURS} are posted message by message. A summary names all older abandonments and "
         "results."
     )
-    if pause.untaken and pause.untaken.count:
-        words = f"{words} {untaken_words(pause.untaken, ' here')}."
+    if untaken and untaken.count:
+        words = f"{words} {untaken_words(untaken, ' here')}."
     return told(words, resume_button())
 
 
@@ -89,25 +82,15 @@ def _in_zone(until: datetime | None, now: datetime, zone: str | None) -> str:
     return f" That is {moment} in {safe(zone)}, your time zone in Slack."
 
 
-@dataclass(frozen=True)
-class Resumed:
+def resumed(paused: int, waited: int, dropped: int, *, is_closed: bool = False) -> Message:
     """`paused` counts the subscriptions and watches that were paused.
 
     `waited` and `dropped` count messages. `is_closed`: Slack does not let the bot post in the channel.
     """
-
-    paused: int
-    waited: int
-    dropped: int
-    is_closed: bool = False
-
-
-def resumed(resume: Resumed) -> Message:
-    waited, dropped = resume.waited, resume.dropped
-    if not resume.paused:
+    if not paused:
         return told("This channel was not paused: `/racing list` shows what it receives.")
     older = f"posted now; those older than {SUMMARY_HOURS} come in one summary" if waited > 1 else "posted now"
-    posted = "posted once Slack lets me post here" if resume.is_closed else older
+    posted = "posted once Slack lets me post here" if is_closed else older
     what = f"{counted(waited, 'message waited and is', 'messages waited and are')} {posted}."
     too_long = counted(dropped, "message waited too long and is", "messages waited too long and are")
     lost = f"{too_long} not posted." if dropped else None

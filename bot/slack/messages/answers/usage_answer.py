@@ -7,15 +7,7 @@ from itertools import accumulate
 
 from bot.events.sentences import counted
 from bot.outbox.message import Block, Message
-from bot.racedata.month_quota import (
-    LEAST_DAYS,
-    Kinds,
-    QuotaReading,
-    QuotaSource,
-    UsageRow,
-    in_figures,
-    month_after,
-)
+from bot.racedata.month_quota import LEAST_DAYS, Kinds, QuotaReading, QuotaSource, UsageRow, in_figures, month_after
 from bot.slack.messages.kit.blocks import context, fields, header, section
 from bot.slack.messages.kit.layout import Either, lines, message
 from bot.slack.messages.kit.native_blocks import CATEGORIES_MAX, line_chart
