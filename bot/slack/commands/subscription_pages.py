@@ -27,9 +27,9 @@ from bot.slack.messages.answers.subscription_answers import (
     EDIT,
     PER_PAGE,
     REMOVE,
-    ChannelPause,
     Listed,
     ListPage,
+    paused_since,
     subscription_list,
     unsubscribed,
 )
@@ -97,15 +97,15 @@ def _page(session: Session, desk: Desk, channel_id: str, number: int) -> ListPag
     )
 
 
-def _pause(session: Session, channel_id: str) -> ChannelPause | None:
+def _pause(session: Session, channel_id: str) -> str | None:
     until, held = pauses.last_end(session, channel_id), held_queues.held_of(session, channel_id)
     if until is None:
         return None
     if held is None or held.because != held_queues.PAUSED:
         # A pause within a closing.
-        return ChannelPause(until)
+        return paused_since(until)
     entry = audit_log.last_by(session, channel_id, "pause", held.since)
-    return ChannelPause(until, held.since, entry.user_id if entry else None)
+    return paused_since(until, held.since, entry.user_id if entry else None)
 
 
 def _with_post(one: Listed, post: OutboxMessage | None, desk: Desk) -> Listed:

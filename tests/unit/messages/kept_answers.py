@@ -50,11 +50,11 @@ from bot.slack.messages.answers.pause_and_mute import (
 from bot.slack.messages.answers.races_of_day import next_off, racecard, results_of_day
 from bot.slack.messages.answers.status_answer import status_answer
 from bot.slack.messages.answers.subscription_answers import (
-    ChannelPause,
     Listed,
     ListPage,
     Unsubscribed,
     lost_by,
+    paused_since,
     subscribed,
     subscription_list,
     unsubscribed,
@@ -218,7 +218,7 @@ ANSWERS: dict[str, partial[Any]] = {
     "subscription_list_of_nothing": partial(subscription_list, ListPage([], 1, 0, [])),
     "subscription_list_of_watches_in_a_pause": partial(
         subscription_list,
-        ListPage([], 1, 0, [], pause=ChannelPause(kept.NOON + timedelta(hours=2), kept.NOON, "U1"), watched=4),
+        ListPage([], 1, 0, [], pause=paused_since(kept.NOON + timedelta(hours=2), kept.NOON, "U1"), watched=4),
     ),
     "audit_page": partial(audit_page, AuditPage([kept.CHANGE], 1, 9), "in <#C1>", "audit C1"),
     "drill": partial(drill, RacingEvent(key="drill:0123456789abcdef", drill=kept.DRILL), ON_TIME),

@@ -29,10 +29,10 @@ from bot.slack.messages.answers.listings import audit_page
 from bot.slack.messages.answers.pause_and_mute import muted, resumed_by
 from bot.slack.messages.answers.subscription_answers import (
     PER_PAGE,
-    ChannelPause,
     Listed,
     ListPage,
     Unsubscribed,
+    paused_since,
     subscribed,
     subscription_list,
     unsubscribed,
@@ -212,9 +212,9 @@ LISTS = {
     "of a suspended subscription": lambda: page(Listed(row(state="suspended", state_reason="is_archived"), GB)),
     "of an older subscription": lambda: page(Listed(row(), GB), today=date(2027, 1, 2)),
     "of a subscription that lacks something": lambda: page(Listed(row(), GB, orphaned=["GB is no longer published."])),
-    "in a pause": lambda: page(*IN_A_PAUSE, pause=ChannelPause(NOW + timedelta(hours=2), NOW, "U7")),
-    "in a pause without end": lambda: page(*IN_A_PAUSE, pause=ChannelPause(datetime(9999, 1, 1, tzinfo=UTC))),
-    "of watches alone in a pause": lambda: page(pause=ChannelPause(NOW, NOW, "U7"), watched=4),
+    "in a pause": lambda: page(*IN_A_PAUSE, pause=paused_since(NOW + timedelta(hours=2), NOW, "U7")),
+    "in a pause without end": lambda: page(*IN_A_PAUSE, pause=paused_since(datetime(9999, 1, 1, tzinfo=UTC))),
+    "of watches alone in a pause": lambda: page(pause=paused_since(NOW, NOW, "U7"), watched=4),
     "of changes": lambda: audit_page(AuditPage([entry()], 1, 1), "in C1", "audit C1"),
     "of no changes": lambda: audit_page(AuditPage([], 1, 0), "in C1", "audit C1"),
 }

@@ -268,17 +268,8 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class ChannelPause:
-    """`by`: the person who paused the channel. `since` and `by` are None if unknown."""
-
-    until: datetime
-    since: datetime | None = None
-    by: str | None = None
-
-
-@dataclass(frozen=True)
 class ListPage:
-    """`watched` counts names."""
+    """`pause`: see `paused_since`. `watched` counts names."""
 
     listed: Sequence[Listed]
     number: int
@@ -286,7 +277,7 @@ class ListPage:
     mutes: Sequence[tuple[MutedMeetingRow, Meeting, Abandonments]]
     last_change: AuditEntry | None = None
     today: date | None = None
-    pause: ChannelPause | None = None
+    pause: str | None = None
     watched: int = 0
 
     @property
@@ -298,7 +289,7 @@ def subscription_list(page: ListPage) -> Message:
     """A pause comes first, also where the channel watches names alone."""
     head: list[Block | None] = []
     if page.pause:
-        head += [section(f"*{_paused(page.pause)}*"), actions([resume_button()])]
+        head += [section(f"*{page.pause}*"), actions([resume_button()])]
     if page.total:
         head.append(section(f"*What this channel receives*{page_mark(page.number, page.pages)}"))
     else:
@@ -317,11 +308,11 @@ def subscription_list(page: ListPage) -> Message:
     return message(None, [*head, turned, context(*_small(page))])
 
 
-def _paused(pause: ChannelPause) -> str:
-    since = f" since {moment_for_readers(pause.since)}" if pause.since else ""
-    by = f" by {named(pause.by)}" if pause.by else ""
-    ends = moment_for_readers(pause.until) if pause.until < UNTIL_RESUMED else "somebody resumes"
-    return f"PAUSED{since}{by}, until {ends}."
+def paused_since(until: datetime, since: datetime | None = None, by: str | None = None) -> str:
+    """`by`: the person who paused the channel. `since` and `by` are None if unknown."""
+    began = given(" since {}", moment_for_readers(since) if since else None) or ""
+    ends = moment_for_readers(until) if until < UNTIL_RESUMED else "somebody resumes"
+    return f"PAUSED{began}{given(' by {}', named(by) if by else None) or ''}, until {ends}."
 
 
 def _subscription(one: Listed, today: date | None) -> str:
