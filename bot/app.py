@@ -65,10 +65,10 @@ from bot.slack.channel_membership import is_member, members, problem_of_channel
 from bot.slack.commands.invocation import Desk
 from bot.slack.event_messages import PostRenderer
 from bot.slack.listeners.app_home import HomeListener
-from bot.slack.listeners.channel_life import LOOK_S, ChannelListener, InstallationListener
+from bot.slack.listeners.channel_life import LOOK_S, ChannelListener
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.forms import FormListener
-from bot.slack.listeners.ways_in import CommandListener, DirectMessageListener
+from bot.slack.listeners.ways_in import CommandListener
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.permissions import People
@@ -363,8 +363,6 @@ class Service:
                     self.clock,
                     self.queued,
                 ),
-                DirectMessageListener(runner),
-                InstallationListener(self.database, self.notices),
             ],
         )
 

@@ -72,6 +72,8 @@ class ChannelListener:
         for event in OPENING_EVENTS:
             bolt.event(event)(self.on_opened)
         bolt.event(MOVING_EVENT)(self.on_id_changed)
+        for event in REVOKING_EVENTS:
+            bolt.event(event)(self.on_revoked)
 
     async def on_joined(self, event: dict[str, Any], body: dict[str, Any]) -> None:
         if str(event.get("user")) in self._ourselves(body):
@@ -94,6 +96,20 @@ class ChannelListener:
         moved = await self.database.write(partial(move_channel, old_id=old_id, new_id=new_id))
         log.info("channel_moved", channel_id=new_id, old_channel_id=old_id, subscriptions=moved)
         await self._open(new_id)
+
+    async def on_revoked(self, event: dict[str, Any], body: dict[str, Any]) -> None:
+        """Admins get the notice after the next installation."""
+        tokens = event.get("tokens")
+        if isinstance(tokens, dict) and not tokens.get("bot"):
+            return
+        log.error("slack_token_revoked", slack_event=event.get("type"))
+        words = (
+            "Slack says that I was uninstalled, or that my token was revoked. Nothing is posted until I am installed "
+            "again and SLACK_BOT_TOKEN has the new token. Messages are kept meanwhile."
+        )
+        # Slack sends an event again under the same id.
+        key = f"revoked:{body.get('event_id') or event.get('event_ts')}"
+        await self.database.write(lambda session: self.notices.tell(session, key, words, urgency=Urgency.CRITICAL))
 
     async def _open(self, channel_id: str, invitation: str | None = None) -> None:
         self._openings += 1
@@ -141,28 +157,3 @@ class ChannelListener:
         authorizations = body.get("authorizations") or []
         ids = {one.get("user_id") for one in authorizations if isinstance(one, dict) and one.get("is_bot")}
         return {str(one) for one in {*ids, self.identity.bot_user_id} if one}
-
-
-@dataclass(frozen=True)
-class InstallationListener:
-    """Admins get the notice after the next installation."""
-
-    database: Database
-    notices: Notices
-
-    def register(self, bolt: AsyncApp) -> None:
-        for event in REVOKING_EVENTS:
-            bolt.event(event)(self.on_revoked)
-
-    async def on_revoked(self, event: dict[str, Any], body: dict[str, Any]) -> None:
-        tokens = event.get("tokens")
-        if isinstance(tokens, dict) and not tokens.get("bot"):
-            return
-        log.error("slack_token_revoked", slack_event=event.get("type"))
-        words = (
-            "Slack says that I was uninstalled, or that my token was revoked. Nothing is posted until I am installed "
-            "again and SLACK_BOT_TOKEN has the new token. Messages are kept meanwhile."
-        )
-        # Slack sends an event again under the same id.
-        key = f"revoked:{body.get('event_id') or event.get('event_ts')}"
-        await self.database.write(lambda session: self.notices.tell(session, key, words, urgency=Urgency.CRITICAL))

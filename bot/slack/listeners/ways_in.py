@@ -54,6 +54,7 @@ class CommandListener:
         for name in SLASH_COMMANDS:
             bolt.command(name)(self.on_command)
         bolt.action(re.compile(""))(self.on_action)
+        bolt.event(DIRECT_MESSAGE_EVENT)(self.on_message)
 
     async def on_command(self, ack: AsyncAck, body: dict[str, Any]) -> None:
         command, invocation = read_invocation(body, self.runner.new_reference())
@@ -73,46 +74,8 @@ class CommandListener:
         in_place = name == RUN_IN_PLACE and not invocation.from_message
         await self.runner.run(command, invocation, Reply(str(body.get("response_url") or ""), reference, in_place), ack)
 
-
-def read_invocation(body: dict[str, Any], reference: str) -> tuple[Command | None, Invocation]:
-    """The command and invocation of a slash command's body. The command is None for an unknown word after /racing."""
-    text, alone = unescaped(str(body.get("text") or "")), SLASH_COMMANDS.get(str(body.get("command")))
-    command, text = find_command(f"{alone.name} {text}" if alone else text)
-    return command, invocation_of(body, text, reference)
-
-
-def invocation_of(body: dict[str, Any], text: str, reference: str) -> Invocation:
-    """The invocation by a slash command or a click."""
-    channel, container, user = (body.get(part) or {} for part in ("channel", "container", "user"))
-    return Invocation(
-        text=text,
-        channel_id=str(body.get("channel_id") or channel.get("id") or container.get("channel_id") or ""),
-        user_id=str(body.get("user_id") or user.get("id") or ""),
-        reference=reference,
-        trigger_id=body.get("trigger_id"),
-        team_id=team_of(body),
-        from_message="command" not in body and not container.get("is_ephemeral"),
-    )
-
-
-def unescaped(text: str) -> str:
-    """Slack escapes three characters, and leaves its own mentions unescaped.
-
-    Source: docs.slack.dev/messaging/formatting-message-text, "Escaping text".
-    """
-    return _LINK.sub(r"\1", text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-
-
-@dataclass(frozen=True)
-class DirectMessageListener:
-    """A text is a command line, and the answer a post in the outbox: Slack gives no `response_url`."""
-
-    runner: CommandRunner
-
-    def register(self, bolt: AsyncApp) -> None:
-        bolt.event(DIRECT_MESSAGE_EVENT)(self.on_message)
-
     async def on_message(self, event: dict[str, Any], body: dict[str, Any]) -> BoltResponse | None:
+        """A text is a command line, and the answer a post in the outbox: Slack gives no `response_url`."""
         user_id = event.get("user")
         is_text = user_id and "subtype" not in event and not event.get("bot_id")
         if event.get("channel_type") != "im" or not is_text:
@@ -161,3 +124,32 @@ class DirectMessageListener:
 
         await desk.database.write(store)
         desk.wake.set()
+
+
+def read_invocation(body: dict[str, Any], reference: str) -> tuple[Command | None, Invocation]:
+    """The command and invocation of a slash command's body. The command is None for an unknown word after /racing."""
+    text, alone = unescaped(str(body.get("text") or "")), SLASH_COMMANDS.get(str(body.get("command")))
+    command, text = find_command(f"{alone.name} {text}" if alone else text)
+    return command, invocation_of(body, text, reference)
+
+
+def invocation_of(body: dict[str, Any], text: str, reference: str) -> Invocation:
+    """The invocation by a slash command or a click."""
+    channel, container, user = (body.get(part) or {} for part in ("channel", "container", "user"))
+    return Invocation(
+        text=text,
+        channel_id=str(body.get("channel_id") or channel.get("id") or container.get("channel_id") or ""),
+        user_id=str(body.get("user_id") or user.get("id") or ""),
+        reference=reference,
+        trigger_id=body.get("trigger_id"),
+        team_id=team_of(body),
+        from_message="command" not in body and not container.get("is_ephemeral"),
+    )
+
+
+def unescaped(text: str) -> str:
+    """Slack escapes three characters, and leaves its own mentions unescaped.
+
+    Source: docs.slack.dev/messaging/formatting-message-text, "Escaping text".
+    """
+    return _LINK.sub(r"\1", text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

@@ -19,7 +19,7 @@ from bot.outbox.channel_move import move_channel
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Command
 from bot.slack.listeners.command_runner import CommandRunner
-from bot.slack.listeners.ways_in import UNDER_WAY_FOR, DirectMessageListener
+from bot.slack.listeners.ways_in import UNDER_WAY_FOR, CommandListener
 from bot.tasks import Tasks
 from sandbox.slack import failures
 from tests.clock import now
@@ -136,7 +136,7 @@ async def test_post_under_way_while_its_channel_moves_is_found_and_not_repeated(
 async def test_text_in_a_direct_message_is_a_command_line_and_answered_once(pipeline, words, answer):
     parts: Any = {"database": pipeline.database, "clock": pipeline.clock, "wake": pipeline.poster.wake}
     desk, tasks, nobody = SimpleNamespace(**parts, token=token_hex), Tasks(), SimpleNamespace()
-    listener = DirectMessageListener(CommandRunner(desk, nobody, tasks))  # type: ignore[arg-type]  # no command here needs more
+    listener = CommandListener(CommandRunner(desk, nobody, tasks))  # type: ignore[arg-type]  # no command here needs more
     direct = pipeline.slack.direct_message("UALICE").id
     said = {"type": "message", "channel": direct, "channel_type": "im", "user": "UALICE", "text": words, "ts": "1.1"}
     others = ({"bot_id": "B0SANDBOX"}, {"subtype": "message_changed"}, {"channel_type": "channel"})
@@ -172,7 +172,7 @@ async def test_direct_message_that_slack_sends_again_runs_its_command_once(pipel
 
     parts: Any = {"database": pipeline.database, "clock": pipeline.clock, "wake": pipeline.poster.wake}
     desk, nobody = SimpleNamespace(**parts, token=token_hex), SimpleNamespace()
-    replicas = [DirectMessageListener(Runner(desk, nobody, Tasks())) for _ in range(2)]  # type: ignore[arg-type]  # no command here needs more
+    replicas = [CommandListener(Runner(desk, nobody, Tasks())) for _ in range(2)]  # type: ignore[arg-type]  # no command here needs more
     said = {"channel": direct, "channel_type": "im", "user": "UALICE", "text": "list"}
 
     async def comes(replica):

@@ -31,10 +31,10 @@ from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.listeners.app_home import HomeListener
-from bot.slack.listeners.channel_life import ChannelListener, InstallationListener
+from bot.slack.listeners.channel_life import ChannelListener
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.forms import FormListener
-from bot.slack.listeners.ways_in import CommandListener, DirectMessageListener
+from bot.slack.listeners.ways_in import CommandListener
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
@@ -213,7 +213,6 @@ class Endpoint:
         notices = Notices(None, admin_notice, clock=lambda: NOW)
         channels = ChannelListener(database, desk.identity, nothing_wrong, notices, desk.reopening, desk.clock, wake)
         listeners: list[Listener] = [HomeListener(runner), CommandListener(runner), FormListener(runner), channels]
-        listeners += [DirectMessageListener(runner), InstallationListener(database, notices)]
         self.endpoint = SlackEndpoint(
             bolt=make_bolt(desk.identity, listeners),
             signing_secret=SecretStr(SECRET),

@@ -29,7 +29,7 @@ from bot.outbox.message import Message
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_errors import QuotaExceeded, RateLimited, Unauthorized
-from bot.slack.listeners.channel_life import InstallationListener
+from bot.slack.listeners.channel_life import ChannelListener
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.messages.kit.marks import LEVELS
 from tests.said import ALL_CLEAR, BEGINNINGS, NOTE, URGENT, WARNING, level_of
@@ -228,7 +228,8 @@ async def test_long_wait_is_told_with_its_end_and_what_goes_on(database, notices
 
 
 async def test_lost_token_is_urgent(database, notices, told):
-    await InstallationListener(database, notices).on_revoked({"type": "app_uninstalled"}, {"event_id": "Ev1"})
+    channels = ChannelListener(database, None, None, notices, None, None, None)  # type: ignore[arg-type]  # nothing else is asked
+    await channels.on_revoked({"type": "app_uninstalled"}, {"event_id": "Ev1"})
     assert await told() == [URGENT]
 
 
