@@ -22,7 +22,7 @@ log = get_logger(__name__)
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(strict=True)
+    model_config = ConfigDict(strict=True, defer_build=True)
 
 
 class _Named(_Part):

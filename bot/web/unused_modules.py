@@ -1,4 +1,4 @@
-"""The modules that libraries would load, and that neither program of `racing-bot serve` uses: 12 MiB of memory."""
+"""The modules that libraries would load, and that neither program of `racing-bot serve` uses: 13 MiB of memory."""
 
 import sys
 
@@ -12,8 +12,8 @@ class _Unused:
 
 def leave_out() -> None:
     """To be called before the libraries are loaded."""
-    # The command line of uvicorn; the server of aiohttp, which Bolt can run.
-    for name in ("uvicorn.main", "aiohttp.web"):
+    # The command line of uvicorn; the server of aiohttp, which Bolt can run; Slack's app and client without asyncio.
+    for name in ("uvicorn.main", "aiohttp.web", "slack_bolt.app.app", "slack_sdk.web.client"):
         sys.modules.setdefault(name, _Unused())  # type: ignore[arg-type]  # a module is any object
     # The command line of httpx; the colours of structlog.
     for name in ("httpx._main", "rich"):
