@@ -8,7 +8,7 @@ from hashlib import sha256
 from bot.channels.conditions.condition import ALL_REGIONS, EVERY_VALUE, Condition, FilterFields
 from bot.channels.conditions.course_condition import has_course, takes_course
 from bot.channels.conditions.event_conditions import HERE, is_mention
-from bot.channels.conditions.table import BY_FIELD, CONDITIONS
+from bot.channels.conditions.table import BY_FIELD, CONDITIONS, NARROWING, TOPICS
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Course, Race, Value, is_same_course
 
@@ -93,51 +93,17 @@ def _unchecked_since(one: ChannelFilter, other: ChannelFilter) -> object:
     return min((each.unchecked_since for each in (one, other) if each.unchecked_since), default=None)
 
 
-class Overridden(Value):
-    """The events that a filter (`chosen`) leaves out, and another filter of the channel (`by`) brings.
+def overrides(by: ChannelFilter, chosen: ChannelFilter, region_of: Callable[[Course], str | None]) -> bool:
+    """Whether a filter brings events that another filter of the channel leaves out.
 
-    `topics` arrive from the whole region of `chosen`. Of the `shared` topics arrive the excluded `courses`, the
-    region's other courses (`is_rest`), and other values of the kinds with the fields `others`.
-    """
-
-    chosen: ChannelFilter
-    by: ChannelFilter
-    topics: frozenset[Topic] = frozenset()
-    courses: tuple[Course, ...] = ()
-    is_rest: bool = False
-    others: tuple[str, ...] = ()
-
-    @property
-    def shared(self) -> frozenset[Topic]:
-        return self.chosen.topics & self.by.topics
-
-
-def overridden(
-    chosen: ChannelFilter, by: ChannelFilter, region_of: Callable[[Course], str | None]
-) -> Overridden | None:
-    """The events of a filter that another filter of the channel overrides; None without such events.
-
-    Filters of two regions have nothing in common. A region's filter beside a filter of all regions overrides only
-    courses that were excluded by name.
+    Filters of two regions have nothing in common. A region's filter beside a filter of all regions brings only courses
+    that were excluded by name.
     """
     if chosen.region == by.region or ALL_REGIONS not in {chosen.region, by.region}:
-        return None
-    shared = chosen.topics & by.topics
-    is_wide = by.region == ALL_REGIONS and not by.courses
-    found = Overridden(
-        chosen=chosen,
-        by=by,
-        topics=by.topics - chosen.topics if is_wide else frozenset(),
-        courses=tuple(one for one in chosen.not_courses if shared and _brings(by, one, region_of)),
-        is_rest=bool(is_wide and shared and chosen.courses),
-        others=_others(chosen, by) if is_wide and shared else (),
-    )
-    return found if found.topics or found.courses or found.is_rest or found.others else None
-
-
-def _others(chosen: ChannelFilter, by: ChannelFilter) -> tuple[str, ...]:
-    narrowing = [one for one in CONDITIONS if one.is_narrowing and one.field != "courses"]
-    return tuple(one.field for one in narrowing if not one.covers(chosen, by))
+        return False
+    if by.region == ALL_REGIONS and not by.courses and not all(one.covers(chosen, by) for one in (TOPICS, *NARROWING)):
+        return True
+    return bool(chosen.topics & by.topics) and any(_brings(by, one, region_of) for one in chosen.not_courses)
 
 
 class Meeting(Value):

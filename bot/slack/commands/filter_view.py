@@ -1,4 +1,4 @@
-"""A channel's filters in words for people: courses of the same name are told apart, and overridden parts are named."""
+"""A channel's filters for words to people: courses of the same name are told apart, and overriding filters found."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -6,8 +6,9 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.channels import pauses, subscriptions
-from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden, abandonments_taken, overridden
+from bot.channels.filters import Abandonments, ChannelFilter, Meeting, abandonments_taken, overrides
 from bot.racedata.lexicon import kept, told_apart
+from bot.slack.messages.answers.filter_words import Overriding
 
 
 def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[ChannelFilter, ...]:
@@ -35,13 +36,11 @@ def abandonments_here(session: Session, channel_id: str, meeting: Meeting, now: 
     return Abandonments.AFTER_THE_PAUSE if is_paused else Abandonments.POSTED
 
 
-def overridden_in(session: Session, pairs: Iterable[tuple[ChannelFilter, ChannelFilter]]) -> tuple[Overridden, ...]:
-    """For pairs of a channel's filters, the parts of the first filter that the second overrides; for messages alone."""
-    lists = kept(session)
-    found = [overridden(chosen, by, lists.region_of_course) for chosen, by in pairs]
-    return tuple(_shown(session, one) for one in found if one)
-
-
-def _shown(session: Session, found: Overridden) -> Overridden:
-    (by,) = as_shown(session, [found.by])
-    return found.model_copy(update={"by": by, "courses": told_apart(session, found.courses)})
+def overriding_in(session: Session, pairs: Iterable[tuple[ChannelFilter, ChannelFilter]]) -> Overriding:
+    """Of pairs of a channel's filters: the second filters that bring what the first leave out; for messages alone."""
+    region_of = kept(session).region_of_course
+    found: dict[ChannelFilter, list[str]] = {}
+    for chosen, by in pairs:
+        if overrides(by, chosen, region_of):
+            found.setdefault(by, []).append(chosen.region)
+    return tuple(zip(as_shown(session, found), found.values(), strict=True))

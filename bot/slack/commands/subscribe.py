@@ -37,7 +37,7 @@ from bot.racedata.day_views import recent
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.channel_checks import check_escalation, is_own_direct
 from bot.slack.commands.filter_choice import FilterChoice, added_to
-from bot.slack.commands.filter_view import as_shown, overridden_in
+from bot.slack.commands.filter_view import as_shown, overriding_in
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change
 from bot.slack.commands.places import USUAL_REGIONS
@@ -180,7 +180,7 @@ def _said(session: Session, desk: Desk, invocation: Invocation, committed: Subsc
     pairs = [pair for one in saved for other in others for pair in ((one, other), (other, one))]
     return Said(
         **vars(committed),
-        overridden=overridden_in(session, pairs),
+        overriding=overriding_in(session, pairs),
         lacking=without_abandonments(saved, there),
         minutes_alone=_minutes_alone(there, saved),
         uncovered=_uncovered(session, saved),

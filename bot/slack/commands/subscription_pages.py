@@ -17,7 +17,7 @@ from bot.outbox.message import Message
 from bot.racedata.lexicon import COURSES, REGIONS
 from bot.racedata.near_misses import likely
 from bot.slack.channel_membership import members
-from bot.slack.commands.filter_view import abandonments_here, as_shown, overridden_in
+from bot.slack.commands.filter_view import abandonments_here, as_shown, overriding_in
 from bot.slack.commands.form_button import form_is_the_answer, open_form
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words, says
 from bot.slack.commands.unsubscribe import end_subscriptions
@@ -81,7 +81,7 @@ def _page(session: Session, desk: Desk, channel_id: str, number: int) -> ListPag
         listed=[
             replace(
                 _with_post(Listed(row, shown), post, desk),
-                overridden=overridden_in(session, [(chosen, other) for other in every]),
+                overriding=overriding_in(session, [(chosen, other) for other in every]),
                 has_abandonments=chosen not in lacking,
                 orphaned=_unpublished(chosen, regions, courses),
             )

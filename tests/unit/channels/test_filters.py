@@ -14,7 +14,7 @@ from bot.channels.filters import (
     abandonments_taken,
     joint,
     mentions,
-    overridden,
+    overrides,
     without,
     without_abandonments,
 )
@@ -153,10 +153,6 @@ CORK = next(course for course, region in REGION_OF.items() if region == "IRE")
 RESULTS, LOST = frozenset({Topic.RESULTS}), frozenset({Topic.ABANDONMENTS})
 
 
-def overrides(chosen, by):
-    return overridden(chosen, by, REGION_OF.get)
-
-
 def gb(topics=RESULTS, **changes):
     return ChannelFilter(**{"region": "GB", "topics": topics} | changes)
 
@@ -165,56 +161,42 @@ def everywhere(topics=RESULTS, **changes):
     return gb(topics, region=ALL_REGIONS, **changes)
 
 
-def test_course_that_a_region_leaves_out_comes_by_all_regions():
-    chosen = gb(not_courses=(ASCOT, YORK))
-    found = overrides(chosen, everywhere(not_courses=(YORK,)))
-    assert found is not None
-    assert (found.courses, found.topics, found.is_rest, found.shared) == ((ASCOT,), frozenset(), False, RESULTS)
-    assert overrides(chosen, everywhere(not_courses=(YORK, ASCOT))) is None
-    assert overrides(chosen, gb(region="IRE")) is None
-
-
-def test_course_that_all_regions_leave_out_comes_by_its_own_region_alone():
-    chosen = everywhere(not_courses=(ASCOT, CORK))
-    found = overrides(chosen, gb())
-    assert found is not None
-    assert found.courses == (ASCOT,)
-    nowhere = overridden(chosen, gb(), lambda _course: None)
-    assert nowhere is None
-    named = overridden(chosen, gb(courses=(ASCOT,)), lambda _course: None)
-    assert named is not None
-    assert named.courses == (ASCOT,)
-
-
 AT_YORK, AT_ASCOT, CLASS_1 = {"courses": (YORK,)}, {"courses": (ASCOT,)}, {"classes": ("1",)}
 
 
-@pytest.mark.parametrize(
-    ("chosen", "by", "topics", "is_rest", "others"),
+@over(
+    ("chosen", "by", "is_overridden"),
     [
-        (gb(LOST), everywhere(RESULTS | LOST), RESULTS, False, ()),
-        (gb(**AT_YORK), everywhere(), frozenset(), True, ()),
-        (gb(**CLASS_1), everywhere(), frozenset(), False, ("classes",)),
-        (gb(LOST, **AT_YORK), everywhere(RESULTS | LOST), RESULTS, True, ()),
-        # With no topic in common nothing but the topic comes.
-        (gb(LOST, **AT_YORK, **CLASS_1), everywhere(), RESULTS, False, ()),
+        # Courses that a region leaves out come by all regions.
+        (gb(not_courses=(ASCOT, YORK)), everywhere(not_courses=(YORK,)), True),
+        (gb(not_courses=(ASCOT, YORK)), everywhere(not_courses=(YORK, ASCOT)), False),
+        (gb(not_courses=(ASCOT, YORK)), gb(region="IRE"), False),
+        # A course that all regions leave out comes by its own region alone.
+        (everywhere(not_courses=(ASCOT, CORK)), gb(), True),
+        (everywhere(not_courses=(CORK,)), gb(), False),
+        (everywhere(LOST, not_courses=(ASCOT,)), gb(RESULTS), False),
+        # What a region does not take comes by all regions.
+        (gb(LOST), everywhere(RESULTS | LOST), True),
+        (gb(**AT_YORK), everywhere(), True),
+        (gb(**CLASS_1), everywhere(), True),
+        (gb(LOST, **AT_YORK), everywhere(RESULTS | LOST), True),
+        (gb(LOST, **AT_YORK, **CLASS_1), everywhere(), True),
+        # What a region adds to all regions is left out by nobody.
+        (gb(**AT_YORK, **CLASS_1), everywhere(**AT_ASCOT), False),
+        (gb(RESULTS | LOST), everywhere(), False),
+        (everywhere(LOST), everywhere(RESULTS | LOST), False),
+        (everywhere(LOST), gb(RESULTS | LOST), False),
+        (everywhere(courses=(CORK,)), gb(), False),
     ],
-    ids=["topic", "other courses", "other classes", "topic and courses", "other topic"],
 )
-def test_what_a_region_does_not_take_comes_by_all_regions(chosen, by, topics, is_rest, others):
-    found = overrides(chosen, by)
-    assert found is not None
-    assert (found.topics, found.is_rest, found.others) == (topics, is_rest, others)
-    assert found.shared == chosen.topics & by.topics
+def test_filter_brings_what_another_filter_of_the_channel_leaves_out(chosen, by, is_overridden):
+    assert overrides(by, chosen, REGION_OF.get) is is_overridden
 
 
-def test_what_a_region_adds_to_all_regions_overrides_nothing():
-    assert overrides(gb(**AT_YORK, **CLASS_1), everywhere(**AT_ASCOT)) is None
-    assert overrides(everywhere(LOST), everywhere(RESULTS | LOST)) is None
-    assert overridden(gb(not_courses=(ASCOT,)), gb(region="IRE", **AT_ASCOT), lambda _course: None) is None
-    assert overrides(everywhere(LOST), gb(RESULTS | LOST)) is None
-    assert overrides(everywhere(courses=(CORK,)), gb()) is None
-    assert overrides(everywhere(LOST, not_courses=(ASCOT,)), gb(RESULTS)) is None
+def test_excluded_course_of_no_known_region_comes_by_the_filter_that_names_the_course():
+    for by, is_overridden in ((gb(), False), (gb(courses=(ASCOT,)), True)):
+        assert overrides(by, everywhere(not_courses=(ASCOT,)), lambda _course: None) is is_overridden
+    assert not overrides(gb(region="IRE", **AT_ASCOT), gb(not_courses=(ASCOT,)), lambda _course: None)
 
 
 SOME_COURSES = st.lists(st.sampled_from(list(REGION_OF)), unique=True, max_size=2).map(tuple)
@@ -230,18 +212,13 @@ def filters(draw, regions):
 
 
 @given(filters(["GB", ALL_REGIONS]), filters(["GB", ALL_REGIONS]))
-def test_courses_that_are_said_to_come_do_come_and_those_of_all_regions_are_all_said(chosen, by):
-    found = overrides(chosen, by)
+def test_whatever_all_regions_bring_beside_a_region_is_said(chosen, by):
     is_wide = (chosen.region, by.region, by.courses) == ("GB", ALL_REGIONS, ())
     for course, region in REGION_OF.items():
         for kind in (EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED):
-            one, topic = event(kind, region, course), TOPIC_OF[kind]
+            one = event(kind, region, course)
             comes = by.matches(one) and not chosen.matches(one)
-            named = found is not None and topic in found.shared and course in found.courses
-            assert comes or not named
-            if comes and is_wide and region == "GB":
-                assert found is not None
-                assert named or topic in found.topics or found.is_rest
+            assert overrides(by, chosen, REGION_OF.get) or not (comes and is_wide and region == "GB")
 
 
 GB, IRE, ALL = "GB", "IRE", ALL_REGIONS

@@ -167,7 +167,7 @@ async def test_form_that_was_saved_says_it_too_and_has_no_button(channel):
     message = await answered(channel, stored)
     assert buttons(message)
     view = saved(message.blocks)
-    assert "So results from GB still come" in str(view)
+    assert "from GB all of that still comes" in str(view)
     assert view["blocks"][-1]["text"]["text"] == "`/racing list` has buttons to change that."
     assert all(block["type"] == "section" for block in view["blocks"])
     assert block_problems(view["blocks"], most=VIEW_BLOCKS) == []

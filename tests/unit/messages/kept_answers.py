@@ -193,7 +193,7 @@ ANSWERS: dict[str, partial[Any]] = {
         subscribed, replace(kept.all_well(kept.GB.model_copy(update={"ack": ("10m",)})), minutes_alone=10)
     ),
     "subscribed_beside_all_regions": partial(
-        subscribed, replace(kept.all_well(kept.IRELAND, recent=kept.NONE_LOST), overridden=kept.BESIDE_ALL)
+        subscribed, replace(kept.all_well(kept.IRELAND, recent=kept.NONE_LOST), overriding=kept.BESIDE_ALL)
     ),
     "unsubscribed": partial(unsubscribed, Unsubscribed(1, 0, [kept.ALL])),
     "subscription_list": partial(
@@ -205,7 +205,7 @@ ANSWERS: dict[str, partial[Any]] = {
                     kept.IRELAND,
                     kept.NOON,
                     "https://example.slack.com/p1",
-                    overridden=kept.BESIDE_ALL,
+                    overriding=kept.BESIDE_ALL,
                 ),
                 Listed(kept.row_of(7, kept.JERSEY), kept.JERSEY, orphaned=["JER is no longer published."]),
             ],

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
-from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.channels.filters import Meeting as MutedMeeting
 from bot.channels.watches import WatchedName
 from bot.db.tables import (
@@ -195,14 +195,7 @@ def all_well(*filters: ChannelFilter, recent: Recent = RECENT) -> Said:
     return replace(SAID, filters=filters, unchecked=(), uncovered=(), recent=recent, is_member=True, is_paused=False)
 
 
-BESIDE_ALL = [
-    Overridden(
-        chosen=IRELAND,
-        by=ALL.model_copy(update={"not_courses": ()}),
-        courses=(CURRAGH,),
-        topics=frozenset({Topic.RACECARDS}),
-    )
-]
+BESIDE_ALL = [(ALL.model_copy(update={"not_courses": ()}), [IRELAND.region])]
 
 VERSION = TracedVersion(
     EventVersion(

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bot.channels.audit_log import ENTRIES_PER_PAGE, AuditPage
-from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden
+from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
 from bot.events.event import DEFAULT_TOPICS, EventKind, RacingEvent, Topic
 from bot.events.races import Course, OffTime, Race, Runner
@@ -161,9 +161,9 @@ def test_subscribe_says_how_to_see_the_abandonments_that_it_does_not_name(filter
 
 
 def test_text_has_every_abandonment_that_is_named_whatever_else_there_is_to_say():
-    overrides = [Overridden(chosen=LONGEST, by=LONGEST, topics=frozenset(Topic), courses=LONGEST.courses)] * 9
+    overrides = [(LONGEST, [LONGEST.region])] * 9
     recent = whole(0, 20, *lost(*["x" * 70] * 20), disputed=lost(*["y" * 70] * 5))
-    message = said(*[LONGEST] * 12, recent=recent, notes=["&" * 999] * 9, overridden=overrides)
+    message = said(*[LONGEST] * 12, recent=recent, notes=["&" * 999] * 9, overriding=overrides)
     within_limits(message)
     assert (message.text.count("x" * 70), message.text.count("y" * 70)) == (20, 5)
 
@@ -234,7 +234,7 @@ def test_list_of_a_full_page_of_the_longest_subscriptions_holds_every_limit():
             NOW,
             f"https://x.slack.com/p{n}",
             gone,
-            [Overridden(chosen=LONGEST, by=one, courses=LONGEST.courses[:n]) for one in (ANOTHER, GB)],
+            [(one, [LONGEST.region]) for one in (ANOTHER, GB)],
         )
         for n in range(PER_PAGE)
     ]

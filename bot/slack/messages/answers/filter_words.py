@@ -1,15 +1,18 @@
 """A channel's filters in words, for answers, lists and the audit."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from bot.channels.conditions.course_condition import COURSE_NAMES_MAX, courses_named
-from bot.channels.conditions.event_conditions import region_named, topics_in_order
-from bot.channels.conditions.table import CONDITIONS, MENTIONS, NARROWING, ONLY_COURSES, REGION, TOPICS
-from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter, Overridden
+from bot.channels.conditions.course_condition import COURSE_NAMES_MAX
+from bot.channels.conditions.event_conditions import region_named
+from bot.channels.conditions.table import CONDITIONS, MENTIONS, REGION, TOPICS
+from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter
 from bot.events.sentences import listed
 from bot.slack.messages.kit.text import capital, given, joined, mentions_in_markup, safe, with_names
 
 FILTER_WORDS_MAX = 1_000
+
+Overriding = Sequence[tuple[ChannelFilter, Sequence[str]]]
+"""Filters that bring what other filters of the channel leave out, with the regions of these other filters."""
 
 
 def describe(chosen: ChannelFilter, names_max: int | None = COURSE_NAMES_MAX, where: str | None = None) -> str:
@@ -47,29 +50,14 @@ def all_courses_are_shown(*filters: ChannelFilter) -> bool:
     return all(describe(chosen, COURSE_NAMES_MAX // len(grouped)) == describe(chosen, None) for chosen, _ in grouped)
 
 
-def still_arrives(found: Overridden, *, is_told: bool = False) -> str:
-    """Two sentences on events left out by a filter and brought by another filter, as markup.
+def still_arrives(by: ChannelFilter, regions: Iterable[str], *, is_told: bool = False) -> str:
+    """A filter that brings what the filters of `regions` leave out, as markup.
 
-    `is_told`: the reader has just read of the other filter.
+    `is_told`: the reader has just read of the filter.
     """
-    chosen, shared = region_named(found.chosen.region), listed(topics_in_order(found.shared))
-    brought = [
-        f"{shared} of {courses_named(found.courses, COURSE_NAMES_MAX // 2)}" if found.courses else "",
-        f"{shared} of other courses of {chosen}" if found.is_rest else "",
-        *(f"{shared} of other {one.plural} from {chosen}" for one in NARROWING if one.field in found.others),
-        f"{listed(topics_in_order(found.topics))} from {chosen}" if found.topics else "",
-    ]
-    what = joined(brought, ", and ")
-    if is_told:
-        return f"{safe(f'{capital(what)} still come', FILTER_WORDS_MAX)}."
-    is_wide = found.is_rest or found.topics
-    left_out = courses_named(found.by.not_courses, COURSE_NAMES_MAX // 2) if is_wide else ""
-    without = f" without {left_out}" if left_out else ""
-    some = [one.named(found.by) for one in NARROWING if one is not ONLY_COURSES and one.of(found.by)]
-    only = f" ({', '.join(some)} races only)" if some else ""
-    taken = listed(topics_in_order(found.by.topics))
-    words = f"This channel also takes {taken} from {region_named(found.by.region)}{without}{only}. So {what} still come"
-    return f"{safe(words, FILTER_WORDS_MAX)}."
+    where = f"from {listed(list(map(region_named, regions)))} " if by.region == ALL_REGIONS else ""
+    comes = f"{where}all of that still comes."
+    return capital(comes) if is_told else f"This channel also takes {safe(describe(by), FILTER_WORDS_MAX)}: {comes}"
 
 
 def _without_mentions(filters: Iterable[ChannelFilter]) -> list[str]:

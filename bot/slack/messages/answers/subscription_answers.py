@@ -10,7 +10,7 @@ from datetime import date, datetime
 from bot.channels.audit_log import pages_of
 from bot.channels.conditions.event_conditions import region_named, region_words
 from bot.channels.conditions.table import CONDITIONS, NARROWING, REGION
-from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden, without_abandonments
+from bot.channels.filters import Abandonments, ChannelFilter, Meeting, without_abandonments
 from bot.channels.pauses import UNTIL_RESUMED
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
 from bot.events.event import RacingEvent, Topic
@@ -22,6 +22,7 @@ from bot.racedata.day_views import RECENT_DAYS, Recent
 from bot.slack.messages.answers.day_answer import IN_CONFLICT
 from bot.slack.messages.answers.filter_words import (
     FILTER_WORDS_MAX,
+    Overriding,
     all_courses_are_shown,
     described,
     in_markup,
@@ -48,7 +49,7 @@ CONFLICTS_NAMED = 5
 
 ABANDONMENT_NAME_MAX = 120
 
-OVERRIDDEN_NAMED = 3
+OVERRIDING_NAMED = 3
 
 PER_PAGE = 5
 SUBSCRIPTION_WORDS_MAX = 1_400
@@ -89,9 +90,10 @@ class Subscribed:
 class Said(Subscribed):
     """The parts of the answer of `subscribe`.
 
-    `suspended` is the reason of a suspension. `uncovered` events are not delivered to us. `overridden` parts arrive
-    though left out. `lacking` are filters without abandonments in the channel. `minutes_alone`: the time to acknowledge
-    where nobody else is told. `waiting`: until when each event waits that came before. `has_others`: subscriptions.
+    `suspended` is the reason of a suspension. `uncovered` events are not delivered to us. `overriding` filters bring
+    what these leave out. `lacking` are filters without abandonments in the channel. `minutes_alone`: the time to
+    acknowledge where nobody else is told. `waiting`: until when each event waits that came before. `has_others`:
+    subscriptions.
     """
 
     uncovered: Sequence[str]
@@ -100,7 +102,7 @@ class Said(Subscribed):
     bot_name: str
     is_direct: bool = False
     suspended: str | None = None
-    overridden: Sequence[Overridden] = ()
+    overriding: Overriding = ()
     lacking: Sequence[ChannelFilter] = ()
     minutes_alone: int | None = None
     waiting: Sequence[datetime] = ()
@@ -113,23 +115,21 @@ def subscribed(said: Said) -> Message:
     # The beginning gives way, so that no abandonment is cut off the text.
     text = joined([clip(words, TEXT_MAX - size(lost) - 1), lost], "\n")
     had = [] if said.is_news else [edit_button(one.region, f"Edit {region_named(one.region)}") for one in said.filters]
-    buttons = actions([*abandonments_buttons(said.lacking), *overriding_buttons(said.overridden), *had])
+    buttons = actions([*abandonments_buttons(said.lacking), *overriding_buttons(said.overriding), *had])
     return message(text, [section(words), *map(section, today), buttons])
 
 
 def _first(said: Said) -> list[str | None]:
     what = in_markup(*said.filters)
-    # Overridden parts name the other subscriptions.
-    takes = f"channel {'also ' if said.has_others and not said.overridden else ''}receives {what}."
+    # Overriding subscriptions are named.
+    takes = f"channel {'also ' if said.has_others and not said.overriding else ''}receives {what}."
     receives = f"This {takes}" if said.is_news else f"Nothing changed: this channel receives {what}."
     if said.is_member is False:
         receives = f"Saved, but I am not in this channel yet: type {_invite(said)} here. Then this {takes}"
-    arriving, regions_told = [], {one.region for one in said.filters}
-    for found in said.overridden:
-        arriving.append(still_arrives(found, is_told=found.by.region in regions_told))
-        regions_told.add(found.by.region)
-    overridden = first_of(arriving, OVERRIDDEN_NAMED, "`/racing list` shows {} more.")
-    return [receives, no_abandonments(said.lacking), *overridden]
+    new = {one.region for one in said.filters}
+    arriving = [still_arrives(by, regions, is_told=by.region in new) for by, regions in said.overriding]
+    overriding = first_of(arriving, OVERRIDING_NAMED, "`/racing list` shows {} more.")
+    return [receives, no_abandonments(said.lacking), *overriding]
 
 
 def _rest(said: Said) -> list[str | None]:
@@ -253,7 +253,7 @@ def _where_courses_are(filters: Sequence[ChannelFilter]) -> str | None:
 
 @dataclass(frozen=True)
 class Listed:
-    """One subscription; `orphaned` says what the subscription lacks, `overridden` what others bring all the same.
+    """One subscription; `orphaned` says what the subscription lacks, `overriding` who brings what it leaves out.
 
     `has_abandonments`: from the region, by any subscription of the channel.
     """
@@ -263,7 +263,7 @@ class Listed:
     last_post_at: datetime | None = None
     last_post_link: str | None = None
     orphaned: Sequence[str] = ()
-    overridden: Sequence[Overridden] = ()
+    overriding: Overriding = ()
     has_abandonments: bool = True
 
 
@@ -324,7 +324,7 @@ def _subscription(one: Listed, today: date | None) -> str:
         f"{state}, {made} · {last_post(one.last_post_at, one.last_post_link)}",
         None if all_courses_are_shown(one.chosen) else "Edit shows all courses.",
         *(f"{CONFLICTING} {safe(words)}" for words in one.orphaned),
-        *map(still_arrives, one.overridden),
+        *(still_arrives(by, regions) for by, regions in one.overriding),
     ]
     return clip(joined(lines, "\n"), SUBSCRIPTION_WORDS_MAX)
 
@@ -346,7 +346,7 @@ def _state_words(row: ChannelSubscriptionRow) -> str:
 
 def _buttons(one: Listed) -> Block | None:
     region = one.row.region
-    return actions([edit_button(region), remove_button(region), *overriding_buttons(one.overridden)])
+    return actions([edit_button(region), remove_button(region), *overriding_buttons(one.overriding)])
 
 
 def _muted(row: MutedMeetingRow, meeting: Meeting, abandonments: Abandonments) -> str:
@@ -390,13 +390,13 @@ def abandonments_buttons(lacking: Sequence[ChannelFilter]) -> list[Block]:
     ]
 
 
-def overriding_buttons(overridden: Sequence[Overridden]) -> list[Block]:
+def overriding_buttons(overriding: Overriding) -> list[Block]:
     """Opens the form of each overriding subscription.
 
     Nothing changes by itself: a command can seldom leave the same out.
     """
-    regions = dict.fromkeys(found.by.region for found in overridden)
-    return [edit_button(region, f"Edit {region_named(region)}") for region in regions][:OVERRIDDEN_NAMED]
+    regions = dict.fromkeys(by.region for by, _ in overriding)
+    return [edit_button(region, f"Edit {region_named(region)}") for region in regions][:OVERRIDING_NAMED]
 
 
 def remove_button(region: str) -> Block:
