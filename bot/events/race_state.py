@@ -120,14 +120,11 @@ _DOUBT = re.compile(rf"\b(?:{_UNSURE}|not|never|no longer|un(?=abandon|void|canc
 _WON = "wins|won|beats|lands|defeats|scores"
 """Beside the name of a horse: "Washed Out wins"."""
 
-_BETS = (
-    "bets?|wagers?|pools?|tote|(?:place|quad|jack)pot|(?:ex|tri|super)(?:acta|fecta)|quinella|tricast|forecast|swinger"
-    "|scoop6|quaddie|daily double|pick ?[0-9]"
-)
+_BETS = r"bets?|wagers?|pools?|tote|(?:place|quad|jack)pot|exacta|\w*fecta|\w*cast|csf|quinella|swinger|quaddie|double"
 _PEOPLE = "jockeys?|riders?|trainers?|owners?"
 _OF_ANOTHER = (
     rf"(?:stewards|{_PEOPLE}|board|committee|council|general|staff|press) (?:s )?meeting|{_PEOPLE}"
-    r"|fences?|flights?|(?:hurdle|fence) [0-9]+|(?:first|last|final) hurdle"
+    r"|fences?|flights?|hurdles|(?:hurdle|fence) [0-9]+|(?:first|last|final) hurdle"
     rf"|starts?|attempts?|(?:{_BETS})(?: on\b.*)?|objections?|protests?|[ei]nquir(?:y|ies)"
     "|conference|briefing|parade|concert|gallops|entr(?:y|ies)|declarations?|plans?|tactics"
     "|(?<!after )(?<!following )(?<!an )inspections?"
@@ -142,7 +139,7 @@ _DOUBT_BEFORE = re.compile(
 )
 _DOUBT_BEHIND = re.compile(
     rf"\w+(?: off| out)?(?: (?:is|was|looks|now|still|very|most|highly|being))* (?:{_UNSURE}|{_WON}|to be confirmed)\b"
-    r"|\w+(?: contest| race)? for (?!all\b)(?:\w+ ){0,2}(?:betting|wagering|purposes|pools?|jackpot)\b"
+    rf"|\w+(?: contest| race)? for (?!all\b)(?:\w+ ){{0,2}}(?:betting|wagering|purposes|league|points|{_BETS})\b"
     r"|(?:postponed|rescheduled|moved|deferred) from\b(?!.* (?<!due )(?<!owing )(?:to|until|till)\b)"
 )
 _AGAIN = r"(?:was|is|has|been|being|later|since|now|then|but)"
@@ -197,7 +194,7 @@ _FESTIVAL = re.compile(
 )
 """The name of a festival. Unless it is another course's, it may have no word of the course's name."""
 
-_OF_ELSE_BEFORE = re.compile(rf"\b(?:{_BETS}|fences?|rails?|(?:pulled up|tailed off|eased|ran out)\b.*)$")
+_OF_ELSE_BEFORE = re.compile(rf"\b(?:{_BETS}|fences?|rails?|times?|(?:pulled up|tailed off|eased|ran out)\b.*)$")
 """In the clause before a loss without a subject: "Placepot: void", "Pulled up, abandoned"."""
 
 _JOINT = re.compile(
@@ -244,12 +241,8 @@ class _Loss(NamedTuple):
 def _losses(clauses: tuple[str, ...]) -> Sequence[_Loss]:
     """In the order of the states. A cause before a loss is left out: "After heavy rain racing was called off"."""
     each = ["" if "?" in clause else _words(clause).casefold().strip() for clause in clauses]
-    return [
-        loss
-        for state, pattern in _LOSSES
-        for place in range(len(each))
-        for loss in _losses_of(state, pattern, each, place)
-    ]
+    every = (_losses_of(*row, each, place) for row in _LOSSES for place in range(len(each)))
+    return [*chain.from_iterable(every)]
 
 
 def _losses_of(state: RaceState, pattern: str, clauses: Sequence[str], place: int) -> Iterator[_Loss]:

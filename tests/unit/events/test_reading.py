@@ -355,6 +355,17 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
             )
         ),
         *(
+            ({**AT_YORK, "race_number": 3, "notes": f"{said} abandoned"}, lost)
+            for said, lost in (
+                *(("Third race", True), ("Race three", True), ("Fourth race", None), ("Race four", None)),
+                *(("Hurdles", None), ("Meeting moved to York from Ripon:", None)),
+            )
+        ),
+        *(
+            ({**AT_YORK, "race_number": number, "notes": "Meeting abandoned after the third race"}, lost)
+            for number, lost in ((3, None), (4, True))
+        ),
+        *(
             ({**AT_YORK, "race_number": 3, name: "Meeting abandoned after race 3"}, None)
             for name in ("status", "headline", "tags", "notes", "reason", "message")
         ),
@@ -426,7 +437,15 @@ PLACED = {"course": "York", "race_number": 1, "placings": ["A", "B"]}
         *(({"status": said}, True) for said in ("Void", "Race declared void", "VOID - false start", "Null and void")),
         *(
             ({"status": said}, False)
-            for said in ("Placepot void", "Tote pools void", "Bets void", "Race 2 void", "Exacta declared void")
+            for said in (
+                *("Placepot void", "Tote pools void", "Bets void", "Race 2 void", "Exacta declared void", "CSF: void"),
+                *(
+                    "Official time: void",
+                    "Race void for the placepot",
+                    "Fourth race void",
+                    "Race void appeal dismissed",
+                ),
+            )
         ),
         *(({name: "Void"}, False) for name in ("tricast", "bets", "exacta", "market_status", "pool_status")),
     ],
