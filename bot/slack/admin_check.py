@@ -56,7 +56,12 @@ class AdminCheck:
     async def _check_people(self) -> None:
         places = (self.notices.admin_channel, *self.notices.admin_users)
         for user_id in (place for place in places if place and is_person(place)):
-            problem = await self._problem_of_person(user_id)
+            try:
+                problem = await problem_of_person(self.slack, user_id)
+            except SlackError as error:
+                log.info("admin_not_looked_up", user_id=user_id, reason=str(error))
+                # The last reason stays.
+                problem = self.notices.unreached.get(user_id)
             if self.notices.looked_up(user_id, problem):
                 log.warning("admin_not_reached", user_id=user_id, reason=problem)
 
@@ -85,11 +90,3 @@ class AdminCheck:
         if closing is not None:
             self.notices.is_back(session, closing.since)
         return closing is not None
-
-    async def _problem_of_person(self, user_id: str) -> str | None:
-        """Why no direct message reaches this person. Without an answer the last reason stays."""
-        try:
-            return await problem_of_person(self.slack, user_id)
-        except SlackError as error:
-            log.info("admin_not_looked_up", user_id=user_id, reason=str(error))
-            return self.notices.unreached.get(user_id)

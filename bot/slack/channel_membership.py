@@ -1,5 +1,6 @@
 """Questions to Slack about channels and people."""
 
+from functools import partial
 from typing import Any
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
@@ -29,10 +30,15 @@ async def is_member(slack: SlackClient, channel_id: str, timeout_s: float = MEMB
 
 
 async def ask_membership(slack: SlackClient, channel_id: str, timeout_s: float = MEMBERS_LOOKUP_S) -> bool:
-    """True in a direct message with the bot too. Raises SlackError without an answer."""
+    """True in a direct message with the bot too, and false in one between other people.
+
+    Raises SlackError without an answer.
+    """
     try:
         if channel_id.startswith(DIRECT_MESSAGE):
-            await _first_message(slack, channel_id, timeout_s)
+            # conversations.info would need a scope of its own; im:history has another use too (bot.slack.listeners).
+            first = partial(slack.web.conversations_history, channel=channel_id, limit=1)
+            await slack.call("conversations.history", first, timeout_s=timeout_s)
             return True
         channel, _ = await _channel(slack, channel_id, timeout_s)
     except SlackChannelClosed:
@@ -83,7 +89,8 @@ async def members(slack: SlackClient, channel_id: str) -> frozenset[str] | None:
     cursor: str | None = None
     try:
         for _ in range(MEMBER_PAGES_MAX):
-            answer = await _member_page(slack, channel_id, cursor)
+            page = partial(slack.web.conversations_members, channel=channel_id, cursor=cursor, limit=1000)
+            answer = await slack.call("conversations.members", page, timeout_s=MEMBERS_LOOKUP_S)
             found.update(answer.get("members") or ())
             cursor = (answer.get("response_metadata") or {}).get("next_cursor") or None
             if cursor is None:
@@ -91,14 +98,6 @@ async def members(slack: SlackClient, channel_id: str) -> frozenset[str] | None:
     except SlackError:
         return None
     return None
-
-
-async def _member_page(slack: SlackClient, channel_id: str, cursor: str | None) -> AsyncSlackResponse:
-    return await slack.call(
-        "conversations.members",
-        lambda: slack.web.conversations_members(channel=channel_id, cursor=cursor, limit=1000),
-        timeout_s=MEMBERS_LOOKUP_S,
-    )
 
 
 async def _channel(slack: SlackClient, channel_id: str, timeout_s: float) -> tuple[dict[str, Any], AsyncSlackResponse]:
@@ -113,15 +112,3 @@ def _object_in(answer: AsyncSlackResponse, name: str, method: str) -> dict[str, 
     if not isinstance(found, dict):
         raise SlackDoubtful(method, f"answer without a {name}")
     return found
-
-
-async def _first_message(slack: SlackClient, channel_id: str, timeout_s: float) -> None:
-    """Raises SlackChannelClosed for a direct message between other people.
-
-    conversations.info would need a scope of its own; im:history has another use too (bot.slack.listeners).
-    """
-    await slack.call(
-        "conversations.history",
-        lambda: slack.web.conversations_history(channel=channel_id, limit=1),
-        timeout_s=timeout_s,
-    )

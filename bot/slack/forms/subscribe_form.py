@@ -4,7 +4,7 @@ The form is made of the database's lists, because Slack allows three seconds for
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,9 +86,8 @@ def read_form(view: dict[str, Any]) -> tuple[FormOf, Submitted]:
     """The subject and the choices of a submitted form. Raises CommandError for a form of an older version."""
     values = (view.get("state") or {}).get("values") or {}
     # Slack sends a block along where nothing was chosen.
-    had = frozenset({*values, *(block.get("block_id") for block in view.get("blocks") or ())})
-    filled = FilledForm(values, had)
-    submitted = {one.field: read_field(one, filled) for one in CONDITIONS}
+    had = {*values, *(block.get("block_id") for block in view.get("blocks") or ())}
+    submitted = {one.field: read_field(one, values, had) for one in CONDITIONS}
     try:
         return FormOf.model_validate_json(str(view.get("private_metadata"))), submitted
     except ValueError:
@@ -115,23 +114,12 @@ def _about_courses(start: ChannelFilter, known: PublishedChoices) -> str:
     return clip(f"The form can't show these courses, and leaves them: {'. '.join(said)}.", SECTION_MAX) if said else ""
 
 
-@dataclass(frozen=True)
-class FilledForm:
-    values: Mapping[str, Any]
-    had: frozenset[str]
-
-    def field(self, name: str) -> Mapping[str, Any]:
-        found = (self.values.get(name) or {}).get(name)
-        return found if isinstance(found, dict) else {}
-
-    def text(self, name: str) -> str:
-        return str(self.field(name).get("value") or "")
-
-    def chosen(self, name: str) -> list[str]:
-        """The chosen values of a menu of options, people or channels."""
-        found = self.field(name)
-        values = [one.get("value") for one in found.get("selected_options") or () if isinstance(one, dict)]
-        return [str(one) for one in values or found.get("selected_users") or found.get("selected_conversations") or ()]
+def _of_field(values: Mapping[str, Any], name: str) -> tuple[str, list[str]]:
+    """The typed text, and the chosen values of a menu of options, people or channels."""
+    found = (values.get(name) or {}).get(name) or {}
+    options = [one.get("value") for one in found.get("selected_options") or ()]
+    chosen = options or found.get("selected_users") or found.get("selected_conversations") or ()
+    return str(found.get("value") or ""), [str(one) for one in chosen]
 
 
 def fields_of(one: Condition, chosen: FilterFields, known: PublishedChoices) -> list[Block]:
@@ -155,24 +143,22 @@ def fields_of(one: Condition, chosen: FilterFields, known: PublishedChoices) -> 
     return [_field(one.field, one.label, text, hint=one.hint)] if len(shown) <= one.text_max else []
 
 
-def read_field(one: Condition, form: FilledForm) -> Any:
-    """The values of a submitted form, wrong values as typed."""
+def read_field(one: Condition, values: Mapping[str, Any], had: Collection[str]) -> Any:
+    """The values of a submitted form, wrong values as typed. `had`: the form's blocks."""
+    text, chosen = _of_field(values, REGIONS_FIELD if one is REGION else one.field)
     if one is REGION:
-        codes = [
-            ALL_REGIONS if word.lower() == "all" else word
-            for word in form.text(REGIONS_FIELD).replace(",", " ").split()
-        ]
-        return tuple(dict.fromkeys([*form.chosen(REGIONS_FIELD), *codes]))
-    if form.had.isdisjoint(one.menus or {one.field}):
+        codes = [ALL_REGIONS if word.lower() == "all" else word for word in text.replace(",", " ").split()]
+        return tuple(dict.fromkeys([*chosen, *codes]))
+    if not any(field in had for field in one.menus or [one.field]):
         return None
     if isinstance(one, CoursesCondition):
-        return tuple(form.chosen(one.field))
+        return tuple(chosen)
     if one.labels:
-        return one.of_file([one.stored(value) for value in form.chosen(one.field) if value in one.labels])
+        return one.of_file([one.stored(value) for value in chosen if value in one.labels])
     if one.menus:
-        return tuple(dict.fromkeys(value for field in one.menus for value in form.chosen(field)))
+        return tuple(dict.fromkeys(value for field in one.menus for value in _of_field(values, field)[1]))
     found: list[str] = []
-    for word in filter(None, map(str.strip, re.split("[,;\n]", form.text(one.field)))):
+    for word in filter(None, map(str.strip, re.split("[,;\n]", text))):
         found += one.values_of(word, found[-1] if found else "") or [_as_stored(one, word)]
     return one.of_file(found)
 

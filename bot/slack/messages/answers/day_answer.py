@@ -67,7 +67,9 @@ class DayView:
         self.card, self.question, self.today = card, question, utc_today(question.now)
         self.meetings = [MeetingView(card, meeting, question.now) for meeting in card.meetings]
         self.day = weekday_and_day(card.day, self.today)
-        self.unchecked = _unchecked_words(question.unchecked)
+        # An unchecked region may not exist, and looks like a day without racing.
+        words = listed([word for word in (safe(word, SHORT_MAX) for word in question.unchecked) if word])
+        self.unchecked = given("I could not check {} against the data service's lists: taken as typed.", words)
 
     def answer(
         self,
@@ -191,12 +193,6 @@ class DayView:
             news = f"list read {published_moment(card.read_at.isoformat(), now)}; later news included"
         as_of = given("data as of {}", published_moment(card.data_as_of, now))
         return context(card.day.isoformat(), news, as_of, "dates and times as published")
-
-
-def _unchecked_words(words: Sequence[str]) -> str | None:
-    """A warning: an unchecked region may not exist, and looks like a day without racing."""
-    named = listed([word for word in (safe(word, SHORT_MAX) for word in words) if word])
-    return given("I could not check {} against the data service's lists: taken as typed.", named)
 
 
 def share(number: int, total: int, words: str) -> str | None:

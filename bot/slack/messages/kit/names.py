@@ -199,7 +199,7 @@ def order_note(countries: Sequence[KnownCountry], regions: Collection[str | None
     if not partly:
         return None
     if len(partly) > 1:
-        named = ", ".join(map(_with_share, partly))
+        named = ", ".join(joined([_name(one), given("({})", share_recorded(one))], " ") for one in partly)
         return f"The full finishing order is not published by {named}."
     (one,) = partly
     return f"{joined([f'{_name(one)} does not publish the full finishing order', share_recorded(one)], ': ')}."
@@ -212,8 +212,3 @@ def share_recorded(country: KnownCountry, decimals: int = 0) -> str | None:
 
 def _name(country: KnownCountry) -> str:
     return safe(country.name, SHORT_MAX) or safe(country.country_code, SHORT_MAX) or "This country"
-
-
-def _with_share(country: KnownCountry) -> str:
-    share = share_recorded(country)
-    return joined([_name(country), f"({share})" if share else None], " ")
