@@ -94,14 +94,18 @@ def said_of(channel_id: str, answer: str) -> str:
     return f"{named(channel_id)}: {answer}" if is_channel(channel_id) else answer
 
 
-def _abandonments(abandonments: Sequence[PersonsAbandonment]) -> list[Block | None]:
-    if not abandonments:
-        return []
+def _part(title: str, blocks: Sequence[Block | None]) -> list[Block]:
+    """Nothing without a block."""
+    shown = [block for block in blocks if block]
+    return [header(title), *shown] if shown else []
+
+
+def _abandonments(abandonments: Sequence[PersonsAbandonment]) -> list[Block]:
     lines = [
         f"• {abandonment_name(one.event, one.partly_run)} in {named(one.channel_id)}: {_taken(one)}"
         for one in abandonments
     ]
-    return [header("Your abandonments of the last 24 hours"), section("\n".join(lines))]
+    return _part("Your abandonments of the last 24 hours", [section("\n".join(lines))])
 
 
 def _taken(one: PersonsAbandonment) -> str:
@@ -110,15 +114,13 @@ def _taken(one: PersonsAbandonment) -> str:
     return f"you have it since {moment_for_readers(one.taken_at)}"
 
 
-def _channels(page: HomePage) -> list[Block | None]:
-    title = "All channels" if page.is_admin else "Channels that you subscribed or changed"
+def _channels(page: HomePage) -> list[Block]:
     if not page.channels:
-        return [header("racing-bot"), section(NOTHING_YET)]
-    blocks: list[Block | None] = [header(title)]
-    for one in page.channels:
-        blocks += [section(_words(one)), actions(_buttons(one))]
+        return _part("racing-bot", [section(NOTHING_YET)])
     left = page.total - len(page.channels)
-    return [*blocks, section(f"and {counted(left, 'more channel')}: type `/racing list` there" if left else "")]
+    more = section(f"and {counted(left, 'more channel')}: type `/racing list` there" if left else "")
+    blocks = [block for one in page.channels for block in (section(_words(one)), actions(_buttons(one)))]
+    return _part("All channels" if page.is_admin else "Channels that you subscribed or changed", [*blocks, more])
 
 
 def _words(one: HomeChannel) -> str:
@@ -142,22 +144,18 @@ def _buttons(one: HomeChannel) -> list[Block]:
     return [_button(one.channel_id, *pause), *change, _button(one.channel_id, "Add", "subscribe"), *watched]
 
 
-def _watches(rows: Sequence[WatchRow]) -> list[Block | None]:
-    if not rows:
-        return []
+def _watches(rows: Sequence[WatchRow]) -> list[Block]:
     shown = [
         section(f"{safe(row.name, HORSE_MAX)} ({row.kind})", _button(row.channel_id, "End", end_line(row)))
         for row in rows[:HOME_WATCHES_MAX]
     ]
     left = len(rows) - len(shown)
     more = section(f"and {counted(left, 'more name')}: type `/racing watching`" if left else "")
-    return [header("What you watch"), *shown, more]
+    return _part("What you watch", [*shown, more])
 
 
-def _dead_letters(letters: Sequence[DeadLetter]) -> list[Block | None]:
-    if not letters:
-        return []
-    blocks: list[Block | None] = [header("Given up")]
+def _dead_letters(letters: Sequence[DeadLetter]) -> list[Block]:
+    blocks: list[Block | None] = []
     for one in letters:
         name = joined([race_name(one.event.race) or course_name(one.event.race), reason(one.event)])
         kind = f"{ABANDONED} ABANDONED: " if one.event.is_abandonment else ""
@@ -166,7 +164,7 @@ def _dead_letters(letters: Sequence[DeadLetter]) -> list[Block | None]:
             section(f"{words}\n{safe(one.reason, DETAIL_MAX) or ''}"),
             actions([_button(one.channel_id, "Post it after all", f"{POST_AGAIN} {one.message_id}")]),
         ]
-    return blocks
+    return _part("Given up", blocks)
 
 
 def _button(channel_id: str, label: str, words: str) -> Block:
