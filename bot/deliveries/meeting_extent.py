@@ -25,6 +25,7 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
     if run or (lost and in_all and lost < in_all):
         return run or (in_all or 0) - (lost or 0)
     is_part = first_of(fields, "state.partly", flag) or any(map(is_no, values_of(fields, "state.whole")))
+    is_part = is_part or any(one and not is_no(one) for one in values_of(fields, "state.remaining"))
     is_part = is_part or any(run is not None for run in _run_in_words(fields))
     begins_later = min((count(race.number) or 1 for race in races), default=1) > 1
     from_a_time = not races and _lost_from(fields).text is not None

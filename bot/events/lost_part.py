@@ -3,6 +3,8 @@
 import re
 from functools import lru_cache
 
+from bot.events.races import finishing_position
+
 _A_RACE = r"(?:race|r|course|rennen) ?"
 _SEVERAL = r"(?:races? ?|r)(?P<%s>[0-9]{1,2})(?:,? ?(?:-|\u2013|to|through|,|&|and) ?r?[0-9]{1,2})+"
 _LOST = r"(?:abandon|cancel|lost|called off)"
@@ -17,6 +19,7 @@ _RUN_BEFORE = re.compile(
 )
 """The last race that was run, or the first of the lost races: "Abandoned after race 3", "Races 4-7 abandoned"."""
 
+_NTH_RACE = re.compile(r"\brace (\w+)|\b(\w+(?:st|nd|rd|th)) race\b", re.IGNORECASE)
 _NAMED = re.compile(rf"(?<!\w){_SEVERAL % 'named'}", re.IGNORECASE)
 
 MOST_LOST = 99
@@ -43,10 +46,20 @@ _PART = re.compile(
 """Words for a meeting that was partly run."""
 
 
+def in_figures(words: str) -> str:
+    """With "race 4" for "fourth race" and "race four"."""
+
+    def of(nth_race: re.Match[str]) -> str:
+        number = finishing_position(nth_race[1] or nth_race[2])
+        return f"race {number}" if number else nth_race[0]
+
+    return _NTH_RACE.sub(of, words)
+
+
 @lru_cache(maxsize=256)
 def run_before_loss(words: str) -> int | None:
     """How many races of a meeting were run; 0 if some were run, and the words give no number. None for other words."""
-    words = words.replace("_", " ")
+    words = in_figures(words.replace("_", " "))
     if found := _RUN_BEFORE.search(words):
         first = found["first"] or found["on"] or found["lost"] or found["named"] or found["alone"]
         return int(found["last"] or found["run"] or int(first) - 1) or None

@@ -25,6 +25,7 @@ from bot.events.reading.runner_entry import (
     position_in,
     read_position,
 )
+from bot.events.reading.tabular import without_table
 
 MOST_RUNNERS = 200
 """Four times the largest field."""
@@ -143,7 +144,9 @@ def lists_in(value: Any) -> list[_Listed]:
             return [([{"number": key, "name": name} for key, name in value.items()], True)]
         if not is_by_key(value):
             wrapped = values_of([fields_of(value)], "lists.wrapped")
-            return [found for one in wrapped for found in _entries(one) or _single(one)] or _single(value)
+            return [found for one in map(without_table, wrapped) for found in _entries(one) or _single(one)] or _single(
+                value
+            )
     return _entries(value)
 
 

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from bot.events.days import WEEKDAYS
-from bot.events.lost_part import races_lost, run_before_loss
+from bot.events.lost_part import in_figures, races_lost, run_before_loss
 from bot.events.race_state import (
     LOST_OR_VOID,
     NOT_RUN,
@@ -23,7 +23,7 @@ from bot.events.race_state import (
     reason_in,
     state_in,
 )
-from bot.events.races import PROVISIONAL, Course, OffTime, Race, finishing_position, plain_name
+from bot.events.races import PROVISIONAL, Course, OffTime, Race, plain_name
 from bot.events.reading import aliases
 from bot.events.reading.aliases import Field
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, find, first_of, values_of
@@ -111,7 +111,6 @@ _NOT_NOW = re.compile(
 _OF_HORSES = re.compile(r"(?<![0-9])競走中止|\blost\b", re.IGNORECASE)
 """Beside places "lost" is said of a horse, and so is "競走中止", pulled up; "第5競走中止" is a lost race."""
 
-_NTH_RACE = re.compile(r"\brace (\w+)|(\w+) race\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?<!\bin )(?<!\bduring )\b(?:race|r) ?([0-9]{1,2})\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b((?:19|20)[0-9]{2})\b")
 _WEEKDAY = re.compile(rf"(?:the |last )?({'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
@@ -386,16 +385,10 @@ def _texts(
 def _is_of_another(loss: str, sources: Sources, *, is_open: bool) -> bool:
     """True for the loss of another race, of the rest of a meeting, or on another day."""
     if sources.look(aliases.RACE_FIELDS["number"]):
-        loss = _NTH_RACE.sub(_in_figures, loss)
+        loss = in_figures(loss)
     run = run_before_loss(loss)
     is_of_others = run == 0 or (run and not is_open) or _OTHER_RACES.search(loss) is not None
     return (bool(is_of_others) and _is_among_lost(loss, sources) is None) or _names_another(loss, sources)
-
-
-def _in_figures(nth_race: re.Match[str]) -> str:
-    """For example "race 4" for "fourth race" and "race four"."""
-    number = finishing_position(nth_race[1] or nth_race[2])
-    return f"race {number}" if number else nth_race[0]
 
 
 def _names_another(words: str, sources: Sources) -> bool:

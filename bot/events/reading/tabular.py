@@ -15,6 +15,7 @@ def _names_in(*sections: str) -> frozenset[str]:
     return frozenset(name for fact in NAMES_OF if fact.startswith(sections) for name in NAMES_OF[fact])
 
 
+_HORSES = frozenset(NAMES_OF["runner.horse"])
 _LABELS = _names_in("ids.", "race.", "course.name", "off.", "runner.")
 _COLUMNS = _LABELS | _names_in("place.", "marks.")
 
@@ -39,7 +40,7 @@ def _table_in(value: dict[str, Any] | list[Any]) -> tuple[Sequence[Any], Sequenc
     lists = {name: one for name, one in value.items() if isinstance(one, list) and one}
     if lists and len(lists) == len(value) and _are_columns([*lists]) and len({*map(len, lists.values())}) == 1:
         return [*lists], [*map(list, zip(*lists.values(), strict=True))]
-    headers = (one for name, one in lists.items() if _HEADER.match(fold(name[:LONGEST_NAME])))
+    headers = (one for name, one in lists.items() if _HEADER.match(fold(name[:LONGEST_NAME])) or _are_columns(one))
     header: Sequence[Any] = next(headers, ())
     rows = (one for one in lists.values() if one is not header and isinstance(one[0], list | dict))
     return header, next(rows, ())
@@ -47,4 +48,4 @@ def _table_in(value: dict[str, Any] | list[Any]) -> tuple[Sequence[Any], Sequenc
 
 def _are_columns(header: Sequence[Any]) -> bool:
     told = {fold(name[:LONGEST_NAME]) for one in header if (name := text(one))} & _COLUMNS
-    return len(told) > 1 and not told.isdisjoint(_LABELS)
+    return not told.isdisjoint(_LABELS if len(told) > 1 else _HORSES) and (len(told) > 1 or len(header) == 1)

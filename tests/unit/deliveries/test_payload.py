@@ -294,7 +294,9 @@ def test_data_is_as_new_as_its_last_sure_update(payload, is_said):
         *(({name: "Abandoned after race 2"}, 2) for name in ("headline", "description", "extent", "abandonment")),
         ({"abandoned_after": 3}, 3),
         ({"reason": "Abandoned after race 2, fog"}, 2),
-        *(({"reason": f"Abandoned after {part}"}, 0) for part in ("three races", "the third race", "the 2nd race")),
+        ({"reason": "Abandoned after three races"}, 0),
+        *(({"reason": f"Abandoned after {part}"}, 2) for part in ("the second race", "the 2nd race", "race two")),
+        *(({"remaining_races": races}, run) for races, run in (([4, 5], 0), (4, 0), (0, None), (None, None))),
         *(({"note": f"{part} lost to fog"}, 0) for part in ("Last four races", "Remaining races", "Rest of the card")),
         ({"races_abandoned": 4, "total_races": 7}, 3),
         *(

@@ -262,8 +262,11 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
                 },
                 [["Horse", "Finish Position"], ["A", 2], ["B", 1]],
                 {"horse": ["A", "B"], "position": [2, 1]},
+                {"rows": [["A", 2], ["B", 1]], "cols": ["horse", "position"]},
             )
         ),
+        ({"result": {"runners": {"columns": ["horse", "position"], "rows": [["A", 2], ["B", 1]]}}}, "A=2, B=1"),
+        ({"runners": [["horse"], ["A"], ["B"]], "finishing_order": ["B", "A"]}, "A=2, B=1"),
         ({"runners": {"columns": ["c1", "c2"], "rows": [["A", 1], ["B", 2]]}}, ""),
         ({"runners": {"all": ["A", "B"], "scratched": ["C"]}}, "A, B, C"),
         ({"result": {"winner": ["A"], "placed": ["B"]}}, "B, A=1"),
