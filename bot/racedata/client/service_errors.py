@@ -15,7 +15,7 @@ ServiceError                      (bot.errors)
     ├── AnswerUnreadable          no envelope, or too large
     ├── CircuitOpen               not asked: an open circuit breaker foretells the answer
     ├── Spared                    not asked: too little of the month is left for this purpose
-    └── WalkBroken                a cursor is missing, came twice, or leads through empty pages alone
+    └── WalkBroken                a cursor is missing, came twice, or leads through empty pages; or items are missing
 
 The class follows from the body's `code` (envelope.py). Other failures are never retried.
 No failure holds a key, a header or a whole address.
