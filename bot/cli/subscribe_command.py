@@ -65,7 +65,7 @@ async def _ask(client: RacingClient, vault: Vault, row: WebhookSubscriptionRow) 
     try:
         page = await client.subscribe_webhook(row.url, row.events.split(","), row.region)
     except ServiceFailure as error:
-        raise ShellCommandFailed(f"{_told(error)}{_doubt(error)}") from error
+        raise ShellCommandFailed(f"{for_operators(error)}{_doubt(error)}") from error
     secret = page.data.secret
     if secret is not None and len(secret.get_secret_value()) >= WEBHOOK_SECRET_MIN:
         row.secret = vault.lock(secret.get_secret_value())
@@ -73,14 +73,6 @@ async def _ask(client: RacingClient, vault: Vault, row: WebhookSubscriptionRow) 
     answer = page.model_dump_json()
     row.answer = vault.lock(answer)
     return answer
-
-
-def _told(error: ServiceFailure) -> str:
-    """The command asks once, so its words mention no retries."""
-    if not isinstance(error, ServerFault):
-        return for_operators(error)
-    request = f" Quote the request id when you report it. (request {error.request_id})" if error.request_id else ""
-    return f"The data service failed.{request}"
 
 
 def _doubt(error: ServiceFailure) -> str:

@@ -167,7 +167,7 @@ class ServerFault(ServiceFailure):
 
     def _sentences(self) -> str:
         quote = " Quote the request id when you report it." if self.request_id else ""
-        return f"The data service failed, and trying again did not help.{quote}"
+        return f"The data service failed.{quote}"
 
 
 class UnknownRefusal(ServiceFailure):
