@@ -58,8 +58,9 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         lost if loss or not card.lost else f"{ABANDONED} {lost}",
     ]
     notes = [None if title.endswith(changed) else labelled(changed, context)]
+    every = [*map(_line, event.races)] or runner_lines(event.race.runners, event.race, on_card=True)
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
-    races, buttons, button = [details, lines(_lines(event))], alert_buttons(event, context), _card_button(event)
+    races, buttons, button = [details, lines(every)], alert_buttons(event, context), _card_button(event)
     parts: list[MessagePart] = [*races, small, buttons]
     if button and loss:
         gone = event.races if card.is_lost else card.lost
@@ -172,7 +173,3 @@ def _became(race: Race) -> str | None:
     became = joined([lost, None if lost and race.is_postponed else _status(race)], ", ")
     # An earlier version may have given the reason, when the race was still marked abandoned.
     return joined([became, safe(race.reason)], ", ") if became else None
-
-
-def _lines(event: RacingEvent) -> list[str]:
-    return [*map(_line, event.races)] or runner_lines(event.race.runners, event.race, on_card=True)

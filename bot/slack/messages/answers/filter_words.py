@@ -7,7 +7,7 @@ from bot.channels.conditions.event_conditions import region_named
 from bot.channels.conditions.table import CONDITIONS, MENTIONS, REGION, TOPICS
 from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter
 from bot.events.sentences import listed
-from bot.slack.messages.kit.text import capital, given, joined, mentions_in_markup, safe, with_names
+from bot.slack.messages.kit.text import TEXT_MAX, capital, given, joined, mentions_in_markup, safe, with_names
 
 FILTER_WORDS_MAX = 1_000
 
@@ -33,11 +33,12 @@ def in_words(*filters: ChannelFilter) -> str:
 
 
 def described(filters: Iterable[ChannelFilter]) -> str:
-    return "; ".join(safe(words, FILTER_WORDS_MAX) or "?" for words in _without_mentions(filters))
+    return safe(in_plain_words(filters), TEXT_MAX) or ""
 
 
 def in_plain_words(filters: Iterable[ChannelFilter]) -> str:
-    return "; ".join(_without_mentions(filters))
+    grouped = _by_region([chosen.model_copy(update={"mentions": ()}) for chosen in filters])
+    return "; ".join(describe(chosen, COURSE_NAMES_MAX // len(grouped), where) for chosen, where in grouped)
 
 
 def in_markup(*filters: ChannelFilter) -> str:
@@ -58,11 +59,6 @@ def still_arrives(by: ChannelFilter, regions: Iterable[str], *, is_told: bool = 
     where = f"from {listed(list(map(region_named, regions)))} " if by.region == ALL_REGIONS else ""
     comes = f"{where}all of that still comes."
     return capital(comes) if is_told else f"This channel also takes {safe(describe(by), FILTER_WORDS_MAX)}: {comes}"
-
-
-def _without_mentions(filters: Iterable[ChannelFilter]) -> list[str]:
-    grouped = _by_region([chosen.model_copy(update={"mentions": ()}) for chosen in filters])
-    return [describe(chosen, COURSE_NAMES_MAX // len(grouped), where) for chosen, where in grouped]
 
 
 def _by_region(filters: Iterable[ChannelFilter]) -> list[tuple[ChannelFilter, str]]:

@@ -60,23 +60,19 @@ def _country(country: KnownCountry, regions: Collection[str] | None) -> str:
     has = ", ".join(name for name, published in fields.items() if published)
     lacks = ", ".join(name for name, published in fields.items() if published is False)
     named = joined([given("*{}*", code), name], " ")
+    order = {True: "full finishing order", False: "no full finishing order", None: None}[country.full_result_order]
+    share = share_recorded(country, 1)
     return "• " + joined(
         [
             named or "country not named",
             "cannot be subscribed to" if regions is not None and country.country_code not in regions else None,
             counted(country.races, "race") if country.races else None,
-            _order(country),
+            joined([order, given("({})", share) if order else share], " "),
             has,
             given(f"{NOT_PUBLISHED}{{}}", lacks),
             safe(country.note, DATA_MAX),
         ]
     )
-
-
-def _order(country: KnownCountry) -> str:
-    said = {True: "full finishing order", False: "no full finishing order", None: None}[country.full_result_order]
-    share = share_recorded(country, 1)
-    return joined([said, given("({})", share) if said else share], " ")
 
 
 def audit_page(page: AuditPage, what: str, command: str) -> Message:

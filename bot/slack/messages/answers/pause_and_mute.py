@@ -23,8 +23,6 @@ from bot.slack.messages.kit.times import moment_for_readers, published_day, week
 
 SUMMARY_HOURS = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour")
 
-NOT_ASKED = ". Nobody is asked to acknowledge a held abandonment, and nobody else is told"
-
 IS_PAUSED = "This channel is paused: messages wait until the pause ends or somebody types /racing resume."
 
 UNMUTE = "unmute_meeting"
@@ -48,11 +46,11 @@ def paused(
     """`asks`: abandonments of the channel are to be acknowledged. `untaken`: of the channel; nobody has taken them."""
     until, zone = ends
     end = f"until {moment_for_readers(until)}" if until else "until somebody types `/racing resume`"
-    held = f"Abandonments are held too{NOT_ASKED if asks else ''}."
+    unasked = ". Nobody is asked to acknowledge a held abandonment, and nobody else is told" if asks else ""
     words = (
-        f"PAUSED {end}.{_in_zone(until, now, zone)} {held}{_too_long(until, now, keep_hours)} After the "
-        f"pause, the last {SUMMARY_HOURS} are posted message by message. A summary names all older abandonments and "
-        "results."
+        f"PAUSED {end}.{_in_zone(until, now, zone)} Abandonments are held too{unasked}."
+        f"{_too_long(until, now, keep_hours)} After the pause, the last {SUMMARY_HOURS} are posted message by message. "
+        "A summary names all older abandonments and results."
     )
     if untaken and untaken.count:
         words = f"{words} {untaken_words(untaken, ' here')}."
