@@ -25,13 +25,14 @@ class Unanswered:
     """The unanswered calls of a message or an edit, as seen by this process.
 
     `while_others_passed`: unanswered calls with another message sent since the call before. `passed_before`: other
-    messages sent before the last unanswered call.
+    messages sent before the last unanswered call. `called_at_s`: of the last unanswered call, by the monotonic clock.
     """
 
     message_id: int | None = None
     times: int = 0
     while_others_passed: int = 0
     passed_before: int = 0
+    called_at_s: float | None = None
     failed_looks: int = 0
 
     @property
@@ -75,6 +76,7 @@ class UnansweredCalls:
             times=seen.times + 1,
             while_others_passed=seen.while_others_passed + (seen.times == 0 or passed > seen.passed_before),
             passed_before=passed,
+            called_at_s=claim.begun_at_s,
         )
         self._firsts[_place(claim)] = seen
         return seen

@@ -61,13 +61,14 @@ FAILED_LOOKS_MAX = {DoubtfulPosts.REPEAT: 6, DoubtfulPosts.HOLD: 64}
 class _Place:
     """`look`: the message, its call, its number of looks.
 
-    `ahead_now`: how far Slack's clock is ahead now; None while the look goes by the clocks of the call.
+    `ahead_at_call`: how far Slack's clock was ahead, reckoned back from now; None while the look goes by the channel's
+    last answered post.
     """
 
     look: tuple[int | None, datetime | None, int]
     cursor: str | None = None
     pages: int = 0
-    ahead_now: timedelta | None = None
+    ahead_at_call: timedelta | None = None
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Resolver:
         if page.next_cursor is not None:
             self._places[claim.channel_id] = replace(place, cursor=page.next_cursor, pages=place.pages + 1)
             return LookAgain(claim, "reading the channel's history", after=timedelta(0))
-        if elsewhere := _after_a_set_clock(claim, place, page):
+        if elsewhere := _after_a_set_clock(claim, seen, place, page):
             self._places[claim.channel_id] = elsewhere
             return LookAgain(claim, "our clock was set, so reading another part of the history", after=timedelta(0))
         if post.looks + 1 < LOOKS_BEFORE_REPEAT:
@@ -178,17 +179,25 @@ def _repeat(claim: Claim, reason: str, seen: Unanswered, *, may_be_repeat: bool)
     )
 
 
-def _after_a_set_clock(claim: Claim, place: _Place, page: HistoryPage) -> _Place | None:
-    """A second place to look, by the present clocks, if our clock was set after the channel's last answered post."""
-    if page.slack_at is None or place.ahead_now is not None:
+def _after_a_set_clock(claim: Claim, seen: Unanswered, place: _Place, page: HistoryPage) -> _Place | None:
+    """A second place to look, if our clock was set after the channel's last answered post.
+
+    The process that made the call knows the time since the call, also where our clock was set in between.
+    """
+    post, (before, margin) = claim.post, _ahead(claim, place)
+    assert post.sending_at
+    if page.slack_at is None or place.ahead_at_call is not None:
         return None
-    ahead_now, (before, margin) = page.slack_at - claim.claimed_at, _ahead(claim, place)
-    return _Place(place.look, ahead_now=ahead_now) if abs(ahead_now - before) > margin - CLOCKS_APART else None
+    since_call = claim.claimed_at - post.sending_at
+    if seen.called_at_s is not None:
+        since_call = timedelta(seconds=claim.begun_at_s - seen.called_at_s)
+    ahead = page.slack_at - since_call - post.sending_at
+    return _Place(place.look, ahead_at_call=ahead) if abs(ahead - before) > margin - CLOCKS_APART else None
 
 
 def _ahead(claim: Claim, place: _Place) -> tuple[timedelta, timedelta]:
     """How far Slack's clock was ahead at the call, give or take a margin."""
-    ahead = claim.slack_ahead if place.ahead_now is None else place.ahead_now
+    ahead = claim.slack_ahead if place.ahead_at_call is None else place.ahead_at_call
     return (timedelta(0), LOOK_BACK_BLINDLY) if ahead is None else (ahead, HISTORY_LOOK_BACK)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -73,17 +74,32 @@ async def test_history_is_read_around_the_call_by_slacks_clock(ahead_s, since_s,
     assert (asked.until - SENT).total_seconds() == until_s
 
 
-@pytest.mark.parametrize(("set_s", "parts"), [(0, 1), (200, 1), (3_600, 2), (-3_600, 2)])
-async def test_message_is_looked_for_by_the_clocks_of_now_too_if_our_clock_was_set_since_the_last_post(set_s, parts):
+@pytest.mark.parametrize(
+    ("set_s", "after_s", "called_at_s", "parts"),
+    [
+        (0, 60, None, 1),
+        (200, 60, None, 1),
+        (3_600, 60, None, 2),
+        (-3_600, 60, None, 2),
+        (3_600, 60, 40.0, 2),
+        # Set back to the right time between the call and the look.
+        (3_600, 60 - 3_600, 40.0, 2),
+        (-86_400, 60 + 86_400, 40.0, 2),
+    ],
+)
+async def test_message_is_looked_for_at_the_time_of_the_call_too_if_our_clock_was_set(
+    set_s, after_s, called_at_s, parts
+):
     """Slack has the message at the call, by Slack's clock. Our clock was set before the call."""
-    one = claim(ahead=timedelta(0), after_s=60)
-    slack_at = one.claimed_at - timedelta(seconds=set_s)
+    one = replace(claim(ahead=timedelta(0), after_s=after_s), begun_at_s=100.0)
+    called_at = SENT - timedelta(seconds=set_s)
+    slack_at = called_at + timedelta(seconds=60)
     more, ends = (HistoryPage(None, cursor, slack_at=slack_at) for cursor in ("next", None))
-    history, outcomes = await look(*[one] * 2 * parts, pages=[more, ends] * parts)
+    seen = Unanswered(called_at_s=called_at_s)
+    history, outcomes = await look(*[one] * 2 * parts, pages=[more, ends] * parts, seen=seen)
     assert [type(outcome) for outcome in outcomes] == [LookAgain] * 2 * parts
     assert [outcome.looks for outcome in outcomes] == [*[0] * (2 * parts - 1), 1]
     assert [asked.cursor for asked in history.asked] == [None, "next"] * parts
-    called_at = SENT - timedelta(seconds=set_s)
     assert any(asked.since <= called_at <= asked.until for asked in history.asked)
 
 
