@@ -250,12 +250,8 @@ class NarrowingCondition(SaidCondition):
         return any(self.takes_race(keys, race, event) for race in event.races or (event.race,))
 
     def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
-        return not self.of(wide) or (bool(self.of(narrow)) and not self._ended(self.of(narrow), self.of(wide)))
-
-    def _ended(self, before: Sequence[str], left: Sequence[str]) -> list[str]:
-        """The values before whose races no value that is left takes."""
-        keys = set(map(self.key, left))
-        return [one for one in before if keys.isdisjoint(self.keys_of(one))]
+        keys, values = set(map(self.key, self.of(wide))), self.of(narrow)
+        return not keys or (bool(values) and not any(keys.isdisjoint(self.keys_of(one)) for one in values))
 
     def joined(self, one: FilterFields, other: FilterFields) -> Any:
         return super().joined(one, other) if self.of(one) and self.of(other) else ()

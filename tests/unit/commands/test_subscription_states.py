@@ -40,6 +40,7 @@ class Slack:
 
     answers: list[Any]
     timeouts_s: list[float] = field(default_factory=list)
+    web: Any = field(default_factory=lambda: SimpleNamespace(conversations_history=dict, conversations_members=dict))
 
     async def call(self, _method, _start, *, timeout_s):
         self.timeouts_s.append(timeout_s)
