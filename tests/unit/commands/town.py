@@ -116,7 +116,7 @@ async def make_desk(database, *, regions: Sequence[str] = REGIONS, courses: Sequ
     if regions and not await database.read(rows.REGIONS.kept):
         await database.write(keep)
     return SimpleNamespace(
-        settings=SimpleNamespace(announce_changes=True),
+        settings=SimpleNamespace(announce_changes=True, queue_keep_hours=72),
         wake=asyncio.Event(),
         database=database,
         reference=ReferenceBook(lists, away, lambda: NOW),
