@@ -362,7 +362,7 @@ def with_words(value, words, times=1):
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{one.name: with_words(getattr(value, one.name), words, times) for one in fields(value)})
     if isinstance(value, tuple | list):
-        are_alike = len({type(one) for one in value}) == 1
+        are_alike = len({type(one) for one in value}) == 1 and any(one is not None for one in value)
         inner = max(1, times // 8) if are_alike else times
         return type(value)([with_words(one, words, inner) for one in value] * (times if are_alike else 1))
     return value
