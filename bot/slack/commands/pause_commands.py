@@ -55,7 +55,7 @@ from bot.slack.messages.answers.pause_and_mute import (
 NOTHING_TO_PAUSE = "This channel has no subscriptions and no watches, so there is nothing to pause."
 
 LONGEST_PAUSE = timedelta(days=365)
-_HALF_UNSAID = re.compile(r"(?:1[0-2]|[1-9])[:.-]?\d{2}", re.ASCII)
+_HALF_UNSAID = re.compile(r"(?:1[0-2]|[1-9])[:. -]?\d{2}", re.ASCII)
 """A racing time: 2.30 may mean afternoon or night."""
 
 _UNTIL = ("until", "till", "til")

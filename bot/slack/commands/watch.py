@@ -93,13 +93,18 @@ def read_watch_words(text: str, lexicon: Lexicon = NO_LISTS) -> WatchWords:
     if shorter[-1].is_quoted:
         return _words_of(shorter, lexicon)
     names, is_own = _named(typed)
-    longer = _words_of(typed, lexicon).line if all(kind for kind, _ in names) else _line(names, is_own=is_own)
+    longer = (
+        _words_of(typed, lexicon, asks_number=False).line
+        if all(kind for kind, _ in names)
+        else _line(names, is_own=is_own)
+    )
     end = " ".join(one.text for one in typed[len(shorter) :])
     lines = {f"Without {quoted(end)}": f"watch {text.rsplit(maxsplit=spare)[0].rstrip(', ')}", names[-1][1]: longer}
     raise CommandError(f"Does the name end in {quoted(end)}?", lines=lines)
 
 
-def _words_of(typed: Sequence[Word], lexicon: Lexicon) -> WatchWords:
+def _words_of(typed: Sequence[Word], lexicon: Lexicon, *, asks_number: bool = True) -> WatchWords:
+    """`asks_number`: whether "horse A and B" is asked about."""
     typed, is_own = _without_me(typed)
     typed, instead = _parted(_with_kind_first(typed))
     each = [_checked(kind, name) for kind, name in _names(instead) if kind]
@@ -122,7 +127,7 @@ def _words_of(typed: Sequence[Word], lexicon: Lexicon) -> WatchWords:
         told = f"{_kind_wanted([name for kind, name in whole if kind is None])}{owned}"
         raise CommandError(f"{told} A watch names the known races, and tells of later ones.", lines=lines)
     several = _names([_plural(one) for one in typed])
-    if len(several) > len(names) and all(name for _, name in several):
+    if asks_number and len(several) > len(names) and all(name for _, name in several):
         lines = {counted(len(some), "name"): _line(some, is_own=is_own, replaced=replaced) for some in (names, several)}
         raise CommandError(f"Is that {' or '.join(lines)}?", lines=lines)
     # "R Moore at York". A horse may be called "Night at York".

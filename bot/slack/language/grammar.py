@@ -336,7 +336,9 @@ class _Reader:
         if known[0] is not Kind.UNKNOWN or not (end := _OWNERS_S.search(word.text)):
             return known
         of_owner = self._single(word._replace(text=word.text[: end.start()]))
-        return known if of_owner[0] is Kind.UNKNOWN else of_owner
+        # "yorks results" and "todays card"; "FRS" is no region.
+        is_owner = "'" in end[0] or of_owner[0] in {Kind.COURSE, Kind.DAY}
+        return of_owner if is_owner and of_owner[0] is not Kind.UNKNOWN else known
 
     def _single(self, word: Word) -> tuple[Kind, Any]:
         text = word.text.strip(SINGLE_QUOTE + " ") or word.text

@@ -8,6 +8,7 @@ UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_any_line.py
 
 import os
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,7 +24,7 @@ from bot.events.event import TOPIC_OF, RacingEvent, Topic
 from bot.events.races import Course, Race
 from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.list_commands import read_target
-from bot.slack.commands.pause_commands import read_duration, read_until
+from bot.slack.commands.pause_commands import PAUSE_COMMAND, read_duration, read_until
 from bot.slack.commands.places import day_grammar
 from bot.slack.commands.table import RACING_COMMANDS, find_command
 from bot.slack.commands.watch import read_watch_words
@@ -126,8 +127,8 @@ async def test_pause_until_a_time_is_in_utc_where_the_zone_of_whoever_typed_it_i
 
     here = await town.here("subscribe GB")
     town.desk.people.person = from_there
-    paused = await town.types(here, "pause until 18:00")
-    assert (f"{paused.until:%H:%M}", paused.zone) == ("18:00", "UTC")
+    until, ends_in = await PAUSE_COMMAND.plan(town.desk, replace(here, text="until 18:00"))
+    assert (f"{until:%H:%M}", ends_in) == ("18:00", "UTC")
 
 
 # Any text
@@ -245,7 +246,8 @@ async def meaning(town, here, line):
         return f"{asked[0]} {off or ''}".strip(), ()
     done = await town.types(here, line)
     if name == "pause":
-        return f"until {done.until and f'{done.until:%a %Y-%m-%d %H:%M}'} UTC, typed in {done.zone}", ()
+        until, zone = await command.plan(town.desk, replace(here, text=words))
+        return f"until {until and f'{until:%a %Y-%m-%d %H:%M}'} UTC, typed in {zone}", ()
     if name in {"mute", "unmute"}:
         meeting = done[0] if name == "mute" else done
         return f"{meeting.course.name} {meeting.race_date}", ()
