@@ -95,11 +95,9 @@ def classify(method: str, code: str, *, retry_after: str | None = None, details:
         return SlackWait(method, code, wait_s(retry_after))
     if code in IN_DOUBT:
         return SlackDoubtful(method, code)
-    if code in NOT_READABLE and method in {HISTORY_METHOD, REPLIES_METHOD}:
-        return SlackScopeMissing(method, code, details=details)
     if code in CREDENTIALS_DEAD | WORKSPACE_CLOSED or (code in NOT_GRANTED and method in {POST_METHOD, EDIT_METHOD}):
         return SlackCredentialsDead(method, code, details=details)
-    if code in NOT_GRANTED:
+    if code in NOT_GRANTED or (code in NOT_READABLE and method in {HISTORY_METHOD, REPLIES_METHOD}):
         return SlackScopeMissing(method, code, details=details)
     if code in CHANNEL_CLOSED or (code.startswith("restricted_action") and code not in THREAD_CLOSED):
         return SlackChannelClosed(method, code)
