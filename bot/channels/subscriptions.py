@@ -43,7 +43,6 @@ _OF_CHANNEL = (
     .where(col(ChannelSubscriptionRow.channel_id) == bindparam("channel"))
     .order_by(col(ChannelSubscriptionRow.region))
 )
-_FIND = _OF_CHANNEL.where(col(ChannelSubscriptionRow.region) == bindparam("of_region"))
 
 
 def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptionRow]:
@@ -60,7 +59,7 @@ def channels(session: Session) -> set[str]:
 
 
 def find(session: Session, channel_id: str, region: str) -> ChannelSubscriptionRow | None:
-    return session.execute(_FIND, {"channel": channel_id, "of_region": region}).scalar_one_or_none()
+    return next((row for row in of_channel(session, channel_id) if row.region == region), None)
 
 
 _IS_UNCHECKED = col(ChannelSubscriptionRow.filter).contains('"unchecked_since":"', autoescape=True)
