@@ -310,11 +310,11 @@ def _is_express(loss: _Loss, *, is_note: bool, is_open: bool) -> bool:
 def _names_of(own: tuple[str, ...]) -> Sequence[str]:
     """Each name, and each word that is of this race alone, but of no date. No pattern: races have names of their own.
 
-    The race "Void Cup" may be void, but "void" is no name.
+    The "Void Cup" and the "Placepot Handicap" may be void, but "void" and "placepot" are no names.
     """
     names = [_words(part).casefold().split() for name in own for part in _CLAUSES.split(name)]
     alone = chain.from_iterable(name for name in names if name and not name[0].rstrip("dhnrst").isdigit())
-    words = ([one] for one in alone if not (_IS_OF_THE_RACE(one) or state_in(one)))
+    words = ([one] for one in alone if not (_IS_OF_THE_RACE(one) or state_in(one) or re.fullmatch(_OF_ANOTHER, one)))
     return tuple(map(_spaced, (*(name for name in names if len(name) > 1), *words)))
 
 

@@ -434,6 +434,15 @@ PLACED = {"course": "York", "race_number": 1, "placings": ["A", "B"]}
             for name in ("notes", "headline", "stewards", "status", "message")
         ),
         *(({name: "Race void"}, False) for name in ("previous_race", "form_history", "next", "last_result")),
+        *(
+            ({"title": "Sky Bet Placepot Handicap", name: said}, is_void)
+            for name in ("status", "notes", "headline")
+            for said, is_void in (
+                ("Placepot void", False),
+                ("Bet void", False),
+                ("Sky Bet Placepot Handicap void", True),
+            )
+        ),
         *(({"status": said}, True) for said in ("Void", "Race declared void", "VOID - false start", "Null and void")),
         *(
             ({"status": said}, False)
