@@ -274,6 +274,7 @@ def _check_together(before: ChannelFilter, chosen: ChannelFilter, *, asks_races:
     )
     if not own:
         told = f"{told} /racing {line(wide)} would bring {named(wide)}."
+    told = f"{told} Edit in /racing list changes the subscription."
     raise CommandError(told, lines={capital(named(one)): line(one) for one in offers}, edits=before.region)
 
 

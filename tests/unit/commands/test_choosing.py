@@ -90,6 +90,16 @@ async def test_ended_and_changed_subscriptions_are_counted_each_as_what_it_is(ch
     assert (ended.ended, ended.changed) == (1, 2)
 
 
+async def test_form_of_a_new_subscription_leaves_out_no_race_unsaid(channel):
+    await channel.types("course:Bath jumps")
+    before = await channel.receives()
+    with pytest.raises(CommandError, match=r"York, all codes of racing\. Edit in /racing list changes"):
+        await channel.saves(await channel.opens(), {"regions": ["GB"], "courses": [option("cr_7")]})
+    assert await channel.receives() == before
+    await channel.saves(await channel.opens(), {"regions": ["GB"]})
+    assert (await channel.receives())["GB"].codes == ()
+
+
 async def test_form_keeps_the_courses_that_it_has_no_field_for(channel):
     await channel.types("GB course:Bath course:Goodwood")
     await channel.types("IRE -course:Curragh")
