@@ -49,6 +49,9 @@ _SENTENCES = [
     for meant, patterns in rows_of("sentences").items()
     for pattern in patterns
 ]
+_ANY_SENTENCE = re.compile("|".join(sentence.pattern for sentence, _ in _SENTENCES), re.IGNORECASE)
+"""Tried first: most lines are no sentence."""
+
 _BEGINNINGS = meanings_in("commands")
 _LONGEST = max(len(said.split()) for said in _BEGINNINGS)
 
@@ -61,7 +64,7 @@ def without_greeting(line: str) -> tuple[str, str]:
 
 
 def in_words_of_commands(line: str) -> str:
-    for sentence, meant in _SENTENCES:
+    for sentence, meant in _SENTENCES if _ANY_SENTENCE.match(line) else ():
         line = sentence.sub(meant, line)
     words = line.split()
     for size in range(min(_LONGEST, len(words)), 0, -1):
