@@ -53,24 +53,22 @@ def audited(session: Session, desk: Books, invocation: Invocation, action: str) 
     yield waited
     session.flush()
     after, now_paused = _subscriptions(session, channel_id), pauses.last_end(session, channel_id)
-    by = invocation.user_id
-    if not (before or after):
-        if paused != now_paused:
-            note(session, desk, invocation, action, before=_of_watches(paused), after=_of_watches(now_paused))
-            announce(session, desk, invocation, paused_by(by, (), now_paused) if now_paused else resumed_by(by, waited))
-        return
-    filters, had = [one.chosen for one in after], [one.chosen for one in before]
-    if filters != had:
+    filters, has_any = [one.chosen for one in after], bool(before or after)
+    if filters != [one.chosen for one in before]:
         new_hours = _hours(before) != _hours(after)
         backlog.wait_anew(session, channel_id, filters, desk.clock(), new_hours=new_hours)
-    note(session, desk, invocation, action, before=_words(before, after), after=_words(after, before))
+    was = _words(before, after) if has_any else _of_watches(paused)
+    now = _words(after, before) if has_any else _of_watches(now_paused)
+    note(session, desk, invocation, action, before=was, after=now)
     # A channel that has not invited the bot yet has received nothing, and loses nothing.
-    if any(one.state != SubscriptionState.WAITING for one in before):
-        told = _lost(session, invocation, before, after)
-        if told is None and paused != now_paused:
-            told = paused_by(by, filters, now_paused) if now_paused else resumed_by(by, waited)
-        if told is not None:
-            announce(session, desk, invocation, told)
+    if has_any and all(one.state == SubscriptionState.WAITING for one in before):
+        return
+    told = _lost(session, invocation, before, after)
+    if told is None and paused != now_paused:
+        by = invocation.user_id
+        told = paused_by(by, filters, now_paused) if now_paused else resumed_by(by, waited)
+    if told is not None:
+        announce(session, desk, invocation, told)
 
 
 def note(
@@ -130,8 +128,9 @@ def _pause_words(until: datetime | None) -> str:
 
 
 def _lost(session: Session, invocation: Invocation, before: Sequence[_Held], after: Sequence[_Held]) -> Message | None:
-    user_id = invocation.user_id
-    was, now = [one.chosen for one in before], [one.chosen for one in after]
-    lost = [chosen for chosen in was if not any(one.covers(chosen) for one in now)]
+    now = [one.chosen for one in after]
+    lost = [one.chosen for one in before if not any(other.covers(one.chosen) for other in now)]
+    if not lost:
+        return None
     watched = watches.count_in(session, invocation.channel_id)
-    return lost_by(user_id, as_shown(session, lost), as_shown(session, now), watched=watched) if lost else None
+    return lost_by(invocation.user_id, as_shown(session, lost), as_shown(session, now), watched=watched)
