@@ -298,7 +298,8 @@ def _make_engine(address: str, *, writes: bool, busy_s: float, kept: SqliteFile 
     def connect(*where: Any, **how: Any) -> sqlite3.Connection:
         if kept:
             kept.make()
-        connection = sqlite3.Connection(*where, **how)
+        # A list of another length is another statement, and a prepared statement takes up to 100 KiB.
+        connection = sqlite3.Connection(*where, cached_statements=32, **how)
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
         if kept:
