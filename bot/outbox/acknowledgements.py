@@ -19,14 +19,11 @@ from bot.db.tables import Acknowledgement, AckState, EventVersion, MessageKind, 
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.events.races import Value
-from bot.logs import get_logger
 from bot.outbox import message_store, message_view
 from bot.outbox.message_view import MessageView
 from bot.outbox.revisions import Bump, bump
 from bot.outbox.states import write
 from bot.racedata import day_views
-
-log = get_logger(__name__)
 
 OPEN = (AckState.ASKED, AckState.REMINDED)
 """Nobody has taken the abandonment, and a step is left. As in the index."""
@@ -221,15 +218,6 @@ def follow(session: Session, edits: Mapping[int, Bump]) -> dict[int, Bump]:
     return {number: Bump(edits[alert].at) for number, alert in told}
 
 
-def _said(post: OutboxMessage) -> Escalated | None:
-    """None for content that can't be read: an error would hold the messages of all channels."""
-    try:
-        return Escalated.model_validate_json(post.content or "")
-    except ValueError:
-        log.exception("escalation_unreadable", post=post.idempotency_key)
-        return None
-
-
 def of_messages(session: Session, message_ids: Collection[int]) -> dict[int, Acknowledgement]:
     if not message_ids:
         return {}
@@ -268,7 +256,7 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
     """By message, for messages of escalations."""
     if not posts:
         return {}
-    said = {post.id: one for post in posts if (one := _said(post)) is not None}
+    said = {post.id: message_store.content_of(post, Escalated) for post in posts}
     wanted = sorted({post.follows_id for post in posts if post.follows_id})
     alerts = session.execute(ALERTS.where(_THESE), {"messages": wanted}).all()
     states = {row.message_id: row.state for row, _, _ in alerts}

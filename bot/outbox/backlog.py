@@ -17,7 +17,7 @@ from bot.outbox import acknowledgements, held_queues, live_meetings, message_sto
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DEAD, IS_DUE, IS_QUEUED, IS_UNSENT
 from bot.outbox.said_apart import say_apart
-from bot.outbox.states import WAITING_STATES, Happened, in_order, move, move_each, write
+from bot.outbox.states import WAITING_STATES, Happened, in_order, move, write
 
 UNWANTED = "the channel unsubscribed while it waited"
 MEETING_MUTED = "the channel muted the meeting while it waited"
@@ -85,7 +85,8 @@ def wait_anew(
     """
     waiting = [(one, event_store.known(one.own)[0]) for one in _for_an_hour(session, channel_id)]
     taken = {event.key for _, event in waiting if any(chosen.matches(event) for chosen in filters)}
-    _withdraw(session, [one.post.id for one, event in waiting if event.key not in taken], UNWANTED, now)
+    unwanted = [one.post.id for one, event in waiting if event.key not in taken]
+    _withdraw(session, col(OutboxMessage.id).in_(unwanted), detail=UNWANTED, now=now)
     for one, event in waiting if new_hours else ():
         if event.key in taken and one.post.not_before and one.post.not_before > now:
             anew = kept_until(filters, event, now, now) or now
@@ -96,16 +97,11 @@ def withdraw_muted(session: Session, channel_id: str, meeting: Meeting, now: dat
     """The channel muted the meeting: what waits for an hour is withdrawn, as new messages would be muted."""
     waiting = _for_an_hour(session, channel_id)
     muted = [one.post.id for one in waiting if meeting.has(event_store.known(one.own)[0].race)]
-    _withdraw(session, muted, MEETING_MUTED, now)
+    _withdraw(session, col(OutboxMessage.id).in_(muted), detail=MEETING_MUTED, now=now)
 
 
 def _for_an_hour(session: Session, channel_id: str) -> list[Waiting]:
     return _waiting(session, col(OutboxMessage.channel_id) == channel_id, ~IS_DUE)
-
-
-def _withdraw(session: Session, post_ids: Iterable[int], detail: str, now: datetime) -> None:
-    written = {"reason": Reason.UNSUBSCRIBED, "detail": detail, "given_up_at": now}
-    move_each(session, Happened.EXPIRED, [{"number": number, **written} for number in post_ids])
 
 
 def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Waiting]]:
@@ -134,8 +130,8 @@ def _waiting(session: Session, *where: ColumnElement[bool]) -> list[Waiting]:
 
 
 def fold(session: Session, waiting: Iterable[Waiting], into: int) -> None:
-    folded = {"folded_into": into, "detail": None}
-    move_each(session, Happened.SUMMARISED, [{"number": one.post.id, **folded} for one in waiting])
+    these = col(OutboxMessage.id).in_([one.post.id for one in waiting])
+    move(session, Happened.SUMMARISED, these, folded_into=into, detail=None)
 
 
 def unfold(session: Session, channel_id: str) -> None:
@@ -174,7 +170,7 @@ def give_up(session: Session, before: datetime, limit: int, now: datetime) -> di
     acknowledgements.lock(session, [post_id for ids in found.values() for post_id in ids])
     for (_, held), ids in found.items():
         these, detail = col(OutboxMessage.id).in_(ids), f"it waited too long for its channel ({held.because})"
-        _expire(session, these, reason=Reason.WAITED_TOO_LONG, detail=detail, now=now)
+        _withdraw(session, these, reason=Reason.WAITED_TOO_LONG, detail=detail, now=now)
         # What a dead letter was to show too is younger.
         message_store.unfold(session, list(ids))
         for beside in telling_store.shown_beside(session, ids).values():
@@ -196,14 +192,14 @@ def drop(session: Session, channel_id: str, now: datetime) -> int:
     of_events = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.event_id).is_not(None))
     if not watching:
         revisions.cancel(session, *of_events)
-    return _expire(session, *of_events, *watching, reason=Reason.UNSUBSCRIBED, detail=UNWANTED, now=now)
+    return _withdraw(session, *of_events, *watching, detail=UNWANTED, now=now)
 
 
 def withdraw(session: Session, event_key: str, detail: str, now: datetime) -> int:
     """Nobody wants the event any more. `detail` is for the ledger."""
     of_event = select(col(EventVersion.id)).where(col(EventVersion.event_key) == event_key)
     told = col(OutboxMessage.event_id).in_(of_event)
-    return _expire(session, told, reason=Reason.UNSUBSCRIBED, detail=detail, now=now)
+    return _withdraw(session, told, detail=detail, now=now)
 
 
 def drop_of_past_meetings(session: Session, before: datetime, now: datetime) -> int:
@@ -214,10 +210,12 @@ def drop_of_past_meetings(session: Session, before: datetime, now: datetime) -> 
         and_(col(OutboxMessage.kind) == MessageKind.LIVE, live_meetings.is_of_day_before(before)),
     )
     cancelled, over = revisions.cancel(session, is_past), "its meeting is over"
-    return cancelled + _expire(session, is_past, IS_UNSENT, reason=Reason.WAITED_TOO_LONG, detail=over, now=now)
+    return cancelled + _withdraw(session, is_past, IS_UNSENT, reason=Reason.WAITED_TOO_LONG, detail=over, now=now)
 
 
-def _expire(session: Session, *where: ColumnElement[bool], reason: Reason, detail: str, now: datetime) -> int:
+def _withdraw(
+    session: Session, *where: ColumnElement[bool], detail: str, now: datetime, reason: Reason = Reason.UNSUBSCRIBED
+) -> int:
     return move(session, Happened.EXPIRED, *where, reason=reason, detail=detail, given_up_at=now)
 
 

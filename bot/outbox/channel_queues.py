@@ -39,7 +39,6 @@ from bot.outbox.message_store import IS_DUE, IS_QUEUED, IS_TO_EDIT, IS_UNSENT, P
 from bot.outbox.message_view import MessageView, Tells
 from bot.outbox.messenger import Call
 from bot.outbox.states import MESSAGE_TRANSITIONS, PASSES_A_PAUSE, POSTING, UNSENT, Happened, move_each
-from bot.outbox.telling_store import ShownBeside
 
 POST_CALL_S = 5.0
 
@@ -159,17 +158,12 @@ def claim(session: Session, now: datetime, *, token: str, limit: int, allowed: M
     ]
 
 
-def with_views(
-    session: Session,
-    claims: Sequence[Claim],
-    shown: Mapping[int, Sequence[ShownBeside]] | None = None,
-    new: Tells | None = None,
-) -> list[Claim]:
-    """`shown` and `new`: see `views_of`."""
+def with_views(session: Session, claims: Sequence[Claim], new: Tells | None = None) -> list[Claim]:
+    """`new`: see `views_of`."""
     if not claims:
         return []
     heads = [(claim.post, claim.event) for claim in claims if claim.event]
-    views = message_view.views_of(session, heads, shown, new)
+    views = message_view.views_of(session, heads, new)
     now = claims[0].claimed_at
     live = live_meetings.read(session, [claim.post for claim in claims if claim.post.kind == MessageKind.LIVE], now)
     escalations = [claim.post for claim in claims if claim.post.kind == MessageKind.ESCALATION]

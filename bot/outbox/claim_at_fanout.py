@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlalchemy import Boolean, and_, bindparam, exists, or_, select, update
@@ -110,7 +110,7 @@ def add(session: Session, new: Sequence[NewPost], tells: Tells, claiming: Claimi
     ]
     _unlease(session, leased - {claim.channel_id for claim in claims}, claiming)
     waiting = sum(post.is_unsent for post in new) - len(claims)
-    return Added(with_views(session, claims, {}, tells), waiting, made, channels)
+    return Added(with_views(session, claims, tells), waiting, made, channels)
 
 
 def lease_for_edits(session: Session, edits: Mapping[str, int], claiming: Claiming) -> dict[str, int]:
@@ -126,7 +126,7 @@ def claim_edits(session: Session, begun: Mapping[str, int], tells: Tells, claimi
     shown = telling_store.shown_beside(session, begun.values())
     claims = [_claim(claiming, some[0].message, some[0].own) for some in shown.values()]
     _unlease(session, begun.keys() - {claim.channel_id for claim in claims}, claiming)
-    return with_views(session, claims, shown, tells)
+    return with_views(session, claims, replace(tells, shown=shown))
 
 
 def _claim(claiming: Claiming, post: OutboxMessage, own: EventVersion) -> Claim:

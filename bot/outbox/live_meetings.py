@@ -23,14 +23,11 @@ from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.days import racing_day
 from bot.events.event import Topic
 from bot.events.race_state import RaceOutcome
-from bot.logs import get_logger
 from bot.outbox import message_store, revisions
 from bot.outbox.message_store import IS_DEAD, IS_QUEUED, NewPost, Priority
 from bot.outbox.revisions import Bump
 from bot.racedata.day import folded_name, is_whole, known_day
 from bot.racedata.day_card import Outcomes, to_come_until
-
-log = get_logger(__name__)
 
 LIVE_FOR = timedelta(days=1)
 """After a meeting's day, which may end later than a day of UTC. Then live messages are needless."""
@@ -229,7 +226,7 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
 
     found: dict[int, LiveMeeting] = {}
     for post in posts:
-        meeting = _meeting_in(post)
+        meeting = message_store.content_of(post, Meeting) or Meeting()
         if (row := kept.get(post.id)) is not None:
             meeting = _as_known(meeting, row)
         results_in = _results_in(session, post.channel_id, meeting)
@@ -252,15 +249,6 @@ def _results_in(session: Session, channel_id: str, meeting: Meeting) -> ResultsI
     if not taking:
         return ResultsIn.NOWHERE
     return ResultsIn.THREAD if any(chosen.show for chosen in taking) else ResultsIn.CHANNEL
-
-
-def _meeting_in(post: OutboxMessage) -> Meeting:
-    """A meeting without values for content that can't be read: an error would hold the messages of all channels."""
-    try:
-        return Meeting.model_validate_json(post.content or "")
-    except ValueError:
-        log.exception("live_message_unreadable", post=post.idempotency_key)
-        return Meeting()
 
 
 def first_out_of_date(session: Session, now: datetime) -> object | None:

@@ -129,7 +129,7 @@ class Tells:
     """Fan-out's knowledge. By version id, for the transaction's news: `versions`, and `events`, filled in.
 
     `around`: stored events of the same races and meetings. `told`: see `telling_store.told`. `asked`: earlier messages
-    to be acknowledged.
+    to be acknowledged. `shown`: see `shown_beside`, of claimed edits.
     """
 
     versions: Mapping[int, EventVersion]
@@ -138,19 +138,15 @@ class Tells:
     known: FanoutKnowledge
     told: Callable[[Collection[str], Collection[str], Collection[str]], Sequence[Telling]]
     asked: Container[int]
+    shown: Mapping[int, Sequence[ShownBeside]] = field(default_factory=dict)
 
 
-def views_of(
-    session: Session,
-    heads: Sequence[StoredPost],
-    shown: Mapping[int, Sequence[ShownBeside]] | None = None,
-    new: Tells | None = None,
-) -> dict[int, MessageView]:
+def views_of(session: Session, heads: Sequence[StoredPost], new: Tells | None = None) -> dict[int, MessageView]:
     """By the id of the message. A message taken back from a summary shows itself.
 
-    `shown`: as read. With `new`, a failure of the race book ends the transaction.
+    With `new`, a failure of the race book ends the transaction.
     """
-    shown = shown_beside(session, [post.id for post, _ in heads]) if shown is None else shown
+    shown = new.shown if new else shown_beside(session, [post.id for post, _ in heads])
     told = _told(session, heads, shown, new)
     views = [_view(post, own, shown.get(post.id, ()), told.get(post.channel_id, ())) for post, own in heads]
     _add_events(session, views, new)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
+from typing import NamedTuple
 
 from sqlmodel import Session
 
@@ -78,6 +79,15 @@ Summarise = Callable[[Backlog], Sequence[tuple[Message, int]]]
 """At least one message, each with the number of named abandonments, in order."""
 
 
+class _Lot(NamedTuple):
+    """Messages to be summarised. `given_up`: so many more waited too long."""
+
+    channel_id: str
+    waiting: list[Waiting]
+    held: Held
+    given_up: int = 0
+
+
 @dataclass(frozen=True)
 class Reopening:
     """The only way by which a held queue goes on."""
@@ -126,7 +136,7 @@ class Reopening:
             asking = acknowledgements.of_messages(session, [one.post.id for one in found])
             late = [one for one in found if one.post.id not in asking]
             if len(_newest(late)) > 1:
-                self._summarise(session, channel_id, late, held, now)
+                self._summarise(session, _Lot(channel_id, late, held), now)
 
     def tell_due(self, session: Session, clock: Clock) -> int:
         """Tell the events whose moment has come, several events of a channel together. Returns the number of channels.
@@ -155,7 +165,7 @@ class Reopening:
                 continue
             for start in range(0, len(keys), KEPT_PER_SUMMARY):
                 lot = _of(kept, keys[start : start + KEPT_PER_SUMMARY])
-                self._summarise(session, channel_id, lot, Held(because, since), now)
+                self._summarise(session, _Lot(channel_id, lot, Held(because, since)), now)
 
     def _go_on(self, session: Session, channel_id: str, now: datetime, *, trying: bool = False) -> bool:
         """False if the queue was not held."""
@@ -175,26 +185,18 @@ class Reopening:
         waiting = backlog.of_queue(session, channel_id, now - SUMMARY_AFTER)
         given_up = backlog.count_given_up(session, channel_id, held)
         if waiting or given_up:
-            self._summarise(session, channel_id, waiting, held, now, given_up=given_up)
+            self._summarise(session, _Lot(channel_id, waiting, held, given_up), now)
         return True
 
-    def _summarise(
-        self,
-        session: Session,
-        channel_id: str,
-        waiting: list[Waiting],
-        held: Held,
-        now: datetime,
-        *,
-        given_up: int = 0,
-    ) -> None:
+    def _summarise(self, session: Session, lot: _Lot, now: datetime) -> None:
         """Summarise in a savepoint."""
+        channel_id, waiting, _, given_up = lot
         # No other summary has the same first message now.
         name = f"summary:{now.isoformat()}:{waiting[0].post.id if waiting else 0}"
         try:
             with session.begin_nested():
-                messages = self.summarise(_summary(session, channel_id, waiting, held, given_up))
-                kind, priority = MessageKind.SUMMARY, _priority(waiting, held)
+                messages = self.summarise(_summary(session, lot))
+                kind, priority = MessageKind.SUMMARY, _priority(lot)
                 made = [
                     NewPost(channel_id, f"{name}:{number}@{channel_id}", kind, priority, now, content=message.as_json())
                     for number, (message, _) in enumerate(messages)
@@ -215,15 +217,16 @@ class Reopening:
             log.info("backlog_summarised", channel_id=channel_id, posts=len(waiting), given_up=given_up)
 
 
-def _priority(waiting: Iterable[Waiting], held: Held) -> Priority:
+def _priority(lot: _Lot) -> Priority:
     """The summary of a held queue comes before all that the queue has."""
-    if held.because not in {UNDELIVERED, *KEPT}:
+    if lot.held.because not in {UNDELIVERED, *KEPT}:
         return Priority.BACKLOG_SUMMARY
-    is_urgent = any(version.kind in ABANDONMENTS for one in waiting for version in (one.own, *one.beside))
+    is_urgent = any(version.kind in ABANDONMENTS for one in lot.waiting for version in (one.own, *one.beside))
     return Priority.ABANDONMENT if is_urgent else Priority.OTHER
 
 
-def _summary(session: Session, channel_id: str, waiting: list[Waiting], held: Held, given_up: int) -> Backlog:
+def _summary(session: Session, lot: _Lot) -> Backlog:
+    channel_id, waiting, held, given_up = lot
     newest = list(_newest(waiting).values())
     watched = {row.event_key: event_store.watched_in(channel_id, [row]) for row in newest}
     results = [row for row in newest if row.kind == EventKind.RESULT_RECEIVED][-RESULTS_PER_SUMMARY:]
