@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from bot.events.reading.fields import NAMES_OF, fields_of, first_of, fold
-from bot.events.reading.json_values import MOST_NOTES, count, identifier, text
+from bot.events.reading.json_values import MOST_NOTES, count, flag, identifier, text
 from bot.events.reading.off_times import read_date
 from bot.events.reading.record_objects import kind_of
 
@@ -82,8 +82,10 @@ def read_short_number(value: Any) -> str | None:
 
 
 def read_reason(value: Any) -> str | None:
+    """None for "N/A" and "null"."""
     several = map(text, value[:MOST_NOTES]) if isinstance(value, list) else ()
-    return text(value) or ", ".join(filter(None, several)) or None
+    said = text(value) or ", ".join(filter(None, several))
+    return said if flag(said) else None
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {

@@ -302,7 +302,7 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     A void race is void whatever else is said. If a race is reported both lost and run, both statements are kept, and
     the message tells both. Of a race without any sign of a run, the status of the meeting counts too.
     """
-    published = filter(None, map(text, _spread(sources.values("state.status"))))
+    published = (one for one in map(text, _spread(sources.values("state.status"))) if one and flag(one))
     statuses = [one for one in published if state_in(one) or not _CODE.fullmatch(one)]
     inner = [fields_of(value) for value in values_of(sources.own, "state.objects") if isinstance(value, dict)]
     inner += [fields_of(value) for value in values_of(inner, "text.spoken") if isinstance(value, dict)]

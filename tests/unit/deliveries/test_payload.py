@@ -348,6 +348,7 @@ def test_abandoned_meeting_says_how_many_races_were_run(says, races_run):
         *(({"reason": "Fog", "status": words}, f"{words}, Fog") for words in ("Reinstated", "VOID", "Moved to York")),
         *(({"status": words}, None) for words in ("Cancelled", "Postponed", "Confirmed", "Declared")),
         ({"from_race": 4, "reason": "Fog"}, "Fog"),
+        *(({"reason": nothing, "status": nothing}, None) for nothing in ("null", "None", "N/A", "-", "", None)),
         ({"is_abandoned": False, "reason": "Fog"}, "also marked as not abandoned, Fog"),
         ({"abandoned": True, "has_result": False, "settled_at": NOON.isoformat()}, None),
     ],

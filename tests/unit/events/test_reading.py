@@ -403,6 +403,7 @@ PLACED = {"course": "York", "race_number": 1, "placings": ["A", "B"]}
         *(({"flags": {"void": True}}, True), ({"void_reason": "False start"}, True), ({"voidRace": "Y"}, True)),
         *(({"comments": said}, True) for said in ([VOIDED], [{"text": VOIDED}], {"en": VOIDED})),
         *(({name: {"decision": VOIDED}}, True) for name in ("stewards", "inquiry", "stewards_enquiry")),
+        *(({name: [{"text": "Alpha ran well"}, {"text": VOIDED}]}, True) for name in ("stewards_reports", "messages")),
         *(
             ({"stewards_notes": said}, True)
             for said in (
