@@ -298,8 +298,7 @@ def _make_engine(address: str, *, writes: bool, busy_s: float, kept: SqliteFile 
     def connect(*where: Any, **how: Any) -> sqlite3.Connection:
         if kept:
             kept.make()
-        # A list of another length is another statement, and a prepared statement takes up to 100 KiB.
-        connection = sqlite3.Connection(*where, cached_statements=32, **how)
+        connection = sqlite3.Connection(*where, **how)
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
         if kept:
@@ -311,6 +310,8 @@ def _make_engine(address: str, *, writes: bool, busy_s: float, kept: SqliteFile 
         dbapi_connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     how = {"timeout": busy_s, "check_same_thread": False, "isolation_level": None, "factory": connect}
+    # A list of another length is another statement, and a prepared statement takes 24 to 160 KiB.
+    how |= {"cached_statements": 32}
     engine = create_engine(address, pool_size=connections, max_overflow=0, hide_parameters=True, connect_args=how)
     # No listener: with one, SQLAlchemy looks for listeners of each kind at each statement.
     engine.dialect.do_begin = begin  # type: ignore[method-assign]  # of this engine alone
