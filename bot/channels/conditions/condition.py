@@ -106,10 +106,6 @@ class Condition(ABC):
     def of(self, chosen: FilterFields) -> Any:
         return getattr(chosen, self.field)
 
-    def is_typed(self, chosen: FilterFields) -> bool:
-        """Whether a typed filter says something of the condition's values."""
-        return bool(self.of(chosen))
-
     def takes(self, _chosen: FilterFields, _event: RacingEvent) -> bool:
         """Whether the condition takes a readable event. An unknown field never hides an abandonment."""
         return True

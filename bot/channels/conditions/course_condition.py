@@ -52,9 +52,6 @@ class OnlyCourses(CoursesCondition):
     plural = "courses"
     label = "Only these courses"
 
-    def is_typed(self, chosen: FilterFields) -> bool:
-        return bool(chosen.courses or chosen.not_courses)
-
     def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
         course = event.race.course
         return _is_among(chosen.courses, course) or (chosen.fails_open_for(event) and _may_mean(chosen, course))

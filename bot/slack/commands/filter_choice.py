@@ -247,7 +247,7 @@ def _check_together(before: ChannelFilter, chosen: ChannelFilter, *, asks_races:
     values, or all that either filter takes. Who asked for one course is not offered all courses.
     """
     more = chosen.topics - before.topics
-    own = [one for one in NARROWING if one.of(before) and not one.is_typed(chosen)]
+    own = [one for one in NARROWING if one.of(before) and not one.of(chosen)]
     new = [one for one in NARROWING if one.of(chosen) and not one.of(before)]
     is_of_more = ONLY_COURSES in new and not all(one.covers(before, chosen) for one in NARROWING)
     if not ((own and asks_races) or (more and (own or new)) or is_of_more):
@@ -267,7 +267,8 @@ def _check_together(before: ChannelFilter, chosen: ChannelFilter, *, asks_races:
     alike = chosen.model_copy(update={one.field: one.of(before) for one in own})
     wide = chosen.model_copy(update={one.field: one.joined(before, chosen) for one in (TOPICS, *NARROWING)})
     offers = [alike] if own and Addition(before, added(before, alike, is_wide=False)).is_news else []
-    offers += [wide] if own and not _lifted(before, chosen) else []
+    # A line with a course to be left out widens nothing, and a line without the course lifts no exclusion.
+    offers += [wide] if own and not (chosen.not_courses or _lifted(before, chosen)) else []
     told = (
         f"From {where} this channel receives {named(before)}. All events of a subscription have the same "
         f"{listed([one.plural for one in own or new])}, so nothing was changed. This can't be added: {named(chosen)}."
