@@ -1,7 +1,7 @@
 """The state of a race in words: run, a walkover, abandoned, void or postponed.
 
 `state_in` reads a status, a stage or a result: a word of a state may stand anywhere, "MEETING ABANDONED", "abandonné".
-`express_losses` reads free text: a clause counts if it says of the race or meeting that it is lost, and no more.
+`express_losses` reads any text: a clause counts if it says of this race or meeting that it is lost, and no more.
 Doubt is one test for both.
 """
 
@@ -189,8 +189,8 @@ _OF_ELSE = re.compile(
 """Behind a lost race or meeting of which no place is known, all other words tell why or when."""
 
 _FESTIVAL = re.compile(
-    r"^(?!.*\b(?:cheltenham|galway|punchestown|aintree|goodwood|leopardstown|listowel|killarney|fairyhouse|perth) )"
-    r".*?(?:\b(?!(?:at|of|on|the)\b)\w+ ){1,3}(?=festival\b)"
+    r"(?:\b(?!(?:at|of|on|the|cheltenham|galway|punchestown|aintree|goodwood|leopardstown|listowel|killarney|perth)\b)"
+    r"\w+ ){1,3}(?=festival\b)"
 )
 """The name of a festival. Unless it is another course's, it may have no word of the course's name."""
 

@@ -352,6 +352,7 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
                 *("Cheltenham Festival abandoned", "Pulled up, abandoned", "Placepot void", "Racing suspended"),
                 *("Last hurdle abandoned", "Ran out, abandoned", "Originally scheduled for 13 Nov (abandoned)"),
                 *("The 2pm at York has been abandoned", "Restaged from the abandoned York card"),
+                *("Concert at Ebor Festival cancelled", "The Galway Festival abandoned"),
             )
         ),
         *(
