@@ -15,8 +15,8 @@ LIKELY_MAX = 3
 LIKENESS_MIN = 0.6
 """The least likeness of a near miss, from 0 to 1 (rapidfuzz's ratio)."""
 
-SHORT, ALIKE_IF_LONGER = 3, 0.7
-"""A word longer than a region's code has to be more alike: "hello" is no "help", and "fast" no "Ascot"."""
+SHORT, ALIKE_IF_LONGER = 3, 0.74
+"""A word longer than a code has to be more alike: "hello" is no "help", "fast" no "Ascot", and "Grand" no "German"."""
 
 TOGETHER_ALIKE = 0.75
 """The least likeness of several words to one name."""
