@@ -37,10 +37,9 @@ class ChannelFilter(FilterFields):
 
     def left_out_by(self, event: RacingEvent) -> Iterator[Condition]:
         """The conditions that don't take the event, which is no drill."""
-        is_readable = event.topic is not None
-        for one in CONDITIONS:
-            if not (one.takes(self, event) if is_readable else one.takes_unreadable(self)):
-                yield one
+        if event.topic is None:
+            return (one for one in CONDITIONS if not one.takes_unreadable(self))
+        return (one for one in CONDITIONS if not one.takes(self, event))
 
     def fingerprint(self) -> str:
         said = self.model_dump(mode="json", exclude={*CHECKED}) | {"topics": sorted(self.topics)}
