@@ -1,6 +1,6 @@
 """The answers of subscribe, unsubscribe and `/racing list`, and the buttons of subscriptions.
 
-`ended_by`, `narrowed_by` and `welcome` are lines that the channel reads.
+`lost_by` and `welcome` are lines that the channel reads.
 """
 
 from collections.abc import Sequence
