@@ -29,7 +29,6 @@ from sqlalchemy.orm import Mapped, aliased
 from sqlalchemy.orm.attributes import set_committed_value
 from sqlmodel import Session, col
 
-from bot.db.database_clock import FAR
 from bot.db.engine import is_one_of, table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, QueueState
 from bot.outbox import acknowledgements, live_meetings, message_view
@@ -44,6 +43,9 @@ POST_CALL_S = 5.0
 
 LEASE_MARGIN_S = 4.0
 """Beyond the call's deadline, so that nobody else claims the queue while the call may be under way."""
+
+LONGEST_WAIT = timedelta(minutes=2)
+"""No queue waits so long: a moment further ahead was written before somebody set the clock back."""
 
 _IS_OPEN = col(ChannelQueue.state) != QueueState.CLOSED
 
@@ -331,7 +333,7 @@ def _heads(
 ) -> Sequence[Row[OutboxMessage, EventVersion | None, datetime | None]]:
     """Locks the queues, then reads the messages: another replica may have sent messages before the lock."""
     left = _left(spent)
-    free = {"now": now, "far": now + FAR, "most": limit, **left}
+    free = {"now": now, "far": now + LONGEST_WAIT, "most": limit, **left}
     channels = session.connection().execute(_FREE_QUEUES, free).scalars().all()
     return session.execute(_HEADS, {"channels": channels, **left}).all() if channels else ()
 

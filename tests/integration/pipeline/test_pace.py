@@ -64,6 +64,17 @@ async def test_empty_bucket_fills_after_the_clock_was_set_back_an_hour(make_pipe
     assert len(said_in(pipeline)) == 3
 
 
+@pytest.mark.parametrize("set_back_s", [300, 3_600])
+async def test_channel_goes_on_after_the_clock_was_set_back(make_pipeline, set_back_s):
+    pipeline = make_pipeline()
+    await queue(pipeline, "C1", said="first")
+    await step(pipeline)
+    pipeline.clock.forward(-set_back_s)
+    await queue(pipeline, "C1", said="second")
+    await step(pipeline)
+    assert len(said_in(pipeline)) == 2
+
+
 def looked_at(pipeline):
     return [call.channel for call in pipeline.slack.calls if call.method == "conversations.history"]
 

@@ -105,10 +105,11 @@ async def test_message_is_looked_for_at_the_time_of_the_call_too_if_our_clock_wa
 
 @pytest.mark.parametrize(
     ("after_s", "again_s"),
-    [(5, 10), (14.9, 0.1), (15, None), (600, None), (15 - 900, 900), (15 - 901, None)],
-    ids=["deadline", "before", "due", "late", "clock set back", "clock set far back"],
+    [(5, 10), (14.9, 0.1), (15, None), (600, None), (15 - 60, 60), (15 - 900, 60), (15 - 901, None)],
+    ids=["deadline", "before", "due", "late", "a minute", "clock set back", "clock set far back"],
 )
 async def test_first_look_comes_ten_seconds_after_the_deadline(after_s, again_s):
+    """A longer wait is cut into minutes."""
     one = claim(after_s=after_s)
     history, (outcome,) = await look(one, pages=[HistoryPage("1.1", None)])
     assert Resolver(history, 10, DoubtfulPosts.REPEAT).will_look(one) is (again_s is None)
