@@ -135,7 +135,8 @@ _DOUBT_BEFORE = re.compile(
     rf"\b(?:(?:{_UNSURE}|avoid(?:s|ed)?|{_WON})\b(?!.*\b(?:and|but|so|then)\b)"
     r"|(?:not?|never|non|un|no longer|nearly|almost)"
     r"(?: (?:a|any|be|been|being|currently|declared|going|meeting|now|officially|race|racing|the|to|yet))*$)"
-    rf"|\b(?:{_OF_ANOTHER})(?: (?:is|was|are|were|has|have|had|be|been|being|now|all|both|later|will|declared))*$"
+    rf"|\b(?:{_OF_ANOTHER})"
+    r"(?: (?:is|was|are|were|has|have|had|be|been|being|now|all|both|later|will|declared|at race))*$"
 )
 _DOUBT_BEHIND = re.compile(
     rf"\w+(?: off| out)?(?: (?:is|was|looks|now|still|very|most|highly|being))* (?:{_UNSURE}|{_WON}|to be confirmed)\b"
@@ -152,6 +153,9 @@ _REVERSED = re.compile(
 
 Words of doubt stand before the loss, or directly behind: "Abandonment likely", not "Abandoned - may be restaged".
 """
+
+_IN_A_ROW = re.compile(r", (?=(?:[A-Z]\w+, )*[A-Z]\w+ and [A-Z]\w+)")
+"""Between names: "York, Ripon and Ayr abandoned"."""
 
 _CLAUSES = re.compile(r"[:;.,!] |\(| [-\u2013\u2014] ")
 
@@ -197,11 +201,15 @@ _FESTIVAL = re.compile(
 _OF_ELSE_BEFORE = re.compile(rf"\b(?:{_BETS}|fences?|rails?|times?|(?:pulled up|tailed off|eased|ran out)\b.*)$")
 """In the clause before a loss without a subject: "Placepot: void", "Pulled up, abandoned"."""
 
-_JOINT = re.compile(
-    r"^(?:the )?race and(?: \w+){1,2}(?=$| (?:are|were|have|both|meetings)\b)"
-    r"|.*\b(?:and|but|(?:caus|forc|prompt)e?[ds]|(?:announc|confirm|regret|inform|advis)\w*(?: \w+){0,4} that)\b"
+_WITH_OTHERS = re.compile(
+    r"^(?:both )?(?:\w+ and )*(?:the )?race(?: and(?: (?!and\b)\w+){1,2})+(?=$| (?:are|were|have|both|meetings)\b)"
 )
-"""Before the words of the loss: "York and Ayr abandoned", "Storm forces York abandonment"."""
+"""The race among others: "York and Ayr abandoned"."""
+
+_JOINT = re.compile(
+    r".*\b(?:and|but|(?:caus|forc|prompt)e?[ds]|(?:announc|confirm|regret|inform|advis)\w*(?: \w+){0,4} that)\b"
+)
+"""Before the words of the loss: "Race run in rain and declared void", "Storm forces York abandonment"."""
 
 _CAUSE_BEFORE = re.compile(
     r"^(?:after|following|due to|owing to|because of)\b.* (?=(?:the|this|racing|today)\b(?!.*\bbeing\b))"
@@ -285,7 +293,10 @@ def express_losses(
     `own`: the names of course and race. `is_note`: the text is about the race, so that "Abandoned" alone is a loss.
     `is_open`: without places a cause may have any words, because a lost race must not be missed.
     """
-    clauses, names = [one.strip()[:LONGEST_STATUS] for one in _CLAUSES.split(words)], _names_of(own)
+    clauses, names = (
+        [one.strip()[:LONGEST_STATUS] for one in _CLAUSES.split(_IN_A_ROW.sub(" and ", words))],
+        _names_of(own),
+    )
     losses = _losses(tuple(_with_race(clause, names) for clause in clauses))
     express = [one for one in losses if _is_express(one, is_note=is_note, is_open=is_open)]
     states = {loss.clause: loss.state for loss in reversed(express)}
@@ -293,7 +304,8 @@ def express_losses(
 
 
 def _is_express(loss: _Loss, *, is_note: bool, is_open: bool) -> bool:
-    before = _FESTIVAL.sub("", " ".join(loss.before)).split() if is_open else loss.before
+    said = _WITH_OTHERS.sub("race", " ".join(loss.before))
+    before = (_FESTIVAL.sub("", said) if is_open else said).split()
     begin, joined = [*takewhile(_IS_OF_THE_RACE, before)], _JOINT.sub("", " ".join(before)).split()
     behind = _CAUSE.sub("", " ".join(loss.behind)).split()
     # Of "Abandoned the chase" a horse is the subject.

@@ -340,6 +340,7 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
                     "The 1pm at York has been abandoned",
                 ),
                 *("Frozen track forces abandonment of York", "BHA confirm York has been abandoned"),
+                *("Both York and Ripon abandoned", "York, Ripon and Ayr abandoned", "Ripon, York and Ayr abandoned"),
                 *("Abandonment of York's meeting announced", "Abandoned from race 3 onwards"),
                 *("Die Veranstaltung wurde wegen Sturm abgesagt", "YARIŞ İPTAL", "Скачки отменены"),
                 *("Reportée au 27 novembre", "Verschoben auf Samstag", "Meeting rescheduled for 27 November"),
@@ -352,6 +353,7 @@ AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
                 *("Cheltenham Festival abandoned", "Pulled up, abandoned", "Placepot void", "Racing suspended"),
                 *("Last hurdle abandoned", "Ran out, abandoned", "Originally scheduled for 13 Nov (abandoned)"),
                 *("The 2pm at York has been abandoned", "Restaged from the abandoned York card"),
+                *("Ripon, Bath and Ayr abandoned", "Stewards' meeting at York called off"),
                 *("Concert at Ebor Festival cancelled", "The Galway Festival abandoned"),
             )
         ),
