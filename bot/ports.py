@@ -21,7 +21,7 @@ from bot.slack.web_client import make_session
 class Ports:
     """`worked`: processor time of the thread. `racing_transport`: None for the network.
 
-    `wall`: APScheduler's clock. Tests leave it real: by a clock that jumps, the scheduler counts each missed run.
+    `wall`: APScheduler's clock. Tests leave the clock real: the scheduler counts each run missed by a jump.
     """
 
     clock: Clock = utc_now

@@ -227,9 +227,9 @@ class Settings(_DatabaseSettings):
     racing_webhook_secrets: WebhookSecrets = ()
     """Signing secrets of webhook subscriptions, comma-separated, besides those in the database."""
     racing_race_path: RacePath | None = None
-    """Path that reads one race, with `{race_id}`, for those who know it: it is not specified."""
+    """Path of one race, with `{race_id}`, where known (Spec gap G9)."""
     racing_day_path: DayPath | None = None
-    """Path that reads one day, with `{date}` and `{region}`, for those who know it."""
+    """Path of one day, with `{date}` and perhaps `{region}`, where known (Spec gap G10)."""
     public_url: PublicAddress | None = None
     """Our own https address, for `subscribe` and the manifest."""
     slack_bot_token: BotToken = Field(min_length=1)
@@ -237,17 +237,17 @@ class Settings(_DatabaseSettings):
     slack_app_token: AppToken | None = None
     """`xapp-…`; set: Socket Mode for commands and interactivity."""
     slack_signing_secret: SecretStr | None = Field(None, validate_default=True)
-    """Signs what Slack sends over HTTP; not needed in Socket Mode."""
+    """Signs Slack's requests over HTTP; not needed in Socket Mode."""
     slack_api_url: SlackAddress = "https://slack.com/api/"
     """Slack's Web API."""
     admin_channel: AdminPlace | None = None
-    """Channel id that warnings go to. Unset, or closed to the bot: they go to `ADMIN_USERS` directly."""
+    """Channel id for warnings. Unset, or closed to the bot: warnings go to `ADMIN_USERS` directly."""
     admin_users: PersonIds = ()
-    """User ids that may run admin commands, comma-separated; who is warned without `ADMIN_CHANNEL`."""
+    """User ids of admins, comma-separated; warned directly without `ADMIN_CHANNEL`."""
     subscribe_by: Annotated[SubscribeBy, Lower] = SubscribeBy.MEMBERS
     """Who may subscribe a channel: `members`, `creators` or `admins`."""
     announce_changes: bool = True
-    """Whether a channel is told who paused, muted, narrowed or ended what it receives."""
+    """Whether a channel is told who paused, muted, narrowed or ended subscriptions."""
     encryption_keys: FernetKeys = ()
     """Fernet keys for secrets at rest, newest first, comma-separated."""
     quota_warn_at: Percentages = (50, 80, 95, 100)
@@ -255,25 +255,25 @@ class Settings(_DatabaseSettings):
     monthly_quota: int | None = Field(None, ge=1, le=10**12)
     """Requests a month, where the plan's figure is not yours."""
     command_quota_share: int = Field(25, ge=1, le=100)
-    """Percentage of what the month has left that commands may spend."""
+    """Percentage of the month's remaining requests for commands."""
     quota_check_s: int = Field(900, ge=1, le=MONTH_S)
     """Seconds between readings of the quota (a reading costs no quota)."""
     repair_check_s: int = Field(3_600, ge=1, le=MONTH_S)
-    """Seconds between looks for deliveries that failed."""
+    """Seconds between looks for failed deliveries."""
     doubtful_posts: Annotated[DoubtfulPosts, Lower] = DoubtfulPosts.REPEAT
-    """A post that may have been made, where history can't be read: `repeat` it, marked, or `hold` it."""
+    """A post in doubt, where history can't be read: `repeat`, marked, or `hold`."""
     settle_s: float = Field(10, ge=0, le=600)
-    """Seconds to wait before a doubtful post is looked for."""
+    """Seconds to wait before a post in doubt is looked for."""
     late_after_min: int = Field(10, ge=1, le=MONTH_S // 60)
-    """A message older than this many minutes says how late it is."""
+    """A message later than this number of minutes says so."""
     queue_keep_hours: int = Field(72, ge=1, le=YEAR_DAYS * 24)
-    """How long posts wait for a channel that can't be reached."""
+    """Hours for which posts wait for a paused, archived or closed channel."""
     body_keep_days: int = Field(30, ge=1, le=100 * YEAR_DAYS)
-    """How long the bodies of deliveries are kept."""
+    """Days for which bodies of deliveries are kept."""
     heartbeat_url: HeartbeatAddress | None = None
     """Called once a minute while deliveries can be stored and posts go out, in Healthchecks' protocol."""
     max_body_bytes: int = Field(4 * MIB, ge=1024, le=256 * MIB)
-    """Largest delivery that is read, in bytes."""
+    """Largest accepted delivery, in bytes, after unpacking."""
     host: ListenHost = "127.0.0.1"
     """Address to listen on; the image sets `0.0.0.0`."""
     port: int = Field(3000, ge=0, le=65535)

@@ -36,7 +36,7 @@ class ChannelFilter(FilterFields):
         return event.drill is None and not any(self.left_out_by(event))
 
     def left_out_by(self, event: RacingEvent) -> Iterator[Condition]:
-        """The conditions that don't take the event, which is no drill."""
+        """The conditions that leave out the event. The event is no drill."""
         if event.topic is None:
             return (one for one in CONDITIONS if not one.takes_unreadable(self))
         return (one for one in CONDITIONS if not one.takes(self, event))
@@ -161,7 +161,7 @@ def without_abandonments(filters: Iterable[ChannelFilter], every: Sequence[Chann
 
 
 def left_out(filters: Iterable[ChannelFilter], event: RacingEvent) -> dict[ChannelFilter, tuple[Condition, ...]]:
-    """The filters with the fewest conditions that don't take the event, with these conditions."""
+    """The filters with the fewest conditions that leave out the event, each with these conditions."""
     each = {chosen: tuple(chosen.left_out_by(event)) for chosen in filters}
     fewest = min(map(len, each.values()), default=0)
     return {chosen: conditions for chosen, conditions in each.items() if len(conditions) == fewest}

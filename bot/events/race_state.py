@@ -236,7 +236,7 @@ def state_in(status: str | None) -> RaceState | None:
 
 
 class _Loss(NamedTuple):
-    """A loss that is said without doubt: its clause, its words, and those around it in the clause, in lower case."""
+    """A loss said without doubt: the clause's number, the loss's words, and the clause's other words, in lower case."""
 
     state: RaceState
     clause: int
@@ -339,7 +339,7 @@ def _with_race(clause: str, names: Sequence[str]) -> str:
 
 
 def _spaced(words: Sequence[str]) -> str:
-    """With a space of its own on either side of each word."""
+    """Each word with a space of its own on either side."""
     return f" {'  '.join(words)} "
 
 

@@ -30,7 +30,7 @@ async def is_member(slack: SlackClient, channel_id: str, timeout_s: float = MEMB
 
 
 async def ask_membership(slack: SlackClient, channel_id: str, timeout_s: float = MEMBERS_LOOKUP_S) -> bool:
-    """True in a direct message with the bot too, and false in one between other people.
+    """True in a direct message with the bot too. False in a direct message between other people.
 
     Raises SlackError without an answer.
     """

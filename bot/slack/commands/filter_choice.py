@@ -243,8 +243,8 @@ def _added(before: ChannelFilter | None, chosen: ChannelFilter, wanted: LineRequ
 def _check_together(before: ChannelFilter, chosen: ChannelFilter, *, asks_races: bool) -> None:
     """Raise CommandError where the filters together would take fewer races than typed, or many more.
 
-    A filter has the same value of each narrowing kind for all its events. The buttons: the typed words with the present
-    values, or all that either filter takes. Who asked for one course is not offered all courses.
+    A filter has the same value of each narrowing kind for all its events. One button has the typed words with
+    the present values, one all races of both filters. A person who asked for one course is not offered all courses.
     """
     more = chosen.topics - before.topics
     own = [one for one in NARROWING if one.of(before) and not one.of(chosen)]

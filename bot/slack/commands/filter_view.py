@@ -37,7 +37,7 @@ def abandonments_here(session: Session, channel_id: str, meeting: Meeting, now: 
 
 
 def overriding_in(session: Session, pairs: Iterable[tuple[ChannelFilter, ChannelFilter]]) -> Overriding:
-    """Of pairs of a channel's filters: the second filters that bring what the first leave out; for messages alone."""
+    """The second filter of each pair that brings events left out by the first. For messages alone."""
     region_of = kept(session).region_of_course
     found: dict[ChannelFilter, list[str]] = {}
     for chosen, by in pairs:

@@ -52,7 +52,7 @@ def parted(word: str) -> tuple[str, str]:
 
 
 def without_page(text: str) -> tuple[str, int]:
-    """The text without its page, and the page: "page:2" or "page 2"."""
+    """The text without the page, and the page: "page:2" or "page 2"."""
     pages = _PAGE.findall(text)
     return " ".join(_PAGE.sub("", text).split()), max(1, int(pages[-1])) if pages else 1
 

@@ -12,7 +12,7 @@ from bot.slack.messages.kit.text import TEXT_MAX, capital, given, joined, mentio
 FILTER_WORDS_MAX = 1_000
 
 Overriding = Sequence[tuple[ChannelFilter, Sequence[str]]]
-"""Filters that bring what other filters of the channel leave out, with the regions of these other filters."""
+"""Filters that bring events left out by other filters of the channel, each with the other filters' regions."""
 
 
 def describe(chosen: ChannelFilter, names_max: int | None = COURSE_NAMES_MAX, where: str | None = None) -> str:
@@ -52,7 +52,7 @@ def all_courses_are_shown(*filters: ChannelFilter) -> bool:
 
 
 def still_arrives(by: ChannelFilter, regions: Iterable[str], *, is_told: bool = False) -> str:
-    """A filter that brings what the filters of `regions` leave out, as markup.
+    """A filter that brings events left out by the filters of `regions`, as markup.
 
     `is_told`: the reader has just read of the filter.
     """

@@ -43,7 +43,7 @@ PauseEnd = tuple[datetime | None, str | None]
 def paused(
     ends: PauseEnd, now: datetime, keep_hours: int, *, asks: bool = False, untaken: Untaken | None = None
 ) -> Message:
-    """`asks`: abandonments of the channel are to be acknowledged. `untaken`: of the channel; nobody has taken them."""
+    """`asks`: abandonments of the channel are to be acknowledged. `untaken`: those that nobody has taken."""
     until, zone = ends
     end = f"until {moment_for_readers(until)}" if until else "until somebody types `/racing resume`"
     unasked = ". Nobody is asked to acknowledge a held abandonment, and nobody else is told" if asks else ""

@@ -91,9 +91,9 @@ class Said(Subscribed):
     """The parts of the answer of `subscribe`.
 
     `suspended` is the reason of a suspension. `uncovered` events are not delivered to us. `overriding` filters bring
-    what these leave out. `lacking` are filters without abandonments in the channel. `minutes_alone`: the time to
-    acknowledge where nobody else is told. `waiting`: until when each event waits that came before. `has_others`:
-    subscriptions.
+    events left out by the answer's filters. `lacking` are filters without abandonments in the channel. `minutes_alone`:
+    the time to acknowledge where nobody else is told. `waiting`: for each earlier event that waits, until when.
+    `has_others`: the channel has other subscriptions.
     """
 
     uncovered: Sequence[str]
@@ -406,7 +406,7 @@ def remove_button(region: str) -> Block:
 
 
 def lost_by(user_id: str, lost: Sequence[ChannelFilter], now: Sequence[ChannelFilter], *, watched: int = 0) -> Message:
-    """`lost`: the filters of before that are ended, or that take more than now. `watched`: names that are watched."""
+    """`lost`: earlier filters that have ended or took more. `watched`: the number of watched names."""
     there = {one.region: one for one in now if one.region in {chosen.region for chosen in lost}}
     before, after = described(lost), described(there.values())
     if not there:
