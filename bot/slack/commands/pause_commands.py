@@ -256,6 +256,7 @@ MUTED = "results and racecards muted"
 NOT_MUTED = "The meeting is not muted here, or no longer. /racing list shows the muted meetings."
 
 _read = day_plan("mute", day_grammar(), set(Topic))
+_NTH = frozenset({"first", "second", "third"})
 
 
 Muted = tuple[Meeting, int, Abandonments]
@@ -287,7 +288,7 @@ async def _plan_mute(desk: Desk, invocation: Invocation) -> Meeting:
     if asked.course is None:
         told = "Name the course whose results and racecards are not to come here: /racing mute York."
         raise CommandError(f"{told} Abandonments still come.", lines={"What is muted": "list"})
-    if asked.off:
+    if asked.off or any(one.typed.casefold() in _NTH for one in asked.wanted.phrases):
         told = "A mute is of all results and racecards of a meeting, and not of one race."
         raise CommandError(told, lines={"The meeting": asked.wanted.but(times=()).line("mute")})
     return Meeting(course=asked.course, race_date=asked.day.isoformat(), region=asked.region)

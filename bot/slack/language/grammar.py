@@ -336,8 +336,8 @@ class _Reader:
         if known[0] is not Kind.UNKNOWN or not (end := _OWNERS_S.search(word.text)):
             return known
         of_owner = self._single(word._replace(text=word.text[: end.start()]))
-        # "yorks results" and "todays card"; "FRS" is no region.
-        is_owner = "'" in end[0] or of_owner[0] in {Kind.COURSE, Kind.DAY}
+        # "yorks results" and "todays card"; "FRS" is no region, and "WINS" no course with the code "WIN".
+        is_owner = "'" in end[0] or of_owner[0] is Kind.DAY or self.lexicon.has_course(of_owner[1])
         return of_owner if is_owner and of_owner[0] is not Kind.UNKNOWN else known
 
     def _single(self, word: Word) -> tuple[Kind, Any]:
