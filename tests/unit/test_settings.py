@@ -227,7 +227,7 @@ RIGHT = {
     "ANNOUNCE_CHANGES": "must be true or false. Whether",
     "QUOTA_WARN_AT": "must be a whole number from 1 to 100. Admins",
     "MONTHLY_QUOTA": "must be a whole number from 1 to 1,000,000,000,000. Requests",
-    "QUEUE_KEEP_HOURS": "must be a whole number from 1 to 8,784. How long",
+    "QUEUE_KEEP_HOURS": "must be a whole number from 1 to 8,784. Hours",
     "SETTLE_S": "must be a number from 0 to 600. Seconds",
     "SUBSCRIBE_BY": "must be members, creators or admins. Who",
     "LOG_LEVEL": "must be debug, info, warning or error. `debug`",
