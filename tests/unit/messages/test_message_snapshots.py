@@ -198,6 +198,11 @@ def test_regions_with_equal_filters_are_one_list(regions, words):
     assert lost_by("U1", chosen, []).text.startswith(f"<@U1> ended {words} here.")
 
 
+def test_region_of_lost_abandonments_is_escaped_once():
+    told = lost_by("U1", filters("A & B"), filters("A & B", topics=frozenset({Topic.RESULTS}))).text
+    assert told.endswith("Abandonments from A &amp; B will not be posted here.")
+
+
 def test_regions_with_other_filters_are_said_by_themselves():
     chosen = [*filters("AUS", "GB"), *filters("FR", topics=frozenset({Topic.RACECARDS})), *filters("IRE")]
     assert in_markup(*chosen) == "results and abandonments from AUS, GB and IRE; racecards from FR"

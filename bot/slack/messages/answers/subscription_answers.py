@@ -415,9 +415,8 @@ def lost_by(user_id: str, lost: Sequence[ChannelFilter], now: Sequence[ChannelFi
     if before == after:
         return told(f"{named(user_id)} changed who is mentioned for abandonments here. `/racing list` shows who.")
     had = [one for one in lost if one.region in there and Topic.ABANDONMENTS in one.topics]
-    none = [safe(no_abandonments(lacking), FILTER_WORDS_MAX)] if (lacking := without_abandonments(had, now)) else []
     what = f"{named(user_id)} changed what this channel receives. Before: {before}. Now: {after}."
-    return told(joined([what, *none], " "))
+    return told(joined([what, no_abandonments(without_abandonments(had, now))], " "))
 
 
 def welcome(filters: Sequence[ChannelFilter], *, is_paused: bool) -> Message:
