@@ -66,7 +66,7 @@ def _is_one_of(column: Any, name: str) -> ColumnElement[bool]:
 
 
 class ShownBeside(NamedTuple):
-    """An event that a message shows beside the message's `own`."""
+    """An event shown by a message beside the message's `own`."""
 
     said: SaidRow
     message: OutboxMessage

@@ -37,13 +37,13 @@ WHERE_ABANDONMENTS_ARE = {
 
 
 PauseEnd = tuple[datetime | None, str | None]
-"""None for a pause without an end; and the time zone used for reading a day or time, if any."""
+"""The end, None for a pause without an end; and the time zone of a typed day or time, if any."""
 
 
 def paused(
     ends: PauseEnd, now: datetime, keep_hours: int, *, asks: bool = False, untaken: Untaken | None = None
 ) -> Message:
-    """`asks`: abandonments of the channel are to be acknowledged. `untaken`: those that nobody has taken."""
+    """`asks`: the channel's abandonments are to be acknowledged. `untaken`: abandonments without a taker."""
     until, zone = ends
     end = f"until {moment_for_readers(until)}" if until else "until somebody types `/racing resume`"
     unasked = ". Nobody is asked to acknowledge a held abandonment, and nobody else is told" if asks else ""
@@ -81,7 +81,7 @@ def _in_zone(until: datetime | None, now: datetime, zone: str | None) -> str:
 
 
 def resumed(paused: int, waited: int, dropped: int, *, is_closed: bool = False) -> Message:
-    """`paused` counts the subscriptions and watches that were paused.
+    """`paused` counts the paused subscriptions and watches.
 
     `waited` and `dropped` count messages. `is_closed`: Slack does not let the bot post in the channel.
     """
@@ -101,7 +101,7 @@ def meeting_words(meeting: Meeting) -> str:
 
 
 def muted(meeting: Meeting, number: int, abandonments: Abandonments, *, is_missing: bool = False) -> Message:
-    """`is_missing`: the whole card of the day is known, and has no such meeting."""
+    """`is_missing`: the day's whole card is known, and lacks the meeting."""
     missing = "I know of no meeting there on that day: the mute stays, in case of a later card. " if is_missing else ""
     text = (
         f"Muted: results and racecards of {meeting_words(meeting)} are no longer posted in this channel. {missing}"
