@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 from sqlalchemy.engine import make_url
-from sqlmodel import SQLModel
+from sqlmodel import Session, SQLModel
 
 from bot.db import migrate
 from bot.db.engine import Database
@@ -26,6 +26,13 @@ on_postgresql = pytest.mark.parametrize("database", ["postgresql"], indirect=Tru
 def first_on_both(values: Sequence[Any]) -> list[tuple[str, Any]]:
     """Engine and value: all values on SQLite, the first on PostgreSQL too; with `indirect=["database"]`."""
     return [("sqlite", value) for value in values] + [("postgresql", values[0])]
+
+
+def limit_values(session: Session, most: int) -> int:
+    """The most values in a statement of SQLite from now on, for this connection. Returns the limit before."""
+    connection = session.connection().connection.driver_connection
+    assert isinstance(connection, sqlite3.Connection)
+    return connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, most)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from bot.outbox import acknowledgements, held_queues, live_meetings, message_sto
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DEAD, IS_DUE, IS_QUEUED, IS_UNSENT
 from bot.outbox.said_apart import say_apart
-from bot.outbox.states import WAITING_STATES, Happened, in_order, move, write
+from bot.outbox.states import WAITING_STATES, Happened, in_order, move, move_each, write
 
 UNWANTED = "the channel unsubscribed while it waited"
 MEETING_MUTED = "the channel muted the meeting while it waited"
@@ -85,8 +85,7 @@ def wait_anew(
     """
     waiting = [(one, event_store.known(one.own)[0]) for one in _for_an_hour(session, channel_id)]
     taken = {event.key for _, event in waiting if any(chosen.matches(event) for chosen in filters)}
-    unwanted = [one.post.id for one, event in waiting if event.key not in taken]
-    _withdraw(session, col(OutboxMessage.id).in_(unwanted), detail=UNWANTED, now=now)
+    _withdraw_each(session, [one for one, event in waiting if event.key not in taken], UNWANTED, now)
     for one, event in waiting if new_hours else ():
         if event.key in taken and one.post.not_before and one.post.not_before > now:
             anew = kept_until(filters, event, now, now) or now
@@ -96,12 +95,17 @@ def wait_anew(
 def withdraw_muted(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> None:
     """The channel muted the meeting: what waits for an hour is withdrawn, as new messages would be muted."""
     waiting = _for_an_hour(session, channel_id)
-    muted = [one.post.id for one in waiting if meeting.has(event_store.known(one.own)[0].race)]
-    _withdraw(session, col(OutboxMessage.id).in_(muted), detail=MEETING_MUTED, now=now)
+    muted = [one for one in waiting if meeting.has(event_store.known(one.own)[0].race)]
+    _withdraw_each(session, muted, MEETING_MUTED, now)
 
 
 def _for_an_hour(session: Session, channel_id: str) -> list[Waiting]:
     return _waiting(session, col(OutboxMessage.channel_id) == channel_id, ~IS_DUE)
+
+
+def _withdraw_each(session: Session, unwanted: Iterable[Waiting], detail: str, now: datetime) -> None:
+    written = {"reason": Reason.UNSUBSCRIBED, "detail": detail, "given_up_at": now}
+    move_each(session, Happened.EXPIRED, [{"number": one.post.id} | written for one in unwanted])
 
 
 def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Waiting]]:
@@ -130,8 +134,8 @@ def _waiting(session: Session, *where: ColumnElement[bool]) -> list[Waiting]:
 
 
 def fold(session: Session, waiting: Iterable[Waiting], into: int) -> None:
-    these = col(OutboxMessage.id).in_([one.post.id for one in waiting])
-    move(session, Happened.SUMMARISED, these, folded_into=into, detail=None)
+    folded = {"folded_into": into, "detail": None}
+    move_each(session, Happened.SUMMARISED, [{"number": one.post.id} | folded for one in waiting])
 
 
 def unfold(session: Session, channel_id: str) -> None:

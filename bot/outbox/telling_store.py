@@ -14,6 +14,8 @@ from bot.desk.decide import Because, Telling
 from bot.events.event import EventKind
 from bot.outbox.states import UNSENT
 
+POSTS_PER_STATEMENT = 100
+
 
 def told(
     session: Session,
@@ -87,9 +89,13 @@ _BESIDE = (
 
 def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[ShownBeside]]:
     """By message, in the order of versions."""
+    numbers = sorted(post_ids)
     found: dict[int, list[ShownBeside]] = {}
-    for said, message, its_own, event in session.execute(_BESIDE, {"posts": sorted(post_ids)}):
-        found.setdefault(said.message_id, []).append(ShownBeside(said, message, its_own, event))
+    # A statement takes a limited number of values, and any number of messages may wait.
+    for start in range(0, len(numbers), POSTS_PER_STATEMENT):
+        some = numbers[start : start + POSTS_PER_STATEMENT]
+        for said, message, its_own, event in session.execute(_BESIDE, {"posts": some}):
+            found.setdefault(said.message_id, []).append(ShownBeside(said, message, its_own, event))
     return found
 
 

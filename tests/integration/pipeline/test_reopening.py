@@ -13,7 +13,7 @@ from bot.outbox import ledger
 from bot.outbox.notices import Urgency
 from bot.outbox.resume import Reopening
 from sandbox.slack.failures import drop_after, rate_limited, slack_error
-from tests.databases import on_both
+from tests.databases import limit_values, on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import (
     close,
@@ -147,6 +147,15 @@ async def test_old_messages_are_summarised_and_young_messages_posted_afterwards(
     assert await states(gb) == [*["folded"] * 6, "sent", "sent"]
     ((said,),) = [version.told for version in (await traced(gb, "rc_9")).versions]
     assert (said.outcome, said.within, said.message_ts) == (ledger.LedgerOutcome.FOLDED, True, summary.ts)
+
+
+async def test_channel_comes_back_with_more_messages_than_a_statement_takes_values(gb):
+    await wait_long(gb, *(result(f"rc_{number}") for number in range(201)))
+    before = await write(gb, limit_values, 200)
+    await reopen(gb)
+    await write(gb, limit_values, before)
+    (summary,) = gb.texts("CGB")
+    assert "201 results" in summary
 
 
 async def test_abandonments_beyond_one_message_make_several_each_is_named_and_people_are_rung_once(pipeline):

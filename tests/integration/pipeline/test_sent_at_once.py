@@ -23,7 +23,7 @@ from bot.outbox.pace import Pace
 from bot.racedata import race_book_store
 from sandbox.slack import failures
 from tests.clock import DAY
-from tests.databases import on_both, on_postgresql
+from tests.databases import limit_values, on_both, on_postgresql
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown
 from tests.integration.pipeline.steps import close, fail, hour, kinds, pause, wait, write
 
@@ -191,18 +191,15 @@ async def refused_races(database):
         yield (Race(race_id=random.Random(1).randbytes(20_000).hex()),)
         return
 
-    def limit(session, most):
-        return session.connection().connection.driver_connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, most)
-
     def limit_new(connection, _record):
         connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 400)
 
     # After a refusal the bot opens the file anew.
     event.listen(database.writer, "connect", limit_new)
-    before = await database.write(lambda session: limit(session, 400))
+    before = await database.write(lambda session: limit_values(session, 400))
     yield tuple(Race(race_id=str(number)) for number in range(401))
     event.remove(database.writer, "connect", limit_new)
-    await database.write(lambda session: limit(session, before))
+    await database.write(lambda session: limit_values(session, before))
 
 
 @on_both
