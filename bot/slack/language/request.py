@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import chain, groupby, pairwise, starmap
 from typing import Any
 
+from bot.channels.conditions.choices import HourCondition
 from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIELD
 from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD, topics_in_order
 from bot.channels.conditions.table import BY_FIELD, CHOICES, OF_RACES, VALUED
@@ -24,6 +25,7 @@ from bot.slack.language.tokens import parted
 from bot.slack.language.words import ALL, EVERYTHING, JOINTS, SUBSCRIBING, THINGS, Kind, Words
 
 _FIELDS_OF_VALUES = frozenset(one.field for one in VALUED)
+_HOURS = frozenset(one.field for one in VALUED if isinstance(one, HourCondition))
 
 _ALL_OF_A_PLACE = {(Kind.ALL, Kind.REGION), (Kind.REGION, Kind.ALL), (Kind.ALL, Kind.COURSE)}
 
@@ -209,7 +211,9 @@ def _of_a_moment(wanted: LineRequest) -> Refusal | None:
         if named := (*wanted.of(name), *wanted.out(name)):
             told = f"A subscription has no {what} such as {named[0]}: it lasts until it is ended. Nothing was changed."
             lasting = wanted.without(Kind.DAY, Kind.TIME)
-            return Refusal(told, {f"{WITHOUT_LABEL}{what}": lasting} if lasting.line() else {})
+            # "Change digest from 6pm to 8pm" does not ask for 6pm.
+            is_meant = lasting.line() and _HOURS.isdisjoint(wanted.taken)
+            return Refusal(told, {f"{WITHOUT_LABEL}{what}": lasting} if is_meant else {})
     return None
 
 
@@ -217,7 +221,7 @@ def _of_each_day(wanted: LineRequest) -> Refusal | None:
     """The refusal of "results daily" without an hour: each result would come at once."""
     said = next((one.typed for one in wanted.phrases if one.typed.casefold() in _EACH_DAY), None)
     kinds = [kind for topic, kind in HOUR_OF_TOPIC.items() if topic in wanted.all_topics]
-    if said is None or not kinds or any(one.field in wanted.taken for one in HOUR_OF_TOPIC.values()):
+    if said is None or not kinds or not _HOURS.isdisjoint(wanted.taken):
         return None
     offers = {f"{one.typed_as}{one.example}": wanted.but(**{one.field: (one.example,)}) for one in kinds}
     return Refusal(f'One message a day needs an hour: "{said}" has none.', offers)

@@ -138,6 +138,7 @@ NOBODY: Any = None
         ("I'd like the racecards for GB", "racecards for GB"),
         ("can we have Irish results please", "Irish results"),
         ("shut up", "pause"),
+        ("no more results?", "unsubscribe results"),
         ("stop telling us about GB", "unsubscribe GB"),
         ("the Grand National", "help"),
         ("stop GB please", "unsubscribe GB"),
