@@ -76,7 +76,8 @@ class UnansweredCalls:
             times=seen.times + 1,
             while_others_passed=seen.while_others_passed + (seen.times == 0 or passed > seen.passed_before),
             passed_before=passed,
-            called_at_s=claim.begun_at_s,
+            # A look that our code failed on is no call.
+            called_at_s=seen.called_at_s if claim.in_doubt else claim.begun_at_s,
         )
         self._firsts[_place(claim)] = seen
         return seen

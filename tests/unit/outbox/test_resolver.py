@@ -13,7 +13,7 @@ from bot.errors import SlackDoubtful, SlackScopeMissing, SlackWait
 from bot.outbox.channel_queues import Claim
 from bot.outbox.claim_outcomes import Found, GivenUp, LookAgain, Repeated
 from bot.outbox.messenger import HistoryPage
-from bot.outbox.poison_messages import Unanswered
+from bot.outbox.poison_messages import Unanswered, UnansweredCalls
 from bot.outbox.resolve import Resolver
 from bot.settings import DoubtfulPosts
 from tests.sim.ports import VirtualLoop
@@ -55,6 +55,13 @@ def claim(number=1, *, after_s=60.0, ahead=None, **counts):
     return Claim(
         "CGB", "token", post, None, in_doubt=True, claimed_at=SENT + timedelta(seconds=after_s), slack_ahead=ahead
     )
+
+
+def test_look_that_our_code_fails_on_does_not_move_the_time_of_the_call():
+    unanswered = UnansweredCalls()
+    for in_doubt, begun_at_s in ((False, 40.0), (True, 100.0)):
+        unanswered.count(replace(claim(), in_doubt=in_doubt, begun_at_s=begun_at_s), left=True)
+    assert unanswered.of(claim()).called_at_s == 40
 
 
 async def look(*claims, pages, choice=DoubtfulPosts.REPEAT, seen=None):
