@@ -20,12 +20,12 @@ from bot.events.races import Course
 from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
-from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS, Grammar, Phrase
+from bot.slack.language.grammar import NO_LISTS, Grammar, Phrase
 from bot.slack.language.tokens import parted
 from bot.slack.language.words import ALL, EVERYTHING, JOINTS, SUBSCRIBING, THINGS, Kind, Words
 
 _FIELDS_OF_VALUES = frozenset(one.field for one in VALUED)
-_HOURS = frozenset(one.field for one in VALUED if isinstance(one, HourCondition))
+HOURS = frozenset(one.field for one in VALUED if isinstance(one, HourCondition))
 
 _ALL_OF_A_PLACE = {(Kind.ALL, Kind.REGION), (Kind.REGION, Kind.ALL), (Kind.ALL, Kind.COURSE)}
 
@@ -33,8 +33,6 @@ _WANTED = THINGS | {Kind.VALUE}
 
 _ONE_CLAUSE, _TWO_CLAUSES = 2, 4
 """Turns of topics and places: "GB results", and "GB results and IRE racecards"."""
-
-_EACH_DAY = frozenset({"daily", "once a day"})
 
 _EXCEPT = frozenset({"but", "except", "excluding"})
 """Negations that after another negation may name what is wanted: "no alerts but abandonments"."""
@@ -179,7 +177,7 @@ def read(text: str, lexicon: Lexicon = NO_LISTS, own: Words = SUBSCRIBING) -> Li
     phrases = phrases if lexicon.regions or lexicon.courses else _as_places(phrases)
     phrases = _with_only_courses(_without_all_of_words(phrases))
     wanted = request_of(phrases)
-    refused = wanted.refused or _of_a_moment(wanted) or _of_each_day(wanted)
+    refused = wanted.refused or _of_a_moment(wanted)
     if not (refused or wanted.of(Kind.UNKNOWN)):
         refused = _idle_no(phrases) or _doubt(phrases, wanted, lexicon)
     return replace(wanted, refused=refused) if refused else wanted
@@ -212,19 +210,9 @@ def _of_a_moment(wanted: LineRequest) -> Refusal | None:
             told = f"A subscription has no {what} such as {named[0]}: it lasts until it is ended. Nothing was changed."
             lasting = wanted.without(Kind.DAY, Kind.TIME)
             # "Change digest from 6pm to 8pm" does not ask for 6pm.
-            is_meant = lasting.line() and _HOURS.isdisjoint(wanted.taken)
+            is_meant = lasting.line() and HOURS.isdisjoint(wanted.taken)
             return Refusal(told, {f"{WITHOUT_LABEL}{what}": lasting} if is_meant else {})
     return None
-
-
-def _of_each_day(wanted: LineRequest) -> Refusal | None:
-    """The refusal of "results daily" without an hour: each result would come at once."""
-    said = next((one.typed for one in wanted.phrases if one.typed.casefold() in _EACH_DAY), None)
-    kinds = [kind for topic, kind in HOUR_OF_TOPIC.items() if topic in wanted.all_topics]
-    if said is None or not kinds or not _HOURS.isdisjoint(wanted.taken):
-        return None
-    offers = {f"{one.typed_as}{one.example}": wanted.but(**{one.field: (one.example,)}) for one in kinds}
-    return Refusal(f'One message a day needs an hour: "{said}" has none.', offers)
 
 
 def typed_values(named: NamedThings) -> list[str]:
