@@ -44,7 +44,7 @@ POST_CALL_S = 5.0
 LEASE_MARGIN_S = 4.0
 """Beyond the call's deadline, so that nobody else claims the queue while the call may be under way."""
 
-LONGEST_WAIT = timedelta(minutes=2)
+QUEUE_WAIT_MAX = timedelta(minutes=2)
 """No queue waits so long: a moment further ahead was written before somebody set the clock back."""
 
 _IS_OPEN = col(ChannelQueue.state) != QueueState.CLOSED
@@ -333,7 +333,7 @@ def _heads(
 ) -> Sequence[Row[OutboxMessage, EventVersion | None, datetime | None]]:
     """Locks the queues, then reads the messages: another replica may have sent messages before the lock."""
     left = _left(spent)
-    free = {"now": now, "far": now + LONGEST_WAIT, "most": limit, **left}
+    free = {"now": now, "far": now + QUEUE_WAIT_MAX, "most": limit, **left}
     channels = session.connection().execute(_FREE_QUEUES, free).scalars().all()
     return session.execute(_HEADS, {"channels": channels, **left}).all() if channels else ()
 

@@ -21,7 +21,7 @@ from bot.errors import (
     SlackWait,
 )
 from bot.logs import get_logger
-from bot.outbox.channel_queues import LONGEST_WAIT, Claim
+from bot.outbox.channel_queues import QUEUE_WAIT_MAX, Claim
 from bot.outbox.claim_outcomes import CallHeld, ClaimOutcome, Found, GivenUp, LookAgain, Repeated
 from bot.outbox.messenger import HISTORY_IN_WORDS, HistoryPage, Search, Sender
 from bot.outbox.poison_messages import Unanswered
@@ -88,7 +88,7 @@ class Resolver:
         post = claim.post
         if wait := self._wait(claim):
             # Any longer wait of a queue counts as written before a clock was set back.
-            return LookAgain(claim, "waiting for its deadline", after=min(wait, LONGEST_WAIT / 2))
+            return LookAgain(claim, "waiting for its deadline", after=min(wait, QUEUE_WAIT_MAX / 2))
         place = self._place(claim)
         try:
             page = await self._read(claim, place)

@@ -45,7 +45,7 @@ from bot.slack.commands.subscription_changes import audited
 from bot.slack.forms.subscribe_form import FormOf, course_value, not_shown, problem
 from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS
 from bot.slack.language.refusals import value_wanted
-from bot.slack.language.request import HOURS, LineRequest, Refusal, read, typed_values
+from bot.slack.language.request import HOUR_FIELDS, LineRequest, Refusal, read, typed_values
 from bot.slack.language.words import ALL, NOT_GIVEN, SUBSCRIBING, Kind, words_in
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Said, Subscribed, subscribed
@@ -287,7 +287,7 @@ def _of_each_day(wanted: LineRequest) -> Refusal | None:
     """The refusal of "results daily" without an hour: each result would come at once."""
     said = next((one.typed for one in wanted.phrases if one.typed.casefold() in _EACH_DAY), None)
     kinds = [kind for topic, kind in HOUR_OF_TOPIC.items() if topic in wanted.all_topics]
-    if said is None or not kinds or not HOURS.isdisjoint(wanted.taken):
+    if said is None or not kinds or not HOUR_FIELDS.isdisjoint(wanted.taken):
         return None
     offers = {f"{one.typed_as}{one.example}": wanted.but(**{one.field: (one.example,)}) for one in kinds}
     return Refusal(f'One message a day needs an hour: "{said}" has none.', offers)

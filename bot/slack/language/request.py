@@ -25,7 +25,7 @@ from bot.slack.language.tokens import parted
 from bot.slack.language.words import ALL, EVERYTHING, JOINTS, SUBSCRIBING, THINGS, Kind, Words
 
 _FIELDS_OF_VALUES = frozenset(one.field for one in VALUED)
-HOURS = frozenset(one.field for one in VALUED if isinstance(one, HourCondition))
+HOUR_FIELDS = frozenset(one.field for one in VALUED if isinstance(one, HourCondition))
 
 _ALL_OF_A_PLACE = {(Kind.ALL, Kind.REGION), (Kind.REGION, Kind.ALL), (Kind.ALL, Kind.COURSE)}
 
@@ -210,7 +210,7 @@ def _of_a_moment(wanted: LineRequest) -> Refusal | None:
             told = f"A subscription has no {what} such as {named[0]}: it lasts until it is ended. Nothing was changed."
             lasting = wanted.without(Kind.DAY, Kind.TIME)
             # "Change digest from 6pm to 8pm" does not ask for 6pm.
-            is_meant = lasting.line() and HOURS.isdisjoint(wanted.taken)
+            is_meant = lasting.line() and HOUR_FIELDS.isdisjoint(wanted.taken)
             return Refusal(told, {f"{WITHOUT_LABEL}{what}": lasting} if is_meant else {})
     return None
 

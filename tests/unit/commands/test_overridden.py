@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import CommandError, FieldsWrong
 from bot.events.event import Topic
@@ -42,7 +43,7 @@ async def opened(method, call, **more):
 def channel(channel):
     nobody = SimpleNamespace(is_deactivated=False)
     channel.desk.identity = BotIdentity("xoxb-test")
-    channel.desk.slack = SimpleNamespace(call=opened)
+    channel.desk.slack = SimpleNamespace(call=opened, web=AsyncWebClient())
     channel.desk.people = SimpleNamespace(check_may_change=allow, is_admin=no, person=lambda _user_id: no(nobody))
     return channel
 
@@ -67,7 +68,7 @@ async def clicks_edit(channel, button):
     async def views_open(*, view, **_more):
         views.append(view)
 
-    channel.desk.slack.web = SimpleNamespace(views_open=views_open)
+    channel.desk.slack.web.views_open = views_open
     commit = BUTTON_COMMANDS[button["action_id"].partition(":")[0]].commit
     assert commit is not None
     await commit(channel.desk, typed(button["value"]))

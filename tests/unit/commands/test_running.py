@@ -113,7 +113,7 @@ async def test_membership_of_whoever_presses_at_home_is_asked_within_the_time_of
 
     runner = make_runner(webhook)
     desk: Any = runner.desk
-    desk.slack = SimpleNamespace(call=call)
+    desk.slack = SimpleNamespace(call=call, web=AsyncWebClient())
     command = Command("pause", "", "", slow_command(asyncio.Event()).answer, apply=apply)
     committed = await runner.commit(command, typed(from_home=True))
     assert committed.error is None
