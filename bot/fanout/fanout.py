@@ -21,9 +21,9 @@ from bot.fanout.completion_edits import look_again
 from bot.fanout.delivery_reader import DeliveryReader, ReadDelivery, ReadEvents, fills_a_commit, urgent_of
 from bot.fanout.transaction import FannedOut, FanoutTransactions, log_lines
 from bot.logs import get_logger
+from bot.loop import POLL_S, Loop
 from bot.outbox.notices import Notices
 from bot.outbox.poster import Outbox
-from bot.wakeup import POLL_S, Loop
 
 log = get_logger(__name__)
 

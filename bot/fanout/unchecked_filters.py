@@ -1,7 +1,7 @@
 """Checks filters that people typed while no list of regions or courses was known.
 
 Letter case, and another name or code of a region, are corrected. The channel is told of other wrong words once the
-region and all courses are checked. _Missed events are posted.
+region and all courses are checked. Missed events are posted.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -18,6 +18,7 @@ from bot.deliveries import inbox
 from bot.errors import SlackDoubtful, StorageError
 from bot.events import drill_mark
 from bot.logs import get_logger
+from bot.loop import POLL_S, Loop
 from bot.outbox import call_holds, channel_queues, claim_outcomes
 from bot.outbox.channel_move import move_person
 from bot.outbox.channel_queues import LEASE_MARGIN_S, POST_CALL_S, Claim
@@ -28,7 +29,6 @@ from bot.outbox.messenger import Call
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Bucket, Buckets, Pace
 from bot.outbox.resolve import Resolver
-from bot.wakeup import POLL_S, Loop
 
 log = get_logger(__name__)
 

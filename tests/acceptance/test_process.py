@@ -178,15 +178,29 @@ async def test_stop_during_the_first_reading_of_the_lists_is_no_failure(make_wor
         assert '"event": "stopped"' in world.bot.log
 
 
-def test_programs_load_no_command_line_and_no_server_of_a_library():
+@pytest.mark.parametrize(
+    ("program", "used", "left_out"),
+    [
+        (
+            "bot.receiver.program, bot.cli.server",
+            {"slack_bolt.async_app", "structlog", "httpx", "uvicorn.server"},
+            {"aiohttp.web_app", "rich.console", "uvicorn.supervisors", "click", "slack_sdk.web.base_client"},
+        ),
+        (
+            "bot.receiver.program",
+            {"uvicorn.server"},
+            {"pydantic", "sqlalchemy", "starlette", "structlog", "slack_sdk", "slack_bolt"},
+        ),
+    ],
+    ids=["both", "receiver"],
+)
+def test_program_loads_nothing_that_it_has_no_use_for(program, used, left_out):
     words = (
-        "import sys; from bot.web.unused_modules import leave_out; leave_out();"
-        "import bot.receiver.program, bot.cli.server; print(*sys.modules)"
+        f"import sys; from bot.web.unused_modules import leave_out; leave_out(); import {program}; print(*sys.modules)"
     )
     run = subprocess.run([sys.executable, "-c", words], cwd=ROOT, check=True, capture_output=True, text=True)
     loaded = set(run.stdout.split())
-    assert {"slack_bolt.async_app", "structlog", "httpx", "uvicorn.server"} <= loaded
-    left_out = {"aiohttp.web_app", "rich.console", "uvicorn.supervisors", "click", "slack_sdk.web.base_client"}
+    assert used <= loaded
     assert left_out & loaded == set()
 
 

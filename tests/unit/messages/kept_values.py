@@ -197,16 +197,15 @@ def all_well(*filters: ChannelFilter, recent: Recent = RECENT) -> Said:
 
 BESIDE_ALL = [(ALL.model_copy(update={"not_courses": ()}), [IRELAND.region])]
 
+
+def _stored(event_key, version, inbox_id, posts):
+    kind, _, _ = event_key.partition(":")
+    told = {"version": version, "inbox_id": inbox_id, "posts": posts, "received_at": RECEIVED_AT}
+    return EventVersion(event_key=event_key, kind=kind, data="{}", **told)
+
+
 VERSION = TracedVersion(
-    EventVersion(
-        event_key="race.abandoned:rc_1",
-        version=2,
-        data="{}",
-        kind="race.abandoned",
-        received_at=RECEIVED_AT,
-        inbox_id=17,
-        posts=3,
-    ),
+    _stored("race.abandoned:rc_1", version=2, inbox_id=17, posts=3),
     told=(
         LedgerLine("C3", Became.DEAD_LETTER, 5, RECEIVED_AT, why="invalid_arguments"),
         LedgerLine("C2", Became.MUTED, 0, RECEIVED_AT, muted_by="U1"),
@@ -231,15 +230,7 @@ TRACE = Trace(
 LOST_TRACE = Trace(
     versions=(
         TracedVersion(
-            EventVersion(
-                event_key="meeting.abandoned:meeting=mt_1",
-                version=1,
-                data="{}",
-                kind="meeting.abandoned",
-                received_at=RECEIVED_AT,
-                inbox_id=19,
-                posts=1,
-            ),
+            _stored("meeting.abandoned:meeting=mt_1", version=1, inbox_id=19, posts=1),
             told=(
                 LedgerLine(
                     "D1",
