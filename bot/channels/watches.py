@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, delete, func, select, union, update
 from sqlmodel import Session, col
 
 from bot.channels import channel_lock, pauses
+from bot.channels.conditions.event_conditions import is_direct_message
 from bot.db.engine import affected, insert_here, table_of
 from bot.db.tables import ChannelSubscriptionRow, WatchKind, WatchRow
 from bot.events.races import Race, Runner
@@ -118,7 +119,7 @@ def direct_message_of(session: Session, person_id: str) -> str:
 
 def people_of(session: Session, channel_ids: Iterable[str]) -> dict[str, str]:
     """The people of direct messages with the bot, by channel, as far as known."""
-    direct = sorted(one for one in channel_ids if one.startswith("D"))
+    direct = sorted(one for one in channel_ids if is_direct_message(one))
     found = session.execute(select(_PEOPLE).where(_PEOPLE.c.channel_id.in_(direct)))
     return {str(channel_id): str(person_id) for channel_id, person_id in found}
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from bot.channels import subscriptions
-from bot.channels.conditions.event_conditions import is_person
+from bot.channels.conditions.event_conditions import is_direct_message, is_person
 from bot.doctor.check_run import REINSTALL, fault_of
 from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
@@ -21,7 +21,6 @@ from bot.manifest import read_manifest
 from bot.settings import DoubtfulPosts
 from bot.slack.api_errors import HISTORY_METHOD, REPLIES_METHOD
 from bot.slack.channel_membership import (
-    DIRECT_MESSAGE,
     SCOPES_HEADER,
     ask_membership,
     problem_of_channel,
@@ -114,7 +113,7 @@ async def admins(deployment: Deployment) -> Seen:
 
 async def _place(deployment: Deployment, place: str) -> Finding | None:
     """None if a warning arrives. Raises SlackError if Slack does not answer."""
-    if place.startswith(DIRECT_MESSAGE):
+    if is_direct_message(place):
         return None
     if is_person(place):
         problem = await problem_of_person(deployment.slack, place, timeout_s=HTTP_TIMEOUT_S)

@@ -9,7 +9,7 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.channels.conditions.event_conditions import is_person
+from bot.channels.conditions.event_conditions import is_direct_message, is_person
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.errors import SlackError, StorageError
@@ -18,7 +18,7 @@ from bot.outbox import held_queues
 from bot.outbox.channel_closing import close_channel
 from bot.outbox.notices import Notices
 from bot.outbox.resume import Reopening
-from bot.slack.channel_membership import DIRECT_MESSAGE, problem_of_channel, problem_of_person
+from bot.slack.channel_membership import problem_of_channel, problem_of_person
 from bot.slack.web_client import SlackClient
 
 log = get_logger(__name__)
@@ -68,7 +68,7 @@ class AdminCheck:
     async def _check_channel(self) -> None:
         channel_id = self.notices.admin_channel
         # conversations.info would need another scope. The first post finds out.
-        if channel_id is None or is_person(channel_id) or channel_id.startswith(DIRECT_MESSAGE):
+        if channel_id is None or is_person(channel_id) or is_direct_message(channel_id):
             return
         problem = await problem_of_channel(self.slack, channel_id)
         closing = await self.database.read(partial(held_queues.closing_of, channel_id=channel_id))

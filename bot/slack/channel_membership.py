@@ -5,6 +5,7 @@ from typing import Any
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
+from bot.channels.conditions.event_conditions import is_direct_message
 from bot.errors import SlackChannelClosed, SlackDoubtful, SlackError, SlackScopeMissing
 from bot.slack.web_client import WEB_API_TIMEOUT_S, SlackClient
 
@@ -12,9 +13,6 @@ MEMBERS_LOOKUP_S = 5.0
 
 MEMBER_PAGES_MAX = 5
 """Pages of a thousand members each."""
-
-DIRECT_MESSAGE = "D"
-"""The first letter of a direct message's id. People can type commands in a direct message between two of them too."""
 
 POST_ANYWHERE_SCOPE = "chat:write.public"
 
@@ -35,7 +33,7 @@ async def ask_membership(slack: SlackClient, channel_id: str, timeout_s: float =
     Raises SlackError without an answer.
     """
     try:
-        if channel_id.startswith(DIRECT_MESSAGE):
+        if is_direct_message(channel_id):
             # conversations.info would need a scope of its own; im:history has another use too (bot.slack.listeners).
             first = partial(slack.web.conversations_history, channel=channel_id, limit=1)
             await slack.call("conversations.history", first, timeout_s=timeout_s)

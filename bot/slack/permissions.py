@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any, Protocol
 
+from bot.channels.conditions.event_conditions import is_direct_message
 from bot.errors import CommandError, SlackError, SlackScopeMissing
 from bot.events.days import known_zone
 from bot.logs import get_logger
 from bot.settings import SubscribeBy
 from bot.slack.bot_identity import BotIdentity
-from bot.slack.channel_membership import DIRECT_MESSAGE, creator
+from bot.slack.channel_membership import creator
 from bot.slack.web_client import SlackClient
 
 log = get_logger(__name__)
@@ -129,7 +130,7 @@ class People:
 
     async def _made(self, user_id: str, channel_id: str) -> bool | None:
         """None if Slack does not answer. A direct message belongs to its person."""
-        if channel_id.startswith(DIRECT_MESSAGE):
+        if is_direct_message(channel_id):
             return True
         try:
             return await creator(self.slack, channel_id, LOOKUP_TIMEOUT_S) == user_id

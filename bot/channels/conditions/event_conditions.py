@@ -153,3 +153,8 @@ def is_person(channel_id: str) -> bool:
     Source: Slack's reference of posting a message, "Channels".
     """
     return channel_id.startswith(("U", "W"))
+
+
+def is_direct_message(channel_id: str) -> bool:
+    """Also between two people, who can type commands there too."""
+    return channel_id.startswith("D")

@@ -10,6 +10,7 @@ from typing import Any
 from sqlmodel import Session
 
 from bot.channels import channel_lock
+from bot.channels.conditions.event_conditions import is_direct_message
 from bot.clock import Clock, Token
 from bot.db.engine import Database
 from bot.errors import CommandError
@@ -23,7 +24,6 @@ from bot.racedata.race_book import RaceBook
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
 from bot.slack.bot_identity import BotIdentity
-from bot.slack.channel_membership import DIRECT_MESSAGE
 from bot.slack.forms.subscribe_form import FormOf, Submitted
 from bot.slack.language.tokens import read_list_words
 from bot.slack.language.words import COURTESY, words_in
@@ -84,7 +84,7 @@ class Invocation:
     @property
     def is_direct(self) -> bool:
         """Typed in direct messages: with the bot, or between other people."""
-        return self.channel_id.startswith(DIRECT_MESSAGE)
+        return is_direct_message(self.channel_id)
 
     def left_s(self, at_most_s: float) -> float:
         return min(at_most_s, max(0.05, self.began_s + COMMIT_S - STORING_S - asyncio.get_running_loop().time()))

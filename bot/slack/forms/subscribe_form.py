@@ -11,7 +11,7 @@ from typing import Any
 from bot.channels.conditions.choices import is_channel
 from bot.channels.conditions.condition import ALL_REGIONS, Condition, FilterFields
 from bot.channels.conditions.course_condition import CoursesCondition, name_of
-from bot.channels.conditions.event_conditions import HERE, REGIONS_FIELD, TOPICS_FIELD, region_words
+from bot.channels.conditions.event_conditions import HERE, REGIONS_FIELD, TOPICS_FIELD, is_direct_message, region_words
 from bot.channels.conditions.table import CONDITIONS, REGION, TOPICS
 from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError
@@ -19,7 +19,6 @@ from bot.events.event import DEFAULT_TOPICS
 from bot.events.races import Course, Value
 from bot.outbox.message import Block
 from bot.racedata.client.records import KnownCourse
-from bot.slack.channel_membership import DIRECT_MESSAGE
 from bot.slack.messages.kit.blocks import OPTIONS_MAX, all_options, in_groups, options, plain_text, section
 from bot.slack.messages.kit.text import SECTION_MAX, clip, safe
 
@@ -95,7 +94,7 @@ def read_form(view: dict[str, Any]) -> tuple[FormOf, Submitted]:
 
 
 def channel_words(channel_id: str) -> str:
-    return "this conversation" if channel_id.startswith(DIRECT_MESSAGE) else f"<#{safe(channel_id)}>"
+    return "this conversation" if is_direct_message(channel_id) else f"<#{safe(channel_id)}>"
 
 
 def _about(form: FormOf, known: PublishedChoices) -> str:

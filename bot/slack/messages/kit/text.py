@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from bot.channels.conditions.choices import is_channel
-from bot.channels.conditions.event_conditions import is_person
+from bot.channels.conditions.event_conditions import is_direct_message, is_person
 from bot.channels.filters import HERE, is_mention
 
 TEXT_MAX = 3_900
@@ -196,10 +196,6 @@ def with_mentions(text: str, mentions: Iterable[str]) -> str:
     return f"{clip(text, TEXT_MAX - len(rung) - 1)} {rung}" if rung else text
 
 
-_DIRECT_MESSAGE = "D"
-"""Begins the id of a direct message."""
-
-
 def named(slack_id: str) -> str:
     """Markup for a channel or a person. A direct message has no name, and Slack shows no link to it.
 
@@ -207,7 +203,7 @@ def named(slack_id: str) -> str:
     """
     if is_channel(slack_id):
         return f"<#{slack_id}>"
-    if slack_id.startswith(_DIRECT_MESSAGE):
+    if is_direct_message(slack_id):
         return "a direct message"
     return f"<@{slack_id}>" if is_mention(slack_id) and is_person(slack_id) else safe(slack_id) or "?"
 
