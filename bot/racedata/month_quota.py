@@ -83,7 +83,7 @@ class QuotaReading(Value):
     """A reading of `/account/usage`.
 
     `used` counts requests in `month` ("2026-11"), and is a lower bound unless `certain`. `limit` is MONTHLY_QUOTA or
-    the known plan's. `rows` are grouped by `grouped_by`. `is_readable` is False for an answer without any known figure.
+    the known plan's. `rows` are grouped by `grouped_by`. `is_readable`: the answer has the month's figure, or no use.
     `spent_by_commands`: requests of this bot's commands in the month, up to the reading. `expected`: None with too few
     days.
     """
@@ -217,14 +217,11 @@ def commands_left(reading: QuotaReading, *, spent: int, share: int) -> int | Non
 
 
 class Usage(Value):
-    """`whole`: the figures beside the rows, labelled by their month if the answer names one."""
+    """`whole`: the figures beside the rows, labelled by their month if the answer names one. `is_empty`: no use yet."""
 
     rows: tuple[UsageRow, ...] = ()
     whole: UsageRow = UsageRow()
-
-    @property
-    def has_requests(self) -> bool:
-        return any(row.requests is not None for row in (*self.rows, self.whole))
+    is_empty: bool = False
 
     def in_month(self, month: str, *, until: str = LAST_DAY) -> UsageRow:
         """The sums of a month's dated rows up to a day, else the figures beside the rows (Spec gap G5).
@@ -255,7 +252,7 @@ def read_usage(data: Any) -> Usage:
     lists = [value for value in sums.values() if isinstance(value, list)]
     rows = [_row(item) for item in (lists[0] if len(lists) == 1 else ()) if isinstance(item, Mapping)]
     month = next(filter(None, (read_month(sums.get(name)) for name in DAY_NAMES)), "")
-    return Usage(rows=tuple(row for row in rows if row), whole=_figures(month, sums, SUM_NAMES))
+    return Usage(rows=tuple(filter(None, rows)), whole=_figures(month, sums, SUM_NAMES), is_empty=lists == [[]])
 
 
 def _row(fields: Mapping[str, Any]) -> UsageRow | None:

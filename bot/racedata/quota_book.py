@@ -72,13 +72,13 @@ class QuotaBook:
         """Costs no quota. Raises ServiceError."""
         page = await self._client.usage_by_day()
         usage = read_usage(page.data)
-        if not (is_readable := usage.has_requests or page.data == []):
-            log.warning("usage_not_readable", body=str(page.data)[:UNREAD_SHOWN])
         plan = page.meta.plan or self._client.state.plan
         # Before the reading is stored: after a crash the next reading finds the same.
         if _has_room_again(await self.latest(), usage.in_month(month_key(self._clock())), self._limit(plan)):
             await self._client.breakers.reset(QUOTA)
-        reading = await self._database.write(lambda session: self._keep(session, usage, plan, is_readable=is_readable))
+        reading = await self._database.write(partial(self._keep, usage=usage, plan=plan))
+        if not reading.is_readable:
+            log.warning("usage_not_readable", body=str(page.data)[:UNREAD_SHOWN])
         rows = await self.by_endpoint() if by == BY_ENDPOINT else usage.rows
         return reading.model_copy(update={"rows": rows, "grouped_by": by})
 
@@ -118,7 +118,7 @@ class QuotaBook:
         latest = await self.latest()
         return staleness_s(latest.left if latest else None)
 
-    def _keep(self, session: Session, usage: Usage, plan: str | None, *, is_readable: bool) -> QuotaReading:
+    def _keep(self, session: Session, usage: Usage, plan: str | None) -> QuotaReading:
         now = self._clock()
         month = month_key(now)
         published = usage.in_month(month)
@@ -135,7 +135,7 @@ class QuotaBook:
             plan=plan,
             window=self._client.state.window,
             spent_by_commands=by_us.by_commands,
-            is_readable=is_readable,
+            is_readable=usage.is_empty or published.requests is not None,
         )
         return put_reading(session, reading, _ends_of_days(usage, reading))
 

@@ -33,6 +33,7 @@ from bot.outbox.notices import Notices, Urgency
 from bot.outbox.resume import SUMMARY_AFTER, Reopening
 from bot.racedata import quota_book
 from bot.racedata.client.cursor_walk import Trail
+from bot.racedata.client.retry import Patience
 from bot.racedata.client.service_client import DELIVERIES_PATH, RacingClient
 from bot.racedata.client.service_errors import (
     PASSING,
@@ -54,8 +55,8 @@ LOOK_UP_S = 30.0
 LOGGED_MAX = 4_000
 """Characters of a record that can't be read."""
 
-PAGE_EVERY, LONGEST_WAIT = timedelta(minutes=10), timedelta(hours=6)
-"""Until the next reading for each page beyond the first, and at most: the service lists an outage for 30 days."""
+REQUEST_EVERY, LONGEST_WAIT = timedelta(minutes=10), timedelta(hours=6)
+"""Until the next reading for each request beyond the first, and at most: the service lists an outage for 30 days."""
 
 LOOK_UP_BUDGET = Budget(pages=25, seconds=LOOK_UP_S, purpose=Purpose.UPKEEP)
 """For the race book's walk for a day of failed deliveries."""
@@ -123,17 +124,24 @@ class Repair:
     clock: Clock
     wake: asyncio.Event
     bounds: Bounds = Bounds()
-    _pages: int = field(default=0, init=False)
+    _requests: int = field(default=0, init=False)
     _read_at: datetime | None = field(default=None, init=False)
+    _failure: ServiceFailure | None = field(default=None, init=False)
 
     def job(self, every_s: int) -> Job:
         return Job("repair", "Failed deliveries looked up", every_s, self._run_as_job)
 
     async def _run_as_job(self) -> None:
-        """Admins hear of a refusal or of a broken list; the next slot tries again."""
-        wait = min((self._pages - 1) * PAGE_EVERY, LONGEST_WAIT)
+        """Admins hear of a refusal or of a broken list; the next slot tries again.
+
+        A failure fails the job until the next reading.
+        """
+        wait = min((self._requests - 1) * REQUEST_EVERY, LONGEST_WAIT)
         if self._read_at and timedelta(0) <= self.clock() - self._read_at < wait:
+            if self._failure:
+                raise self._failure.with_traceback(None)
             return
+        self._failure = None
         try:
             await self.run()
         except ServiceFailure as error:
@@ -142,6 +150,7 @@ class Repair:
                 self.wake.set()
             # The scheduler tries a failed job again within minutes. A refusal would be the same, and may cost quota.
             if isinstance(error, (*TRANSIENT, QuotaExceeded)):
+                self._failure = error
                 raise
 
     async def run(self) -> Repaired:
@@ -183,7 +192,9 @@ class Repair:
             found.broken = error
         except TimeoutError:
             found.broken = WalkBroken(DELIVERIES_PATH, message=f"not read to the end within {self.bounds.walk_s:g} s")
-        self._pages, self._read_at = found.requests, self.clock()
+        # A page that fails is asked for several times.
+        self._requests = found.requests + (Patience.fault_tries if found.broken else 0)
+        self._read_at = self.clock()
         # Off the event loop: hundreds of records take a while.
         read = await asyncio.to_thread(self._read, records)
         found.records = len(records)

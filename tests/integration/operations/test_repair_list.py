@@ -14,7 +14,8 @@ from bot.operations.quota_warnings import QuotaCheck
 from bot.operations.repair.repair_run import Bounds
 from bot.operations.self_notices import SelfNotices
 from bot.racedata.client.calls import Hooks
-from bot.racedata.client.service_errors import ServiceFailure, Spared, WalkBroken
+from bot.racedata.client.retry import Patience
+from bot.racedata.client.service_errors import ServerFault, ServiceFailure, Spared, WalkBroken
 from sandbox.racing_service.event_payloads import Happening
 from tests.integration.operations import lost_deliveries
 from tests.integration.operations.lost_deliveries import (
@@ -62,6 +63,30 @@ async def test_list_without_an_end_is_made_good_as_far_as_it_was_read(bot, outag
         assert (asked, await count(bot, EventVersion)) == (asks, 7)
     await bot.post_all()
     assert sum("can't look up all deliveries" in text for text in bot.texts("CADMIN")) == 1
+
+
+@pytest.mark.parametrize("broken_at", [2, 3])
+async def test_list_that_always_breaks_fails_the_job_also_while_it_is_put_off(bot, outage, broken_at):
+    await outage.lose_several()
+    outage.service.switch(default_limit=2)
+    asked = 0
+
+    async def breaks(_cursor, page):
+        nonlocal asked
+        asked += 1
+        return page if asked < broken_at else {"error": {"code": "server_error"}}
+
+    outage.change_list = breaks
+    job = outage.make_repair(bot).job(3_600)
+    # The scheduler tries a failed job again within minutes.
+    for _ in range(2):
+        with pytest.raises(ServerFault):
+            await job.run()
+    assert asked == broken_at - 1 + Patience.fault_tries
+    outage.change_list = None
+    bot.clock.forward(3_600)
+    await job.run()
+    assert await count(bot, EventVersion) == 7
 
 
 async def test_list_of_one_page_is_read_at_each_slot(bot, outage):

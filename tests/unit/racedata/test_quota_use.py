@@ -126,7 +126,7 @@ def test_figures_of_a_month_are_summed_where_every_day_has_them():
 )
 def test_usage_of_another_shape_has_no_figure(data):
     usage = read_usage(data)
-    assert (usage.rows, usage.has_requests, usage.in_month("2026-11").requests) == ((), False, None)
+    assert (usage.rows, usage.is_empty, usage.in_month("2026-11").requests) == ((), False, None)
 
 
 json_values = st.recursive(
