@@ -1,9 +1,14 @@
 """Rows of a table within one test: a test for each row costs pytest more time than most rows take."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 
 def over(
@@ -11,11 +16,12 @@ def over(
 ) -> Callable[[Callable[..., None]], Callable[[], None]]:
     """As `pytest.mark.parametrize`, for a test without fixtures. Tries every row, and names each failed row."""
     named = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    table = [row if len(named) > 1 else (row,) for row in rows]
-    labels = table if ids is None else list(ids)
 
     def decorate(test: Callable[..., None]) -> Callable[[], None]:
         def run() -> None:
+            table = [row if len(named) > 1 else (row,) for row in rows]
+            labels = table if ids is None else list(ids)
+            assert table, "no rows"
             failed: list[BaseException] = []
             for label, row in zip(labels, table, strict=True):
                 try:
@@ -31,3 +37,60 @@ def over(
         return run
 
     return decorate
+
+
+class Answers:
+    """Rows of a section of a YAML file, as (question, answer). The file is read when the rows are tried.
+
+    A section is answer → questions, or answer → name → question. `!each [a, b]` in place of a value or of a key makes
+    a row of each. `off`, `13:00` and `2025-06-17` are texts without quotes.
+    """
+
+    def __init__(self, file: Path, section: str) -> None:
+        self._file, self._section = file, section
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        for answer, questions in _read(self._file)[self._section].items():
+            named = questions if isinstance(questions, list) else questions.values()
+            yield from ((question, answer) for one in named for question in _each(one))
+
+
+class _Each(tuple[Any, ...]):
+    """Values that a row has in turn."""
+
+    __slots__ = ()
+
+
+class _Loader(yaml.CSafeLoader):
+    """YAML whose plain words are texts, but for the values of JSON."""
+
+
+_Loader.yaml_implicit_resolvers = {}
+for _tag, _pattern in (
+    ("null", "null"),
+    ("bool", "true|false"),
+    ("int", "-?(0|[1-9][0-9]*)"),
+    ("float", r"-?(0|[1-9][0-9]*)\.[0-9]+|\.nan"),
+    ("merge", "<<"),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})\Z"), None)
+_Loader.add_constructor(
+    "!each", lambda loader, node: _Each(map(partial(loader.construct_object, deep=True), node.value))
+)
+
+
+@cache
+def _read(file: Path) -> Any:
+    return yaml.load(file.read_bytes(), _Loader)
+
+
+def _each(value: Any) -> list[Any]:
+    match value:
+        case _Each():
+            return [one for each in value for one in _each(each)]
+        case dict():
+            pairs = ([(key, one) for key in _each(name) for one in _each(item)] for name, item in value.items())
+            return [dict(chosen) for chosen in product(*pairs)]
+        case list():
+            return [list(chosen) for chosen in product(*map(_each, value))]
+    return [value]

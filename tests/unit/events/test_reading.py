@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from bot.events.reading.json_values import LONGEST_READ, note_text
 from bot.events.reading.order_spellings import MOST_RUNNERS
 from bot.events.reading.race_list import MOST_RACES
 from bot.events.reading.race_record import read_race
-from tests.rows import over
+from tests.rows import Answers, over
 
+ROWS = Path(__file__).with_name("reading.yaml")
 HALF_PAST_ONE_UTC = datetime(2025, 6, 17, 13, 30, tzinfo=UTC)
 
 
@@ -141,328 +143,20 @@ def test_clock_of_utc_is_no_other_off_time():
     assert read_race({"off_time_gmt": "13:30"}).off == OffTime(text="13:30")
 
 
-LATE_IN_NEW_YORK = {"off_at": "2025-06-17T23:30:00-05:00"}
-
-
-@over(
-    ("record", "race_date"),
-    [
-        *(({"date": "2025-06-17"}, "2025-06-17"), ({"date": 20250617}, "2025-06-17")),
-        *(
-            ({"date": "2025-06-17", "original_date": "2025-06-10"}, "2025-06-17"),
-            ({"local_date": "2025-06-17"}, "2025-06-17"),
-        ),
-        *(({"race_date": LATE_IN_NEW_YORK["off_at"]}, "2025-06-17"), (LATE_IN_NEW_YORK, "2025-06-17")),
-        *(({"date": "2025/06/17"}, "2025-06-17"), ({"date": "17/06/2025"}, "2025-06-17")),
-        *(({"date": "06/17/2025"}, "2025-06-17"), ({"date": "17/06/25"}, "2025-06-17")),
-        *(({"date": "2025-6-7"}, "2025-06-07"), ({"date": "2025/6/17"}, "2025-06-17")),
-        *(({"date": "05/06/25"}, "05/06/25"), ({"date": "05/06/2025"}, "05/06/2025")),
-        *(({"date": "06-06-2025"}, "2025-06-06"), ({"date": "Tue 17 June 2025"}, "2025-06-17")),
-        *(({"date": "June 17th, 2025"}, "2025-06-17"), ({"date": "17 août 2025"}, "2025-08-17")),
-        *(({"date": "17Jun25"}, "2025-06-17"), ({"date": 1_750_118_400}, "2025-06-17")),
-        *(
-            ({name: "2025-06-17"}, "2025-06-17")
-            for name in ("meeting_date_utc", "racingDate", "isoDate", "starts_on", "scheduled_for")
-        ),
-        ({"date": {"iso": "2025-06-17", "shown": "Tue 17 June"}}, "2025-06-17"),
-        ({"date": "/Date(1750118400000+0000)/"}, "2025-06-17"),
-        *(({"date": 1_750_118_400_000}, "2025-06-17"), ({"date": "/Date(1750118400000)/"}, "2025-06-17")),
-        *(({"date": {"year": 2025, "month": 6, "day": 7}}, "2025-06-07"), ({"date": "2025-02-30"}, "2025-02-30")),
-        *(({"date": "Tuesday"}, "Tuesday"), ({"date": "Tuesday", **LATE_IN_NEW_YORK}, "2025-06-17")),
-        ({"date": 1_750_167_000}, "2025-06-17 13:30 UTC"),
-    ],
-)
+@over(("record", "race_date"), Answers(ROWS, "dates"))
 def test_race_date_is_the_published_day_never_shifted(record, race_date):
     assert read_race(record).race_date == race_date
 
 
-AT_YORK = {"course": "York", "date": "2025-06-17", "off": "13:00"}
-
-
-@over(
-    ("record", "abandoned"),
-    [
-        *(
-            ({"status": "ABANDONED"}, True),
-            ({"status": "Abandoned - waterlogged"}, True),
-            ({"abandoned": "true"}, True),
-        ),
-        *(({"is_abandoned": 1}, True), ({"status": "MEETINGABANDONED"}, True), ({"cancelled": "Y"}, True)),
-        *(({"abandoned_at": "2025-06-17T12:00:00Z"}, True), ({"not_run": True}, True)),
-        *(({"postponed_to": "2025-06-24"}, True), ({"meeting": {"status": "abandoned"}}, True)),
-        ({"timeline": [{"type": "DECLARED"}, {"type": "ABANDONED", "at": "12:10"}]}, True),
-        ({"state": {"code": 7, "label": {"short": "ABD", "long": "Abandoned"}}}, True),
-        ({"abandonment": {"cause": "Fog", "declared_at": "2025-06-17T12:00:00Z"}}, True),
-        ({"finishing_order": ["Race abandoned"], "runners": ["A", "B"]}, True),
-        *(
-            ({"going": "ABANDONED"}, True),
-            ({"title": "ABANDONED - Maiden Hurdle"}, True),
-            *(({"title": said}, None) for said in ("Abandoned Cup", "Abandoned Mine Race (Class 4)")),
-        ),
-        *(({"going": going}, lost) for going, lost in (("Abandoned", True), ("Waterlogged - abandoned", True))),
-        *(({"going": going}, None) for going in ("May be abandoned", "Good (last meeting abandoned)")),
-        *(
-            ({"title": title}, True)
-            for title in ("Maiden Hurdle (Abandoned)", "Maiden Hurdle - ABANDONED", "Abandoned")
-        ),
-        *(({name: ["ABANDONED"]}, True) for name in ("result", "results", "placings")),
-        ({"winner": "Race abandoned"}, True),
-        *(({"reason": reason}, lost) for reason, lost in (("Abandoned - fog", True), ("Fog", None))),
-        *(({"notes": f"{moved} abandoned meeting"}, None) for moved in ("Rescheduled from", "Replacement for")),
-        ({"notes": "Transferred from Ayr (abandoned)"}, None),
-        *(({"abandonment": {name: "high"}}, None) for name in ("risk", "likelihood", "probability")),
-        *(({"abandonment": {"status": said}}, lost) for said, lost in (("declared", True), ("lifted", None))),
-        ({"abandonment": {"reason": "Not raceable"}}, True),
-        *(({"notes": said}, True) for said in ("Abandoned", "Waterlogged - abandoned", "Called off: fog")),
-        *(({"notes": f"{said} abandoned"}, None) for said in ("Stable's plans", "First race", "Opening race")),
-        ({**AT_YORK, "notes": "2019: abandoned"}, None),
-        *(({**AT_YORK, "notes": said}, True) for said in ("Ebor Festival abandoned", "Race cancelled by agreement")),
-        *(
-            ({"race_number": 3, name: said}, lost)
-            for name in ("notes", "reason")
-            for said, lost in (
-                *(("Meeting abandoned after race 2", True), ("Meeting abandoned after race 3", None)),
-                *(("Meeting abandoned following a fall in race 2", True), ("Race 2 abandoned", None)),
-                *(("Races 2-4 abandoned", True), ("Races 4-7 abandoned", None)),
-            )
-        ),
-        ({"race_number": 5, "notes": "Races 2-4 abandoned"}, None),
-        ({"reason": "Meeting abandoned after race 2"}, True),
-        *(
-            ({"race_date": "2026-11-27", "notes": said}, lost)
-            for said, lost in (("Abandoned on 27 November", True), ("Abandoned on 18 November", None))
-        ),
-        *(({name: "Course inspection cancelled"}, None) for name in ("going", "reason", "stewards")),
-        *(
-            ({"notes": said, "placings": ["A"]}, None)
-            for said in ("Abandoned his effort", "Objection cancelled", "Race abandoned", "Cancelled his Ascot entry")
-        ),
-        *(({"course": {"name": "York", **said}}, True) for said in ({"status": "Abandoned"}, {"cancelled": "Y"})),
-        ({"meeting": {"notes": "Meeting abandoned"}}, True),
-        *(({"meeting": {"notes": f"Abandoned{behind}"}}, True) for behind in ("", " - frost", " by stewards")),
-        *(
-            ({"race_number": number, "meeting": {name: "Abandoned after race 2"}}, lost)
-            for number, lost in ((2, None), (3, True))
-            for name in ("status", "notes")
-        ),
-        ({"notes": "Transferred from Ripon, abandoned due to fog"}, None),
-        *(
-            ({**AT_YORK, "message": message}, lost)
-            for message, lost in (
-                *(("The 13:00 at York has been abandoned", True), ("York 1.00 abandoned", True)),
-                *(("Race abandoned at 12:50", True), ("York 14:00 abandoned", None), ("Ayr 13:00 abandoned", None)),
-                *(("York abandoned on Monday", True), ("Monday's meeting abandoned", None)),
-                *(("Tuesday's meeting abandoned on Monday", True), ("The 2024 race abandoned", None)),
-            )
-        ),
-        ({"abandoned": False, "status": "declared"}, False),
-        ({"timeline": [{"type": "ABANDONED"}, {"type": "REINSTATED"}]}, None),
-        ({"finishing_order": ["Abandoned Lad"], "runners": ["Abandoned Lad", "B"]}, None),
-        ({"status": "May be abandoned"}, None),
-        ({"meeting": {"status": "abandoned"}, "placings": ["A"]}, None),
-        *(
-            ({"meeting": {name: said}}, True)
-            for name, said in (
-                *(("status", {"code": "ABD", "description": "Abandoned"}), ("status", ["ABANDONED", "FOG"])),
-                *(("abandoned", {"reason": "Fog"}), ("abandoned_at", "2025-06-17T12:00:00Z"), ("cancelled", "Y")),
-            )
-        ),
-        *(({name: said}, True) for name, said in (("meeting_abandoned_at", "12:00"), ("fixture_status", "ABD"))),
-        *(
-            ({"meeting": {"status": "Abandoned", **part}}, None)
-            for part in ({"abandoned_from_race": 4}, {"partial": True}, {"races_run": 2}, {"abandonment": {"from": 4}})
-        ),
-        ({"abandon_reason": "Fog"}, True),
-        *(({"meeting": {"status": part}}, None) for part in ("Partially abandoned", "Abandoned after race 3")),
-        ({"meeting": {"status": "abandoned"}, "status": "Weighed in"}, None),
-        ({"headline": "A wins after B abandoned by jockey", "placings": ["A"]}, None),
-        ({"headline": "Race abandoned after a fall", "placings": ["A"]}, True),
-        *(
-            ({"course": "York", "headline": headline}, abandoned)
-            for headline, abandoned in (
-                *(("York meeting abandoned", True), ("Meeting abandoned", True), ("Race lost", True)),
-                *(("Ayr meeting abandoned", None), ("Waterlogged course abandoned", True), ("Two fences void", None)),
-            )
-        ),
-        *(
-            ({"headline": headline, "placings": ["A"]}, None)
-            for headline in (
-                "Race lost",
-                "Meeting abandoned after race 3",
-                "Abandoned after this race",
-                "Rescheduled",
-                "Ayr meeting abandoned",
-            )
-        ),
-        *(
-            ({"course": course, "headline": f"{name} abandoned", "placings": ["A"]}, True)
-            for course, name in (("Sandown", "Sandown Park"), ("Kempton (AW)", "Kempton Park"), ("Ascot Park", "Ascot"))
-        ),
-        *(({"tags": [tag]}, lost) for tag, lost in (("Postponed race", None), ("Postponed", True), ("Race off", None))),
-        *(
-            ({"notes": f"{said} abandoned", "placings": ["A"]}, None)
-            for said in ("Next two races", "Subsequent races", "Racing was later")
-        ),
-        ({"tags": ["Postponed race"], "placings": ["A"]}, None),
-        *(({"remarks": remarks, "placings": ["A"]}, None) for remarks in ("競走中止", "2番 競走中止", "3番中止")),
-        *(({"remarks": remarks, "placings": ["A"]}, True) for remarks in ("第5競走中止", "開催中止")),
-        *(({"status": "競走中止"}, True), ({"remarks": "3番 競走中止"}, None)),
-        *(
-            ({name: said, "placings": ["A"]}, None)
-            for name in ("remarks", "headline", "stewards", "comment")
-            for said in ("Abandoned his effort two out", "Smith abandoned the chase", "B pulled up and abandoned")
-        ),
-        ({"tags": ["Abandoned his effort two out"], "placings": ["A"]}, None),
-        *(
-            ({name: said}, None)
-            for name in ("notes", "message", "headline", "stewards")
-            for said in ("Stewards' meeting cancelled", "Press conference cancelled", "Board meeting postponed")
-        ),
-        *(
-            ({name: said}, True)
-            for name in ("notes", "message", "headline", "stewards")
-            for said in ("Meeting abandoned", "Race not run due to fog", "We regret that today's meeting is abandoned")
-        ),
-        ({"headline": f"Race abandoned after {'a long delay for ' * 4}fog"}, True),
-        ({"headline": "Void Contract in front", "runners": ["Void Contract"]}, None),
-        ({"headline": "Abandoned Lad heads the field", "runners": ["Abandoned Lad", "B"]}, None),
-        ({"reason": "York 14:00 abandoned", **AT_YORK}, None),
-        ({"headline": "Meeting abandoned last Saturday"}, None),
-        *(
-            ({**AT_YORK, name: said}, True)
-            for name in ("status", "result", "headline", "tags", "stewards", "notes", "reason", "going", "message")
-            for said in (
-                *("York will not go ahead", "No racing at York today", "Storm forces York abandonment"),
-                *("Abandoned", "Frost abandoned", "HIGH WINDS - ABANDONED", "Racing at York is off"),
-                *(
-                    "No racing at York",
-                    "There is no racing at York today due to fog",
-                    "The 1pm at York has been abandoned",
-                ),
-                *("Frozen track forces abandonment of York", "BHA confirm York has been abandoned"),
-                *("Both York and Ripon abandoned", "York, Ripon and Ayr abandoned", "Ripon, York and Ayr abandoned"),
-                *("Abandonment of York's meeting announced", "Abandoned from race 3 onwards"),
-                *("Die Veranstaltung wurde wegen Sturm abgesagt", "YARIŞ İPTAL", "Скачки отменены"),
-                *("Reportée au 27 novembre", "Verschoben auf Samstag", "Meeting rescheduled for 27 November"),
-            )
-        ),
-        *(
-            ({**AT_YORK, name: said}, None)
-            for name in ("headline", "tags", "stewards", "notes", "reason", "going", "message")
-            for said in (
-                *("Cheltenham Festival abandoned", "Pulled up, abandoned", "Placepot void", "Racing suspended"),
-                *("Last hurdle abandoned", "Ran out, abandoned", "Originally scheduled for 13 Nov (abandoned)"),
-                *("The 2pm at York has been abandoned", "Restaged from the abandoned York card"),
-                *("Ripon, Bath and Ayr abandoned", "Stewards' meeting at York called off"),
-                *("Concert at Ebor Festival cancelled", "The Galway Festival abandoned"),
-            )
-        ),
-        *(
-            ({**AT_YORK, "race_number": 3, "notes": f"{said} abandoned"}, lost)
-            for said, lost in (
-                *(("Third race", True), ("Race three", True), ("Fourth race", None), ("Race four", None)),
-                *(("Hurdles", None), ("Meeting moved to York from Ripon:", None)),
-            )
-        ),
-        *(
-            ({**AT_YORK, "race_number": number, "notes": "Meeting abandoned after the third race"}, lost)
-            for number, lost in ((3, None), (4, True))
-        ),
-        *(
-            ({**AT_YORK, "race_number": 3, name: "Meeting abandoned after race 3"}, None)
-            for name in ("status", "headline", "tags", "notes", "reason", "message")
-        ),
-        (
-            {**AT_YORK, "meeting": {"name": "Dante Meeting"}, "headline": "Dante Meeting abandoned", "placings": ["A"]},
-            True,
-        ),
-        *(
-            ({**AT_YORK, "status": said, "placings": ["A"]}, lost)
-            for said, lost in (
-                *(("Abandoned", True), ("York abandoned", True), ("Abandoned - frost", True), ("Postponed", True)),
-                *(("MEETINGABANDONED", True), ("RACE_ABANDONED", True), ("Meeting lost to fog", True)),
-                *(("Ripon abandoned", None), ("Ayr meeting abandoned", None), ("Next race abandoned", None)),
-                *(("Abandoned after race 3", None), ("Jackpot cancelled", None), ("Racing suspended", None)),
-            )
-        ),
-    ],
-)
+@over(("record", "abandoned"), Answers(ROWS, "abandoned"))
 def test_race_is_abandoned_by_its_record_without_a_sign_of_a_run(record, abandoned):
     assert read_race(record).abandoned is abandoned
 
 
-VOIDED = "The race was declared void after a false start"
 PLACED = {"course": "York", "race_number": 1, "placings": ["A", "B"]}
 
 
-@pytest.mark.parametrize(
-    ("beside", "is_void"),
-    [
-        *(({name: "Race void"}, True) for name in ("comments", "race_notes", "stewardsReport", "message", "news")),
-        *(({name: "Void"}, True) for name in ("comments", "remark", "notes", "headline", "sub_status", "reason")),
-        *(({"reason": said}, False) for said in ("Bets void", "Race 2 void", "Void claim", "Previous race void")),
-        *(({name: "No contest"}, True) for name in ("official_status", "current_status")),
-        *(({name: {"status": "Void"}}, True) for name in ("race_status", "sport_event_status")),
-        *(({"flags": {"void": True}}, True), ({"void_reason": "False start"}, True), ({"voidRace": "Y"}, True)),
-        *(({"comments": said}, True) for said in ([VOIDED], [{"text": VOIDED}], {"en": VOIDED})),
-        *(({name: {"decision": VOIDED}}, True) for name in ("stewards", "inquiry", "stewards_enquiry")),
-        *(({name: [{"text": "Alpha ran well"}, {"text": VOIDED}]}, True) for name in ("stewards_reports", "messages")),
-        *(
-            ({"stewards_notes": said}, True)
-            for said in (
-                *(f"{VOIDED}; all bets are refunded, and the race may be run again at a later date", "Void race"),
-                *("Race 1 void", "Race was voided as the flag was not seen by any of the riders at the start"),
-            )
-        ),
-        *(
-            ({"comments": said}, False)
-            for said in (
-                *("Race 2 void", "B void of room", "A won easily, devoid of rivals", "First attempt void, run again"),
-                *(
-                    "Race not void",
-                    "Previous race void",
-                    "Last meeting void",
-                    "Race void claim dismissed",
-                    "Objector claimed a void race",
-                ),
-            )
-        ),
-        *(
-            ({name: said}, True)
-            for name in ("notes", "headline", "stewards")
-            for said in ("Race null and void", "Declared void", "Run but declared void", "The race was void")
-        ),
-        ({"stewards": f"Long inquiry. {'Riders were heard. ' * 4}The race was declared void"}, True),
-        *(
-            ({name: "Race void for betting purposes only"}, False)
-            for name in ("notes", "headline", "stewards", "status", "message")
-        ),
-        *(({name: "Race void"}, False) for name in ("previous_race", "form_history", "next", "last_result")),
-        *(
-            ({"title": "Sky Bet Placepot Handicap", name: said}, is_void)
-            for name in ("status", "notes", "headline")
-            for said, is_void in (
-                ("Placepot void", False),
-                ("Bet void", False),
-                ("Sky Bet Placepot Handicap void", True),
-            )
-        ),
-        *(({"status": said}, True) for said in ("Void", "Race declared void", "VOID - false start", "Null and void")),
-        *(
-            ({"status": said}, False)
-            for said in (
-                *("Placepot void", "Tote pools void", "Bets void", "Race 2 void", "Exacta declared void", "CSF: void"),
-                *(
-                    "Official time: void",
-                    "Race void for the placepot",
-                    "Fourth race void",
-                    "Race void appeal dismissed",
-                ),
-            )
-        ),
-        *(({name: "Void"}, False) for name in ("tricast", "bets", "exacta", "market_status", "pool_status")),
-    ],
-)
+@over(("beside", "is_void"), Answers(ROWS, "void"))
 def test_places_of_a_race_that_any_text_calls_void_are_void(beside, is_void):
     assert read_race({**PLACED, **beside}).is_void is is_void
 
