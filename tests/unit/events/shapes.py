@@ -9,7 +9,6 @@ DAY = "2026-11-20"
 AT: dict[str, Any] = {"course": "York", "region": "GB", "date": DAY, "off": "13:00"}
 ASCOT, BATH = {"course": "Ascot", "region": "GB", "date": DAY}, {"course": "Bath"}
 UNTIMED: dict[str, Any] = {"course": "York", "date": DAY}
-PAST = {"race_id": "rc_0", "course": "Bath", "date": "2025-11-20", "off": "14:00", "winner": "Z"}
 ROWS = [{"number": 1, "name": "A", "position": 1}, {"number": 2, "name": "B", "position": 2}]
 
 
@@ -30,3 +29,9 @@ def said(payload: object) -> list[str]:
 
 def shape(event: str = "result.received", **data: Any) -> object:
     return {"event": event, "data": data}
+
+
+def told(row: dict[str, Any]) -> str:
+    """What is said of a row of a YAML file: event → data, or a whole payload."""
+    (name, data), *others = row.items()
+    return "; ".join(said(row if others or "." not in name else shape(name, **data)))
