@@ -53,18 +53,16 @@ def serve() -> None:
     """
     try:
         options = read_options()
-    except ValueError:
+        vault = Vault(options.encryption_keys)
+    except (OSError, ValueError):
         _name_problems()
         raise
     log.level, log.as_json, log.secrets = options.log_level, options.log_format == "json", options.secrets
     logging.getLogger().addHandler(OfLibraries(logging.WARNING))
     listener = _bound(options)
     inner = socket.create_server(("127.0.0.1", 0))
-    report = CountsForBot()
-    bot = BotProcess(inner, report)
-    host, port = inner.getsockname()
     with listener, inner:
-        code = asyncio.run(_run(options, listener, bot, report, Relay(host, port, bot.comes_up)))
+        code = asyncio.run(_run(options, vault, listener, inner))
     if code:
         # As a shell names the end by a signal.
         sys.exit(code if code > 0 else 128 - code)
@@ -96,13 +94,17 @@ def _bound(options: Options) -> socket.socket:
     return listener
 
 
-async def _run(options: Options, listener: socket.socket, bot: BotProcess, report: CountsForBot, relay: Relay) -> int:
+async def _run(options: Options, vault: Vault, listener: socket.socket, inner: socket.socket) -> int:
+    report = CountsForBot()
+    bot = BotProcess(inner, report)
+    host, port = inner.getsockname()
+    relay = Relay(host, port, bot.comes_up)
     thread, reader = ThreadPoolExecutor(1, "journal"), ThreadPoolExecutor(1, "secrets")
     run = asyncio.get_running_loop().run_in_executor
     journal = Journal(options.database_url, time.monotonic)
     signing_secrets = SigningSecrets(
         options.webhook_secrets,
-        partial(run, reader, reading(options.database_url, Vault(options.encryption_keys))),
+        partial(run, reader, reading(options.database_url, vault)),
         time.monotonic,
         log.warning,
     )

@@ -10,6 +10,7 @@ import pytest
 
 from bot.deliveries.inbox import StoredDelivery
 from bot.deliveries.signature_mismatches import Mismatches
+from bot.errors import SettingsError
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_bounds import EVENT_RACES_MAX
 from bot.events.races import Race
@@ -18,7 +19,7 @@ from bot.operations.metrics import Metrics, ReceiverNews
 from bot.receiver import bot_process
 from bot.receiver.bot_process import BotProcess, CountsForBot
 from bot.receiver.options import read_options
-from bot.receiver.program import until_stopped
+from bot.receiver.program import serve, until_stopped
 from bot.settings import Settings
 
 
@@ -143,6 +144,18 @@ def test_defaults_are_those_of_the_bot(monkeypatch, tmp_path):
     defaults = {name: Settings.model_fields[name].get_default(call_default_factory=True) for name in SHARED}
     assert {name: getattr(options, name) for name in SHARED} == defaults
     assert options.database_url == Settings.model_fields["database_url"].default.get_secret_value()
+
+
+@pytest.mark.parametrize("line", ["ENCRYPTION_KEYS=5ecret", "PORT=5ecret", "MAX_BODY_BYTES=4 MiB"])
+@pytest.mark.parametrize("mode", [0o600, 0])
+def test_setting_that_the_receiver_cannot_use_is_told_in_the_words_of_the_bot(line, mode, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(line.partition("=")[0], raising=False)
+    (tmp_path / ".env").write_text(line, encoding="utf-8")
+    (tmp_path / ".env").chmod(mode)
+    with pytest.raises(SettingsError) as raised:
+        serve()
+    assert "5ecret" not in str(raised.value)
 
 
 # No delivery is stored while a transaction runs
