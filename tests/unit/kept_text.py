@@ -4,6 +4,12 @@ import os
 import re
 from pathlib import Path
 
+from bot.slack.messages.kit.layout import words_of
+from bot.slack.messages.kit.text import TEXT_MAX, clip
+
+AS_BELOW = "as below"
+"""In place of a text that is made of the sections' words."""
+
 
 def as_read(message, leaves_out=frozenset()):
     """The text, and each block's words, rows and buttons; a heading only where the text begins otherwise.
@@ -11,20 +17,22 @@ def as_read(message, leaves_out=frozenset()):
     A block with the same words as the text is a "=". Types of blocks in `leaves_out` are not read.
     """
     blocks = [block for block in message.blocks if block["type"] not in leaves_out]
-    return "\n".join([f"text: {message.text}", *(line for block in blocks for line in _lines(block, message))])
+    is_as_below = message.text == clip(words_of(message.in_sections().blocks), TEXT_MAX)
+    text = AS_BELOW if is_as_below else message.text
+    return "\n".join([f"text: {text}", *(line for block in blocks for line in _lines(block, text))])
 
 
-def _lines(block, message):
+def _lines(block, text):
     said = block["text"]["text"] if "text" in block else None
-    if said and not (block["type"] == "header" and message.text.startswith(said)):
-        yield from ["="] if said == message.text else said.split("\n")
+    if said and not (block["type"] == "header" and text.startswith(said)):
+        yield from ["="] if said == text else said.split("\n")
     yield from ["; ".join(one["text"].split("\n")) for one in block.get("fields", ())]
     yield from [" | ".join(cell["text"] for cell in row) for row in block.get("rows", ())]
     if block["type"] == "context":
         yield " ; ".join(one["text"].replace("\n", " ; ") for one in block["elements"])
     if block["type"] == "container":
         yield f"[-] {block['title']['text']}"
-        yield from [f"    {line}" for inner in block["child_blocks"] for line in _lines(inner, message)]
+        yield from [f"    {line}" for inner in block["child_blocks"] for line in _lines(inner, text)]
     pressed = block["elements"] if block["type"] == "actions" else [block["accessory"]] if "accessory" in block else []
     yield from [f"[{one['text']['text']}] {one.get('value', one.get('url'))}" for one in pressed]
 

@@ -199,7 +199,7 @@ async def test_whoever_is_no_admin_reads_no_reason_no_job_and_no_other_channel(t
     message = await answer(told, is_admin=is_admin, degraded={"slack": "token_revoked"})
     shown = f"{message.text}{message.blocks}"
     assert "1 thing needs attention. An admin can see why." in shown
-    assert "Waiting: 0 posts for <#CGB>." in message.text
+    assert "*Waiting*\n0 posts for <#CGB>" in message.text
     for hidden in ("token_revoked", "CALL", CODE, "Quota read", "schema"):
         assert hidden not in shown
     full = await answer(told, is_admin=True, degraded={"slack": "token_revoked"})
@@ -210,7 +210,7 @@ async def test_whoever_is_no_admin_reads_no_reason_no_job_and_no_other_channel(t
 
 async def test_status_of_a_bot_that_is_well_says_so_once_something_was_checked(told):
     message = await answer(told, is_admin=True)
-    assert message.text.startswith("Nothing has been checked yet. Last 24 hours: 9 deliveries")
+    assert message.text.startswith("Status\n*Nothing has been checked yet.*\n*Deliveries, last 24 hours*\n9: ")
     slot = told.clock()
     times = {"by": "one", "now": slot}
 
@@ -220,8 +220,9 @@ async def test_status_of_a_bot_that_is_well_says_so_once_something_was_checked(t
 
     await told.database.write(check)
     message = await answer(told, is_admin=True)
-    assert message.text.startswith("All is well. Last 24 hours: 9 deliveries, 18 posts, half of them within ")
-    assert message.text.endswith("Waiting: 0 posts.")
+    assert message.text.startswith("Status\n*All is well.*\n")
+    assert "\n18 posts, half of them within " in message.text
+    assert "*Waiting*\n0 posts\n" in message.text
 
 
 async def test_status_counts_the_races_that_a_channel_takes_hours_past_their_off_without_a_result(gb):
@@ -242,7 +243,7 @@ async def test_status_counts_the_races_that_a_channel_takes_hours_past_their_off
     await gb.database.write(lambda session: race_book_store.put(session, book, gb.clock()))
     assert (await read(gb)).without_result == 2
     message = await answer(gb, is_admin=False)
-    assert message.text.startswith("2 past races without a result hours after the off.")
+    assert message.text.startswith("Status\n*2 past races without a result hours after the off.")
 
 
 async def test_status_takes_no_further_words(pipeline):

@@ -36,7 +36,7 @@ COMMANDS = {
     "/racing trace rc_nowhere": "No delivery called",
     "/racing racecard GB tomorrow": "Racecard: GB",
     "/racing next GB": "Next off: GB",
-    "/racing status": "Last 24 hours: ",
+    "/racing status": "Deliveries, last 24 hours",
     "/racing audit": "Only admins",
     "/racing drill": "Only admins",
     "/racing usage": "1,000,000",

@@ -293,7 +293,7 @@ def test_lost_races_without_number_are_all_on_the_pages(show, counted):
     lines = [line for page in pages for line in as_read(page).split("\n")[1:]]
     assert [line for line in lines if line.endswith(WHY)] == [f"Course {one:03} 13:00, {WHY}" for one in range(60)]
     assert len(pages) > 1
-    assert all(words in as_read(page) for words in (*counted, "more, listed below") for page in pages)
+    assert all(words in as_read(page) for words in counted for page in pages)
     assert not any(line.startswith("and ") for line in lines)
 
 
@@ -308,7 +308,7 @@ def test_card_too_large_has_its_meetings_on_pages():
             page.blocks[0]["text"]["text"]
             == f"Racecard: GB, Fri 20 Nov, 1 meeting abandoned (page {number} of {len(pages)})"
         )
-        assert as_read(page).count("Ascot, whole meeting, Flood") == 2
+        assert as_read(page).count("Ascot, whole meeting, Flood") == 1
     turns = re.findall(r"\[.*\] (racecard .* page:.*)", as_read(pages[1]))
     assert turns == ["racecard GB 2026-11-20 page:1", "racecard GB 2026-11-20 page:3"]
     assert racecard(card, DayQuestion(NOW, page=500)) == pages[-1]

@@ -157,7 +157,7 @@ def test_subscribe_says_how_to_see_the_abandonments_that_it_does_not_name(filter
     named = [f"Course {number:02}" for number in range(31)]
     shown = within_limits(said(*filters, recent=whole(0, 31, *lost(*(f"{one} {'x' * 200}" for one in named)))))
     assert [one in shown for one in named] == [True] * 20 + [False] * 11
-    assert shown.count(f"\nand 11 more: {command} lists them all") == len(["text", "blocks"])
+    assert f"\nand 11 more: {command} lists them all" in shown
 
 
 def test_text_has_every_abandonment_that_is_named_whatever_else_there_is_to_say():

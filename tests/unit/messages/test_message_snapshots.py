@@ -29,6 +29,7 @@ from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.filter_words import described, in_markup, in_plain_words, in_words
 from bot.slack.messages.answers.races_of_day import racecard, results_of_day
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, lost_by, unsubscribed, welcome
+from bot.slack.messages.kit.layout import words_of
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED, without_marks
 from docs.pictures.draw import FOLDER, PAGE, WIDTHS, names
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems, view_problems
@@ -68,6 +69,12 @@ def test_message_is_as_kept(name):
             assert block_problems(list(form.blocks), most=MESSAGE_BLOCKS) == []
     assert len(messages) == 1
     check(name, as_kept(messages[0]))
+
+
+@over("name", ["card", "results_of_day", "abandonments_of_day", "next_off", "status", "usage_by_endpoint"])
+def test_text_of_an_answer_has_all_words_for_a_screen_reader(name):
+    (message,) = messages_of(ANSWERS[name]())
+    assert message.text == words_of(message.in_sections().blocks)
 
 
 @over("name", VIEWS)

@@ -19,14 +19,11 @@ from bot.slack.messages.kit.blocks import command_button, context, section
 from bot.slack.messages.kit.layout import PAGE_LINE_MAX, Either, line_units, paged, unit
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, day_line, lost_part, lost_reason, race_name, reason
-from bot.slack.messages.kit.text import MESSAGE_MAX, clip, first_of, given, joined, safe, sentences, size
+from bot.slack.messages.kit.text import MESSAGE_MAX, clip, given, joined, safe, size
 from bot.slack.messages.kit.times import aware, off_text, published_day, published_moment, weekday_and_day
 
 LINES_ON_PAGE = 8
 """Meetings of a day, or races of a course: about the screen of a phone."""
-
-LOST_NAMED = 12
-"""Abandonments, and conflicts, named in the notification text. The blocks name all."""
 
 IN_CONFLICT = "reported abandoned and as run, check"
 
@@ -75,28 +72,23 @@ class DayView:
         self,
         title: str,
         *,
-        in_short: str | None,
-        said: Sequence[str | None],
         lines: Sequence[str | None],
         units: Sequence[Either],
         command: str,
         later: Sequence["Losses"] = (),
         room: int = MESSAGE_MAX,
     ) -> Message:
-        """`in_short` and the sentences `said` are the text, the `lines` stand above the meetings.
+        """The `lines` stand above the `units`.
 
         The abandonments of the card stand on every page, or first. `later`: of further days or races, behind the
         `units`.
         """
-        losses = losses_of(self.card)
-        on_every_page, listed_first = losses.parts()
-        in_text = [one.in_text for one in (losses, *later)]
+        on_every_page, listed_first = losses_of(self.card).parts()
         return paged(
             title,
             [*listed_first, *units, *(one for some in later for one in some.units())],
             command,
             self.question.page,
-            text=lambda shown: sentences([joined([shown, in_short], ": "), *in_text, *said]),
             head=[*on_every_page, section(joined(lines, "\n"))],
             foot=self._small_print(),
             most=LINES_ON_PAGE,
@@ -267,12 +259,6 @@ class Losses:
     lost: Sequence[str]
     disputed: Sequence[str]
     when: str = ""
-
-    @property
-    def in_text(self) -> str | None:
-        named = {f"ABANDONED{self.when}": self.lost, f"CONFLICT{self.when}, {IN_CONFLICT}": self.disputed}
-        first = {title: first_of(lines, LOST_NAMED, "and {} more, listed below") for title, lines in named.items()}
-        return sentences([f"{title}: {'; '.join(lines)}" for title, lines in first.items() if lines]) or None
 
     def parts(self) -> tuple[list[Block | None], list[Either]]:
         """The blocks for every page, and a long list as units."""

@@ -33,7 +33,6 @@ from bot.slack.messages.kit.names import (
     race_details,
     race_line,
     race_line_after_off,
-    race_name,
 )
 from bot.slack.messages.kit.native_blocks import collapsed
 from bot.slack.messages.kit.result_line import in_order
@@ -66,16 +65,10 @@ def racecard(card: Card, question: DayQuestion) -> Message:
         units = _course_units(day)
     else:
         units = [one.in_a_line for one in day.in_order]
-    said = [
-        day.missed_off("these are the nearest" if is_missed else "this is the whole card"),
-        day.completeness,
-        day.unchecked,
-    ]
+    missed = day.missed_off("these are the nearest" if is_missed else "this is the whole card")
     return day.answer(
         joined([day.title("Racecard"), abandoned], ", "),
-        in_short=_summary(card),
-        said=said,
-        lines=[*said, None if _is_alone(card) else _summary(card)],
+        lines=[missed, day.completeness, day.unchecked, _summary(card)],
         units=units,
         command=day.line("racecard"),
     )
@@ -91,20 +84,14 @@ def shows_readers_clock(card: Card) -> bool:
 
 
 def _summary(card: Card) -> str | None:
-    """The title has the abandonments already."""
-    races, outcomes = [race for race, _ in card.outcomes.in_order()], [outcome for _, outcome in card.outcomes.each]
-    if card.outcomes.count(RaceOutcome.ABANDONED) == len(races):
+    """The title has the abandonments already, and a course's single race is shown with everything."""
+    outcomes = [outcome for _, outcome in card.outcomes.each]
+    is_alone = card.course is not None and len(outcomes) == 1
+    if is_alone or outcomes.count(RaceOutcome.ABANDONED) == len(outcomes):
         return None
-    is_of_one = len(card.meetings) == 1 and (card.course is not None or len(races) == 1)
-    counts = [None if is_of_one else counted(len(card.meetings), "meeting"), counted(len(races), "race")]
-    if _is_alone(card):
-        counts = [race_line_after_off(races[0]) if card.off else race_line(races[0])]
-    return joined([*counts, *in_figures(outcomes, RaceOutcome.ABANDONED)], ", ") or None
-
-
-def _is_alone(card: Card) -> bool:
-    """True for a single race that is shown with everything."""
-    return card.course is not None and len(card.outcomes.each) == 1
+    is_of_one = len(card.meetings) == 1 and (card.course is not None or len(outcomes) == 1)
+    counts = [None if is_of_one else counted(len(card.meetings), "meeting"), counted(len(outcomes), "race")]
+    return joined([*counts, *in_figures(outcomes, RaceOutcome.ABANDONED)], ", ")
 
 
 def _nearest(meetings: Sequence[MeetingView], asked: str) -> list[Either]:
@@ -171,12 +158,9 @@ def results_of_day(card: Card, question: DayQuestion) -> Message:
         day.unchecked,
         None if only_abandonments else order_note(question.countries, settled_in),
     ]
-    summary = _in_figures(day)
     return day.answer(
         day.title("Abandonments" if only_abandonments else "Results"),
-        in_short=summary,
-        said=notes,
-        lines=[summary, *notes],
+        lines=[_in_figures(day), *notes],
         units=[] if only_abandonments else _meetings(day),
         later=[losses_of(replace(card, outcomes=card.whole), "at other times")] if are_none_lost else [],
         command=day.line("results", *((ABANDONMENTS_LIST,) if only_abandonments else ())),
@@ -295,8 +279,6 @@ def next_off(cards: Sequence[Card], line: str, question: DayQuestion) -> Message
     ]
     return first.answer(
         f"Next off: {first.place}, {first.day}",
-        in_short="; ".join(joined([race_name(one.race), _how_soon(one)], " ") for _, one in races),
-        said=said,
         lines=said,
         units=[
             unit(section(_coming_line(meeting, one, question.reader), meeting.button("Runners", "racecard", _off(one))))

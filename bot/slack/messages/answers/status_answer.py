@@ -25,8 +25,6 @@ def status_answer(found: Status, degraded: Mapping[str, str], only_channel: str 
     """Reasons, jobs, versions and other channels are for admins only. `only_channel`: of anybody else."""
     for_admins = only_channel is None
     health, waits = _health(found, degraded, only_channel), _waits(found, only_channel)
-    deliveries = counted(sum(found.deliveries.values()), *DELIVERIES)
-    text = f"{health} Last 24 hours: {deliveries}, {_posts(found)}. Waiting: {waits}."
     head = [
         header("Status"),
         section(f"*{health}*"),
@@ -46,7 +44,7 @@ def status_answer(found: Status, degraded: Mapping[str, str], only_channel: str 
         *_waiting(found, for_admins=for_admins),
         *(_jobs(found) if for_admins else ()),
     ]
-    return message(text, [*head, lines(listed), _small_print(found, only_channel)])
+    return message(None, [*head, lines(listed), _small_print(found, only_channel)])
 
 
 def _health(found: Status, degraded: Mapping[str, str], only_channel: str | None) -> str:

@@ -51,13 +51,12 @@ def usage(reading: QuotaReading, failure: str | None = None) -> Message:
         ),
         section(joined([how_sure, reading.tier.words, last_read], "\n")),
     ]
-    text = joined([f"Quota: {in_short(reading)}", last_read], ". ")
     rows = _in_order(reading)
     none = "" if failure else f"The service gave no rows by {reading.grouped_by}."
     title = section(f"*By {reading.grouped_by}*" if rows else none)
     foot = context(f"read {in_readers_zone(reading.taken_at)}", "this reading costs no quota")
     shown = lines([_row(row, reading) for row in rows])
-    return message(text, [*head, Either([_chart(reading)], []), title, shown, foot])
+    return message(None, [*head, Either([_chart(reading)], []), title, shown, foot])
 
 
 def in_short(reading: QuotaReading) -> str:

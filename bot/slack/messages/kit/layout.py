@@ -74,7 +74,7 @@ def message(text: str | None, parts: Iterable[MessagePart]) -> Message:
     `text`: None for an answer, which rings nobody: the words of its headers and sections.
     """
     every = list(parts)
-    said = clip(text or _words_of(_laid_out(every, _OLD, MESSAGE_MAX - MARK_MAX)), TEXT_MAX)
+    said = clip(text or words_of(_laid_out(every, _OLD, MESSAGE_MAX - MARK_MAX)), TEXT_MAX)
 
     def made(form: Form) -> Message:
         return Message(said, tuple(_laid_out(every, form, MESSAGE_MAX - MARK_MAX)[: BLOCKS_MAX - 1]))
@@ -141,7 +141,6 @@ def paged(
     command: str,
     page: int,
     *,
-    text: Callable[[str], str] | None = None,
     head: Sequence[Block | None] = (),
     foot: Block | None = None,
     most: int,
@@ -149,9 +148,8 @@ def paged(
 ) -> Message:
     """The page with this number, else the last page. A page button runs the command again.
 
-    `title` is the header of each page, with the page's number. `text` makes the text from that header (see `message`).
-    `command`: the words after /racing. `head` and `foot` stand on every page. A page has at most `most` blocks of
-    units, of the cost `room`.
+    `title` is the header of each page, with the page's number. `command`: the words after /racing. `head` and `foot`
+    stand on every page. A page has at most `most` blocks of units, of the cost `room`.
     """
     around = [block for block in (*head, foot) if block]
     left = min(room, MESSAGE_MAX - weight(around) - FOR_TURNING)
@@ -159,7 +157,7 @@ def paged(
     number = min(page, len(pages))
     named = f"{clip(title, HEADER_MAX - PAGE_MARK_MAX)}{page_mark(number, len(pages))}"
     turned = turns(command, number, len(pages))
-    return message(text(named) if text else None, [header(named), *head, *pages[number - 1], turned, foot])
+    return message(None, [header(named), *head, *pages[number - 1], turned, foot])
 
 
 def page_mark(number: int, last: int) -> str:
@@ -183,8 +181,11 @@ def line_units(words: Sequence[str]) -> list[Either]:
     return [unit(section("\n".join(part))) for part in parts]
 
 
-def _words_of(blocks: Iterable[Block]) -> str:
-    return without_marks("\n".join(block["text"]["text"] for block in blocks if "text" in block))
+def words_of(blocks: Iterable[Block]) -> str:
+    texts = (
+        text for block in blocks for text in [*([block["text"]] if "text" in block else []), *block.get("fields", ())]
+    )
+    return without_marks("\n".join(text["text"] for text in texts))
 
 
 def _laid_out(parts: Sequence[MessagePart], form: Form, room: int) -> list[Block]:

@@ -158,11 +158,6 @@ def joined(parts: Sequence[str | None], separator: str = " · ") -> str:
     return separator.join(part for part in parts if part)
 
 
-def sentences(parts: list[str | None]) -> str:
-    said = [part for part in parts if part]
-    return " ".join([part if part.endswith(".") else f"{part}." for part in said[:-1]] + said[-1:])
-
-
 def capital(words: str) -> str:
     """With a capital letter first."""
     return f"{words[:1].upper()}{words[1:]}"
