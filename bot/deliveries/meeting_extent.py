@@ -6,7 +6,7 @@ from typing import Any
 from bot.events.lost_part import run_before_loss
 from bot.events.races import OffTime, Race
 from bot.events.reading.fields import Fields, first_of, values_of
-from bot.events.reading.json_values import MOST_NOTES, count, flag, is_no, text
+from bot.events.reading.json_values import MOST_NOTES, flag, is_no, text
 from bot.events.reading.off_times import read_clock
 from bot.events.reading.race_list import race_entries, read_card_number, within
 from bot.events.reading.race_record import read_race
@@ -27,7 +27,7 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
     is_part = first_of(fields, "state.partly", flag) or any(map(is_no, values_of(fields, "state.whole")))
     is_part = is_part or any(one and not is_no(one) for one in values_of(fields, "state.remaining"))
     is_part = is_part or any(run is not None for run in _run_in_words(fields))
-    begins_later = min((count(race.number) or 1 for race in races), default=1) > 1
+    begins_later = min((race.card_number or 1 for race in races), default=1) > 1
     from_a_time = not races and _lost_from(fields).text is not None
     return 0 if is_part or begins_later or from_a_time else None
 
@@ -44,10 +44,10 @@ def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Ra
     """
     run = (one for part in fields for one in race_entries(part, "lists.run_races"))
     races += tuple(within(read_race(one), meeting).model_copy(update={"abandoned": False}) for one in run)
-    first_lost, until = _first_lost(fields) or 1, _lost_from(fields).minute_of_day
+    first_lost, until = _first_lost(fields) or (races_run(fields, races) or 0) + 1, _lost_from(fields).minute_of_day
 
     def was_run(race: Race) -> bool:
-        number, off = count(race.number), race.off.minute_of_day
+        number, off = race.card_number, race.off.minute_of_day
         is_before = number is not None and number < first_lost
         return race.winning_time is not None or is_before or (off is not None and until is not None and off < until)
 

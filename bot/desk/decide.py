@@ -279,14 +279,14 @@ def hurried(news: News, waiting: Iterable[Telling]) -> list[Release]:
 
 
 def linked(meeting: Telling | None, part: Sequence[Telling], *, asks: bool) -> Show | None:
-    """The message on an abandoned race, or on a racecard, links the message of its abandoned meeting.
+    """The message on an abandoned race, a racecard, or a denied result links the message of its abandoned meeting.
 
-    `meeting`: the channel's message. `part`: the chain of a race without a result, or of a card. `asks`: the channel
-    wants abandonments acknowledged; the meeting's message then asks in place of earlier messages.
+    `meeting`: the channel's message. `part`: the chain of the race, or of the card. `asks`: the channel wants
+    abandonments acknowledged; the meeting's message then asks in place of earlier messages.
     """
     one = standing(part)
     # A race's message is edited only beside the meeting's message.
-    if one is None or (meeting is None and one.kind is not EventKind.RACECARD_PUBLISHED):
+    if one is None or (meeting is None and one.kind is EventKind.RACE_ABANDONED):
         return None
     is_earlier = meeting is not None and one.kind is EventKind.RACE_ABANDONED and one.id < meeting.id
     return Show(one.id, asks_no_longer=asks and is_earlier)

@@ -141,7 +141,7 @@ class By(StrEnum):
 
     A place finds events without a race's id, and racecards and abandoned races received lately. A whole place, of a
     meeting, a card or an abandoned race, finds all racecards and abandoned races. The races of a place, of a race
-    without an id, are all results and abandoned races.
+    without an id and of a meeting that was partly run, are all results and abandoned races.
     """
 
     KEY = "key"
@@ -163,12 +163,17 @@ def around_of(about: Iterable[RacingEvent]) -> Around:
     about = list(about)
     told = [event for event in about if event.kind is not None]
     whole = places_of(event.race for event in told if event.kind in {*OF_MEETINGS, EventKind.RACE_ABANDONED})
-    without_id = (event.race for event in told if event.kind in CONTRADICTIONS and event.race.race_id is None)
+    of_races = (event.race for event in told if _asks_for_races(event))
     races = around_races(event.race for event in told) | _by(
         By.RACE, (race.race_id for event in told for race in event.races)
     )
-    at_places = _by(By.WHOLE_PLACE, whole) | _by(By.RACES_OF_PLACE, places_of(without_id))
+    at_places = _by(By.WHOLE_PLACE, whole) | _by(By.RACES_OF_PLACE, places_of(of_races))
     return races | _by(By.KEY, keys_of(about)) | at_places
+
+
+def _asks_for_races(event: RacingEvent) -> bool:
+    is_partly_run = event.kind is EventKind.MEETING_ABANDONED and event.says_partly_run
+    return is_partly_run or (event.kind in CONTRADICTIONS and event.race.race_id is None)
 
 
 def around_races(races: Iterable[Race]) -> Around:

@@ -1,8 +1,12 @@
 """Abandoned meetings, and the abandoned races and racecards that are part of a meeting."""
 
-from bot.events.event import RacingEvent
+from collections.abc import Callable, Iterable
+
+from bot.events.event import EventKind, RacingEvent
 from bot.events.merge import completed_race
-from bot.events.races import Race, is_same_course
+from bot.events.race_state import NOT_HELD
+from bot.events.races import Race, is_same_course, may_share_meeting
+from bot.events.same_races import SameRaces
 
 _SHOWN = (
     "region",
@@ -40,10 +44,58 @@ def is_part_of(event: RacingEvent, meeting: RacingEvent) -> bool:
 
 
 def is_there(race: Race, card: Race) -> bool:
-    """By course and date: two meetings may share both."""
+    """By course and date: two meetings without ids may share both."""
     regions = {one.region or one.said_region for one in (race, card)} - {None}
     same_day = race.race_date is not None and race.race_date == card.race_date
-    return len(regions) <= 1 and same_day and is_same_course(race.course, card.course)
+    is_same = same_day and is_same_course(race.course, card.course)
+    return is_same and len(regions) <= 1 and may_share_meeting(race, card)
+
+
+def is_run_there(event: RacingEvent, meeting: RacingEvent) -> bool:
+    """Whether a race with a result is the meeting's. A meeting may name its lost races alone."""
+    return is_part_of(event, meeting) or is_there(event.race, meeting.race)
+
+
+def lost_in(meeting: RacingEvent, *, expressly: bool = False) -> Callable[[Race], bool | None]:
+    """Whether a race of an abandoned meeting is lost: by the meeting's list, else by the number of races run.
+
+    None if the meeting does not tell. A list of the whole card names a lost race, but not `expressly`.
+    """
+    named, run, races = SameRaces(meeting.races), meeting.races_run, meeting.races
+    is_of_lost = any(race.says_run for race in races) or min((race.card_number or 1 for race in races), default=1) > 1
+    tells = not (expressly or (meeting.races_from_book and run is not None))
+    tells = tells or (is_of_lost and not meeting.races_from_book)
+
+    def is_lost(race: Race) -> bool | None:
+        same = named.of(race)
+        if same and all(one.says_run for one in same):
+            return False
+        if run and race.card_number and not any(one.abandoned for one in same):
+            return race.card_number > run
+        return True if same and (tells or all(one.abandoned for one in same)) else None
+
+    return is_lost
+
+
+def results_denied(meeting: RacingEvent, events: Iterable[RacingEvent]) -> list[RacingEvent]:
+    """Results of races that an abandoned meeting expressly says are lost."""
+    is_lost = lost_in(meeting, expressly=True)
+    return [
+        event
+        for event in events
+        if event.kind is EventKind.RESULT_RECEIVED
+        and event.race.outcome() not in NOT_HELD
+        and is_run_there(event, meeting)
+        and is_lost(event.race)
+    ]
+
+
+def first_run(races: Iterable[Race], run: int | None) -> tuple[Race, ...]:
+    """The race book's races of an abandoned meeting. `abandoned` is False for the first `run` races, which were run."""
+    return tuple(
+        race.model_copy(update={"abandoned": False}) if race.card_number and race.card_number <= (run or 0) else race
+        for race in races
+    )
 
 
 def says_all_of(meeting: RacingEvent, lost: RacingEvent) -> bool:

@@ -86,6 +86,8 @@ _OWN_NAME = re.compile(
 
 OF_COURSE = "course."
 
+_CARD_NUMBER = re.compile("[0-9]{1,3}")
+
 
 class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -284,6 +286,11 @@ class Race(Value):
     @property
     def has_places(self) -> bool:
         return any(runner.finishing_position for runner in self.runners)
+
+    @property
+    def card_number(self) -> int | None:
+        """The number on the card; None for other words."""
+        return int(self.number) if self.number and _CARD_NUMBER.fullmatch(self.number) else None
 
     @property
     def order(self) -> tuple[int, str, str, str]:

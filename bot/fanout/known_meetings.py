@@ -12,7 +12,7 @@ from bot.desk.news import News
 from bot.events import event_bounds, event_store
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.event_store import Around, By
-from bot.events.meeting_parts import is_part_of, is_there, names_race
+from bot.events.meeting_parts import is_part_of, is_run_there, lost_in, names_race, results_denied
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Race
 from bot.events.same_races import is_told_again
@@ -104,7 +104,7 @@ class KnownMeetings:
             own,
             self._silent.get(event.key),
             others[-1] if others else None,
-            lost_by=self._losing(event.race.race_id) if is_first_result else None,
+            lost_by=self._losing(event) if is_first_result else None,
         )
 
     def _reports(self, event_key: str) -> list[Report]:
@@ -168,9 +168,8 @@ class KnownMeetings:
         A meeting in plain form names no race, so the meeting's message says nothing of the race.
         """
         meetings = [one for one in self._of_kind(EventKind.MEETING_ABANDONED) if one.unreadable_because is None]
-        is_run = event.kind is EventKind.RESULT_RECEIVED
-        # A meeting that names other races alone was partly run all the same.
-        found = [one for one in meetings if is_part_of(event, one) or (is_run and is_there(event.race, one.race))]
+        is_of = is_run_there if event.kind is EventKind.RESULT_RECEIVED else is_part_of
+        found = [one for one in meetings if is_of(event, one)]
         return sorted(found, key=lambda meeting: names_race(meeting, event.race.race_id) is None)
 
     def pairs(self, keys: Collection[str]) -> list[tuple[RacingEvent, RacingEvent]]:
@@ -183,6 +182,23 @@ class KnownMeetings:
             if (meeting.key in keys or part.key in keys) and is_part_of(part, meeting)
         ]
 
+    def denied(self, keys: Collection[str]) -> list[tuple[RacingEvent, RacingEvent]]:
+        """Abandoned meetings with results of races that the meetings say are lost; one of each pair is in `keys`.
+
+        Without results that were told as contradictions.
+        """
+        results = [
+            one
+            for one in self._of_kind(EventKind.RESULT_RECEIVED)
+            if not any(map(event_store.contradicted_by, self.versions_of(one.key)))
+        ]
+        return [
+            (meeting, result)
+            for meeting in self._of_kind(EventKind.MEETING_ABANDONED)
+            for result in results_denied(meeting, results)
+            if meeting.key in keys or result.key in keys
+        ]
+
     def naming(self, race_id: str | None) -> list[str]:
         meetings = self._of_kind(EventKind.MEETING_ABANDONED)
         return [meeting.key for meeting in meetings if names_race(meeting, race_id)]
@@ -190,15 +206,12 @@ class KnownMeetings:
     def races_with_result(self) -> set[str | None]:
         return {event.race.race_id for event in self._of_kind(EventKind.RESULT_RECEIVED)} - {None}
 
-    def _losing(self, race_id: str | None) -> EventKind | None:
-        """The kind of an event that names the race as lost: an abandoned meeting, else a racecard."""
-        if any(
-            (race := names_race(one, race_id)) and not race.says_run
-            for one in self._of_kind(EventKind.MEETING_ABANDONED)
-        ):
+    def _losing(self, event: RacingEvent) -> EventKind | None:
+        """The kind of an event by which the race is lost: an abandoned meeting, else a racecard."""
+        if any(lost_in(meeting)(event.race) for meeting in self.of(event)):
             return EventKind.MEETING_ABANDONED
         cards = self._of_kind(EventKind.RACECARD_PUBLISHED)
-        is_lost = any(race.outcome() is RaceOutcome.ABANDONED for _, race in _as_named(race_id, cards))
+        is_lost = any(race.outcome() is RaceOutcome.ABANDONED for _, race in _as_named(event.race.race_id, cards))
         return EventKind.RACECARD_PUBLISHED if is_lost else None
 
     def also_losing(self, race: Race, but: str) -> list[str]:

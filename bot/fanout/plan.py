@@ -26,6 +26,7 @@ from bot.desk.decide import (
 )
 from bot.events import event_store, named_races
 from bot.events.event import EventKind, RacingEvent
+from bot.events.meeting_parts import lost_in
 from bot.fanout.drafts import Drafts
 from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.fanout.live_messages import LiveMessages
@@ -74,6 +75,10 @@ class Plan:
         if event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self.session, event.key, (race.race_id for race in event.races))
         meetings = self._related(news)
+        if news.remarks.contradicts is EventKind.MEETING_ABANDONED:
+            for one in meetings:
+                if lost_in(one)(event.race):
+                    named_races.add(self.session, one.key, [event.race.race_id])
         if event.reports_loss and not news.is_late and (not news.is_first or self.meetings.has_other_of_race(event)):
             of_races = event_store.keys_of([event]), event.race_ids
             self._chains.read(*of_races)
@@ -97,6 +102,7 @@ class Plan:
         self.meetings.read(part for _, part in pairs)
         run = self.meetings.races_with_result()
         pairs = [(meeting, part) for meeting, part in pairs if part.race.race_id not in run]
+        pairs += self.meetings.denied(self._linked)
         self._chains.read({event.key for pair in pairs for event in pair})
         for meeting, part in pairs:
             here = self._chains.of({meeting.key})

@@ -19,7 +19,7 @@ from bot.events import event_bounds, event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
-from bot.events.meeting_parts import is_part_of
+from bot.events.meeting_parts import is_part_of, results_denied
 from bot.events.races import Race, Value
 from bot.events.watched import WatchedRunner
 from bot.logs import get_logger
@@ -191,8 +191,12 @@ def _later(own: EventVersion, event: EventVersion, told: Iterable[Telling]) -> T
 
 
 def _contradicts(version: EventVersion, other: EventVersion) -> bool:
+    """The message of a result shows an abandoned meeting only where the meeting says that the race is lost."""
+    if version.kind == EventKind.MEETING_ABANDONED:
+        return other.kind == EventKind.RESULT_RECEIVED
     kind = EventKind(other.kind) if other.kind else None
-    return kind is not None and kind in CONTRADICTIONS and CONTRADICTIONS[kind] == version.kind
+    is_opposite = kind is not None and kind in CONTRADICTIONS and CONTRADICTIONS[kind] == version.kind
+    return is_opposite and event_store.contradicted_by(version) == kind
 
 
 def _view(
@@ -206,7 +210,7 @@ def _view(
         linked: Telling | None = None
         is_other = event.event_key != own.event_key
         by = _later(own, event, told)
-        if is_other and _contradicts(event, own) and event_store.contradicted_by(event) == own.kind:
+        if is_other and _contradicts(event, own):
             linked, kind = by, EventKind(event.kind or "")
             ts, is_posted = by.message_ts if by else None, by is not None
             superseded = Superseded(event.received_at, ts, kind, _disagrees(by), is_posted)
@@ -288,7 +292,8 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
             stored |= {number: known.filled(event.as_delivered(), event) for number, event in lacking.items()}
         called_off = [event for event in around if event.kind is EventKind.RACE_ABANDONED]
         for meeting in whole(EventKind.MEETING_ABANDONED):
-            lost[meeting.key] = tuple(race for race in called_off if is_part_of(race, meeting))
+            of_meeting = (race for race in called_off if is_part_of(race, meeting))
+            lost[meeting.key] = (*of_meeting, *results_denied(meeting, around))
         others = day_views.open_races(session, whole(EventKind.RACE_ABANDONED), around, careful=new is None)
     for view in views:
         view.event = stored.get(view.newest.id)

@@ -13,11 +13,11 @@ from types import MappingProxyType
 from bot.errors import ServiceError
 from bot.events.days import begins_at, racing_day
 from bot.events.event import EventKind, RacingEvent
-from bot.events.meeting_parts import is_part_of
+from bot.events.meeting_parts import is_part_of, lost_in
 from bot.events.merge import completed, of_declarations
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_same_course, may_be_there
-from bot.events.same_races import SAME_MAX, SameRaces, is_same_race, names_of
+from bot.events.same_races import SAME_MAX, is_same_race, names_of
 from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at
 
 
@@ -200,18 +200,14 @@ def _fullest(races: Sequence[Race]) -> Course:
 def order_of(races: Sequence[Race]) -> Callable[[Race], tuple[float, int]]:
     """By moment if all races have a moment, else by the published time. Races without a time come first."""
     if all(race.off.off_at for race in races):
-        return lambda race: (race.off.off_at.timestamp() if race.off.off_at else 0, _number(race))
-    return lambda race: (_minute(race.off), _number(race))
+        return lambda race: (race.off.off_at.timestamp() if race.off.off_at else 0, race.card_number or 0)
+    return lambda race: (_minute(race.off), race.card_number or 0)
 
 
 def _minute(off: OffTime) -> int:
     if off.minute_of_day is not None:
         return off.minute_of_day
     return off.off_at.hour * 60 + off.off_at.minute if off.off_at else -1
-
-
-def _number(race: Race) -> int:
-    return int(race.number[:6]) if race.number and race.number.isdecimal() and race.number.isascii() else 0
 
 
 @dataclass
@@ -329,14 +325,14 @@ def _may_be_at_one_place(one: Race, other: Race) -> bool:
 
 
 def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
-    run = SameRaces(race for race in meeting.races if race.says_run)
+    is_lost, is_denied = lost_in(meeting), lost_in(meeting, expressly=True)
     for one in known:
         if not is_part_of(RacingEvent(key="", race=one.race), meeting):
             continue
-        if run.of(one.race):
+        if is_lost(one.race) is False:
             one.has_result = True
             continue
-        if not (one.has_result or one.race.is_settled):
+        if is_denied(one.race) or not (one.has_result or one.race.is_settled):
             one.is_lost = True
             one.race = one.race.model_copy(update={"abandoned": True})
         if one.outcome in {RaceOutcome.ABANDONED, RaceOutcome.BOTH}:

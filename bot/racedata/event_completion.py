@@ -20,6 +20,7 @@ from bot.errors import RacingBotError
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import DayAndCourse, places_of
 from bot.events.kinds import DECLARATIONS, Subject
+from bot.events.meeting_parts import first_run
 from bot.events.merge import (
     completed_race,
     completed_runners,
@@ -189,7 +190,7 @@ class KnownElsewhere:
             near = SameRaces([*of_meeting, *(one for one in at_place if may_share_meeting(one, race)), *earlier_races])
             races = tuple(self._filled_race(named, event, near) for named in event.races)
         else:
-            races = _listed([*of_meeting, *earlier_races], event.kind)
+            races = first_run(_listed([*of_meeting, *earlier_races], event.kind), event.races_run)
         race = filled_in_from_meeting(race, races, is_meeting=True, is_sure=bool(event.races))
         race = filled_in(race, earlier.race if is_one else _place_of(earlier.race), kind=event.kind)
         if race.region:

@@ -3,6 +3,7 @@ is told of the contradiction.
 """
 
 import random
+from itertools import permutations
 
 import pytest
 from sqlalchemy import create_engine
@@ -18,6 +19,7 @@ from tests.integration.pipeline.racing_day import abandonment, meeting, result, 
 from tests.integration.pipeline.steps import pause
 from tests.integration.pipeline.stories import (
     Story,
+    bare,
     links,
     listed,
     lists,
@@ -205,6 +207,10 @@ def declared(race_id, off):
     return {"event": "racecard.published", "race": race}
 
 
+def listed_at(race_id, off, number):
+    return {"race_id": race_id, "off_time": off, "race_number": number}
+
+
 def others(names):
     return f"+No abandonment reported for {names} of this meeting"
 
@@ -251,7 +257,62 @@ BY_TIME = {
     )
 }
 
-STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME
+AFTER_RACE_2 = meeting(reason="Abandoned after race 2")
+LOST_RACES = [{"race_id": f"rc_{number}", "race_number": number} for number in (3, 4)]
+
+
+def numbered(number, **race):
+    return result(f"rc_{number}", race_number=number, off_time=f"{13 + number}:00", **race)
+
+
+BY_NUMBER = lists(*(listed(f"rc_{number}", off=f"{13 + number}:00", number=str(number)) for number in range(1, 5)))
+SAYS_BOTH = "CONFLICT: 16:00 reported as run too"
+DENIED = "^Contradicted | this meeting was reported abandoned, see the <https://example.slack.com/archives/CGB/p | >2"
+CONFLICTS = {
+    f"{extent}, {order}": Story(links, *steps, CGB=said)
+    for extent, whole in {
+        "after race 2": AFTER_RACE_2,
+        "from race 3 on": meeting() | {"abandoned_from_race": 3},
+        "2 races run": meeting() | {"races_run": 2},
+        "the lost races alone": meeting() | {"races": LOST_RACES},
+        "the lost races by time": meeting()
+        | {"races": {"15:00": "Result", "16:00": "Abandoned", "17:00": "Abandoned"}},
+    }.items()
+    for order, steps, said in (
+        ("then run", (whole, numbered(3)), [SAYS_BOTH, "^CONFLICT: Ascot 16:00 | before you act | >1"]),
+        ("run before", (numbered(3), whole), [DENIED, SAYS_BOTH]),
+        ("in one batch", ((numbered(3), whole),), [DENIED, SAYS_BOTH]),
+        ("an earlier race run", (whole, numbered(2)), ["rest of the meeting | !CONFLICT", "^Result"]),
+        ("an earlier race run before", (numbered(2), whole), ["^Result", "rest of the meeting | !CONFLICT"]),
+    )
+}
+EXTENTS = CONFLICTS | {
+    "a number that is not known": Story(AFTER_RACE_2, result(), CGB=["rest of the meeting | !CONFLICT", "^Result"]),
+    "another meeting of the course": Story(
+        AFTER_RACE_2, numbered(3, meeting_id="mt_9"), CGB=["rest of the meeting | !CONFLICT", "^Result"]
+    ),
+    "a void race": Story(AFTER_RACE_2, numbered(3, status="void"), CGB=["!CONFLICT", "^VOID"]),
+    "a number from the race book": Story(
+        *(BY_NUMBER, AFTER_RACE_2, bare("result.received", "rc_3", runners=[{"horse": "Blue Moon", "position": 1}])),
+        CGB=[SAYS_BOTH, "^CONFLICT: Ascot 16:00"],
+    ),
+    "races of the race book": Story(BY_NUMBER, AFTER_RACE_2, CGB=["+Lost: 16:00, 17:00; 2 races were run"]),
+    "races of the race book without a number": Story(
+        card(), AFTER_RACE_2, result(), CGB=["rest of the meeting | !CONFLICT", "^Result"]
+    ),
+    "all races named, with a count": Story(
+        meeting(races_run=1)
+        | {"races": [listed_at("rc_1", "14:30", 1), listed_at("rc_2", "15:05", 2), listed_at("rc_3", "15:40", 3)]},
+        result(),
+        CGB=["+Lost: 15:05, 15:40; 1 race was run | !CONFLICT", "^Result"],
+    ),
+    "a channel of results": Story(
+        *(subscribes("CALL", "GB", Topic.RESULTS), numbered(3), AFTER_RACE_2),
+        CALL=["^Contradicted | this meeting was reported abandoned"],
+    ),
+}
+
+STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME | EXTENTS
 
 ON_BOTH = ("without an id, others of the course", *BY_ID, *BY_TIME)
 
@@ -280,6 +341,23 @@ async def test_replicas_fan_out_meeting_and_race_one_after_another(gb):
     engine.dispose()
     await gb.post_all()
     assert [text[:17] for text in gb.texts("CGB")[1:]] == ["ABANDONED: Ascot,"]
+
+
+async def test_whatever_the_order_meeting_and_result_say_which_race_is_reported_as_both(gb):
+    for number, order in enumerate(permutations(range(3))):
+        place = {"course": f"Course {number}"}
+        deliveries = [
+            meeting(meeting_id=f"mt_{number}", reason="Abandoned after race 2", **place),
+            *(result(f"{race}_{number}", race_number=race, off_time=f"{13 + race}:00", **place) for race in (2, 3)),
+        ]
+        before = len(gb.slack.messages("CGB"))
+        await tell(gb, *(deliveries[one] for one in order))
+        said = {message.text for message in gb.slack.messages("CGB")[before:]}
+        (whole,) = (text for text in said if "rest of the meeting" in text)
+        assert "CONFLICT: 16:00 reported as run too" in whole, (order, whole)
+        both = {text for text in said - {whole} if "this meeting was reported abandoned" in text}
+        assert len(both) == 1, (order, said)
+        assert "16:00" in both.pop(), (order, said)
 
 
 MANY_ROUNDS = pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(600)])

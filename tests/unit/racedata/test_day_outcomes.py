@@ -69,6 +69,11 @@ GB_DAYS = {
         [MEETING_LOST, told(EventKind.RESULT_RECEIVED, race("d"))],
         {"a": "settled", "b": "abandoned", "c": "open", "d": "settled"},
     ),
+    "lost after race 1": (
+        [race("a", number="1"), race("b", number="2"), race("c", number="3")],
+        [MEETING_LOST.model_copy(update={"races_run": 1}), result("b")],
+        {"a": "settled", "b": "both", "c": "abandoned"},
+    ),
     "both": ([], [result("a"), lost("a")], {"a": "both"}),
     "both, once without an id": ([], [lost(None, "14:30"), result("a", "14:30")], {"a": "both"}),
     "unknown region": ([], [lost("a", region=None), result("c", region=None)], {"a": "abandoned"}),
