@@ -116,7 +116,7 @@ WITHOUT_THAT = "Without that"
 
 def question(meant: Iterable[str]) -> str:
     """Follows a sentence; "" for nothing."""
-    either = " or ".join(f'"{one}"' for one in dict.fromkeys(meant))
+    either = " or ".join(one if '"' in one else f'"{one}"' for one in dict.fromkeys(meant))
     return f" Did you mean {either}?" if either else ""
 
 

@@ -16,7 +16,7 @@ ARCHIVE_STARTS = 2017
 EASTERNMOST = timedelta(hours=14)
 
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_NUMERIC = re.compile(r"([0-9]{1,2})(?:([/.-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})|[/.-]([0-9]{1,2}))")
+_NUMERIC = re.compile(r"([0-9]{1,2})([/. -])([0-9]{1,2})(?:\2([0-9]{4}|(?<! )[0-9]{2}))?")
 _LIKE_A_DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}(?:\1[0-9]{1,4})?|[0-9]{8}")
 _BOUND = re.compile(r"([0-9]{4})(?:-([0-9]{2})-([0-9]{2}))?(?![0-9])")
 _ARROW = re.compile(r"\s*(?:→|⟶|➔|=>|->|–|—|\.\.|\bto\b)\s*")  # noqa: RUF001  dashes that stand for an arrow
@@ -28,11 +28,11 @@ WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", 
 _SHORT = {"tues": "tuesday", "weds": "wednesday", "thur": "thursday", "thurs": "thursday"} | {
     weekday[:3]: weekday for weekday in WEEKDAYS
 }
-_MONTHS = tuple(
+MONTHS = tuple(
     "january february march april may june july august september october november december".split()  # noqa: SIM905  shorter to read
 )
 _BEGINNINGS = frozenset(
-    word[:3] for word in (*_RELATIVE, *_NAMED, *WEEKDAYS, *_MONTHS, "last", "this", "next", "weekend")
+    word[:3] for word in (*_RELATIVE, *_NAMED, *WEEKDAYS, *MONTHS, "last", "past", "this", "next", "weekend")
 )
 _NTH = "([0-9]{1,2})(?:st|nd|rd|th)?"
 _WRITTEN_OUT = re.compile(rf"(?:{_NTH}(?: of)? ([a-z]{{3,9}})|([a-z]{{3,9}}) {_NTH}),?(?: ([0-9]{{4}}))?", re.ASCII)
@@ -41,6 +41,7 @@ _RACES_MOST = 12
 """Up to here, "the 2nd" may be a race of the card."""
 
 _WHICH = ("last", "this", "next")
+_SPAN = re.compile("(last|past|next) ([2-9])")
 _LONGEST_WORD = 20
 _BEGINNING = len("yest")
 _LEAST_LIKENESS = 0.75
@@ -119,14 +120,8 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
     if weekday in WEEKDAYS and which in {"", *_WHICH}:
         which = which.removeprefix("this")
         return _weekday(weekday, which or ("last" if looks_back else "next"), today, or_today=not which)
-    if weekday == "weekend" and which in {"", "last", "next"}:
-        # On a Sunday too the weekend is the present weekend.
-        begun = today if looks_back else today - timedelta(days=1)
-        saturday = _weekday("saturday", which or ("last" if looks_back else "next"), begun, or_today=not which)
-        raise DayUnclearError("a weekend has two days", [saturday, saturday + timedelta(days=1)])
-    if weekday == "week" and which in _WHICH:
-        monday = today + timedelta(days=_WEEK * (_WHICH.index(which) - 1) - today.weekday())
-        raise DayUnclearError("a week has seven days", [monday + timedelta(days=one) for one in range(_WEEK)])
+    if several := _several(which, weekday, today, looks_back=looks_back):
+        raise DayUnclearError(f"{word} has several days", several)
     if ordinal := _ORDINAL.fullmatch(folded):
         return _of_a_month(int(ordinal[1]), today, looks_back=looks_back)
     if written := _written_out(folded):
@@ -138,6 +133,21 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
     if _LIKE_A_DATE.fullmatch(word):
         raise ValueError(f"{word} is not written as YYYY-MM-DD")
     return None
+
+
+def _several(which: str, last: str, today: date, *, looks_back: bool) -> list[date]:
+    """The days of "next weekend", "last week", "last 7 days"; [] for other words."""
+    begins, step, number = today, 1, 0
+    if last == "weekend" and which in {"", "last", "next"}:
+        # On a Sunday too the weekend is the present weekend.
+        begun = today if looks_back else today - timedelta(days=1)
+        begins = _weekday("saturday", which or ("last" if looks_back else "next"), begun, or_today=not which)
+        number = 2
+    elif last == "week" and which in _WHICH:
+        begins, number = today + timedelta(days=_WEEK * (_WHICH.index(which) - 1) - today.weekday()), _WEEK
+    elif last == "day" and (found := _SPAN.fullmatch(which)):
+        step, number = 1 if found[1] == "next" else -1, int(found[2])
+    return [begins + timedelta(days=step * one) for one in range(number)]
 
 
 def is_day(words: str, today: date) -> bool:
@@ -164,13 +174,13 @@ def _written_out(folded: str) -> tuple[int, int, int | None] | None:
     found = _WRITTEN_OUT.fullmatch(folded)
     if found is None:
         return None
-    month = next((number for number, month in enumerate(_MONTHS, 1) if month.startswith(found[2] or found[3])), None)
+    month = next((number for number, month in enumerate(MONTHS, 1) if month.startswith(found[2] or found[3])), None)
     return (int(found[1] or found[4]), month, int(found[5]) if found[5] else None) if month else None
 
 
 def _in_figures(found: "re.Match[str]", today: date, *, looks_back: bool) -> date:
     """The day of "22/11/2026", "22.11.26" or "22/11". Raises DayUnclearError for no day or for two days."""
-    first, between, second, year = int(found[1]), found[2], int(found[3] or found[5]), found[4]
+    first, between, second, year = int(found[1]), found[2], int(found[3]), found[4]
     whole = (_CENTURY + int(year) if len(year) == len("26") else int(year)) if year else None
     if between == "-" and year and len(year) == len("26"):
         orders = [(whole, second, first), (_CENTURY + first, second, int(year))]

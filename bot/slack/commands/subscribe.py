@@ -43,7 +43,7 @@ from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocatio
 from bot.slack.commands.places import USUAL_REGIONS
 from bot.slack.commands.subscription_changes import audited
 from bot.slack.forms.subscribe_form import FormOf, course_value, not_shown, problem
-from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS
+from bot.slack.language.grammar import NO_LISTS
 from bot.slack.language.refusals import value_wanted
 from bot.slack.language.request import HOUR_FIELDS, LineRequest, Refusal, read, typed_values
 from bot.slack.language.words import ALL, NOT_GIVEN, SUBSCRIBING, Kind, words_in
@@ -58,8 +58,6 @@ CHANGED = (
 )
 
 NAME = "subscribe"
-
-_EACH_DAY = frozenset({"daily", "once a day"})
 
 USAGE_OF_PLACES = '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"]'
 
@@ -285,12 +283,11 @@ def _refused(wanted: LineRequest) -> Refusal | None:
 
 def _of_each_day(wanted: LineRequest) -> Refusal | None:
     """The refusal of "results daily" without an hour: each result would come at once."""
-    said = next((one.typed for one in wanted.phrases if one.typed.casefold() in _EACH_DAY), None)
-    kinds = [kind for topic, kind in HOUR_OF_TOPIC.items() if topic in wanted.all_topics]
-    if said is None or not kinds or not HOUR_FIELDS.isdisjoint(wanted.taken):
+    kinds = wanted.digests(wanted.all_topics)
+    if not kinds or not HOUR_FIELDS.isdisjoint(wanted.taken):
         return None
     offers = {f"{one.typed_as}{one.example}": wanted.but(**{one.field: (one.example,)}) for one in kinds}
-    return Refusal(f'One message a day needs an hour: "{said}" has none.', offers)
+    return Refusal(f'One message a day needs an hour: "{wanted.each_day}" has none.', offers)
 
 
 def _quiet_outside(wanted: LineRequest) -> dict[str, LineRequest]:

@@ -59,7 +59,8 @@ def audited(session: Session, desk: Books, invocation: Invocation, action: str) 
         backlog.wait_anew(session, channel_id, filters, desk.clock(), new_hours=new_hours)
     was = _words(before, after) if has_any else _of_watches(paused)
     now = _words(after, before) if has_any else _of_watches(now_paused)
-    note(session, desk, invocation, action, before=was, after=now)
+    if was or now:
+        note(session, desk, invocation, action, before=was, after=now)
     # A channel that has not invited the bot yet has received nothing, and loses nothing.
     if has_any and all(one.state == SubscriptionState.WAITING for one in before):
         return

@@ -3,6 +3,7 @@
 A new command: a line here, a file beside this file, a line in manifest.yml and in docs/commands.md.
 """
 
+import re
 from collections.abc import Mapping
 
 from bot.channels.conditions.table import OF_RACES
@@ -42,7 +43,9 @@ from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, ENDING
 
 HELP = "help"
 
-_STOP, _WANT = frozenset({"stop", "cancel", "end", "no"}), "want"
+_STOP, _WANT, _REMINDER = frozenset({"stop", "cancel", "end", "no"}), "want", "reminder"
+
+_SWAP = re.compile("(?:change|switch|swap|replace).+ (?:to|for|with|by) (.+)", re.IGNORECASE)
 
 _OF_A_DAY = {*TOPIC_WORDS, *NON_RUNNERS, *NOT_GIVEN, "card", "going", "ground", "meetings", "races", "runners"}
 
@@ -88,6 +91,11 @@ def unknown_command(line: str) -> CommandError:
         end = ends if rest else {"End all": f"{ENDING} all"}
         how_long = "".join(HOW_LONG.findall(rest))
         lines = end | {f"Pause{how_long}": f"pause{how_long}", **_LOOK}
+    if swap := _SWAP.fullmatch(line):
+        # An end of GB would end the York that was to stay.
+        lines = {f"Add {swap[1]}": f"subscribe {swap[1]}", **_LOOK}
+    if word == _REMINDER:
+        lines = {"Next off": NEXT_COMMAND.name}
     if word.lower() in _UNDO:
         lines = _LOOK
     if word == _WANT:
@@ -130,7 +138,7 @@ def _with_command(line: str) -> str | None:
     read = _LINE.read(line) if len(line) <= BUTTON_VALUE_MAX else ()
     phrases = [one for one in read if one.kind is not Kind.FILLER or one.typed.casefold() in _OF_A_DAY]
     kinds = {one.kind for one in phrases}
-    if not phrases or phrases[0].typed.casefold() in {*_STOP, _WANT} - {"no"}:
+    if not phrases or phrases[0].typed.casefold() in {*_STOP, _WANT, _REMINDER} - {"no"}:
         return None
     if phrases[0].kind is Kind.UNKNOWN and _alike(line.partition(" ")[0]):
         return None

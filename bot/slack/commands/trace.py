@@ -208,7 +208,10 @@ async def _check_course(desk: Desk, place: Place) -> None:
 
 
 def _read(wanted: str, now: datetime, lexicon: Lexicon) -> Place | None:
-    """The words in any order: "14:30 York yesterday", "Ascot AUS". None for an id."""
+    """The words in any order: "14:30 York yesterday", "Ascot AUS". None for an id.
+
+    Raises CommandError for an unclear day.
+    """
     phrases = _GRAMMAR.read(wanted, lexicon, utc_today(now))
     asked = request_of(phrases)
     named, times, regions, days = map(asked.of, (COURSES_FIELD, Kind.TIME, REGIONS_FIELD, Kind.DAY))
@@ -216,8 +219,10 @@ def _read(wanted: str, now: datetime, lexicon: Lexicon) -> Place | None:
     begins = " ".join(one.typed for one in phrases if one.kind is Kind.UNKNOWN)
     typed = " ".join(filter(None, (*named, begins)))
     is_one_of_each = all(len(some) <= 1 for some in (named, times, regions, days))
-    if asked.refused or not is_one_of_each or not _COURSE.fullmatch(typed):
+    if not is_one_of_each or not _COURSE.fullmatch(typed):
         return None
+    if asked.refused:
+        raise asked.refused.error(NAME)
     off, region, day = (next(iter(some), None) for some in (times, regions, days))
     return Place(typed, off, region, day)
 

@@ -164,7 +164,9 @@ def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal
         return wanted.refused
     if nameless := [one for one in NARROWING if EVERY_VALUE in wanted.of(one.field)]:
         return Refusal(value_wanted(nameless[0]))
-    return _of_one_kind(wanted)
+    # "results once a day" may mean the digest.
+    digests = wanted.digests(wanted.of(TOPICS_FIELD))
+    return _of_one_kind(wanted.but(**{one.field: wanted.of(one.field) or (EVERY_VALUE,) for one in digests}))
 
 
 def _of_one_kind(wanted: LineRequest) -> Refusal | None:

@@ -80,7 +80,7 @@ class _Typed:
     is_quoted: bool = False
     is_joined: bool = False
     are_several: bool = False
-    """After "horses" an "and" parts names. `trainer:John & Thady Gosden` is one name."""
+    """After "horses" an "and" parts names. "John & Thady Gosden" may be one name."""
 
 
 def read_watch_words(text: str, lexicon: Lexicon = NO_LISTS) -> WatchWords:
@@ -167,9 +167,10 @@ def _kind_of(word: Word) -> tuple[WatchKind | None, str, bool]:
 
 
 def _plural(word: Word) -> Word:
-    """The word "horses" for "horse"."""
+    """The word "horses" for "horse", and "and" for "&"."""
     kind, _, is_named = _kind_of(word)
-    return word._replace(text=f"{kind}s") if kind and not is_named else word
+    text = "and" if word.text == "&" else word.text
+    return word._replace(text=f"{kind}s" if kind and not is_named else text)
 
 
 def _names(words: Sequence[Word]) -> list[TypedName]:
@@ -180,7 +181,7 @@ def _names(words: Sequence[Word]) -> list[TypedName]:
         is_whole = last is None or bool(last.words and (last.is_quoted or last.is_joined))
         joint, _ = (None, "") if one.is_quoted else JOINING.get(one.text.casefold(), (None, ""))
         is_joint = joint in JOINTS and (is_whole or _begins_name(words[place + 1 :]))
-        if last and last.words and (is_joint or (joint is Kind.AND and last.are_several)):
+        if last and last.words and (is_joint or (joint is Kind.AND and last.are_several and one.text != "&")):
             last.is_joined = True
             continue
         if kind and (is_named or is_whole):

@@ -7,14 +7,14 @@ before names in another letter case. In quotes, and after `course:`, nothing is 
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from bot.channels.conditions.choices import ZONE, ChoiceCondition, DigestCondition, HourCondition
 from bot.channels.conditions.condition import EVERY_VALUE, Condition
 from bot.channels.conditions.table import TYPED_AS, VALUED
 from bot.channels.conditions.zones import zone_called
-from bot.events.days import is_day, may_be_year, may_begin_day, parse_day
+from bot.events.days import DayUnclearError, is_day, may_be_year, may_begin_day, parse_day
 from bot.events.event import Topic
 from bot.events.typed_off import NOON_H, read_off
 from bot.events.typed_text import SINGLE_QUOTE
@@ -55,6 +55,10 @@ _AFTER_A_COURSE = frozenset(["park", "pk", "racecourse", "downs"])
 _MARKS = re.compile(r"[/;:.=!?*_~|()\[\]<>{}]+")
 _EMOJI = re.compile(r":[\w+-]+:|[^\w]+")
 _SOME_DAY = date(2000, 1, 1)
+_SWAPPED_WITHIN = timedelta(days=31)
+"""Of a nearer day "11 22" may be the American date. Nobody means 15 February by "2 15" in November."""
+
+_APART = re.compile("[- ]")
 _OWNERS_S = re.compile(r"(?<=\w)'?s$|(?<=s)'$", re.IGNORECASE)
 """The possessive ending in "York's results" and "todays card"."""
 
@@ -141,6 +145,8 @@ class _Reader:
         for look, longest in [*looks[:1], *days, *looks[1:]]:
             for size in range(longest, 1, -1):
                 text = _text(words[start : start + size])
+                if look == self._moment and _begins_day(words, start + size - 1):
+                    continue
                 if known := look(text) or look(_OWNERS_S.sub("", text)):
                     return [self._phrase(known, words[start : start + size])], start + size
         known = self._owner_or_single(word)
@@ -314,11 +320,14 @@ class _Reader:
     def _phrase(self, known: tuple[Any, ...], words: Sequence[Word]) -> Phrase:
         """As `_phrase`, with the date of a day."""
         phrase = _phrase(known, words)
-        if phrase.kind is Kind.TIME and self.today and may_be_year(phrase.typed, self.today):
-            return phrase._replace(wrong=date_or_time(phrase.typed, phrase.value, self.today), meant=(phrase.value,))
+        if phrase.kind is Kind.TIME and self.today:
+            days = _swapped(phrase.typed, self.today)
+            if days or may_be_year(phrase.typed, self.today):
+                wrong = date_or_time(phrase.typed, phrase.value, days[0] if days else self.today)
+                return phrase._replace(wrong=wrong, meant=(*map(date.isoformat, days), phrase.value))
         if phrase.kind is not Kind.DAY or self.today is None:
             return phrase
-        off = read_off(phrase.value.replace("-", ":"))
+        off = read_off(_APART.sub(":", phrase.value, count=1))
         try:
             day = parse_day(phrase.value, self.today, looks_back=self.grammar.looks_back)
         except (ValueError, OverflowError) as error:
@@ -326,7 +335,7 @@ class _Reader:
             if off and not meant:
                 return phrase._replace(kind=Kind.TIME, value=off)
             return phrase._replace(wrong=no_day(phrase.value, self.today), meant=meant)
-        if day and off and int(off.partition(":")[0]) <= NOON_H:
+        if day and off and (" " in phrase.value or int(off.partition(":")[0]) <= NOON_H):
             return phrase._replace(wrong=date_or_time(phrase.value, off, day), meant=(day.isoformat(), off))
         return phrase._replace(value=day.isoformat() if day else phrase.value)
 
@@ -372,6 +381,22 @@ def _phrase(known: tuple[Any, ...], words: Sequence[Word]) -> Phrase:
     """A phrase of all these words. `known`: the kind, the value, and the field of a choice."""
     kind, value, field = (*known, "")[:3]
     return Phrase(kind, _text(words), value, field, False, words[-1].has_comma)
+
+
+def _swapped(typed: str, today: date) -> list[date]:
+    """The near day of "11 22" with the month first."""
+    try:
+        if " " in typed:
+            parse_day(typed, today)
+    except DayUnclearError as error:
+        return [one for one in error.meant if abs(one - today) <= _SWAPPED_WITHIN]
+    return []
+
+
+def _begins_day(words: Sequence[Word], at: int) -> bool:
+    """Whether a word begins a day with the next word: the "22" of "5 22 nov"."""
+    number, *after = [one.text for one in words[at : at + 2]]
+    return any(one.isalpha() and is_day(f"{number} {one}", _SOME_DAY) for one in after)
 
 
 def _left_out(one: Phrase) -> Phrase:

@@ -3,13 +3,14 @@
 A line with several meanings is refused, with the meanings as buttons.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, groupby, pairwise, starmap
 from typing import Any
 
 from bot.channels.conditions.choices import HourCondition
+from bot.channels.conditions.condition import Condition
 from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIELD
 from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD, topics_in_order
 from bot.channels.conditions.table import BY_FIELD, CHOICES, OF_RACES, VALUED
@@ -20,7 +21,7 @@ from bot.events.races import Course
 from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
-from bot.slack.language.grammar import NO_LISTS, Grammar, Phrase
+from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS, Grammar, Phrase
 from bot.slack.language.tokens import parted
 from bot.slack.language.words import ALL, EVERYTHING, JOINTS, SUBSCRIBING, THINGS, Kind, Words
 
@@ -33,6 +34,8 @@ _WANTED = THINGS | {Kind.VALUE}
 
 _ONE_CLAUSE, _TWO_CLAUSES = 2, 4
 """Turns of topics and places: "GB results", and "GB results and IRE racecards"."""
+
+_EACH_DAY = frozenset({"daily", "once a day"})
 
 _EXCEPT = frozenset({"but", "except", "excluding"})
 """Negations that after another negation may name what is wanted: "no alerts but abandonments"."""
@@ -95,6 +98,15 @@ class LineRequest:
     def not_chosen(self) -> list[str]:
         """The words of racing by which no filter chooses."""
         return [one.typed for one in self.phrases if one.kind is Kind.NOT_CHOSEN]
+
+    @property
+    def each_day(self) -> str:
+        """The words for one message a day."""
+        return next((one.typed for one in self.phrases if one.typed.casefold() in _EACH_DAY), "")
+
+    def digests(self, topics: Collection[Topic]) -> list[Condition]:
+        """The choices of an hour that "daily" may mean."""
+        return [kind for topic, kind in HOUR_OF_TOPIC.items() if self.each_day and topic in topics]
 
     @property
     def is_whole(self) -> bool:

@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 from bot.channels.conditions.table import TYPED_AS
+from bot.events.days import MONTHS
 
 _TOKEN = re.compile(
     r"""(?P<name>[^\s"':]*:)?'(?P<single>[^"]{1,100}?)'(?=\s|$)"""
@@ -14,7 +15,8 @@ _TOKEN = re.compile(
 )
 _PARTED = re.compile("""["',:]""")
 _NAMED = re.compile("|".join(map(re.escape, TYPED_AS)), re.IGNORECASE)
-_PAGE = re.compile(r"(?<!\S)page[: ]([0-9]{1,3})(?!\S)", re.IGNORECASE | re.ASCII)
+_MONTH = "|".join(month[:3] for month in MONTHS)
+_PAGE = re.compile(rf"(?<!\S)page[: ]([0-9]{{1,3}})(?!\S| (?:{_MONTH}))", re.IGNORECASE | re.ASCII)
 
 
 class Word(NamedTuple):

@@ -294,6 +294,7 @@ async def test_mistyped_course_is_asked_about_and_a_course_without_races_is_name
     mistyped = await asked(pipeline, "yrok 13:30")
     assert 'Did you mean "York"?' in mistyped
     assert "trace York 13:30" in mistyped
+    assert "may mean a date or the time 5:11" in await asked(pipeline, "york 5-11")
     none = await asked(pipeline, "kempton 2.30")
     assert "No race is known at Kempton (AW)" in none
     assert 'racecard "Kempton (AW)"' in none

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from bot.channels import subscriptions
+from bot.channels import audit_log, subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.tables import OutboxMessage, SubscriptionState
 from bot.errors import CommandError
@@ -352,3 +352,8 @@ async def test_channel_that_gets_as_much_or_more_is_told_nothing(database, befor
 )
 async def test_nobody_is_told_in_direct_messages_by_setting_or_where_the_bot_never_was(database, times, where):
     assert len(await told(database, [takes()], [], **where)) == times
+
+
+async def test_change_of_nothing_is_not_in_the_audit(database):
+    assert await told(database, [takes()], [takes()]) == []
+    assert await database.read(lambda session: audit_log.last_of_channel(session, "C1")) is None

@@ -146,6 +146,10 @@ NOBODY: Any = None
         ("stop messages until 6pm", "pause until 6pm"),
         ("don't send us anything until 6pm", "pause until 6pm"),
         ("do not disturb", "pause"),
+        ("change GB to Bath", "list"),
+        ("switch from GB to IRE", "subscribe IRE"),
+        ("remind me before York 2.30", "next"),
+        ("remind me 10 minutes before the 2.30 at York", "next"),
     ],
 )
 async def test_mistyped_command_is_offered_with_its_words(channel, line, offered):
@@ -174,6 +178,7 @@ async def test_mistyped_command_is_offered_with_its_words(channel, line, offered
         ("subcribe bath and ascot", ["subscribe bath and Ascot (GB)", "subscribe bath and Ascot (AUS)"]),
         ("unsubcribe results and racecards", ["unsubscribe results and racecards"]),
         ("traec york 14:30", ["trace york 14:30"]),
+        ("change IRE to York", ["Add York", "What comes here"]),
     ],
 )
 async def test_button_of_a_mistyped_command_names_all_that_was_typed(town, line, labels):
