@@ -1,8 +1,7 @@
 """Where units of work run. One thread writes, as SQLite has one writer anyway, and other threads read."""
 
 import asyncio
-import queue
-import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -54,19 +53,17 @@ class Threads:
     """For a process of its own."""
 
     def __init__(self) -> None:
-        self._waiting: queue.Queue[WorkUnit | None] = queue.Queue()
-        self._thread: threading.Thread | None = None
+        self._waiting: deque[WorkUnit] = deque()
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="storage-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="storage-reader")
         self._alert_reader = ThreadPoolExecutor(1, thread_name_prefix="storage-alerts")
 
     async def write(self, work: Callable[[Session], T], commit: Commit) -> T:
-        if self._waiting.qsize() >= UNITS_WAITING_MAX:
+        if len(self._waiting) >= UNITS_WAITING_MAX:
             raise QueueFull(f"{UNITS_WAITING_MAX} writes are waiting")
         unit = WorkUnit(work)
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._write, args=(commit,), name="storage-writer", daemon=True)
-            self._thread.start()
-        self._waiting.put(unit)
+        self._waiting.append(unit)
+        self._writer.submit(self._commit_waiting, commit)
         result: T = await asyncio.wrap_future(unit.done)
         return result
 
@@ -80,26 +77,12 @@ class Threads:
         await asyncio.get_running_loop().run_in_executor(None, self._close, let_go)
 
     def _close(self, let_go: Callable[[], None]) -> None:
-        if self._thread is not None:
-            self._waiting.put(None)
-            self._thread.join()
-        self._readers.shutdown()
-        self._alert_reader.shutdown()
+        for threads in (self._writer, self._readers, self._alert_reader):
+            threads.shutdown()
         let_go()
 
-    def _write(self, commit: Commit) -> None:
-        while (first := self._waiting.get()) is not None:
-            batch = [first]
-            stop = False
-            while len(batch) < UNITS_PER_COMMIT and not stop:
-                try:
-                    unit = self._waiting.get_nowait()
-                except queue.Empty:
-                    break
-                if unit is None:
-                    stop = True
-                else:
-                    batch.append(unit)
-            commit([unit for unit in batch if unit.done.set_running_or_notify_cancel()])
-            if stop:
-                return
+    def _commit_waiting(self, commit: Commit) -> None:
+        """Called once for each unit. A call that finds no unit comes after a commit of several."""
+        units = [self._waiting.popleft() for _ in range(min(UNITS_PER_COMMIT, len(self._waiting)))]
+        if batch := [unit for unit in units if unit.done.set_running_or_notify_cancel()]:
+            commit(batch)

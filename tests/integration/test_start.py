@@ -109,7 +109,7 @@ async def test_stop_ends_whatever_a_start_made(service, opened, left_over):
     with capture_logs():
         await service.start()
         await service.database.write(lambda session: session.connection().exec_driver_sql("SELECT 1"))
-        assert {"storage-writer", "look", "heartbeat"} <= set(map(str, left_over()))
+        assert {"storage-writer_0", "look", "heartbeat"} <= set(map(str, left_over()))
         assert len(opened) == 2
         await service.stop()
     assert left_over() == []
