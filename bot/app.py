@@ -254,7 +254,7 @@ class Service:
             hooks=Hooks(
                 on_meta=self.telling.account,
                 on_circuit_open=self.telling.circuit_open,
-                may_spend=lambda purpose: self.quota.may_spend(purpose),  # noqa: PLW0108  made with the client
+                held_back=lambda *about: self.quota.held_back(*about),  # noqa: PLW0108  made with the client
                 on_answer=self.metrics.service_request,
             ),
         )

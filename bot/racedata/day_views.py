@@ -7,6 +7,7 @@ import json
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, select
@@ -225,13 +226,6 @@ def _in_book(
     session: Session, events: Sequence[RacingEvent], asked: Around, race_ids: Collection[str], *, careful: bool
 ) -> dict[str, Race]:
     """From the race book, by id: the races of `race_ids`, and all races of the events' meetings, which are `asked`."""
-    book = dict[str, Race]()
-    guarded(
-        session,
-        lambda: book.update(
-            race_book_store.find(session, race_ids, names_in(asked, By.MEETING), names_in(asked, By.PLACE))
-        ),
-        events,
-        careful=careful,
-    )
-    return book
+    meetings, places = names_in(asked, By.MEETING), names_in(asked, By.PLACE)
+    find = partial(race_book_store.find, session, race_ids, meetings, places)
+    return guarded(session, find, events, careful=careful) or {}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from sqlmodel import Session
 
@@ -36,6 +36,7 @@ from bot.racedata import race_book_store
 from bot.racedata.lexicon import Lexicon, codes_of
 
 log = get_logger(__name__)
+T = TypeVar("T")
 
 _SHARED = ("meeting_id", "region", "race_date", "course")
 """Fields that races take over from their meeting."""
@@ -286,11 +287,11 @@ class KnownElsewhere:
         return [chosen for _, chosen in subscriptions.listening(self.session)]
 
 
-def guarded(session: Session, use_book: Callable[[], None], events: Sequence[RacingEvent], *, careful: bool) -> None:
-    """Use the race book. A savepoint survives a failure if `careful`; otherwise raises BookFailed."""
+def guarded(session: Session, use_book: Callable[[], T], events: Sequence[RacingEvent], *, careful: bool) -> T | None:
+    """The result of using the race book. After a failure None if `careful`, by a savepoint; else raises BookFailed."""
     try:
         with session.begin_nested() if careful else nullcontext():
-            use_book()
+            return use_book()
     except Exception as error:
         # The book is a convenience; the alert is what people pay for.
         if is_unavailable(error) and not is_damage(error):
@@ -298,6 +299,7 @@ def guarded(session: Session, use_book: Callable[[], None], events: Sequence[Rac
         if not careful:
             raise BookFailed("the race book can't be read or written") from error
         log.exception("race_book_failed", events=[event.key for event in events])
+        return None
 
 
 class _Same(NamedTuple):

@@ -24,7 +24,7 @@ from bot.events.races import Value
 from bot.logs import get_logger
 from bot.racedata.client.circuit_breakers import QUOTA
 from bot.racedata.client.records import UNREAD_SHOWN
-from bot.racedata.client.service_client import BY_DAY, BY_ENDPOINT, RACES_PATH, RacingClient
+from bot.racedata.client.service_client import BY_DAY, BY_ENDPOINT, RacingClient
 from bot.racedata.client.service_errors import QuotaExceeded, ServiceFailure, Spared
 from bot.racedata.month_quota import (
     DAYS_KEPT,
@@ -88,10 +88,6 @@ class QuotaBook:
     async def latest(self) -> QuotaReading | None:
         return await self._database.read(partial(latest, month=month_key(self._clock())))
 
-    async def may_spend(self, purpose: Purpose) -> bool:
-        latest = await self.latest()
-        return latest is None or purpose in latest.tier.purposes
-
     async def commands_left(self) -> int | None:
         """By COMMAND_QUOTA_SHARE; None with an unknown quota."""
         month, share = month_key(self._clock()), self._settings.command_quota_share
@@ -103,12 +99,12 @@ class QuotaBook:
 
         return await self._database.read(left)
 
-    async def held_back(self) -> ServiceFailure | None:
-        """The failure to tell when the month has too little left; None if only the commands' share is spent."""
+    async def held_back(self, path: str, purpose: Purpose) -> ServiceFailure | None:
+        """The failure in place of a request when the month has too little left for the purpose."""
         latest = await self.latest()
-        if latest is None or Purpose.PEOPLE in latest.tier.purposes:
+        if latest is None or purpose in latest.tier.purposes:
             return None
-        return QuotaExceeded(RACES_PATH, code=QuotaExceeded.known_code) if latest.is_spent else Spared(RACES_PATH)
+        return QuotaExceeded(path, code=QuotaExceeded.known_code) if latest.is_spent else Spared(path)
 
     async def is_refused(self) -> bool:
         """Whether the service has refused requests for a spent quota, and is not asked again yet."""

@@ -225,7 +225,7 @@ class RaceBook:
             while reading.pages < reading.budget.pages:
                 left = await self._quota.commands_left()
                 if left is not None and left <= 0:
-                    return Coverage.QUOTA, await self._quota.held_back()
+                    return Coverage.QUOTA, await self._quota.held_back(RACES_PATH, Purpose.PEOPLE)
                 async with here.turn:
                     if await self._walk_on(reading, here, reading.budget.pages if left is None else left):
                         return None, None

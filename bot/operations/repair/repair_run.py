@@ -39,7 +39,6 @@ from bot.racedata.client.service_errors import (
     PASSING,
     STOPPING,
     TRANSIENT,
-    QuotaExceeded,
     ServiceFailure,
     WalkBroken,
 )
@@ -149,7 +148,7 @@ class Repair:
                 await self.database.write(partial(self._tell_refused, error=error))
                 self.wake.set()
             # The scheduler tries a failed job again within minutes. A refusal would be the same, and may cost quota.
-            if isinstance(error, (*TRANSIENT, QuotaExceeded)):
+            if isinstance(error, TRANSIENT):
                 self._failure = error
                 raise
 
@@ -178,7 +177,7 @@ class Repair:
 
     async def _find(self) -> Repaired:
         """A broken walk gives the pages before the break."""
-        if held_back := await self.quota_book.held_back():
+        if held_back := await self.quota_book.held_back(DELIVERIES_PATH, Purpose.PEOPLE):
             raise held_back
         found, records = Repaired(), list[dict[str, Any]]()
         try:

@@ -15,7 +15,7 @@ from bot.racedata.client.envelope import read_answer
 from bot.racedata.client.headers import RateReading, read_rate
 from bot.racedata.client.records import Meta, ServicePage
 from bot.racedata.client.retry import Patience
-from bot.racedata.client.service_errors import RateLimited, ServiceFailure, ServiceUnreachable, Spared
+from bot.racedata.client.service_errors import RateLimited, ServiceFailure, ServiceUnreachable
 from bot.racedata.client.transport import Answer, Request, Transport
 from bot.racedata.month_quota import PLANS, Purpose
 
@@ -42,8 +42,8 @@ async def tell_nobody(*_: object) -> None:
     """The default of `on_meta` and `on_circuit_open`."""
 
 
-async def spend_freely(_purpose: Purpose) -> bool:
-    return True
+async def hold_nothing_back(_path: str, _purpose: Purpose) -> None:
+    """The default of `held_back`."""
 
 
 def count_nothing(_path: str, _failure: ServiceFailure | None) -> None:
@@ -57,12 +57,13 @@ class Hooks:
     `on_meta` is called when plan or window change; an exception fails the call, and after False the hook is called
     again. `on_circuit_open` gets the refusal that opened a circuit breaker, or that asks for a long wait; an exception
     takes the refusal's place.
+    `held_back` gives the failure in place of a request that the month's quota does not allow.
     `on_answer` is called for each request sent, with the path and any failure.
     """
 
     on_meta: Callable[[AccountState], Awaitable[bool | None]] = tell_nobody
     on_circuit_open: Callable[[ServiceFailure], Awaitable[None]] = tell_nobody
-    may_spend: Callable[[Purpose], Awaitable[bool]] = spend_freely
+    held_back: Callable[[str, Purpose], Awaitable[ServiceFailure | None]] = hold_nothing_back
     on_answer: Callable[[str, ServiceFailure | None], None] = count_nothing
 
 
@@ -83,9 +84,9 @@ class Calls:
     async def ask(
         self, request: Request, page: type[ServicePage[T]], patience: Patience, purpose: Purpose
     ) -> ServicePage[T]:
-        """Raises Spared if the month has too little left, or a ServiceFailure when no further attempt is due."""
-        if request.path != USAGE_PATH and not await self._hooks.may_spend(purpose):
-            raise Spared(request.path)
+        """Raises the failure of `held_back`, or a ServiceFailure when no further attempt is due."""
+        if request.path != USAGE_PATH and (held_back := await self._hooks.held_back(request.path, purpose)):
+            raise held_back
         started, attempt = self._timing.monotonic(), 0
         try:
             while True:

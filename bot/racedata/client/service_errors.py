@@ -229,7 +229,7 @@ STOPPING = (Unauthorized, QuotaExceeded, CircuitOpen)
 PASSING = (RateLimited, ServerFault, ServiceUnreachable)
 """Failures that may pass within minutes."""
 
-TRANSIENT = (*PASSING, CircuitOpen, Spared)
+TRANSIENT = (*PASSING, QuotaExceeded, CircuitOpen, Spared)
 """Failures that cost no further request, or may pass soon. Any other refusal would be the same within minutes."""
 
 BY_CODE: dict[str, type[ServiceFailure]] = {

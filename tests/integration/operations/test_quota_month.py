@@ -88,8 +88,8 @@ class World:
         async def sleep(_seconds: float) -> None:
             await asyncio.sleep(0)
 
-        async def may_spend(purpose: Purpose) -> bool:
-            return await book.may_spend(purpose)
+        async def held_back(path: str, purpose: Purpose) -> ServiceFailure | None:
+            return await book.held_back(path, purpose)
 
         client = open_client(
             "https://api.example.com/v1",
@@ -97,7 +97,7 @@ class World:
             DatabaseStateStore(database, self.clock),
             http=self.http,
             timing=Timing(self.clock, self.seconds, sleep, lambda: 1.0),
-            hooks=Hooks(on_meta=telling.account, on_circuit_open=telling.circuit_open, may_spend=may_spend),
+            hooks=Hooks(on_meta=telling.account, on_circuit_open=telling.circuit_open, held_back=held_back),
         )
         book = QuotaBook(database, client, SETTINGS, self.clock)
         told_by = DyingBook(database, client, SETTINGS, self.clock) if dies else book

@@ -196,7 +196,7 @@ class FakeQuota:
     async def commands_left(self):
         return None if self.left is None else max(0, self.left - len(self.client.asked))
 
-    async def held_back(self):
+    async def held_back(self, path, purpose):
         return None
 
 

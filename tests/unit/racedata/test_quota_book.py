@@ -171,12 +171,12 @@ async def test_commands_have_their_share_of_what_is_left(book, client, database,
 
 
 async def test_last_months_reading_tells_nothing_of_this_month(book, client, clock):
-    assert await book.may_spend(Purpose.UPKEEP)
+    assert await book.held_back("countries", Purpose.UPKEEP) is None
     by_day(client, ("2026-11-01", 15_000))
     await book.read()
-    assert not await book.may_spend(Purpose.PEOPLE)
+    assert await book.held_back("countries", Purpose.PEOPLE) is not None
     clock.now = DECEMBER
-    assert await book.may_spend(Purpose.UPKEEP)
+    assert await book.held_back("countries", Purpose.UPKEEP) is None
     assert (await book.latest(), await book.commands_left()) == (None, None)
     by_day(client, ("2026-12-01", 3))
     await book.read()
@@ -233,13 +233,17 @@ async def test_one_sample_a_day_is_kept(book, client, clock, database):
 
 
 async def test_little_that_is_left_is_kept_from_upkeep_and_then_from_commands(book, client):
-    for used, allowed, left in [(14_000, 2, 250), (14_500, 1, 125), (14_900, 0, 0), (15_000, 0, 0)]:
+    for used, held_back, left in [
+        (14_000, (None, None), 250),
+        (14_500, (Spared, None), 125),
+        (14_900, (Spared, Spared), 0),
+        (15_000, (QuotaExceeded, QuotaExceeded), 0),
+    ]:
         by_day(client, ("2026-11-01", used))
         await book.read()
-        assert sum([await book.may_spend(purpose) for purpose in Purpose]) == allowed
+        failures = [await book.held_back("countries", purpose) for purpose in (Purpose.UPKEEP, Purpose.PEOPLE)]
+        assert tuple(failure and type(failure) for failure in failures) == held_back
         assert await book.commands_left() == left
-        held_back = await book.held_back()
-        assert type(held_back) is {14_900: Spared, 15_000: QuotaExceeded}.get(used, type(None))
 
 
 # The job that checks the quota
