@@ -197,9 +197,10 @@ def _reason(found: FoundEvent, race: Race) -> str | None:
 
     An abandonment that names no race tells from which race on.
     """
-    is_other = found.named.kind in ABANDONMENTS and state_in(race.status) in {None, RaceState.VOID}
-    status = race.status if is_other and by_card_status(race.status) else None
     is_race = found.named.kind is EventKind.RACE_ABANDONED
+    others = {None, RaceState.VOID} if is_race else {None, RaceState.VOID, RaceState.POSTPONED}
+    is_other = found.named.kind in ABANDONMENTS and state_in(race.status) in others
+    status = race.status if is_other and by_card_status(race.status) else None
     is_denied = first_of(found.sources.own, "state.abandoned", flag_in) is False
     is_told = any(run_before_loss(words) is not None for words in (race.reason, race.status) if words)
     extent = extent_of(found.fields) if is_race and not (found.names_subject or is_told) else None

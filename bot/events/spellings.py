@@ -17,7 +17,8 @@ _FAVOURITE = re.compile(" ?[jc]?f(?:av)?$", re.IGNORECASE)
 
 _TO_COME = frozenset(
     {"declared", "declarations", "confirmed", "scheduled", "upcoming", "open", "published", "entries", "pending"}
-    | {"active", "asplanned", "asscheduled", "goingahead", "live", "normal", "ok", "on", "racing", "running"}
+    | {"active", "asplanned", "asscheduled", "goesahead", "goingahead", "willgoahead", "proceeding"}
+    | {"live", "normal", "ok", "on", "racing", "running"}
 )
 
 

@@ -36,6 +36,7 @@ _DATES = tuple(
             rf"{_DAY_OF_WEEK}(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?(?: of)?[ -]?{_MONTH_NAME}[.,]?[ -]?"
             r"(?P<year>\d{4}|\d{2})(?!\d)"
         ),
+        rf"(?P<year>[0-9]{{4}})[ -]?{_MONTH_NAME}[ -]?(?P<day>[0-9]{{1,2}})(?![0-9])",
         rf"{_DAY_OF_WEEK}{_MONTH_NAME}\.? (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,? (?P<year>[0-9]{{4}})",
         "(?P<year>[0-9]{4})年(?P<month>[0-9]{1,2})月(?P<day>[0-9]{1,2})日",
     )

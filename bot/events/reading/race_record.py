@@ -58,6 +58,9 @@ _FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RU
 
 _EXTENT = tuple(f"state.{fact}" for fact in ("first_lost", "last_run", "lost_from", "partly", "races_run"))
 
+_UTC = ("utc", "gmt")
+"""Ends the name of a time that is no time of the course."""
+
 _CHANCE = re.compile("risk|likel|possib|probab|threat|chance")
 """In a field's name these words make the loss a mere chance."""
 
@@ -150,13 +153,14 @@ class Sources:
 
     @Lazy
     def off_values(self) -> list[list[Any]]:
-        """By standing. Bare times in UTC come last, because a race is called by the course's local time."""
+        """By standing, local times first. Bare times in UTC come last: a race is called by the course's local time."""
         found = [
             [(name, value) for name, said in self._named(fact) for value in spread_off(said)]
             for fact in aliases.OFF_STANDINGS
         ]
         of_utc = [value for named in found for name, value in named if _is_clock_of_utc(name, value)]
-        return [*([value for name, value in named if not _is_clock_of_utc(name, value)] for named in found), of_utc]
+        local = (sorted(named, key=lambda one: one[0].endswith(_UTC)) for named in found)
+        return [*([value for name, value in named if not _is_clock_of_utc(name, value)] for named in local), of_utc]
 
     @Lazy
     def race_date(self) -> str | None:
@@ -184,7 +188,7 @@ class Sources:
 
 
 def _is_clock_of_utc(name: str, value: Any) -> bool:
-    return name.endswith(("utc", "gmt")) and read_clock(value) is not None
+    return name.endswith(_UTC) and read_clock(value) is not None
 
 
 def read_off(record: Mapping[str, Any]) -> OffTime:
@@ -305,7 +309,8 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     published = (one for one in map(text, _spread(sources.values("state.status"))) if one and flag(one))
     statuses = [one for one in published if state_in(one) or not _CODE.fullmatch(one)]
     inner = [fields_of(value) for value in values_of(sources.own, "state.objects") if isinstance(value, dict)]
-    inner += [fields_of(value) for value in values_of(inner, "text.spoken") if isinstance(value, dict)]
+    spoken = chain(values_of(inner, "text.spoken"), values_of(inner, "state.status.own"))
+    inner += [fields_of(value) for value in spoken if isinstance(value, dict)]
     histories = (value for value in values_of(sources.own, "state.history") if isinstance(value, list))
     inner += [fields_of(value[-1]) for value in histories if value and isinstance(value[-1], dict)]
     words = _spread(chain(values_of(sources.own, "state.result"), *sources.off_values))
@@ -320,7 +325,7 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
     is_waited_for = any(map(_is_pending, values_of([*own, *sources.data], "state.inquiry")))
-    is_waited_for = is_waited_for or any(map(is_in_doubt, statuses))
+    is_waited_for = is_waited_for or any(map(is_in_doubt, [*statuses, *_strings_in(values_of(own, "state.official"))]))
     is_official = RaceState.RUN in told or any(map(is_yes, values_of(own, "state.official")))
     texts = ((name, value) for fields in own for name, value in fields.items() if isinstance(value, str))
     is_provisional = (

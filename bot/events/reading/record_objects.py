@@ -82,6 +82,9 @@ _TELLS_WINNER = frozenset(BY_NAME).union(
 )
 """Within the object of a race, an object of another name may hold an opinion on the winner."""
 
+_LISTS = frozenset(NAMES_OF["lists.meetings"] + NAMES_OF["course.several"])
+"""An object of these names whose keys are data has an entry for each meeting."""
+
 _LISTED_ALONE = frozenset(NAMES_OF["state.objects"])
 """Objects of these names may stand in a list: {"result": [{"winner": …}]}."""
 
@@ -219,9 +222,13 @@ def _children(part: Part) -> Iterator[Part]:
     for name, said in part.fields.items():
         listed = _results_in(said) if name in _LISTED_ALONE and isinstance(said, list) else [said]
         for value in listed:
-            if not isinstance(value, dict) or not may_be_about_the_race(name) or races_by_key(value):
+            if not isinstance(value, dict) or races_by_key(value):
                 continue
-            fields = fields_of(value).within(name, BY_FULL_NAME)
+            fields = fields_of(value)
+            is_list = name in _LISTS and not fields.facts and is_by_key(value)
+            if is_list or not (may_be_about_the_race(name) or (name.startswith("market") and _is_bet_to_win(fields))):
+                continue
+            fields = fields.within(name, BY_FULL_NAME)
             hidden = _hidden_in(part, name)
             if told_elsewhere := NAMING_HORSES if _is_of_another_bet(fields) else hidden:
                 fields = fields.without(told_elsewhere)
@@ -240,6 +247,10 @@ def _hidden_in(part: Part, name: str) -> frozenset[str]:
         return frozenset() if BY_NAME.get(name) is About.RACE else part.hidden
     is_listed = any(isinstance(one, list) for one in part.fields.of("lists.runners"))
     return NAMING_HORSES if is_listed else _OF_LEADERS
+
+
+def _is_bet_to_win(fields: Fields) -> bool:
+    return _BET_TO_WIN.match(first_of([fields], "is.bet", text) or "") is not None
 
 
 def _is_of_another_bet(fields: Fields) -> bool:

@@ -321,7 +321,9 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
             for one in places
         ]
     notes = (note for note in map(text, said.of("marks.note")) if note and _BEGINS_DISQUALIFIED.match(note))
-    said_of_horse = [*filter(None, map(_read_status, statuses)), *notes]
+    # A letter beside a place may be for "finished" or "runner" as well as for "fell" or "refused".
+    said_of_horse = [one for one in map(_read_status, statuses) if one and not (places and len(one) == 1)]
+    said_of_horse += notes
     anew = {status: place for status in said_of_horse if (place := _with_new_place(status)) != status}
     places += [SaidPlace(Standing.OFFICIAL, place) for place in anew.values()]
     spoken = [one for one in said_of_horse if one not in anew]
