@@ -173,7 +173,7 @@ class Database:
         self.check_file()
         try:
             with Session(self._reader, expire_on_commit=False) as session:
-                return work(session)
+                return _result_of(work, session)
         except exc.SQLAlchemyError as error:
             if not is_unavailable(error):
                 raise
@@ -202,13 +202,21 @@ class Database:
         self.check_file()
         with Session(self.writer, expire_on_commit=False) as session, session.begin():
             for unit in batch:
-                unit.result = unit.work(session)
+                unit.result = _result_of(unit.work, session)
                 session.flush()
                 # The next unit reads the database, not this unit's objects.
                 session.expunge_all()
         if self._kept:
             self._kept.check()
             self._kept.note_commit()
+
+
+def _result_of(work: Work[T], session: Session) -> T:
+    """A caller would wait for ever: asyncio takes no StopIteration as an outcome."""
+    try:
+        return work(session)
+    except StopIteration as error:
+        raise RuntimeError("StopIteration of a unit of work") from error
 
 
 def _is_of_one_unit(error: BaseException) -> bool:

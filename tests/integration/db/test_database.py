@@ -106,6 +106,12 @@ async def test_write_beside_a_failing_write_is_answered_by_a_commit_of_its_own(d
         await failing
 
 
+@pytest.mark.parametrize("way", ["write", "read", "read_for_alerts"])
+async def test_caller_hears_of_a_next_without_a_value(database, way):
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await asyncio.wait_for(getattr(database, way)(lambda _session: next(iter(()))), 5)
+
+
 @on_both
 async def test_cancelled_caller_does_not_stop_the_writer(database):
     waiting = asyncio.create_task(database.write(partial(named_values.put, name="a", value=1, now=NOW)))
