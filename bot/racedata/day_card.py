@@ -5,7 +5,7 @@ Outcomes come from the race book and all deliveries: neither source has every ra
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from itertools import chain
 from types import MappingProxyType
@@ -150,15 +150,15 @@ def _races_at(card: Card, off: str) -> tuple[MeetingCard, ...]:
 
 
 def to_come_until(race: Race) -> datetime | None:
-    """A race is certainly to come before this moment: its off, or the beginning of its day where no offset is known.
+    """A race is certainly to come before this moment: its off, in the last zone east of UTC where no offset is known.
 
     None if the day is not known either (Spec gap G16).
     """
     off_at = race.off.off_at
     if off_at is not None and off_at.utcoffset() is not None:
         return off_at
-    day = racing_day(race.race_date)
-    return begins_at(day) if day else None
+    day, minute = racing_day(race.race_date), 0 if race.off.is_of_half_day else race.off.minute_of_day
+    return begins_at(day) + timedelta(minutes=minute or 0) if day else None
 
 
 def none_hidden(races: Iterable[Race], course: Course | None) -> bool:

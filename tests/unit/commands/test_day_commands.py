@@ -10,6 +10,7 @@ import pytest
 
 from bot.errors import CommandError
 from bot.events.event import Topic
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, Runner
 from bot.racedata import race_book_store
 from bot.racedata.client.service_errors import ServerFault
@@ -19,6 +20,7 @@ from bot.slack.commands.day_commands import RACECARD_COMMAND, RESULTS_COMMAND
 from bot.slack.commands.pause_commands import MUTE_COMMAND
 from bot.slack.commands.places import day_grammar, day_plan
 from bot.slack.messages.answers.day_answer import DayQuestion
+from bot.slack.messages.answers.outcome_words import RaceView
 from bot.slack.messages.answers.races_of_day import coming, next_off, racecard
 from sandbox.slack.block_rules import block_problems
 from tests.rows import over
@@ -339,6 +341,12 @@ def test_race_is_to_come(race, is_coming):
 
 def test_race_without_a_moment_is_to_come_on_its_day_alone():
     assert coming([make_card([make_race("13:00")], day=TOMORROW)], NOW) == []
+
+
+@over(("off", "is_certain"), [("14:30", True), ("01:00", False), ("2:30", False), (None, False)])
+def test_race_of_tomorrow_without_a_moment_is_certainly_to_come_until_its_time_in_the_east(off, is_certain):
+    race = make_race(off, race_date=TOMORROW.isoformat())
+    assert RaceView(race, RaceOutcome.OPEN, NOW).is_to_come is is_certain
 
 
 def test_race_with_a_moment_is_to_come_before_a_walkover():

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import partial
 from operator import itemgetter
 
@@ -66,10 +66,9 @@ class RaceView:
 
     @property
     def is_to_come(self) -> bool:
-        """By the moment of the off, where a moment was published. Without a moment a race of a later day is to come."""
-        if (off := aware(self.race.off.off_at)) is not None:
-            return self.outcome is RaceOutcome.OPEN and off > self.now
-        return self.outcome is RaceOutcome.OPEN and (self.race.race_date or "") > self.now.date().isoformat()
+        """True only while certain (Spec gap G16)."""
+        until = to_come_until(self.race)
+        return self.outcome is RaceOutcome.OPEN and until is not None and until > self.now
 
     @property
     def is_overdue(self) -> bool:
@@ -155,26 +154,31 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
 
 
 def _lines(races: Sequence[RaceView]) -> list[tuple[str, RaceOutcome]]:
-    """A race is said to come only while certain (Spec gap G16). A race without a moment may be off before others."""
-    run = (one.race.off.minute_of_day for one in races if one.outcome in WAS_RUN)
-    last = max((minute for minute in run if minute is not None), default=-1)
-    left = [one for one in races if one.outcome is RaceOutcome.OPEN and not _is_past(one, last)]
-    coming = [(until, one) for one in left if (until := to_come_until(one.race)) and until > one.now]
-    has_moments = coming and all(aware(one.race.off.off_at) for one in left)
-    following = min(coming, key=itemgetter(0))[1] if has_moments else None
+    """A race without a moment may be off before others, so no race is off next."""
+    moments = [(aware(one.race.off.off_at), one) for one in not_off(races)]
+    coming = [(moment, one) for moment, one in moments if moment]
+    following = min(coming, key=itemgetter(0))[1] if coming and len(coming) == len(moments) else None
     told = []
     for one in races:
-        is_to_come = any(one is other for _, other in coming)
-        still_open = OFF_NEXT if one is following else TO_COME if is_to_come else NO_RESULT_YET
+        still_open = OFF_NEXT if one is following else TO_COME if one.is_to_come else NO_RESULT_YET
         said = one.became(result_line) or still_open
         is_short = one.outcome in WAS_RUN and one.off
         told.append((f"{one.off}  {said}" if is_short else outcome_line(one.race, said), one.outcome))
     return told
 
 
-def _is_past(one: RaceView, last: int) -> bool:
-    """True for a race that is off: by the published moment, else by a later race with a result (`last`)."""
-    if (off_at := aware(one.race.off.off_at)) is not None:
-        return off_at <= one.now
-    minute = one.race.off.minute_of_day
-    return minute is not None and minute < last
+def not_off(races: Sequence[RaceView], late: timedelta = timedelta()) -> list[RaceView]:
+    """The open races of a meeting, but for races that are off: by the moment, or as a later race was run.
+
+    `late`: a race goes off so late.
+    """
+    run = (one.race.off.minute_of_day for one in races if one.outcome in WAS_RUN)
+    last = max((minute for minute in run if minute is not None), default=-1)
+
+    def is_off(one: RaceView) -> bool:
+        if (off_at := aware(one.race.off.off_at)) is not None:
+            return off_at <= one.now - late
+        minute = one.race.off.minute_of_day
+        return minute is not None and minute < last
+
+    return [one for one in races if one.outcome is RaceOutcome.OPEN and not is_off(one)]

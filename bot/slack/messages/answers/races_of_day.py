@@ -24,7 +24,7 @@ from bot.slack.messages.answers.day_answer import (
     share,
 )
 from bot.slack.messages.answers.failure_words import AnswerReader
-from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, TO_COME, RaceView
+from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, TO_COME, RaceView, not_off
 from bot.slack.messages.kit.blocks import command_button, section
 from bot.slack.messages.kit.layout import SCREEN, Either, section_of, unit
 from bot.slack.messages.kit.names import (
@@ -244,17 +244,15 @@ Coming = tuple[MeetingView, RaceView]
 def coming(cards: Sequence[Card], now: datetime) -> list[Coming]:
     """The next NEXT_SHOWN races of the days of `cards`, by their moment; last those without a moment (Spec gap G16).
 
-    A race without a moment is left out after a later race of its meeting was run, and on other days than today.
+    A race without a moment is left out on other days than today.
     """
-    found: list[Coming] = []
-    for meeting in (MeetingView(card, meeting, now) for card in cards for meeting in card.meetings):
-        run = [number for number, one in enumerate(meeting.races, start=1) if one.outcome in WITH_RESULT]
-        without_moment = len(meeting.races) if meeting.card.day != utc_today(now) else max(run, default=0)
-        for number, one in enumerate(meeting.races):
-            off_at = aware(one.race.off.off_at)
-            is_coming = off_at > now - DUE if off_at else number >= without_moment
-            if one.outcome is RaceOutcome.OPEN and is_coming:
-                found.append((meeting, one))
+    meetings = (MeetingView(card, meeting, now) for card in cards for meeting in card.meetings)
+    found = [
+        (meeting, one)
+        for meeting in meetings
+        for one in not_off(meeting.races, DUE)
+        if aware(one.race.off.off_at) or meeting.card.day == utc_today(now)
+    ]
     return sorted(found, key=_soonest)[:NEXT_SHOWN]
 
 
