@@ -13,7 +13,7 @@ from bot.racedata.client.records import KnownCountry
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
 from bot.slack.messages.alerts.alert_notes import alert, alert_buttons, framed, other_day, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
-from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runner_lines, runners_table
+from bot.slack.messages.alerts.runner_table import runner_lines, runners_table
 from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import action_button, header, section
 from bot.slack.messages.kit.blocks import context as context_block
@@ -168,7 +168,7 @@ def full_result(
     received = f"Result received {moment_for_readers(received_at)}"
     foot = context_block(order_note(countries, {event.race.region}), received)
     listed = lines(runner_lines(runners, race))
-    table = partial(runners_table, "Every runner", runners, FULL_RESULT_COLUMNS, result=race)
+    table = partial(runners_table, "Every runner", runners, race)
     return message(text, [*head, Either([table], [listed]), foot])
 
 

@@ -42,26 +42,19 @@ CARD_COLUMNS: RunnerColumns = {
 _FOR_THE_REST = TEXT_OBJECT + 40
 
 
-def runners_table(
-    caption: str,
-    runners: Sequence[Runner],
-    columns: RunnerColumns,
-    room: int,
-    *,
-    result: Race | None = None,
-) -> list[Block]:
-    """`result`: for the marks of favourites."""
-    listed = runners[: TABLE_ROWS_MAX - 1]
+def runners_table(caption: str, runners: Sequence[Runner], result: Race | None, room: int) -> list[Block | None]:
+    """`result`: of a race that was run, for the marks of favourites; None on a card."""
+    listed, columns = runners[: TABLE_ROWS_MAX - 1], CARD_COLUMNS
     if result:
         field = RaceField(result)
-        columns = columns | {PRICE: lambda runner: joined([runner.starting_price, field.mark(runner)], "")}
+        favourites = {PRICE: lambda runner: joined([runner.starting_price, field.mark(runner)], "")}
+        columns = FULL_RESULT_COLUMNS | favourites
     cells = {title: [cell(value(runner)) for runner in listed] for title, value in columns.items()}
-    made = data_table(caption, cells, HORSE, room - _FOR_THE_REST)
-    if made is None:
+    table = data_table(caption, cells, HORSE, room - _FOR_THE_REST)
+    if table is None:
         return []
-    table, shown = made
-    more = section(f"and {len(runners) - shown} more" if shown < len(runners) else None)
-    return [table, more] if more else [table]
+    left = len(runners) - len(table["rows"]) + 1
+    return [table, section(f"and {left} more" if left else None)]
 
 
 def runner_lines(runners: Sequence[Runner], race: Race, *, on_card: bool = False) -> list[str]:

@@ -13,7 +13,7 @@ from bot.events.sentences import counted
 from bot.events.typed_off import minutes_apart, read_off
 from bot.outbox.message import Message
 from bot.racedata.day_card import Card, Coverage
-from bot.slack.messages.alerts.runner_table import CARD_COLUMNS, FULL_RESULT_COLUMNS, runner_lines, runners_table
+from bot.slack.messages.alerts.runner_table import runner_lines, runners_table
 from bot.slack.messages.answers.day_answer import (
     IN_FIGURES,
     DayQuestion,
@@ -36,7 +36,7 @@ from bot.slack.messages.kit.names import (
 )
 from bot.slack.messages.kit.native_blocks import collapsed
 from bot.slack.messages.kit.result_line import in_order
-from bot.slack.messages.kit.text import MESSAGE_MAX, clip, given, joined, safe, without_bold
+from bot.slack.messages.kit.text import MESSAGE_MAX, clip, given, joined, safe
 from bot.slack.messages.kit.times import aware, off_for_readers, off_text, published_day
 
 NEAREST_MAX = 6
@@ -136,10 +136,9 @@ def _race_with_runners(one: RaceView, at: str | None, zone: tzinfo | None, *, is
     name = joined([first, details], " · " if said else "  ") or race_line(race)
     in_sections = section_of([name, *runner_lines(runners, race, on_card=not has_result)])
     if runners and not is_alone:
-        return Either([collapsed(without_bold(line), [in_sections])], [in_sections])
+        return Either([collapsed(line, [in_sections])], [in_sections])
     caption = joined(["Runners", off_text(race.off)], ", ")
-    columns = FULL_RESULT_COLUMNS if has_result else CARD_COLUMNS
-    table = runners_table(caption, runners, columns, TABLE_ROOM, result=race if has_result else None)
+    table = runners_table(caption, runners, race if has_result else None, TABLE_ROOM)
     if not table:
         return unit(in_sections)
     return Either([section(name), *table], [in_sections])
@@ -235,7 +234,7 @@ def _placings(one: RaceView) -> Either:
     others = [runner for runner in race.runners if not runner.finishing_position and runner.position]
     lines = [clip(line, CARD_LINE_MAX) for line in (one.result, *runner_lines([*placed, *others], race))]
     behind, whole = section_of([first, *lines[1:]]), section_of([first, *lines])
-    return Either([collapsed(without_bold(_result(one)), [behind])], [whole])
+    return Either([collapsed(_result(one), [behind])], [whole])
 
 
 Coming = tuple[MeetingView, RaceView]

@@ -23,7 +23,8 @@ from bot.slack.messages.kit.text import (
 )
 
 TEXT_OBJECT = 80
-"""Assumed cost of a text object beside its text."""
+BUTTON_BESIDE = 120
+"""Assumed costs: of a text object beside its text, and of a button beside a section."""
 
 RUN_COMMAND = "run_command"
 RUN_IN_PLACE = "run_in_place"
@@ -124,7 +125,7 @@ def _weight(block: Block) -> int:
         return TEXT_OBJECT + sum(map(size, _strings(block)))
     if block["type"] == CONTAINER:
         return size(block["title"]["text"]) + TEXT_OBJECT + weight(block["child_blocks"])
-    return sum(size(text["text"]) + TEXT_OBJECT for text in _texts(block))
+    return sum(size(text["text"]) + TEXT_OBJECT for text in texts_of(block)) + BUTTON_BESIDE * ("accessory" in block)
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -136,7 +137,7 @@ def _strings(value: Any) -> Iterator[str]:
         yield from (text for inner in value for text in _strings(inner))
 
 
-def _texts(block: Block) -> list[Block]:
+def texts_of(block: Block) -> list[Block]:
     elements = (one["text"] if isinstance(one.get("text"), dict) else one for one in block.get("elements", ()))
     return [*([block["text"]] if "text" in block else []), *block.get("fields", ()), *elements]
 

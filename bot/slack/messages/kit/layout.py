@@ -6,9 +6,18 @@ from functools import partial
 from operator import attrgetter
 
 from bot.outbox.message import Block, Message
-from bot.slack.messages.kit.blocks import TEXT_OBJECT, actions, command_button, context, header, section, weight
+from bot.slack.messages.kit.blocks import (
+    TEXT_OBJECT,
+    actions,
+    command_button,
+    context,
+    header,
+    section,
+    texts_of,
+    weight,
+)
 from bot.slack.messages.kit.marks import without_marks
-from bot.slack.messages.kit.native_blocks import CONTAINER, DATA_TABLE, NATIVE, TABLE_MAX, collapsed, with_native
+from bot.slack.messages.kit.native_blocks import CONTAINER, NATIVE, collapsed, with_native
 from bot.slack.messages.kit.text import (
     BLOCKS_MAX,
     HEADER_MAX,
@@ -22,13 +31,10 @@ from bot.slack.messages.kit.text import (
 )
 
 LIST_LINE_MAX = 600
-MARK_MAX = 400
-"""The part of MESSAGE_MAX that is reserved for an edit's mark."""
+ROOM = MESSAGE_MAX - 400
+"""The rest of MESSAGE_MAX is reserved for an edit's mark."""
 
 _MORE_ROOM = 40
-
-BUTTON = 120
-"""Assumed cost of a button beside its text."""
 
 LINES_TOGETHER = 8
 PAGE_LINE_MAX = 370
@@ -48,7 +54,7 @@ BESIDE_UNITS = 3
 
 PAGE_MARK_MAX = 30
 
-Filling = Callable[[int], Sequence[Block]]
+Filling = Callable[[int], Sequence[Block | None]]
 """Makes blocks that take at most the room given."""
 
 
@@ -74,10 +80,10 @@ def message(text: str | None, parts: Iterable[MessagePart]) -> Message:
     `text`: None for an answer, which rings nobody: the words of its headers and sections.
     """
     every = list(parts)
-    said = clip(text or words_of(_laid_out(every, _OLD, MESSAGE_MAX - MARK_MAX)), TEXT_MAX)
+    said = clip(text or words_of(_laid_out(every, _OLD, ROOM)), TEXT_MAX)
 
     def made(form: Form) -> Message:
-        return Message(said, tuple(_laid_out(every, form, MESSAGE_MAX - MARK_MAX)[: BLOCKS_MAX - 1]))
+        return Message(said, tuple(_laid_out(every, form, ROOM)[: BLOCKS_MAX - 1]))
 
     newest = made(_NEW)
     is_native = any(block["type"] in {*NATIVE, CONTAINER} for block in newest.blocks)
@@ -91,12 +97,7 @@ def lines(words: Sequence[str], total: int | None = None) -> Filling:
 
 def sections(words: Sequence[str]) -> Filling:
     """A section for each of the words. Each has an equal share of the room."""
-
-    def made(room: int) -> Sequence[Block]:
-        shown = (section(clip(one, room // len(words) - TEXT_OBJECT)) for one in words)
-        return [block for block in shown if block]
-
-    return made
+    return lambda room: [section(clip(one, room // len(words) - TEXT_OBJECT)) for one in words]
 
 
 def fold(title: str, parts: Sequence[MessagePart]) -> Filling:
@@ -117,8 +118,7 @@ def section_of(words: Sequence[str], button: Block | None = None) -> Block:
 
 def all_fit(words: Sequence[str], *beside: Block | None) -> bool:
     """True if every line fits into a message beside the blocks."""
-    room = MESSAGE_MAX - MARK_MAX - weight(block for block in beside if block)
-    return sum(map(len, _packed(words, room))) == len(words)
+    return sum(map(len, _packed(words, ROOM - weight(block for block in beside if block)))) == len(words)
 
 
 def told(text: str, *buttons: Block) -> Message:
@@ -182,10 +182,8 @@ def line_units(words: Sequence[str]) -> list[Either]:
 
 
 def words_of(blocks: Iterable[Block]) -> str:
-    texts = (
-        text for block in blocks for text in [*([block["text"]] if "text" in block else []), *block.get("fields", ())]
-    )
-    return without_marks("\n".join(text["text"] for text in texts))
+    said = [text["text"] for block in blocks if block["type"] in {"header", "section"} for text in texts_of(block)]
+    return without_marks("\n".join(said))
 
 
 def _laid_out(parts: Sequence[MessagePart], form: Form, room: int) -> list[Block]:
@@ -196,8 +194,6 @@ def _laid_out(parts: Sequence[MessagePart], form: Form, room: int) -> list[Block
 
 
 def _line_sections(words: Sequence[str], total: int, room: int) -> list[Block]:
-    if not total:
-        return []
     sections = _packed(words, room)
     shown = sum(map(len, sections))
     if shown < total:
@@ -224,23 +220,13 @@ def _packed(words: Iterable[str], room: int) -> list[list[str]]:
 def _split(units: Iterable[Either], blocks: int, room: int) -> list[list[Either]]:
     """The pages, at least one. A unit larger than a page stands alone."""
     pages: list[list[Either]] = [[]]
-    left = room, blocks, TABLE_MAX
+    left, free = room, blocks
     for one in units:
-        used = _used(one)
-        if pages[-1] and any(needed > there for needed, there in zip(used, left, strict=True)):
+        forms = [[block for block in form if isinstance(block, dict)] for form in (one.new, one.old)]
+        cost, number = max(map(weight, forms)), max(map(len, forms))
+        if pages[-1] and (cost > left or number > free):
             pages.append([])
-            left = room, blocks, TABLE_MAX
+            left, free = room, blocks
         pages[-1].append(one)
-        left = left[0] - used[0], left[1] - used[1], left[2] - used[2]
+        left, free = left - cost, free - number
     return pages
-
-
-def _used(one: Either) -> tuple[int, int, int]:
-    """The cost of a unit, its blocks, and the cost of its tables."""
-    new, old = ([block for block in blocks if isinstance(block, dict)] for blocks in (one.new, one.old))
-    tables = weight(block for block in new if block["type"] == DATA_TABLE)
-    return max(_cost(new), _cost(old)), max(len(new), len(old)), tables
-
-
-def _cost(blocks: Sequence[Block]) -> int:
-    return weight(blocks) + BUTTON * sum("accessory" in block for block in blocks)

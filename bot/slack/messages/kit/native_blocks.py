@@ -49,10 +49,8 @@ def cell(value: str | None) -> str:
     return clip(flatten(value or "", CELL_MAX), CELL_MAX) or NOTHING_CAME
 
 
-def data_table(
-    caption: str, columns: Mapping[str, Sequence[str]], row_header: str, room: int
-) -> tuple[Block, int] | None:
-    """The table and its number of rows; None without room for a row.
+def data_table(caption: str, columns: Mapping[str, Sequence[str]], row_header: str, room: int) -> Block | None:
+    """None without room for a row below the header.
 
     `columns`: equally long lists of cells; empty columns are left out. `row_header`: the column that names a row, for
     screen readers.
@@ -62,14 +60,13 @@ def data_table(
     rows = _that_fit(header, zip(*shown.values(), strict=True), min(room, TABLE_MAX) - size(caption))
     if len(rows) < 2:
         return None
-    block = {
+    return {
         "type": DATA_TABLE,
         "caption": caption,
         "page_size": ROWS_PER_PAGE,
         "row_header_column_index": header.index(row_header) if row_header in header else 0,
         "rows": [[{"type": "raw_text", "text": text} for text in row] for row in rows],
     }
-    return block, len(rows) - 1
 
 
 def line_chart(title: str, x_label: str, categories: Sequence[str], series: Mapping[str, Sequence[int]]) -> Block:
@@ -87,13 +84,14 @@ def line_chart(title: str, x_label: str, categories: Sequence[str], series: Mapp
 
 
 def collapsed(title: str, blocks: Sequence[Block]) -> Block:
-    """Shows the title alone; a click shows the blocks. Slack takes no native table inside.
+    """Shows the title alone, without its bold; a click shows the blocks. Slack takes no native table inside.
 
     https://docs.slack.dev/reference/block-kit/blocks/container-block
     """
     return {
         "type": CONTAINER,
-        "title": {"type": "plain_text", "text": clip(title, CONTAINER_TITLE_MAX), "emoji": False},
+        # Data has no asterisks left (see `escape`).
+        "title": {"type": "plain_text", "text": clip(title.replace("*", ""), CONTAINER_TITLE_MAX), "emoji": False},
         "is_collapsible": True,
         "default_collapsed": True,
         "child_blocks": list(blocks[:CONTAINER_BLOCKS_MAX]),

@@ -149,11 +149,6 @@ def clip(text: str, limit: int) -> str:
     return "".join(kept).rstrip() + "…"
 
 
-def without_bold(text: str) -> str:
-    """Mrkdwn in bold as text for a plain_text element. Data has no asterisks left (see `escape`)."""
-    return text.replace("*", "")
-
-
 def joined(parts: Sequence[str | None], separator: str = " · ") -> str:
     return separator.join(part for part in parts if part)
 
