@@ -16,68 +16,49 @@ from bot.errors import (
     SlackWait,
 )
 
-CHANNEL_CLOSED = frozenset(
-    {
-        "is_archived",
-        "channel_not_found",
-        "not_in_channel",
-        "no_permission",
-        "ekm_access_denied",
-        "user_not_found",
-        "cannot_dm_bot",
-        "messages_tab_disabled",
-    }
+
+def _codes(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+CHANNEL_CLOSED = _codes(
+    "is_archived channel_not_found not_in_channel no_permission ekm_access_denied "
+    "user_not_found cannot_dm_bot messages_tab_disabled"
 )
 """Every other code that begins with `restricted_action` belongs here too."""
 
-THREAD_CLOSED = frozenset({"restricted_action_thread_locked", "restricted_action_non_threadable_channel"})
+THREAD_CLOSED = _codes("restricted_action_thread_locked restricted_action_non_threadable_channel")
 """The channel takes messages, the thread takes no replies."""
 
-CREDENTIALS_DEAD = frozenset({"account_inactive", "token_revoked", "token_expired", "invalid_auth", "not_authed"})
+CREDENTIALS_DEAD = _codes("account_inactive token_revoked token_expired invalid_auth not_authed")
 
-WORKSPACE_CLOSED = frozenset({"org_login_required", "accesslimited", "two_factor_setup_required"})
+WORKSPACE_CLOSED = _codes("org_login_required accesslimited two_factor_setup_required")
 """No channel and no message is to blame."""
 
-NOT_GRANTED = frozenset(
-    {
-        *("missing_scope", "access_denied", "enterprise_is_restricted", "not_allowed_token_type"),
-        "team_access_not_granted",
-    }
+NOT_GRANTED = _codes(
+    "missing_scope access_denied enterprise_is_restricted not_allowed_token_type team_access_not_granted"
 )
 """The token may not call this method. Without `POST_METHOD` or `EDIT_METHOD` nothing can be posted."""
 
-NOT_READABLE = frozenset({"user_is_bot", "user_is_restricted", "method_not_supported_for_channel_type"})
+NOT_READABLE = _codes("user_is_bot user_is_restricted method_not_supported_for_channel_type")
 """The token may not read messages by `HISTORY_METHOD` or `REPLIES_METHOD`.
 
 Slack's page on `REPLIES_METHOD` lists bot tokens, and says that bot tokens can't read threads of channels.
 """
 
-WAIT = frozenset(
-    {
-        *("ratelimited", "rate_limited", "service_unavailable", "team_added_to_org"),
-        *("external_channel_migrating", "message_limit_exceeded"),
-    }
+WAIT = _codes(
+    "ratelimited rate_limited service_unavailable team_added_to_org external_channel_migrating message_limit_exceeded"
 )
 
-IN_DOUBT = frozenset({"fatal_error", "internal_error", "request_timeout"})
+IN_DOUBT = _codes("fatal_error internal_error request_timeout")
 """ "It's possible some aspect of the operation succeeded before the error was raised", says Slack."""
 
-MESSAGE_REFUSED = frozenset(
-    {
-        "invalid_blocks",
-        "invalid_blocks_format",
-        "msg_blocks_too_long",
-        "msg_too_long",
-        "no_text",
-        "invalid_metadata_format",
-        "invalid_metadata_schema",
-        "metadata_too_large",
-        "too_many_attachments",
-        "invalid_attachments",
-    }
+MESSAGE_REFUSED = _codes(
+    "invalid_blocks invalid_blocks_format msg_blocks_too_long msg_too_long no_text invalid_metadata_format "
+    "invalid_metadata_schema metadata_too_large too_many_attachments invalid_attachments"
 )
 
-MESSAGE_GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"})
+MESSAGE_GONE = _codes("message_not_found cant_update_message edit_window_closed is_inactive")
 """Of `EDIT_METHOD`: no edit of this message can succeed. docs.slack.dev/reference/methods/chat.update"""
 
 POST_METHOD = "chat.postMessage"

@@ -27,10 +27,12 @@ class _Part(BaseModel):
 
 class _Named(_Part):
     id: str | None = None
+    block_id: str | None = None
+    channel_id: str | None = None
 
 
 class _Context(_Part):
-    """The places where Bolt looks for the workspace, the person and the channel."""
+    """Where Bolt looks for the workspace, the person and the channel; and the listeners' parts of an event."""
 
     enterprise: str | _Named | None = None
     team: str | _Named | None = None
@@ -42,10 +44,6 @@ class _Context(_Part):
     message: "_Context | None" = None
     previous_message: "_Context | None" = None
     assistant_thread: "_Context | None" = None
-
-
-class _Event(_Context):
-    type: str | None = None
     channel_type: str | None = None
     tab: str | None = None
     old_channel_id: str | None = None
@@ -67,21 +65,13 @@ class _State(_Part):
     values: dict[str, dict[str, _Value]] = {}
 
 
-class _Block(_Part):
-    block_id: str | None = None
-
-
 class _View(_Part):
     type: str
     callback_id: str
     private_metadata: str = ""
     id: str | None = None
     state: _State | None = None
-    blocks: list[_Block] | None = None
-
-
-class _Container(_Part):
-    channel_id: str | None = None
+    blocks: list[_Named] | None = None
 
 
 class _Body(_Context):
@@ -94,17 +84,13 @@ class _Body(_Context):
     event: _Context = _Context()
     actions: Annotated[list[_Action], Field(min_length=1)] = []
     view: _View | None = None
-    container: _Container | None = None
+    container: _Named | None = None
     action_id: str | None = None
     value: str | None = None
     trigger_id: str | None = None
     response_url: str | None = None
     response_urls: list[dict[str, Any]] = []
     function_data: dict[str, Any] | None = None
-
-
-class _EventCallback(_Body):
-    event: _Event
 
 
 _NEEDED: Mapping[str, tuple[str, ...]] = {
@@ -170,7 +156,7 @@ def _check_shape(body: dict[str, Any]) -> None:
     """Raise BodyUnreadable if a part is missing or of another kind."""
     kind = body.get("type")
     try:
-        (_EventCallback if kind == "event_callback" else _Body).model_validate(body)
+        _Body.model_validate(body)
     except ValidationError as error:
         # The error names the place only: people's words can stand there.
         raise _unreadable(".".join(map(str, error.errors(include_input=False)[0]["loc"]))) from None
@@ -179,7 +165,7 @@ def _check_shape(body: dict[str, Any]) -> None:
     else:
         needed = _NEEDED.get(kind, ()) if kind else ("ssl_check",)
     if kind == "event_callback":
-        needed += EVENTS_HEARD.get(body["event"].get("type"), ())
+        needed += EVENTS_HEARD.get(str(body.get("event", {}).get("type")), ())
     for places in needed:
         if not any(_is_there(body, place) for place in places.split()):
             raise _unreadable(places)

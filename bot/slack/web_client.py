@@ -41,15 +41,8 @@ METHOD_OF: Mapping[str, str] = {Call.POST: POST_METHOD, Call.EDIT: EDIT_METHOD, 
 
 METHODS = (
     *("apps.connections.open", "auth.test", POST_METHOD, EDIT_METHOD, HISTORY_METHOD, REPLIES_METHOD),
-    *(
-        "conversations.info",
-        "conversations.members",
-        "usergroups.list",
-        "users.info",
-        "views.open",
-        "views.publish",
-        "views.update",
-    ),
+    *("conversations.info", "conversations.members", "usergroups.list", "users.info"),
+    *("views.open", "views.publish", "views.update"),
 )
 """All methods that the bot calls."""
 

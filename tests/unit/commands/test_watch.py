@@ -99,6 +99,7 @@ async def test_every_ride_that_is_lost_is_named_and_the_rides_to_come_are_counte
         ("trainer T One", "T One has a non-runner: Bath 11:00 (GB)", "is declared"),
         ("jockey R Moore", "R Moore is declared: Bath 13:00 (GB), Fri 20 Nov. ", "non-runner"),
         ("jockey R Moore", "Already off, no result yet: R Moore, Bath 11:00 (GB), Fri 20 Nov.", "non-runner"),
+        ("horse {name} {}", "{name} {} is declared: Bath 13:00 (GB), Fri 20 Nov. ", "non-runner"),
     ],
 )
 async def test_watched_non_runner_and_ride_whose_off_has_gone_are_not_called_declared(database, name, said, unsaid):
@@ -107,6 +108,7 @@ async def test_watched_non_runner_and_ride_whose_off_has_gone_are_not_called_dec
         Runner(horse="Out", position="NR", trainer="T One", jockey="R Moore"),
         Runner(horse="Waits", position="Reserve"),
         Runner(horse="Runs", trainer="T Two", jockey="R Moore"),
+        Runner(horse="{name} {}"),
     )
     found = await answered(database, WatchedName(WatchKind(kind), watched_name), ride(11, *runners), ride(13, *runners))
     told = found.text.split("a race.")[1]

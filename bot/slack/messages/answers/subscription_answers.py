@@ -171,23 +171,21 @@ def _invite(said: Said) -> str:
     return f"`/invite @{said.bot_name}`"
 
 
-def _listed_today(title: str, events: Sequence[RacingEvent], most: int, said: Said) -> str:
-    """Abandonments or conflicts in lines, with the command for the rest."""
-    named = (joined([abandonment_name(event, said.recent.partly_run), reason(event)], ", ") for event in events)
-    regions = {region_words(chosen.region) for chosen in said.filters}
-    all_of_them = f"`/results {safe(regions.pop()) if len(regions) == 1 else 'all'} abandonments` lists them all"
-    names = sorted(clip(name, ABANDONMENT_NAME_MAX) for name in named)
-    return "\n".join([title, *first_of(names, most, f"and {{}} more: {all_of_them}")])
-
-
 def _lost_today(said: Said) -> list[str]:
+    """Abandonments and conflicts in lines, with the command for the rest."""
     if not any(Topic.ABANDONMENTS in chosen.topics for chosen in said.filters):
         return []
-    listed_today = {
-        f"{ABANDONED} *Already abandoned today*": (said.recent.abandoned, ABANDONMENTS_NAMED),
-        f"{MARKED_CONFLICT}: {IN_CONFLICT}": (said.recent.disputed, CONFLICTS_NAMED),
-    }
-    return [_listed_today(title, events, most, said) for title, (events, most) in listed_today.items() if events]
+    regions = {region_words(chosen.region) for chosen in said.filters}
+    region = safe(regions.pop()) if len(regions) == 1 else "all"
+
+    def told(title: str, events: Sequence[RacingEvent], most: int) -> str:
+        named = (joined([abandonment_name(event, said.recent.partly_run), reason(event)], ", ") for event in events)
+        names = sorted(clip(name, ABANDONMENT_NAME_MAX) for name in named)
+        more = f": `/results {region} abandonments` lists them all" if len(names) > most else ""
+        return "\n".join([title, *first_of(names, most)]) + more if names else ""
+
+    lost = told(f"{ABANDONED} *Already abandoned today*", said.recent.abandoned, ABANDONMENTS_NAMED)
+    return [*filter(None, [lost, told(f"{MARKED_CONFLICT}: {IN_CONFLICT}", said.recent.disputed, CONFLICTS_NAMED)])]
 
 
 @dataclass(frozen=True)
@@ -238,10 +236,7 @@ def _undo(was: Sequence[ChannelFilter]) -> list[Block]:
 
 
 def _lately(recent: Recent, topics: frozenset[Topic]) -> str | None:
-    figures = {
-        Topic.RESULTS: (recent.results, "result"),
-        Topic.ABANDONMENTS: (recent.abandonments, "abandonment"),
-    }
+    figures = {Topic.RESULTS: (recent.results, "result"), Topic.ABANDONMENTS: (recent.abandonments, "abandonment")}
     shown = [figure for topic, figure in figures.items() if topic in topics and recent.is_whole]
     counts = listed([counted(number, name) if number else f"no {name}s" for number, name in shown])
     return given(f"In the last {RECENT_DAYS} days: {{}}.", counts)
@@ -299,7 +294,8 @@ def subscription_list(page: ListPage) -> Message:
         watched = f"{counted(page.watched, 'name')} watched here: `/racing watching` lists and ends them."
         head += [section(watched), actions([command_button("What is watched", "watching")])]
     for one in page.listed:
-        head += [section(_subscription(one, page.today)), _buttons(one)]
+        beside = [edit_button(one.row.region), remove_button(one.row.region), *overriding_buttons(one.overriding)]
+        head += [section(_subscription(one, page.today)), actions(beside)]
     for row, meeting, abandonments in page.mutes[:MUTES_SHOWN]:
         head += [section(_muted(row, meeting, abandonments)), actions([undo_button(row.id or 0)])]
     if more := page.mutes[MUTES_SHOWN:]:
@@ -320,17 +316,13 @@ def _subscription(one: Listed, today: date | None) -> str:
     made = f"subscribed by {named(row.created_by)} on {weekday_and_day(row.created_at.date(), today)}"
     state = _state_words(row)
     lines = [
-        f"• {in_markup(one.chosen)}{_lacks(one)}",
+        f"• {in_markup(one.chosen)}{'' if one.has_abandonments else ', no abandonments'}",
         f"{state}, {made} · {last_post(one.last_post_at, one.last_post_link)}",
         None if all_courses_are_shown(one.chosen) else "Edit shows all courses.",
         *(f"{CONFLICTING} {safe(words)}" for words in one.orphaned),
         *(still_arrives(by, regions) for by, regions in one.overriding),
     ]
     return clip(joined(lines, "\n"), SUBSCRIPTION_WORDS_MAX)
-
-
-def _lacks(one: Listed) -> str:
-    return "" if one.has_abandonments else ", no abandonments"
 
 
 def last_post(at: datetime | None, link: str | None = None) -> str:
@@ -342,11 +334,6 @@ def last_post(at: datetime | None, link: str | None = None) -> str:
 def _state_words(row: ChannelSubscriptionRow) -> str:
     state = STATE_WORDS[SubscriptionState(row.state)]
     return f"{state} ({safe(closed_words(row.state_reason))})" if row.state_reason and row.state != "waiting" else state
-
-
-def _buttons(one: Listed) -> Block | None:
-    region = one.row.region
-    return actions([edit_button(region), remove_button(region), *overriding_buttons(one.overriding)])
 
 
 def _muted(row: MutedMeetingRow, meeting: Meeting, abandonments: Abandonments) -> str:

@@ -113,23 +113,24 @@ def _known(one: NowWatched, now: datetime) -> str:
     name, has = safe(one.name.name, HORSE_MAX) or "?", "is" if one.name.kind is WatchKind.HORSE else "has"
     if not one.known.coming:
         return f"No race of {name} is known from today on."
-    races: dict[str, list[str]] = {word: [] for word in ("lost", *OUTS, "coming", "gone", "run")}
+    leads = {
+        "lost": f"{name}: ",
+        **{word: f"{name} {has} a {word}: " for word in OUTS},
+        "coming": f"{name} is declared: ",
+        "gone": f"Already off, {NO_RESULT_YET}: {name}, ",
+        "run": f"Already run: {name}, ",
+    }
+    races: dict[str, list[str]] = {word: [] for word in leads}
     for race, outcome in one.known.coming:
         view = RaceView(race, outcome, now)
         words = joined([_race(race), _published_as(one.name, race), view.became()], ", ")
         is_open = "gone" if view.is_overdue else "coming"
         ride = _out(one.name, race) or (is_open if outcome is RaceOutcome.OPEN else "run")
         races["lost" if outcome in LOST else ride].append(words)
-    first = {word: "; ".join(first_of(named, RACES_MAX)) for word, named in races.items() if named}
-    said = [
-        f"{name}: {'; '.join(races['lost'])}." if races["lost"] else None,
-        *(f"{name} {has} a {word}: {first[word]}." for word in OUTS if word in first),
-        given(f"{name} is declared: {{}}.", first.get("coming")),
-        given(f"Already off, {NO_RESULT_YET}: {name}, {{}}.", first.get("gone")),
-        given(f"Already run: {name}, {{}}.", first.get("run")),
-        "No alert follows for earlier news." if first.keys() & {"lost", "run", *OUTS} else None,
-    ]
-    return joined(said, " ")
+    shown = races | {word: first_of(named, RACES_MAX) for word, named in races.items() if word != "lost"}
+    said = [f"{lead}{'; '.join(shown[word])}." for word, lead in leads.items() if shown[word]]
+    is_earlier_news = any(races[word] for word in ("lost", "run", *OUTS))
+    return joined([*said, "No alert follows for earlier news." if is_earlier_news else None], " ")
 
 
 def _published_as(watched: WatchedName, race: Race) -> str | None:
