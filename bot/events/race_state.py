@@ -1,17 +1,19 @@
 """The state of a race in words: run, a walkover, abandoned, void or postponed.
 
-`state_in` reads a status, a stage or a result: a word of a state may stand anywhere, "MEETING ABANDONED", "abandonné".
-`express_losses` reads any text: a clause counts if it says of this race or meeting that it is lost, and no more.
-Doubt is one test for both.
+A clause is read as the roles of its words (state_words.ini): "York meeting abandoned due to frost" is "race meeting
+abandoned because weather". The rules are patterns of roles, with LOST for the loss in question.
+`state_in` reads a status, a stage or a result. `express_losses` reads any text.
 """
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from itertools import accumulate, chain, takewhile
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import NamedTuple
+
+from bot.events.word_rows import word_rows
 
 
 class RaceState(StrEnum):
@@ -54,52 +56,93 @@ LONGEST_STATUS = 200
 _DOTTED = {ord("\u0130"): "i", ord("\u0131"): "i"}
 """Turkish spells "I" with a dot, and "i" without."""
 
-_RUN = (
-    "result|results|resulted|settled|official|officialresult|finished|final|complete|completed|weighedin|paying|paid"
-    "|dividends?|winnerdeclared|run|wasrun|ran|hasrun|fincourse|arriveedefinitive|arriveedefinitivecomplete"
-)
-_PROVISIONAL = (
-    "interim|provisional|unofficial|semiofficial|(?:arriv[eé]e)?provisoire|nonofficiel|vorläufig|審議"
-    "|photo(?:finish|called)?|(?:under)?(?:stewards)?(?:inquiry|enquiry|objection|protest)(?:lodged|inprogress|announced|pending|open|underway)?"
-    "|weighingin|await(?:ing)?(?:weighin|officialresult)|resultpending|preliminaryresult"
-)
-_WEATHER = "fog|mist|frost|snow|ice|water|flood|weather|storm|wind|rain|heat|power"
-_ENDS = f"(?=$|today|dueto|owingto|becauseof|(?:heavy|high)?(?:{_WEATHER}))"
-_NOT_RUN = (
-    "(?:^|race|racing|meeting|card|fixture)(?:was|is|are|will|does|did|now|can|could)*(?:not|t|nolonger|unableto)"
-    "(?:now|be|being)*(?:run|staged|held|proceed|takeplace|takingplace|goahead|goingahead)"
-)
-_LOSSES = (
-    (RaceState.VOID, "(?<!a)(?<!de)void(?!of(?!f))|(?<=declareda)void|^voi$|annulled|norace|nocontest|nullif|不成立"),
-    (
-        RaceState.ABANDONED,
-        (
-            f"{_NOT_RUN}{_ENDS}|^(?:there(?:willbe|is))?noracing(?:atrace{_ENDS}|today|tonight|this\\w+)"
-            f"|(?:(?:meeting|fixture|card)(?:is|now)*|racing(?:atrace)?is(?:now)?)off{_ENDS}|abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止"
-            "|^(?:レース|開催|競走|賽事|赛事)?取(?:消|り?止め|りやめ)|abgebrochen|^race(?:deleted|scrubbed|stopped)$|^(?:race|racing|meeting|fixture|card)?(?:aborted|scrapped)$"
-            "|(?:races?|racing|meeting|card|fixture|programme)(?:has|have|been|was|were|is|now|all)*lost"
-            "(?=$|(?:to|dueto|owingto|becauseof)(?:the|heavy|high)?"
-            f"(?:{_WEATHER}))"
-            "|washedout|(?:rain|snow|frozen|fogg|wash|frost)(?:ed)?off|^aban$|^c(?:anc|anx|nl|nx|ncl|xld)$|supprim|anulad|suspendid|entfällt|fälltaus"
-            "|afgelast|aflyst|^(?:lähtö|kilpailu)?peruttu|odwoła|zrušen|отмен|ακυρ|i\u0307?ptal$|^(?:경주|개최)?취소|ملغ"
-        ),
-    ),
-    (
-        RaceState.POSTPONED,
-        (
-            "postpon|^ppd$|reschedul|deferred|putoff|^(?:race|meeting)?(?:moved|(?:moved|transferred|switched)to\\w{3,6}day)$|verschoben|verlegt|flytta[dt]|report(?:é|ee)|uppskjut"
-            "|utsatt|udsat|uitgesteld|aplazad|adiad|rinviat|siirret|延期|연기"
-        ),
-    ),
-)
-"""The first state with a match. The words may stand within other words."""
+_ROWS = word_rows("bot.events", "state_words.ini")
+_HELD = {
+    RaceState(state): re.compile(f"(?:race|results?|all)?(?:{'|'.join(words)})(?:race|result)?")
+    for state, words in _ROWS.pop("held").items()
+}
+_PHRASES = [
+    (-phrase.count(" "), role, re.sub(r"\((?!\?)", "(?:", phrase))
+    for roles in _ROWS.values()
+    for role, phrases in roles.items()
+    for phrase in phrases
+]
+_GROUPS = [
+    (role, "|".join(phrase for *_, phrase in group))
+    for (_, role), group in groupby(sorted(_PHRASES, key=itemgetter(0)), key=itemgetter(0, 1))
+]
+_PHRASE = re.compile("|".join(rf"({phrases})(?!\w)" for _, phrases in _GROUPS) + r"|\w+")
 
-_HELD = (
-    (RaceState.WALKOVER, "walk(?:ed)?over|^wo$|^wover$"),
-    (RaceState.RUN, f"^(?:race|result|results|all)?(?:{_RUN})(?:race|result)?$"),
-    (RaceState.PROVISIONAL, f"^(?:race|result)?(?:{_PROVISIONAL})(?:result)?$"),
+_CLAUSES = re.compile(r"[:;.,!] |\(| [-\u2013\u2014] ")
+_IN_A_ROW = re.compile(r", (?=(?:[A-Z]\w+, )*[A-Z]\w+ and [A-Z]\w+)")
+"""Between names: "York, Ripon and Ayr abandoned"."""
+
+_SUBJECT = "(?:race|meeting|racing) "
+_IS = "(?:(?:is|being) )*"
+_END = "(?=today|due|weather|$)"
+_ALONE = f"^(?:{_SUBJECT}|is )*"
+_LOSSES = {
+    RaceState.VOID: re.compile(rf"\bvoid |{_ALONE}void_alone $"),
+    RaceState.ABANDONED: re.compile(
+        rf"\babandoned |{_ALONE}abandoned_alone $|^race deleted $"
+        # "Race deleted", "Will not be run", "Meeting is off", "Race lost to the weather", "No racing at York today"
+        rf"|(?:^|\b{_SUBJECT}){_IS}not {_IS}held {_END}"
+        rf"|\b(?:meeting|racing) (?:at race )?{_IS}off {_END}"
+        rf"|\b{_SUBJECT}{_IS}gone (?=$|(?:until |due )?(?:the )?weather)"
+        rf"|^(?:\w+ ){{0,2}}no_racing (?=today|the|at race {_END})"
+    ),
+    RaceState.POSTPONED: re.compile(rf"\bpostponed (?!from(?:_race)? (?!.*until ))|{_ALONE}postponed_alone $"),
+}
+"""In this order."""
+
+_CAUSE_BEFORE = re.compile(
+    r"^(?:because|due) .*(?=(?:the|racing|today) (?:(?!being)\w+ )*LOST)|^(?:weather )+|\bdue (?:\w+ ){1,2}(?=LOST)"
 )
-"""Words of a run race stand alone."""
+"""Of "After heavy rain racing was called off" and "Frost abandoned": a cause may have words of doubt."""
+
+_UNSURE = re.compile(
+    # "May be abandoned", "Washed Out wins", "Not abandoned", "Two fences abandoned", "Bets on race 4 void"
+    r"\b(?:doubt|won) (?!.*\b(?:and|but) .*LOST).*LOST"
+    r"|\b(?:not|no) (?:(?:is|being|the|race|racing|meeting|until|beside) )*LOST"
+    rf"|\b(?:thing|hurdles|bets|inspection|claims) (?:{_IS}|at race )*LOST|\bbets at .*LOST"
+    # "Abandonment is likely", "Void for betting"
+    rf"|LOST {_IS}(?:doubt|won) |LOST (?:race )?for (?:\w+ ){{0,2}}bets "
+)
+_REVERSED = re.compile(
+    r"(?:^(?:LOST )?(?:ruling |doubt )?|\b(?:ruling|doubt|abandoned) )(?:(?:is|being|beside|but) )*reversed "
+    r"|(?<!\bnot )(?<!\bnot is )\breinstated |^LOST no $"
+)
+"""From the loss on: "Abandonment later reversed", "Abandoned - decision reversed", "Abandoned, now on", "Void: no"."""
+
+_OF_ELSE_BEFORE = re.compile(r"\b(?:bets|thing) $|\bpulled .*$")
+"""In the clause before a loss without a subject: "Placepot: void", "Pulled up, abandoned"."""
+
+_WITH_OTHERS = re.compile(r"^(?:is )?(?:\w+ and )*(?:the )?race (?:and (?:(?!and )\w+ ){1,2})+(?=LOST|is|meeting)")
+"""The race among others: "York and Ayr abandoned"."""
+
+_BESIDE = (
+    "(?:(?:race|meeting|racing|is|being|the|at|at_the|today|number|festival|beside|held|and|but|until|hurdles|void"
+    "|abandoned) )*"
+)
+_JOINED = r"(?:.*\b(?:and|but|forced) )?"
+_BECAUSE = "(?:(?:due|because|weather|until|cause|and|at_the|from_race) .*)?"
+_EXPRESS = re.compile(
+    # "Race abandoned due to frost", "Race run in rain and abandoned", "Storm forces meeting abandonment", "Void race"
+    f"{_BESIDE}{_SUBJECT}{_BESIDE}{_JOINED}{_BESIDE}LOST {_BESIDE}{_BECAUSE}"
+    f"|{_JOINED}{_BESIDE}{_SUBJECT}{_BESIDE}LOST {_BESIDE}{_BECAUSE}"
+    f"|{_JOINED}LOST {_BESIDE}{_SUBJECT}{_BESIDE}{_BECAUSE}"
+)
+_BARE = re.compile(f"{_BESIDE}LOST (?!the (?!{_BESIDE}{_SUBJECT})){_BESIDE}{_BECAUSE}")
+"""In a text about the race. Of "Abandoned the chase" a horse is the subject."""
+
+_WITHOUT_PLACES = re.compile(
+    rf"{_JOINED}{_BESIDE}{_SUBJECT}{_BESIDE}LOST "
+    r"(?!(?:(?!due|because|weather|until|cause)\w+ )*(?:claims|bets|at (?!number))).*"
+)
+"""Without places a cause may have any words, because a lost race must not be missed."""
+
+_FESTIVAL = re.compile(r"\b(?:other ){1,3}(?=festival )")
+"""The name of a festival, unless the name is another course's."""
 
 _IN_DOUBT = re.compile(
     "underreview|unconfirmed|preliminary|firstpastthepost|await|pending|photograph|subjectto(?:objection|enquiry|inquiry)"
@@ -108,116 +151,6 @@ _IN_DOUBT = re.compile(
 """Words that make places provisional. Without places the words may be about the going or a card."""
 
 _WITH_REASON = re.compile(r"(?P<state>[^-\u2013\u2014:(]+)(?: [-\u2013\u2014] |: ?|\()(?P<reason>.*[^\W\d_][^)]*)\)?")
-
-_UNSURE = (
-    r"may(?= (?:be|yet|now|still|well)\b)"
-    r"|(?<!\d )(?<!\d(?:st|nd|rd|th) )may\b(?! \d)|might|could|if|unless|whether|possibl[ey]|probable|unlikely"
-    r"|likel(?:y|ihood)|risk|threat(?:ened|ens)?|fear(?:s|ed)?|doubt(?:s|ful)?|expected|consider(?:s|ed|ing)?|set to"
-    r"|should|would|decision|decide|subject to|deadline|under review|previously|(?:event|case|danger) of"
-    r"|thought|believ(?:ed?|es|ing)|thinking|(?:ask|call)(?:s|ed)? for|wants?|attempts? to|tried to|declined|close to"
-)
-_DOUBT = re.compile(rf"\b(?:{_UNSURE}|not|never|no longer|un(?=abandon|void|cancel)|avoid|inspection)\b", re.IGNORECASE)
-_WON = "wins|won|beats|lands|defeats|scores"
-"""Beside the name of a horse: "Washed Out wins"."""
-
-_BETS = r"bets?|wagers?|pools?|tote|(?:place|quad|jack)pot|exacta|\w*fecta|\w*cast|csf|quinella|swinger|quaddie|double"
-_PEOPLE = "jockeys?|riders?|trainers?|owners?"
-_OF_ANOTHER = (
-    rf"(?:stewards|{_PEOPLE}|board|committee|council|general|staff|press) (?:s )?meeting|{_PEOPLE}"
-    r"|fences?|flights?|hurdles|(?:hurdle|fence) [0-9]+|(?:first|last|final) hurdle"
-    rf"|starts?|attempts?|(?:{_BETS})(?: on\b.*)?|objections?|protests?|[ei]nquir(?:y|ies)"
-    "|conference|briefing|parade|concert|gallops|entr(?:y|ies)|declarations?|plans?|tactics"
-    "|(?<!after )(?<!following )(?<!an )inspections?"
-)
-"""Directly before a loss that is not the race's: "Two fences abandoned"."""
-
-_DOUBT_BEFORE = re.compile(
-    rf"\b(?:(?:{_UNSURE}|avoid(?:s|ed)?|{_WON})\b(?!.*\b(?:and|but|so|then)\b)"
-    r"|(?:not?|never|non|un|no longer|nearly|almost)"
-    r"(?: (?:a|any|be|been|being|currently|declared|going|meeting|now|officially|race|racing|the|to|yet))*$)"
-    rf"|\b(?:{_OF_ANOTHER})"
-    r"(?: (?:is|was|are|were|has|have|had|be|been|being|now|all|both|later|will|declared|at race))*$"
-)
-_DOUBT_BEHIND = re.compile(
-    rf"\w+(?: off| out)?(?: (?:is|was|looks|now|still|very|most|highly|being))* (?:{_UNSURE}|{_WON}|to be confirmed)\b"
-    rf"|\w+(?: contest| race)? for (?!all\b)(?:\w+ ){{0,2}}(?:betting|wagering|purposes|league|points|{_BETS})\b"
-    r"|(?:postponed|rescheduled|moved|deferred) from\b(?!.* (?<!due )(?<!owing )(?:to|until|till)\b)"
-)
-_AGAIN = r"(?:was|is|has|been|being|later|since|now|then|but)"
-_REVERSED = re.compile(
-    rf"(?:^(?:\w+(?: off)? (?:(?:claim|decision|ruling|order|fears) )?)?|\b(?:decision|ruling|order|abandonment) )"
-    rf"(?:{_AGAIN} )*(?:revers|overturn|rescind|revok|lifted|averted|ruled out|dismiss|reject|overrul)"
-    r"|(?<!not )(?<!not be )\breinstat|\bnow on$|^\w+ (?:no|n|false|none)$"
-)
-"""A race that may be abandoned is not abandoned, and a race that was moved from another day or course is not lost.
-
-Words of doubt stand before the loss, or directly behind: "Abandonment likely", not "Abandoned - may be restaged".
-"""
-
-_IN_A_ROW = re.compile(r", (?=(?:[A-Z]\w+, )*[A-Z]\w+ and [A-Z]\w+)")
-"""Between names: "York, Ripon and Ayr abandoned"."""
-
-_CLAUSES = re.compile(r"[:;.,!] |\(| [-\u2013\u2014] ")
-
-_SUBJECT = re.compile("races?|racing|result|meetings?|cards?|fixtures?|contest|heat|stewards?|officials?|clerk|bha")
-_IS_OF_THE_RACE = re.compile(
-    rf"{_SUBJECT.pattern}|[0-9]+(?:st|nd|rd|th|[ap]m)?|r[0-9]*|run|programme|course|racecourse|park|ground"
-    "|(?:steeple)?chase|hurdles?|handicap|nursery|novices?|maiden|flat|jumps?|straight|round|bumper|event"
-    "|stage|track|morning|afternoon|evening|night|tonight|first|second|third|fourth|fifth|sixth|last|final|next|remain(?:ing|der)|rest"
-    "|one|two|three|four|five|both|all|whole|entire|(?:mon|tues|wednes|thurs|fri|satur|sun|to)?days?|opening"
-    "|turf|live|weather|aw|harness|trotting|twilight|national|hunt|hunter|beginners|div(?:ision)?|ii|class|ladies|festival"
-    "|officially|unfortunately|regrettably|sadly|finally|subsequently|formally|confirm(?:s|ed)?|announce[sd]?|reluctantly|regretfully|hereby"
-    "|r[ée]uni[oóã][no]|riunione|convegno|corrida|veranstaltung|rennen|lopp(?:et)?|l[øo][bp](?:et)?|koers|corsa|carrera|prova|renntag|t[äa]vling(?:en)?|p[áa]reo|yariş(?:lar)?|koşu(?:lar)?|скачки|заезд|d[aei][ers]|die|les?|la|el|une?|est|été|wurden?|ist|[äe]r"
-    "|the|this|a|s|at|of|on|by|to|be|been|being|has|have|had|was|were|is|are|will|did|does|now|later|then|already|also|just|since|and|but"
-    "|declared?|declares|ruled|deemed|null|void|abandoned"
-).fullmatch
-"""A word that may stand beside a loss in a clause about the loss of the race alone."""
-
-_CAUSE = re.compile(
-    r"\b(?:due|owing|because|as|after|following|before|when|while|with|and|to(?! be)|until|till|amid|(?<=stewards )of"
-    r"|through|under|shortly"
-    r"|early(?! (?:lead|pace|speed))|earlier|within|at [0-9 ]+[ap]m|overnight|immediately|entirely|in full"
-    r"|wegen|suite|pour|por|per|en raison|à cause|faute de|på grund|pending|(?:on|at) the"
-    r"|for (?:the day|lack|want|\w+day|[0-9]+)|from (?:race|r?[0-9]+)|auf|au (?=[0-9])"
-    r"|(?:on|for|in|at|by|out) (?:\w+ ){0,3}(?:safety|welfare|advice|order|respect|notice|wake|request)"
-    r"|by (?:the )?(?:bha|hri|authorit(?:y|ies)|organi[sz]ers?|executive|management|clerk|judge|starter"
-    r"|police|raceday|hkjc|ihrb))\b.*"
-    rf"|\b(?:(?:heavy|high|strong) )?(?:frozen|unsafe|unfit|false start|{_WEATHER}).*"
-)
-"""Behind an express loss: "Race abandoned after a fall", not "Race abandoned by most trainers"."""
-
-_OF_ELSE = re.compile(
-    rf"\b(?:claims?|insurance|policy|here|pace|plans?|bets|at (?!\d|half)|of"
-    rf"|by (?:\w+ ){{0,2}}(?:{_PEOPLE}|backers|punters))\b"
-)
-"""Behind a lost race or meeting of which no place is known, all other words tell why or when."""
-
-_FESTIVAL = re.compile(
-    r"(?:\b(?!(?:at|of|on|the|cheltenham|galway|punchestown|aintree|goodwood|leopardstown|listowel|killarney|perth)\b)"
-    r"\w+ ){1,3}(?=festival\b)"
-)
-"""The name of a festival. Unless it is another course's, it may have no word of the course's name."""
-
-_OF_ELSE_BEFORE = re.compile(rf"\b(?:{_BETS}|fences?|rails?|times?|(?:pulled up|tailed off|eased|ran out)\b.*)$")
-"""In the clause before a loss without a subject: "Placepot: void", "Pulled up, abandoned"."""
-
-_WITH_OTHERS = re.compile(
-    r"^(?:both )?(?:\w+ and )*(?:the )?race(?: and(?: (?!and\b)\w+){1,2})+(?=$| (?:are|were|have|both|meetings)\b)"
-)
-"""The race among others: "York and Ayr abandoned"."""
-
-_JOINT = re.compile(
-    r".*\b(?:and|but|(?:caus|forc|prompt)e?[ds]|(?:announc|confirm|regret|inform|advis)\w*(?: \w+){0,4} that)\b"
-)
-"""Before the words of the loss: "Race run in rain and declared void", "Storm forces York abandonment"."""
-
-_CAUSE_BEFORE = re.compile(
-    r"^(?:after|following|due to|owing to|because of)\b.* (?=(?:the|this|racing|today)\b(?!.*\bbeing\b))"
-    r"|^(?:(?:heavy|high) )?(?:fog|frost|snow|ice|storms?|winds?|rain|heat|floods?|waterlogged|frozen|unsafe|unfit) "
-    r"|\b(?:wegen|due to|owing to|because of)(?: \w+){1,2} $",
-    re.IGNORECASE,
-)
-"""Of "After heavy rain racing was called off" and "Frost abandoned": a cause may have words of doubt."""
 
 
 def letters(status: str | None) -> str:
@@ -232,41 +165,40 @@ def state_in(status: str | None) -> RaceState | None:
     if (losses := _losses(tuple(_CLAUSES.split(said)))) or is_doubtful(said):
         return losses[0].state if losses else None
     whole = letters(said)
-    return next((state for state, pattern in _HELD if re.search(pattern, whole)), None)
+    return next((state for state, pattern in _HELD.items() if pattern.fullmatch(whole)), None)
 
 
 class _Loss(NamedTuple):
-    """A loss said without doubt: the clause's number, the loss's words, and the clause's other words, in lower case."""
+    """A loss said without doubt. `said`: the roles of its clause, with LOST."""
 
     state: RaceState
     clause: int
-    before: Sequence[str]
-    words: Sequence[str]
-    behind: Sequence[str]
+    said: str
 
 
 @lru_cache(maxsize=1024)
 def _losses(clauses: tuple[str, ...]) -> Sequence[_Loss]:
-    """In the order of the states. A cause before a loss is left out: "After heavy rain racing was called off"."""
-    each = ["" if "?" in clause else _words(clause).casefold().strip() for clause in clauses]
-    every = (_losses_of(*row, each, place) for row in _LOSSES for place in range(len(each)))
+    """In the order of the states."""
+    each = ["" if "?" in clause else _roles(clause) for clause in clauses]
+    every = (_losses_of(*row, each, place) for row in _LOSSES.items() for place in range(len(each)))
     return [*chain.from_iterable(every)]
 
 
-def _losses_of(state: RaceState, pattern: str, clauses: Sequence[str], place: int) -> Iterator[_Loss]:
-    """Of a clause. No match that begins within a word and ends in the next counts: "La Diadema" is no "adiad"."""
-    words = clauses[place].split()
-    begins = [*accumulate(map(len, map(letters, words)), initial=0)]
-    for hit in re.finditer(pattern, "".join(map(letters, words))):
-        first, end = bisect_right(begins, hit.start(), hi=len(words)) - 1, bisect_left(begins, hit.end())
-        if hit.start() != begins[first] and hit.end() > begins[first + 1]:
-            continue
-        begun = letters(words[first])[: hit.start() - begins[first]]
-        before, rest = _CAUSE_BEFORE.sub("", " ".join([*words[:first], begun])), " ".join(words[first:])
-        is_reversed = _REVERSED.search(" ".join([rest, *clauses[place + 1 : place + 4]]).strip())
-        is_of_else = place > 0 and not before.strip() and _OF_ELSE_BEFORE.search(clauses[place - 1])
-        if not (is_reversed or is_of_else or _DOUBT_BEFORE.search(before.strip()) or _DOUBT_BEHIND.match(rest)):
-            yield _Loss(state, place, before.removesuffix(begun).split(), words[first:end], words[end:])
+def _losses_of(state: RaceState, pattern: re.Pattern[str], clauses: Sequence[str], place: int) -> Iterator[_Loss]:
+    for hit in pattern.finditer(clauses[place]):
+        before, behind = clauses[place][: hit.start()], clauses[place][hit.end() :]
+        lost = "race LOST " if re.match(f"{_SUBJECT}|no_racing", hit[0]) else "LOST "
+        said = _CAUSE_BEFORE.sub("", f"{before}{lost}{behind}")
+        is_of_else = place > 0 and not before and _OF_ELSE_BEFORE.search(clauses[place - 1])
+        later = "".join(("LOST ", behind, *clauses[place + 1 : place + 4]))
+        if not (is_of_else or _UNSURE.search(said) or _REVERSED.search(later)):
+            yield _Loss(state, place, said)
+
+
+def _roles(clause: str) -> str:
+    """Each role with a space behind."""
+    found = _PHRASE.finditer(_words(clause).casefold())
+    return "".join(f"{_GROUPS[one.lastindex - 1][0] if one.lastindex else 'other'} " for one in found)
 
 
 @lru_cache(maxsize=1024)
@@ -277,12 +209,13 @@ def is_in_doubt(status: str) -> bool:
 
 def is_doubtful(status: str | None) -> bool:
     """True for "May be abandoned" and "Inspection at 8"."""
-    return _DOUBT.search(_words(status)) is not None
+    return not {"doubt", "not", "inspection"}.isdisjoint(_roles(status or "").split())
 
 
 def is_taken_back(status: str) -> bool:
     """True if an abandonment is in doubt, or taken back: "Lifted"."""
-    return is_doubtful(status) or _REVERSED.search(_words(status).casefold()) is not None
+    said = re.sub("^(?:void|abandoned|postponed) ", "LOST ", _roles(status))
+    return is_doubtful(status) or _REVERSED.search(said) is not None
 
 
 def express_losses(
@@ -291,31 +224,20 @@ def express_losses(
     """The clauses that say of a race or a meeting that it is lost, and why, and no more: "Race declared void".
 
     `own`: the names of course and race. `is_note`: the text is about the race, so that "Abandoned" alone is a loss.
-    `is_open`: without places a cause may have any words, because a lost race must not be missed.
+    `is_open`: the race has no places.
     """
-    clauses, names = (
-        [one.strip()[:LONGEST_STATUS] for one in _CLAUSES.split(_IN_A_ROW.sub(" and ", words))],
-        _names_of(own),
-    )
+    clauses = [one.strip()[:LONGEST_STATUS] for one in _CLAUSES.split(_IN_A_ROW.sub(" and ", words))]
+    names = _names_of(own)
     losses = _losses(tuple(_with_race(clause, names) for clause in clauses))
-    express = [one for one in losses if _is_express(one, is_note=is_note, is_open=is_open)]
+    express = [one for one in losses if _is_express(one.said, is_note=is_note, is_open=is_open)]
     states = {loss.clause: loss.state for loss in reversed(express)}
     return [(states[place], clause) for place, clause in enumerate(clauses) if place in states]
 
 
-def _is_express(loss: _Loss, *, is_note: bool, is_open: bool) -> bool:
-    said = _WITH_OTHERS.sub("race", " ".join(loss.before))
-    before = (_FESTIVAL.sub("", said) if is_open else said).split()
-    begin, joined = [*takewhile(_IS_OF_THE_RACE, before)], _JOINT.sub("", " ".join(before)).split()
-    behind = _CAUSE.sub("", " ".join(loss.behind)).split()
-    # Of "Abandoned the chase" a horse is the subject.
-    is_left_open = not before and behind[:1] == ["the"] and _SUBJECT.fullmatch(behind[-1]) is None
-    # "Void race" has the subject behind the loss. "No race" has none.
-    is_of_race = any(map(_SUBJECT.fullmatch, [*begin, *(joined or behind), *loss.words[:-1]]))
-    is_bare = is_note and begin == before and not is_left_open
-    if is_open and any(map(_SUBJECT.fullmatch, joined)) and not _OF_ELSE.search(" ".join(behind)):
-        behind = []
-    return (is_of_race or is_bare) and all(map(_IS_OF_THE_RACE, joined + behind))
+def _is_express(said: str, *, is_note: bool, is_open: bool) -> bool:
+    said = _WITH_OTHERS.sub("race ", _FESTIVAL.sub("", said) if is_open else said)
+    patterns = [_EXPRESS, *([_BARE] if is_note else []), *([_WITHOUT_PLACES] if is_open else [])]
+    return any(pattern.fullmatch(said) for pattern in patterns)
 
 
 @lru_cache(maxsize=256)
@@ -326,7 +248,7 @@ def _names_of(own: tuple[str, ...]) -> Sequence[str]:
     """
     names = [_words(part).casefold().split() for name in own for part in _CLAUSES.split(name)]
     alone = chain.from_iterable(name for name in names if name and not name[0].rstrip("dhnrst").isdigit())
-    words = ([one] for one in alone if not (_IS_OF_THE_RACE(one) or state_in(one) or re.fullmatch(_OF_ANOTHER, one)))
+    words = ([one] for one in alone if _roles(one) == "other ")
     return tuple(map(_spaced, (*(name for name in names if len(name) > 1), *words)))
 
 
@@ -351,7 +273,7 @@ def is_amended(status: str | None) -> bool:
 
 
 def _words(status: str | None) -> str:
-    return re.sub(r"[_\W]+", " ", (status or "")[:LONGEST_STATUS]).translate(_DOTTED)
+    return re.sub(r"[_\W]+|(?<=[a-z])(?=[A-Z])", " ", (status or "")[:LONGEST_STATUS]).translate(_DOTTED)
 
 
 def reason_in(status: str | None) -> str | None:
