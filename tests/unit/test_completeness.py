@@ -50,7 +50,7 @@ from bot.racedata.month_quota import QuotaSource
 from bot.settings import Settings, descriptions
 from bot.slack.body_router import EVENTS_HEARD
 from bot.slack.commands.invocation import COMMIT_S, as_typed
-from bot.slack.commands.table import BUTTON_COMMANDS, RACING_COMMANDS, SLASH_COMMANDS, help_message
+from bot.slack.commands.table import BUTTON_COMMANDS, COMMAND_GROUPS, RACING_COMMANDS, SLASH_COMMANDS, help_message
 from bot.slack.language.words import TOPIC_WORDS
 from bot.slack.listeners.ways_in import DIRECT_MESSAGE_EVENT, UNDER_WAY_FOR
 from bot.slack.messages import EVENT_MESSAGES
@@ -63,7 +63,6 @@ from bot.slack.messages.answers import (
     usage_answer,
 )
 from bot.slack.messages.answers.day_answer import DayQuestion, DayView
-from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.web.plain_answers import WEBHOOK_PATH
 from sandbox.demo_stage import COMMANDS
 from sandbox.racing_service.endpoints import EventName
@@ -193,12 +192,11 @@ def test_every_command_reads_its_words_and_has_two_examples_and_a_mistake():
         assert command.mistakes.endswith("."), f"{name} does not say what people get wrong"
 
 
-def test_every_command_stands_in_a_group_of_the_help_that_begins_with_an_example():
-    assert [name for name, command in RACING_COMMANDS.items() if command.group is None] == []
+def test_every_group_of_the_help_begins_with_an_example():
     sections = [block["text"]["text"] for block in help_message().blocks if block["type"] == "section"]
-    for group, said in zip(HelpGroup, sections, strict=False):
+    for (group, commands), said in zip(COMMAND_GROUPS.items(), sections, strict=False):
         first, *lines = said.split("\n")
-        of_group = [name for name, command in RACING_COMMANDS.items() if command.group is group]
+        of_group = [command.name for command in commands]
         assert first.startswith(f"*{group}*, for example `/racing {of_group[0]}")
         assert [re.findall(r"^• `/racing ([a-z]+)` — ", line) for line in lines] == [[name] for name in of_group]
 

@@ -13,7 +13,6 @@ from bot.slack.commands.places import BEEN, WAS, DayPlan, day_grammar, day_plan,
 from bot.slack.language.words import Kind
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
-from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.races_of_day import (
     NEXT_SHOWN,
     coming,
@@ -116,7 +115,6 @@ RACECARD_COMMAND = Command(
     _plan_racecard,
     examples=("racecard GB tomorrow", "racecard Ascot 22 Nov"),
     mistakes="One region, one course and one day at a time. The day comes before the month: 5/11 is 5 November.",
-    group=HelpGroup.RACING,
 )
 NEXT_COMMAND = Command(
     _NEXT,
@@ -126,7 +124,6 @@ NEXT_COMMAND = Command(
     _plan_next,
     examples=("next", "next Ireland"),
     mistakes="Type no time: `racecard York 14:30` shows one race. Abandonments of today stand above.",
-    group=HelpGroup.RACING,
 )
 RESULTS_COMMAND = Command(
     _RESULTS,
@@ -138,5 +135,4 @@ RESULTS_COMMAND = Command(
     mistakes=(
         "`results Saturday` looks back, `results abandonments Saturday` looks ahead. Without a day it is today, in UTC."
     ),
-    group=HelpGroup.RACING,
 )

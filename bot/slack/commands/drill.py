@@ -13,7 +13,6 @@ from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocatio
 from bot.slack.language.grammar import Grammar
 from bot.slack.language.words import Kind, words_in
 from bot.slack.messages.answers.drill_report import drill_report
-from bot.slack.messages.answers.help_answer import HelpGroup
 
 NAME = "drill"
 DRILL_HERE = "here"
@@ -108,5 +107,4 @@ DRILL_COMMAND = Command(
     examples=("drill", "drill here"),
     mistakes="The message begins with DRILL, and phones ring. `drill here` rings in this channel alone.",
     answer_s=DRILL_ANSWER_S,
-    group=HelpGroup.BOT,
 )

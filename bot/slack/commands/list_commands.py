@@ -20,7 +20,6 @@ from bot.slack.language.refusals import one_at_a_time, unknown_words
 from bot.slack.language.tokens import read_list_words
 from bot.slack.language.words import OF_ALL, THINGS, Kind, words_in
 from bot.slack.messages.answers.failure_words import failure_words, shown_to
-from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.listings import audit_page, courses, coverage
 from bot.slack.messages.answers.status_answer import status_answer
 from bot.slack.messages.answers.usage_answer import usage
@@ -45,7 +44,6 @@ STATUS_COMMAND = Command(
     no_words("status", "/racing trace and a race's id tells of one race."),
     examples=("status", "status help"),
     mistakes="No further words. `status` tells of the bot, `trace` of a race, `usage` of the quota.",
-    group=HelpGroup.BOT,
 )
 
 
@@ -87,7 +85,6 @@ USAGE_COMMAND = Command(
     _plan_usage,
     examples=("usage", "usage endpoint"),
     mistakes="The figures are of this month (UTC). Asking costs nothing.",
-    group=HelpGroup.BOT,
 )
 
 
@@ -140,7 +137,6 @@ AUDIT_COMMAND = Command(
     rights=admins_only("Only admins see who changed what. /racing list shows who made each subscription."),
     examples=("audit", "audit all"),
     mistakes="Type ids such as C0123456789, no names. A channel's details and a person's profile show ids.",
-    group=HelpGroup.BOT,
 )
 
 
@@ -183,7 +179,6 @@ COVERAGE_COMMAND = Command(
     _plan_coverage,
     examples=("coverage", "coverage Hong Kong"),
     mistakes="A country in the list may have no region to subscribe to.",
-    group=HelpGroup.RACING,
 )
 
 
@@ -216,5 +211,4 @@ COURSES_COMMAND = Command(
     _plan_courses,
     examples=("courses kempton", "courses in Ireland"),
     mistakes="Part of a name finds a course here; all other commands want the whole name, as it is shown here.",
-    group=HelpGroup.RACING,
 )

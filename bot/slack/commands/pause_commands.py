@@ -39,7 +39,6 @@ from bot.slack.commands.subscription_changes import announce, audited, note
 from bot.slack.language.grammar import Grammar, Phrase
 from bot.slack.language.words import Kind, meanings_in, words_in
 from bot.slack.messages.alerts.alert_notes import MUTE
-from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.pause_and_mute import (
     UNMUTE,
     PauseEnd,
@@ -236,7 +235,6 @@ PAUSE_COMMAND = Command(
         "A pause holds abandonments too. `until tomorrow` ends when tomorrow begins, in your time zone where Slack "
         "tells it to me, else in UTC: the answer says which."
     ),
-    group=HelpGroup.CHANNEL,
 )
 RESUME_COMMAND = Command(
     "resume",
@@ -248,7 +246,6 @@ RESUME_COMMAND = Command(
     store=_resume,
     examples=("resume", "resume help"),
     mistakes="No further words: `resume` ends the pause of the whole channel.",
-    group=HelpGroup.CHANNEL,
 )
 
 MUTED = "results and racecards muted"
@@ -372,7 +369,6 @@ MUTE_COMMAND = replace(
     answer=_answer_typed_mute,
     examples=("mute York", "mute York tomorrow"),
     mistakes="Abandonments still come. `list` shows the muted meetings.",
-    group=HelpGroup.CHANNEL,
 )
 UNMUTE_BUTTON = Command(
     UNMUTE,
@@ -390,5 +386,4 @@ UNMUTE_COMMAND = replace(
     plan=_plan_unmute,
     examples=("unmute York", "unmute Ascot"),
     mistakes="`list` shows the muted meetings, with buttons.",
-    group=HelpGroup.CHANNEL,
 )

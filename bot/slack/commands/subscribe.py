@@ -47,7 +47,6 @@ from bot.slack.language.grammar import NO_LISTS
 from bot.slack.language.refusals import value_wanted
 from bot.slack.language.request import HOUR_FIELDS, LineRequest, Refusal, read, typed_values
 from bot.slack.language.words import ALL, NOT_GIVEN, SUBSCRIBING, Kind, words_in
-from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Said, Subscribed, subscribed
 from bot.slack.messages.kit.blocks import ENDING
 from bot.slack.messages.kit.text import capital
@@ -361,7 +360,6 @@ SUBSCRIBE_COMMAND = Command(
         "`subscribe` adds to what the channel has, and `unsubscribe` takes away. A course alone, as in `subscribe "
         "York`, is that course alone. Abandonments come unless you name other topics: `subscribe GB results` has none."
     ),
-    group=HelpGroup.CHANNEL,
 )
 
 

@@ -22,7 +22,6 @@ from bot.slack.commands.form_button import form_is_the_answer, open_form
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words, says
 from bot.slack.commands.unsubscribe import end_subscriptions
 from bot.slack.language.request import LineRequest
-from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import (
     EDIT,
     PER_PAGE,
@@ -150,7 +149,6 @@ LIST_COMMAND = Command(
     no_words("list", "It shows all that this channel receives."),
     examples=("list", "list help"),
     mistakes="No further words. The list shows this channel alone: type `list` in each channel.",
-    group=HelpGroup.CHANNEL,
 )
 EDIT_BUTTON = Command(EDIT, "", "The form of a subscription", form_is_the_answer, _plan_edit, _edit, may_change)
 REMOVE_BUTTON = Command(

@@ -4,7 +4,7 @@ A new command: a line here, a file beside this file, a line in manifest.yml and 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bot.channels.conditions.table import OF_RACES
 from bot.errors import CommandError
@@ -38,7 +38,7 @@ from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_CO
 from bot.slack.language.grammar import Grammar
 from bot.slack.language.sayings import HOW_LONG, in_words_of_commands, without_greeting
 from bot.slack.language.words import COURTESY, JOINTS, NON_RUNNERS, NOT_GIVEN, SUBSCRIBING, TOPIC_WORDS, Kind
-from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
+from bot.slack.messages.answers.help_answer import command_help, usage_of
 from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, ENDING
 
 HELP = "help"
@@ -158,7 +158,7 @@ def _with_command(line: str) -> str | None:
 
 
 def help_message() -> Message:
-    return command_help(list(RACING_COMMANDS.values()), [name for name, one in SLASH_COMMANDS.items() if one])
+    return command_help(COMMAND_GROUPS, [name for name, one in SLASH_COMMANDS.items() if one])
 
 
 HELP_COMMAND = Command(
@@ -169,12 +169,10 @@ HELP_COMMAND = Command(
     _plan,
     examples=("help subscribe", "subscribe help"),
     mistakes="`help` asks about commands; what I know of a region is in `coverage`.",
-    group=HelpGroup.BOT,
 )
 
-RACING_COMMANDS: dict[str, Command] = {
-    command.name: command
-    for command in (
+COMMAND_GROUPS: Mapping[str, Sequence[Command]] = {
+    "Choose what this channel receives": (
         SUBSCRIBE_COMMAND,
         UNSUBSCRIBE_COMMAND,
         LIST_COMMAND,
@@ -185,19 +183,20 @@ RACING_COMMANDS: dict[str, Command] = {
         WATCH_COMMAND,
         UNWATCH_COMMAND,
         WATCHING_COMMAND,
+    ),
+    "Look up a day's racing": (RACECARD_COMMAND, NEXT_COMMAND, RESULTS_COMMAND, COVERAGE_COMMAND, COURSES_COMMAND),
+    "See what the bot did": (
         STATUS_COMMAND,
         TRACE_COMMAND,
         AUDIT_COMMAND,
         DRILL_COMMAND,
-        RACECARD_COMMAND,
-        NEXT_COMMAND,
-        RESULTS_COMMAND,
         USAGE_COMMAND,
-        COVERAGE_COMMAND,
-        COURSES_COMMAND,
         HELP_COMMAND,
-    )
+    ),
 }
+"""The groups of the help, with their titles."""
+
+RACING_COMMANDS: dict[str, Command] = {one.name: one for group in COMMAND_GROUPS.values() for one in group}
 """The words after `/racing`. Slash commands work there too: another app may own their names."""
 
 SLASH_COMMANDS: dict[str, Command | None] = {

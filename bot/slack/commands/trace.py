@@ -34,7 +34,6 @@ from bot.slack.commands.places import day_grammar
 from bot.slack.language.refusals import unknown_words
 from bot.slack.language.request import request_of
 from bot.slack.language.words import Kind
-from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name
 from bot.slack.messages.kit.text import joined
@@ -304,5 +303,4 @@ TRACE_COMMAND = Command(
         "An id is typed exactly as the data service publishes the id. The course alone will do for an "
         "abandoned meeting."
     ),
-    group=HelpGroup.BOT,
 )

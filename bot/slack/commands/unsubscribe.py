@@ -35,7 +35,6 @@ from bot.slack.language.refusals import value_wanted
 from bot.slack.language.request import LineRequest, Refusal, read, typed_values
 from bot.slack.language.words import ALL, SUBSCRIBING, Kind, words_in
 from bot.slack.messages.answers.filter_words import in_plain_words
-from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, unsubscribed
 
 NAME = "unsubscribe"
@@ -236,5 +235,4 @@ UNSUBSCRIBE_COMMAND = Command(
         "`unsubscribe all` ends every subscription of the channel. A course of a whole region is left out, not ended: "
         "`subscribe GB except Ascot`."
     ),
-    group=HelpGroup.CHANNEL,
 )

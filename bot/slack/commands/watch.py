@@ -27,7 +27,6 @@ from bot.slack.commands.subscription_changes import announce, note
 from bot.slack.language.grammar import NO_LISTS, Grammar
 from bot.slack.language.tokens import Word, words_of
 from bot.slack.language.words import COURTESY, JOINING, JOINTS, OF_ALL, SUBSCRIBING, THINGS, Kind, words_in
-from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.watch_answer import NowWatched, end_line, unwatched, unwatched_by, watched, watching
 
 _WATCHED = {"What is watched": "watching"}
@@ -413,7 +412,6 @@ WATCH_COMMAND = Command(
         "Type the whole name, as published; letter case, accents and the country in brackets don't matter. "
         "With `me`, and in the direct messages with me, you alone are told. Buttons of `watching` end a watch."
     ),
-    group=HelpGroup.CHANNEL,
 )
 WATCHING_COMMAND = Command(
     "watching",
@@ -423,7 +421,6 @@ WATCHING_COMMAND = Command(
     no_words("watching", "To watch a name it is /racing watch."),
     examples=("watching", "watching help"),
     mistakes="No further words. Your own watches are shown to you alone.",
-    group=HelpGroup.CHANNEL,
 )
 UNWATCH_COMMAND = Command(
     "unwatch",
@@ -435,5 +432,4 @@ UNWATCH_COMMAND = Command(
     store=_unwatch,
     examples=("unwatch Frankel", "unwatch all"),
     mistakes="`watching` shows the watched names.",
-    group=HelpGroup.CHANNEL,
 )

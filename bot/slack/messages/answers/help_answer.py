@@ -1,8 +1,8 @@
 """The help, made from the table of commands: an overview in groups, and the details of a command."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from enum import StrEnum
+from itertools import starmap
 
 from bot.events.sentences import listed
 from bot.outbox.message import Message
@@ -11,20 +11,11 @@ from bot.slack.messages.kit.layout import listing, message
 from bot.slack.messages.kit.text import escape
 
 
-class HelpGroup(StrEnum):
-    """The groups of the overview, in this order, with their titles."""
-
-    CHANNEL = "Choose what this channel receives"
-    RACING = "Look up a day's racing"
-    BOT = "See what the bot did"
-
-
 @dataclass(frozen=True)
 class Helped:
     """The help's words on a command.
 
     `examples`: lines after /racing. `details`: a line on each of the harder words. `mistakes`: frequent mistakes.
-    `group`: None for buttons, left out by the help.
     """
 
     name: str
@@ -34,7 +25,6 @@ class Helped:
     examples: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
     mistakes: str = ""
-    group: HelpGroup | None = None
 
 
 DAYS = (
@@ -47,13 +37,12 @@ PLACES = (
 )
 
 
-def command_help(commands: Sequence[Helped], alone: Sequence[str]) -> Message:
+def command_help(groups: Mapping[str, Sequence[Helped]], alone: Sequence[str]) -> Message:
     """A group has an example: the first of its first command. `alone`: slash commands that work without /racing."""
-    groups = [_group(group, [one for one in commands if one.group is group]) for group in HelpGroup]
     named = listed([f"`{name}`" for name in alone])
     more = "`/racing help` and the name of a command says more, for example `/racing help subscribe`."
     small = f"{named} work by themselves too. Answers are seen by you only."
-    return message(None, [*map(section, groups), section(more), context(small)])
+    return message(None, [*map(section, starmap(_group, groups.items())), section(more), context(small)])
 
 
 def usage_of(command: Helped) -> Message:
@@ -67,7 +56,7 @@ def usage_of(command: Helped) -> Message:
     return listing(first, ["For example:", *examples, *details, *worth, *words, "`/racing help` lists all commands."])
 
 
-def _group(group: HelpGroup, commands: Sequence[Helped]) -> str:
+def _group(title: str, commands: Sequence[Helped]) -> str:
     example = next((f", for example `/racing {one.examples[0]}`" for one in commands if one.examples), "")
     lines = [f"• `/racing {one.name}` — {escape(one.summary)}" for one in commands]
-    return "\n".join([f"*{group}*{example}", *lines])
+    return "\n".join([f"*{title}*{example}", *lines])
