@@ -50,7 +50,14 @@ from bot.racedata.month_quota import QuotaSource
 from bot.settings import Settings, descriptions
 from bot.slack.body_router import EVENTS_HEARD
 from bot.slack.commands.invocation import COMMIT_S, as_typed
-from bot.slack.commands.table import BUTTON_COMMANDS, COMMAND_GROUPS, RACING_COMMANDS, SLASH_COMMANDS, help_message
+from bot.slack.commands.table import (
+    BUTTON_COMMANDS,
+    COMMAND_GROUPS,
+    HELPED,
+    RACING_COMMANDS,
+    SLASH_COMMANDS,
+    help_message,
+)
 from bot.slack.language.words import TOPIC_WORDS
 from bot.slack.listeners.ways_in import DIRECT_MESSAGE_EVENT, UNDER_WAY_FOR
 from bot.slack.messages import EVENT_MESSAGES
@@ -107,7 +114,7 @@ def test_every_topic_has_an_event_words_a_label_names_of_its_time_and_a_place_in
     assert [topic for topic in Topic if f"event.occurred_at.{topic}" not in NAMES_OF_FACTS] == []
     assert [topic for topic in Topic if {topic.value, topic.value.removesuffix("s")} - set(TOPIC_WORDS)] == []
     for name in ("subscribe", "unsubscribe"):
-        usage = re.findall(r"[a-z]+", RACING_COMMANDS[name].usage)
+        usage = re.findall(r"[a-z]+", HELPED[name].usage)
         assert set(Topic) <= set(usage), f"the usage of {name} lacks a topic"
 
 
@@ -176,20 +183,20 @@ def test_page_says_of_exactly_the_unread_settings_that_they_have_no_effect_yet()
 
 
 def test_every_command_is_documented_as_in_the_table():
-    own = {name: command for name, command in SLASH_COMMANDS.items() if command}
-    spelled = own | {
-        f"/racing {name}": command for name, command in RACING_COMMANDS.items() if command not in own.values()
-    }
+    alone = {f"/racing {name.removeprefix('/')}": name for name, command in SLASH_COMMANDS.items() if command}
+    each = {f"/racing {name}": helped for name, helped in HELPED.items()}
+    spelled = {alone.get(name, name): helped for name, helped in each.items()}
     documented = {code_in(usage)[0]: summary for usage, summary in rows("docs/commands.md", "Commands")}
     assert documented == {f"{name} {one.usage}".strip(): one.summary for name, one in spelled.items()}
 
 
 def test_every_command_reads_its_words_and_has_two_examples_and_a_mistake():
+    assert set(HELPED) == set(RACING_COMMANDS)
     for name, command in RACING_COMMANDS.items():
         assert command.plan is not as_typed, f"the words of {name} can't be checked before a line is offered"
-        named = [line for line in command.examples if name in line.split()]
-        assert len(set(named)) == len(command.examples) == 2, f"{name} has no two examples"
-        assert command.mistakes.endswith("."), f"{name} does not say what people get wrong"
+        named = [line for line in HELPED[name].examples if name in line.split()]
+        assert len(set(named)) == len(HELPED[name].examples) == 2, f"{name} has no two examples"
+        assert HELPED[name].mistakes.endswith("."), f"{name} does not say what people get wrong"
 
 
 def test_every_group_of_the_help_begins_with_an_example():
@@ -206,7 +213,8 @@ def test_manifest_has_exactly_the_registered_commands_with_their_hints():
     assert set(manifest) == set(SLASH_COMMANDS)
     for name, command in SLASH_COMMANDS.items():
         if command is not None:
-            assert (manifest[name]["usage_hint"], manifest[name]["description"]) == (command.usage, command.summary)
+            helped = HELPED[command.name]
+            assert (manifest[name]["usage_hint"], manifest[name]["description"]) == (helped.usage, helped.summary)
     hinted = set(re.findall(r"[a-z]+", manifest["/racing"]["usage_hint"]))
     alone = {name for name in RACING_COMMANDS if f"/{name}" not in SLASH_COMMANDS}
     assert alone <= hinted, "a command of /racing is not in its usage hint"

@@ -107,32 +107,10 @@ def _without_off(asked: DayPlan) -> DayPlan:
     return asked
 
 
-RACECARD_COMMAND = Command(
-    _RACECARD,
-    "[region] [today|tomorrow|YYYY-MM-DD] [course] [next]",
-    "The racecards of a day; or the next races to go off",
-    _answer_racecard,
-    _plan_racecard,
-    examples=("racecard GB tomorrow", "racecard Ascot 22 Nov"),
-    mistakes="One region, one course and one day at a time. The day comes before the month: 5/11 is 5 November.",
-)
-NEXT_COMMAND = Command(
-    _NEXT,
-    "[region|course]",
-    "The next races to go off, and how soon",
-    _answer_next,
-    _plan_next,
-    examples=("next", "next Ireland"),
-    mistakes="Type no time: `racecard York 14:30` shows one race. Abandonments of today stand above.",
-)
+RACECARD_COMMAND = Command(_RACECARD, _answer_racecard, _plan_racecard)
+NEXT_COMMAND = Command(_NEXT, _answer_next, _plan_next)
 RESULTS_COMMAND = Command(
     _RESULTS,
-    "[region] [date] [course] [abandonments]",
-    "The results of a day, and what was abandoned; or the abandonments alone",
     _answer_results,
     day_plan(_RESULTS, day_grammar([WAS, BEEN], looks_back=True), {Topic.RESULTS, Topic.ABANDONMENTS}),
-    examples=("results Ireland yesterday", "results GB abandonments"),
-    mistakes=(
-        "`results Saturday` looks back, `results abandonments Saturday` looks ahead. Without a day it is today, in UTC."
-    ),
 )

@@ -97,14 +97,10 @@ def _without_address(session: Session) -> str:
 
 DRILL_COMMAND = Command(
     NAME,
-    "[here]",
-    "A marked test alert, through the bot's public address, where abandonments go; for admins",
     _answer,
     _plan,
     _ask,
     admins_only("Only admins may begin a drill, because phones ring. /racing list works for everybody."),
     store=_begin,
-    examples=("drill", "drill here"),
-    mistakes="The message begins with DRILL, and phones ring. `drill here` rings in this channel alone.",
     answer_s=DRILL_ANSWER_S,
 )

@@ -112,9 +112,7 @@ def _known(session: Session) -> PublishedChoices:
     return PublishedChoices(REGIONS.items(session) or None, courses=bool(COURSES.items(session)))
 
 
-FORM_BUTTON = Command(
-    FORM, "", "The form, filled with the words of a line", form_is_the_answer, apply=_apply, rights=may_change
-)
+FORM_BUTTON = Command(FORM, form_is_the_answer, apply=_apply, rights=may_change)
 
 
 async def course_options(desk: Desk, typed: str) -> list[Block]:

@@ -28,7 +28,6 @@ from bot.slack.forms.subscribe_form import FormOf, Submitted
 from bot.slack.language.tokens import read_list_words
 from bot.slack.language.words import COURTESY, words_in
 from bot.slack.messages.answers.failure_words import AnswerReader
-from bot.slack.messages.answers.help_answer import Helped
 from bot.slack.permissions import People
 from bot.slack.web_client import SlackClient
 
@@ -178,9 +177,10 @@ async def as_typed(_desk: Desk, _invocation: Invocation) -> None:
 
 
 @dataclass(frozen=True)
-class Command(Helped):
-    """A declaration: source of registration, help and manifest. `answer_s`: a longer answer is given up."""
+class Command:
+    """The steps of a command. `answer_s`: a longer answer is given up."""
 
+    name: str
     answer: CommandAnswer
     plan: CommandPlan = as_typed
     apply: CommandApply | None = None

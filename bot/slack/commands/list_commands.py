@@ -37,13 +37,7 @@ async def _answer_status(desk: Desk, invocation: Invocation, _planned: Any) -> M
 
 
 STATUS_COMMAND = Command(
-    "status",
-    "",
-    "How the bot is doing: the last day's deliveries and posts, what waits and why, quota, and for admins jobs",
-    _answer_status,
-    no_words("status", "/racing trace and a race's id tells of one race."),
-    examples=("status", "status help"),
-    mistakes="No further words. `status` tells of the bot, `trace` of a race, `usage` of the quota.",
+    "status", _answer_status, no_words("status", "/racing trace and a race's id tells of one race.")
 )
 
 
@@ -77,15 +71,7 @@ async def _plan_usage(_desk: Desk, invocation: Invocation) -> str:
     return groupings[0] if groupings else BY_DAY
 
 
-USAGE_COMMAND = Command(
-    "usage",
-    "[day|endpoint]",
-    "The data service's quota: used, left, and how long it will last",
-    _answer_usage,
-    _plan_usage,
-    examples=("usage", "usage endpoint"),
-    mistakes="The figures are of this month (UTC). Asking costs nothing.",
-)
+USAGE_COMMAND = Command("usage", _answer_usage, _plan_usage)
 
 
 _ID = re.compile(r"<?[@#]?([UWCGD][A-Z0-9]{1,30})(?:\|[^>]*)?>?", re.ASCII)
@@ -130,13 +116,9 @@ def read_target(what: str) -> AuditTarget:
 
 AUDIT_COMMAND = Command(
     "audit",
-    "[all|channel ID|user ID]",
-    "Who changed what a channel receives, and when; for admins",
     _answer_audit,
     _plan_audit,
     rights=admins_only("Only admins see who changed what. /racing list shows who made each subscription."),
-    examples=("audit", "audit all"),
-    mistakes="Type ids such as C0123456789, no names. A channel's details and a person's profile show ids.",
 )
 
 
@@ -171,15 +153,7 @@ async def _answer_coverage(
     return coverage(found, typed or None, page, await desk.reference.regions(LIST_S))
 
 
-COVERAGE_COMMAND = Command(
-    "coverage",
-    "[region]",
-    "What the data service has and publishes of each country",
-    _answer_coverage,
-    _plan_coverage,
-    examples=("coverage", "coverage Hong Kong"),
-    mistakes="A country in the list may have no region to subscribe to.",
-)
+COVERAGE_COMMAND = Command("coverage", _answer_coverage, _plan_coverage)
 
 
 async def _plan_courses(desk: Desk, invocation: Invocation) -> tuple[list[KnownCourse], str, int]:
@@ -203,12 +177,4 @@ async def _plan_courses(desk: Desk, invocation: Invocation) -> tuple[list[KnownC
     )
 
 
-COURSES_COMMAND = Command(
-    "courses",
-    "[text]",
-    "The courses, as commands take them",
-    says(lambda planned: courses(*planned)),
-    _plan_courses,
-    examples=("courses kempton", "courses in Ireland"),
-    mistakes="Part of a name finds a course here; all other commands want the whole name, as it is shown here.",
-)
+COURSES_COMMAND = Command("courses", says(lambda planned: courses(*planned)), _plan_courses)

@@ -78,8 +78,8 @@ def _given_back(press: Press) -> Message:
     return told(f"You no longer have it: {race}. {words}")
 
 
-ACKNOWLEDGE_BUTTON = Command(ACKNOWLEDGE, "", "Take an abandonment", _answer_take, rights=_is_no_outsider, store=_take)
-GIVE_BACK_BUTTON = Command(GIVE_BACK, "", "Give an abandonment back", says(_given_back), store=_give_back)
+ACKNOWLEDGE_BUTTON = Command(ACKNOWLEDGE, _answer_take, rights=_is_no_outsider, store=_take)
+GIVE_BACK_BUTTON = Command(GIVE_BACK, says(_given_back), store=_give_back)
 
 
 Delivered = tuple[RacingEvent, Corrected | None, datetime]
@@ -108,7 +108,7 @@ def _delivered(session: Session, event_key: str) -> Delivered | None:
     return (event_store.read(rows[-1])[0], corrected(rows), rows[-1].received_at) if rows else None
 
 
-FULL_RESULT_BUTTON = Command(FULL_RESULT_WORD, "", "All that is known of a race", _answer_result, _plan_result)
+FULL_RESULT_BUTTON = Command(FULL_RESULT_WORD, _answer_result, _plan_result)
 
 
 NOT_OFFERED = "Nothing was posted: the alert is posted already, was replaced by later news, or is over two days old."
@@ -133,8 +133,6 @@ def _post(session: Session, desk: Desk, invocation: Invocation, _planned: Any) -
 
 DEAD_LETTER_BUTTON = Command(
     POST_AGAIN,
-    "",
-    "Post an alert that was given up",
     says(lambda channel_id: sentence(f"The message goes to {channel_id} now.", [channel_id])),
     store=_post,
     rights=admins_only("Only admins may post what was given up."),

@@ -220,33 +220,8 @@ def _reading(moment: datetime, now: datetime) -> str:
     return f"{moment:%H:%M} {day}"
 
 
-PAUSE_COMMAND = Command(
-    "pause",
-    "[2h|until 18:00]",
-    "Hold what this channel receives, for a time or until somebody resumes",
-    says(lambda message: message),
-    _plan,
-    with_direct,
-    may_change,
-    _has_something,
-    _pause,
-    examples=("pause 2 hours", "pause until tomorrow 09:00"),
-    mistakes=(
-        "A pause holds abandonments too. `until tomorrow` ends when tomorrow begins, in your time zone where Slack "
-        "tells it to me, else in UTC: the answer says which."
-    ),
-)
-RESUME_COMMAND = Command(
-    "resume",
-    "",
-    "End a pause",
-    says(lambda message: message),
-    no_words("resume"),
-    rights=may_change,
-    store=_resume,
-    examples=("resume", "resume help"),
-    mistakes="No further words: `resume` ends the pause of the whole channel.",
-)
+PAUSE_COMMAND = Command("pause", says(lambda message: message), _plan, with_direct, may_change, _has_something, _pause)
+RESUME_COMMAND = Command("resume", says(lambda message: message), no_words("resume"), rights=may_change, store=_resume)
 
 MUTED = "results and racecards muted"
 
@@ -351,39 +326,7 @@ def _words(meeting: Meeting) -> str:
     return f"{meeting_words(meeting)}, {MUTED}"
 
 
-MUTE_BUTTON = Command(
-    MUTE,
-    "",
-    "Post no more results of a meeting here",
-    says(lambda done: muted(*done)),
-    _plan_by_key,
-    with_direct,
-    may_change,
-    store=_mute,
-)
-MUTE_COMMAND = replace(
-    MUTE_BUTTON,
-    name="mute",
-    usage="course",
-    plan=_plan_mute,
-    answer=_answer_typed_mute,
-    examples=("mute York", "mute York tomorrow"),
-    mistakes="Abandonments still come. `list` shows the muted meetings.",
-)
-UNMUTE_BUTTON = Command(
-    UNMUTE,
-    "",
-    "Post a meeting's results again",
-    says(unmuted),
-    _plan_by_number,
-    rights=may_change,
-    store=_unmute,
-)
-UNMUTE_COMMAND = replace(
-    UNMUTE_BUTTON,
-    name="unmute",
-    usage="course",
-    plan=_plan_unmute,
-    examples=("unmute York", "unmute Ascot"),
-    mistakes="`list` shows the muted meetings, with buttons.",
-)
+MUTE_BUTTON = Command(MUTE, says(lambda done: muted(*done)), _plan_by_key, with_direct, may_change, store=_mute)
+MUTE_COMMAND = replace(MUTE_BUTTON, name="mute", plan=_plan_mute, answer=_answer_typed_mute)
+UNMUTE_BUTTON = Command(UNMUTE, says(unmuted), _plan_by_number, rights=may_change, store=_unmute)
+UNMUTE_COMMAND = replace(UNMUTE_BUTTON, name="unmute", plan=_plan_unmute)

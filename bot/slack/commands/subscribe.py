@@ -17,7 +17,7 @@ from bot.channels.conditions.event_conditions import (
     region_words,
     topics_in_order,
 )
-from bot.channels.conditions.table import BY_FIELD, CHOICES, CONDITIONS, OF_RACES, VALUED
+from bot.channels.conditions.table import BY_FIELD, CONDITIONS, OF_RACES
 from bot.channels.conditions.zones import zone_called
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, without_abandonments
 from bot.db.tables import SubscriptionState
@@ -57,8 +57,6 @@ CHANGED = (
 )
 
 NAME = "subscribe"
-
-USAGE_OF_PLACES = '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"]'
 
 ASKED_MAX = 5
 
@@ -344,23 +342,7 @@ async def _other_words(check: FilterChoice) -> dict[str, str]:
     return dict(lexicon.names) | {ALL: ALL} | {topic.value: topic.value for topic in Topic} | courses
 
 
-SUBSCRIBE_COMMAND = Command(
-    NAME,
-    " ".join([USAGE_OF_PLACES, *(one.usage for one in VALUED)]),
-    "Let this channel receive results and abandonments (unless told otherwise) of regions",
-    said_of,
-    _plan,
-    ask_slack,
-    may_change,
-    _changes,
-    store,
-    examples=("subscribe GB and Ireland results only", "subscribe GB except Ascot"),
-    details=tuple(f"`{one.typed_as}{one.example}`: {one.help}" for one in CHOICES),
-    mistakes=(
-        "`subscribe` adds to what the channel has, and `unsubscribe` takes away. A course alone, as in `subscribe "
-        "York`, is that course alone. Abandonments come unless you name other topics: `subscribe GB results` has none."
-    ),
-)
+SUBSCRIBE_COMMAND = Command(NAME, said_of, _plan, ask_slack, may_change, _changes, store)
 
 
 async def _plan_form(desk: Desk, invocation: Invocation) -> SubscribePlan:
@@ -405,6 +387,4 @@ async def _chosen_courses(
     return (*not_shown(there), *kept, *await check.courses(name, [v for v in submitted if v not in stored], regions))
 
 
-FORM_SUBMITTED = Command(
-    "submit", "", "A submitted form", said_of, _plan_form, apply=ask_slack, rights=may_change, store=store
-)
+FORM_SUBMITTED = Command("submit", said_of, _plan_form, apply=ask_slack, rights=may_change, store=store)

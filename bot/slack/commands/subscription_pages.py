@@ -141,16 +141,6 @@ async def _gone(desk: Desk, channel_id: str, creators: set[str]) -> dict[str, st
     return gone
 
 
-LIST_COMMAND = Command(
-    "list",
-    "",
-    "What this channel receives, with buttons to change it",
-    _answer,
-    no_words("list", "It shows all that this channel receives."),
-    examples=("list", "list help"),
-    mistakes="No further words. The list shows this channel alone: type `list` in each channel.",
-)
-EDIT_BUTTON = Command(EDIT, "", "The form of a subscription", form_is_the_answer, _plan_edit, _edit, may_change)
-REMOVE_BUTTON = Command(
-    REMOVE, "", "End a subscription", says(unsubscribed), _plan_remove, rights=may_change, store=end_subscriptions
-)
+LIST_COMMAND = Command("list", _answer, no_words("list", "It shows all that this channel receives."))
+EDIT_BUTTON = Command(EDIT, form_is_the_answer, _plan_edit, _edit, may_change)
+REMOVE_BUTTON = Command(REMOVE, says(unsubscribed), _plan_remove, rights=may_change, store=end_subscriptions)

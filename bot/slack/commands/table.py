@@ -1,13 +1,11 @@
-"""All commands, for registration, help and manifest.yml.
-
-A new command: a line here, a file beside this file, a line in manifest.yml and in docs/commands.md.
-"""
+"""All commands, for registration, help and manifest.yml. CONTRIBUTING.md has the recipe of a command."""
 
 import re
 from collections.abc import Mapping, Sequence
 
-from bot.channels.conditions.table import OF_RACES
+from bot.channels.conditions.table import CHOICES, OF_RACES, VALUED
 from bot.errors import CommandError
+from bot.events.word_rows import word_rows
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.slack.commands.day_commands import NEXT_COMMAND, RACECARD_COMMAND, RESULTS_COMMAND
@@ -38,10 +36,28 @@ from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_CO
 from bot.slack.language.grammar import Grammar
 from bot.slack.language.sayings import HOW_LONG, in_words_of_commands, without_greeting
 from bot.slack.language.words import COURTESY, JOINTS, NON_RUNNERS, NOT_GIVEN, SUBSCRIBING, TOPIC_WORDS, Kind
-from bot.slack.messages.answers.help_answer import command_help, usage_of
+from bot.slack.messages.answers.help_answer import Helped, command_help, usage_of
 from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, ENDING
 
 HELP = "help"
+
+_USAGES = {
+    "values": " ".join(one.usage for one in VALUED),
+    # The bare name of a choice ends all values. Only `cards` alone ends racecards instead.
+    "ends": " ".join(
+        f"[{one.name}]" if one in CHOICES and one.name not in SUBSCRIBING else one.usage for one in VALUED
+    ),
+}
+
+
+def _helped(name: str, rows: Mapping[str, Sequence[str]]) -> Helped:
+    said = {"usage": "", **{row: ", ".join(words) for row, words in rows.items()}}
+    details = [f"`{one.typed_as}{one.example}`: {one.help}" for one in CHOICES if "{values}" in said["usage"]]
+    return Helped(name, said["usage"].format(**_USAGES), said["summary"], rows["examples"], said["mistakes"], details)
+
+
+HELPED = {name: _helped(name, rows) for name, rows in word_rows("bot.slack.commands", "help.ini").items()}
+"""The help's words on each command, by the command's name."""
 
 _STOP, _WANT, _REMINDER = frozenset({"stop", "cancel", "end", "no"}), "want", "reminder"
 
@@ -158,18 +174,11 @@ def _with_command(line: str) -> str | None:
 
 
 def help_message() -> Message:
-    return command_help(COMMAND_GROUPS, [name for name, one in SLASH_COMMANDS.items() if one])
+    groups = {title: [HELPED[one.name] for one in group] for title, group in COMMAND_GROUPS.items()}
+    return command_help(groups, [name for name, one in SLASH_COMMANDS.items() if one])
 
 
-HELP_COMMAND = Command(
-    HELP,
-    "[command]",
-    "This overview, or the details of one command",
-    says(lambda named: usage_of(named) if named else help_message()),
-    _plan,
-    examples=("help subscribe", "subscribe help"),
-    mistakes="`help` asks about commands; what I know of a region is in `coverage`.",
-)
+HELP_COMMAND = Command(HELP, says(lambda named: usage_of(HELPED[named.name]) if named else help_message()), _plan)
 
 COMMAND_GROUPS: Mapping[str, Sequence[Command]] = {
     "Choose what this channel receives": (

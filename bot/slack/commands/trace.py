@@ -292,15 +292,4 @@ def _since(now: datetime, within: timedelta) -> str:
     return (now - within).date().isoformat()
 
 
-TRACE_COMMAND = Command(
-    NAME,
-    "RACE_ID|course time",
-    "Who was told of a race and when, or why not; admins see every channel",
-    _answer,
-    _plan,
-    examples=("trace York 14:30", "trace rc_7094aa36a0ff"),
-    mistakes=(
-        "An id is typed exactly as the data service publishes the id. The course alone will do for an "
-        "abandoned meeting."
-    ),
-)
+TRACE_COMMAND = Command(NAME, _answer, _plan)

@@ -7,7 +7,7 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.channels import subscriptions, watches
-from bot.channels.conditions.condition import EVERY_VALUE, Condition
+from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIELD, NOT_COURSES_FIELD
 from bot.channels.conditions.event_conditions import (
     REGIONS_FIELD,
@@ -17,7 +17,7 @@ from bot.channels.conditions.event_conditions import (
     topics_in_order,
 )
 from bot.channels.conditions.race_conditions import RaceCodeCondition
-from bot.channels.conditions.table import BY_FIELD, CHOICES, NARROWING, VALUED
+from bot.channels.conditions.table import BY_FIELD, NARROWING
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, without, without_abandonments
 from bot.errors import CommandError
 from bot.events.event import Topic
@@ -28,7 +28,6 @@ from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import quoted, refusal, wrong_words
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, says
-from bot.slack.commands.subscribe import USAGE_OF_PLACES
 from bot.slack.commands.subscription_changes import audited
 from bot.slack.language.grammar import Phrase
 from bot.slack.language.refusals import value_wanted
@@ -216,23 +215,6 @@ def _not_there(filters: Sequence[ChannelFilter], absent: tuple[str, Sequence[str
     )
 
 
-def _usage(kind: Condition) -> str:
-    """The bare name of a choice ends all values. Only `cards` alone ends racecards instead."""
-    return f"[{kind.name}]" if kind in CHOICES and kind.name not in SUBSCRIBING else kind.usage
-
-
 UNSUBSCRIBE_COMMAND = Command(
-    NAME,
-    " ".join([USAGE_OF_PLACES, *map(_usage, VALUED)]),
-    "End a subscription of this channel, or parts of it",
-    says(unsubscribed),
-    _plan,
-    rights=may_change,
-    changes=_changes,
-    store=end_subscriptions,
-    examples=("unsubscribe from GB", "unsubscribe GB racecards"),
-    mistakes=(
-        "`unsubscribe all` ends every subscription of the channel. A course of a whole region is left out, not ended: "
-        "`subscribe GB except Ascot`."
-    ),
+    NAME, says(unsubscribed), _plan, rights=may_change, changes=_changes, store=end_subscriptions
 )

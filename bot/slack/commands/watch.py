@@ -397,39 +397,6 @@ def _is_named(row: WatchRow, name: WatchedName | None) -> bool:
     return name is not None and (row.kind, row.name_key) == (name.kind, str(name_key(name.name)))
 
 
-WATCH_COMMAND = Command(
-    "watch",
-    'horse:"Name"|trainer:"Name"|jockey:"Name" [me]',
-    "Tell this channel, or you alone, of the races of a horse, a trainer or a jockey",
-    _answer,
-    _plan,
-    _ask,
-    _may_watch,
-    _changes,
-    _watch,
-    examples=('watch horse:"Golden Melody"', 'watch jockey:"R Moore" me'),
-    mistakes=(
-        "Type the whole name, as published; letter case, accents and the country in brackets don't matter. "
-        "With `me`, and in the direct messages with me, you alone are told. Buttons of `watching` end a watch."
-    ),
-)
-WATCHING_COMMAND = Command(
-    "watching",
-    "",
-    "What is watched here and for you, with buttons to end",
-    _answer_watching,
-    no_words("watching", "To watch a name it is /racing watch."),
-    examples=("watching", "watching help"),
-    mistakes="No further words. Your own watches are shown to you alone.",
-)
-UNWATCH_COMMAND = Command(
-    "unwatch",
-    "name",
-    "End a watch",
-    says(_unwatched),
-    _plan_unwatch,
-    _may_end,
-    store=_unwatch,
-    examples=("unwatch Frankel", "unwatch all"),
-    mistakes="`watching` shows the watched names.",
-)
+WATCH_COMMAND = Command("watch", _answer, _plan, _ask, _may_watch, _changes, _watch)
+WATCHING_COMMAND = Command("watching", _answer_watching, no_words("watching", "To watch a name it is /racing watch."))
+UNWATCH_COMMAND = Command("unwatch", says(_unwatched), _plan_unwatch, _may_end, store=_unwatch)

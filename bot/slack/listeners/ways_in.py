@@ -37,12 +37,7 @@ UNDER_WAY_FOR = timedelta(seconds=COMMIT_S + max(one.answer_s for one in RACING_
 """A command that has no answer after this time has died."""
 
 
-OUTDATED_BUTTON = Command(
-    "outdated",
-    "",
-    "What a button does that this version does not know",
-    says(lambda _done: sentence(OUTDATED)),
-)
+OUTDATED_BUTTON = Command("outdated", says(lambda _done: sentence(OUTDATED)))
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,7 @@ async def test_direct_message_that_slack_sends_again_runs_its_command_once(pipel
     @dataclass(frozen=True)
     class Runner(CommandRunner):
         async def commit(self, command, invocation):
-            return await super().commit(Command("list", "", "", answer, apply=carry_out), invocation)
+            return await super().commit(Command("list", answer, apply=carry_out), invocation)
 
     parts: Any = {"database": pipeline.database, "clock": pipeline.clock, "wake": pipeline.poster.wake}
     desk, nobody = SimpleNamespace(**parts, token=token_hex), SimpleNamespace()

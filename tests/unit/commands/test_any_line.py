@@ -26,7 +26,7 @@ from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.list_commands import read_target
 from bot.slack.commands.pause_commands import PAUSE_COMMAND, read_duration, read_until
 from bot.slack.commands.places import day_grammar
-from bot.slack.commands.table import RACING_COMMANDS, find_command
+from bot.slack.commands.table import HELPED, find_command
 from bot.slack.commands.watch import read_watch_words
 from bot.slack.language.request import read, request_of
 from bot.slack.language.words import TOPIC_WORDS
@@ -109,7 +109,7 @@ async def test_any_line_is_understood_or_refused_with_buttons_that_all_work(town
         assert await town.receives(there) != received, pressed
 
 
-@pytest.mark.parametrize("line", [one for command in RACING_COMMANDS.values() for one in command.examples])
+@pytest.mark.parametrize("line", [one for helped in HELPED.values() for one in helped.examples])
 async def test_example_of_the_help_is_understood(town, line):
     here = await town.here(
         "subscribe GB", "subscribe GB racecards", "mute York", "mute Ascot GB", "watch horse:Frankel"

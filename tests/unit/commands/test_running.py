@@ -81,7 +81,7 @@ def slow_command(done):
         await done.wait()
         return Message(text="Answer")
 
-    return Command("slow", "", "", answer)
+    return Command("slow", answer)
 
 
 async def run(runner, command, reply, once=lambda: None):
@@ -114,7 +114,7 @@ async def test_membership_of_whoever_presses_at_home_is_asked_within_the_time_of
     runner = make_runner(webhook)
     desk: Any = runner.desk
     desk.slack = SimpleNamespace(call=call, web=AsyncWebClient())
-    command = Command("pause", "", "", slow_command(asyncio.Event()).answer, apply=apply)
+    command = Command("pause", slow_command(asyncio.Event()).answer, apply=apply)
     committed = await runner.commit(command, typed(from_home=True))
     assert committed.error is None
     assert began[0] <= asked[0]
@@ -139,7 +139,7 @@ async def test_progress_that_stays_beside_the_answer_is_said_once(webhook, say, 
             await asyncio.sleep(0)
         return Message(text="Answer")
 
-    await run(make_runner(webhook), Command("slow", "", "", answer), Reply(URL, "cmd-1"))
+    await run(make_runner(webhook), Command("slow", answer), Reply(URL, "cmd-1"))
     assert [one["text"] for one in webhook.sent] == [told, "Answer"]
     assert [one["replace_original"] for one in webhook.sent] == [False, False]
 
@@ -234,7 +234,7 @@ async def test_refusal_in_the_commit_is_answered_with_the_line_put_right(webhook
     async def apply(_desk, _invocation, _planned):
         raise CommandError("No region.", lines={"GB": "subscribe GB"})
 
-    command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, apply=apply)
+    command = Command("subscribe", slow_command(asyncio.Event()).answer, apply=apply)
     runner = replace(make_runner(webhook), desk=channel.desk)
     await runner.answer(await runner.commit(command, typed("gb")), Reply(URL, "cmd-1"))
     (sent,) = webhook.sent
@@ -245,7 +245,7 @@ async def test_change_that_is_not_done_in_time_blames_nobody(webhook):
     async def apply(_desk, _invocation, _planned):
         await asyncio.Event().wait()
 
-    command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, apply=apply)
+    command = Command("subscribe", slow_command(asyncio.Event()).answer, apply=apply)
     runner = make_runner(webhook, commit_s=0.0)
     await runner.answer(await runner.commit(command, typed("GB")), Reply(URL, "cmd-1"))
     (sent,) = webhook.sent

@@ -25,7 +25,7 @@ from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.day_card import at_off
 from bot.racedata.day_views import KnownName
 from bot.slack.commands.error_answers import explain
-from bot.slack.commands.table import COMMAND_GROUPS, RACING_COMMANDS
+from bot.slack.commands.table import COMMAND_GROUPS, HELPED
 from bot.slack.forms.home_view import HomeChannel, HomePage, home_view
 from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, outdated, saved, subscribe_form
 from bot.slack.messages.alerts.acknowledge_words import escalation
@@ -186,8 +186,12 @@ ANSWERS: dict[str, partial[Any]] = {
     "usage_that_may_not_last": partial(usage, kept.expected_by(14_900)),
     "usage_by_endpoint": partial(usage, kept.BY_ENDPOINT),
     "usage_read_before": partial(usage, kept.READING.model_copy(update={"rows": ()}), "The service failed."),
-    "help": partial(command_help, COMMAND_GROUPS, ["/racecard", "/results", "/usage"]),
-    "help_on_a_command": partial(usage_of, RACING_COMMANDS["racecard"]),
+    "help": partial(
+        command_help,
+        {title: [HELPED[one.name] for one in group] for title, group in COMMAND_GROUPS.items()},
+        ["/racecard", "/results", "/usage"],
+    ),
+    "help_on_a_command": partial(usage_of, HELPED["racecard"]),
     "subscribed": partial(subscribed, kept.SAID),
     "subscribed_with_nobody_told_further": partial(
         subscribed, replace(kept.all_well(kept.GB.model_copy(update={"ack": ("10m",)})), minutes_alone=10)

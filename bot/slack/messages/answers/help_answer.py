@@ -1,7 +1,7 @@
 """The help, made from the table of commands: an overview in groups, and the details of a command."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from itertools import starmap
 
 from bot.events.sentences import listed
@@ -21,10 +21,9 @@ class Helped:
     name: str
     usage: str
     summary: str
-    _: KW_ONLY
-    examples: tuple[str, ...] = ()
-    details: tuple[str, ...] = ()
-    mistakes: str = ""
+    examples: Sequence[str]
+    mistakes: str
+    details: Sequence[str] = ()
 
 
 DAYS = (
@@ -50,13 +49,21 @@ def usage_of(command: Helped) -> Message:
     examples = [f"• `/racing {one}`" for one in command.examples]
     details = [f"• {one}" for one in command.details]
     details = ["Words for after the region:", *details] if details else []
-    worth = [f"Worth knowing: {command.mistakes}"] if command.mistakes else []
     words = [*([DAYS] if "date" in usage or "today" in usage else []), *([PLACES] if "region" in usage else [])]
     first = f"`{f'/racing {command.name} {command.usage}'.strip()}` — {escape(command.summary)}"
-    return listing(first, ["For example:", *examples, *details, *worth, *words, "`/racing help` lists all commands."])
+    return listing(
+        first,
+        [
+            "For example:",
+            *examples,
+            *details,
+            f"Worth knowing: {command.mistakes}",
+            *words,
+            "`/racing help` lists all commands.",
+        ],
+    )
 
 
 def _group(title: str, commands: Sequence[Helped]) -> str:
-    example = next((f", for example `/racing {one.examples[0]}`" for one in commands if one.examples), "")
     lines = [f"• `/racing {one.name}` — {escape(one.summary)}" for one in commands]
-    return "\n".join([f"*{title}*{example}", *lines])
+    return "\n".join([f"*{title}*, for example `/racing {commands[0].examples[0]}`", *lines])
