@@ -144,7 +144,9 @@ class Service:
         self.native = NativeBlocks(self.ports.monotonic)
         self.poster = self._make_poster(pace or Pace())
         self.fanout = self._make_fanout()
-        self.standstill = self._make_standstill()
+        self.standstill = Standstill(
+            self.database, self.notices, fanout=self.fanout, poster=self.poster, monotonic=self.ports.monotonic
+        )
         self.admin_check = AdminCheck(self.database, self.slack, self.notices, self.reopening, clock, self.queued)
         self.tasks = Tasks()
         self.jobs = self._make_jobs()
@@ -294,15 +296,6 @@ class Service:
             notices=self.notices,
             clock=self.clock,
             wake=self.intake.stored,
-            monotonic=self.ports.monotonic,
-        )
-
-    def _make_standstill(self) -> Standstill:
-        return Standstill(
-            self.database,
-            self.notices,
-            fanout=self.fanout,
-            poster=self.poster,
             monotonic=self.ports.monotonic,
         )
 

@@ -31,7 +31,7 @@ from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.records import KnownCourse
 from bot.racedata.event_completion import KnownElsewhere, lacks
 from bot.racedata.lexicon import REGIONS, Lexicon, kept
-from bot.racedata.near_misses import likely
+from bot.racedata.near_misses import find_courses, likely
 
 log = get_logger(__name__)
 
@@ -230,14 +230,8 @@ def with_listed_courses(
 
 
 def _listed(typed: Course, courses: Sequence[KnownCourse]) -> Course | None:
-    """The only course of this id, name or shortcode, if need be in another letter case."""
-    word = typed.course_id or typed.name or ""
-    for read in (str, str.casefold):
-        for field in ("course_id", "name", "shortcode"):
-            found = [one for one in courses if read(getattr(one, field) or "") == read(word)]
-            if len(found) == 1:
-                return Course(course_id=found[0].course_id, name=found[0].name, country=found[0].country)
-    return None
+    found = find_courses(courses, typed.course_id or typed.name or "")
+    return found[0].as_course if len(found) == 1 else None
 
 
 def _said(

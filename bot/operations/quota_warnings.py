@@ -167,8 +167,7 @@ def _to_come(reading: QuotaReading) -> str:
 
 
 def _used(reading: QuotaReading) -> str:
-    at_least = "" if reading.certain else "at least "
-    return f"{at_least}{reading.used:,} of {reading.limit:,} requests are used ({reading.percent}%)"
+    return f"{reading.shown} of {reading.limit:,} requests are used ({reading.percent}%)"
 
 
 def _ask_for_limit(reading: QuotaReading) -> str:

@@ -111,6 +111,10 @@ class QuotaReading(Value):
         return published.requests - before
 
     @property
+    def shown(self) -> str:
+        return f"{'' if self.certain else 'at least '}{self.used:,}"
+
+    @property
     def left(self) -> int | None:
         return None if self.limit is None else max(0, self.limit - self.used)
 

@@ -80,15 +80,16 @@ def nearest_names(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def find_courses(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse]:
-    """By id, name or shortcode; else by the name without its bracket: "wolverhampton" is "Wolverhampton (AW)"."""
-    for field in ("course_id", "name", "shortcode"):
-        found = [course for course in courses if getattr(course, field) == typed]
-        if found:
-            return found
-    spelled = folded(typed)
-    found = [course for course in courses if spelled and _without_bracket(folded(course.name or "")) == spelled]
-    # "ascot" may be Ascot as well as Ascot (AUS).
-    return [] if any(folded(course.name or "") == spelled for course in found) else found
+    """By id, name or shortcode, if need be in another letter case; else by the name without its bracket.
+
+    "wolverhampton" is "Wolverhampton (AW)", and beside "Ascot (AUS)" "ascot" is "Ascot".
+    """
+    for read in (str, folded):
+        wanted = read(typed)
+        for field in ("course_id", "name", "shortcode"):
+            if found := [one for one in courses if (value := getattr(one, field)) and read(value) == wanted]:
+                return found
+    return [one for one in courses if one.name and _without_bracket(folded(one.name)) == wanted]
 
 
 def has_words(course: KnownCourse, typed: str) -> bool:

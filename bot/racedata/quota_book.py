@@ -104,7 +104,7 @@ class QuotaBook:
         latest = await self.latest()
         if latest is None or purpose in latest.tier.purposes:
             return None
-        return QuotaExceeded(path, code=QuotaExceeded.known_code) if latest.is_spent else Spared(path)
+        return QuotaExceeded(path) if latest.is_spent else Spared(path)
 
     async def is_refused(self) -> bool:
         """Whether the service has refused requests for a spent quota, and is not asked again yet."""

@@ -28,11 +28,11 @@ from bot.events.reading.race_record import read_race
 from bot.events.sentences import counted
 from bot.logs import get_logger
 from bot.racedata import quota_book, race_book_store
+from bot.racedata.client.circuit_breakers import QUOTA
 from bot.racedata.client.cursor_walk import Step, Trail
 from bot.racedata.client.service_client import RACES_PATH, RECORDS_PER_PAGE, WHOLE_LIST_PAGES, RacingClient
 from bot.racedata.client.service_errors import (
     OutsideWindow,
-    QuotaExceeded,
     RateLimited,
     ServiceFailure,
     Spared,
@@ -356,5 +356,5 @@ def _stopped_by(error: ServiceError, day: date) -> Coverage:
     """A refusal about another date says nothing about this day."""
     if isinstance(error, OutsideWindow) and error.requested_date == day.isoformat():
         return Coverage.OUTSIDE_WINDOW
-    is_quota = isinstance(error, ServiceFailure) and error.code == QuotaExceeded.known_code
-    return Coverage.QUOTA if is_quota or isinstance(error, QuotaExceeded | Spared) else Coverage.FAILED
+    is_quota = isinstance(error, ServiceFailure) and error.cause in {QUOTA, Spared.__name__}
+    return Coverage.QUOTA if is_quota else Coverage.FAILED

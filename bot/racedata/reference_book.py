@@ -164,8 +164,7 @@ class ReferenceBook:
         within = [one for one in found if one.region in regions]
         if len(found) > 1 and len(within) != 1:
             raise several(typed, within or found, regions)
-        chosen = (within or found)[0]
-        return Course(course_id=chosen.course_id, name=chosen.name, country=chosen.country)
+        return (within or found)[0].as_course
 
     async def region_of(self, course: Course) -> str | None:
         return (await self._database.read(kept)).region_of_course(course)

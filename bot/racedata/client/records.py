@@ -18,6 +18,7 @@ from pydantic import (
     WrapValidator,
 )
 
+from bot.events.races import Course
 from bot.events.reading.json_values import note_text
 
 T = TypeVar("T")
@@ -124,6 +125,10 @@ class KnownCourse(_Listed):
     meetings: Whole = None
     first_meeting: Text = None
     last_meeting: Text = None
+
+    @property
+    def as_course(self) -> Course:
+        return Course(course_id=self.course_id, name=self.name, country=self.country)
 
 
 class SubscriptionRecord(_Open):

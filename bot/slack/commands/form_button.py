@@ -58,9 +58,7 @@ def filled(wanted: LineRequest, lexicon: Lexicon) -> ChannelFilter:
 
 def _course(typed: str, regions: Sequence[str], lexicon: Lexicon) -> Course:
     found = [one for one in find_courses(lexicon.courses, typed) if not regions or one.region in regions]
-    if len(found) != 1:
-        return Course(name=typed)
-    return Course(course_id=found[0].course_id, name=found[0].name, country=found[0].country)
+    return found[0].as_course if len(found) == 1 else Course(name=typed)
 
 
 async def form_is_the_answer(_desk: Desk, _invocation: Invocation, _committed: Any) -> None:

@@ -194,7 +194,7 @@ async def _check_course(desk: Desk, place: Place) -> None:
     except (ServiceError, TimeoutError):
         return
     course = place.course
-    if found := find_courses(courses, course) or [one for one in courses if folded(one.name or "") == course]:
+    if found := find_courses(courses, course):
         name = found[0].name or course
         when = f"on {published_day(place.day)}" if place.day else f"in the last {NAMED_WITHIN.days} days or to come"
         raise CommandError(

@@ -5,7 +5,8 @@ from datetime import date, tzinfo
 
 from bot.errors import ServiceError
 from bot.events.sentences import listed
-from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServiceFailure, Unauthorized
+from bot.racedata.client.circuit_breakers import QUOTA, UNAUTHORIZED
+from bot.racedata.client.service_errors import CircuitOpen, ServiceFailure
 from bot.racedata.month_quota import month_after
 from bot.slack.messages.kit.text import safe, with_names
 from bot.slack.messages.kit.times import day_in_words
@@ -37,9 +38,9 @@ def failure_words(error: Exception, reader: AnswerReader) -> str:
     if not isinstance(error, ServiceFailure):
         return str(error) if isinstance(error, ServiceError) else "The data service has not answered in time."
     unlatch = error.unlatch if isinstance(error, CircuitOpen) else None
-    if error.code == QuotaExceeded.known_code or isinstance(error, QuotaExceeded):
+    if error.cause == QUOTA:
         words = _month_spent(reader, unlatch)
-    elif error.code == Unauthorized.known_code or isinstance(error, Unauthorized):
+    elif error.cause == UNAUTHORIZED:
         words = _key_refused(reader, unlatch)
     else:
         return error.told

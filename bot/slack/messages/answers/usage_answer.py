@@ -30,16 +30,15 @@ LOWER_BOUND = {
 
 def usage(reading: QuotaReading, failure: str | None = None) -> Message:
     """`failure`: why an older reading is shown, as markup."""
-    at_least = "" if reading.certain else "at least "
     percent = f" ({reading.percent}%)" if reading.percent is not None else ""
-    used, published = f"{at_least}{reading.used:,}{percent}", reading.published
+    published = reading.published
     how_sure = (HOW_SURE if reading.certain else LOWER_BOUND)[reading.source]
     last_read = given("{} These are the last figures read.", failure)
     head = [
         header(f"Quota, {month_in_words(reading.month)}"),
         fields(
             [
-                ("Used", used),
+                ("Used", f"{reading.shown}{percent}"),
                 ("Limit", _limit(reading)),
                 ("Left", given("{}" if reading.certain else "at most {}", _figure(reading.left))),
                 ("This month", _spent(reading)),
@@ -60,11 +59,10 @@ def usage(reading: QuotaReading, failure: str | None = None) -> Message:
 
 
 def in_short(reading: QuotaReading) -> str:
-    at_least = "" if reading.certain else "at least "
     of_limit = f" of {reading.limit:,} ({reading.percent}%)" if reading.limit is not None else ""
     return joined(
         [
-            f"{at_least}{reading.used:,}{of_limit} used in {month_in_words(reading.month)}",
+            f"{reading.shown}{of_limit} used in {month_in_words(reading.month)}",
             _spent(reading),
             given("forecast: {}", _expected(reading)),
         ],
