@@ -141,11 +141,11 @@ def clip(text: str, limit: int) -> str:
         return text
     kept: list[str] = []
     left = limit - 1
-    for unit in _UNIT.findall(text):
-        left -= size(unit)
+    for found in _UNIT.finditer(text):
+        left -= size(found[0])
         if left < 0:
             break
-        kept.append(unit)
+        kept.append(found[0])
     return "".join(kept).rstrip() + "…"
 
 
