@@ -13,19 +13,19 @@ import yaml
 
 def over(
     names: str | Iterable[str], rows: Iterable[Any], *, ids: Iterable[str] | None = None
-) -> Callable[[Callable[..., None]], Callable[[], None]]:
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """As `pytest.mark.parametrize`, for a test without fixtures. Tries every row, and names each failed row."""
     named = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
 
-    def decorate(test: Callable[..., None]) -> Callable[[], None]:
-        def run() -> None:
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        def run(**others: Any) -> None:
             table = [row if len(named) > 1 else (row,) for row in rows]
             labels = table if ids is None else list(ids)
             assert table, "no rows"
             failed: list[BaseException] = []
             for label, row in zip(labels, table, strict=True):
                 try:
-                    test(**dict(zip(named, row, strict=True)))
+                    test(**others, **dict(zip(named, row, strict=True)))
                 except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  told below, with the other rows
                     error.add_note(f"The row: {label}")
                     failed.append(error)

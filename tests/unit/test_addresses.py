@@ -158,9 +158,7 @@ def test_public_address_ends_before_our_own_paths(end):
         check_public_address(f"https://bot.example.com{end}")
 
 
-@pytest.mark.parametrize(
-    "address", ["https://bot.example.com", "https://example.com/racing", "https://a.example/slack"]
-)
+@over("address", ["https://bot.example.com", "https://example.com/racing", "https://a.example/slack"])
 def test_public_address_may_have_the_prefix_of_a_proxy(address):
     assert check_public_address(f"{address}/") == address
 
@@ -173,7 +171,7 @@ def test_our_paths_are_those_that_the_service_serves():
 RACE, DAY = ({"race_id"}, {"race_id"}), ({"date", "region"}, {"date"})
 
 
-@pytest.mark.parametrize(
+@over(
     ("path", "names", "taken"),
     [
         ("/races/{race_id}", RACE, "races/{race_id}"),
@@ -262,7 +260,7 @@ def test_usual_addresses_of_a_database_are_taken(address):
     assert check_database(address) == address
 
 
-@pytest.mark.parametrize(
+@over(
     ("address", "secrets"),
     [
         ("sqlite:///racing-bot.db", set()),

@@ -169,7 +169,7 @@ watches:
     )
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "told"),
     [
         ("", "must have names"),

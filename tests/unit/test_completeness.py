@@ -10,7 +10,6 @@ from enum import Enum
 from runpy import run_path
 from typing import Any, get_args
 
-import pytest
 from annotated_types import Ge
 from pydantic import SecretStr
 from starlette.routing import Route
@@ -89,7 +88,7 @@ def test_every_event_has_declaration_message_and_row_in_the_message_rules():
     assert documented == {*EventKind}
 
 
-@pytest.mark.parametrize("kind", EventKind)
+@over("kind", EventKind)
 def test_every_declaration_of_an_event_is_whole(kind):
     declared = DECLARATIONS[kind]
     empty = [field.name for field in fields(declared) if getattr(declared, field.name) in ("", None)]
@@ -355,13 +354,13 @@ def test_every_answer_to_a_mute_says_what_becomes_of_abandonments():
     assert len(said) == len(Abandonments)
 
 
-@pytest.mark.parametrize("coverage", [one for one in Coverage if one is not Coverage.COMPLETE])
+@over("coverage", [one for one in Coverage if one is not Coverage.COMPLETE])
 def test_every_coverage_of_an_incomplete_day_has_words(coverage):
     card = Card(NOW.date(), "GB", None, Outcomes(), coverage)
     assert DayView(card, QUESTION).completeness
 
 
-@pytest.mark.parametrize("stop", Stop)
+@over("stop", Stop)
 def test_every_end_of_a_drill_has_a_headline(stop):
     report = DrillReport(KEPT, AddressAnswer("https://bot.example.com", 0.1), stop)
     assert drill_report.drill_report(report, lambda _channel, _ts: None, "bot").text.startswith("*The drill")

@@ -4,8 +4,6 @@ import re
 from inspect import getmembers, isclass
 from pathlib import Path
 
-import pytest
-
 from bot import errors as our_errors
 from bot.app import Service
 from bot.db import threads
@@ -132,7 +130,7 @@ def tree(module):
     return drawn
 
 
-@pytest.mark.parametrize("module", [our_errors, service_errors])
+@over("module", [our_errors, service_errors])
 def test_error_tree_in_the_docstring_is_the_tree_of_the_classes(module):
     defined = {
         name: one.mro()[1].__name__

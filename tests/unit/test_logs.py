@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bot.logs import MASK, QUIET_LOGGERS, MaskSecrets, configure_logging, get_logger
 from bot.receiver.log import Log
 from bot.slack.web_client import make_session, make_web_client
+from tests.rows import over
 from tests.skipped_time import SkippingLoop
 
 SECRET = "whsec-5ecret-of-a-test"
@@ -96,7 +97,7 @@ def test_mask_leaves_short_secrets_and_other_values_alone_and_takes_the_longer_s
     assert mask(None, "info", {"event": "a secret-and-more b"}) == {"event": f"a {MASK} b"}
 
 
-@pytest.mark.parametrize("spelled", ["key/with +signs%", "key%2Fwith+%2Bsigns%25", "key/with%20%2Bsigns%25"])
+@over("spelled", ["key/with +signs%", "key%2Fwith+%2Bsigns%25", "key/with%20%2Bsigns%25"])
 def test_mask_knows_a_secret_as_an_address_spells_it(spelled):
     assert MaskSecrets(["key/with +signs%"]).masked(f"?key={spelled}&x=1") == f"?key={MASK}&x=1"
 

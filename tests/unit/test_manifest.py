@@ -10,6 +10,7 @@ import yaml
 from jsonschema import Draft7Validator
 
 from bot.manifest import made_for, read_manifest
+from tests.rows import over
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = Path(__file__).with_name("manifest.schema.json")
@@ -91,7 +92,7 @@ def test_http_form_points_everything_at_the_address():
     assert "\\u" not in printed
 
 
-@pytest.mark.parametrize(
+@over(
     "wrong",
     ["bot.example.com", "http://bot.example.com", "http://localhost:3000", "https://", "", f"{ADDRESS}/slack/events"],
 )

@@ -21,6 +21,7 @@ from bot.receiver.bot_process import BotProcess, CountsForBot
 from bot.receiver.options import read_options
 from bot.receiver.program import serve, until_stopped
 from bot.settings import Settings
+from tests.rows import over
 
 
 class Dead:
@@ -167,7 +168,7 @@ MEETING = RacingEvent(key="meeting.abandoned:mt_1", kind=EventKind.MEETING_ABAND
 MEETINGS_MAX = RACES_PER_COMMIT // (1 + EVENT_RACES_MAX) + 1
 
 
-@pytest.mark.parametrize(
+@over(
     ("events", "taken"),
     [((ALONE,), DELIVERIES_PER_COMMIT), ((ALONE,) * 30, 1), ((MEETING,), MEETINGS_MAX), ((MEETING,) * 30, 1)],
     ids=["races", "lists of races", "meetings", "lists of meetings"],

@@ -331,7 +331,7 @@ def found(name):
     return getattr(func, name)(col(BookRace.data), "a") > 0
 
 
-@pytest.mark.parametrize(
+@over(
     ("one", "other"),
     [
         (once("sqlite"), once("postgresql")),

@@ -29,6 +29,7 @@ from bot.operations.jobs import job_runs
 from bot.operations.jobs.job_runs import SlotClaim
 from bot.racedata import race_book_store, webhook_subscriptions
 from tests.databases import on_both
+from tests.rows import over
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -45,7 +46,7 @@ async def test_writes_that_wait_share_commits(database):
     assert [value for value, _ in kept] == list(range(200))
 
 
-@pytest.mark.parametrize("model", [EventVersion, OutboxMessage])
+@over("model", [EventVersion, OutboxMessage])
 def test_row_as_read_is_the_row_as_made(model):
     values = {name: f"the {name}" for name, field in model.model_fields.items() if field.is_required()}
     read, made = as_read(model, **values), model(**values)

@@ -11,6 +11,7 @@ from bot.deliveries import inbox
 from bot.deliveries.payload import Payload
 from tests.databases import on_both
 from tests.integration.pipeline.counted import counting
+from tests.rows import over
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LIMIT = 25
@@ -133,7 +134,7 @@ async def test_no_delivery_overtakes_an_earlier_one_of_its_races_however_many_ke
     assert max(keys.index(key) for key, *_ in earlier) < keys.index(later[-1][0])
 
 
-@pytest.mark.parametrize(
+@over(
     ("body", "region"),
     [
         (b'{"event": "result.received", "race": {"race_id": "rc_1", "region": "GB"}}', "GB"),

@@ -21,6 +21,7 @@ from starlette.routing import Route
 
 from sandbox.loopback_server import serve
 from tests.promtool import program
+from tests.rows import over
 from tests.world import own_port
 
 ROOT = Path(__file__).parents[3]
@@ -49,7 +50,7 @@ def test_images_of_others_are_pinned_by_version_and_digest():
     assert all(re.fullmatch(r"[a-z]+:[0-9]+(\.[0-9]+)+@sha256:[0-9a-f]{64}", image) for image in foreign)
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@over("name", SERVICES)
 def test_service_is_hardened_and_limited(name):
     service = SERVICES[name]
     assert (service["init"], service["read_only"]) == (True, True)
@@ -61,7 +62,7 @@ def test_service_is_hardened_and_limited(name):
     assert {"max-size", "max-file"} <= set(service["logging"]["options"])
 
 
-@pytest.mark.parametrize("name", STAYING)
+@over("name", STAYING)
 def test_service_starts_again_by_itself_and_has_time_to_stop(name):
     assert SERVICES[name]["restart"] == "unless-stopped"
     assert int(SERVICES[name]["stop_grace_period"].removesuffix("s")) >= 30

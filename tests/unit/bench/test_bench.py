@@ -51,7 +51,7 @@ def test_ratio_is_the_median_of_the_rounds_own():
     assert all(math.isnan(one) for one in (percentile([], 99), paired_ratio([], []), paired_ratio([10.0], [0.0])))
 
 
-@pytest.mark.parametrize(("target", "met", "missed"), [(AtLeast(8), 8.0, 7.99), (AtMost(8), 8.0, 8.01)])
+@over(("target", "met", "missed"), [(AtLeast(8), 8.0, 7.99), (AtMost(8), 8.0, 8.01)])
 def test_verdict_follows_the_target(target, met, missed):
     verdicts = [Measure("it", value, "ms", target).verdict for value in (met, missed, math.nan)]
     assert verdicts == ["met", "NOT MET", "NOT MET"]

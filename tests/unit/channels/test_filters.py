@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -254,7 +253,7 @@ def test_abandonments_of_a_meeting_are_promised_only_where_a_filter_takes_them(f
 DAY = "2026-11-20"
 
 
-@pytest.mark.parametrize(
+@over(
     ("meeting", "is_known"),
     [
         (Meeting(meeting_id="mt_1"), True),
@@ -287,7 +286,7 @@ def test_meeting_has_the_races_of_its_id_or_else_of_its_course_and_date(race, ha
     assert Meeting(course=ASCOT, race_date=DAY).has(Race(meeting_id="mt_1", course=ASCOT, race_date=DAY))
 
 
-@pytest.mark.parametrize(
+@over(
     ("every", "is_without"),
     [([gb()], True), ([gb(), gb(LOST, region="IRE")], True), ([gb(LOST)], False), ([everywhere(LOST)], False)],
 )
@@ -310,7 +309,7 @@ def test_joint_filter_takes_what_either_takes(one, other, kind, course):
     assert one.covers(joint(one, one))
 
 
-@pytest.mark.parametrize("since", [None, SINCE + timedelta(seconds=1)], ids=["checked", "later"])
+@over("since", [None, SINCE + timedelta(seconds=1)], ids=["checked", "later"])
 def test_joint_filter_is_unchecked_since_the_earlier_moment_and_mentions_all(since):
     one = gb(mentions=("UANN", "here"), unchecked_since=since)
     other = gb(mentions=("UBEN", "here"), unchecked_since=SINCE)

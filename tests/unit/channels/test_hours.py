@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from bot.channels.conditions.choices import quiet_until
 from bot.channels.filters import ChannelFilter
 from bot.channels.hours import chosen_by, kept_until
@@ -62,7 +60,7 @@ NIGHTS = {"quiet": ("22:00-07:00",)}
 QUIET = BASE.model_copy(update=NIGHTS)
 
 
-@pytest.mark.parametrize("kind", list(EventKind))
+@over("kind", list(EventKind))
 def test_results_and_cards_wait_and_abandonments_do_not(kind):
     waits = kind in {EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED}
     assert (kept([QUIET], event(kind), NIGHT) is not None) is waits

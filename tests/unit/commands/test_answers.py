@@ -56,7 +56,7 @@ def test_pause_reads_as_kept(name):
     check(KEPT, f"Pause {name}", as_read(PAUSES[name]()))
 
 
-@pytest.mark.parametrize("text", ["9.30", "02:30", "2.30pm", "2.30 am", "14.30"])
+@over("text", ["9.30", "02:30", "2.30pm", "2.30 am", "14.30"])
 def test_time_with_one_meaning_is_taken(text):
     assert read_until(text, NOW.replace(hour=9, minute=12)) > NOW.replace(hour=9, minute=12)
 

@@ -31,6 +31,7 @@ from bot.slack.commands.watch import read_watch_words
 from bot.slack.language.request import read, request_of
 from bot.slack.language.words import TOPIC_WORDS
 from bot.slack.permissions import Person
+from tests.rows import over
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
 from tests.unit.commands.town import COUNTRIES, COURSES, NOW, REGIONS, Town, make_desk, no_meetings, refusal, typed
 
@@ -191,7 +192,7 @@ def test_every_topic_has_a_word_of_its_own():
     assert set(TOPIC_WORDS.values()) == set(Topic)
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "read"),
     [
         *((text, ("C1A", None)) for text in ("C1A", "<#C1A|gb-racing>")),

@@ -19,6 +19,7 @@ from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, read_form, 
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, abandonments_buttons, unsubscribed
 from sandbox.slack import modals
 from sandbox.slack.block_rules import view_problems
+from tests.rows import over
 from tests.unit.commands.town import COURSES, NOW, buttons, option
 
 
@@ -288,9 +289,7 @@ def test_edited_subscription_without_a_change_stays(region, topics, mentions):
     assert set(found["mentions"]) == set(mentions)
 
 
-@pytest.mark.parametrize(
-    ("typed", "regions"), [("GB, IRE", ("GB", "IRE")), ("ALL", (ALL_REGIONS,)), ("GB GB", ("GB",))]
-)
+@over(("typed", "regions"), [("GB, IRE", ("GB", "IRE")), ("ALL", (ALL_REGIONS,)), ("GB GB", ("GB",))])
 def test_form_without_regions_takes_typed_ones(typed, regions):
     view = subscribe_form(NEW, None, PublishedChoices(None, courses=False))
     assert "have not been read yet" in view["blocks"][0]["text"]["text"]

@@ -72,7 +72,7 @@ async def test_help_on_what_is_no_command_says_so():
         await helped("racecrd")
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "read"),
     [
         ('GB course:"A &amp; B"', 'GB course:"A & B"'),

@@ -6,7 +6,6 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -220,7 +219,7 @@ WHOLE = ITALY.model_copy(update={"full_result_order": True})
 GREAT_BRITAIN = KnownCountry(country_code="GB", full_result_order=False)
 
 
-@pytest.mark.parametrize(
+@over(
     ("races", "region", "countries", "said"),
     [
         ([PISA, *RACES], "ITY", [ITALY], "Italy does not publish the full finishing order: 61% of runners have a"),
@@ -274,7 +273,7 @@ DISPUTES = make_card([*at_courses(60, abandoned=True, reason=WHY, status="result
 LOSSES = make_card(at_courses(60, abandoned=True, reason=WHY))
 
 
-@pytest.mark.parametrize(
+@over(
     ("show", "counted"),
     [
         (
@@ -362,7 +361,7 @@ def test_favourite_has_the_same_mark_in_the_line_the_table_and_the_sections():
         assert re.findall("([0-9/]+)[JC]?F", str(form.blocks)) == ["11/8"] * str(form.blocks).count("11/8")
 
 
-@pytest.mark.parametrize("course", [None, ASCOT])
+@over("course", [None, ASCOT])
 def test_provisional_result_is_no_final_result(course):
     card = make_card([make_race("14:30", runners=FIELD, status="Provisional")], course=course)
     for message in (racecard(replace(card, course=ASCOT), DayQuestion(NOW)), results_of_day(card, DayQuestion(NOW))):

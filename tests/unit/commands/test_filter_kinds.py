@@ -277,14 +277,14 @@ def race(kind=EventKind.RESULT_RECEIVED, race_class=None, races=()):
     return RacingEvent(key="k", kind=kind, race=found, races=tuple(Race(race_class=one) for one in races))
 
 
-@pytest.mark.parametrize(
+@over(
     ("published", "is_taken"),
     [
         *((text, True) for text in ("1", "Class 1", "CLASS_1", "Class1", "01", "group 1", None, "", "-")),
         *((text, False) for text in ("2", "Class 11", "Group 2")),
     ],
 )
-@pytest.mark.parametrize("kind", list(EventKind))
+@over("kind", list(EventKind))
 def test_race_class_is_matched_after_folding_and_an_unknown_class_is_told(kind, published, is_taken):
     chosen = BASE.model_copy(update={"classes": ("Class 1", "Group 1"), "topics": frozenset(Topic)})
     assert chosen.matches(race(kind, published)) is (is_taken or kind is EventKind.MEETING_ABANDONED)
@@ -296,7 +296,7 @@ def test_class_of_no_known_shape_hides_no_abandonment(published):
     assert chosen.matches(race(EventKind.RACE_ABANDONED, published))
 
 
-@pytest.mark.parametrize(
+@over(
     ("typed", "taken"),
     [
         ("G1", ["Group 1", "Grade 1", "G1"]),
@@ -311,7 +311,7 @@ def test_g1_is_group_1_and_grade_1_and_the_word_alone_takes_every_group_or_grade
     assert [one for one in published if chosen.matches(race(race_class=one))] == taken
 
 
-@pytest.mark.parametrize(("wide", "narrow"), [("group", "Group 1"), ("G1", "Grade 1"), ("graded", "grade 2")])
+@over(("wide", "narrow"), [("group", "Group 1"), ("G1", "Grade 1"), ("graded", "grade 2")])
 def test_class_that_another_class_takes_too_is_not_lost(wide, narrow):
     every, one = (BASE.model_copy(update={"classes": (value,)}) for value in (wide, narrow))
     assert every.covers(one)

@@ -25,6 +25,7 @@ from bot.slack.language.request import read, request_of
 from bot.slack.language.words import SUBSCRIBING, words_in
 from bot.slack.messages.answers.filter_words import describe
 from sandbox.slack import modals
+from tests.rows import over
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
 from tests.unit.commands.town import COUNTRIES, COURSES, NOW, REGIONS, typed, unreached
 
@@ -182,7 +183,7 @@ def test_any_stored_filter_can_be_saved_by_the_form(chosen, mentions):
 WORDS_OF = [("bot.slack.language", "words.ini"), ("bot.channels.conditions", "words.ini")]
 
 
-@pytest.mark.parametrize(("package", "name"), [*WORDS_OF, ("bot.racedata", "countries.ini")])
+@over(("package", "name"), [*WORDS_OF, ("bot.racedata", "countries.ini")])
 def test_no_word_stands_in_two_rows_of_a_section(package, name):
     for section, rows in word_rows(package, name).items():
         words = [word for row in rows.values() for word in row]

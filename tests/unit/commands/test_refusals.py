@@ -81,7 +81,7 @@ def test_near_miss_has_a_button_for_each_thing_it_may_have_meant():
     assert offers(message) == list(error.lines.items())
 
 
-@pytest.mark.parametrize(
+@over(
     ("line", "asks"),
     [
         ("unsubscribe GB", "This ends what the channel receives: /racing unsubscribe GB."),

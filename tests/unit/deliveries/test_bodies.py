@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from threading import Event
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -94,7 +93,7 @@ def test_a_longer_list_than_events_are_made_of_is_one_event_with_its_races():
     assert event.unreadable_because == TOO_MANY
 
 
-@pytest.mark.parametrize(
+@over(
     "body",
     [
         [{**ABANDONED, "race_id": f"rc_{number}", "course": "Ascot", "date": DAY} for number in range(31)],
@@ -346,7 +345,7 @@ BEYOND = {
 }
 
 
-@pytest.mark.parametrize(("payload", "because"), BEYOND.values(), ids=BEYOND)
+@over(("payload", "because"), BEYOND.values(), ids=BEYOND)
 def test_event_beyond_the_bounds_is_in_plain_form(payload, because):
     ((_, event),) = read(payload)
     assert because in event.unreadable_because

@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
-import pytest
-
 from bot.deliveries.payload import Payload, read_events, read_payload
 from bot.events.event import EventKind
 from tests.rows import Answers, over
@@ -83,10 +81,8 @@ def test_odd_body_is_read_all_the_same(body):
     assert Payload(body).identity == ("race.abandoned:rc_1", "race.abandoned")
 
 
-@pytest.mark.parametrize(
-    "name", ["result.received", "RESULT_RECEIVED", "result:received", "Result.Received", "resultReceived"]
-)
-@pytest.mark.parametrize(
+@over("name", ["result.received", "RESULT_RECEIVED", "result:received", "Result.Received", "resultReceived"])
+@over(
     "envelope",
     [
         lambda name: {"event": name},
@@ -150,7 +146,7 @@ def test_card_event_is_known_by_race_or_meeting_or_course_and_date(payload, key)
     assert key_of(payload) == key
 
 
-@pytest.mark.parametrize("race_id", ["x" * 201, "a\nb", "\ud800", "\u202e1"])
+@over("race_id", ["x" * 201, "a\nb", "\ud800", "\u202e1"])
 def test_key_shows_no_id_that_is_long_or_unprintable(race_id):
     key = key_of({"event": "race.abandoned", "race_id": race_id})
     assert key == f"race.abandoned:{sha256(race_id.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -108,7 +107,7 @@ def test_result_is_taken_out_of_messages_on_its_abandoned_meeting(said, meetings
     assert meetings_without_race(said, [meetings], [naming]) == shown
 
 
-@pytest.mark.parametrize(
+@over(
     ("contradicts", "is_dead", "because", "shown"),
     [
         (LOST, False, Because.MEETING, [Show(7)]),

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from bot.events.facts import changes_between
 from bot.events.kinds import CARD, RUNNER
 from bot.events.merge import completed
 from bot.events.races import FEW_MINUTES, OffTime, Race, Runner
+from tests.rows import over
 from tests.unit.events.versions import NOW, TODAY, at, between, published
 
 
@@ -69,7 +69,7 @@ CARDS = {
 }
 
 
-@pytest.mark.parametrize(("old", "new", "changes"), CARDS.values(), ids=CARDS)
+@over(("old", "new", "changes"), CARDS.values(), ids=CARDS)
 def test_two_versions_of_a_card(old, new, changes):
     found = between(published(*old), published(*new))
     assert found == changes or (changes is None and all(change[-1] for change in found))
@@ -91,9 +91,7 @@ SILENT = [
 OUT_STILL = [{"status": "Declared", "non_runner": True}, {"status": "NR", "non_runner": False}, {"number": "NR"}]
 
 
-@pytest.mark.parametrize(
-    ("said", "position"), [*((said, None) for said in RUNS), *((said, "NR") for said in (*SILENT, *OUT_STILL))]
-)
+@over(("said", "position"), [*((said, None) for said in RUNS), *((said, "NR") for said in (*SILENT, *OUT_STILL))])
 def test_non_runner_runs_again_only_by_word(said, position):
     back = completed(published(*declared(said)), published(*B_OUT))
     assert [one.position for one in back.races[0].runners] == [position]
@@ -106,7 +104,7 @@ def test_few_minutes_are_five():
     assert FEW_MINUTES == 5
 
 
-@pytest.mark.parametrize(
+@over(
     ("old", "new", "count"),
     [(SIX, at("3 13:10"), 6), (at("1", title="A"), at("2", title="B"), 2), (WITH_Y, Y_GONE, 1), (FOUR, FOUR[:3], 3)],
 )
@@ -137,7 +135,7 @@ def test_one_time_written_in_two_ways_is_no_change():
     assert between(old, new) == []
 
 
-@pytest.mark.parametrize(
+@over(
     ("dates", "rung"),
     [((TODAY, "2026-11-28"), True), (("2026-11-28", TODAY), True), (("2026-12-01", "2026-12-02"), False)],
 )
@@ -146,7 +144,7 @@ def test_card_that_moves_to_or_from_today_rings(dates, rung):
     assert any(change[-1] for change in between(old, new)) is rung
 
 
-@pytest.mark.parametrize(
+@over(
     ("race", "date", "offs", "rung"),
     [
         ({}, TODAY, ("14:30", "14:45"), True),
@@ -193,9 +191,7 @@ def test_abandonment_on_a_card_is_taken_back_only_by_word():
     assert completed(silent, completed(lost, first)).races[0].abandoned
 
 
-@pytest.mark.parametrize(
-    "back", [{"status": "Going ahead"}, {"abandoned": False}, {"status": "Declared", "reason": "dry"}]
-)
+@over("back", [{"status": "Going ahead"}, {"abandoned": False}, {"status": "Declared", "reason": "dry"}])
 def test_reason_and_status_of_an_abandonment_go_with_it(back):
     lost = published(*at("1 14:30", status="Postponed", reason="frost"), *at("2 15:00"))
     race = completed(published(*at("1 14:30", **back), *at("2 15:00")), lost).races[0]
@@ -215,7 +211,7 @@ def test_card_in_parts_keeps_all_says_nothing_twice_and_can_lose_a_race_once_it_
     assert between(completed(shorter, known), shorter) == []
 
 
-@pytest.mark.parametrize("titles", [("Novice Hurdle", "Gold Cup", "Bumper"), ("Maiden",) * 3])
+@over("titles", [("Novice Hurdle", "Gold Cup", "Bumper"), ("Maiden",) * 3])
 def test_delayed_races_keep_their_own_titles_and_runners(titles):
     offs = ("13:00", "13:30", "14:00", "14:30")
     numbered = [

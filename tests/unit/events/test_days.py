@@ -56,7 +56,7 @@ def test_day_is_what_the_word_means_ahead_and_looking_back(word, days):
     assert parse_day(word, TODAY, looks_back=True) == (last if days else None)
 
 
-@pytest.mark.parametrize(("word", "day"), [("5/4", "2026-04-05"), ("22 of november", "2025-11-22")])
+@over(("word", "day"), [("5/4", "2026-04-05"), ("22 of november", "2025-11-22")])
 def test_day_without_a_year_is_the_nearest(word, day):
     assert parse_day(word, TODAY) == date.fromisoformat(day)
     assert is_day(word, TODAY)
@@ -198,16 +198,14 @@ SIGNS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("plain", SIGNS)
+@over("plain", SIGNS)
 def test_signs_of_every_kind_are_plain(plain):
     text, expected, codes = SIGNS[plain]
     found = {code: tidy(text.replace("{}", chr(int(code, 16)))) for code in codes.split()}
     assert found == dict.fromkeys(codes.split(), expected)
 
 
-@pytest.mark.parametrize(
-    ("text", "plain"), [("14\u223630", "14:30"), ("\uff11\uff14\uff1a\uff13\uff10", "14:30"), ("Cafe\u0301", "Café")]
-)
+@over(("text", "plain"), [("14\u223630", "14:30"), ("\uff11\uff14\uff1a\uff13\uff10", "14:30"), ("Cafe\u0301", "Café")])
 def test_copied_colons_wide_letters_and_accents_by_themselves_are_plain(text, plain):
     assert tidy(text) == plain
 

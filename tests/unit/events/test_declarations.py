@@ -14,10 +14,11 @@ from bot.events.kinds import CARD, RUNNER, Noise, ToldField
 from bot.events.merge import completed
 from bot.events.reading.race_record import read_race
 from tests.payloads import shuffled
+from tests.rows import over
 from tests.unit.events.versions import DECLARATIONS, EVENTS, MODELS, NO_VALUE, NOW, TODAY, event_with
 
 
-@pytest.mark.parametrize("kind", EventKind)
+@over("kind", EventKind)
 def test_declaration_has_every_field_of_every_model(kind):
     wanted = {f"{level}.{field}" for level, model in MODELS.items() for field in model.model_fields}
     assert set(DECLARATIONS[kind]) == wanted | {RUNNER, CARD}
@@ -29,7 +30,7 @@ def test_every_kind_has_a_topic_and_an_unread_payload_none():
     assert RacingEvent(key="k").topic is None
 
 
-@pytest.mark.parametrize("kind", EventKind)
+@over("kind", EventKind)
 def test_each_field_is_told_or_noise(kind):
     for path, entry in DECLARATIONS[kind].items():
         if path in {RUNNER, CARD} or path.partition(".")[2] in NO_VALUE:

@@ -4,15 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bot.deliveries.payload import TOO_MANY, read_events
 from bot.events.races import Course
 from tests.rows import Answers, over
 from tests.unit.events.shapes import ASCOT, AT, BATH, DAY, ROWS, said, shape, told
 
 
-@pytest.mark.parametrize(
+@over(
     ("kind", "name"),
     [
         ("race.abandoned", "races"),
@@ -36,11 +34,9 @@ TABLES = Path(__file__).with_name("event_lists.yaml")
 AROUND: dict[str, Any] = {"region": "GB", "date": DAY, "reason": "Frost"}
 
 
-@pytest.mark.parametrize("beside", [{}, {"course": "York"}, {"meeting": {"id": "m_1", "name": "York"}}])
-@pytest.mark.parametrize("listed", [["York", "Ayr"], [{"name": "York"}, {"name": "Ayr"}], ["York", {"name": "Ayr"}]])
-@pytest.mark.parametrize(
-    "name", ["meetings", "fixtures", "venues", "tracks", "courses", "racecourses", "affected_venues", "abandoned"]
-)
+@over("beside", [{}, {"course": "York"}, {"meeting": {"id": "m_1", "name": "York"}}])
+@over("listed", [["York", "Ayr"], [{"name": "York"}, {"name": "Ayr"}], ["York", {"name": "Ayr"}]])
+@over("name", ["meetings", "fixtures", "venues", "tracks", "courses", "racecourses", "affected_venues", "abandoned"])
 def test_each_named_meeting_is_told_with_what_stands_beside_the_list(name, listed, beside):
     assert lost_meetings(**AROUND, **beside, **{name: listed}) == ["GB York Frost", "GB Ayr Frost"]
 
@@ -50,8 +46,8 @@ def test_meetings_are_read_however_they_are_listed(data, meetings):
     assert "; ".join(lost_meetings(**data)) == meetings
 
 
-@pytest.mark.parametrize("kind", ["meeting.abandoned", "racecard.published", "race.abandoned", "result.received"])
-@pytest.mark.parametrize("name", ["Ascot", "ASCOT", "Ascot (GB)", "Royal Ascot"])
+@over("kind", ["meeting.abandoned", "racecard.published", "race.abandoned", "result.received"])
+@over("name", ["Ascot", "ASCOT", "Ascot (GB)", "Royal Ascot"])
 def test_region_and_id_stand_beside_a_meeting_of_another_name_than_its_course(kind, name):
     races = [{"course": "Ascot", "off": "13:00", "winner": "A"}, {"course": "Ascot", "off": "13:30", "winner": "B"}]
     payload = shape(kind, meeting={"id": "m_1", "name": name, "region": "GB"}, date=DAY, races=races)
@@ -62,10 +58,8 @@ def test_region_and_id_stand_beside_a_meeting_of_another_name_than_its_course(ki
 LISTED = [{"course": "York", "date": DAY, "off": "13:00"}, {"course": "Ayr", "date": DAY, "off": "14:00"}]
 
 
-@pytest.mark.parametrize(
-    "beside", [{"position": 1}, {"place": "North"}, {"rank": 2}, {"fin": False}, {"placed": ["A"]}]
-)
-@pytest.mark.parametrize(
+@over("beside", [{"position": 1}, {"place": "North"}, {"rank": 2}, {"fin": False}, {"placed": ["A"]}])
+@over(
     ("kind", "name"),
     [
         *(("meeting.abandoned", name) for name in ("meetings", "data")),
@@ -77,21 +71,21 @@ def test_meeting_or_race_with_a_place_in_the_list_is_no_horse(kind, name, beside
     assert [one.race.course.name for one in events] == ["York", "Ayr"]
 
 
-@pytest.mark.parametrize("kind", ["race.abandoned", "meeting.abandoned"])
-@pytest.mark.parametrize("name", ["entities", "value", "details", "objects"])
+@over("kind", ["race.abandoned", "meeting.abandoned"])
+@over("name", ["entities", "value", "details", "objects"])
 def test_entries_with_a_race_are_the_events_of_a_delivery_that_names_no_other(kind, name):
     events = read_events(json.dumps({"event": kind, name: LISTED}).encode())
     assert [one.race.course.name for one in events] == ["York", "Ayr"]
 
 
-@pytest.mark.parametrize("kind", ["race.abandoned", "meeting.abandoned", "racecard.published", "result.received"])
+@over("kind", ["race.abandoned", "meeting.abandoned", "racecard.published", "result.received"])
 def test_races_in_days_have_the_day(kind):
     days = [{"date": day, "races": [{"course": "York", "off": "13:00"}]} for day in (DAY, "2026-11-21")]
     events = read_events(json.dumps(shape(kind, days=days)).encode())
     assert [(one.race.course.name, one.race.race_date) for one in events] == [("York", DAY), ("York", "2026-11-21")]
 
 
-@pytest.mark.parametrize("name", ["next_races", "related", "previous", "odds", "history"])
+@over("name", ["next_races", "related", "previous", "odds", "history"])
 def test_entries_about_other_races_are_no_events(name):
     assert said({"event": "race.abandoned", name: LISTED}) == ["the payload names no race"]
 
@@ -117,7 +111,7 @@ def test_each_numbered_race_that_is_lost_is_an_event(races, numbers):
     assert {(one.race.course.name, one.races) for one in events} == {("York", ())}
 
 
-@pytest.mark.parametrize("name", ["off", "off_times", "race_times"])
+@over("name", ["off", "off_times", "race_times"])
 def test_each_off_time_of_a_lost_race_is_an_event_and_two_times_of_a_result_are_one(name):
     times = {**AT, "off": None, name: ["13:00", "13:30"]}
     assert said(shape("race.abandoned", **times)) == ["York 13:00", "York 13:30"]

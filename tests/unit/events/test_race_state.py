@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from bot.events.lost_part import run_before_loss
 from bot.events.race_state import (
     CONFLICTS,
@@ -74,7 +72,7 @@ def test_abandonment_may_be_taken_back(status, is_so):
     assert is_taken_back(status) is is_so
 
 
-@pytest.mark.parametrize("status", ["Weighed In", "weighed_in", "WEIGHED-IN"])
+@over("status", ["Weighed In", "weighed_in", "WEIGHED-IN"])
 def test_status_is_compared_by_its_letters(status):
     assert (letters(status), letters(None)) == ("weighedin", "")
 

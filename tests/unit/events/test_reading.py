@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bot.deliveries.payload import read_payload
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading.json_api import LONGEST_RELATED, with_related
@@ -49,15 +47,13 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@over("shape", SHAPES)
 def test_race_reads_the_same_from_every_shape(shape):
     ascot, off = Course(course_id="cr_1", name="Ascot"), OffTime(text="14:30")
     assert read_race(SHAPES[shape]) == Race(race_id="rc_1", region="GB", course=ascot, race_date="2025-06-17", off=off)
 
 
-@pytest.mark.parametrize(
-    "record", [{"weather": "fine", "attempt": 3, "country_code": "GB"}, {"next_race": {"race_id": "rc_2"}}]
-)
+@over("record", [{"weather": "fine", "attempt": 3, "country_code": "GB"}, {"next_race": {"race_id": "rc_2"}}])
 def test_race_of_an_unknown_record_is_empty(record):
     assert read_race(record) == Race()
 
@@ -119,7 +115,7 @@ def test_off_time_is_shown_as_published_and_an_instant_only_with_an_offset(value
     assert read_race({"off_time": value}).off == OffTime(text=text, off_at=off_at)
 
 
-@pytest.mark.parametrize(
+@over(
     ("beside", "off_at"),
     [
         ({"jump_time": "14:32:11"}, None),
@@ -133,7 +129,7 @@ def test_off_time_is_no_time_of_what_followed_and_stands_beside_an_instant(besid
         assert read_race({name: "14:30", **beside}).off == OffTime(text="14:30", off_at=off_at)
 
 
-@pytest.mark.parametrize("name", ["startTimeGMTScheduled", "start_timestamp", "starts_at_utc", "raceOffTimestamp"])
+@over("name", ["startTimeGMTScheduled", "start_timestamp", "starts_at_utc", "raceOffTimestamp"])
 def test_off_time_is_read_under_every_usual_name(name):
     assert read_race({name: "2025-06-17T14:30"}).off == OffTime(text="14:30")
 
@@ -161,7 +157,7 @@ def test_places_of_a_race_that_any_text_calls_void_are_void(beside, is_void):
     assert read_race({**PLACED, **beside}).is_void is is_void
 
 
-@pytest.mark.parametrize(
+@over(
     ("said", "number", "title"),
     [
         ("Race 4", "4", None),
@@ -230,7 +226,7 @@ def test_related_resources_of_json_api_are_bounded():
     assert len(str(related)) < LONGEST_RELATED + len(str(listed))
 
 
-@pytest.mark.parametrize("order", ["finishing_order", "winner", "first", "results", "non_runners"])
+@over("order", ["finishing_order", "winner", "first", "results", "non_runners"])
 def test_horses_of_an_order_are_bounded(order):
     names = [f"Horse {number}" for number in range(MOST_RUNNERS + 1)]
     for listed in (names, [names, names[::-1]]):

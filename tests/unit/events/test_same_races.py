@@ -4,7 +4,6 @@ import cProfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,17 +77,15 @@ def told(shape: str, count: int) -> None:
     outcomes_of(card(shape, count).races, [card(shape, count)], None, None)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("work", [filled_in, listed, compared, shown, told])
+@over("shape", SHAPES)
+@over("work", [filled_in, listed, compared, shown, told])
 def test_work_grows_with_the_number_of_races(work, shape):
     work(shape, 2)
     few, many = (calls(work, shape, count) for count in (60, 240))
     assert many < 6 * few
 
 
-@pytest.mark.parametrize(
-    "runner", [lambda n, tag: Runner(number="1", horse=f"{tag}{n}"), lambda _n, _tag: Runner(number="1")]
-)
+@over("runner", [lambda n, tag: Runner(number="1", horse=f"{tag}{n}"), lambda _n, _tag: Runner(number="1")])
 def test_work_grows_with_the_number_of_runners(runner):
     def work(count: int) -> None:
         events = [

@@ -1,6 +1,5 @@
 """The differences of two versions of a result, ringing changes, and values kept from the version before."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -174,7 +173,7 @@ def test_placings_after_a_loss_are_the_newest_word(old, new, changes, known):
     assert (race.status, race.abandoned or None, race.reason) == known
 
 
-@pytest.mark.parametrize(
+@over(
     ("old", "new", "are_first"),
     [
         (placed("A"), placed("A 1"), True),

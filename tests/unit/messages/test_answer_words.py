@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bot.channels.audit_log import ENTRIES_PER_PAGE, AuditPage
 from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
@@ -150,9 +148,7 @@ def test_filter_in_words_names_everything():
     assert in_words(MANY_COURSES).endswith("Exclusion 29 and Exclusion 30")
 
 
-@pytest.mark.parametrize(
-    ("filters", "command"), [((GB,), "`/results GB abandonments`"), ((GB, LONGEST), "`/results all abandonments`")]
-)
+@over(("filters", "command"), [((GB,), "`/results GB abandonments`"), ((GB, LONGEST), "`/results all abandonments`")])
 def test_subscribe_says_how_to_see_the_abandonments_that_it_does_not_name(filters, command):
     named = [f"Course {number:02}" for number in range(31)]
     shown = within_limits(said(*filters, recent=whole(0, 31, *lost(*(f"{one} {'x' * 200}" for one in named)))))
@@ -268,7 +264,7 @@ def test_subscriptions_of_the_home_beyond_the_buttons_are_counted():
 RESULT = RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED, race=Race(meeting_id="mt_1"))
 
 
-@pytest.mark.parametrize(
+@over(
     ("changes", "labels"),
     [
         ({}, ["Mute this meeting", "Who was told"]),
@@ -294,7 +290,7 @@ FULL = {
 }
 
 
-@pytest.mark.parametrize("name", FULL)
+@over("name", FULL)
 def test_full_result_reads_as_kept(name):
     message = full_result(*FULL[name], NOW)
     check(KEPT, f"Full result{name}", f"{within_limits(message)}\nin sections:\n{as_read(message.in_sections())}")
@@ -305,9 +301,7 @@ def test_full_result_of_very_many_runners_holds_every_limit():
     assert "more" in within_limits(full_result(many, None, NOW))
 
 
-@pytest.mark.parametrize(
-    ("race", "said"), [({"status": "Photo"}, "Status: Photo"), ({"disputed": "Plum Heron 1 or 2"}, CHECK_PLACES)]
-)
+@over(("race", "said"), [({"status": "Photo"}, "Status: Photo"), ({"disputed": "Plum Heron 1 or 2"}, CHECK_PLACES)])
 def test_full_result_says_what_is_not_official_or_not_certain(race, said):
     told = full_result(RESULT.model_copy(update={"race": RAN.model_copy(update=race)}), None, NOW)
     for form in told.forms:

@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, changes_between
 from bot.events.races import Course, OffTime, Race, Runner
@@ -95,7 +93,7 @@ def test_runners_that_no_message_holds_are_counted():
     assert any(line.endswith(f"and {150 - named} more") for line in lines)
 
 
-@pytest.mark.parametrize("kind", [ABANDONED, MEETING])
+@over("kind", [ABANDONED, MEETING])
 def test_abandonment_has_no_native_block(kind):
     race = RACE.model_copy(update={"runners": finish("1", "2")})
     assert render(event(kind, race, races=(race,) * 9), CONTEXT).plain_blocks == ()
@@ -169,7 +167,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@over("name", CHANGES)
 def test_changes_read_as_kept(name):
     check(KEPT, f"Correction by {name}", words(render(result("1", "1"), context(changes=CHANGES[name]))))
 
@@ -191,7 +189,7 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("name", EDITS)
+@over("name", EDITS)
 def test_dead_heat_is_said_in_the_edit(name):
     """An edited message shows the later version; a message delivered again keeps the version before."""
     way, old, new, said = EDITS[name]
@@ -201,7 +199,7 @@ def test_dead_heat_is_said_in_the_edit(name):
         assert said in shown
 
 
-@pytest.mark.parametrize("form", [lambda message: message, lambda message: message.in_sections()])
+@over("form", [lambda message: message, lambda message: message.in_sections()])
 def test_nothing_is_called_corrected_where_the_order_is_unknown(form):
     old, new = result("1", "2", going="Good"), result("2", "1", going="Soft")
     changes = changes_between(old, new, received_at=NOW)
@@ -210,7 +208,7 @@ def test_nothing_is_called_corrected_where_the_order_is_unknown(form):
         assert not re.search("corrected|changed", as_read(form(render(new, told))), re.IGNORECASE)
 
 
-@pytest.mark.parametrize("link", ["http://x.example", "https://x|<!channel>", "https://x y", "javascript:alert(1)"])
+@over("link", ["http://x.example", "https://x|<!channel>", "https://x y", "javascript:alert(1)"])
 def test_link_that_is_no_https_address_is_left_out(link):
     assert "earlier message" not in render(result("1"), context(previous_link=link)).text
 
@@ -294,7 +292,7 @@ def test_message_reads_as_kept(name):
     check(KEPT, name, words(render(told, context(**more))))
 
 
-@pytest.mark.parametrize("kind", [*EventKind, None])
+@over("kind", [*EventKind, None])
 def test_small_print_stands_under_every_message(kind):
     told = render(event(kind, data_as_of="2026-11-20T14:00:00+00:00"), context(may_be_repeat=True))
     (small_print,) = [block for block in told.blocks if block["type"] == "context"]
@@ -305,7 +303,7 @@ def test_small_print_stands_under_every_message(kind):
 FROM_BOOK = "details of races from the bot's records"
 
 
-@pytest.mark.parametrize(
+@over(
     ("filled_in", "is_said"),
     [
         ({"title": "Cup"}, True),
@@ -316,7 +314,7 @@ FROM_BOOK = "details of races from the bot's records"
         ({"title": "Cup", "runners": finish("1")}, False),
     ],
 )
-@pytest.mark.parametrize("is_named", [True, False])
+@over("is_named", [True, False])
 def test_abandoned_meeting_says_from_the_race_book_only_what_a_line_shows(filled_in, is_said, is_named):
     race = RACE.model_copy(update=filled_in | {"from_book": tuple(filled_in)})
     lost = () if is_named else (event(ABANDONED, race),)
@@ -324,7 +322,7 @@ def test_abandoned_meeting_says_from_the_race_book_only_what_a_line_shows(filled
     assert (FROM_BOOK in as_read(render(meeting, context(lost=lost)))) is is_said
 
 
-@pytest.mark.parametrize(("filled_in", "is_said"), [({"title": "Cup"}, False), ({"off": OffTime(text="15:30")}, True)])
+@over(("filled_in", "is_said"), [({"title": "Cup"}, False), ({"off": OffTime(text="15:30")}, True)])
 def test_times_of_an_abandoned_meeting_are_all_that_comes_from_the_race_book(filled_in, is_said):
     race = Race(**{"off": OffTime(text="15:00"), **filled_in}, from_book=tuple(filled_in))
     told = as_read(render(event(MEETING, races=(RACE, race)), CONTEXT))
@@ -332,9 +330,7 @@ def test_times_of_an_abandoned_meeting_are_all_that_comes_from_the_race_book(fil
     assert (FROM_BOOK in told) is is_said
 
 
-@pytest.mark.parametrize(
-    ("filled_in", "is_said"), [({"title": "Cup"}, True), ({"region": "GB", "going": "Soft"}, False)]
-)
+@over(("filled_in", "is_said"), [({"title": "Cup"}, True), ({"region": "GB", "going": "Soft"}, False)])
 def test_racecard_says_from_the_race_book_only_what_a_line_shows(filled_in, is_said):
     race = RACE.model_copy(update=filled_in | {"from_book": tuple(filled_in)})
     assert (FROM_BOOK in as_read(render(event(CARD, races=(race,)), CONTEXT))) is is_said

@@ -3,8 +3,6 @@
 import json
 import re
 
-import pytest
-
 from bot.channels.filters import Meeting
 from bot.deliveries.payload import read_events
 from bot.events.races import Course, OffTime, Race
@@ -105,7 +103,7 @@ GONE, CONFLICT = (
 )
 
 
-@pytest.mark.parametrize("order", [1, -1])
+@over("order", [1, -1])
 def test_reason_of_the_race_comes_before_the_reason_of_the_meeting_and_a_results_reason_is_none(order):
     told = [
         delivered("race.abandoned", 1, "13:00", reason="frost"),

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -125,7 +124,7 @@ def test_code_shows_names_for_copying_and_is_never_closed_by_them():
     assert code(" ") is None
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "limit", "shown"),
     [
         ("ab&amp;cd", 6, "ab…"),
@@ -199,16 +198,14 @@ def test_off_time_shows_as_published_and_by_the_readers_clock(off, zone, publish
     assert HERS == "<!date^1795176000^{time}|12:00 UTC>"
 
 
-@pytest.mark.parametrize("hours", [-14, 0, 14])
+@over("hours", [-14, 0, 14])
 def test_clock_holds_at_both_ends_of_the_calendar(hours):
     zone = timezone(timedelta(hours=hours))
     for moment in (datetime.min.replace(tzinfo=zone), datetime.max.replace(microsecond=0, tzinfo=zone)):
         assert utc_clock(moment, seconds=True).endswith(" UTC")
 
 
-@pytest.mark.parametrize(
-    ("now", "had_at", "late"), [(0, -42, 42), (11, None, 11), (-60, None, None), (0, 60, None), (10, None, None)]
-)
+@over(("now", "had_at", "late"), [(0, -42, 42), (11, None, 11), (-60, None, None), (0, 60, None), (10, None, None)])
 def test_lateness_is_measured_from_when_the_service_had_the_event_or_from_receipt(now, had_at, late):
     """In minutes from receipt. Lateness is never negative, and little is not worth a word."""
     had = None if had_at is None else NOON + timedelta(minutes=had_at)
@@ -219,7 +216,7 @@ def test_lateness_is_measured_from_when_the_service_had_the_event_or_from_receip
 # Channels and people in notices, trace and audit: by the names that readers know, and nothing else by its id
 
 
-@pytest.mark.parametrize(
+@over(
     ("slack_id", "shown"),
     [
         ("C0AB1", "<#C0AB1>"),
@@ -262,7 +259,7 @@ def test_notice_begins_with_its_level_and_mentions_nobody_whatever_the_words(lev
     assert block_problems(list(said.blocks), most=MESSAGE_BLOCKS) == []
 
 
-@pytest.mark.parametrize(("typed", "words"), [("<#C1|gb>", "in <#C1>"), ("U1", "by <@U1>"), ("all", "anywhere")])
+@over(("typed", "words"), [("<#C1|gb>", "in <#C1>"), ("U1", "by <@U1>"), ("all", "anywhere")])
 def test_audit_says_whose_it_is_by_name(typed, words):
     assert read_target(typed)[2] == words
 

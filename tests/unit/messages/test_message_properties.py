@@ -5,7 +5,6 @@ import re
 from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 
-import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block
@@ -30,6 +29,7 @@ from bot.slack.messages.kit.layout import turns
 from bot.slack.messages.kit.native_blocks import CELL_MAX
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, NEW_BLOCKS, block_problems
+from tests.rows import over
 from tests.said import as_posted
 from tests.unit.messages import kept_values
 from tests.unit.messages.kept_answers import ANSWERS, messages_of
@@ -316,7 +316,7 @@ def test_message_holds_every_limit_and_data_does_nothing(event, context):
 LISTING = (EventKind.RACECARD_PUBLISHED, EventKind.MEETING_ABANDONED)
 
 
-@pytest.mark.parametrize(
+@over(
     ("kind", "listed"),
     [*((kind, 500) for kind in (*EventKind, None)), *((kind, listed) for kind in LISTING for listed in (0, 1, 40))],
 )
@@ -405,7 +405,7 @@ def test_page_of_a_command_that_no_button_can_carry_has_no_buttons():
     assert turns("results " + "🐎" * 1_100, 2, 3) is None
 
 
-@pytest.mark.parametrize("name", EVENTS | ANSWERS)
+@over("name", EVENTS | ANSWERS)
 def test_message_of_a_strangers_words_holds_every_limit_and_they_do_nothing(name):
     for words in WORDS:
         check_kept((EVENTS | ANSWERS)[name], words)
@@ -415,7 +415,7 @@ BOUNDED = {"subscription_list", "watched"}
 """A page of few subscriptions, and as many names as a line takes."""
 
 
-@pytest.mark.parametrize("name", sorted((EVENTS | ANSWERS).keys() - BOUNDED))
+@over("name", sorted((EVENTS | ANSWERS).keys() - BOUNDED))
 def test_message_of_the_longest_lists_holds_every_limit(name):
     """Some hundred races, runners, rows and filters."""
     check_kept((EVENTS | ANSWERS)[name], "&" * 200, times=24)

@@ -14,8 +14,6 @@ from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 import bot.slack.forms
 import bot.slack.messages
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
@@ -231,7 +229,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize(("region", "course", "where"), PLACES)
+@over(("region", "course", "where"), PLACES)
 def test_none_is_said_of_a_place(region, course, where):
     empty = Card(DAY, region, course, Outcomes(), Coverage.COMPLETE)
     listed = f"No racing: the data service lists no races {where} on Fri 20 Nov."
@@ -243,7 +241,7 @@ def test_none_is_said_of_a_place(region, course, where):
     assert lost in results_of_day(races, DayQuestion(AT_NOON, only_abandonments=True)).text
 
 
-@pytest.mark.parametrize(("now", "is_named"), [(NOON, True), (NOON - timedelta(days=1), False)])
+@over(("now", "is_named"), [(NOON, True), (NOON - timedelta(days=1), False)])
 def test_next_off_of_a_meeting_is_named_on_the_day_alone(now, is_named):
     off = OffTime(text="14:30", off_at=NOON.replace(hour=14, minute=30))
     race = Race(off=off, race_date=f"{NOON:%Y-%m-%d}")

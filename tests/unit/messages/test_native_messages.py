@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.native_blocks import NOTHING_CAME, cell, data_table, with_native
 from bot.slack.messages.kit.text import MESSAGE_MAX
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
+from tests.rows import over
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 HOSTILE = st.text(max_size=20) | st.sampled_from(["<!channel>", "<@U1>", "*", "\u202ebet", "<" * 10_000, "🐎" * 10_000])
@@ -63,7 +63,7 @@ def test_usage_holds_every_limit_whatever_the_rows_are(rows):
     check(usage(reading(tuple(rows), limit=100), None))
 
 
-@pytest.mark.parametrize(("number", "first", "drawn"), [(2, "1", 2), (20, "1", 20), (21, "1", 11), (30, "2", 15)])
+@over(("number", "first", "drawn"), [(2, "1", 2), (20, "1", 20), (21, "1", 11), (30, "2", 15)])
 def test_chart_adds_up_the_days_and_always_has_the_last(number, first, drawn):
     made = chart(usage(reading(days(number), limit=15_000), None))
     used, limit = made["series"]
@@ -99,7 +99,7 @@ def test_column_of_which_nothing_came_is_left_out():
     assert [len(row) for row in table["rows"]] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("room", [0, 150, 9_000])
+@over("room", [0, 150, 9_000])
 def test_table_is_left_out_where_there_is_no_room_or_no_runner(room):
     assert runners_table("Runners", [], Race(), room) == []
     runners = [Runner(horse="x" * 60, position="1")] * 200

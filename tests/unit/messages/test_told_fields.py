@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from bot.events.races import Course, OffTime
 from bot.slack.messages import MessageContext, render
 from bot.slack.messages.alerts.corrections import additions_in_words, changes_in_words
 from bot.slack.messages.alerts.result import full_result
+from tests.rows import over
 from tests.unit.events.versions import DECLARATIONS, EVENTS, MODELS, event_with
 from tests.unit.messages.kept_events import EVENTS_IN_CONTEXT, LOST
 
@@ -126,7 +126,7 @@ def is_shown(kind: EventKind, path: str) -> bool:
     return any(shown(event, context) != before for event, context, before in tried)
 
 
-@pytest.mark.parametrize("kind", EventKind)
+@over("kind", EventKind)
 def test_message_shows_a_field_if_and_only_if_the_field_is_told(kind):
     fields = {path: entry for path, entry in DECLARATIONS[kind].items() if path not in {RUNNER, CARD}}
     told = {path for path, entry in fields.items() if isinstance(entry, ToldField) and not is_of_parts(path)}
@@ -134,7 +134,7 @@ def test_message_shows_a_field_if_and_only_if_the_field_is_told(kind):
     assert {path for path in told | noise if is_shown(kind, path)} == told
 
 
-@pytest.mark.parametrize("path", sorted(SHOWN_ALTHOUGH_NOISE.keys() - {"event.kind"}))
+@over("path", sorted(SHOWN_ALTHOUGH_NOISE.keys() - {"event.kind"}))
 def test_exception_is_noise_that_a_message_shows(path):
     kinds = [kind for kind, declared in DECLARATIONS.items() if isinstance(declared[path], Noise)]
     assert any(is_shown(kind, path) for kind in kinds)

@@ -9,8 +9,6 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-import pytest
-
 from bot.db.tables import EventVersion, InboxDelivery, InboxState
 from bot.errors import StorageUnavailable
 from bot.events.races import Course, OffTime, Race
@@ -71,7 +69,7 @@ WITHOUT_IDS = {
 }
 
 
-@pytest.mark.parametrize("name", WITHOUT_IDS)
+@over("name", WITHOUT_IDS)
 def test_button_who_was_told_answers_without_ids(name):
     said = as_read(traced(WITHOUT_IDS[name], has_ids=False))
     check(KEPT, f"Who was told {name}", said)
@@ -151,7 +149,7 @@ def test_failure_reads_as_kept(name):
         assert not re.search("racing-bot|RACING_API_KEY|COMMAND_QUOTA_SHARE", said_to[who])
 
 
-@pytest.mark.parametrize(
+@over(
     ("admins", "words"),
     [
         ((), "whoever runs this bot"),
@@ -170,7 +168,7 @@ def test_admins_are_shown_by_their_names_and_data_does_nothing():
     assert "Tell <@U1> or <@U2>: the right key" in explain(KEY, "cmd-1", reader=SOMEBODY).text
 
 
-@pytest.mark.parametrize("error", [StorageUnavailable("locked"), ValueError("bug")])
+@over("error", [StorageUnavailable("locked"), ValueError("bug")])
 def test_reference_goes_to_somebody_who_has_the_log(error):
     for reader, words in (
         (SOMEBODY, "give <@U1> or <@U2> the reference cmd-1"),

@@ -4,7 +4,6 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,7 +100,7 @@ def test_summary_names_results_by_meeting_and_off_time():
     assert sorted(order, key=message.text.index) == order
 
 
-@pytest.mark.parametrize(
+@over(
     ("race", "said"),
     [
         ({"abandoned": True, "status": "Abandoned"}, f"{MARKED_LOST}, frost"),
@@ -116,7 +115,7 @@ def test_summary_names_results_by_meeting_and_off_time():
         ({"status": "Result"}, "result in, placings not received"),
     ],
 )
-@pytest.mark.parametrize("because", [DIGEST, PAUSED])
+@over("because", [DIGEST, PAUSED])
 def test_summary_says_of_each_result_what_its_own_message_would_say(race, said, because):
     told = event(EventKind.RESULT_RECEIVED, reason="frost", **race)
     ((message, _),) = waited(make([], [told], because=because))

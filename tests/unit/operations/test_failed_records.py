@@ -5,7 +5,6 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -108,7 +107,7 @@ def test_what_changes_in_a_record_changes_nothing_in_the_stored_body():
     assert read(record).body == read(later).body
 
 
-@pytest.mark.parametrize("more", [{"created_at": AT}, {"subscription": {"id": "s_1", "event": "race.abandoned"}}])
+@over("more", [{"created_at": AT}, {"subscription": {"id": "s_1", "event": "race.abandoned"}}])
 def test_two_abandonments_that_say_nothing_of_their_races_are_two(more):
     first, second = ({"id": one, "event": "race.abandoned", **more} for one in ("dl_1", "dl_2"))
     assert read(first).event.key != read(second).event.key
@@ -133,7 +132,7 @@ def test_first_attempt_of_a_list_is_the_time_and_the_last_one_the_answer():
     assert found.answered.told == "503 (not stored; send it again)"
 
 
-@pytest.mark.parametrize(
+@over(
     ("record", "told"),
     [
         ({"response_status": 503, "response_body": REFUSED}, "503 (not stored; send it again)"),
@@ -161,7 +160,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("shape", OTHERS)
+@over("shape", OTHERS)
 def test_record_of_another_shape_is_not_read_and_has_a_name_for_admins(shape):
     assert read(OTHERS[shape]) is None
     assert name_of(OTHERS[shape]) == "dl_9"

@@ -2,12 +2,12 @@
 
 from datetime import UTC, date, datetime, time, timedelta, timezone
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.events.races import OffTime, Race
 from bot.operations.overdue import LONG_PAST, is_long_past, surely_began_after
+from tests.rows import over
 
 SECOND = timedelta(seconds=1)
 ZONES = st.integers(-12 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
@@ -43,7 +43,7 @@ def test_race_with_an_offset_is_long_past_to_the_second(day, clock, zone, is_dat
     assert surely_began_after(race, off_at - SECOND)
 
 
-@pytest.mark.parametrize("race_date", [None, "soon", "2026-13-01"])
+@over("race_date", [None, "soon", "2026-13-01"])
 def test_race_of_no_readable_day_is_never_long_past(race_date):
     race = Race(race_date=race_date, off=OffTime(text="14:30"))
     assert not is_long_past(race, datetime(2999, 1, 1, tzinfo=UTC))

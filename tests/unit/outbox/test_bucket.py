@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bot.outbox.messenger import Call
 from bot.outbox.pace import TIER_3, Bucket, CallLimit, Pace
+from tests.rows import over
 
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -79,9 +80,7 @@ def test_no_minute_or_channel_exceeds_what_slack_allows():
     assert Pace().channel_s == 1
 
 
-@pytest.mark.parametrize(
-    ("call", "burst", "per_minute"), [(Call.POST, 20, 280), (Call.EDIT, 10, 40), (Call.LOOK, 10, 40)]
-)
+@over(("call", "burst", "per_minute"), [(Call.POST, 20, 280), (Call.EDIT, 10, 40), (Call.LOOK, 10, 40)])
 def test_all_calls_of_a_minute_are_given(call, burst, per_minute):
     limit = Pace().limits[call]
     seconds = [START + timedelta(seconds=second) for second in range(601)]

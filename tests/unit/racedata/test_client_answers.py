@@ -237,9 +237,7 @@ def test_errors_404_and_others_without_a_code_are_classed_by_their_status(status
         assert (type(error), error.code, error.request_id) == (kind, None, "req_9")
 
 
-@pytest.mark.parametrize(
-    ("window", "date"), [("window", "date"), ("plan_window", "requested"), ("your_window", "requested_date")]
-)
+@over(("window", "date"), [("window", "date"), ("plan_window", "requested"), ("your_window", "requested_date")])
 def test_window_and_date_are_found_under_other_names(window, date):
     fields = {window: "2023 → upcoming", date: "2019-01-01"}
     assert refusal(403, {"error": {"code": "outside_window", **fields}}).told == OUTSIDE
@@ -250,7 +248,7 @@ def test_refusal_by_the_window_without_fields_says_what_the_service_said():
     assert error.told == "This is outside your plan's window. Said so."
 
 
-@pytest.mark.parametrize(
+@over(
     ("code", "fields"),
     [
         ("upgrade_required", {"your_plan": "x" * 900, "reaches_on": ["y" * 900]}),

@@ -22,7 +22,7 @@ from bot.racedata.client.service_client import fill_path
 from tests.rows import over
 
 
-@pytest.mark.parametrize(
+@over(
     ("template", "values", "path", "query"),
     [
         ("races/{race_id}", {"race_id": "a/b?c#d e"}, "races/a%2Fb%3Fc%23d%20e", ()),
@@ -38,7 +38,7 @@ def test_path_is_filled_with_quoted_values_and_told_apart_from_its_query(templat
     assert fill_path(template, **values) == (path, query)
 
 
-@pytest.mark.parametrize("race_id", ["", ".", ".."])
+@over("race_id", ["", ".", ".."])
 def test_path_takes_no_value_that_leaves_it(race_id):
     with pytest.raises(ValueError, match="can't stand in a path"):
         fill_path("races/{race_id}", race_id=race_id)
@@ -114,7 +114,7 @@ COURSE = {
 }
 
 
-@pytest.mark.parametrize(
+@over(
     ("record", "known"),
     [
         (COURSE, COURSE),
@@ -137,7 +137,7 @@ def test_page_takes_null_fields_unknown_plans_and_items_that_are_no_objects():
     assert [(country.country_code, country.note) for country in page.data] == [("GB", None)]
 
 
-@pytest.mark.parametrize("name", ["request_id", "data_as_of", "plan", "window"])
+@over("name", ["request_id", "data_as_of", "plan", "window"])
 def test_text_of_the_envelope_that_is_too_long_to_be_shown_counts_as_missing(name):
     texts = ["x" * META_TEXT_MAX, "x" * (META_TEXT_MAX + 1)]
     pages = [CountryPage.model_validate({"meta": {name: text}, "data": []}) for text in texts]
@@ -150,7 +150,7 @@ def test_race_is_kept_as_it_came():
     assert read.data == [race, {}, {}]
 
 
-@pytest.mark.parametrize("data", [[{"id": 1}], {"deliveries": [{"id": 1}]}, {"total": 1, "items": [{"id": 1}]}])
+@over("data", [[{"id": 1}], {"deliveries": [{"id": 1}]}, {"total": 1, "items": [{"id": 1}]}])
 def test_deliveries_are_read_bare_or_within_an_object(data):
     page = DeliveryPage.model_validate({"meta": {}, "data": data})
     assert page.data == [{"id": 1}]

@@ -3,11 +3,11 @@
 import random
 from datetime import UTC, date, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.racedata.month_quota import DAYS_KEPT, LEAST_DAYS, MONTHS_OF_TEN_IN_RANGE, Forecast, forecast, month_end
+from tests.rows import over
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 uses = st.lists(st.none() | st.integers(0, 10**9), max_size=70)
@@ -31,7 +31,7 @@ def made(*given) -> Forecast:
 RUNS_OUT = [(1_550, 15_000, None, None), (1_550, 1_920, 20, 19), (1_550, 3_050, None, 30), (1_920, 1_920, None, None)]
 
 
-@pytest.mark.parametrize(("used", "limit", "expected_day", "earliest_day"), RUNS_OUT)
+@over(("used", "limit", "expected_day", "earliest_day"), RUNS_OUT)
 def test_even_days_go_on_evenly_until_the_allowance_runs_out(used, limit, expected_day, earliest_day):
     expected = made(used, limit, NOON, days_before(NOON, [100] * 15))
     assert expected.month_total == used + 1_450
@@ -47,7 +47,7 @@ def test_quiet_and_busy_weekdays_count_alike():
     assert totals == {round(14.5 * sum(weekly) / 7)}
 
 
-@pytest.mark.parametrize("uses", [[], [100] * 6, [100] * 6 + [None] * 60, [None] * 3])
+@over("uses", [[], [100] * 6, [100] * 6 + [None] * 60, [None] * 3])
 def test_forecast_is_quiet_before_enough_days_are_known(uses):
     assert forecast(600, 15_000, NOON, days_before(NOON, uses)) is None
 
@@ -126,7 +126,7 @@ def forecasts_of_march(days, first_known):
             yield today, expected
 
 
-@pytest.mark.parametrize(
+@over(
     ("shape", "first_known", "forecasts", "held"),
     [
         ("even", FEBRUARY, 31, 31),
@@ -148,7 +148,7 @@ def test_range_held_on_recorded_months(shape, first_known, forecasts, held):
         assert within == [day for day in made if day > BURST_ON]
 
 
-@pytest.mark.parametrize("shape", ["even", "weekly"])
+@over("shape", ["even", "weekly"])
 def test_range_holds_as_often_as_it_says(shape):
     """Of forecasts at ten moments of twenty months each, at least eight of ten hold, with ranges of a bounded width."""
     held, widths = [], []

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -119,7 +118,7 @@ GREEDY = [minute * 60 + number / 1000 for minute in range(10) for number in rang
 
 
 # In ten minutes of a limit of 60: requests sent at least, and refused at most.
-@pytest.mark.parametrize(
+@over(
     ("replicas", "rivals", "least_sent", "refused"),
     [
         *((1, [], 575, 0), (1, STEADY, 440, 0), (1, BURSTY, 570, 5), (1, GREEDY, 10, 10)),
@@ -167,7 +166,7 @@ def test_wait_is_that_of_the_table(name):
     assert pace.wait_s(at(after_s), background=background, in_flight=in_flight) == wait_s
 
 
-@pytest.mark.parametrize("holds_s", [(40, 2), (2, 40)], ids=["longer first", "longer last"])
+@over("holds_s", [(40, 2), (2, 40)], ids=["longer first", "longer last"])
 def test_longer_of_two_holds_counts_and_the_next_request_goes_alone(holds_s):
     pace = told(30)
     for hold_s in holds_s:
@@ -200,9 +199,7 @@ def test_wait_goes_by_what_two_answers_tell(name):
 
 
 # Left of 60 at the first answer of a minute, and our other requests in flight: whether others spend too.
-@pytest.mark.parametrize(
-    ("left", "in_flight", "others"), [(59, 0, False), (58, 0, True), (59, 2, False), (57, 2, False), (56, 2, True)]
-)
+@over(("left", "in_flight", "others"), [(59, 0, False), (58, 0, True), (59, 2, False), (57, 2, False), (56, 2, True)])
 def test_others_are_seen_by_requests_that_are_not_ours(left, in_flight, others):
     assert Minute().answered(START, RateReading(60, left, 120, 60.0), in_flight).others is others
 

@@ -3,7 +3,6 @@
 from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,7 +69,7 @@ def requests_of(data, month):
     return read_usage(data).in_month(month).requests
 
 
-@pytest.mark.parametrize(
+@over(
     "data",
     [
         [{"date": day, "requests": count} for day, count in DAYS],

@@ -217,7 +217,7 @@ BLOCKS = (
 ROWS = [[{"type": "raw_text", "text": text} for text in row] for row in (("Position", "Horse"), ("1", "A &amp; <B>"))]
 
 
-@pytest.mark.parametrize(
+@over(
     ("blocks", "text", "lines"),
     [
         (BLOCKS, "not shown", ["ABANDONED: Nip & Tuck *Stakes*", "Course: Ascot · Off: 14:30", "one", "two"]),
@@ -260,7 +260,7 @@ def printed(*messages):
     return out.getvalue()
 
 
-@pytest.mark.parametrize(
+@over(
     ("message", "line"),
     [
         (post("Result: 1 Smoke &amp; Mirrors"), "#gb-racing      │ Result: 1 Smoke & Mirrors\n"),
@@ -328,9 +328,7 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(
-    ("environ", "has_colours"), [({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False)]
-)
+@over(("environ", "has_colours"), [({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False)])
 def test_terminal_has_colours_unless_told_otherwise(environ, has_colours):
     out = Terminal()
     screen_on(out, environ).message(post("ABANDONED: Ascot"))

@@ -208,7 +208,7 @@ def test_view_is_taken_within_the_limits_and_refused_over_one(problem, fields):
 # Calls
 
 
-@pytest.mark.parametrize(
+@over(
     ("limits", "calls", "waits"),
     [
         (SlackLimits(burst=2), [("chat.postMessage", "C1", at_s) for at_s in (0, 0, 0, 1, 1.5, 2)], [0, 0, 1, 0, 1, 0]),
@@ -244,7 +244,7 @@ def test_calls_are_limited_by_channel_workspace_and_method(limits, calls, waits)
     assert found == waits
 
 
-@pytest.mark.parametrize("token", ["xoxb-123456789012-1234567890123-AbCdEf", "", "xoxp-1"])
+@over("token", ["xoxb-123456789012-1234567890123-AbCdEf", "", "xoxp-1"])
 def test_workspace_takes_made_up_tokens_only(token):
     assert SlackWorkspace(bot_token="XOXB-TEST").bot_token == "XOXB-TEST"
     with pytest.raises(ValueError, match="made-up tokens only"):
@@ -281,9 +281,7 @@ def test_racing_of_a_seed_is_the_same_whatever_the_date_is_but_for_ids_and_dates
     assert not {meeting.meeting_id for meeting in other} & {meeting.meeting_id for meeting in before}
 
 
-@pytest.mark.parametrize(
-    ("course", "month", "hours"), [("Del Mar", 1, -8), ("Del Mar", 7, -7), ("Saratoga", 7, -4), ("Ayr", 7, 1)]
-)
+@over(("course", "month", "hours"), [("Del Mar", 1, -8), ("Del Mar", 7, -7), ("Saratoga", 7, -4), ("Ayr", 7, 1)])
 def test_races_are_off_by_the_clock_of_their_course(course, month, hours):
     days = (meetings_on(7, date(2026, month, 1), ahead) for ahead in range(60))
     found = next(meeting for day in days for meeting in day if meeting.course.name == course)
