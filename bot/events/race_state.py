@@ -80,7 +80,7 @@ _IN_A_ROW = re.compile(r", (?=(?:[A-Z]\w+, )*[A-Z]\w+ and [A-Z]\w+)")
 _SUBJECT = "(?:race|meeting|racing) "
 _IS = "(?:(?:is|being) )*"
 _END = "(?=today|due|weather|$)"
-_ALONE = f"^(?:{_SUBJECT}|is )*"
+_ALONE = f"^(?:{_SUBJECT}|is |number )*"
 _LOSSES = {
     RaceState.VOID: re.compile(rf"\bvoid |{_ALONE}void_alone $"),
     RaceState.ABANDONED: re.compile(
@@ -89,7 +89,7 @@ _LOSSES = {
         rf"|(?:^|\b{_SUBJECT}){_IS}not {_IS}held {_END}"
         rf"|\b(?:meeting|racing) (?:at race )?{_IS}off {_END}"
         rf"|\b{_SUBJECT}{_IS}gone (?=$|(?:until |due )?(?:the )?weather)"
-        rf"|^(?:\w+ ){{0,2}}no_racing (?=today|the|at race {_END})"
+        rf"|^(?:\w+ ){{0,2}}no_racing (?=today|the|due|at race {_END})"
     ),
     RaceState.POSTPONED: re.compile(rf"\bpostponed (?!from(?:_race)? (?!.*until ))|{_ALONE}postponed_alone $"),
 }
