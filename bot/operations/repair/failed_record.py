@@ -2,8 +2,9 @@
 
 A record's fields are undocumented. Two shapes are read, as services of this kind publish: the event, the payload and
 the last answer beside the ids, or payload and event under `sent` and the answers in a list of attempts. The payload is
-an object, or a text of JSON. Without a payload the body gets the record's event, ids and place. Of any other record
-admins are told, and the log has the record.
+an object, or a text of JSON, or `sent` itself. Without a payload the body gets the record's event, ids and place. Our
+own answer may stand under a payload's name, so a reading that says which race comes first. Of any other record admins
+are told, and the log has the record.
 """
 
 import json
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import DECLARATIONS, Subject
+from bot.events.races import Course
 from bot.events.reading.fields import Fields, fields_of, find
 from bot.events.reading.json_object import NotAnObject, read_object
 from bot.events.reading.json_values import identifier, text
@@ -24,12 +26,12 @@ from bot.events.reading.record_objects import About, kind_of, parts_of
 
 ReadPayload = Callable[[bytes], RacingEvent]
 
-_EVENT = ("event", "eventtype", "type")
+_EVENT = ("event", "eventtype", "eventname", "type")
 _SENT = ("sent", "request")
 _PAYLOAD = ("payload", "body", "data")
 _DELIVERY_ID = ("deliveryid", "id", "uid")
 NO_ID = "without an id"
-_TRIED = ("createdat", "created", "at")
+_TRIED = ("createdat", "created", "firstattemptat", "at", "sentat")
 _STATUS = ("responsestatus", "statuscode", "status")
 _WORDS = ("error", "responsebody", "body")
 _ABOUT_EVENT = (
@@ -74,9 +76,15 @@ class Failed:
     def sha256(self) -> str:
         return sha256(self.body).hexdigest()
 
+    @property
+    def says_where(self) -> bool:
+        """Whether the event is of a known race, meeting or course."""
+        race = self.event.race
+        return bool(self.event.races or race.race_id or race.meeting_id) or race.course != Course()
+
 
 def read_record(record: Mapping[str, Any], read: ReadPayload, now: datetime) -> Failed | None:
-    """None without an event's name."""
+    """The first reading that says which race; else the first reading. None without an event's name."""
     top = fields_of(record)
     objects = [top, *(fields_of(inner) for name in _SENT if isinstance(inner := top.get(name), Mapping))]
     attempts = top.get("attempts")
@@ -85,16 +93,18 @@ def read_record(record: Mapping[str, Any], read: ReadPayload, now: datetime) -> 
     tried_at = find([*objects, *tries[:1]], _TRIED, read_instant)
     tried_at = tried_at.astimezone(UTC) if tried_at and tried_at <= now else None
     answered = _answered([*tries[-1:], top])
-    payload = find(objects, _PAYLOAD, _payload)
-    if payload is not None:
+    found: list[Failed] = []
+    sent = [fields[name] for fields in objects for name in _PAYLOAD if name in fields]
+    sent += [top[name] for name in _SENT if name in top]
+    for payload in filter(None, map(_payload, sent)):
         body, event = _timed(payload, kind, read, tried_at)
         if event.kind is not None:
-            digests = frozenset(sha256(one).hexdigest() for one in (body, *_forms(payload)))
-            return Failed(body, event, True, digests, tried_at, answered)
-    if kind is None:
-        return None
-    body = _bytes(_as_said(kind, record, tried_at))
-    return Failed(body, read(body), False, frozenset({sha256(body).hexdigest()}), tried_at, answered)
+            digests = frozenset(sha256(form).hexdigest() for form in (body, *_forms(payload)))
+            found.append(Failed(body, event, True, digests, tried_at, answered))
+    if kind is not None:
+        body = _bytes(_as_said(kind, record, tried_at))
+        found.append(Failed(body, read(body), False, frozenset({sha256(body).hexdigest()}), tried_at, answered))
+    return next((one for one in found if one.says_where), found[0] if found else None)
 
 
 def name_of(record: Mapping[str, Any]) -> str:

@@ -76,24 +76,20 @@ class Bounds:
 
 @dataclass
 class Repaired:
-    """`records`: listed. `unread`: names of records without an event. `requests`: spent on records.
+    """`records`: listed. `unread`: names of records that tell no event or no race. `requests`: spent on records.
 
-    `broken`: why the list is incomplete. `missing`: readable records without a delivery in the inbox, in order. `made`:
-    stored and fanned out. `events`: keys with news.
+    `known`: the number of deliveries left alone. `broken`: why the list is incomplete. `missing`: readable records
+    without a delivery in the inbox, in order. `made`: stored and fanned out. `events`: keys with news.
     """
 
     records: int = 0
     unread: tuple[str, ...] = ()
+    known: int = 0
     requests: int = 0
     broken: ServiceError | None = None
     missing: Sequence[Failed] = ()
     made: list[Failed] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
-
-    @property
-    def known(self) -> int:
-        """The number of records left alone."""
-        return self.records - len(self.unread) - len(self.missing)
 
 
 class _Made(NamedTuple):
@@ -197,9 +193,10 @@ class Repair:
         # Off the event loop: hundreds of records take a while.
         read = await asyncio.to_thread(self._read, records)
         found.records = len(records)
-        failed = in_order([one for _, one in read if one is not None])
-        found.unread = tuple(name for name, one in read if one is None)
-        found.missing = await self.database.read(partial(find_missing, failed=failed))
+        failed = [one for _, one in read if one is not None]
+        found.unread = tuple(name for name, one in read if one is None or not one.says_where)
+        found.missing = await self.database.read(partial(find_missing, failed=in_order(failed)))
+        found.known = len(failed) - len(found.missing)
         return found
 
     def _read(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[str, Failed | None]]:
@@ -207,13 +204,16 @@ class Repair:
         return [(name_of(record), self._read_one(record, now)) for record in records]
 
     def _read_one(self, record: Mapping[str, Any], now: datetime) -> Failed | None:
-        """None for a record of another shape, or a record that breaks our code: admins hear, and the log has it."""
+        """None for a record of another shape, or a record that breaks our code.
+
+        Admins hear, and the log has the record, also where the record does not say which race.
+        """
         try:
             found = read_record(record, self.read_payload, now)
         except Exception:
             log.exception("failed_delivery_not_read", delivery_id=name_of(record), record=str(record)[:LOGGED_MAX])
             return None
-        if found is None:
+        if found is None or not found.says_where:
             log.error("failed_delivery_not_read", delivery_id=name_of(record), record=str(record)[:LOGGED_MAX])
         return found
 

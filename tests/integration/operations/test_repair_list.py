@@ -133,6 +133,20 @@ async def test_record_that_names_no_event_is_told_to_admins_once(bot, outage):
     assert "dl_00000001" in told
 
 
+async def test_abandonment_that_says_nothing_of_its_race_is_posted_and_told_to_admins_with_its_record(bot, outage):
+    await outage.lose_several()
+
+    async def change(_cursor, page):
+        return page | {"data": [{"id": "dl_x", "event": "race.abandoned", "content": {"race": "rc_1"}}]}
+
+    outage.change_list = change
+    for known in (0, 1):
+        repaired = await mend(bot, outage)
+        assert (repaired.unread, repaired.known) == (("dl_x",), known)
+    assert len(bot.texts("CGB")) == 1
+    assert sum("dl_x" in text for text in bot.texts("CADMIN")) == 1
+
+
 NOT_LOOKED_UP = f"{WARNING}I can't look up deliveries that the data service gave up"
 
 

@@ -35,6 +35,9 @@ WITH_PAYLOAD = {
     "in what was sent": {"id": 1, "state": "failed", "sent": {"type": "race.abandoned", "at": AT, "body": PAYLOAD}},
     "in a request": {"uid": "x", "createdAt": AT, "request": {"headers": {"a": "b"}, "body": json.dumps(PAYLOAD)}},
     "beside our answer": {"id": 1, "created": AT, "data": PAYLOAD, "response": {"body": {"event": "result.received"}}},
+    "as what was sent": {"id": 1, "created_at": AT, "sent": PAYLOAD, "status_code": 503},
+    "as a text of what was sent": {"id": 1, "created_at": AT, "request": json.dumps(PAYLOAD)},
+    "after an answer under its name": {"created_at": AT, "event": "race.abandoned", "body": REFUSED, "data": PAYLOAD},
     "before headers with the event": {
         "created_at": AT,
         "request": {"body": json.dumps(PAYLOAD), "headers": {"X-SVC-Event": "race.abandoned"}},
@@ -73,6 +76,7 @@ def test_payload_without_an_event_has_the_record_s():
 BARE: dict[str, tuple[dict[str, Any], str]] = {
     "flat": ({"id": "dl_1", "event": "race.abandoned", "race_id": "rc_1", "region": "GB"}, "race.abandoned:rc_1"),
     "in what was sent": ({"id": 7, "race_id": "rc_1", "sent": {"type": "race.abandoned"}}, "race.abandoned:rc_1"),
+    "by the event's name": ({"id": 7, "event_name": "race.abandoned", "race_id": "rc_1"}, "race.abandoned:rc_1"),
     "meeting": ({"id": 7, "event_type": "meeting.abandoned", "meeting_id": "mt_1"}, "meeting.abandoned:meeting=mt_1"),
     "card": ({"id": 7, "type": "racecard.published", "meeting_id": "mt_1"}, "racecard.published:meeting=mt_1"),
     "by place": (
@@ -86,6 +90,11 @@ BARE: dict[str, tuple[dict[str, Any], str]] = {
             "race_id": "rc_1",
             "subscription": {"id": "s1", "event": "race.abandoned"},
         },
+        "race.abandoned:rc_1",
+    ),
+    "beside our answer": ({"event": "race.abandoned", "race_id": "rc_1", "body": REFUSED}, "race.abandoned:rc_1"),
+    "beside an address": (
+        {"event": "race.abandoned", "race_id": "rc_1", "request": {"url": "https://bot.example.com/"}},
         "race.abandoned:rc_1",
     ),
     "empty payload": ({"id": 7, "event": "race.abandoned", "race_id": "rc_1", "payload": None}, "race.abandoned:rc_1"),
@@ -112,6 +121,12 @@ def test_two_abandonments_that_say_nothing_of_their_races_are_two(more):
     first, second = ({"id": one, "event": "race.abandoned", **more} for one in ("dl_1", "dl_2"))
     assert read(first).event.key != read(second).event.key
     assert read(first).event.key == read(first | {"attempts": 3}).event.key
+    assert not read(first).says_where
+
+
+@over("name", ["created_at", "created", "first_attempt_at", "at", "sent_at"])
+def test_time_of_a_record_says_how_late_its_event_is(name):
+    assert read({"id": 1, "event": "race.abandoned", "race_id": "rc_1", name: AT}).event.first_attempt_at == TRIED
 
 
 def test_off_time_is_no_time_of_the_delivery():
