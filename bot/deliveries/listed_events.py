@@ -17,7 +17,7 @@ from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS, Subject
 from bot.events.race_state import RaceState, is_doubtful, state_in
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_there, may_share_meeting
-from bot.events.reading.aliases import RACE_DATE, read_region
+from bot.events.reading.aliases import read_region
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_values import text
 from bot.events.reading.off_times import days_between, read_days, read_plain_date
@@ -80,7 +80,7 @@ _OF_A_LOSS = re.compile("abandon|affected|cancel|lost|postponed|(?:from|to|throu
 _OF_EACH_LOSS = frozenset(fact for fact in NAMES_OF if fact.startswith(("event.", "race.reason"))) | {"is.racing"}
 """Facts that all races of a list of lost races share, beside place and day."""
 
-_DAYS, _IDS = (RACE_DATE.fact, "race.date.own"), ("ids.meeting", "ids.plain")
+_DAYS, _IDS = ("race.date", "race.date.own"), ("ids.meeting", "ids.plain")
 
 
 def found_in(
@@ -111,7 +111,7 @@ def _shared(parts: Sequence[Part]) -> Race:
     """The place, region and day, without an outcome. A moment in the delivery's envelope gives no day of a race."""
     sources = sources_of(parts)
     racing = [
-        part for part in parts if part.is_racing or part.about is About.MEETING or RACE_DATE.fact in part.fields.facts
+        part for part in parts if part.is_racing or part.about is About.MEETING or "race.date" in part.fields.facts
     ]
     return Race(
         region=region_of(sources),

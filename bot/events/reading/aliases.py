@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any
 
 from bot.events.reading.fields import NAMES_OF, fields_of, first_of, fold
 from bot.events.reading.json_values import MOST_NOTES, count, flag, identifier, text
 from bot.events.reading.off_times import read_date
 from bot.events.reading.record_objects import kind_of
-
-T = TypeVar("T")
 
 COURSE_ID_SHAPE = re.compile("cr_[A-Za-z0-9]+")
 """Interface, Course."""
@@ -21,13 +19,6 @@ LETTERS_OF_A_COURSE = 3
 
 
 SURFACES = frozenset(NAMES_OF["course.surfaces"])
-
-
-class Field(NamedTuple, Generic[T]):
-    """A fact of names.ini. Names of the fact's `.own` mean the fact only in the race's own object."""
-
-    read: Callable[[Any], T | None]
-    fact: str
 
 
 def read_region(value: Any) -> str | None:
@@ -88,32 +79,16 @@ def read_reason(value: Any) -> str | None:
     return said if flag(said) else None
 
 
-_READERS: Mapping[str, Callable[[Any], Any]] = {
-    "region": read_region,
-    "number": read_number,
-    "reason": read_reason,
-    "field_size": count,
+FACT_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "race.region": read_region,
+    "race.number": read_number,
+    "race.reason": read_reason,
+    "race.field_size": count,
+    "race.date": read_date,
+    "ids.course": text,
+    "course.name": read_course_name,
+    "course.track": read_course_name,
+    "course.meeting": read_meetings_name,
+    "course.country": text,
 }
-RACE_FIELDS: Mapping[str, Field[Any]] = {
-    name: Field(_READERS.get(name, read_words), f"race.{name}")
-    for name in (
-        *("region", "title", "number", "race_class", "race_type", "distance", "going", "surface", "winning_time"),
-        *("reason", "field_size"),
-    )
-}
-RACE_DATE = Field(read_date, "race.date")
-COURSE_FIELDS: Mapping[str, tuple[Field[str], ...]] = {
-    "course_id": (
-        Field(text, "ids.course"),
-        Field(read_course_id, "course.name"),
-        Field(read_course_id, "course.track"),
-    ),
-    "name": (
-        Field(read_course_name, "course.name"),
-        Field(read_course_name, "course.track"),
-        Field(read_meetings_name, "course.meeting"),
-    ),
-}
-"""Each field's searches, in order. A track comes after a course, because some say "turf"."""
-
-OFF_STANDINGS = ("off.scheduled", "off.plain", "off.off", "off.jump")
+"""The readers of facts. Any other fact is read by `read_words`."""

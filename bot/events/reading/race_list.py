@@ -61,13 +61,6 @@ _LOST = frozenset(NAMES_OF["lists.lost"])
 _COURSES_OR_RACES = _LOST.union(set(NAMES_OF[COURSE_LISTS]).intersection(NAMES_OF[RACE_LISTS]))
 """Names of lists whose entries say what is listed: courses or races."""
 
-_OF_A_RACE = frozenset(
-    {"ids.race", "race.title", "race.number", "race.number.own", "race.distance", "lists.runners"}
-    | {"race.race_class", "race.race_class.own", "race.race_type"}
-    | {"off.scheduled", "off.plain", "off.plain.own", "off.off"}
-)
-_OFF = frozenset(fact for fact in _OF_A_RACE if fact.startswith("off."))
-
 _NAMES_RACE = frozenset({"off", "number", "race_id"})
 
 _PLAIN_IDS = frozenset(NAMES_OF["ids.plain"])
@@ -219,7 +212,9 @@ def _with_course_id(entry: dict[str, Any]) -> dict[str, Any]:
 
 def may_be_race(fields: Fields) -> bool:
     """Whether an entry has a field or a title of a race. A meeting may have these too."""
-    return not _OF_A_RACE.isdisjoint(fields.facts) or any(map(_is_title, fields.of("race.title.own")))
+    return not fields.facts.keys().isdisjoint({"is.of_a_race", "is.timed"}) or any(
+        map(_is_title, fields.of("race.title.own"))
+    )
 
 
 def _is_title(said: Any) -> bool:
@@ -233,7 +228,7 @@ def _are_courses(name: str, value: Any, beside: Fields) -> bool:
     entries = entries_of(value, said_by_key) if not isinstance(value, str) else []
     objects = [fields_of(one) for one in entries if isinstance(one, dict)]
     # A course may have the time of its first race.
-    without = () if name in _LOST else _OFF
+    without = () if name in _LOST else ("is.timed",)
     return all(map(_read_bare_course, (one for one in entries if not isinstance(one, dict)))) and all(
         lists_races(one) or not may_be_race(one.without(without)) for one in objects
     )

@@ -4,11 +4,11 @@ An unknown value stays None: nothing is guessed. names.ini has the names.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 from bot.events.days import WEEKDAYS
 from bot.events.lost_part import in_figures, races_lost, run_before_loss
@@ -25,7 +25,6 @@ from bot.events.race_state import (
 )
 from bot.events.races import PROVISIONAL, Course, OffTime, Race, plain_name
 from bot.events.reading import aliases
-from bot.events.reading.aliases import Field
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, find, first_of, values_of
 from bot.events.reading.json_values import flag, flag_in, identifier, is_no, is_yes, text
 from bot.events.reading.lazy import Lazy
@@ -52,11 +51,17 @@ from bot.events.reading.record_objects import (
 )
 from bot.events.reading.runner_list import Placings, read_placings
 
-T = TypeVar("T")
-
 _FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RUN, RaceState.WALKOVER)
 
 _EXTENT = tuple(f"state.{fact}" for fact in ("first_lost", "last_run", "lost_from", "partly", "races_run"))
+
+_OFF_STANDINGS = ("off.scheduled", "off.plain", "off.off", "off.jump")
+
+_LOOKED_UP = (
+    *("region", "title", "number", "race_class", "race_type", "distance", "going", "surface", "winning_time"),
+    *("reason", "field_size"),
+)
+"""Fields of a race that are read as the first value found."""
 
 _UTC = ("utc", "gmt")
 """Ends the name of a time that is no time of the course."""
@@ -134,12 +139,12 @@ class Sources:
     courses: list[Fields]
     others: list[Fields]
 
-    def look(self, field: Field[T]) -> T | None:
+    def look(self, fact: str, read: Callable[[Any], Any] | None = None) -> Any:
         """The fact of the race's own objects by any name, else of the other objects."""
-        for objects, fact in ((self.own, field.fact), (self.own, f"{field.fact}.own"), (self.others, field.fact)):
-            for fields in objects:
-                if fact in fields.facts and (value := first_of((fields,), fact, field.read)) is not None:
-                    return value
+        read = read or aliases.FACT_READERS.get(fact, aliases.read_words)
+        for objects, of in ((self.own, fact), (self.own, f"{fact}.own"), (self.others, fact)):
+            if (value := first_of(objects, of, read)) is not None:
+                return value
         return None
 
     def values(self, fact: str) -> list[Any]:
@@ -155,8 +160,7 @@ class Sources:
     def off_values(self) -> list[list[Any]]:
         """By standing, local times first. Bare times in UTC come last: a race is called by the course's local time."""
         found = [
-            [(name, value) for name, said in self._named(fact) for value in spread_off(said)]
-            for fact in aliases.OFF_STANDINGS
+            [(name, value) for name, said in self._named(fact) for value in spread_off(said)] for fact in _OFF_STANDINGS
         ]
         of_utc = [value for named in found for name, value in named if _is_clock_of_utc(name, value)]
         local = (sorted(named, key=lambda one: one[0].endswith(_UTC)) for named in found)
@@ -165,21 +169,21 @@ class Sources:
     @Lazy
     def race_date(self) -> str | None:
         """An unreadable date stays as published: a race of an unread date is no race of today."""
-        field, own = aliases.RACE_DATE, "race.date.own"
+        own = "race.date.own"
         return (
-            self.look(field)
-            or first_of(self.meetings, own, field.read)
+            self.look("race.date")
+            or first_of(self.meetings, own, read_date)
             or next(filter(None, map(read_dated_clock, chain.from_iterable(self.off_values))), None)
             or first_of(self.data, own, read_plain_date)
             or next((days[0] for one in (*self.own, *self.others) if len(days := days_between(one)) == 1), None)
-            or self.look(field._replace(read=published_date))
+            or self.look("race.date", published_date)
             or first_of(self.meetings, own, published_date)
         )
 
     @Lazy
     def own_names(self) -> tuple[str, ...]:
         """The course, the meeting, the title and the date, by which a remark may call the race."""
-        title, day = self.look(aliases.RACE_FIELDS["title"]), read_plain_date(self.race_date)
+        title, day = self.look("race.title"), read_plain_date(self.race_date)
         forms = [f"%d{end} {month}" for end in ("", "st", "nd", "rd", "th") for month in ("%B", "%b")] if day else []
         days = [f"{date.fromisoformat(day or ''):{form}}".lstrip("0") for form in forms]
         meetings = chain(self.values("course.meeting"), values_of(self.meetings, "course.of_meeting"))
@@ -206,7 +210,7 @@ def _race_parts(record: Mapping[str, Any]) -> list[Part]:
 
 
 def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) -> Race:
-    read = {name: sources.look(field) for name, field in aliases.RACE_FIELDS.items()}
+    read = {name: sources.look(f"race.{name}") for name in _LOOKED_UP}
     placings = read_placings(sources.own + sources.data)
     state = _state_of(sources, placings)
     read["number"] = read["number"] or find(sources.own, ("race",), aliases.read_short_number)
@@ -274,7 +278,7 @@ def meeting_id_of(parts: Sequence[Part]) -> str | None:
 
 
 def region_of(sources: Sources) -> str | None:
-    region: str | None = sources.look(aliases.RACE_FIELDS["region"])
+    region: str | None = sources.look("race.region")
     return region
 
 
@@ -283,19 +287,21 @@ def course_of(sources: Sources) -> Course:
 
     Ids of another shape than the service's tell no two courses with names apart.
     """
-    read = {name: next(filter(None, map(sources.look, ways)), None) for name, ways in aliases.COURSE_FIELDS.items()}
     meetings = sources.own if sources.subject is About.MEETING else sources.meetings
-    name = read["name"] or first_of(meetings, "course.of_meeting", aliases.read_course_name)
-    course_id = read["course_id"]
+    # A track comes after a course, because some say "turf".
+    names = filter(None, map(sources.look, ("course.name", "course.track", "course.meeting")))
+    name = next(names, None) or first_of(meetings, "course.of_meeting", aliases.read_course_name)
+    in_names = (sources.look(fact, aliases.read_course_id) for fact in ("course.name", "course.track"))
+    course_id = sources.look("ids.course") or next(filter(None, in_names), None)
     if name and course_id and not aliases.COURSE_ID_SHAPE.fullmatch(course_id):
         course_id = None
-    country = first_of(sources.courses, "course.country", text) or sources.look(Field(text, "course.country"))
+    country = first_of(sources.courses, "course.country", text) or sources.look("course.country")
     return Course(course_id=course_id, name=name, country=country)
 
 
 def off_of(sources: Sources) -> OffTime:
     """The date may hold the time too, where no other field has a time."""
-    beside_dates = filter(None, map(read_clock_of_date, sources.values(aliases.RACE_DATE.fact)))
+    beside_dates = filter(None, map(read_clock_of_date, sources.values("race.date")))
     called = find(sources.own, ("race",), lambda said: read_clock(said) if re.fullmatch(_TIMED, str(said)) else None)
     return off_by_standing([*sources.off_values, [*beside_dates], [called] if called else []])
 
@@ -389,7 +395,7 @@ def _texts(
 
 def _is_of_another(loss: str, sources: Sources, *, is_open: bool) -> bool:
     """True for the loss of another race, of the rest of a meeting, or on another day."""
-    if sources.look(aliases.RACE_FIELDS["number"]):
+    if sources.look("race.number"):
         loss = in_figures(loss)
     run = run_before_loss(loss)
     is_of_others = run == 0 or (run and not is_open) or _OTHER_RACES.search(loss) is not None
@@ -402,7 +408,7 @@ def _names_another(words: str, sources: Sources) -> bool:
         return not is_among
     if _NOT_NOW.search(words):
         return True
-    number, off = sources.look(aliases.RACE_FIELDS["number"]), off_of(sources)
+    number, off = sources.look("race.number"), off_of(sources)
     day = read_plain_date(sources.race_date)
     weekday, year = (WEEKDAYS[date.fromisoformat(day).weekday()], day[:4]) if day else (None, None)
     said = ((_NUMBERED.search(words), number), (_YEAR.search(words), year), (_WEEKDAY.match(words), weekday))
@@ -415,7 +421,7 @@ def _names_another(words: str, sources: Sources) -> bool:
 
 
 def _is_among_lost(loss: str, sources: Sources) -> bool | None:
-    lost, number = races_lost(loss), sources.look(aliases.RACE_FIELDS["number"])
+    lost, number = races_lost(loss), sources.look("race.number")
     return int(number) in lost if lost and number and number.isdecimal() else None
 
 
@@ -423,7 +429,7 @@ def _is_lost_by_more(sources: Sources) -> bool:
     """By a reason for an abandonment, by the title, or by the state of the race's meeting."""
     if sources.subject is not About.RACE:
         return False
-    title = sources.look(aliases.RACE_FIELDS["title"]) or ""
+    title = sources.look("race.title") or ""
     is_explained = any(map(flag, values_of(sources.own, "state.reason")))
     return is_explained or _LOST_TITLE.search(title) is not None or _is_meeting_lost(sources)
 

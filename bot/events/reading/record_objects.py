@@ -88,11 +88,6 @@ _LISTS = frozenset(NAMES_OF["lists.meetings"] + NAMES_OF["course.several"])
 _LISTED_ALONE = frozenset(NAMES_OF["state.objects"])
 """Objects of these names may stand in a list: {"result": [{"winner": …}]}."""
 
-_OF_AN_ENTRY = frozenset(
-    {"is.runner", "ids.race", "race.number", "course.name", "off.scheduled", "off.plain", "off.off", "lists.races"}
-)
-"""With a field of these the object is an entry of the list: a horse, or another race."""
-
 _NOT_THE_RACE = re.compile(
     "market|betting|odds|poll|tote|simul|virtual|fantasy|projected|probab|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|histor|sectional"
     "|exchange|bookmaker|comments|replay|video|^(?:recent|past)?form$|^recent|^past(?!thepost)|^previous|^(?:stewards)?(?:inquir|enquir|objection|protest)"
@@ -256,7 +251,7 @@ def _is_bet_to_win(fields: Fields) -> bool:
 def _is_of_another_bet(fields: Fields) -> bool:
     """By the market's name; of a race with a market, only by a market for places."""
     said = first_of([fields], "is.bet", text) or ""
-    is_of_race = not _OF_AN_ENTRY.isdisjoint(fields.facts)
+    is_of_race = "is.entry" in fields.facts
     return bool(_BET_ON_A_PLACE.match(said) if is_of_race else said and not _BET_TO_WIN.search(said))
 
 
@@ -266,7 +261,7 @@ def _results_in(value: list[Any]) -> list[Any]:
     each = [*map(fields_of, objects)]
     # Of several without a standing, the times are of several races.
     are_races = len(each) > 1 and any("off.plain.own" in one.facts and _standing_in(one) is None for one in each)
-    return objects if not are_races and all(_OF_AN_ENTRY.isdisjoint(one.facts) for one in each) else []
+    return objects if not are_races and not any("is.entry" in one.facts for one in each) else []
 
 
 def _standing_in(fields: Fields) -> Standing | None:

@@ -26,12 +26,7 @@ from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, 
 from bot.events.reading.json_values import flag, flag_in, identifier, is_no, is_yes, text
 from bot.events.reading.record_objects import is_id
 
-_PLACES = {
-    "place.official": Standing.OFFICIAL,
-    "place.plain": Standing.PLAIN,
-    "place.past_the_post": Standing.PAST_THE_POST,
-    "place.provisional": Standing.PROVISIONAL,
-}
+_PLACES = {f"place.{one.name.casefold()}": one for one in Standing}
 
 PLAIN = Standing.PLAIN
 
@@ -46,13 +41,9 @@ _TEXTS = _PEOPLE | {
 _MAY_SAY_OUT = ("number", "draw", "jockey", "starting_price", "position_reason")
 """Fields that may hold "NR" in place of their text."""
 
-_MARKS = frozenset(fact for fact in NAMES_OF if fact.startswith("marks."))
+_MARKS = frozenset(fact for fact in NAMES_OF if fact.startswith("marks.")) - {"marks.of_bets"}
 
 _PLACE_NAMES = frozenset(name for fact in _PLACES for name in NAMES_OF[fact])
-
-_OF_BETS = frozenset(
-    name for fact in ("marks.status", "marks.non_runner", "runner.starting_price") for name in NAMES_OF[fact]
-)
 
 _OF_OBJECTS = _PLACE_NAMES.union(*map(NAMES_OF.__getitem__, _MARKS))
 """Fields of a runner that may stand in an object of the runner: {"result": {"place": 7}}."""
@@ -158,11 +149,7 @@ class Horse:
 
 def is_runner(fields: Fields) -> bool:
     """By a place or a person. An official result and a list of places are a race's."""
-    return any(
-        not (name.endswith("result") or isinstance(fields[name], list))
-        and not (name.endswith("order") and isinstance(fields[name], dict))
-        for name in fields.facts.get("is.runner", ())
-    )
+    return any(not isinstance(fields[name], list | dict) for name in fields.facts.get("is.runner", ()))
 
 
 def horse_of(ref: Any) -> Horse | None:
@@ -273,7 +260,7 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
     for name in own.facts.get("marks.objects", ()):
         if isinstance(own[name], dict):
             held = fields_of(own[name])
-            wanted = _OF_BETS if name in NAMES_OF["marks.bets"] else _OF_OBJECTS
+            wanted = NAMES_OF["marks.of_bets"] if name in NAMES_OF["marks.bets"] else _OF_OBJECTS
             told = {key: value for key, value in held.items() if key in wanted}
             both = {f"{name}{key}": value for key, value in held.items()} if name in _PLACE_NAMES else {}
             own = Fields({**told, **both, **own})

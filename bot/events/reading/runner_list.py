@@ -55,9 +55,6 @@ _NO_ORDER = frozenset(NAMES_OF["state.status.own"]).union(NAMES_OF["lists.runner
 
 _CALLED = frozenset({"horse", "number"})
 
-_OF_A_RACE = frozenset({"race", "year", *NAMES_OF["is.race"], *NAMES_OF["race.number"]})
-"""Fields that make an entry of a list of winners the winner of one race among several."""
-
 MOST_PLACES = 40
 """From this number on, a number is a place only in a field of as many runners: feeds write 40 or 999 for "no place"."""
 
@@ -196,7 +193,7 @@ def _is_dead_heat(outcome: Any) -> bool:
 
 def _is_of_a_race(ref: Any) -> bool:
     """True for one of the winners of several races: {"off": "13:00", "horse": "A"}, {"year": 2025, "horse": "B"}."""
-    return isinstance(ref, dict) and not _OF_A_RACE.isdisjoint(fields_of(ref))
+    return isinstance(ref, dict) and "is.winner_of_a_race" in fields_of(ref).facts
 
 
 def _names_a_leader(ref: Any, fact: str, *, by_number: bool) -> bool:
