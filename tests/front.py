@@ -30,7 +30,7 @@ class Receiver:
         # No test pulls the plug.
         self.journal.durable = False
         self.report = CountsForBot(tell_s=0)
-        self.appending = Appending(self.journal.append, _aside, self.report.tell, PATIENCE_S)
+        self.appending = Appending(self.journal.append, _aside, self.report.wake, PATIENCE_S)
         secrets = [secret.get_secret_value() for secret in settings.racing_webhook_secrets]
         vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
         self.signing_secrets = SigningSecrets(

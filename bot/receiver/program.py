@@ -112,7 +112,7 @@ async def _run(options: Options, vault: Vault, listener: socket.socket, inner: s
         reader_of(options.max_body_bytes),
         options.max_body_bytes,
         signing_secrets,
-        Appending(journal.append, partial(run, thread), report.tell).store,
+        Appending(journal.append, partial(run, thread), report.wake).store,
         asyncio.Semaphore(ADMITTED_AT_ONCE),
         utc_now,
         token_hex,

@@ -17,7 +17,7 @@ from bot.events.races import Race
 from bot.fanout.delivery_reader import DELIVERIES_PER_COMMIT, RACES_PER_COMMIT, DeliveryReader
 from bot.operations.metrics import Metrics, ReceiverNews
 from bot.receiver import bot_process
-from bot.receiver.bot_process import BotProcess, CountsForBot
+from bot.receiver.bot_process import UNREAD_MAX_BYTES, BotProcess, CountsForBot
 from bot.receiver.options import read_options
 from bot.receiver.program import serve, until_stopped
 from bot.settings import Settings
@@ -180,6 +180,33 @@ def test_deliveries_are_read_until_they_fill_a_commit(events, taken):
     read = reader.read_some(reversed(waiting))
     assert [delivery.inbox_id for delivery, _ in read[:: len(events)]] == list(range(len(waiting)))[-taken:]
     assert len(read) == taken * len(events)
+
+
+# The receiver's news: a letter wakes the bot at once, and counts share a line
+
+
+async def test_letter_wakes_the_bot_and_counts_wait_for_a_bot_that_hears():
+    class Line:
+        unread, lines = 0, list[bytes]()
+
+        def write(self, line):
+            self.lines.append(line)
+
+        def get_write_buffer_size(self):
+            return self.unread
+
+    line, report = Line(), CountsForBot()
+    report.delivery("200")
+    report.connect(line)
+    line.unread = UNREAD_MAX_BYTES + 1
+    report.delivery("200")
+    report.delivery("200")
+    report.wake()
+    report.tell()
+    line.unread = 0
+    report.wake()
+    report.tell()
+    assert line.lines == [b'[[1, "deliveries", "200"]]\n', b"[]\n", b'[[2, "deliveries", "200"]]\n']
 
 
 # The receiver's news in the bot: any number of counts at once, and a failure stops no later news
