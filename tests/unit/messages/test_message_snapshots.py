@@ -29,6 +29,7 @@ from bot.slack.messages.answers.races_of_day import racecard, results_of_day
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, lost_by, unsubscribed, welcome
 from bot.slack.messages.kit.layout import words_of
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED, without_marks
+from bot.slack.messages.kit.times import in_utc
 from docs.pictures.draw import FOLDER, PAGE, WIDTHS, names
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems, view_problems
 from tests.rows import over
@@ -72,7 +73,7 @@ def test_message_is_as_kept(name):
 @over("name", ["card", "results_of_day", "abandonments_of_day", "next_off", "status", "usage_by_endpoint"])
 def test_text_of_an_answer_has_all_words_for_a_screen_reader(name):
     (message,) = messages_of(ANSWERS[name]())
-    assert message.text == words_of(message.in_sections().blocks)
+    assert message.text == in_utc(words_of(message.in_sections().blocks))
 
 
 @over("name", VIEWS)

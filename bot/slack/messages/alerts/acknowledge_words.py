@@ -9,7 +9,7 @@ from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.marks import ABANDONED, TAKEN_OVER
 from bot.slack.messages.kit.names import abandonment_name
 from bot.slack.messages.kit.text import clip, first_of, joined, link_to, mentions_in_markup, named, with_mentions
-from bot.slack.messages.kit.times import in_readers_zone, in_utc
+from bot.slack.messages.kit.times import in_readers_zone
 
 ACKNOWLEDGE = "acknowledge"
 
@@ -66,4 +66,4 @@ def escalation(told: Escalation, alert: str, link: str | None) -> Message:
         said = joined([news, mentions_in_markup(people), f"{where}."], " ")
     repeat = context("may be a repeat" if told.post.may_be_repeat else None)
     blocks = [section(f"{ABANDONED} *{first}*"), section(said), pressed, repeat]
-    return message(with_mentions(f"{first}. {in_utc(news)}", people), blocks)
+    return message(with_mentions(f"{first}. {news}", people), blocks)

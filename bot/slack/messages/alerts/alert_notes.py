@@ -79,7 +79,7 @@ def framed(
 
 
 def _in_text(words: str) -> str:
-    return in_utc(words).removeprefix(f"{CORRECTED} ")
+    return words.removeprefix(f"{CORRECTED} ")
 
 
 def alert_buttons(event: RacingEvent, context: MessageContext, *more: Block) -> Block | None:

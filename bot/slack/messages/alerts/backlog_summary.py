@@ -76,8 +76,8 @@ def waited(summary: Backlog) -> list[tuple[Message, int]]:
     """Messages, each with its number of named abandonments. The last message adds results and counts."""
     named = []
     for event, remarks in summary.abandonments:
-        conflict = RUN_TOO if _is_contradicted(summary, event, remarks) else None
-        line = joined([_place(summary, event), reason(event), conflict], ", ") + _had(summary, remarks)
+        place, conflict = _place(summary, event), _conflict(summary, event, remarks)
+        line = joined([place, reason(event), conflict], ", ") + _had(summary, remarks)
         named.append(joined([line, _watched(summary, event, remarks)], ". "))
     parts = _parts(named, ABANDONMENTS_TEXT_MAX - size(mentions_in_markup(summary.mentions)))
     return [
@@ -99,15 +99,9 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
         ["\n".join(f"{ABANDONED} ABANDONED: {line}" for line in named)],
     )
     head = [header(title), section(mentions_in_markup(mentions)), *map(section, lost), section(rest)]
-    since = ["The first came"] if summary.held.because in KEPT else [_why(summary), "since"]
-    return message(
-        with_mentions(text, mentions),
-        [
-            *head,
-            lines(list(told.values()), total),
-            context(*since[:-1], f"{since[-1]} {moment_for_readers(summary.held.since)}"),
-        ],
-    )
+    since = moment_for_readers(summary.held.since)
+    small = [f"The first came {since}"] if summary.held.because in KEPT else [_why(summary), f"since {since}"]
+    return message(with_mentions(text, mentions), [*head, lines(list(told.values()), total), context(*small)])
 
 
 def _only_abandonment(summary: Backlog) -> tuple[str, list[str]] | None:
@@ -118,8 +112,8 @@ def _only_abandonment(summary: Backlog) -> tuple[str, list[str]] | None:
     if len(summary.abandonments) != 1:
         return None
     ((event, remarks),) = summary.abandonments
-    conflict = RUN_TOO if _is_contradicted(summary, event, remarks) else None
-    title, is_whole = headline(ABANDONED, f"ABANDONED: {_place(summary, event)}", reason(event), conflict)
+    name, conflict = f"ABANDONED: {_place(summary, event)}", _conflict(summary, event, remarks)
+    title, is_whole = headline(ABANDONED, name, reason(event), conflict)
     if size(title) > HEADER_MAX:
         return None
     facts = joined([f"Told late{_had(summary, remarks)}", None if is_whole else reason(event)])
@@ -163,10 +157,10 @@ def _place(summary: Backlog, event: RacingEvent) -> str:
     return lost_name(event, partly_run=event.key in summary.partly_run)
 
 
-def _is_contradicted(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> bool:
-    """A result was told before, or is told by this summary."""
-    told = {result.race.race_id for result, of_result in summary.results if of_result.contradicts}
-    return bool(remarks.contradicts) or (event.race.race_id is not None and event.race.race_id in told)
+def _conflict(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> str | None:
+    """Where a result was told before, or is told by this summary."""
+    told = {result.race.race_id for result, of_result in summary.results if of_result.contradicts} - {None}
+    return RUN_TOO if remarks.contradicts or event.race.race_id in told else None
 
 
 def _result(event: RacingEvent, remarks: VersionRemarks) -> str:

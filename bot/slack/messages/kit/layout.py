@@ -29,6 +29,7 @@ from bot.slack.messages.kit.text import (
     size,
     with_names,
 )
+from bot.slack.messages.kit.times import in_utc
 
 LIST_LINE_MAX = 600
 ROOM = MESSAGE_MAX - 400
@@ -77,10 +78,10 @@ _OLD: Form = attrgetter("old")
 def message(text: str | None, parts: Iterable[MessagePart]) -> Message:
     """A message with every part whole, and with as many lines as fit. Native blocks get an older form.
 
-    `text`: None for an answer, which rings nobody: the words of its headers and sections.
+    `text`: None for an answer, which rings nobody: the words of its headers and sections. Moments are in UTC there.
     """
     every = list(parts)
-    said = clip(text or words_of(_laid_out(every, _OLD, ROOM)), TEXT_MAX)
+    said = clip(in_utc(text or words_of(_laid_out(every, _OLD, ROOM))), TEXT_MAX)
 
     def made(form: Form) -> Message:
         return Message(said, tuple(_laid_out(every, form, ROOM)[: BLOCKS_MAX - 1]))
