@@ -339,6 +339,7 @@ WORDS = [
     "<@U666>",
     "<https://evil.example|Kempton>",
     "*bold* _leaning_ ~gone~ `code`",
+    r"{name} {} \g<9> %s",
     "\u202edlrow\u202c \u200b\x07",
     "&" * 10_000,
     "<" * 10_000,
