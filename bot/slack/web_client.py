@@ -8,6 +8,7 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -142,17 +143,15 @@ class SlackClient:
             "include_all_metadata": True,
             "cursor": search.cursor,
         }
-        if (thread_ts := search.thread_ts) is None:
-            method = HISTORY_METHOD
-            answer = await self.call(method, lambda: self.web.conversations_history(**asked))
-        else:
-            method = REPLIES_METHOD
-            try:
-                answer = await self.call(method, lambda: self.web.conversations_replies(ts=thread_ts, **asked))
-            except SlackRefused as error:
-                if error.code != NO_THREAD:
-                    raise
-                return HistoryPage(None, None)
+        method, ask = HISTORY_METHOD, self.web.conversations_history
+        if search.thread_ts is not None:
+            method, ask = REPLIES_METHOD, partial(self.web.conversations_replies, ts=search.thread_ts)
+        try:
+            answer = await self.call(method, partial(ask, **asked))
+        except SlackRefused as error:
+            if error.code != NO_THREAD:
+                raise
+            return HistoryPage(None, None)
         for message in answer.get("messages") or []:
             payload = _payload_of(message)
             if payload.get("post") == search.post_key:

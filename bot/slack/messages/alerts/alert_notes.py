@@ -18,7 +18,7 @@ from bot.slack.messages.kit.blocks import action_button, actions, command_button
 from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.layout import MessagePart, lines, message
 from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
-from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_date, race_day
+from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_day
 from bot.slack.messages.kit.text import TEXT_MAX, clip, given, joined, link_to, mentions_in_markup, safe, with_mentions
 from bot.slack.messages.kit.times import in_readers_zone, in_utc, published_moment
 
@@ -157,7 +157,8 @@ def small_print(event: RacingEvent, context: MessageContext, *, details_filled_i
     """
     is_result, country = event.kind is EventKind.RESULT_RECEIVED, context.country
     return context_block(
-        race_date(event.race),
+        # As published, for copying into a command.
+        safe(event.race.race_date, SHORT_MAX),
         given("winning time {}", safe(event.race.winning_time, SHORT_MAX)) if is_result else None,
         f"{_came(context)} {in_readers_zone(context.received_at)}",
         _from_book(event, details_filled_in),

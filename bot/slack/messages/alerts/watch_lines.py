@@ -93,7 +93,8 @@ def _in_result(one: WatchedRunner, runner: Runner, field: RaceField, where: str 
     verb, before = _finished(position, runner, race)
     if where is None:
         return joined([f" {unfinished or verb}", None if runner in front(race) else field.price(runner)], ", ")
-    figures = joined([unfinished, field.price(runner), f"{field.ran} ran" if field.ran else None, _status(race)])
+    status = None if is_settled_status(race.status) else safe(race.status, SHORT_MAX)
+    figures = joined([unfinished, field.price(runner), f"{field.ran} ran" if field.ran else None, status])
     return joined([f" {verb} {before} {where}", figures], ", ")
 
 
@@ -114,10 +115,6 @@ def _finished(position: str | None, runner: Runner, race: Race) -> tuple[str, st
         return "did not finish", "the"
     known = {one.finishing_position for one in race.runners}
     return "unplaced" if known >= set(range(1, FIRST_PLACES + 1)) else "has no published place", "in the"
-
-
-def _status(race: Race) -> str | None:
-    return None if is_settled_status(race.status) else safe(race.status, SHORT_MAX)
 
 
 def _out(position: str | None, where: str | None) -> str:

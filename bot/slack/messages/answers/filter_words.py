@@ -27,9 +27,8 @@ def describe(chosen: ChannelFilter, names_max: int | None = COURSE_NAMES_MAX, wh
 
 
 def in_words(*filters: ChannelFilter) -> str:
-    return "; ".join(
-        f"{describe(chosen, None, where)}{MENTIONS.words(chosen, None)}" for chosen, where in _by_region(filters)
-    )
+    named = ((describe(chosen, None, where), MENTIONS.words(chosen, None)) for chosen, _, where in _by_region(filters))
+    return "; ".join(map("".join, named))
 
 
 def described(filters: Iterable[ChannelFilter]) -> str:
@@ -37,18 +36,16 @@ def described(filters: Iterable[ChannelFilter]) -> str:
 
 
 def in_plain_words(filters: Iterable[ChannelFilter]) -> str:
-    grouped = _by_region([chosen.model_copy(update={"mentions": ()}) for chosen in filters])
-    return "; ".join(describe(chosen, COURSE_NAMES_MAX // len(grouped), where) for chosen, where in grouped)
+    grouped = _by_region(chosen.model_copy(update={"mentions": ()}) for chosen in filters)
+    return "; ".join(describe(*each) for each in grouped)
 
 
 def in_markup(*filters: ChannelFilter) -> str:
-    grouped = _by_region(filters)
-    return "; ".join(_in_markup(chosen, COURSE_NAMES_MAX // len(grouped), where) for chosen, where in grouped)
+    return "; ".join(_in_markup(*each) for each in _by_region(filters))
 
 
 def all_courses_are_shown(*filters: ChannelFilter) -> bool:
-    grouped = _by_region(filters)
-    return all(describe(chosen, COURSE_NAMES_MAX // len(grouped)) == describe(chosen, None) for chosen, _ in grouped)
+    return all(describe(chosen, most) == describe(chosen, None) for chosen, most, _ in _by_region(filters))
 
 
 def still_arrives(by: ChannelFilter, regions: Iterable[str], *, is_told: bool = False) -> str:
@@ -61,12 +58,14 @@ def still_arrives(by: ChannelFilter, regions: Iterable[str], *, is_told: bool = 
     return capital(comes) if is_told else f"This channel also takes {safe(describe(by), FILTER_WORDS_MAX)}: {comes}"
 
 
-def _by_region(filters: Iterable[ChannelFilter]) -> list[tuple[ChannelFilter, str]]:
+def _by_region(filters: Iterable[ChannelFilter]) -> list[tuple[ChannelFilter, int, str]]:
+    """Filters that differ in regions alone, as one filter; with the most courses to name, and the regions in words."""
     groups: dict[ChannelFilter, list[ChannelFilter]] = {}
     for chosen in filters:
         is_of_all = chosen.region == ALL_REGIONS
         groups.setdefault(chosen if is_of_all else chosen.model_copy(update={"region": ""}), []).append(chosen)
-    return [(group[0], listed([region_named(one.region) for one in group])) for group in groups.values()]
+    most = COURSE_NAMES_MAX // max(1, len(groups))
+    return [(group[0], most, listed([region_named(one.region) for one in group])) for group in groups.values()]
 
 
 def _in_markup(chosen: ChannelFilter, names_max: int, where: str) -> str:

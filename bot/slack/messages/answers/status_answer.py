@@ -39,11 +39,7 @@ def status_answer(found: Status, degraded: Mapping[str, str], only_channel: str 
             ]
         ),
     ]
-    listed = [
-        *(_failing(found) if for_admins else ()),
-        *_waiting(found, for_admins=for_admins),
-        *(_jobs(found) if for_admins else ()),
-    ]
+    listed = [*_waiting(found, for_admins=for_admins), *(_jobs(found) if for_admins else ())]
     return message(None, [*head, lines(listed), _small_print(found, only_channel)])
 
 
@@ -113,13 +109,10 @@ def _waits(found: Status, only_channel: str | None) -> str:
     return joined([deliveries, f"{counted(found.waiting_posts, 'post')}{where}"], ", ")
 
 
-def _failing(found: Status) -> Iterator[str]:
-    if found.first_waiting is not None and found.first_waiting.error:
-        why = safe(found.first_waiting.error, REASON_MAX)
-        yield f"• {reference(found.first_waiting.inbox_id)} is tried again: {why}"
-
-
 def _waiting(found: Status, *, for_admins: bool) -> Iterator[str]:
+    first = found.first_waiting
+    if for_admins and first is not None and first.error:
+        yield f"• {reference(first.inbox_id)} is tried again: {safe(first.error, REASON_MAX)}"
     for one in found.waiting_channels:
         posts = f"{counted(one.count, 'post')}, the first since {moment_for_readers(one.since)}"
         yield f"• {named(one.channel_id)}: {posts}: {why_not_posted(one.outcome, one.why, has_ids=for_admins)}"

@@ -138,15 +138,14 @@ def _nothing(name: str, kept_since: datetime | None) -> str:
     )
 
 
-def _times(number: int) -> str:
-    return {1: "once", 2: "twice"}.get(number, f"{number} times")
-
-
 def _version(one: TracedVersion, view: TraceView, room: int) -> Iterator[str]:
     unknown = view.ids(code(one.row.kind)) or "A delivery that could not be read"
     kind, _ = KINDS_IN_WORDS.get(one.row.kind, (unknown, race_name))
     number = f", version {one.row.version}" if one.row.version > 1 else ""
-    received = joined([f"received {view.moment(one.row.received_at)}", _off(one.race)], ", ")
+    # Only Slack knows each reader's clock.
+    off = aware(one.race.off.off_at) if one.race else None
+    by_clock = f"off time {in_readers_zone(off)} by your clock" if off else None
+    received = joined([f"received {view.moment(one.row.received_at)}", by_clock], ", ")
     name = _race_named(one)
     what = f"*{name}, {kind[0].lower()}{kind[1:]}*" if name else f"*{kind}*"
     head = f"{what}{number}, {received}{view.ids(f' ({reference(one.row.inbox_id)})')}."
@@ -155,19 +154,10 @@ def _version(one: TracedVersion, view: TraceView, room: int) -> Iterator[str]:
         return
     yield f"{head} {_in_figures(one.told)}" if len(one.told) > 1 else head
     for told in one.told[:room]:
-        yield f"• {_channel(told)}: {outcome_words(told, view)}.{_acknowledged(told.acknowledgement, view)}"
+        where = f"direct messages with {named(told.person_id)}" if told.person_id else named(told.channel_id)
+        yield f"• {where}: {outcome_words(told, view)}.{_acknowledged(told.acknowledgement, view)}"
     if rest := one.told[room:]:
         yield f"• and {len(rest)} more: {_figures(rest)}."
-
-
-def _off(race: Race | None) -> str | None:
-    """Only Slack knows each reader's clock."""
-    off = aware(race.off.off_at) if race else None
-    return f"off time {in_readers_zone(off)} by your clock" if off else None
-
-
-def _channel(told: LedgerLine) -> str:
-    return f"direct messages with {named(told.person_id)}" if told.person_id else named(told.channel_id)
 
 
 def _untold(found: Trace, here: str | None) -> Iterator[str]:
@@ -271,9 +261,10 @@ def _delivered(one: InboxDelivery, view: TraceView) -> str:
         return "said nothing new, so nobody was told again"
     if not one.error:
         return "waits to be read, and nobody is told yet"
+    times = {1: "once", 2: "twice"}.get(one.attempts, f"{one.attempts} times")
     again = f", and is tried again {view.moment(one.not_before)}" if one.not_before else ""
     error = view.ids(f": {safe(one.error, WHY_MAX)}")
-    return clip(f"failed {_times(one.attempts)}{again}{error}", WHY_MAX * 2)
+    return clip(f"failed {times}{again}{error}", WHY_MAX * 2)
 
 
 def _in_figures(told: Sequence[LedgerLine]) -> str:

@@ -87,11 +87,6 @@ def lost_part(*, partly_run: bool) -> str:
     return "rest of the meeting" if partly_run else "whole meeting"
 
 
-def race_date(race: Race) -> str | None:
-    """As published, for copying into a command."""
-    return safe(race.race_date, SHORT_MAX)
-
-
 def race_day(race: Race) -> str | None:
     """For example "Sat 21 Nov"; another form of a date as published."""
     return published_day(race.race_date)
