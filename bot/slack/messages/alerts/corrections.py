@@ -87,7 +87,10 @@ def _with_positions(race: Race, changes: Sequence[Change]) -> Race:
 
 
 class _Move:
-    """A changed position. `was`, `now`: places, None for any other position. `because`: the published reason."""
+    """A changed position. `was`, `now`: places, None for any other position. `up`: so many places, None without both.
+
+    `because`: the published reason.
+    """
 
     def __init__(self, change: Change, field: RaceField) -> None:
         runners = field.race.runners
@@ -95,9 +98,7 @@ class _Move:
         self.change = change
         self.horse = field.named(change.of) if change.of else NOT_NAMED
         self.was, self.now = finishing_position(change.before), finishing_position(change.now)
-        self.keeps_place = bool(self.now) and self.now == self.was
-        self.is_up = bool(self.was and self.now and self.now < self.was)
-        self.is_down = bool(self.was and self.now and self.now > self.was)
+        self.up = self.was - self.now if self.was and self.now else None
         self.because = given(" ({})", safe(same.position_reason, _VALUE_MAX)) or "" if same else ""
         self.shares = self.now and sum(runner.finishing_position == self.now for runner in runners) > 1
 
@@ -109,8 +110,8 @@ class _Differences:
         self._disagree = disagree
         self._field = RaceField(race)
         moves = [_Move(change, self._field) for change in changes if change.field == POSITION_FACT]
-        self._moved = [one for one in moves if not one.keeps_place]
-        self._kept = [one for one in moves if one.keeps_place]
+        self._moved = [one for one in moves if one.up != 0]
+        self._kept = [one for one in moves if one.up == 0]
         self._others = [change for change in changes if change.field != POSITION_FACT]
 
     def said(self) -> list[str]:
@@ -209,7 +210,7 @@ class _Differences:
 
 def _by_stewards(moved: Sequence[_Move]) -> list[str]:
     """Placings reversed, a horse placed behind others, disqualified or reinstated; empty for any other difference."""
-    up, down = [one for one in moved if one.is_up], _by_place([one for one in moved if one.is_down])
+    up, down = [one for one in moved if (one.up or 0) > 0], _by_place([one for one in moved if (one.up or 0) < 0])
     out = [one for one in moved if is_disqualified(one.change.now)]
     back = [one for one in moved if one.now and is_disqualified(one.change.before)]
     if not _is_apart(moved):

@@ -3,7 +3,7 @@
 On a card several races of a course have their runners collapsed; a single race has a table.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 
@@ -170,19 +170,16 @@ def results_of_day(card: Card, question: DayQuestion) -> Message:
 def _in_figures(day: DayView) -> str:
     count, races = day.card.outcomes.count, [one for some in day.meetings for one in some.races]
     coming = sum(one.is_to_come for one in races)
-    overdue, settled, void = count(RaceOutcome.OPEN) - coming, count(RaceOutcome.SETTLED), count(RaceOutcome.VOID)
+    settled, void = count(RaceOutcome.SETTLED), count(RaceOutcome.VOID)
     disputed = {IN_FIGURES[one]: count(one) for one in (RaceOutcome.BOTH, RaceOutcome.UNCERTAIN)}
-    lost = [
-        day.abandoned,
-        *(f"{counted(number, 'race')} {words}" for words, number in disputed.items() if number),
-    ]
-    others = [
-        f"{counted(settled, 'result')} in" if settled else None,
-        f"{void} void" if void else None,
-        f"{counted(overdue, 'race')} without a result yet" if overdue else None,
-        f"{counted(coming, 'race')} {TO_COME}" if coming else None,
-    ]
-    return joined(lost if day.question.only_abandonments else [*lost, *others], ", ")
+    open_races = {"without a result yet": count(RaceOutcome.OPEN) - coming, TO_COME: coming}
+
+    def named(races: Mapping[str, int]) -> list[str]:
+        return [f"{counted(number, 'race')} {words}" for words, number in races.items() if number]
+
+    in_and_void = [f"{counted(settled, 'result')} in" if settled else None, f"{void} void" if void else None]
+    others = [] if day.question.only_abandonments else [*in_and_void, *named(open_races)]
+    return joined([day.abandoned, *named(disputed), *others], ", ")
 
 
 def _is_ahead(day: DayView) -> bool:
