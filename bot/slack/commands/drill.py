@@ -41,8 +41,12 @@ async def _ask(desk: Desk, invocation: Invocation, only_channel: str | None) -> 
     """Raises CommandError without PUBLIC_URL, and where a drill can't come."""
     if desk.settings.public_url is None:
         raise CommandError(await desk.database.read(_without_address))
-    if only_channel is not None:
-        await _check_member(desk, invocation)
+    if only_channel and await is_member(desk.slack, only_channel, invocation.left_s(MEMBERSHIP_S)) is False:
+        # A refused post would close the channel queue.
+        raise CommandError(
+            f"I am not in this channel, so a drill can't come here. /invite @{desk.identity.name}, then type "
+            "/racing drill here again."
+        )
     return Drill(drill_id=desk.token(8), begun_by=invocation.user_id, only_channel=only_channel)
 
 
@@ -63,15 +67,6 @@ async def _answer(desk: Desk, invocation: Invocation, committed: KeptDrill) -> M
     invocation.progress.say = say
     report = await desk.drills.run(committed)
     return drill_report(report, desk.identity.permalink, desk.identity.name)
-
-
-async def _check_member(desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError without the bot in the channel: a refused post would close the channel queue."""
-    if await is_member(desk.slack, invocation.channel_id, invocation.left_s(MEMBERSHIP_S)) is False:
-        raise CommandError(
-            f"I am not in this channel, so a drill can't come here. /invite @{desk.identity.name}, then type "
-            "/racing drill here again."
-        )
 
 
 def _too_soon(latest: KeptDrill | None) -> str:

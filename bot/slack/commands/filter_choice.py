@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 
 from bot.channels.conditions.condition import Condition
 from bot.channels.conditions.course_condition import COURSES_FIELD, NOT_COURSES_FIELD, has_course, name_of
@@ -109,14 +110,13 @@ class FilterChoice:
         return [self._of_region(region, chosen) for region in regions]
 
     def _of_region(self, region: str, chosen: ChannelFilter) -> ChannelFilter:
-        courses, not_courses = (
-            tuple(one for one in some if self.places.get(one) in {None, region})
-            for some in (chosen.courses, chosen.not_courses)
-        )
-        words = {region, *(one.name for one in (*courses, *not_courses) if one.course_id is None)}
+        there = {
+            name: tuple(one for one in getattr(chosen, name) if self.places.get(one) in {None, region})
+            for name in _COURSES
+        }
+        words = {region, *(one.name for one in chain(*there.values()) if one.course_id is None)}
         since = None if words.isdisjoint(self.unchecked) else self.desk.clock()
-        named = {"region": region, "courses": courses, "not_courses": not_courses, "unchecked_since": since}
-        return chosen.model_copy(update=named)
+        return chosen.model_copy(update={"region": region, "unchecked_since": since, **there})
 
     def raise_for_all(self) -> None:
         errors = [error for some in self.errors.values() for error in some]

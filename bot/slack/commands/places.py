@@ -47,6 +47,7 @@ BEEN = "been"
 """As in "has York been abandoned on Saturday": a meeting of the last Saturday, or of the coming Saturday."""
 
 _SHOWN_BY = {Topic.RACECARDS: "racecard", Topic.RESULTS: "results", Topic.ABANDONMENTS: "results"}
+_HOUR_OF = {command: HOUR_OF_TOPIC[topic] for topic, command in _SHOWN_BY.items() if topic in HOUR_OF_TOPIC}
 
 _OWN = {**words_in("topics"), **NON_RUNNERS, **OF_ALL, **words_in("day")}
 
@@ -172,10 +173,7 @@ def _of_some_races(wanted: LineRequest) -> Refusal | None:
 
 def _hour_asked(phrases: Sequence[Phrase], wanted: LineRequest, command: str) -> CommandError | None:
     """The question about "results at 6", "results daily": races, or a message each day. "York at 6" is a race."""
-    kind = next(
-        (HOUR_OF_TOPIC[topic] for topic, other in _SHOWN_BY.items() if other == command and topic in HOUR_OF_TOPIC),
-        None,
-    )
+    kind = _HOUR_OF.get(command)
     hours = (two for one, two in pairwise(phrases) if one.typed.casefold() == "at" and time_of_day(two.typed))
     each_day = next((one for one in phrases if one.typed.casefold() == "daily"), None)
     typed = next((one for one in hours if one.typed.isalnum()), each_day)

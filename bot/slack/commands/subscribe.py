@@ -371,11 +371,11 @@ async def _plan_form(desk: Desk, invocation: Invocation) -> SubscribePlan:
 def _opened_with(session: Session, form: FormOf) -> ChannelFilter | None:
     if form.editing is None:
         return None
-    for row in subscriptions.of_channel(session, form.channel_id):
-        chosen = subscriptions.read_filter(row)
-        if row.region == form.editing and chosen.fingerprint() == form.was:
-            return chosen
-    raise FieldsWrong({REGIONS_FIELD: CHANGED})
+    row = subscriptions.find(session, form.channel_id, form.editing)
+    chosen = subscriptions.read_filter(row) if row else None
+    if chosen is None or chosen.fingerprint() != form.was:
+        raise FieldsWrong({REGIONS_FIELD: CHANGED})
+    return chosen
 
 
 async def _chosen_courses(

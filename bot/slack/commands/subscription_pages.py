@@ -58,10 +58,6 @@ async def _plan_edit(desk: Desk, invocation: Invocation) -> ChannelFilter:
     return subscriptions.read_filter(row)
 
 
-async def _edit(desk: Desk, invocation: Invocation, chosen: ChannelFilter) -> None:
-    await open_form(desk, invocation, chosen)
-
-
 async def _plan_remove(desk: Desk, invocation: Invocation) -> LineRequest:
     return LineRequest({REGIONS_FIELD: ((await _plan_edit(desk, invocation)).region,)})
 
@@ -142,5 +138,5 @@ async def _gone(desk: Desk, channel_id: str, creators: set[str]) -> dict[str, st
 
 
 LIST_COMMAND = Command("list", _answer, no_words("list", "It shows all that this channel receives."))
-EDIT_BUTTON = Command(EDIT, form_is_the_answer, _plan_edit, _edit, may_change)
+EDIT_BUTTON = Command(EDIT, form_is_the_answer, _plan_edit, open_form, may_change)
 REMOVE_BUTTON = Command(REMOVE, says(unsubscribed), _plan_remove, rights=may_change, store=end_subscriptions)

@@ -1,6 +1,5 @@
 """All commands, for registration, help and manifest.yml. CONTRIBUTING.md has the recipe of a command."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from bot.channels.conditions.table import CHOICES, OF_RACES, VALUED
@@ -34,7 +33,7 @@ from bot.slack.commands.trace import TRACE_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
 from bot.slack.language.grammar import Grammar
-from bot.slack.language.sayings import HOW_LONG, in_words_of_commands, without_greeting
+from bot.slack.language.sayings import in_words_of_commands, offers_for, without_greeting
 from bot.slack.language.words import COURTESY, JOINTS, NON_RUNNERS, NOT_GIVEN, SUBSCRIBING, TOPIC_WORDS, Kind
 from bot.slack.messages.answers.help_answer import Helped, command_help, usage_of
 from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, ENDING
@@ -59,18 +58,14 @@ def _helped(name: str, rows: Mapping[str, Sequence[str]]) -> Helped:
 HELPED = {name: _helped(name, rows) for name, rows in word_rows("bot.slack.commands", "help.ini").items()}
 """The help's words on each command, by the command's name."""
 
-_STOP, _WANT, _REMINDER = frozenset({"stop", "cancel", "end", "no"}), "want", "reminder"
-
-_SWAP = re.compile("(?:change|switch|swap|replace).+ (?:to|for|with|by) (.+)", re.IGNORECASE)
-
 _OF_A_DAY = {*TOPIC_WORDS, *NON_RUNNERS, *NOT_GIVEN, "card", "going", "ground", "meetings", "races", "runners"}
 
 _OF_A_FILTER = frozenset({Kind.VALUE, Kind.NOT_CHOSEN, Kind.ONLY})
 
 _LINE = Grammar(SUBSCRIBING, has_days=True, has_choices=True)
 
-_UNDO = frozenset({"undo", "revert", "oops", "sorry"})
-_LOOK = {"What comes here": "list"}
+_ASKED = frozenset({"stop", "cancel", "end", "want", "reminder"})
+"""First words of the offers of words.ini that may stand before a day's or a filter's words."""
 
 
 async def _plan(_desk: Desk, invocation: Invocation) -> Command | None:
@@ -98,25 +93,8 @@ def unknown_command(line: str) -> CommandError:
     word, *words = line.split()
     rest = " ".join(one for one in words if one.casefold() not in COURTESY)
     alike = [f"{name} {rest}".strip() for name in _alike(word)]
-    lines = {one: one for one in alike or (f"racecard {line}", f"subscribe {line}")}
-    if words and words[-1].lower() == "off":
-        place = line.rpartition(" ")[0]
-        lines = {f"Abandonments at {place}": f"results abandonments {place}", f"End {place}": f"{ENDING} {place}"}
-    if word.lower() in _STOP:
-        ends = {f"End {rest}": f"{ENDING} {rest}", f"Unwatch {rest}": f"unwatch {rest}"}
-        end = ends if rest else {"End all": f"{ENDING} all"}
-        how_long = "".join(HOW_LONG.findall(rest))
-        lines = end | {f"Pause{how_long}": f"pause{how_long}", **_LOOK}
-    if swap := _SWAP.fullmatch(line):
-        # An end of GB would end the York that was to stay.
-        lines = {f"Add {swap[1]}": f"subscribe {swap[1]}", **_LOOK}
-    if word == _REMINDER:
-        lines = {"Next off": NEXT_COMMAND.name}
-    if word.lower() in _UNDO:
-        lines = _LOOK
-    if word == _WANT:
-        lines = {f"{rest} now": rest, f"{rest} from now on": f"subscribe {rest}"}
-    return _not_known(word, lines)
+    lines = offers_for(f"{word} {rest}".strip())
+    return _not_known(word, lines or {one: one for one in alike or (f"racecard {line}", f"subscribe {line}")})
 
 
 def _alike(word: str) -> list[str]:
@@ -154,7 +132,7 @@ def _with_command(line: str) -> str | None:
     read = _LINE.read(line) if len(line) <= BUTTON_VALUE_MAX else ()
     phrases = [one for one in read if one.kind is not Kind.FILLER or one.typed.casefold() in _OF_A_DAY]
     kinds = {one.kind for one in phrases}
-    if not phrases or phrases[0].typed.casefold() in {*_STOP, _WANT, _REMINDER} - {"no"}:
+    if not phrases or phrases[0].typed.casefold() in _ASKED:
         return None
     if phrases[0].kind is Kind.UNKNOWN and _alike(line.partition(" ")[0]):
         return None
@@ -194,14 +172,7 @@ COMMAND_GROUPS: Mapping[str, Sequence[Command]] = {
         WATCHING_COMMAND,
     ),
     "Look up a day's racing": (RACECARD_COMMAND, NEXT_COMMAND, RESULTS_COMMAND, COVERAGE_COMMAND, COURSES_COMMAND),
-    "See what the bot did": (
-        STATUS_COMMAND,
-        TRACE_COMMAND,
-        AUDIT_COMMAND,
-        DRILL_COMMAND,
-        USAGE_COMMAND,
-        HELP_COMMAND,
-    ),
+    "See what the bot did": (STATUS_COMMAND, TRACE_COMMAND, AUDIT_COMMAND, DRILL_COMMAND, USAGE_COMMAND, HELP_COMMAND),
 }
 """The groups of the help, with their titles."""
 

@@ -135,11 +135,11 @@ def _words(one: HomeChannel) -> str:
 
 def _buttons(one: HomeChannel) -> list[Block]:
     pause = ("Resume", "resume") if one.is_paused else ("Pause", "pause")
-    regions = [chosen.region for chosen in one.filters]
-    labels = ["Change"] if len(regions) == 1 else [f"Change {region_named(region)}" for region in regions]
+    regions = {chosen.region: f" {region_named(chosen.region)}" for chosen in one.filters}
     change = [
-        _button(one.channel_id, label, f"{EDIT} {region}") for label, region in zip(labels, regions, strict=True)
-    ][:CHANGES_MAX]
+        _button(one.channel_id, f"Change{name if len(regions) > 1 else ''}", f"{EDIT} {region}")
+        for region, name in [*regions.items()][:CHANGES_MAX]
+    ]
     watched = [_button(one.channel_id, "What is watched", "watching")] if one.watched else []
     return [_button(one.channel_id, *pause), *change, _button(one.channel_id, "Add", "subscribe"), *watched]
 

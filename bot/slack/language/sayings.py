@@ -4,14 +4,8 @@ import re
 from collections.abc import Iterable
 
 from bot.channels.conditions.table import CHOICES, VALUED
-from bot.slack.language.words import (
-    COURTESY,
-    NON_RUNNERS,
-    OF_ALL,
-    TOPIC_WORDS,
-    meanings_in,
-    rows_of,
-)
+from bot.slack.language.words import COURTESY, NON_RUNNERS, OF_ALL, TOPIC_WORDS, meanings_in, rows_of
+from bot.slack.messages.kit.text import capital
 
 _HELLO = "(?:hi|hiya|hello|hey|morning|afternoon|good (?:morning|afternoon|evening))(?: there| all| bot| racing-bot)?"
 _PASTED = re.compile(
@@ -41,14 +35,16 @@ _PARTS: dict[str, str] = {
 for _name, _patterns in rows_of("parts of sentences").items():
     _PARTS[_name] = _any(_patterns).format(**_PARTS)
 
-HOW_LONG = re.compile(_PARTS["how_long"], re.IGNORECASE)
-"""The end of "stop everything until 6pm"."""
 
-_SENTENCES = [
-    (re.compile(f"^(?:{pattern.format(**_PARTS)})", re.IGNORECASE), meant)
-    for meant, patterns in rows_of("sentences").items()
-    for pattern in patterns
-]
+def _patterns_in(section: str) -> list[tuple["re.Pattern[str]", str]]:
+    return [
+        (re.compile(f"^(?:{pattern.format(**_PARTS)})", re.IGNORECASE), meant)
+        for meant, patterns in rows_of(section).items()
+        for pattern in patterns
+    ]
+
+
+_SENTENCES, _OFFERS = _patterns_in("sentences"), _patterns_in("offers")
 _ANY_SENTENCE = re.compile("|".join(sentence.pattern for sentence, _ in _SENTENCES), re.IGNORECASE)
 """Tried first: most lines are no sentence."""
 
@@ -61,6 +57,15 @@ def without_greeting(line: str) -> tuple[str, str]:
     line = _EMOJI_AT_THE_END.sub("", line).rstrip("?!., ")
     pasted = _PASTED.match(line)
     return (pasted[0], line[pasted.end() :]) if pasted else ("", line)
+
+
+def offers_for(line: str) -> dict[str, str]:
+    """The lines that a line without a command may mean, by label; {} for any other line."""
+    for pattern, offers in _OFFERS:
+        if found := pattern.match(line):
+            pairs = [found.expand(one).partition(": ") for one in offers.split("; ")]
+            return {capital(label): words for label, _, words in pairs}
+    return {}
 
 
 def in_words_of_commands(line: str) -> str:

@@ -10,7 +10,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from sqlalchemy import select
 from sqlmodel import Session, col
 
-from bot.channels import mutes, subscriptions, watches
+from bot.channels import mutes, pauses, subscriptions, watches
 from bot.channels.subscriptions import read_filter
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, SubscriptionState, WatchRow
 from bot.errors import SlackError
@@ -132,8 +132,7 @@ def _channel_ids(session: Session, user_id: str | None) -> list[str]:
 def _channel(session: Session, channel_id: str, now: datetime) -> HomeChannel:
     rows = subscriptions.of_channel(session, channel_id)
     watched = watches.of_channel(session, channel_id)
-    ends = [one.paused_until for one in rows] + [one.paused_until for one in watched]
-    is_paused = any(until is not None for until in ends)
+    is_paused = pauses.last_end(session, channel_id) is not None
     of_watches = SubscriptionState.PAUSED if is_paused else SubscriptionState.LIVE
     states = dict.fromkeys(STATE_WORDS[SubscriptionState(row.state)] for row in rows)
     return HomeChannel(

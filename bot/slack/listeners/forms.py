@@ -1,7 +1,7 @@
 """Forms: a submission is committed before the ack."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
@@ -13,10 +13,10 @@ from bot.errors import CommandError, FieldsWrong, SlackError
 from bot.logs import get_logger
 from bot.slack.commands.error_answers import explain
 from bot.slack.commands.form_button import course_options, group_options
-from bot.slack.commands.invocation import Invocation, team_of
 from bot.slack.commands.subscribe import FORM_SUBMITTED
 from bot.slack.forms.subscribe_form import SUBSCRIBE_FORM, channel_words, outdated, read_form, saved
 from bot.slack.listeners.command_runner import CommandRunner, Committed, not_in_time
+from bot.slack.listeners.ways_in import invocation_of
 from bot.slack.messages.answers.filter_words import in_markup
 from bot.slack.messages.kit.blocks import section
 
@@ -42,16 +42,8 @@ class FormListener:
         except CommandError as error:
             await ack(response_action="errors", errors=_errors(error, view, reference))
             return
-        user_id = str((body.get("user") or {}).get("id") or "")
-        invocation = Invocation(
-            "",
-            form.channel_id,
-            user_id,
-            reference,
-            team_id=team_of(body),
-            from_home=form.from_home,
-            form=(form, submitted),
-        )
+        sent = replace(invocation_of(body, "", reference), channel_id=form.channel_id, from_message=False)
+        invocation = replace(sent, from_home=form.from_home, form=(form, submitted))
         log.info("form", reference=reference, channel_id=form.channel_id)
         committed = await self.runner.commit(FORM_SUBMITTED, invocation)
         if committed.error is not None:
