@@ -12,8 +12,9 @@ from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, first_of, 
 from bot.events.reading.json_values import count, flag_in, identifier, text
 from bot.events.reading.lazy import Lazy
 from bot.events.reading.race_list import lists_races, within
-from bot.events.reading.race_record import Sources, course_of, meeting_id_of, off_of, race_from, race_id_of, sources_of
+from bot.events.reading.race_record import race_from
 from bot.events.reading.record_objects import About, Part, kind_of, may_be_about_the_race
+from bot.events.reading.sources import Sources, course_of, meeting_id_of, off_of, race_id_of, sources_of
 from bot.events.spellings import by_card_status
 
 DEEPEST_EVENT_NAME = 2

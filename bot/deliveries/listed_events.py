@@ -33,15 +33,7 @@ from bot.events.reading.race_list import (
     read_races,
     within,
 )
-from bot.events.reading.race_record import (
-    course_of,
-    meeting_id_of,
-    race_from,
-    race_id_of,
-    read_off,
-    region_of,
-    sources_of,
-)
+from bot.events.reading.race_record import race_from, read_off
 from bot.events.reading.record_objects import (
     NAMING_HORSES,
     About,
@@ -53,6 +45,7 @@ from bot.events.reading.record_objects import (
     races_by_key,
     type_of,
 )
+from bot.events.reading.sources import course_of, meeting_id_of, race_id_of, region_of, sources_of
 from bot.events.same_races import is_same_race
 from bot.events.spellings import by_card_status
 

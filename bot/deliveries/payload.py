@@ -25,8 +25,8 @@ from bot.events.reading.json_values import flag_in, identifier, text
 from bot.events.reading.lazy import Lazy
 from bot.events.reading.off_times import read_instant
 from bot.events.reading.race_list import read_races, within
-from bot.events.reading.race_record import region_of
 from bot.events.reading.record_objects import About
+from bot.events.reading.sources import region_of
 from bot.events.spellings import by_card_status
 
 TOO_MANY = f"it has more than {MOST_EVENTS} events"

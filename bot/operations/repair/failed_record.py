@@ -21,8 +21,9 @@ from bot.events.reading.fields import Fields, fields_of, find
 from bot.events.reading.json_object import NotAnObject, read_object
 from bot.events.reading.json_values import identifier, text
 from bot.events.reading.off_times import read_instant
-from bot.events.reading.race_record import meeting_id_of, race_from, race_id_of, sources_of
+from bot.events.reading.race_record import race_from
 from bot.events.reading.record_objects import About, kind_of, parts_of
+from bot.events.reading.sources import meeting_id_of, race_id_of, sources_of
 
 ReadPayload = Callable[[bytes], RacingEvent]
 

@@ -1,0 +1,268 @@
+"""Whether a record says that its race was run, is provisional, or is lost, by every status, flag and remark."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import date
+from itertools import chain
+from typing import Any
+
+from bot.events.days import WEEKDAYS
+from bot.events.lost_part import in_figures, races_lost, run_before_loss
+from bot.events.race_state import (
+    LOST_OR_VOID,
+    NOT_RUN,
+    RaceState,
+    express_losses,
+    is_in_doubt,
+    is_taken_back,
+    letters,
+    state_in,
+)
+from bot.events.races import PROVISIONAL, OffTime
+from bot.events.reading import aliases
+from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
+from bot.events.reading.json_values import flag, flag_in, is_no, is_yes, text
+from bot.events.reading.off_times import read_date, read_plain_date
+from bot.events.reading.record_objects import BY_FULL_NAME, MOST_ENTRIES, About, kind_of, may_tell_a_loss
+from bot.events.reading.runner_list import Placings
+from bot.events.reading.sources import Sources, off_of
+
+_FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RUN, RaceState.WALKOVER)
+
+_EXTENT = tuple(f"state.{fact}" for fact in ("first_lost", "last_run", "lost_from", "partly", "races_run"))
+
+
+_CHANCE = re.compile("risk|likel|possib|probab|threat|chance")
+"""In a field's name these words make the loss a mere chance."""
+
+_LOST_TITLE = re.compile(
+    r"^(?:ABANDONED|CANCELLED|CANCELED)(?:[ :,-]|$)|(?:^|[-\u2013:] |\()(?i:abandoned|cancelled|canceled)\)?$"
+)
+"""How a list writes a lost race before, behind or in the place of the title."""
+
+_CODE = re.compile("[A-Z]{2,3}")
+"""The `state` of Australia or America where the course is: "NSW". A short status says no more."""
+
+_PENDING = frozenset({"pending", "lodged", "announced", "open", "underway", "inprogress", "active"})
+"""Words for an inquiry that is not decided."""
+
+_NOTES = frozenset(NAMES_OF["marks.note"] + NAMES_OF["state.inquiry"] + NAMES_OF["state.message"])
+"""Only under these names are texts read in objects too."""
+
+_ABOUT_THE_RACE = _NOTES.union(NAMES_OF["race.reason"], NAMES_OF["race.reason.own"], NAMES_OF["race.going"])
+"""In the race's own object "Abandoned" alone under these names is a loss."""
+
+_PROVISIONAL = frozenset(
+    spelled for word in NAMES_OF["words.provisional"] for spelled in (word, word.upper(), word.capitalize())
+)
+"""Whole values that mean "provisional" under any name: {"certainty": "provisional"}."""
+
+_OF_A_CARD = re.compile("going|draw|declar|entr|weight|class|type|title|name")
+"""In the name of a field: not the order, but the going or the draw may be provisional."""
+
+LONGEST_REMARK = 60
+"""Characters of a result or headline that is told whole."""
+
+_OTHER_RACES = re.compile(
+    r"\b(?:(?:next|subsequent|later|other|remaining|first|opening|second|third|last|final|one|two|three|four|five)\b"
+    r"(?: \w+)? races?|racing (?:was |were )?later)\b",
+    re.IGNORECASE,
+)
+_NOT_NOW = re.compile(
+    r"番|\b(?:previous|yesterday|(?<!until )(?<!to )(?<!till )tomorrow"
+    r"|(?:last|next) (?:year|season|month|week|meeting|fixture|card|time|\w+day)\b"
+    r"|(?:postponed|rescheduled|moved|deferred) (?:race|meeting|fixture)\b"
+    r"|originally (?:scheduled|due) (?:for|on) [0-9]+(?:st|nd|rd|th)? [a-z]|replac\w+ (?:for|of|the)\b|in place of\b"
+    r"|(?:re(?:scheduled|arranged|staged)|transferred|switched|moved)(?: to \w+)? (?:from|after)\b"
+    r"(?!.* (?<!due )(?<!owing )(?:to|until|till)\b))",
+    re.IGNORECASE,
+)
+"""In a text about a loss: words about a horse ("3番 競走中止") or another day."""
+
+_OF_HORSES = re.compile(r"(?<![0-9])競走中止|\blost\b", re.IGNORECASE)
+"""Beside places "lost" is said of a horse, and so is "競走中止", pulled up; "第5競走中止" is a lost race."""
+
+_NUMBERED = re.compile(r"(?<!\bin )(?<!\bduring )\b(?:race|r) ?([0-9]{1,2})\b", re.IGNORECASE)
+_YEAR = re.compile(r"\b((?:19|20)[0-9]{2})\b")
+_TIMED = re.compile(r"\b(?:(?:[01]?[0-9]|2[0-3])[:.][0-5][0-9]|(?<=the )[0-9]{1,2} ?pm)\b", re.IGNORECASE)
+_WEEKDAY = re.compile(rf"(?:the |last )?({'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
+
+
+def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
+    """`status` and `abandoned`, by every status, stage, result text and flag of the race's own objects.
+
+    A void race is void whatever else is said. If a race is reported both lost and run, both statements are kept, and
+    the message tells both. Of a race without any sign of a run, the status of the meeting counts too.
+    """
+    inner = _state_objects(sources)
+    own, is_open = [*sources.own, *inner], not placings.has_places
+    published = (one for one in map(text, _spread(sources.values("state.status"))) if one and flag(one))
+    statuses = [one for one in published if state_in(one) or not _CODE.fullmatch(one)]
+    words = _spread(chain(values_of(sources.own, "state.result"), *sources.off_values))
+    remarks = [*filter(None, map(aliases.string, chain(words, *map(Fields.values, inner))))]
+    losses = [*_losses(statuses, remarks, sources, is_open=is_open)]
+    statuses = [one for one in statuses if not _is_lost(one) or (is_open and not _names_another(one, sources))]
+    said = [*statuses, *(one for one in remarks if len(one) <= LONGEST_REMARK and not _is_lost(one)), *losses]
+    states = {state: words for words in reversed(said) if (state := state_in(words))}
+    flags = {state: [*map(_lost_flag, values_of(own, f"state.{state}"))] for state in _FLAGS}
+    flagged = {state for state, found in flags.items() if any(found)}
+    told = states.keys() | flagged | ({placings.state} - {None})
+    if placings.has_places and _is_provisional(sources, own, statuses, is_run=RaceState.RUN in told):
+        told |= {RaceState.PROVISIONAL}
+        states.setdefault(RaceState.PROVISIONAL, PROVISIONAL)
+    for state in (RaceState.VOID, RaceState.POSTPONED):
+        if state in told:
+            is_lost = True if state in NOT_RUN else None
+            return {"status": states.get(state) or state.capitalize(), "abandoned": is_lost}
+    if is_open and not told and _is_lost_by_more(sources):
+        told |= {RaceState.ABANDONED}
+    if RaceState.WALKOVER in told:
+        states.setdefault(RaceState.WALKOVER, RaceState.WALKOVER.capitalize())
+    if RaceState.PROVISIONAL in told and not states:
+        states[RaceState.PROVISIONAL] = PROVISIONAL
+    # Of "Abandoned" and "Official", "Official" is kept: `abandoned` says already that the race was lost.
+    telling = (RaceState.WALKOVER, RaceState.PROVISIONAL, RaceState.RUN, RaceState.ABANDONED)
+    is_run = RaceState.RUN in flagged or False in flags[RaceState.ABANDONED]
+    return {
+        "status": next((states[state] for state in telling if state in states), next(iter(statuses), None)),
+        "abandoned": True if NOT_RUN & told else False if is_run else None,
+    }
+
+
+def _state_objects(sources: Sources) -> list[Fields]:
+    """Objects in the place of a status, and the last entry of a history."""
+    inner = [fields_of(value) for value in values_of(sources.own, "state.objects") if isinstance(value, dict)]
+    spoken = chain(values_of(inner, "text.spoken"), values_of(inner, "state.status.own"))
+    histories = (value for value in values_of(sources.own, "state.history") if isinstance(value, list))
+    further = [*spoken, *(value[-1] for value in histories if value)]
+    return inner + [fields_of(value) for value in further if isinstance(value, dict)]
+
+
+def _is_provisional(sources: Sources, own: Sequence[Fields], statuses: Sequence[str], *, is_run: bool) -> bool:
+    official = [*values_of(own, "state.official")]
+    texts = ((name, value) for fields in own for name, value in fields.items() if isinstance(value, str))
+    is_waited_for = any(map(_is_pending, values_of([*own, *sources.data], "state.inquiry")))
+    is_waited_for = is_waited_for or any(map(is_in_doubt, [*statuses, *_strings_in(official)]))
+    return (
+        (is_waited_for and not is_run and not any(map(is_yes, official)))
+        or any(map(is_no, official))
+        or any(map(is_yes, values_of(own, "state.provisional")))
+        or any(value in _PROVISIONAL and not _OF_A_CARD.search(name) for name, value in texts)
+    )
+
+
+def _is_lost(words: str) -> bool:
+    return state_in(words) in LOST_OR_VOID
+
+
+def _losses(statuses: Sequence[str], remarks: Sequence[str], sources: Sources, *, is_open: bool) -> Iterator[str]:
+    """The words of each loss of the race in any text, because notes have many names."""
+    own, year = sources.own_names, (read_plain_date(sources.race_date) or "")[:4]
+    for words, is_about_race, beside_places in _texts(statuses, remarks, sources):
+        if any(one < year for one in _YEAR.findall(words)):
+            continue
+        is_note = is_about_race and not _NOT_NOW.search(words)
+        for state, clause in express_losses(words, own, is_note=is_note, is_open=is_open):
+            is_told = is_open or (state in beside_places and (words in statuses or not _OF_HORSES.search(clause)))
+            if is_told and not _is_of_another(clause, sources, is_open=is_open):
+                told = words if len(words) <= LONGEST_REMARK else clause
+                yield told if state_in(told) is state and run_before_loss(told) is None else state.capitalize()
+
+
+def _texts(
+    statuses: Sequence[str], remarks: Sequence[str], sources: Sources
+) -> Iterator[tuple[str, bool, Collection[RaceState]]]:
+    """Each text, whether the text is about the race, and which losses the text tells beside places."""
+    yield from ((one, True, LOST_OR_VOID) for one in statuses)
+    yield from ((one, True, {RaceState.VOID, RaceState.ABANDONED}) for one in remarks)
+    for about, objects in ((_ABOUT_THE_RACE, sources.own), (_NOTES, sources.data)):
+        for name, value in chain.from_iterable(map(Fields.items, objects)):
+            if name in about or may_tell_a_loss(name):
+                said = (one for one in _spread([value]) if isinstance(one, str) or name in about)
+                texts = (one for one in _strings_in(said) if " " in one or not kind_of(one))
+                yield from ((one, name in about, {RaceState.VOID}) for one in texts)
+
+
+def _is_of_another(loss: str, sources: Sources, *, is_open: bool) -> bool:
+    """True for the loss of another race, of the rest of a meeting, or on another day."""
+    if sources.look("race.number"):
+        loss = in_figures(loss)
+    run = run_before_loss(loss)
+    is_of_others = run == 0 or (run and not is_open) or _OTHER_RACES.search(loss) is not None
+    return (bool(is_of_others) and _is_among_lost(loss, sources) is None) or _names_another(loss, sources)
+
+
+def _names_another(words: str, sources: Sources) -> bool:
+    """By another number, year or day, or by another time before the loss. A later time may be the decision's."""
+    if (is_among := _is_among_lost(words, sources)) is not None:
+        return not is_among
+    if _NOT_NOW.search(words):
+        return True
+    number, off = sources.look("race.number"), off_of(sources)
+    day = read_plain_date(sources.race_date)
+    weekday, year = (WEEKDAYS[date.fromisoformat(day).weekday()], day[:4]) if day else (None, None)
+    said = ((_NUMBERED.search(words), number), (_YEAR.search(words), year), (_WEEKDAY.match(words), weekday))
+    if any(found and own and found[1].casefold() != own for found, own in said):
+        return True
+    timed = _TIMED.search(words)
+    if not timed or off.minute_of_day is None or off.is_same_time(OffTime(text=timed[0])):
+        return False
+    return state_in(words[: timed.start()]) not in LOST_OR_VOID
+
+
+def _is_among_lost(loss: str, sources: Sources) -> bool | None:
+    lost, number = races_lost(loss), sources.look("race.number")
+    return int(number) in lost if lost and number and number.isdecimal() else None
+
+
+def _is_lost_by_more(sources: Sources) -> bool:
+    """By a reason for an abandonment, by the title, or by the state of the race's meeting."""
+    if sources.subject is not About.RACE:
+        return False
+    title = sources.look("race.title") or ""
+    is_explained = any(map(flag, values_of(sources.own, "state.reason")))
+    return is_explained or _LOST_TITLE.search(title) is not None or _is_meeting_lost(sources)
+
+
+def _is_meeting_lost(sources: Sources) -> bool:
+    """False for a meeting that is lost in part, unless the words tell that the race is lost: it may have been run."""
+    places, own = sources.meetings + sources.courses, sources.own_names
+    flags = [*values_of(sources.own, "state.meeting_abandoned"), *values_of(places, "state.abandoned")]
+    said = chain(values_of(sources.own, "state.of_meeting"), values_of(places, "state.status.own"))
+    noted = (one for one in _strings_in(values_of(places, "marks.note")) if not _NOT_NOW.search(one))
+    notes = (loss for one in noted for _, loss in express_losses(one, own, is_note=True, is_open=True))
+    words = [*_strings_in(flags), *_strings_in(said), *notes]
+    told = [fields_of(one).within("abandonment", BY_FULL_NAME) for one in flags if isinstance(one, dict)]
+    extent = chain.from_iterable(values_of([*places, *told], fact) for fact in _EXTENT)
+    is_part = any(flag(one) and not read_date(one) for one in extent)
+    is_part |= any(run_before_loss(one) is not None and _is_among_lost(one, sources) is None for one in words)
+    is_said = any(state_in(one) in NOT_RUN and not _names_another(one, sources) for one in words)
+    return not is_part and (is_said or any(map(_lost_flag, flags)))
+
+
+def _lost_flag(value: Any) -> bool | None:
+    """None for no flag, and for {"status": "lifted"} and {"risk": "high"}."""
+    if isinstance(value, dict) and any(_CHANCE.search(name) for name in fields_of(value)):
+        return None
+    said = first_of([fields_of(value)], "state.status.own", text) if isinstance(value, dict) else None
+    return None if said and is_taken_back(said) else flag_in(value)
+
+
+def _strings_in(values: Iterable[Any]) -> Iterator[str]:
+    """The texts among the values, and in lists and objects among the values."""
+    for one in _spread(values):
+        yield from filter(None, map(aliases.string, one.values() if isinstance(one, dict) else [one]))
+
+
+def _is_pending(inquiry: Any) -> bool:
+    """True for a flag or a word such as "pending", and for an object with a flag or word: {"status": "pending"}."""
+    if isinstance(inquiry, dict):
+        fields = fields_of(inquiry)
+        said = first_of([fields], "state.status.own", text)
+        return _is_pending(said) or any(is_yes(fields.get(word)) for word in _PENDING)
+    return is_yes(inquiry) or (isinstance(inquiry, str) and letters(inquiry) in _PENDING)
+
+
+def _spread(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        yield from value[:MOST_ENTRIES] if isinstance(value, list) else [value]

@@ -1,0 +1,170 @@
+"""The objects of a record by what each is about, and the facts that need no others: ids, course, off time, date."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import chain
+from typing import Any
+
+from bot.events.races import Course, OffTime, plain_name
+from bot.events.reading import aliases
+from bot.events.reading.fields import NAMES_OF, Fields, find, first_of, values_of
+from bot.events.reading.json_values import identifier, text
+from bot.events.reading.lazy import Lazy
+from bot.events.reading.off_times import (
+    days_between,
+    off_by_standing,
+    published_date,
+    read_clock,
+    read_clock_of_date,
+    read_date,
+    read_dated_clock,
+    read_plain_date,
+    spread_off,
+)
+from bot.events.reading.record_objects import About, Part, read_bare_id
+
+_OFF_STANDINGS = ("off.scheduled", "off.plain", "off.off", "off.jump")
+
+_UTC = ("utc", "gmt")
+"""Ends the name of a time that is no time of the course."""
+
+_CLOCK = re.compile("[0-9]{1,2}[:.][0-9]{2}")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The objects of a record in the order of the search for a race's fields, without the delivery's.
+
+    `own`: the race's, or the meeting's of a meeting's event. `data`: other objects about the event.
+    """
+
+    subject: About
+    own: list[Fields]
+    data: list[Fields]
+    meetings: list[Fields]
+    courses: list[Fields]
+    others: list[Fields]
+
+    def look(self, fact: str, read: Callable[[Any], Any] | None = None) -> Any:
+        """The fact of the race's own objects by any name, else of the other objects."""
+        read = read or aliases.FACT_READERS.get(fact, aliases.read_words)
+        for objects, of in ((self.own, fact), (self.own, f"{fact}.own"), (self.others, fact)):
+            if (value := first_of(objects, of, read)) is not None:
+                return value
+        return None
+
+    def values(self, fact: str) -> list[Any]:
+        """Every value of a fact: of the race's own objects by own names too, then of the event's other objects."""
+        return [value for _, value in self._named(fact)]
+
+    def _named(self, fact: str) -> Iterator[tuple[str, Any]]:
+        for objects, of in ((self.own, fact), (self.own, f"{fact}.own"), (self.data, fact)):
+            for fields in objects:
+                yield from ((name, fields[name]) for name in fields.facts.get(of, ()))
+
+    @Lazy
+    def off_values(self) -> list[list[Any]]:
+        """By standing, local times first. Bare times in UTC come last: a race is called by the course's local time."""
+        found = [
+            [(name, value) for name, said in self._named(fact) for value in spread_off(said)] for fact in _OFF_STANDINGS
+        ]
+        of_utc = [value for named in found for name, value in named if _is_clock_of_utc(name, value)]
+        local = (sorted(named, key=lambda one: one[0].endswith(_UTC)) for named in found)
+        return [*([value for name, value in named if not _is_clock_of_utc(name, value)] for named in local), of_utc]
+
+    @Lazy
+    def race_date(self) -> str | None:
+        """An unreadable date stays as published: a race of an unread date is no race of today."""
+        own = "race.date.own"
+        return (
+            self.look("race.date")
+            or first_of(self.meetings, own, read_date)
+            or next(filter(None, map(read_dated_clock, chain.from_iterable(self.off_values))), None)
+            or first_of(self.data, own, read_plain_date)
+            or next((days[0] for one in (*self.own, *self.others) if len(days := days_between(one)) == 1), None)
+            or self.look("race.date", published_date)
+            or first_of(self.meetings, own, published_date)
+        )
+
+    @Lazy
+    def own_names(self) -> tuple[str, ...]:
+        """The course, the meeting, the title and the date, by which a remark may call the race."""
+        title, day = self.look("race.title"), read_plain_date(self.race_date)
+        forms = [f"%d{end} {month}" for end in ("", "st", "nd", "rd", "th") for month in ("%B", "%b")] if day else []
+        days = [f"{date.fromisoformat(day or ''):{form}}".lstrip("0") for form in forms]
+        meetings = chain(self.values("course.meeting"), values_of(self.meetings, "course.of_meeting"))
+        names = (course_of(self).name, *map(aliases.read_meetings_name, meetings))
+        return tuple(filter(None, (*(plain_name(one) for one in names if one), title, *days)))
+
+
+def _is_clock_of_utc(name: str, value: Any) -> bool:
+    return name.endswith(_UTC) and read_clock(value) is not None
+
+
+def sources_of(parts: Sequence[Part], subject: About = About.RACE) -> Sources:
+    """The record's top is the subject's own object only as the last resort: its "time" may be the delivery's."""
+    by_about: dict[About, list[Fields]] = {about: [] for about in About}
+    for part in parts:
+        by_about[part.about].append(part.fields)
+    subjects, data = by_about.pop(subject), by_about[About.DATA]
+    racing = (part for part in parts if part.about is About.DATA and part.is_racing)
+    own = subjects + [part.fields for part in racing if not subjects or part.depth] or data
+    held = {id(fields) for fields in own}
+    data = [fields for fields in data + by_about[About.OTHER] if id(fields) not in held]
+    meetings, races = by_about.get(About.MEETING, []), by_about.get(About.RACE, [])
+    courses = by_about[About.COURSE]
+    return Sources(subject, own, data, meetings, courses, [*data, *meetings, *courses, *races])
+
+
+def race_id_of(parts: Sequence[Part]) -> str | None:
+    """By a name of its own, as the plain id of a race's object, or as the whole value of `race`."""
+    everywhere = [part.fields for part in parts]
+    return (
+        first_of(everywhere, "ids.race", identifier)
+        or first_of(_of(parts, About.RACE), "ids.plain", identifier)
+        or find(everywhere, NAMES_OF["objects.race"], lambda value: None if read_clock(value) else read_bare_id(value))
+    )
+
+
+def meeting_id_of(parts: Sequence[Part]) -> str | None:
+    everywhere = [part.fields for part in parts if part.about is not About.DELIVERY]
+    return (
+        first_of(everywhere, "ids.meeting", identifier)
+        or first_of(_of(parts, About.MEETING), "ids.plain", identifier)
+        or find(everywhere, NAMES_OF["objects.meeting"], read_bare_id)
+    )
+
+
+def region_of(sources: Sources) -> str | None:
+    region: str | None = sources.look("race.region")
+    return region
+
+
+def course_of(sources: Sources) -> Course:
+    """A course's own country comes before any other country. A meeting without a course is called by its own name.
+
+    Ids of another shape than the service's tell no two courses with names apart.
+    """
+    meetings = sources.own if sources.subject is About.MEETING else sources.meetings
+    # A track comes after a course, because some say "turf".
+    names = filter(None, map(sources.look, ("course.name", "course.track", "course.meeting")))
+    name = next(names, None) or first_of(meetings, "course.of_meeting", aliases.read_course_name)
+    in_names = (sources.look(fact, aliases.read_course_id) for fact in ("course.name", "course.track"))
+    course_id = sources.look("ids.course") or next(filter(None, in_names), None)
+    if name and course_id and not aliases.COURSE_ID_SHAPE.fullmatch(course_id):
+        course_id = None
+    country = first_of(sources.courses, "course.country", text) or sources.look("course.country")
+    return Course(course_id=course_id, name=name, country=country)
+
+
+def off_of(sources: Sources) -> OffTime:
+    """The date may hold the time too, where no other field has a time."""
+    beside_dates = filter(None, map(read_clock_of_date, sources.values("race.date")))
+    called = find(sources.own, ("race",), lambda said: read_clock(said) if _CLOCK.fullmatch(str(said)) else None)
+    return off_by_standing([*sources.off_values, [*beside_dates], [called] if called else []])
+
+
+def _of(parts: Sequence[Part], about: About) -> list[Fields]:
+    return [part.fields for part in parts if part.about is about]
