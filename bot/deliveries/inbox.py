@@ -428,6 +428,14 @@ def first_received_at(session: Session) -> datetime | None:
     return moment
 
 
+def last_received_at(session: Session) -> datetime | None:
+    """Of the data service's deliveries. A drill is a delivery of our own."""
+    last = select(col(InboxDelivery.received_at)).order_by(col(InboxDelivery.received_at).desc()).limit(1)
+    is_drill = col(InboxDelivery.event_name).is_not_distinct_from(drill_mark.DRILL_EVENT)
+    moment: datetime | None = session.execute(last.where(~is_drill)).scalar_one_or_none()
+    return moment
+
+
 def count_waiting(session: Session) -> int:
     statement = select(func.count()).select_from(InboxDelivery).where(_IS_NEW)
     count: int = session.execute(statement).scalar_one()

@@ -3,16 +3,15 @@
 import json
 import ssl
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
-from datetime import datetime
 from typing import Any, TypeGuard
 
 import httpx
-from sqlalchemy import func, select
-from sqlmodel import Session, col
+from sqlmodel import Session
 
 from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS
-from bot.db.tables import InboxDelivery, WebhookSubscriptionRow
+from bot.db.tables import WebhookSubscriptionRow
+from bot.deliveries import inbox
 from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.events.sentences import counted
@@ -32,7 +31,7 @@ async def webhook_subscription(deployment: Deployment) -> Seen:
     live = await deployment.database.read(webhook_subscriptions.live)
     in_settings = len(deployment.settings.racing_webhook_secrets)
     with_secret = [row for row in live if row.secret is not None]
-    last = await deployment.database.read(_last_delivery)
+    last = await deployment.database.read(inbox.last_received_at)
     received = f"last delivery {last:%Y-%m-%d %H:%M} UTC" if last else "no delivery so far"
     told = f"{len(live)} made by `{SUBSCRIBE}`, {counted(in_settings, 'secret')} in the settings, {received}"
     if not with_secret and not in_settings:
@@ -72,11 +71,6 @@ def _not_delivered(event: str, regions: Sequence[str]) -> Finding:
     only = f" --region {where}" if len(regions) == 1 and ALL_REGIONS not in regions else ""
     told = f"Channels want {event} from {where}, and no live subscription brings the event."
     return warning("events_not_delivered", told, f"Run `{SUBSCRIBE} --event {event}{only}`.")
-
-
-def _last_delivery(session: Session) -> datetime | None:
-    last: datetime | None = session.execute(select(func.max(col(InboxDelivery.received_at)))).scalar_one()
-    return last
 
 
 async def public_address(deployment: Deployment) -> Seen:

@@ -1,6 +1,7 @@
 """Warns admins once of each meeting without its outcomes, and takes the warning back when the outcomes come.
 
-A racing day without any delivery is one warning, in place of the day's meetings. Before a warning the race book reads
+A racing day without any delivery is one warning, in place of the day's meetings. So is a longer silence, where no race
+may be known. Before a warning the race book reads
 the days anew, within the quota: the data service may list an undelivered outcome.
 
 A race counts if a delivery is to be expected, and once the race is surely over in every time zone
@@ -47,6 +48,9 @@ log = get_logger(__name__)
 MISSING_LOOK_BACK = timedelta(days=8)
 """Two racing days of a region with weekly racing. Older days are left alone."""
 
+SILENT_AFTER = timedelta(days=3)
+"""Some region has racing on each day but Christmas. One region may have racing once a week: then MISSING_LOOK_BACK."""
+
 RACES_OF_A_SILENT_DAY = 3
 """Below this number, meetings are told singly: the day may be fine."""
 
@@ -64,6 +68,12 @@ REQUESTS_LEFT_TO_PEOPLE = 500
 
 MEETINGS_NAMED = 10
 HOURS = int(LONG_PAST.total_seconds()) // 3600
+
+SEE_WHY = (
+    "The data service keeps a record of failed deliveries for 30 days. Check that strangers reach /webhooks/racing at "
+    "PUBLIC_URL, and that the log has no refused signature."
+)
+SUBSCRIBE_ANEW = "the data service may have ended the subscription: racing-bot subscribe --again."
 
 ByKey = Mapping[str, Sequence[Race]]
 
@@ -125,6 +135,20 @@ def read_missing(session: Session, now: datetime) -> MissingOutcomes:
     over = told - {*by_key, *days, *untold}
     news = {key: races for key, races in by_key.items() if key not in told}
     return MissingOutcomes(news, sorted(over), over - {*days.values()})
+
+
+def untold_silence(session: Session, now: datetime) -> datetime | None:
+    """Since when no delivery has come, if too long ago. None if admins have heard so, or of a silent day since then."""
+    last, live = inbox.last_received_at(session), webhook_subscriptions.live(session)
+    longest = SILENT_AFTER if any(row.region is None for row in live) else MISSING_LOOK_BACK
+    since = max([last, *(row.created_at for row in live)]) if last else now
+    if now - since <= longest or told_once.is_noted(session, _silence_key(since)):
+        return None
+    return None if any(map(_is_day, told_since(session, since.date().isoformat()))) else since
+
+
+def _silence_key(since: datetime) -> str:
+    return f"silence:{since.isoformat()}"
 
 
 def told_since(session: Session, first_day: str) -> frozenset[str]:
@@ -261,6 +285,9 @@ class DeliveryWatch:
 
     async def run(self) -> bool:
         read, is_asked = partial(read_missing, now=self.clock()), False
+        if since := await self.database.read(partial(untold_silence, now=self.clock())):
+            await self.database.write(partial(self._tell_silence, since=since))
+            self.wake.set()
         found = await self.database.read(read)
         if not found.news and not found.over:
             return False
@@ -282,6 +309,12 @@ class DeliveryWatch:
         asked = sorted((region, day) for region, day in wanted if region and day)[:REGION_DAYS_ASKED]
         cards = [await self.races.card(region, day, budget=BUDGET_PER_REGION_DAY) for region, day in asked]
         return len(asked) == len(wanted) and all(card.coverage is Coverage.COMPLETE for card in cards)
+
+    def _tell_silence(self, session: Session, *, since: datetime) -> None:
+        words = (
+            f"No delivery has come since {since:%Y-%m-%d %H:%M} UTC. {SEE_WHY} If there was racing, {SUBSCRIBE_ANEW}"
+        )
+        self.notices.tell(session, _silence_key(since), words, urgency=Urgency.CRITICAL)
 
     def _note(self, session: Session, *, found: MissingOutcomes, is_asked: bool) -> bool:
         """True if anything was told. A single replica tells each meeting, and takes each meeting back."""
@@ -311,10 +344,8 @@ def _missing(news: ByKey, *, is_asked: bool) -> Iterator[str]:
             due = counted(len(races), "race")
             yield (
                 f"No result and no abandonment was delivered of {missing_name(key)}, although {due} should "
-                f"have been over for {HOURS} hours or more. The data service keeps a record of failed deliveries for "
-                "30 days. Check that strangers reach /webhooks/racing at PUBLIC_URL, and that the log has no refused "
-                "signature. If nothing comes on the next racing day either, the data service may have ended the "
-                "subscription: racing-bot subscribe --again."
+                f"have been over for {HOURS} hours or more. {SEE_WHY} If nothing comes on the next racing day either, "
+                f"{SUBSCRIBE_ANEW}"
             )
     meetings = {key: races for key, races in news.items() if not _is_day(key)}
     if meetings:

@@ -272,6 +272,22 @@ async def test_told_day_stays_told_below_three_missing_races_until_its_first_del
     assert [await watched.run(), await watched.has_open()] == [[], 1]
 
 
+# The region of the subscription, and the days for which nothing comes until admins hear.
+@pytest.mark.parametrize(("region", "days"), [(None, 3), ("GB", 8)])
+async def test_silence_is_told_once_where_no_race_is_known(watched, pipeline, region, days):
+    await watched.retire()
+    await watched.subscribed(region=region)
+    assert await watched.run(timedelta(days=30)) == [], "nothing has ever come"
+    for number in (1, 2):
+        watched.clock.now = pipeline.clock.now = now() + timedelta(days=20 * number)
+        await watched.deliver(result(number))
+        assert await watched.run(timedelta(days=days)) == []
+        (told,) = await watched.run(timedelta(seconds=1))
+        assert told.startswith("No delivery has come since 20")
+        assert watched.levels == [URGENT]
+        assert await watched.run(timedelta(days=2)) == []
+
+
 @on_both
 async def test_day_counts_as_silent_from_three_races_on_and_without_any_delivery(watched):
     await watched.book(
