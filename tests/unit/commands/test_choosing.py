@@ -289,6 +289,29 @@ def test_edited_subscription_without_a_change_stays(region, topics, mentions):
     assert set(found["mentions"]) == set(mentions)
 
 
+@pytest.mark.parametrize(
+    ("filled", "stored", "wrong"),
+    [
+        ({"classes": "1, group 1; Class 1"}, {"classes": ("Class 1", "group 1")}, {"classes": "--"}),
+        ({"classes": "Group 1, 2, 4-5"}, {"classes": ("Group 1", "Group 2", "Group 4", "Group 5")}, {"classes": "--"}),
+        (
+            {"quiet": "22-7, 12:00-13:00"},
+            {"quiet": ("22:00-07:00", "12:00-13:00"), "zone": ("Europe/Paris",)},
+            {"quiet": "late"},
+        ),
+        ({"zone": "london"}, {"zone": ("Europe/London",)}, {"zone": "Londn"}),
+    ],
+)
+async def test_form_takes_refuses_and_clears_typed_values(channel, filled, stored, wrong):
+    chosen = ChannelFilter(region="GB", topics=DEFAULT_TOPICS)
+    await channel.saves(await channel.opens(), {"regions": ["GB"], **filled})
+    assert await channel.receives() == {"GB": chosen.model_copy(update=stored)}
+    with pytest.raises(CommandError, match=r"is no time zone|are no quiet hours|is no race class"):
+        await channel.saves(await channel.opens("GB"), wrong)
+    await channel.saves(await channel.opens("GB"), dict.fromkeys(stored, ""))
+    assert await channel.receives() == {"GB": chosen}
+
+
 @over(("typed", "regions"), [("GB, IRE", ("GB", "IRE")), ("ALL", (ALL_REGIONS,)), ("GB GB", ("GB",))])
 def test_form_without_regions_takes_typed_ones(typed, regions):
     view = subscribe_form(NEW, None, PublishedChoices(None, courses=False))
