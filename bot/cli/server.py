@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from uvicorn.config import Config
@@ -111,7 +112,9 @@ def _end_with_receiver(life: int) -> None:
 
 def be_the_bot(inner: int, news: int, life: int) -> None:
     """The numbers of a listening socket, of a socket to the receiver, and of a pipe that ends with the receiver."""
-    os.nice(NICER)
+    # A sandbox may refuse.
+    with suppress(PermissionError):
+        os.nice(NICER)
     # Ctrl-C goes to both processes: the receiver stops the bot.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_receiver, args=(life,), daemon=True, name="receiver").start()

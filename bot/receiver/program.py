@@ -42,7 +42,7 @@ BOT_READY_S = JOURNAL_READY_S = 1.0
 PROOF_HOLDS_S = 1.0
 """The time for which a look at the journal holds: the same thread appends letters."""
 
-OPEN_FILES = 2_048
+OPEN_FILES = 3_072
 """For connections, the journal and the bot. Many systems begin with 1,024 files and allow more."""
 
 

@@ -204,6 +204,21 @@ def test_program_loads_nothing_that_it_has_no_use_for(program, used, left_out):
     assert left_out & loaded == set()
 
 
+REFUSING = """
+import os
+from bot.cli import server
+def refuse(_): raise PermissionError
+os.nice = refuse
+server.be_the_bot(0, 0, os.pipe()[0])
+"""
+
+
+def test_bot_starts_where_a_sandbox_refuses_a_lower_priority(tmp_path):
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    run = subprocess.run([sys.executable, "-c", REFUSING], cwd=tmp_path, env=env, check=False, capture_output=True)
+    assert (run.returncode, b"RACING_API_URL is missing" in run.stderr) == (2, True)
+
+
 STARTED_IN = ("unshare", "--pid", "--fork", "--kill-child")
 """Makes the bot the first process of its namespace, as in a container."""
 

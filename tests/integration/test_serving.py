@@ -309,3 +309,4 @@ def test_low_limit_of_open_files_is_raised(monkeypatch, hard, wanted):
     monkeypatch.setattr(resource, "setrlimit", lambda _kind, limits: given.append(limits))
     assert program._open_files() == wanted
     assert given == [(wanted, hard)]
+    assert Limits.connections <= program.OPEN_FILES // 3

@@ -252,13 +252,15 @@ def test_service_is_little_exposed(analyze):
     assert asked.returncode == 0, asked.stdout[-2000:]
 
 
-def test_service_starts_again_but_for_wrong_settings_and_has_time_to_stop():
+def test_service_starts_again_but_for_wrong_settings_has_time_to_stop_and_may_lower_its_priority():
     unit = UNIT.read_text("utf-8")
     assert f"ExecStart={COMMAND} serve" in unit
     assert "Restart=always" in unit
     assert "RestartPreventExitStatus=2" in unit
     (stop_s,) = re.findall(r"^TimeoutStopSec=(\d+)$", unit, re.MULTILINE)
     assert int(stop_s) >= 30
+    # Later filters win, and @resources has this call.
+    assert re.findall(r"^SystemCallFilter=(.+)$", unit, re.MULTILINE)[-1] == "setpriority"
 
 
 # The image's packages are pinned and hashed, audited against a stand-in of OSV, and listed (SBOM)
