@@ -28,8 +28,7 @@ _MONTH_NAME = r"(?P<name>[^\W\d_]{3,10})"
 _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"(?P<year>[0-9]{4})(?P<between>[-/.]?)(?P<month>[0-9]{2})(?P=between)(?P<day>[0-9]{2})(?![0-9])",
-        r"(?P<year>[0-9]{4})(?P<between>[-/.])(?P<month>[0-9]{1,2})(?P=between)(?P<day>[0-9]{1,2})(?![0-9])",
+        r"(?P<year>[0-9]{4})(?P<between>[-/.]|(?=[0-9]{4}))(?P<month>[0-9]{1,2})(?P=between)(?P<day>[0-9]{1,2})(?![0-9])",
         r"(?P<first>[0-9]{1,2})(?P<between>[-/.])(?P<second>[0-9]{1,2})(?P=between)(?P<year>[0-9]{4})(?![0-9])",
         r"(?P<first>[0-9]{2})(?P<between>[/.])(?P<second>[0-9]{2})(?P=between)(?P<year>[0-9]{2})(?![0-9:.])",
         (

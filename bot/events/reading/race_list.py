@@ -49,14 +49,10 @@ NAMED_RACES, RUN_RACES, LOST_LISTS = "lists.named_races", "lists.run_races", "li
 COURSE_LISTS, LISTED_COURSES, BY_REGION = "course.several", "course.listed", "course.by_region"
 LISTS_OF_MEETINGS = (MEETING_LISTS, COURSE_LISTS, LISTED_COURSES, BY_REGION, CARD_LISTS, LOST_LISTS)
 
-_OF_MEETINGS, _ONLY_LISTS = (
-    frozenset({MEETING_LISTS, COURSE_LISTS}),
-    frozenset({CARD_LISTS, LISTED_COURSES, BY_REGION, NAMED_RACES, LOST_LISTS}),
-)
-_OF_COURSES, _OF_RACES = (
-    frozenset({COURSE_LISTS, LISTED_COURSES, BY_REGION}),
-    frozenset({RACE_LISTS, NAMED_RACES, RUN_RACES}),
-)
+_OF_MEETINGS = frozenset({MEETING_LISTS, COURSE_LISTS})
+_OF_COURSES = frozenset({COURSE_LISTS, LISTED_COURSES, BY_REGION})
+_OF_RACES = frozenset({RACE_LISTS, NAMED_RACES, RUN_RACES})
+_ONLY_LISTS = frozenset({CARD_LISTS, LISTED_COURSES, BY_REGION, NAMED_RACES, LOST_LISTS})
 _LOST = frozenset(NAMES_OF["lists.lost"])
 _COURSES_OR_RACES = _LOST.union(set(NAMES_OF[COURSE_LISTS]).intersection(NAMES_OF[RACE_LISTS]))
 """Names of lists whose entries say what is listed: courses or races."""
@@ -121,9 +117,7 @@ def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
     value, is_of_courses = without_table(fields[name]), fact in _OF_COURSES
     if name.endswith("range") and isinstance(value, list):
         value = dict(zip(("from", "to"), value, strict=False))
-    if (fact in _OF_RACES or name in _LOST) and isinstance(value, dict):
-        value = [*_between(fields_of(value), "state.range_from", "state.range_to")] or value
-    if isinstance(value, str) and (name in _LOST or fact in _OF_RACES):
+    if fact in _OF_RACES or name in _LOST:
         value = _named_races(value)
     if name in _COURSES_OR_RACES and is_of_courses is not _are_courses(name, value, fields):
         return []
@@ -177,8 +171,14 @@ def _are_fields(value: Mapping[str, Any]) -> bool:
     )
 
 
-def _named_races(value: str) -> list[Any]:
-    """The times and numbers of "13:00, 13:30", "R4, R5" and "races 4-7". A single number may be a count of races."""
+def _named_races(value: Any) -> Any:
+    """The times and numbers of "13:00, 13:30", "R4, R5", "races 4-7" and {"from": 4, "to": 7}.
+
+    A single number may be a count of races.
+    """
+    if not isinstance(value, str):
+        between = _between(fields_of(value), "state.range_from", "state.range_to") if isinstance(value, dict) else ()
+        return [*between] or value
     named: list[Any] = []
     for one in _BETWEEN_NAMES.split(value[:LONGEST_NUMBERS]):
         numbers = _NUMBERS.fullmatch(one.strip())

@@ -103,10 +103,8 @@ _ANOTHER_RACE = re.compile(
 _ANOTHER_TIME = re.compile("histor|form$|recent|past|virtual|simul|fantasy")
 _NAMES_OF_HORSES = OPAQUE_NAMES.union(*map(NAMES_OF.__getitem__, NAMING_HORSES))
 
-_BET_TO_WIN, _BET_ON_A_PLACE = (
-    re.compile(r"\b(?:win|rac)", re.IGNORECASE),
-    re.compile("^(?:pla?c|show|each)", re.IGNORECASE),
-)
+_BET_TO_WIN = re.compile(r"\b(?:win|rac)", re.IGNORECASE)
+_BET_ON_A_PLACE = re.compile("^(?:pla?c|show|each)", re.IGNORECASE)
 """Words for a market in an object: the winner of any other market is not the race's."""
 
 _ID_SHAPE = re.compile(

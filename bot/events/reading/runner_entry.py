@@ -48,14 +48,10 @@ _PLACE_NAMES = frozenset(name for fact in _PLACES for name in NAMES_OF[fact])
 _OF_OBJECTS = _PLACE_NAMES.union(*map(NAMES_OF.__getitem__, _MARKS))
 """Fields of a runner that may stand in an object of the runner: {"result": {"place": 7}}."""
 
-_DOUBTS = frozenset({"state.provisional", "state.inquiry", "state.official"})
-
-_OUTCOMES = _MARKS - {"marks.objects"} | _DOUBTS | {"state.result"}
+_OUTCOMES = _MARKS - {"marks.objects"} | {f"state.{fact}" for fact in ("provisional", "inquiry", "official", "result")}
 """Facts that may take away or change a horse's place."""
 
 _NUMBER, NAME_LABEL, ID_LABEL = "number ", "name ", "id "
-
-_PLAIN_IDS = frozenset(NAMES_OF["ids.plain"])
 
 _PLAIN_STATUS, _RUNS, _NO_NAME, _NON_RUNNER = (
     frozenset(NAMES_OF[f"words.{kind}"]) for kind in ("plain", "runs", "no_name", "non_runner")
@@ -177,7 +173,7 @@ def _from_fields(fields: Fields) -> Horse | None:
     _read_texts(fields, _TEXTS, said)
     # A plain id may be the entry's own, so the horse's number is surer.
     plain = fields.of("ids.plain")
-    ids = [fields[name] for name in fields.facts.get("ids.runner", ()) if name not in _PLAIN_IDS]
+    ids = fields.of("ids.runner")
     named = said.pop("horse", None)
     away = [said.pop(name) for name in _MAY_SAY_OUT if name in said and _is_nr_in_words(said[name])]
     price = said.get("starting_price", "")
@@ -294,19 +290,15 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
     folded = frozenset(fold((text(value) or "")[:LONGEST_NAME]) for value in (*statuses, *others))
     # A bet on a place wins too.
     is_winner = not folded.isdisjoint({"winner", "won"}) or ("win" in folded and not places)
-    if is_winner or any(map(is_yes, said.of("marks.winner"))):
-        places.append(SaidPlace(PLAIN, "1", by_mark=True))
-    if any(value is True for value in said.of("marks.win")):
+    is_marked = any(map(is_yes, said.of("marks.winner"))) or any(value is True for value in said.of("marks.win"))
+    if is_winner or is_marked:
         places.append(SaidPlace(PLAIN, "1", by_mark=True))
     if not places:
         told = (one for one in map(read_position, others) if one and fold(one[:LONGEST_NAME]) not in _PLAIN_STATUS)
         places = [SaidPlace(PLAIN, place) for place in islice(told, 1)]
     if any(map(flag, said.of("marks.dead_heat"))) or any("deadheat" in one for one in folded):
-        shared = {one.position: f"{one.position}=" for one in places if finishing_position(one.position)}
-        places = [
-            one if is_shared(one.position) else one._replace(position=shared.get(one.position, one.position))
-            for one in places
-        ]
+        shared = ((one, finishing_position(one.position)) for one in places)
+        places = [one._replace(position=f"{place}=") if place else one for one, place in shared]
     notes = (note for note in map(text, said.of("marks.note")) if note and _BEGINS_DISQUALIFIED.match(note))
     # A letter beside a place may be for "finished" or "runner" as well as for "fell" or "refused".
     said_of_horse = [one for one in map(_read_status, statuses) if one and not (places and len(one) == 1)]
@@ -318,12 +310,8 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
     out, reason = _out_of(said, [*words, *away])
     if out:
         return _Outcome([], out, reason)
-    is_provisional = any(map(is_in_doubt, said_of_horse)) or (
-        not _DOUBTS.isdisjoint(said.facts)
-        and (
-            any(map(is_yes, said.of("state.provisional", "state.inquiry")))
-            or any(one is False for one in said.of("state.official"))
-        )
+    is_provisional = any(map(is_in_doubt, said_of_horse)) or any(
+        (*map(is_yes, said.of("state.provisional", "state.inquiry")), *map(is_no, said.of("state.official")))
     )
     return _Outcome(places, None, next(iter(spoken), None), _says_that_it_runs(said, folded), is_provisional)
 

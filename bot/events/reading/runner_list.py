@@ -127,12 +127,11 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
         horses.called = _CALLED.intersection(chain.from_iterable(one.said for one in field))
     tables = (value for value in values_of(objects, "lists.runners") if without_table(value) is None)
     unread = [*_orders(objects, horses), *_leaders(objects, horses), *tables]
-    for fact, out in (("lists.non_runners", OUT), ("lists.reserves", RESERVED)):
+    for fact, out in (("lists.non_runners", OUT), ("lists.reserves", RESERVED), ("lists.disqualified", "DSQ")):
         for value in values_of(objects, fact):
-            horses.add(horses_in(*not_running(value)), out=out)
-    for value in values_of(objects, "lists.disqualified"):
-        # A text may say that no horse was disqualified.
-        horses.add(horses_in(*not_running(value)), out="DSQ", only_known=isinstance(value, str))
+            # A text may say that no horse was disqualified.
+            only_known = out == "DSQ" and isinstance(value, str)
+            horses.add(horses_in(*not_running(value)), out=out, only_known=only_known)
     return horses.placings(unread)
 
 
