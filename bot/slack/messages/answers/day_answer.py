@@ -75,18 +75,13 @@ class DayView:
         lines: Sequence[str | None],
         units: Sequence[Either],
         command: str,
-        later: Sequence["Losses"] = (),
         room: int = MESSAGE_MAX,
     ) -> Message:
-        """The `lines` stand above the `units`.
-
-        The abandonments of the card stand on every page, or first. `later`: of further days or races, behind the
-        `units`.
-        """
-        on_every_page, listed_first = losses_of(self.card).parts()
+        """The `lines` stand above the `units`. The abandonments of the card stand on every page, or first."""
+        on_every_page, listed_first = losses_of(self.card)
         return paged(
             title,
-            [*listed_first, *units, *(one for some in later for one in some.units())],
+            [*listed_first, *units],
             command,
             self.question.page,
             head=[*on_every_page, section(joined(lines, "\n"))],
@@ -249,42 +244,32 @@ def in_figures(outcomes: Sequence[RaceOutcome], *unsaid: RaceOutcome) -> list[st
     return [share(number, len(outcomes), words) for words, number in counts.items()]
 
 
-@dataclass(frozen=True)
-class Losses:
-    """A line for each abandoned meeting, and for the other abandoned races of a meeting with one reason.
+def losses_of(card: Card, when: str = "") -> tuple[list[Block | None], list[Either]]:
+    """The blocks for every page, and long lists as units. `when`: of other races than the asked races.
 
-    `disputed`: such lines of races that were reported abandoned and run. `when`: named for others than the asked races.
+    A line for each abandoned meeting, and for the other abandoned races of a meeting with one reason; then such lines
+    of races that were reported abandoned and run.
     """
-
-    lost: Sequence[str]
-    disputed: Sequence[str]
-    when: str = ""
-
-    def parts(self) -> tuple[list[Block | None], list[Either]]:
-        """The blocks for every page, and a long list as units."""
-        blocks, units = list[Block | None](), list[Either]()
-        for title, lines, on_every_page_max in (
-            (f"{MARKED_LOST}{self.when}", self.lost, ON_EVERY_PAGE_MAX),
-            (f"{MARKED_CONFLICT}{self.when}: {IN_CONFLICT}", self.disputed, CONFLICTS_ON_EVERY_PAGE_MAX),
-        ):
-            text = "\n".join([title, *(clip(line, PAGE_LINE_MAX) for line in lines)])
-            if lines and size(text) <= on_every_page_max:
-                blocks.append(section(text))
-            elif lines:
-                units += line_units([title, *lines])
-        return blocks, units
-
-    def units(self) -> list[Either]:
-        blocks, units = self.parts()
-        return [*map(unit, blocks), *units]
-
-
-def losses_of(card: Card, when: str | None = None) -> Losses:
     outcomes, region = card.outcomes, card.region
     whole = [_lost_meeting(event, outcomes, region) for event in outcomes.lost]
     singly = [race for race in _races(outcomes, RaceOutcome.ABANDONED) if not _is_of_lost(race, outcomes)]
     disputed = [*_lines(_races(outcomes, RaceOutcome.BOTH), region)]
-    return Losses([*whole, *_lines(singly, region)], disputed, given(" {}", when) or "")
+    blocks, units = list[Block | None](), list[Either]()
+    for title, lines, on_every_page_max in (
+        (f"{MARKED_LOST}{when}", [*whole, *_lines(singly, region)], ON_EVERY_PAGE_MAX),
+        (f"{MARKED_CONFLICT}{when}: {IN_CONFLICT}", disputed, CONFLICTS_ON_EVERY_PAGE_MAX),
+    ):
+        text = "\n".join([title, *(clip(line, PAGE_LINE_MAX) for line in lines)])
+        if lines and size(text) <= on_every_page_max:
+            blocks.append(section(text))
+        elif lines:
+            units += line_units([title, *lines])
+    return blocks, units
+
+
+def loss_units(card: Card, when: str) -> list[Either]:
+    blocks, units = losses_of(card, f" {when}")
+    return [*map(unit, blocks), *units]
 
 
 def _is_of_lost(race: Race, outcomes: Outcomes) -> bool:

@@ -20,7 +20,7 @@ from bot.slack.messages.answers.day_answer import (
     DayView,
     MeetingView,
     in_figures,
-    losses_of,
+    loss_units,
     share,
 )
 from bot.slack.messages.answers.failure_words import AnswerReader
@@ -157,11 +157,11 @@ def results_of_day(card: Card, question: DayQuestion) -> Message:
         day.unchecked,
         None if only_abandonments else order_note(question.countries, settled_in),
     ]
+    at_other_times = loss_units(replace(card, outcomes=card.whole), "at other times") if are_none_lost else []
     return day.answer(
         day.title("Abandonments" if only_abandonments else "Results"),
         lines=[_in_figures(day), *notes],
-        units=[] if only_abandonments else _meetings(day),
-        later=[losses_of(replace(card, outcomes=card.whole), "at other times")] if are_none_lost else [],
+        units=at_other_times if only_abandonments else _meetings(day),
         command=day.line("results", *((ABANDONMENTS_LIST,) if only_abandonments else ())),
         room=MESSAGE_MAX if card.course else SCREEN,
     )
@@ -271,16 +271,12 @@ def next_off(cards: Sequence[Card], line: str, question: DayQuestion) -> Message
         first.unchecked,
         *(f"{one.day}: {one.completeness}" for one in later if one.card.coverage is not Coverage.COMPLETE),
     ]
-    return first.answer(
-        f"Next off: {first.place}, {first.day}",
-        lines=said,
-        units=[
-            unit(section(_coming_line(meeting, one, question.reader), meeting.button("Runners", "racecard", _off(one))))
-            for meeting, one in races
-        ],
-        command=line,
-        later=[losses_of(one.card, one.day) for one in later],
-    )
+    units = [
+        unit(section(_coming_line(meeting, one, question.reader), meeting.button("Runners", "racecard", _off(one))))
+        for meeting, one in races
+    ]
+    units += [lost for one in later for lost in loss_units(one.card, one.day)]
+    return first.answer(f"Next off: {first.place}, {first.day}", lines=said, units=units, command=line)
 
 
 def _coming_line(meeting: MeetingView, one: RaceView, reader: AnswerReader) -> str:
