@@ -4,9 +4,7 @@ import os
 import re
 from pathlib import Path
 
-from bot.slack.messages.kit.layout import words_of
-from bot.slack.messages.kit.text import TEXT_MAX, clip
-from bot.slack.messages.kit.times import in_utc
+from bot.slack.messages.kit.layout import spoken, words_of
 
 AS_BELOW = "as below"
 """In place of a text that is made of the sections' words."""
@@ -18,7 +16,7 @@ def as_read(message, leaves_out=frozenset()):
     A block with the same words as the text is a "=". Types of blocks in `leaves_out` are not read.
     """
     blocks = [block for block in message.blocks if block["type"] not in leaves_out]
-    is_as_below = message.text == clip(in_utc(words_of(message.in_sections().blocks)), TEXT_MAX)
+    is_as_below = message.text == spoken(words_of(message.in_sections().blocks))
     text = AS_BELOW if is_as_below else message.text
     return "\n".join([f"text: {text}", *(line for block in blocks for line in _lines(block, text))])
 
@@ -26,7 +24,7 @@ def as_read(message, leaves_out=frozenset()):
 def _lines(block, text):
     said = block["text"]["text"] if "text" in block else None
     if said and not (block["type"] == "header" and text.startswith(said)):
-        yield from ["="] if in_utc(said) == text else said.split("\n")
+        yield from ["="] if spoken(said) == text else said.split("\n")
     yield from ["; ".join(one["text"].split("\n")) for one in block.get("fields", ())]
     yield from [" | ".join(cell["text"] for cell in row) for row in block.get("rows", ())]
     if block["type"] == "context":

@@ -27,9 +27,8 @@ from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.filter_words import described, in_markup, in_plain_words, in_words
 from bot.slack.messages.answers.races_of_day import racecard, results_of_day
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, lost_by, unsubscribed, welcome
-from bot.slack.messages.kit.layout import words_of
+from bot.slack.messages.kit.layout import spoken, words_of
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED, without_marks
-from bot.slack.messages.kit.times import in_utc
 from docs.pictures.draw import FOLDER, PAGE, WIDTHS, names
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems, view_problems
 from tests.rows import over
@@ -41,7 +40,7 @@ from tests.unit.messages.kept_values import KEMPTON, NOON, TO_COME
 FILES = Path(__file__).parent / "snapshots"
 MESSAGES = EVENTS | ANSWERS
 
-PARTS = {"alert", "framed", "message", "paged", "told", "with_native", "listing", "render", "superseded"}
+PARTS = {"alert", "framed", "headed", "message", "paged", "told", "with_native", "listing", "render", "superseded"}
 """Helpers of builders: no message by themselves."""
 
 
@@ -73,7 +72,7 @@ def test_message_is_as_kept(name):
 @over("name", ["card", "results_of_day", "abandonments_of_day", "next_off", "status", "usage_by_endpoint"])
 def test_text_of_an_answer_has_all_words_for_a_screen_reader(name):
     (message,) = messages_of(ANSWERS[name]())
-    assert message.text == in_utc(words_of(message.in_sections().blocks))
+    assert message.text == spoken(words_of(message.in_sections().blocks))
 
 
 @over("name", VIEWS)

@@ -73,9 +73,15 @@ def framed(
     # In the blocks the small print has the link.
     earlier = None if context.contradicts else given("See the {}", _earlier_message(context))
     told = joined([*text, *map(_in_text, beside), earlier], ". ") + (given(" ({})", late_in_words(context)) or "")
-    head = [header(title) if title else None, section(mentions_in_markup(context.mentions)), *map(section, said)]
-    blocks = [*head, section(joined([*notes, *beside], "\n")), *parts]
-    return message(with_mentions(told, context.mentions), blocks)
+    sections = map(section, [*said, joined([*notes, *beside], "\n")])
+    return headed(told, title, context.mentions, [*sections, *parts])
+
+
+def headed(text: str, title: str | None, mentions: Iterable[str], parts: Iterable[MessagePart]) -> Message:
+    """A channel's message, with the mentions below the header, and in the text."""
+    rung = [*mentions]
+    head = [header(title) if title else None, section(mentions_in_markup(rung))]
+    return message(with_mentions(text, rung), [*head, *parts])
 
 
 def _in_text(words: str) -> str:

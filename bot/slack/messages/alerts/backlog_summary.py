@@ -15,34 +15,17 @@ from bot.outbox.held_queues import CARDS, CHOICE_ENDED, DIGEST, KEPT, PAUSED, QU
 from bot.outbox.message import Message
 from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.alert_context import MessageContext
+from bot.slack.messages.alerts.alert_notes import headed
 from bot.slack.messages.alerts.bot_notices import EVENT_NAME_MAX
 from bot.slack.messages.alerts.racecard_published import declared
 from bot.slack.messages.alerts.result import unusual_status
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit.blocks import context, header, section
-from bot.slack.messages.kit.layout import lines, message
-from bot.slack.messages.kit.marks import (
-    ABANDONED,
-    MARKED_CONFLICT,
-    MARKED_LOST,
-    MARKED_VOID,
-    RUN_TOO,
-    headline,
-    without_marks,
-)
+from bot.slack.messages.kit.blocks import context, section
+from bot.slack.messages.kit.layout import lines
+from bot.slack.messages.kit.marks import ABANDONED, MARKED_CONFLICT, MARKED_LOST, MARKED_VOID, RUN_TOO, headline
 from bot.slack.messages.kit.names import card_name, course_name, dated_name, lost_mark, lost_name, reason, region_mark
 from bot.slack.messages.kit.result_line import result_line
-from bot.slack.messages.kit.text import (
-    HEADER_MAX,
-    capital,
-    code,
-    first_of,
-    given,
-    joined,
-    mentions_in_markup,
-    size,
-    with_mentions,
-)
+from bot.slack.messages.kit.text import HEADER_MAX, capital, code, first_of, given, joined, mentions_in_markup, size
 from bot.slack.messages.kit.times import aware, moment_for_readers
 
 ABANDONMENTS_TEXT_MAX = 2_500
@@ -92,16 +75,16 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
     total = summary.counts.get(EventKind.RESULT_RECEIVED, 0) + len(summary.cards) if is_last else 0
     loud = {event.key for event, _ in summary.results if event.reports_loss}
     in_text = [key for key in told if summary.held.because in KEPT or summary.watched.get(key) or key in loud]
-    first_told = without_marks("; ".join(told[key] for key in in_text))
+    first_told = "; ".join(told[key] for key in in_text)
     text = joined([given("ABANDONED: {}", "; ".join(named)), _why(summary), rest, first_told], ". ")
     title, lost = _only_abandonment(summary) or (
         _heading(summary, is_urgent=bool(named)),
         ["\n".join(f"{ABANDONED} ABANDONED: {line}" for line in named)],
     )
-    head = [header(title), section(mentions_in_markup(mentions)), *map(section, lost), section(rest)]
     since = moment_for_readers(summary.held.since)
     small = [f"The first came {since}"] if summary.held.because in KEPT else [_why(summary), f"since {since}"]
-    return message(with_mentions(text, mentions), [*head, lines(list(told.values()), total), context(*small)])
+    parts = [*map(section, [*lost, rest]), lines(list(told.values()), total), context(*small)]
+    return headed(text, title, mentions, parts)
 
 
 def _only_abandonment(summary: Backlog) -> tuple[str, list[str]] | None:

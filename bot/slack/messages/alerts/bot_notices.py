@@ -12,7 +12,7 @@ from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.blocks import header, section
 from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.marks import DRILLED, LEVELS, UNREAD
-from bot.slack.messages.kit.text import TEXT_MAX, code, given, joined, named, safe, with_names
+from bot.slack.messages.kit.text import as_words, code, given, joined, named, safe
 from bot.slack.messages.kit.times import in_readers_zone
 
 EVENT_NAME_MAX = 80
@@ -22,7 +22,7 @@ HEADLINE = f"{UNREAD} A delivery could not be read: it may be an abandonment"
 def admin_notice(urgency: Urgency, words: str, named_ids: Iterable[str] = ()) -> Message:
     """Plain words behind the level. An urgent notice has a header. `named_ids` in the words are shown as names."""
     level = LEVELS[urgency]
-    shown = with_names(safe(words, TEXT_MAX) or "…", named_ids)
+    shown = as_words(words, named_ids)
     if urgency is Urgency.CRITICAL:
         return message(f"{level}: {shown}", [header(level), section(shown)])
     return message(f"{level}: {shown}", [section(f"*{level}:* {shown}")])

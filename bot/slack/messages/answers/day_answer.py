@@ -1,6 +1,6 @@
 """Shared parts of `/racecard`, `/results` and `/racing next`: the frame, meetings, abandonments, conflicts."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from bot.outbox.message import Block, Message
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, order_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
-from bot.slack.messages.answers.outcome_words import RaceView, marked_lost
+from bot.slack.messages.answers.outcome_words import TO_COME, RaceView, marked_lost
 from bot.slack.messages.kit.blocks import command_button, context, section
 from bot.slack.messages.kit.layout import PAGE_LINE_MAX, Either, line_units, paged, unit
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
@@ -162,6 +162,22 @@ class DayView:
         named = joined([*meetings], " and ") + (f" ({counted(of_lost, 'race')})" if of_lost else "")
         more = f" and {counted(others, 'other race')}" if others else ""
         return f"{named}{more} abandoned"
+
+    @property
+    def figures(self) -> str:
+        """For example "1 race abandoned, 2 results in, 2 races to come"."""
+        count, races = self.card.outcomes.count, [one for some in self.meetings for one in some.races]
+        coming = sum(one.is_to_come for one in races)
+        settled, void = count(RaceOutcome.SETTLED), count(RaceOutcome.VOID)
+        disputed = {IN_FIGURES[one]: count(one) for one in (RaceOutcome.BOTH, RaceOutcome.UNCERTAIN)}
+        open_races = {"without a result yet": count(RaceOutcome.OPEN) - coming, TO_COME: coming}
+
+        def named(races: Mapping[str, int]) -> list[str]:
+            return [f"{counted(number, 'race')} {words}" for words, number in races.items() if number]
+
+        in_and_void = [f"{counted(settled, 'result')} in" if settled else None, f"{void} void" if void else None]
+        others = [] if self.question.only_abandonments else [*in_and_void, *named(open_races)]
+        return joined([self.abandoned, *named(disputed), *others], ", ")
 
     def _none(self) -> str:
         where = f"{self.nowhere_else} on {self.day}"

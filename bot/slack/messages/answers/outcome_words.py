@@ -16,14 +16,7 @@ from bot.racedata.day_card import Outcomes, to_come_until
 from bot.slack.messages.alerts.result import not_official
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.layout import all_fit, lines, message
-from bot.slack.messages.kit.marks import (
-    ABANDONED,
-    CONFLICTING,
-    MARKED_CONFLICT,
-    MARKED_PART,
-    MARKED_VOID,
-    without_marks,
-)
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT, MARKED_PART, MARKED_VOID
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_mark, outcome_line, race_line
 from bot.slack.messages.kit.result_line import ORDER_MAX, result_line, winner
 from bot.slack.messages.kit.text import given, joined, safe
@@ -142,7 +135,7 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
         ", ",
     )
     first = joined([f"*{place}*, {day}", figures], ": ")
-    text = joined([f"{place}, {day}", without_marks(figures)], ": ")
+    text = joined([f"{place}, {day}", figures], ": ")
     more = None if live.is_whole else NOT_WHOLE.format(joined(["/racecard", region], " "))
     are_all_lost = lost == len(races) and (live.is_whole or bool(outcomes.lost))
     foot = section(joined([None if are_all_lost else RESULTS_ARE[live.results_in], more], " "))

@@ -100,6 +100,11 @@ def meeting_words(meeting: Meeting) -> str:
     return name or f"meeting {safe(meeting.meeting_id)}"
 
 
+def muted_words(user_id: str, meeting: Meeting, abandonments: Abandonments) -> str:
+    what = f"results and racecards of {meeting_words(meeting)} are not posted"
+    return f"Muted here by <@{safe(user_id)}>: {what}. {WHERE_ABANDONMENTS_ARE[abandonments]}"
+
+
 def muted(meeting: Meeting, number: int, abandonments: Abandonments, *, is_missing: bool = False) -> Message:
     """`is_missing`: the day's whole card is known, and lacks the meeting."""
     missing = "I know of no meeting there on that day: the mute stays, in case of a later card. " if is_missing else ""

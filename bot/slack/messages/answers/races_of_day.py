@@ -3,7 +3,7 @@
 On a card several races of a course have their runners collapsed; a single race has a table.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 
@@ -14,26 +14,12 @@ from bot.events.typed_off import minutes_apart, read_off
 from bot.outbox.message import Message
 from bot.racedata.day_card import Card, Coverage
 from bot.slack.messages.alerts.runner_table import runner_lines, runners_table
-from bot.slack.messages.answers.day_answer import (
-    IN_FIGURES,
-    DayQuestion,
-    DayView,
-    MeetingView,
-    in_figures,
-    loss_units,
-    share,
-)
+from bot.slack.messages.answers.day_answer import DayQuestion, DayView, MeetingView, in_figures, loss_units, share
 from bot.slack.messages.answers.failure_words import AnswerReader
 from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, TO_COME, RaceView, not_off
 from bot.slack.messages.kit.blocks import command_button, section
 from bot.slack.messages.kit.layout import SCREEN, Either, section_of, unit
-from bot.slack.messages.kit.names import (
-    CARD_LINE_MAX,
-    order_note,
-    race_details,
-    race_line,
-    race_line_after_off,
-)
+from bot.slack.messages.kit.names import CARD_LINE_MAX, order_note, race_details, race_line, race_line_after_off
 from bot.slack.messages.kit.native_blocks import collapsed
 from bot.slack.messages.kit.result_line import in_order
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, given, joined, safe
@@ -160,26 +146,11 @@ def results_of_day(card: Card, question: DayQuestion) -> Message:
     at_other_times = loss_units(replace(card, outcomes=card.whole), "at other times") if are_none_lost else []
     return day.answer(
         day.title("Abandonments" if only_abandonments else "Results"),
-        lines=[_in_figures(day), *notes],
+        lines=[day.figures, *notes],
         units=at_other_times if only_abandonments else _meetings(day),
         command=day.line("results", *((ABANDONMENTS_LIST,) if only_abandonments else ())),
         room=MESSAGE_MAX if card.course else SCREEN,
     )
-
-
-def _in_figures(day: DayView) -> str:
-    count, races = day.card.outcomes.count, [one for some in day.meetings for one in some.races]
-    coming = sum(one.is_to_come for one in races)
-    settled, void = count(RaceOutcome.SETTLED), count(RaceOutcome.VOID)
-    disputed = {IN_FIGURES[one]: count(one) for one in (RaceOutcome.BOTH, RaceOutcome.UNCERTAIN)}
-    open_races = {"without a result yet": count(RaceOutcome.OPEN) - coming, TO_COME: coming}
-
-    def named(races: Mapping[str, int]) -> list[str]:
-        return [f"{counted(number, 'race')} {words}" for words, number in races.items() if number]
-
-    in_and_void = [f"{counted(settled, 'result')} in" if settled else None, f"{void} void" if void else None]
-    others = [] if day.question.only_abandonments else [*in_and_void, *named(open_races)]
-    return joined([day.abandoned, *named(disputed), *others], ", ")
 
 
 def _is_ahead(day: DayView) -> bool:

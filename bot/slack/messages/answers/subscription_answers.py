@@ -29,17 +29,11 @@ from bot.slack.messages.answers.filter_words import (
     in_plain_words,
     still_arrives,
 )
-from bot.slack.messages.answers.pause_and_mute import (
-    IS_PAUSED,
-    WHERE_ABANDONMENTS_ARE,
-    meeting_words,
-    resume_button,
-    undo_button,
-)
+from bot.slack.messages.answers.pause_and_mute import IS_PAUSED, muted_words, resume_button, undo_button
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context, section
 from bot.slack.messages.kit.layout import message, page_mark, sentence, told, turns
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT, without_marks
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT
 from bot.slack.messages.kit.names import abandonment_name, reason
 from bot.slack.messages.kit.text import TEXT_MAX, clip, first_of, given, joined, link_to, named, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
@@ -111,7 +105,7 @@ class Said(Subscribed):
 
 def subscribed(said: Said) -> Message:
     words, today = joined([*_first(said), *_rest(said)], " "), _lost_today(said)
-    lost = without_marks("\n".join(today))
+    lost = "\n".join(today)
     # The beginning gives way, so that no abandonment is cut off the text.
     text = joined([clip(words, TEXT_MAX - size(lost) - 1), lost], "\n")
     had = [] if said.is_news else [edit_button(one.region, f"Edit {region_named(one.region)}") for one in said.filters]
@@ -297,7 +291,7 @@ def subscription_list(page: ListPage) -> Message:
         beside = [edit_button(one.row.region), remove_button(one.row.region), *overriding_buttons(one.overriding)]
         head += [section(_subscription(one, page.today)), actions(beside)]
     for row, meeting, abandonments in page.mutes[:MUTES_SHOWN]:
-        head += [section(_muted(row, meeting, abandonments)), actions([undo_button(row.id or 0)])]
+        head += [section(muted_words(row.muted_by, meeting, abandonments)), actions([undo_button(row.id or 0)])]
     if more := page.mutes[MUTES_SHOWN:]:
         head.append(section(f"and {counted(len(more), 'more muted meeting')}"))
     turned = turns("list", page.number, page.pages)
@@ -334,11 +328,6 @@ def last_post(at: datetime | None, link: str | None = None) -> str:
 def _state_words(row: ChannelSubscriptionRow) -> str:
     state = STATE_WORDS[SubscriptionState(row.state)]
     return f"{state} ({safe(closed_words(row.state_reason))})" if row.state_reason and row.state != "waiting" else state
-
-
-def _muted(row: MutedMeetingRow, meeting: Meeting, abandonments: Abandonments) -> str:
-    what = f"results and racecards of {meeting_words(meeting)} are not posted"
-    return f"Muted here by <@{safe(row.muted_by)}>: {what}. {WHERE_ABANDONMENTS_ARE[abandonments]}"
 
 
 def _small(page: ListPage) -> list[str]:

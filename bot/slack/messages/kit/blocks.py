@@ -11,16 +11,14 @@ from zlib import crc32
 
 from bot.outbox.message import Block
 from bot.slack.messages.kit.native_blocks import CONTAINER, NATIVE
-from bot.slack.messages.kit.text import (
-    CONTEXT_ELEMENTS_MAX,
-    FIELD_MAX,
-    FIELDS_MAX,
-    HEADER_MAX,
-    SECTION_MAX,
-    clip,
-    plain,
-    size,
-)
+from bot.slack.messages.kit.text import HEADER_MAX, SECTION_MAX, clip, plain, size
+
+FIELD_MAX = 2_000
+FIELDS_MAX = 10
+"""https://docs.slack.dev/reference/block-kit/blocks/section-block"""
+
+CONTEXT_ELEMENTS_MAX = 10
+"""https://docs.slack.dev/reference/block-kit/blocks/context-block"""
 
 TEXT_OBJECT = 80
 BUTTON_BESIDE = 120

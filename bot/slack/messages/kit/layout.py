@@ -6,29 +6,10 @@ from functools import partial
 from operator import attrgetter
 
 from bot.outbox.message import Block, Message
-from bot.slack.messages.kit.blocks import (
-    TEXT_OBJECT,
-    actions,
-    command_button,
-    context,
-    header,
-    section,
-    texts_of,
-    weight,
-)
+from bot.slack.messages.kit.blocks import TEXT_OBJECT, actions, command_button, header, section, texts_of, weight
 from bot.slack.messages.kit.marks import without_marks
 from bot.slack.messages.kit.native_blocks import CONTAINER, NATIVE, collapsed, with_native
-from bot.slack.messages.kit.text import (
-    BLOCKS_MAX,
-    HEADER_MAX,
-    MESSAGE_MAX,
-    SECTION_MAX,
-    TEXT_MAX,
-    clip,
-    safe,
-    size,
-    with_names,
-)
+from bot.slack.messages.kit.text import BLOCKS_MAX, HEADER_MAX, MESSAGE_MAX, SECTION_MAX, TEXT_MAX, as_words, clip, size
 from bot.slack.messages.kit.times import in_utc
 
 LIST_LINE_MAX = 600
@@ -78,10 +59,10 @@ _OLD: Form = attrgetter("old")
 def message(text: str | None, parts: Iterable[MessagePart]) -> Message:
     """A message with every part whole, and with as many lines as fit. Native blocks get an older form.
 
-    `text`: None for an answer, which rings nobody: the words of its headers and sections. Moments are in UTC there.
+    `text`: None for an answer, which rings nobody: the words of its headers and sections.
     """
     every = list(parts)
-    said = clip(in_utc(text or words_of(_laid_out(every, _OLD, ROOM))), TEXT_MAX)
+    said = spoken(text or words_of(_laid_out(every, _OLD, ROOM)))
 
     def made(form: Form) -> Message:
         return Message(said, tuple(_laid_out(every, form, ROOM)[: BLOCKS_MAX - 1]))
@@ -128,12 +109,12 @@ def told(text: str, *buttons: Block) -> Message:
 
 
 def sentence(words: str, named_ids: Iterable[str] = ()) -> Message:
-    """Plain words without formatting, links or mentions. `named_ids` in the words are shown as names."""
-    return told(with_names(safe(words, TEXT_MAX) or "…", named_ids))
+    """See `as_words`."""
+    return told(as_words(words, named_ids))
 
 
-def listing(title: str, words: Sequence[str], small_print: str | None = None) -> Message:
-    return message(None, [section(title), lines(words), context(small_print)])
+def listing(title: str, words: Sequence[str], *more: MessagePart) -> Message:
+    return message(None, [section(title), lines(words), *more])
 
 
 def paged(
@@ -184,7 +165,12 @@ def line_units(words: Sequence[str]) -> list[Either]:
 
 def words_of(blocks: Iterable[Block]) -> str:
     said = [text["text"] for block in blocks if block["type"] in {"header", "section"} for text in texts_of(block)]
-    return without_marks("\n".join(said))
+    return "\n".join(said)
+
+
+def spoken(words: str) -> str:
+    """For `text`, which lock screens show and screen readers read: without marks, and with moments in UTC."""
+    return clip(in_utc(without_marks(words)), TEXT_MAX)
 
 
 def _laid_out(parts: Sequence[MessagePart], form: Form, room: int) -> list[Block]:

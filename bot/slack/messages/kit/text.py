@@ -20,13 +20,6 @@ HEADER_MAX = 150
 SECTION_MAX = 3_000
 """https://docs.slack.dev/reference/block-kit/blocks/section-block"""
 
-FIELD_MAX = 2_000
-FIELDS_MAX = 10
-"""Same page as SECTION_MAX."""
-
-CONTEXT_ELEMENTS_MAX = 10
-"""https://docs.slack.dev/reference/block-kit/blocks/context-block"""
-
 BLOCKS_MAX = 50
 """https://docs.slack.dev/reference/block-kit/blocks"""
 
@@ -184,6 +177,11 @@ def with_mentions(text: str, mentions: Iterable[str]) -> str:
     """Mentions stand at the end, safe from clipping."""
     rung = mentions_in_markup(mentions)
     return f"{clip(text, TEXT_MAX - len(rung) - 1)} {rung}" if rung else text
+
+
+def as_words(words: str, named_ids: Iterable[str] = ()) -> str:
+    """Plain words as mrkdwn without formatting, links or mentions. `named_ids` in the words are shown as names."""
+    return with_names(safe(words, TEXT_MAX) or "…", named_ids)
 
 
 def named(slack_id: str) -> str:
