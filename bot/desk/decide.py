@@ -254,22 +254,13 @@ def _belongs_in_thread(news: News, choices: Choices, told: _Told, until: datetim
 # Messages of other subjects
 
 
-def meetings_without_race(
-    news: News,
-    meetings: Iterable[Sequence[Telling]],
-    naming: Iterable[Sequence[Telling]] = (),
-    lost: Sequence[Telling] = (),
-) -> list[Show]:
+def meetings_without_race(meetings: Iterable[Sequence[Telling]], lost: Sequence[Telling] = ()) -> list[Show]:
     """A race with a result is taken out of messages on abandoned meetings. The messages then say "rest of the meeting".
 
-    The channel's chains: `meetings` of the race, meetings `naming` the race, and the race as `lost`.
+    The channel's chains: `meetings` of the race, and the contradicted race as `lost`.
     """
-    if news.event.kind is not EventKind.RESULT_RECEIVED:
-        return []
-    chains = [*(meetings if news.is_first else ()), *(naming if news.remarks.contradicts else ())]
-    found = {one.id for chain in chains if (one := standing(chain))}
-    if news.remarks.contradicts:
-        found |= {one.id for one in lost if one.tells and one.withheld is Because.MEETING}
+    found = {one.id for chain in meetings if (one := standing(chain))}
+    found |= {one.id for one in lost if one.tells and one.withheld is Because.MEETING}
     return [Show(number) for number in sorted(found)]
 
 

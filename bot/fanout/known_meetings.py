@@ -199,10 +199,6 @@ class KnownMeetings:
             if meeting.key in keys or result.key in keys
         ]
 
-    def naming(self, race_id: str | None) -> list[str]:
-        meetings = self._of_kind(EventKind.MEETING_ABANDONED)
-        return [meeting.key for meeting in meetings if names_race(meeting, race_id)]
-
     def races_with_result(self) -> set[str | None]:
         return {event.race.race_id for event in self._of_kind(EventKind.RESULT_RECEIVED)} - {None}
 

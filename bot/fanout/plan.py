@@ -126,8 +126,7 @@ class Plan:
         is_related = is_result or (event.kind is EventKind.RACE_ABANDONED and not contradicts)
         meetings = self.meetings.of(event) if is_related else []
         if meetings or contradicts or not news.is_first or (self.known.with_hours and news.is_urgent):
-            naming = self.meetings.naming(event.race.race_id) if event.kind is EventKind.RESULT_RECEIVED else []
-            keys = {*event_store.keys_of([event]), *naming, *(one.key for one in meetings)}
+            keys = {*event_store.keys_of([event]), *(one.key for one in meetings)}
             self._chains.read(keys, {event.race.race_id})
         return meetings
 
@@ -241,11 +240,9 @@ class Plan:
         if event.kind is not EventKind.RESULT_RECEIVED or not (meetings or news.remarks.contradicts):
             return
         of_race = [self._chains.of({meeting.key}) for meeting in meetings]
-        naming = [self._chains.of({key}) for key in self.meetings.naming(event.race.race_id)]
-        lost = self._chains.of({event.contradicting_key or ""})
-        for channel in sorted({channel for found in (*of_race, *naming, lost) for channel in found}):
-            of_meetings, of_naming = ([found.get(channel, ()) for found in chains] for chains in (of_race, naming))
-            for show in meetings_without_race(news, of_meetings, of_naming, lost.get(channel, ())):
+        lost = self._chains.of({event.contradicting_key or ""} if news.remarks.contradicts else ())
+        for channel in sorted({channel for found in (*of_race, lost) for channel in found}):
+            for show in meetings_without_race([found.get(channel, ()) for found in of_race], lost.get(channel, ())):
                 self._drafts.link(news.version, show, own.get(channel))
 
 

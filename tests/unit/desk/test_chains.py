@@ -93,32 +93,19 @@ def news(kind, *, is_first=True, contradicts=None, is_late=False):
 
 
 @over(
-    ("said", "meetings", "naming", "shown"),
+    ("meetings", "lost", "shown"),
     [
-        (news(RESULT), [OF_MEETING], [], [Show(7)]),
-        (news(RESULT), [GIVEN_UP], [], []),
-        (news(RESULT, is_first=False), [OF_MEETING], [OF_MEETING], []),
-        (news(RESULT, is_first=False, contradicts=LOST), [], [OF_MEETING], [Show(7)]),
-        (news(RESULT, contradicts=MEETING), [OF_MEETING], [OF_MEETING], [Show(7)]),
-        (news(LOST), [OF_MEETING], [OF_MEETING], []),
+        ([[OF_MEETING]], [], [Show(7)]),
+        ([[GIVEN_UP]], [], []),
+        ([[OF_MEETING], [LATER]], [], [Show(7), Show(9)]),
+        ([], [told(7, LOST, withheld=Because.MEETING)], [Show(7)]),
+        ([], [told(7, LOST, withheld=Because.MEETING, is_dead=True)], []),
+        ([], [told(7, LOST, withheld=Because.SUMMARY)], []),
+        ([[OF_MEETING]], [told(7, LOST, withheld=Because.MEETING)], [Show(7)]),
     ],
 )
-def test_result_is_taken_out_of_messages_on_its_abandoned_meeting(said, meetings, naming, shown):
-    assert meetings_without_race(said, [meetings], [naming]) == shown
-
-
-@over(
-    ("contradicts", "is_dead", "because", "shown"),
-    [
-        (LOST, False, Because.MEETING, [Show(7)]),
-        (LOST, True, Because.MEETING, []),
-        (LOST, False, Because.SUMMARY, []),
-        (None, False, Because.MEETING, []),
-    ],
-)
-def test_result_is_taken_out_of_the_message_that_says_its_race_as_lost(contradicts, is_dead, because, shown):
-    lost = told(7, LOST, is_dead=is_dead, withheld=because)
-    assert meetings_without_race(news(RESULT, is_first=False, contradicts=contradicts), [], [], [lost]) == shown
+def test_result_is_taken_out_of_messages_on_abandoned_meetings(meetings, lost, shown):
+    assert meetings_without_race(meetings, lost) == shown
 
 
 def test_messages_of_the_race_wait_no_longer_for_urgent_news_alone():
@@ -137,6 +124,7 @@ def test_messages_of_the_race_wait_no_longer_for_urgent_news_alone():
         (OF_MEETING, [ITS_CARD], True, Show(1)),
         (OF_MEETING, [told(7, LOST, withheld=Because.MEETING)], True, None),
         (None, [ITS_CARD], True, Show(1)),
+        (None, [told(1, RESULT)], True, Show(1)),
         (None, [EARLIER], True, None),
     ],
 )
