@@ -28,7 +28,7 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
     is_part = is_part or any(one and not is_no(one) for one in values_of(fields, "state.remaining"))
     is_part = is_part or any(run is not None for run in _run_in_words(fields))
     begins_later = min((race.card_number or 1 for race in races), default=1) > 1
-    from_a_time = not races and _lost_from(fields).text is not None
+    from_a_time = not races and lost_from(fields).text is not None
     return 0 if is_part or begins_later or from_a_time else None
 
 
@@ -44,7 +44,7 @@ def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Ra
     """
     run = (one for part in fields for one in race_entries(part, "lists.run_races"))
     races += tuple(within(read_race(one), meeting).model_copy(update={"abandoned": False}) for one in run)
-    first_lost, until = _first_lost(fields) or (races_run(fields, races) or 0) + 1, _lost_from(fields).minute_of_day
+    first_lost, until = _first_lost(fields) or (races_run(fields, races) or 0) + 1, lost_from(fields).minute_of_day
 
     def was_run(race: Race) -> bool:
         number, off = race.card_number, race.off.minute_of_day
@@ -59,7 +59,7 @@ def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Ra
 
 def extent_of(fields: Sequence[Fields]) -> str | None:
     """The first lost race of several, in words: "from race 4 on", "from 14:30 on"."""
-    first = _first_lost(fields) or _lost_from(fields).text
+    first = _first_lost(fields) or lost_from(fields).text
     return f"from {'race ' if isinstance(first, int) else ''}{first} on" if first else None
 
 
@@ -68,7 +68,7 @@ def _first_lost(fields: Sequence[Fields]) -> int | None:
     return first_of(fields, "state.first_lost", read_card_number) or (last_run + 1 if last_run else None)
 
 
-def _lost_from(fields: Sequence[Fields]) -> OffTime:
+def lost_from(fields: Sequence[Fields]) -> OffTime:
     return OffTime(text=first_of(fields, "state.lost_from", _first_clock))
 
 

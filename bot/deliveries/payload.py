@@ -10,7 +10,7 @@ from typing import Any
 from bot.deliveries.event_keys import bounded, further_keys, key_of, unreadable_key
 from bot.deliveries.found_event import NOWHERE, EventName, FoundEvent, has_place, is_named
 from bot.deliveries.listed_events import MOST_EVENTS, first_told, found_in
-from bot.deliveries.meeting_extent import extent_of, marked_as_run, races_run
+from bot.deliveries.meeting_extent import extent_of, lost_from, marked_as_run, races_run
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
@@ -183,6 +183,7 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
         races=races,
         reason=_reason(found, race),
         races_run=races_run(found.fields, races) if found.named.subject is Subject.MEETING else None,
+        lost_from=lost_from(found.fields).text if found.named.subject is Subject.MEETING else None,
         occurred_at=_occurred_at(found),
         updated_at=_last_update(found) or as_of,
         first_attempt_at=first_attempt_at,

@@ -21,9 +21,9 @@ class RacingEvent(Value):
     """`key` identifies the event: "result.received:rc_1" (see bot.deliveries.event_keys).
 
     `kind` is None for an unreadable payload, which is posted as a plain line. `race`: the race, or the fields of the
-    meeting. `races`: of a meeting or a card. `races_run`: of an abandoned meeting, 0 for an untold number.
-    `updated_at`: the moment of the record's data. `races_from_book`: from the race book or other deliveries.
-    `in_parts`: the `races` came in several deliveries.
+    meeting. `races`: of a meeting or a card. Of an abandoned meeting `races_run`, 0 for an untold number, and
+    `lost_from`, the first lost time. `updated_at`: the moment of the record's data. `races_from_book`: from the race
+    book or other deliveries. `in_parts`: the `races` came in several deliveries.
     """
 
     key: str
@@ -38,6 +38,7 @@ class RacingEvent(Value):
     sequence: int | None = None
     data_as_of: str | None = None
     races_run: int | None = None
+    lost_from: str | None = None
     unreadable_because: str | None = None
     races_from_book: bool = False
     in_parts: bool = False

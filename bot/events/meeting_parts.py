@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from bot.events.event import EventKind, RacingEvent
 from bot.events.merge import completed_race
 from bot.events.race_state import NOT_HELD
-from bot.events.races import Race, is_same_course, may_share_meeting
+from bot.events.races import OffTime, Race, is_same_course, may_share_meeting
 from bot.events.same_races import SameRaces
 
 _SHOWN = (
@@ -57,21 +57,22 @@ def is_run_there(event: RacingEvent, meeting: RacingEvent) -> bool:
 
 
 def lost_in(meeting: RacingEvent, *, expressly: bool = False) -> Callable[[Race], bool | None]:
-    """Whether a race of an abandoned meeting is lost: by the meeting's list, else by the number of races run.
+    """Whether a race of an abandoned meeting is lost: by the meeting's list, else by how much was run.
 
     None if the meeting does not tell. A list of the whole card names a lost race, but not `expressly`.
     """
-    named, run, races = SameRaces(meeting.races), meeting.races_run, meeting.races
+    named, races = SameRaces(meeting.races), meeting.races
     is_of_lost = any(race.says_run for race in races) or min((race.card_number or 1 for race in races), default=1) > 1
-    tells = not (expressly or (meeting.races_from_book and run is not None))
+    tells = not (expressly or (meeting.races_from_book and meeting.races_run is not None))
     tells = tells or (is_of_lost and not meeting.races_from_book)
 
     def is_lost(race: Race) -> bool | None:
         same = named.of(race)
         if same and all(one.says_run for one in same):
             return False
-        if run and race.card_number and not any(one.abandoned for one in same):
-            return race.card_number > run
+        is_late = None if any(one.abandoned for one in same) else _is_after_the_last(race, meeting)
+        if is_late is not None:
+            return is_late
         return True if same and (tells or all(one.abandoned for one in same)) else None
 
     return is_lost
@@ -90,10 +91,18 @@ def results_denied(meeting: RacingEvent, events: Iterable[RacingEvent]) -> list[
     ]
 
 
-def first_run(races: Iterable[Race], run: int | None) -> tuple[Race, ...]:
-    """The race book's races of an abandoned meeting. `abandoned` is False for the first `run` races, which were run."""
+def _is_after_the_last(race: Race, meeting: RacingEvent) -> bool | None:
+    """Whether the race comes after the races that were run. None if the number and the time do not tell."""
+    at, until = race.off.minute_of_day, OffTime(text=meeting.lost_from).minute_of_day
+    if meeting.races_run and race.card_number:
+        return race.card_number > meeting.races_run
+    return None if at is None or until is None else at >= until
+
+
+def first_run(races: Iterable[Race], meeting: RacingEvent) -> tuple[Race, ...]:
+    """The race book's races of an abandoned meeting. `abandoned` is False for the first races, which were run."""
     return tuple(
-        race.model_copy(update={"abandoned": False}) if race.card_number and race.card_number <= (run or 0) else race
+        race.model_copy(update={"abandoned": False}) if _is_after_the_last(race, meeting) is False else race
         for race in races
     )
 

@@ -191,7 +191,7 @@ class KnownElsewhere:
             near = SameRaces([*of_meeting, *(one for one in at_place if may_share_meeting(one, race)), *earlier_races])
             races = tuple(self._filled_race(named, event, near) for named in event.races)
         else:
-            races = first_run(_listed([*of_meeting, *earlier_races], event.kind), event.races_run)
+            races = first_run(_listed([*of_meeting, *earlier_races], event.kind), event)
         race = filled_in_from_meeting(race, races, is_meeting=True, is_sure=bool(event.races))
         race = filled_in(race, earlier.race if is_one else _place_of(earlier.race), kind=event.kind)
         if race.region:

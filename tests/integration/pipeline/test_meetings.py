@@ -273,6 +273,7 @@ CONFLICTS = {
     for extent, whole in {
         "after race 2": AFTER_RACE_2,
         "from race 3 on": meeting() | {"abandoned_from_race": 3},
+        "from 16:00 on": meeting() | {"abandoned_from": "16:00"},
         "2 races run": meeting() | {"races_run": 2},
         "the lost races alone": meeting() | {"races": LOST_RACES},
         "the lost races by time": meeting()
