@@ -33,7 +33,7 @@ TABLE: dict[str, tuple[int | None, str]] = {
     "bot/desk/decide.py": (6, f"{UNIT}desk/test_decide.py {UNIT}desk/test_chains.py"),
     "bot/events/race_state.py": (0, f"{UNIT}events/test_race_state.py"),
     "bot/fanout/plan.py": (None, f"{PIPELINE}meetings.py {PIPELINE}filters.py {PIPELINE}quiet_hours.py"),
-    "bot/operations/overdue.py": (0, f"{UNIT}operations/test_overdue.py"),
+    "bot/operations/overdue.py": (0, f"{UNIT}operations/test_failed_records.py"),
     "bot/outbox/claim_outcomes.py": (
         None,
         f"{ANSWERS} {PIPELINE}dead_letters.py {PIPELINE}reopening.py {TAKEN} {TRACED} {OVERRAN}",

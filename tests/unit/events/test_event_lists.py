@@ -1,4 +1,4 @@
-"""Deliveries that list meetings and races: each of the list with its place and day, and no other list is read."""
+"""Whole deliveries: each of a list with its place and day, no other list, and the shapes of public services."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,37 @@ from typing import Any
 from bot.deliveries.payload import TOO_MANY, read_events
 from bot.events.races import Course
 from tests.rows import Answers, over
-from tests.unit.events.shapes import ASCOT, AT, BATH, DAY, ROWS, said, shape, told
+
+DAY = "2026-11-20"
+AT: dict[str, Any] = {"course": "York", "region": "GB", "date": DAY, "off": "13:00"}
+ASCOT, BATH = {"course": "Ascot", "region": "GB", "date": DAY}, {"course": "Bath"}
+UNTIMED: dict[str, Any] = {"course": "York", "date": DAY}
+ROWS = [{"number": 1, "name": "A", "position": 1}, {"number": 2, "name": "B", "position": 2}]
+
+
+def said(payload: object) -> list[str]:
+    """For example "York 13:00: A 1, B 2" of each event; of a meeting the day, of an unread payload the reason."""
+    lines = []
+    for event in read_events(json.dumps(payload).encode()):
+        race = event.race
+        count = f", {len(event.races)} races" if event.races else ""
+        named = f"{race.course.name} {race.off.text or race.race_date}{count}"
+        placed = [f"{one.horse} {one.position}" for one in race.runners if one.position]
+        doubt = " in dispute" if race.disputed else ""
+        unread = f" could not be read: {race.unread_order}" if race.unread_order else ""
+        doubt += " and lost" if race.abandoned and placed else ""
+        lines.append(event.unreadable_because or f"{named}: {', '.join(placed)}".removesuffix(": ") + doubt + unread)
+    return lines
+
+
+def shape(event: str = "result.received", **data: Any) -> object:
+    return {"event": event, "data": data}
+
+
+def told(row: dict[str, Any]) -> str:
+    """What is said of a row of a YAML file: event → data, or a whole payload."""
+    (name, data), *others = row.items()
+    return "; ".join(said(row if others or "." not in name else shape(name, **data)))
 
 
 @over(
@@ -151,3 +181,58 @@ def test_other_lost_races_have_the_place_the_reason_and_the_time_of_the_named_ra
 @over(("payload", "lines"), Answers(TABLES, "losses"))
 def test_loss_is_read_in_the_shape_of_a_service(payload, lines):
     assert told(payload) == lines
+
+
+# Whole deliveries in the shapes of public services: the events, each with place, time and order
+
+SHAPES = Answers(Path(__file__).with_name("shapes_of_services.yaml"), "shapes")
+PLACED = "York 13:00: A 1, B 2"
+
+
+@over(("payload", "lines"), SHAPES)
+def test_delivery_is_read_in_the_shape_of_a_service(payload, lines):
+    assert told(payload) == lines
+
+
+@over(
+    "name",
+    [
+        *(f"{of}_result" for of in ("official", "final", "amended", "new")),
+        "official_order",
+        "finishing_order",
+        "final_order",
+    ],
+)
+def test_each_race_of_a_list_has_an_order_of_its_own(name):
+    order = ["A", "B"] if name.endswith("order") else {"winner": "A", "second": "B"}
+    races = [{**AT, "race_id": off, "off": off, name: order} for off in ("13:00", "13:30")]
+    assert said(shape(races=races)) == [PLACED, "York 13:30: A 1, B 2"]
+
+
+def york(**data):
+    """The race at York."""
+    return shape(**AT | data)
+
+
+def _in_text(payload):
+    return json.dumps({"Message": json.dumps(payload)})
+
+
+# What is too large for a row of the file, or text within text.
+OTHERS = [
+    ({"Type": "Notification", "Message": json.dumps(york(runners=ROWS))}, PLACED),
+    ({"Records": [{"body": _in_text(york(runners=json.dumps(ROWS)))}]}, PLACED),
+    (york(pages={**{f"b{number}": [1] for number in range(1_001)}, "a": []}, runners=ROWS), PLACED),
+    (york(result="1  " * 60 + "Z", runners=ROWS), PLACED),
+    (york(winner=" " * 500_000 + "Z", runners=[{"number": 1, "name": "A"}]), "York 13:00"),
+    (york(placings={"9" * 5000: 1}), f"York 13:00 could not be read: {'9' * 80}"),
+    (
+        shape("meeting.abandoned", **ASCOT, meetings=[{"course": f"Bath {number}"} for number in range(31)]),
+        "it has more than 30 events",
+    ),
+]
+
+
+@over(("payload", "line"), OTHERS)
+def test_delivery_of_any_size_and_of_texts_in_texts_is_read(payload, line):
+    assert said(payload) == [line]
