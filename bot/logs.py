@@ -4,12 +4,13 @@ import logging
 import logging.config
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from typing import Any, TextIO
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
+
+from bot.stderr import stderr
 
 MASK = "********"
 
@@ -55,16 +56,11 @@ def _without_colours(_logger: WrappedLogger, _method: str, event_dict: EventDict
 
 
 class LineWriter:
-    """A full disk or closed pipe stops no work."""
-
-    def __init__(self, stream: TextIO, name: str) -> None:
-        self._stream = stream
+    def __init__(self, name: str) -> None:
         self.name = name
 
     def msg(self, line: str) -> None:
-        with suppress(OSError, ValueError):
-            self._stream.write(f"{line}\n")
-            self._stream.flush()
+        stderr.write(f"{line}\n")
 
     # structlog calls the method of the line's level.
     debug = info = warning = error = critical = exception = msg
@@ -90,18 +86,17 @@ def configure_logging(level: str, log_format: str, secrets: Iterable[str] = ()) 
         foreign_pre_chain=[*before, structlog.stdlib.ExtraAdder(), *after],
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _without_colours, renderer],
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(stderr)
     handler.setFormatter(formatter)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     for name in QUIET_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
-    stream = sys.stderr
     # The standard library's records take four times as long.
     structlog.configure(
         processors=[*before, *after, renderer],
-        logger_factory=lambda name: LineWriter(stream, name),
+        logger_factory=LineWriter,
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
         cache_logger_on_first_use=True,
     )

@@ -2,19 +2,19 @@
 
 import json
 import logging
-import sys
 import time
 from collections.abc import Iterable
 from secrets import token_hex
 
 from bot.clock import Monotonic, utc_now
+from bot.stderr import stderr
 from bot.web.plain_answers import LineBound
 
 LOG_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
 class Log:
-    """A full disk or closed pipe stops no work. `secrets` are masked."""
+    """`secrets` are masked."""
 
     def __init__(self, monotonic: Monotonic = time.monotonic) -> None:
         self.level, self.as_json = "info", True
@@ -47,11 +47,7 @@ class Log:
         else:
             fields = [f"{name}={_quoted(str(value))}" for name, value in masked.items()]
             line = " ".join([moment, f"[{level:9}]", f"{event:30}", *fields])
-        try:
-            sys.stderr.write(f"{self._masked(line)}\n")
-            sys.stderr.flush()
-        except (OSError, ValueError):
-            return
+        stderr.write(f"{self._masked(line)}\n")
 
     def _masked(self, text: str) -> str:
         for secret in self.secrets:

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import logging
+import os
 import sys
 
 import pytest
@@ -160,3 +161,20 @@ def test_flood_of_refusals_leaves_sixty_lines_a_minute_of_a_kind_and_a_count(cap
     assert [(line["event"], line["of"], line["lines"]) for line in lines if "lines" in line] == [
         ("lines_left_out", kinds[0], 40)
     ]
+
+
+# A reader that stands still, as a terminal at Ctrl-S or a pager, loses lines and stops no work
+
+
+@pytest.mark.parametrize("of", [get_logger, logging.getLogger, lambda _name: Log()], ids=["bot", "library", "receiver"])
+def test_reader_that_stands_still_loses_lines_until_it_goes_on(of, log_to, monkeypatch):
+    log_to()
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with os.fdopen(reading) as reader, os.fdopen(writing, "w") as pipe:
+        monkeypatch.setattr(sys, "stderr", pipe)
+        for _ in range(100):
+            of("some").warning("a line of 5,000 characters" + "." * 5_000)
+        assert "a line of 5,000 characters" in reader.read()
+        of("some").warning("read again")
+        assert "read again" in reader.read()
