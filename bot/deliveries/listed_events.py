@@ -21,18 +21,7 @@ from bot.events.reading.aliases import read_region
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_values import text
 from bot.events.reading.off_times import days_between, read_days, read_plain_date
-from bot.events.reading.race_list import (
-    CARD_LISTS,
-    LISTS_OF_MEETINGS,
-    LOST_LISTS,
-    NAMED_RACES,
-    RACE_LISTS,
-    lists_races,
-    may_be_race,
-    race_entries,
-    read_races,
-    within,
-)
+from bot.events.reading.race_list import LISTS_OF_MEETINGS, lists_races, may_be_race, race_entries, read_races, within
 from bot.events.reading.race_record import race_from, read_off
 from bot.events.reading.record_objects import (
     NAMING_HORSES,
@@ -45,7 +34,7 @@ from bot.events.reading.record_objects import (
     races_by_key,
     type_of,
 )
-from bot.events.reading.sources import course_of, meeting_id_of, race_id_of, region_of, sources_of
+from bot.events.reading.sources import course_of, meeting_id_of, race_id_of, sources_of
 from bot.events.same_races import is_same_race
 from bot.events.spellings import by_card_status
 
@@ -59,10 +48,10 @@ _PLACE_AND_DAY = frozenset(
     | {"course.name", "course.track", "course.meeting"}
 )
 
-_OF_A_RESULT = NAMING_HORSES - {NAMED_RACES} | {
+_OF_A_RESULT = NAMING_HORSES - {"lists.named_races"} | {
     *("course.name", "course.track", "race.number", "off.scheduled", "off.plain", "off.off")
 }
-_LISTS_OF_RESULTS = frozenset(NAMES_OF[RACE_LISTS] + NAMES_OF[CARD_LISTS])
+_LISTS_OF_RESULTS = frozenset(NAMES_OF["lists.races"] + NAMES_OF["lists.cards"])
 
 _SPAN = re.compile("period|range|days|dates|abandon|cancel|affected|postpon|reschedul|moved|deferred")
 """In the name of an object: its days may be those of a loss. The days of a season or of refunds are not."""
@@ -107,7 +96,7 @@ def _shared(parts: Sequence[Part]) -> Race:
         part for part in parts if part.is_racing or part.about is About.MEETING or "race.date" in part.fields.facts
     ]
     return Race(
-        region=region_of(sources),
+        region=sources.look("race.region"),
         meeting_id=text(meeting_id_of(parts)),
         course=course_of(sources),
         race_date=(sources_of(racing).race_date if racing else None)
@@ -171,7 +160,7 @@ def _others_lost(found: FoundEvent) -> list[FoundEvent]:
     parts = [part._replace(fields=part.fields.only(_OF_EACH_LOSS)) for part in found.parts]
     each = [FoundEvent.of(found.named, [*parts, *more], partial(of_entry, more)) for more in entries]
     # Under "affected", a mere name may be a horse's.
-    are_races = any(race_entries(part.fields, RACE_LISTS, NAMED_RACES) for part in lists)
+    are_races = any(race_entries(part.fields, "lists.races", "lists.named_races") for part in lists)
     each = [one for one in each if are_races or one.race_id or not one.said.title or one.said.off != OffTime()]
     return [one for one in each if not (one.said.says_run or is_same_race(one.said, found.said))]
 
@@ -221,7 +210,7 @@ def _groups(found: FoundEvent) -> Iterator[dict[str, Any]]:
     For a race's event, the entries that list races are days or places.
     """
     is_of_race = found.named.subject is Subject.RACE
-    lists = (race_entries(fields, RACE_LISTS, CARD_LISTS) for fields in found.fields)
+    lists = (race_entries(fields, "lists.races", "lists.cards") for fields in found.fields)
     is_named_alone = found.lists_races or is_named(found.said) or any(lists)
     for one in chain.from_iterable(_batches(found.parts)):
         fields = fields_of(one)
@@ -252,7 +241,7 @@ def _handed_down(
         if len(courses) == 1 and all(more[0].about is About.RACE for more in entries):
             # The name beside the races is the meeting's own: "Royal Ascot".
             return here, here.model_copy(update={"course": Course()})
-        others = {region_of(sources_of(more, About.MEETING)) for more in entries} - {None, region}
+        others = {sources_of(more, About.MEETING).look("race.region") for more in entries} - {None, region}
         return here, Race(region=None if others else region, race_date=here.race_date)
 
     def of_entry(more: list[Part]) -> Race:
@@ -268,7 +257,7 @@ def _place_of(parts: Sequence[Part]) -> Race:
 
 def _with_races_beside(entries: list[list[Part]], found: FoundEvent) -> list[list[Part]]:
     """Each meeting, with its races of the list beside the meetings. Races of other places are one more entry."""
-    races = next(filter(None, (race_entries(part.fields, RACE_LISTS) for part in found.carried)), [])
+    races = next(filter(None, (race_entries(part.fields, "lists.races") for part in found.carried)), [])
     wheres = (_place_of(parts_of(one, About.RACE)) for one in races)
     placed = [(one, where if has_place(where) else found.place) for one, where in zip(races, wheres, strict=True)]
     places = [*map(_place_of, entries)]
@@ -334,8 +323,8 @@ def _entries(parts: Iterable[Part], about: About, *, lost: bool) -> tuple[int, l
     A race in a listed meeting has the meeting's objects too. `lost`: a list of off times or numbers is of lost races.
     """
     parts = list(parts)
-    of_lost = (RACE_LISTS, NAMED_RACES, "state.lost_from", CARD_LISTS, LOST_LISTS)
-    of_races = of_lost if lost else (RACE_LISTS, CARD_LISTS)
+    of_lost = ("lists.races", "lists.named_races", "state.lost_from", "lists.cards", "lists.lost")
+    of_races = of_lost if lost else ("lists.races", "lists.cards")
     sure, others = LISTS_OF_MEETINGS[:2], LISTS_OF_MEETINGS[2:]
     for part, of in product(parts, [of_races] if about is About.RACE else [sure, others]):
         entries = race_entries(part.fields, *of)[: MOST_EVENTS + 1]

@@ -26,7 +26,6 @@ from bot.events.reading.lazy import Lazy
 from bot.events.reading.off_times import read_instant
 from bot.events.reading.race_list import read_races, within
 from bot.events.reading.record_objects import About
-from bot.events.reading.sources import region_of
 from bot.events.spellings import by_card_status
 
 TOO_MANY = f"it has more than {MOST_EVENTS} events"
@@ -72,7 +71,7 @@ class Payload:
         if self._drill_id is not None or isinstance(self._found, NotAnObject):
             return ""
         first = first_told(self._found)
-        return bounded(region_of(first.sources) or first.shared().region or "")
+        return bounded(first.sources.look("race.region") or first.shared().region or "")
 
     @Lazy
     def events(self) -> tuple[RacingEvent, ...]:

@@ -18,7 +18,7 @@ from bot.db.named_values import Mark
 from bot.events.days import begins_at, day_before
 from bot.events.races import Race, Value
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, fold
-from bot.events.reading.race_list import CARD_LISTS, MEETING_LISTS, RACE_LISTS, lists_races, read_races
+from bot.events.reading.race_list import lists_races, read_races
 from bot.events.reading.race_record import read_race
 from bot.logs import get_logger
 from bot.racedata import quota_book, race_book_store
@@ -32,7 +32,7 @@ from bot.settings import Settings
 
 log = get_logger(__name__)
 
-NAMES_OF_LISTS = frozenset(name for fact in (RACE_LISTS, CARD_LISTS, MEETING_LISTS) for name in NAMES_OF[fact])
+NAMES_OF_LISTS = frozenset(name for fact in ("lists.races", "lists.cards", "lists.meetings") for name in NAMES_OF[fact])
 
 
 class DayRead(Value):

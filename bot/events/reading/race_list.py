@@ -44,17 +44,21 @@ _RACE_TITLE = re.compile(
 )
 """A word of a race's title. No course is called so."""
 
-RACE_LISTS, CARD_LISTS, MEETING_LISTS = "lists.races", "lists.cards", "lists.meetings"
-NAMED_RACES, RUN_RACES, LOST_LISTS = "lists.named_races", "lists.run_races", "lists.lost"
-COURSE_LISTS, LISTED_COURSES, BY_REGION = "course.several", "course.listed", "course.by_region"
-LISTS_OF_MEETINGS = (MEETING_LISTS, COURSE_LISTS, LISTED_COURSES, BY_REGION, CARD_LISTS, LOST_LISTS)
+LISTS_OF_MEETINGS = (
+    "lists.meetings",
+    "course.several",
+    "course.listed",
+    "course.by_region",
+    "lists.cards",
+    "lists.lost",
+)
 
-_OF_MEETINGS = frozenset({MEETING_LISTS, COURSE_LISTS})
-_OF_COURSES = frozenset({COURSE_LISTS, LISTED_COURSES, BY_REGION})
-_OF_RACES = frozenset({RACE_LISTS, NAMED_RACES, RUN_RACES})
-_ONLY_LISTS = frozenset({CARD_LISTS, LISTED_COURSES, BY_REGION, NAMED_RACES, LOST_LISTS})
+_OF_MEETINGS = frozenset({"lists.meetings", "course.several"})
+_OF_COURSES = frozenset({"course.several", "course.listed", "course.by_region"})
+_OF_RACES = frozenset({"lists.races", "lists.named_races", "lists.run_races"})
+_ONLY_LISTS = frozenset({"lists.cards", "course.listed", "course.by_region", "lists.named_races", "lists.lost"})
 _LOST = frozenset(NAMES_OF["lists.lost"])
-_COURSES_OR_RACES = _LOST.union(set(NAMES_OF[COURSE_LISTS]).intersection(NAMES_OF[RACE_LISTS]))
+_COURSES_OR_RACES = _LOST.union(set(NAMES_OF["course.several"]).intersection(NAMES_OF["lists.races"]))
 """Names of lists whose entries say what is listed: courses or races."""
 
 _NAMES_RACE = frozenset({"off", "number", "race_id"})
@@ -74,12 +78,12 @@ def read_races(objects: Iterable[Fields], parent: Race) -> tuple[Race, ...]:
     """The first MOST_RACES races of the first list with races, completed with the parent's place."""
     objects = tuple(objects)
     listed = (races for fields in objects for races in _lists(fields, parent))
-    of_meetings = (_read_meetings(value, parent) for value in values_of(objects, MEETING_LISTS))
+    of_meetings = (_read_meetings(value, parent) for value in values_of(objects, "lists.meetings"))
     return next(filter(None, listed), ()) or next(filter(None, of_meetings), ())
 
 
 def lists_races(fields: Fields) -> bool:
-    listed = fields.of(RACE_LISTS, MEETING_LISTS, COURSE_LISTS)
+    listed = fields.of("lists.races", "lists.meetings", "course.several")
     return any(isinstance(value, list) or is_by_key(value) for value in listed) or any(
         races_by_key(value) or _NUMBERED.fullmatch(name) for name, value in fields.items()
     )
@@ -94,7 +98,7 @@ def _entries(fields: Fields, *facts: str) -> Iterator[list[dict[str, Any]]]:
     """The races or meetings of each list, as objects: a bare id is {"race_id": …}, a bare name {"course": …}."""
     yield from (_listed(fields, fact, name) for fact in facts for name in fields.facts.get(fact, ()))
     yield [value for name, value in fields.items() if _NUMBERED.fullmatch(name) and isinstance(value, dict)]
-    if NAMED_RACES in facts:
+    if "lists.named_races" in facts:
         yield [{"race_number": number} for number in _between(fields, "state.first_lost", "state.last_lost")]
 
 
@@ -125,9 +129,9 @@ def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
     is_list = (
         isinstance(value, list)
         or races_by_key(value)
-        or ((name in _LOST or fact == BY_REGION) and _is_by_place_or_day(value))
+        or ((name in _LOST or fact == "course.by_region") and _is_by_place_or_day(value))
     )
-    if fact == BY_REGION and not isinstance(value, dict):
+    if fact == "course.by_region" and not isinstance(value, dict):
         return []
     if (may_be_one and not is_list) or (isinstance(value, dict) and _are_fields(value)):
         return []
@@ -136,9 +140,9 @@ def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
     entries = entries_of(
         _as_objects(value, _READ_BARE.get(fact, _read_bare)), _said_of_meeting if fact in _OF_MEETINGS else said_by_key
     )
-    may_be_horses = fact in {CARD_LISTS, LISTED_COURSES, LOST_LISTS}
+    may_be_horses = fact in {"lists.cards", "course.listed", "lists.lost"}
     objects = [one for one in entries if isinstance(one, dict) and not _is_horse(fields_of(one), may_be=may_be_horses)]
-    has_course_ids = fact == COURSE_LISTS or BY_NAME.get(name) is About.COURSE
+    has_course_ids = fact == "course.several" or BY_NAME.get(name) is About.COURSE
     return [*map(_with_course_id, objects)] if has_course_ids else objects
 
 
@@ -265,7 +269,7 @@ def _is_by_place_or_day(value: Any) -> bool:
 
 
 def _lists(fields: Fields, parent: Race) -> Iterator[tuple[Race, ...]]:
-    for entries in _entries(fields, RACE_LISTS, NAMED_RACES, CARD_LISTS, LOST_LISTS):
+    for entries in _entries(fields, "lists.races", "lists.named_races", "lists.cards", "lists.lost"):
         yield tuple(_read(entries, parent))
 
 
@@ -321,11 +325,11 @@ def _read_bare_meeting(entry: Any) -> dict[str, Any] | None:
 _BareReader = Callable[[Any], dict[str, Any] | None]
 
 _READ_BARE: Mapping[str, _BareReader] = {
-    MEETING_LISTS: _read_bare_meeting,
-    COURSE_LISTS: _read_bare_course,
-    LISTED_COURSES: _read_bare_course,
-    BY_REGION: _read_bare_course,
-    CARD_LISTS: lambda _: None,
+    "lists.meetings": _read_bare_meeting,
+    "course.several": _read_bare_course,
+    "course.listed": _read_bare_course,
+    "course.by_region": _read_bare_course,
+    "lists.cards": lambda _: None,
 }
 """The readers of bare entries by list. `_read_bare` reads the entries of any other list."""
 

@@ -137,11 +137,6 @@ def meeting_id_of(parts: Sequence[Part]) -> str | None:
     )
 
 
-def region_of(sources: Sources) -> str | None:
-    region: str | None = sources.look("race.region")
-    return region
-
-
 def course_of(sources: Sources) -> Course:
     """A course's own country comes before any other country. A meeting without a course is called by its own name.
 
