@@ -31,8 +31,10 @@ _SHORT = {"tues": "tuesday", "weds": "wednesday", "thur": "thursday", "thurs": "
 MONTHS = tuple(
     "january february march april may june july august september october november december".split()  # noqa: SIM905  shorter to read
 )
+_FEW = {"a": 1, "one": 1, "two": 2, "three": 3}
 _BEGINNINGS = frozenset(
-    word[:3] for word in (*_RELATIVE, *_NAMED, *WEEKDAYS, *MONTHS, "last", "past", "this", "next", "weekend")
+    word[:3]
+    for word in (*_RELATIVE, *_NAMED, *WEEKDAYS, *MONTHS, "last", "past", "this", "next", "weekend", "in", *_FEW)
 )
 _NTH = "([0-9]{1,2})(?:st|nd|rd|th)?"
 _WRITTEN_OUT = re.compile(rf"(?:{_NTH}(?: of)? ([a-z]{{3,9}})|([a-z]{{3,9}}) {_NTH}),?(?: ([0-9]{{4}}))?", re.ASCII)
@@ -42,6 +44,8 @@ _RACES_MOST = 12
 
 _WHICH = ("last", "this", "next")
 _SPAN = re.compile("(last|past|next) ([2-9])")
+_AWAY = re.compile(rf"(?P<ahead>in )?(?P<number>[0-9]{{1,2}}|{'|'.join(_FEW)}) (?P<unit>day|week)s?(?P<ago> ago)?")
+"""As "2 days ago" and "in a week"."""
 _LONGEST_WORD = 20
 _BEGINNING = len("yest")
 _LEAST_LIKENESS = 0.75
@@ -97,7 +101,7 @@ def day_before(day: date) -> str:
 
 def may_begin_day(word: str) -> bool:
     """False for a word with which no typed day begins."""
-    return word[:1].isdecimal() or word[:3].lower() in _BEGINNINGS
+    return word[:1].isdecimal() or word.partition(" ")[0][:3].lower() in _BEGINNINGS
 
 
 def may_be_year(word: str, today: date) -> bool:
@@ -113,8 +117,8 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
     comes before the month.
     """
     folded = _NAMED.get(word.lower(), word.lower())
-    if folded in _RELATIVE:
-        return today + timedelta(days=_RELATIVE[folded])
+    if (away := _days_away(folded)) is not None:
+        return today + timedelta(days=away)
     which, _, weekday = folded.rpartition(" ")
     weekday = _SHORT.get(weekday) or weekday.removesuffix("s")
     if weekday in WEEKDAYS and which in {"", *_WHICH}:
@@ -133,6 +137,14 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
     if _LIKE_A_DATE.fullmatch(word):
         raise ValueError(f"{word} is not written as YYYY-MM-DD")
     return None
+
+
+def _days_away(folded: str) -> int | None:
+    found = _AWAY.fullmatch(folded)
+    if found is None or bool(found["ahead"]) == bool(found["ago"]):
+        return _RELATIVE.get(folded)
+    days = int(_FEW.get(found["number"], found["number"])) * (_WEEK if found["unit"] == "week" else 1)
+    return -days if found["ago"] else days
 
 
 def _several(which: str, last: str, today: date, *, looks_back: bool) -> list[date]:

@@ -27,6 +27,7 @@ _ENGLISH = frozenset(
     """
     a an as at be can did do does don't dont for get got had has have he her him his how i if it many me more my one our
     out over run she so some than that them then there they us want was we what when which who will with you
+    jan feb mar apr jun jul aug sep oct nov dec
     """.split()  # noqa: SIM905  shorter to read
 )
 """Words that are never misspelt names: "you" is no "YOR", and "get" no "GER"."""

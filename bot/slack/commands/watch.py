@@ -36,7 +36,8 @@ INSTEAD_OF = ("instead", "of")
 _AT_THE_END = frozenset({*COURTESY, *words_in("end of a watch")})
 
 _OWNED = re.compile(
-    r"^(?:owners?[: ] *|(?:all |the )+(?=.+ (?:horses|runners)$))*(.+?)(?:(?:'s?)? (?:horses|runners))?$", re.IGNORECASE
+    r"^(?:owners?[: ] *|(?:all |of |the )+(?=.+ (?:horses|runners)$))*(.+?)(?:(?:'s?)? (?:horses|runners))?$",
+    re.IGNORECASE,
 )
 """The words around an owner's name: "owner:Godolphin", "Godolphin's horses"."""
 
@@ -217,7 +218,8 @@ def _with_kind_first(words: Sequence[Word]) -> Sequence[Word]:
     kind, _, is_named = _kind_of(last)
     is_apart = len(name) > 1 or last.text.startswith("(") or any(one.is_quoted for one in name)
     is_last = kind and not is_named and is_apart and not any(_kind_of(one)[0] for one in name)
-    return [last, *name] if is_last else words
+    # "John Gosden's horses" are no horse of that name.
+    return [last, *name] if is_last and last.text.casefold() != "horses" else words
 
 
 def _without_me(words: Sequence[Word]) -> tuple[Sequence[Word], bool]:

@@ -18,7 +18,9 @@ TODAY = date(2026, 3, 1)
 # The coming day, the last day, and words for both.
 DAYS = """
 2026-03-01 2026-03-01: today, Sunday, this sun, 1st march
-2026-03-02 2026-03-02: Tomorrow
+2026-03-02 2026-03-02: Tomorrow, in one day, in 1 day
+2026-03-08 2026-03-08: in a week
+2026-02-26 2026-02-26: 3 days ago, three days ago
 2026-02-28 2026-02-28: yesterday, 28 Feb
 2026-03-02 2026-02-23: monday
 2026-03-03 2026-02-24: Tues
@@ -49,7 +51,7 @@ def rows(table):
         yield from ((word, days.split()) for word in words.split(", "))
 
 
-@over(("word", "days"), [*rows(DAYS), *((word, ()) for word in NO_DAY)])
+@over(("word", "days"), [*rows(DAYS), *((word, ()) for word in (*NO_DAY, "2 days", "in 2 days ago", "a"))])
 def test_day_is_what_the_word_means_ahead_and_looking_back(word, days):
     coming, last = map(date.fromisoformat, days or ("0001-01-01",) * 2)
     assert parse_day(word, TODAY) == (coming if days else None)
