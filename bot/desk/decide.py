@@ -264,11 +264,6 @@ def meetings_without_race(meetings: Iterable[Sequence[Telling]], lost: Sequence[
     return [Show(number) for number in sorted(found)]
 
 
-def hurried(news: News, waiting: Iterable[Telling]) -> list[Release]:
-    """Messages of the race wait no longer, because urgent news follows."""
-    return [Release(one.id) for one in waiting if one.waits] if news.is_urgent and not news.is_late else []
-
-
 def linked(meeting: Telling | None, part: Sequence[Telling], *, asks: bool) -> Show | None:
     """The message on an abandoned race, a racecard, or a denied result links the message of its abandoned meeting.
 

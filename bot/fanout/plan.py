@@ -19,7 +19,6 @@ from bot.desk.decide import (
     Telling,
     Withhold,
     decide,
-    hurried,
     linked,
     meetings_without_race,
     standing,
@@ -234,9 +233,10 @@ class Plan:
 
     def _tell_relatives(self, news: VersionNews, meetings: Sequence[RacingEvent], own: Mapping[str, int]) -> None:
         event = news.event
-        if self.known.with_hours and news.is_urgent:
-            for release in hurried(news, self._chains.all_of(event_store.keys_of([event]), [event.race.race_id])):
-                self._drafts.release(release)
+        if self.known.with_hours and news.is_urgent and not news.is_late:
+            for one in self._chains.all_of(event_store.keys_of([event]), [event.race.race_id]):
+                if one.waits:
+                    self._drafts.release(Release(one.id))
         if event.kind is not EventKind.RESULT_RECEIVED or not (meetings or news.remarks.contradicts):
             return
         of_race = [self._chains.of({meeting.key}) for meeting in meetings]

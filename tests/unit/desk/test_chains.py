@@ -16,7 +16,6 @@ from bot.desk.decide import (
     Show,
     Withhold,
     decide,
-    hurried,
     linked,
     meetings_without_race,
 )
@@ -106,13 +105,6 @@ def news(kind, *, is_first=True, contradicts=None, is_late=False):
 )
 def test_result_is_taken_out_of_messages_on_abandoned_meetings(meetings, lost, shown):
     assert meetings_without_race(meetings, lost) == shown
-
-
-def test_messages_of_the_race_wait_no_longer_for_urgent_news_alone():
-    waiting = [told(1, RESULT, waits=START + timedelta(hours=1)), told(2, RESULT)]
-    assert hurried(news(LOST), waiting) == [Release(1)]
-    assert hurried(news(RESULT), waiting) == []
-    assert hurried(news(LOST, is_late=True), waiting) == []
 
 
 @over(
