@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Select, bindparam, delete, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, literal_column, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -187,17 +187,6 @@ def end_pause(session: Session, channel_id: str, now: datetime) -> int:
     ended = pauses.end(session, channel_id)
     set_state(session, channel_id, SubscriptionState.LIVE, now, only=(SubscriptionState.PAUSED,))
     return ended
-
-
-def closed_channels(session: Session, limit: int) -> list[str]:
-    statement = (
-        select(col(ChannelSubscriptionRow.channel_id))
-        .where(col(ChannelSubscriptionRow.state).in_([str(state) for state in CLOSED_STATES]))
-        .group_by(col(ChannelSubscriptionRow.channel_id))
-        .order_by(func.random())
-        .limit(limit)
-    )
-    return list(session.execute(statement).scalars())
 
 
 def listening(session: Session) -> list[tuple[str, ChannelFilter]]:

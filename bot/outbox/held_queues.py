@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, func, select, union
 from sqlmodel import Session, col
 
 from bot.channels import pauses
-from bot.db.tables import ChannelQueue, QueueState
+from bot.channels.subscriptions import CLOSED_STATES
+from bot.db.engine import is_one_of
+from bot.db.tables import ChannelQueue, ChannelSubscriptionRow, QueueState
 from bot.outbox.message_store import make_queues
 from bot.outbox.states import QueueEvent, move
 
@@ -91,15 +93,14 @@ def closing_of(session: Session, channel_id: str) -> Held | None:
     return found if found and found.because != PAUSED else None
 
 
-def held_channels(session: Session, limit: int) -> list[str]:
-    """Some closed channels, others at each call."""
-    statement = (
-        select(col(ChannelQueue.channel_id))
-        .where(col(ChannelQueue.state) == QueueState.CLOSED)
-        .order_by(func.random())
-        .limit(limit)
-    )
-    return list(session.execute(statement).scalars())
+def closed_channels(session: Session, limit: int) -> list[str]:
+    """Some channels with a closed queue or a closed subscription, others at each call."""
+    # The admins' channel has a channel queue and no subscription.
+    closed = union(
+        select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state) == QueueState.CLOSED),
+        select(col(ChannelSubscriptionRow.channel_id)).where(is_one_of(ChannelSubscriptionRow.state, CLOSED_STATES)),
+    ).subquery()
+    return list(session.execute(select(closed.c.channel_id).order_by(func.random()).limit(limit)).scalars())
 
 
 def pauses_over(session: Session, now: datetime, limit: int) -> list[str]:

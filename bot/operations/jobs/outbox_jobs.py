@@ -8,7 +8,6 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.channels import subscriptions
 from bot.clock import Clock
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
@@ -43,10 +42,7 @@ def check_channels(
     async def run() -> None:
         if await database.write(channel_queues.make_missing):
             wake.set()
-        held = await database.read(partial(held_queues.held_channels, limit=CHANNELS_PER_RUN // 2))
-        closed = await database.read(partial(subscriptions.closed_channels, limit=CHANNELS_PER_RUN // 2))
-        # The admins' channel has a channel queue and no subscription.
-        for channel_id in dict.fromkeys([*held, *closed]):
+        for channel_id in await database.read(partial(held_queues.closed_channels, limit=CHANNELS_PER_RUN)):
             if await is_member(channel_id):
                 await database.write(partial(reopening.try_again, channel_id=channel_id, now=clock()))
                 wake.set()

@@ -138,7 +138,7 @@ async def test_subscribing_where_the_bot_is_back_starts_what_was_closed(channel)
     await channel.closes()
     await channel.types("IRE")
     assert await channel.states() == dict.fromkeys(("GB", "IRE"), ("live", None))
-    held = await channel.database.read(lambda session: held_queues.held_channels(session, 9))
+    held = await channel.database.read(lambda session: held_queues.closed_channels(session, 9))
     assert held == []
 
 
