@@ -13,7 +13,7 @@ async def settings(patient: Deployment | SettingsError) -> Seen:
     if not isinstance(patient, SettingsError):
         return Seen("complete")
     mend = (
-        "Mend that in the environment, or in the file .env of this folder. "
+        "Set the value in the environment, or in the file .env of this folder. "
         "docs/settings.md has a row for each setting, and the README says where to find a value."
     )
     return Seen("missing or wrong", tuple(failed("setting_wrong", problem, mend) for problem in patient.problems))
