@@ -55,7 +55,8 @@ def empty(database: Database) -> None:
         if not database.is_sqlite:
             connection.exec_driver_sql(_EMPTY_POSTGRESQL.replace("TABLES", ", ".join(f"'{name}'" for name in tables)))
             return
-        for name in tables:
+        used = " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT * FROM {name})" for name in tables)
+        for (name,) in connection.exec_driver_sql(used).all():
             connection.exec_driver_sql(f"DELETE FROM {name}")
 
 

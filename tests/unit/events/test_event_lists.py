@@ -11,7 +11,6 @@ from tests.rows import Answers, over
 DAY = "2026-11-20"
 AT: dict[str, Any] = {"course": "York", "region": "GB", "date": DAY, "off": "13:00"}
 ASCOT, BATH = {"course": "Ascot", "region": "GB", "date": DAY}, {"course": "Bath"}
-UNTIMED: dict[str, Any] = {"course": "York", "date": DAY}
 ROWS = [{"number": 1, "name": "A", "position": 1}, {"number": 2, "name": "B", "position": 2}]
 
 
