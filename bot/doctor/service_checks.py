@@ -102,8 +102,9 @@ async def quota(deployment: Deployment) -> Seen | NotApplicable:
         return NotApplicable("the plan does not reach /account/usage")
     month = month_key(deployment.ports.clock())
     limit = allowance(found.meta.plan, deployment.settings.monthly_quota)
-    published = read_usage(found.data).in_month(month)
-    used = 0 if found.data == [] else published.requests if published.label == month else None
+    usage = read_usage(found.data)
+    published = usage.in_month(month)
+    used = 0 if usage.is_empty else published.requests if published.label == month else None
     if used is None or limit is None:
         return NotApplicable(f"use or allowance of {month} can't be told from the answer of /account/usage")
     told = f"{used:,} of {limit:,} requests of {month} are used ({used * 100 // limit}%)"
