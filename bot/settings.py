@@ -44,6 +44,8 @@ from bot.addresses import (
 )
 from bot.errors import SettingsError, database_secrets
 
+T = TypeVar("T")
+
 MIB = 1024 * 1024
 MONTH_S = 31 * 24 * 3600
 YEAR_DAYS = 366
@@ -168,15 +170,12 @@ ListenHost = Annotated[str, AfterValidator(check_host)]
 AdminPlace = Annotated[str, AfterValidator(_check_place)]
 BotToken = Annotated[SecretStr, AfterValidator(_check_bot_token)]
 AppToken = Annotated[SecretStr, AfterValidator(_check_app_token)]
-PersonIds = Annotated[tuple[Annotated[str, AfterValidator(_check_person)], ...], NoDecode, BeforeValidator(_split)]
-WebhookSecrets = Annotated[
-    tuple[Annotated[SecretStr, AfterValidator(_check_webhook_secret)], ...], NoDecode, BeforeValidator(_split)
-]
-FernetKeys = Annotated[
-    tuple[Annotated[SecretStr, AfterValidator(_check_fernet_key)], ...], NoDecode, BeforeValidator(_split)
-]
+Listed = Annotated[tuple[T, ...], NoDecode, BeforeValidator(_split)]
+PersonIds = Listed[Annotated[str, AfterValidator(_check_person)]]
+WebhookSecrets = Listed[Annotated[SecretStr, AfterValidator(_check_webhook_secret)]]
+FernetKeys = Listed[Annotated[SecretStr, AfterValidator(_check_fernet_key)]]
 Lower = BeforeValidator(lambda value: value.strip().lower() if isinstance(value, str) else value)
-Percentages = Annotated[tuple[Annotated[int, Field(ge=1, le=100)], ...], NoDecode, BeforeValidator(_split)]
+Percentages = Listed[Annotated[int, Field(ge=1, le=100)]]
 
 
 class _DatabaseSettings(BaseSettings):

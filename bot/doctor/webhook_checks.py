@@ -3,7 +3,7 @@
 import json
 import ssl
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 import httpx
 from sqlmodel import Session
@@ -79,11 +79,10 @@ async def public_address(deployment: Deployment) -> Seen:
         told = "PUBLIC_URL is not set: `racing-bot subscribe` and this check need the address."
         finding = warning("public_url_missing", told, "Set PUBLIC_URL to the https address that strangers reach.")
         return Seen("not set", (finding,))
-    answer = await _answer(address, deployment.public_health())
-    if _is(answer, httpx.codes.OK) and object_in(answer.content).get("status") == "ok":
+    answer, problem = await _asked(address, deployment.public_health())
+    if answer and answer.status_code == httpx.codes.OK and object_in(answer.content).get("status") == "ok":
         told = f"{address} leads to a running bot, seen from this machine"
         return Seen(told, tuple(_certificate(deployment, answer)))
-    problem = _problem(answer)
     return Seen(address, (failed("public_url_dead", problem.told, problem.mend),))
 
 
@@ -105,10 +104,9 @@ async def webhook_endpoint(deployment: Deployment) -> Seen | NotApplicable:
     if deployment.settings.public_url is None:
         return NO_ADDRESS
     address = deployment.settings.public_url + WEBHOOK_PATH
-    answer = await _answer(address, deployment.post(address, b"{}"))
-    if _is(answer, httpx.codes.UNAUTHORIZED) and "error" in object_in(answer.content):
+    answer, problem = await _asked(address, deployment.post(address, b"{}"))
+    if answer and answer.status_code == httpx.codes.UNAUTHORIZED and "error" in object_in(answer.content):
         return Seen(f"{address} refuses an unsigned delivery, as the bot does")
-    problem = _problem(answer)
     told = f"An unsigned POST to {address} does not meet the bot's 401. {problem.told}"
     return Seen(address, (failed("webhooks_not_reached", told, problem.mend),))
 
@@ -125,12 +123,11 @@ async def slack_endpoint(deployment: Deployment) -> Seen | NotApplicable:
     body = json.dumps({"type": "url_verification", "challenge": challenge, "token": "doctor"}).encode()
     timestamp = str(int(deployment.ports.clock().timestamp()))
     signed = {"x_slack_request_timestamp": timestamp, "x_slack_signature": request_guard.sign(secret, timestamp, body)}
-    answer = await _answer(address, deployment.post(address, body, **signed))
-    if _is(answer, httpx.codes.OK) and challenge in answer.text:
+    answer, problem = await _asked(address, deployment.post(address, body, **signed))
+    if answer and answer.status_code == httpx.codes.OK and challenge in answer.text:
         return Seen(f"{address} answers a challenge signed with SLACK_SIGNING_SECRET")
-    problem = _problem(answer)
     mend = problem.mend
-    if _is(answer, httpx.codes.UNAUTHORIZED):
+    if answer and answer.status_code == httpx.codes.UNAUTHORIZED:
         mend = (
             "Start the bot again with the signing secret of Slack's page Basic Information, App Credentials; "
             "mend the clock first if the check of the clock fails."
@@ -139,19 +136,13 @@ async def slack_endpoint(deployment: Deployment) -> Seen | NotApplicable:
     return Seen(address, (failed("slack_not_reached", told, mend),))
 
 
-async def _answer(address: str, asking: Awaitable[httpx.Response]) -> httpx.Response | Problem:
+async def _asked(address: str, asking: Awaitable[httpx.Response]) -> tuple[httpx.Response | None, Problem]:
+    """The answer, if any, and the problem if the answer is not the bot's."""
     try:
-        return await asking
+        answer = await asking
     except httpx.HTTPError as error:
-        return public_url.unreached(error, address, HTTP_TIMEOUT_S)
-
-
-def _is(answer: httpx.Response | Problem, status: int) -> TypeGuard[httpx.Response]:
-    return isinstance(answer, httpx.Response) and answer.status_code == status
-
-
-def _problem(answer: httpx.Response | Problem) -> Problem:
-    return answer if isinstance(answer, Problem) else public_url.answered(answer)
+        return None, public_url.unreached(error, address, HTTP_TIMEOUT_S)
+    return answer, public_url.answered(answer)
 
 
 async def bot(deployment: Deployment) -> Seen:
