@@ -70,8 +70,7 @@ def begin(session: Session, drill: Drill, now: datetime) -> KeptDrill | None:
 
 
 def latest(session: Session) -> KeptDrill | None:
-    kept = named_values.text(session, Mark.DRILL)
-    return KeptDrill.model_validate_json(kept[0]) if kept else None
+    return named_values.load(session, Mark.DRILL, KeptDrill)
 
 
 def end(session: Session, kept: KeptDrill) -> None:

@@ -45,12 +45,6 @@ UNDONE_FOR = timedelta(days=1)
 """After so long without a good run by any replica, admins hear of a failing job."""
 
 
-def _make_scheduler() -> AsyncIOScheduler:
-    return AsyncIOScheduler(
-        timezone="UTC", job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
-    )
-
-
 @dataclass(eq=False)
 class Jobs:
     """`failing`: job → reason of the failed last run. `count` gets each job and its outcome.
@@ -68,7 +62,6 @@ class Jobs:
     count: Callable[[str, JobOutcome], None] = lambda _job, _outcome: None
     tell_undone: Callable[[Job, str, datetime | None], Awaitable[None]] | None = None
     failing: dict[str, str] = field(default_factory=dict, init=False)
-    _scheduler: AsyncIOScheduler = field(default_factory=_make_scheduler, init=False)
     _over: dict[str, datetime | None] = field(default_factory=dict, init=False)
     _done_s: dict[str, float] = field(default_factory=dict, init=False)
     _noted_at: dict[str, datetime] = field(default_factory=dict, init=False)
@@ -77,6 +70,8 @@ class Jobs:
     def __post_init__(self, token: Token) -> None:
         self._replica = token(4)
         self._started_at = self.clock()
+        defaults = {"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
+        self._scheduler = AsyncIOScheduler(timezone="UTC", job_defaults=defaults)
 
     def start(self) -> None:
         for job in self.table:
