@@ -143,6 +143,7 @@ ELSEWHERE = {
     "quota_warnings._tell_over": "tests/unit/racedata/test_quota_book.py",
     "quota_warnings._tell_beyond_plan": "tests/unit/racedata/test_quota_book.py",
     "watchdog._note": "tests/integration/operations/test_watch_deliveries.py",
+    "watchdog._tell_silence": "tests/integration/operations/test_watch_deliveries.py",
     "repair_run._tell_refused": "tests/integration/operations/test_repair.py",
     "unchecked_filters.check": "tests/unit/racedata/test_typed_names.py",
 }
