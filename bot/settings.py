@@ -170,12 +170,12 @@ ListenHost = Annotated[str, AfterValidator(check_host)]
 AdminPlace = Annotated[str, AfterValidator(_check_place)]
 BotToken = Annotated[SecretStr, AfterValidator(_check_bot_token)]
 AppToken = Annotated[SecretStr, AfterValidator(_check_app_token)]
-Listed = Annotated[tuple[T, ...], NoDecode, BeforeValidator(_split)]
-PersonIds = Listed[Annotated[str, AfterValidator(_check_person)]]
-WebhookSecrets = Listed[Annotated[SecretStr, AfterValidator(_check_webhook_secret)]]
-FernetKeys = Listed[Annotated[SecretStr, AfterValidator(_check_fernet_key)]]
+SplitAtCommas = Annotated[tuple[T, ...], NoDecode, BeforeValidator(_split)]
+PersonIds = SplitAtCommas[Annotated[str, AfterValidator(_check_person)]]
+WebhookSecrets = SplitAtCommas[Annotated[SecretStr, AfterValidator(_check_webhook_secret)]]
+FernetKeys = SplitAtCommas[Annotated[SecretStr, AfterValidator(_check_fernet_key)]]
 Lower = BeforeValidator(lambda value: value.strip().lower() if isinstance(value, str) else value)
-Percentages = Listed[Annotated[int, Field(ge=1, le=100)]]
+Percentages = SplitAtCommas[Annotated[int, Field(ge=1, le=100)]]
 
 
 class _DatabaseSettings(BaseSettings):
