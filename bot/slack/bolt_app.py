@@ -60,9 +60,8 @@ def make_bolt(identity: BotIdentity, listeners: Iterable[Listener]) -> AsyncApp:
         if isinstance(error, BoltUnhandledRequestError):
             command = body.get("command")
             log.warning("slack_request_not_taken", kind=body.get("type") or str(command)[:100])
-            return BoltResponse(
-                status=200, body={"text": OUTDATED_COMMAND.format(command=plain(command) or "that")} if command else ""
-            )
+            told = {"text": OUTDATED_COMMAND.format(command=plain(command) or "that")}
+            return BoltResponse(status=200, body=told if command else "")
         log.error("listener_failed", kind=body.get("type") or body.get("command"), exc_info=error)
         return BoltResponse(status=500, body="")
 

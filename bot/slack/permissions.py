@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from functools import partial
 from typing import Any, Protocol
 
 from bot.channels.conditions.event_conditions import is_direct_message
@@ -161,9 +162,8 @@ class People:
 
     async def _ask(self, user_id: str) -> Person | SlackError:
         try:
-            answer = await self.slack.call(
-                "users.info", lambda: self.slack.web.users_info(user=user_id), timeout_s=LOOKUP_TIMEOUT_S
-            )
+            ask = partial(self.slack.web.users_info, user=user_id)
+            answer = await self.slack.call("users.info", ask, timeout_s=LOOKUP_TIMEOUT_S)
         except SlackError as error:
             return error
         user = answer.get("user") or {}

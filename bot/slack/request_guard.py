@@ -83,9 +83,8 @@ class SlackEndpoint:
             return self.refuse(401, "the signature does not match")
         headers = {name: value for name, value in request.headers.items() if name.startswith("x-slack-retry")}
         try:
-            answer = await receive(
-                self.bolt, read_body(body.decode(), request.headers.get("content-type", "")), headers
-            )
+            read = read_body(body.decode(), request.headers.get("content-type", ""))
+            answer = await receive(self.bolt, read, headers)
         except UnicodeDecodeError:
             return self.refuse(400, "the body is not UTF-8")
         return Response(answer.body, answer.status, answer.first_headers_without_set_cookie())

@@ -31,13 +31,13 @@ from tests.said import BEGINNINGS
 
 def test_nothing_to_say_is_no_block():
     assert section("") is None
-    assert fields([("Course", None), ("Date", "")]) is None
+    assert fields(("Course", None), ("Date", "")) is None
     assert context() is None
 
 
 def test_blocks_hold_their_limits():
     assert len(header("x" * 500)["text"]["text"]) == 150
-    made = message("text", [section("x" * 5_000), fields([("Label", "x" * 3_000)] * 12), context(*"x" * 12)])
+    made = message("text", [section("x" * 5_000), fields(*[("Label", "x" * 3_000)] * 12), context(*"x" * 12)])
     assert len(made.blocks[0]["text"]["text"]) == 3_000
     assert [len(field["text"]) for field in made.blocks[1]["fields"]] == [2_000] * 10
     assert len(made.blocks[2]["elements"]) == 10

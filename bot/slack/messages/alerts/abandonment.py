@@ -118,14 +118,12 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     status = safe(race.status, SHORT_MAX)
     status = None if (status or "").casefold() == "abandoned" else status
     facts = joined([_else_named(race), details, status, None if is_whole else reason(event)])
-    first = joined(
-        [_first(event, context), _else_named(race), status if race.is_postponed else None, reason(event)], ", "
-    )
+    first = [_first(event, context), _else_named(race), status if race.is_postponed else None, reason(event)]
     return alert(
         event,
         context,
         title,
-        first,
+        joined(first, ", "),
         facts=[joined([facts, _others(context)], "\n")],
         said=[correction(context, race)],
         in_text=[conflict],

@@ -92,14 +92,13 @@ def alert_buttons(event: RacingEvent, context: MessageContext, *more: Block) -> 
     """`more`: of one kind of event."""
     asked = context.asked
     is_quieted = asked is None and event.topic in QUIETED and meeting_of(event.race).is_known
-    return actions(
-        [
-            *([acknowledge_button(asked.key)] if asked is not None and asked.by is None else []),
-            *more,
-            *([action_button("Mute this meeting", MUTE, event.key)] if is_quieted else []),
-            command_button("Who was told", f"trace {event.key}"),
-        ]
-    )
+    buttons = [
+        *([acknowledge_button(asked.key)] if asked is not None and asked.by is None else []),
+        *more,
+        *([action_button("Mute this meeting", MUTE, event.key)] if is_quieted else []),
+        command_button("Who was told", f"trace {event.key}"),
+    ]
+    return actions(buttons)
 
 
 def _asides(event: RacingEvent, context: MessageContext, *, conflict_said: bool) -> list[str]:

@@ -127,6 +127,5 @@ def _on_card(one: WatchedRunner, runner: Runner, where: str) -> str:
         return _out(position, where)
     is_watched = any(words.startswith("jockey ") for words in one.by)
     jockey = None if is_watched else safe(runner.jockey, PERSON_MAX)
-    return joined(
-        [f" declared{' again' * one.is_back}: {where}", jockey, given("draw {}", safe(runner.draw, SHORT_MAX))], ", "
-    )
+    draw = given("draw {}", safe(runner.draw, SHORT_MAX))
+    return joined([f" declared{' again' * one.is_back}: {where}", jockey, draw], ", ")

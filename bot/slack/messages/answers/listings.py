@@ -62,17 +62,16 @@ def _country(country: KnownCountry, regions: Collection[str] | None) -> str:
     named = joined([given("*{}*", code), name], " ")
     order = {True: "full finishing order", False: "no full finishing order", None: None}[country.full_result_order]
     share = share_recorded(country, 1)
-    return "• " + joined(
-        [
-            named or "country not named",
-            "cannot be subscribed to" if regions is not None and country.country_code not in regions else None,
-            counted(country.races, "race") if country.races else None,
-            joined([order, given("({})", share) if order else share], " "),
-            has,
-            given(f"{NOT_PUBLISHED}{{}}", lacks),
-            safe(country.note, DATA_MAX),
-        ]
-    )
+    said = [
+        named or "country not named",
+        "cannot be subscribed to" if regions is not None and country.country_code not in regions else None,
+        counted(country.races, "race") if country.races else None,
+        joined([order, given("({})", share) if order else share], " "),
+        has,
+        given(f"{NOT_PUBLISHED}{{}}", lacks),
+        safe(country.note, DATA_MAX),
+    ]
+    return "• " + joined(said)
 
 
 def audit_page(page: AuditPage, what: str, command: str) -> Message:

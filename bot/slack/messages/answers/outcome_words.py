@@ -125,15 +125,13 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     lost, disputed = outcomes.count(RaceOutcome.ABANDONED), outcomes.count(*CONFLICTS)
     run = outcomes.count(RaceOutcome.SETTLED, RaceOutcome.VOID)
     so_far = f"{run} of {counted(len(races), 'race')} run" if live.is_whole else f"{run} run so far"
-    figures = joined(
-        [
-            marked_lost(outcomes, outcomes.lost),
-            so_far if races else None,
-            f"{ABANDONED} *{lost} ABANDONED*" if lost else None,
-            f"{CONFLICTING} *{disputed} CONFLICT*" if disputed else None,
-        ],
-        ", ",
-    )
+    said = [
+        marked_lost(outcomes, outcomes.lost),
+        so_far if races else None,
+        f"{ABANDONED} *{lost} ABANDONED*" if lost else None,
+        f"{CONFLICTING} *{disputed} CONFLICT*" if disputed else None,
+    ]
+    figures = joined(said, ", ")
     first = joined([f"*{place}*, {day}", figures], ": ")
     text = joined([f"{place}, {day}", figures], ": ")
     more = None if live.is_whole else NOT_WHOLE.format(joined(["/racecard", region], " "))

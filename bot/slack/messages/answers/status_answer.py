@@ -30,13 +30,11 @@ def status_answer(found: Status, degraded: Mapping[str, str], only_channel: str 
         section(f"*{health}*"),
         section("\n".join(_reasons(found, degraded)) if for_admins else ""),
         fields(
-            [
-                ("Deliveries, last 24 hours", _deliveries(found.deliveries)),
-                ("Posts, last 24 hours", _posts(found)),
-                ("Waiting", waits),
-                ("Quota", in_short(found.reading) if found.reading else "not read this month yet"),
-                ("Last repair", moment_for_readers(found.done["repair"]) if "repair" in found.done else None),
-            ]
+            ("Deliveries, last 24 hours", _deliveries(found.deliveries)),
+            ("Posts, last 24 hours", _posts(found)),
+            ("Waiting", waits),
+            ("Quota", in_short(found.reading) if found.reading else "not read this month yet"),
+            ("Last repair", moment_for_readers(found.done["repair"]) if "repair" in found.done else None),
         ),
     ]
     listed = [*_waiting(found, for_admins=for_admins), *(_jobs(found) if for_admins else ())]
@@ -47,16 +45,14 @@ def _health(found: Status, degraded: Mapping[str, str], only_channel: str | None
     if not (degraded or found.missing or found.without_result or found.untaken.count):
         return "All is well." if found.done else "Nothing has been checked yet."
     wrong, late = len(degraded), counted(found.without_result, "past race")
-    return joined(
-        [
-            f"{counted(wrong, 'thing needs', 'things need')} attention." if wrong else None,
-            _untaken(found, only_channel) if found.untaken.count else None,
-            f"Missing: outcomes of {counted(found.missing, 'meeting')}." if found.missing else None,
-            f"{late} without a result hours after the off." if found.without_result else None,
-            "An admin can see why." if only_channel and wrong else None,
-        ],
-        " ",
-    )
+    said = [
+        f"{counted(wrong, 'thing needs', 'things need')} attention." if wrong else None,
+        _untaken(found, only_channel) if found.untaken.count else None,
+        f"Missing: outcomes of {counted(found.missing, 'meeting')}." if found.missing else None,
+        f"{late} without a result hours after the off." if found.without_result else None,
+        "An admin can see why." if only_channel and wrong else None,
+    ]
+    return joined(said, " ")
 
 
 def _untaken(found: Status, only_channel: str | None) -> str:

@@ -37,16 +37,14 @@ def usage(reading: QuotaReading, failure: str | None = None) -> Message:
     head = [
         header(f"Quota, {month_in_words(reading.month)}"),
         fields(
-            [
-                ("Used", f"{reading.shown}{percent}"),
-                ("Limit", _limit(reading)),
-                ("Left", given("{}" if reading.certain else "at most {}", _figure(reading.left))),
-                ("This month", _spent(reading)),
-                ("Forecast", _expected(reading)),
-                ("Window of the plan", safe(reading.window, 80)),
-                ("Errors", _figure(published.errors)),
-                ("Refusals", joined([_figure(published.refusals), _by_kind(published.refusal_kinds)], " ")),
-            ]
+            ("Used", f"{reading.shown}{percent}"),
+            ("Limit", _limit(reading)),
+            ("Left", given("{}" if reading.certain else "at most {}", _figure(reading.left))),
+            ("This month", _spent(reading)),
+            ("Forecast", _expected(reading)),
+            ("Window of the plan", safe(reading.window, 80)),
+            ("Errors", _figure(published.errors)),
+            ("Refusals", joined([_figure(published.refusals), _by_kind(published.refusal_kinds)], " ")),
         ),
         section(joined([how_sure, reading.tier.words, last_read], "\n")),
     ]
@@ -60,14 +58,12 @@ def usage(reading: QuotaReading, failure: str | None = None) -> Message:
 
 def in_short(reading: QuotaReading) -> str:
     of_limit = f" of {reading.limit:,} ({reading.percent}%)" if reading.limit is not None else ""
-    return joined(
-        [
-            f"{reading.shown}{of_limit} used in {month_in_words(reading.month)}",
-            _spent(reading),
-            given("forecast: {}", _expected(reading)),
-        ],
-        "; ",
-    )
+    said = [
+        f"{reading.shown}{of_limit} used in {month_in_words(reading.month)}",
+        _spent(reading),
+        given("forecast: {}", _expected(reading)),
+    ]
+    return joined(said, "; ")
 
 
 def _chart(reading: QuotaReading) -> Block | None:
@@ -130,14 +126,12 @@ def _in_order(reading: QuotaReading) -> list[UsageRow]:
 
 def _row(row: UsageRow, reading: QuotaReading) -> str:
     label = (_day(row.label, reading) if reading.grouped_by == "day" else None) or safe(row.label, 80) or "?"
-    return f"• {label}: " + joined(
-        [
-            None if row.requests is None else counted(row.requests, "request"),
-            counted(row.errors, "error") if row.errors else None,
-            joined([counted(row.refusals, "refusal"), _by_kind(row.refusal_kinds)], " ") if row.refusals else None,
-        ],
-        ", ",
-    )
+    said = [
+        None if row.requests is None else counted(row.requests, "request"),
+        counted(row.errors, "error") if row.errors else None,
+        joined([counted(row.refusals, "refusal"), _by_kind(row.refusal_kinds)], " ") if row.refusals else None,
+    ]
+    return f"• {label}: {joined(said, ', ')}"
 
 
 def _day(label: str, reading: QuotaReading) -> str | None:

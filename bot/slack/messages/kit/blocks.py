@@ -68,7 +68,7 @@ def section(text: str | None, button: Block | None = None) -> Block | None:
     return block | {"accessory": button} if block and button and fits(button) else block
 
 
-def fields(named: Sequence[tuple[str, str | None]]) -> Block | None:
+def fields(*named: tuple[str, str | None]) -> Block | None:
     shown = [mrkdwn(clip(f"*{label}*\n{value}", FIELD_MAX)) for label, value in named if value]
     return {"type": "section", "fields": shown[:FIELDS_MAX]} if shown else None
 

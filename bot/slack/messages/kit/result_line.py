@@ -152,17 +152,15 @@ def _after_the_horses(field: RaceField, placed: Sequence[Runner]) -> str:
     behind = (safe(one.beaten, SHORT_MAX) for one in placed if one.finishing_position != 1)
     beaten = joined([*takewhile(bool, behind)], ", ")
     out = [_disqualified(one, field) for one in field.race.runners if is_disqualified(one.position)]
-    return joined(
-        [
-            "dead heat" if len(set(places)) < len(places) else None,
-            f"{field.ran} ran" if field.ran else None,
-            f"only {finished} finished" if _is_all_that_finished(field, finished) else None,
-            given("beaten {}", beaten),
-            *out[:_DISQUALIFIED_NAMED],
-            None if 1 in places else "winner not named",
-        ],
-        ", ",
-    )
+    said = [
+        "dead heat" if len(set(places)) < len(places) else None,
+        f"{field.ran} ran" if field.ran else None,
+        f"only {finished} finished" if _is_all_that_finished(field, finished) else None,
+        given("beaten {}", beaten),
+        *out[:_DISQUALIFIED_NAMED],
+        None if 1 in places else "winner not named",
+    ]
+    return joined(said, ", ")
 
 
 def _is_all_that_finished(field: RaceField, finished: int) -> bool:
