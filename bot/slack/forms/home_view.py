@@ -16,7 +16,7 @@ from bot.outbox.message import Block, Message
 from bot.slack.messages.answers.filter_words import in_markup
 from bot.slack.messages.answers.subscription_answers import EDIT, last_post
 from bot.slack.messages.answers.watch_answer import end_line
-from bot.slack.messages.kit.blocks import action_button, actions, confirmed_by, context, header, section
+from bot.slack.messages.kit.blocks import action_button, actions, confirmed_by, context_block, header, section
 from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.names import HORSE_MAX, abandonment_name, course_name, race_name, reason
 from bot.slack.messages.kit.text import clip, given, joined, named, safe
@@ -82,7 +82,7 @@ def home_view(page: HomePage) -> dict[str, Any]:
         *_watches(page.watches),
         *_dead_letters(page.dead_letters),
         *(page.status.blocks[:STATUS_BLOCKS_MAX] if page.status else ()),
-        context(
+        context_block(
             given("As of {}. Open Home again for newer figures.", moment_for_readers(page.at) if page.at else None)
         ),
     ]

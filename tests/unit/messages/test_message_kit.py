@@ -19,7 +19,7 @@ from bot.slack.commands.list_commands import read_target
 from bot.slack.forms.home_view import ABANDONMENTS_MAX, CHANNELS_MAX, DEAD_LETTERS_MAX, HomeChannel, HomePage, home_view
 from bot.slack.messages.alerts.alert_context import MessageContext, late_in_words
 from bot.slack.messages.alerts.bot_notices import admin_notice
-from bot.slack.messages.kit.blocks import actions, command_button, context, fields, header, section, weight
+from bot.slack.messages.kit.blocks import actions, command_button, context_block, fields, header, section, weight
 from bot.slack.messages.kit.layout import lines, listing, message, sentence
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, code, escape, flatten, is_as_it_is, named, plain, safe, size
 from bot.slack.messages.kit.times import in_readers_zone, off_for_readers, off_text, utc_clock
@@ -32,12 +32,12 @@ from tests.said import BEGINNINGS
 def test_nothing_to_say_is_no_block():
     assert section("") is None
     assert fields(("Course", None), ("Date", "")) is None
-    assert context() is None
+    assert context_block() is None
 
 
 def test_blocks_hold_their_limits():
     assert len(header("x" * 500)["text"]["text"]) == 150
-    made = message("text", [section("x" * 5_000), fields(*[("Label", "x" * 3_000)] * 12), context(*"x" * 12)])
+    made = message("text", [section("x" * 5_000), fields(*[("Label", "x" * 3_000)] * 12), context_block(*"x" * 12)])
     assert len(made.blocks[0]["text"]["text"]) == 3_000
     assert [len(field["text"]) for field in made.blocks[1]["fields"]] == [2_000] * 10
     assert len(made.blocks[2]["elements"]) == 10

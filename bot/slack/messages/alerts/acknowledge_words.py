@@ -4,7 +4,7 @@ from bot.events.sentences import counted, listed
 from bot.outbox.acknowledgements import Escalation, Untaken
 from bot.outbox.message import Block, Message
 from bot.outbox.message_view import AskedInView
-from bot.slack.messages.kit.blocks import action_button, actions, context, section
+from bot.slack.messages.kit.blocks import action_button, actions, context_block, section
 from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.marks import ABANDONED, TAKEN_OVER
 from bot.slack.messages.kit.names import abandonment_name
@@ -64,6 +64,6 @@ def escalation(told: Escalation, alert: str, link: str | None) -> Message:
     else:
         news = f"Nobody has taken it after {counted(told.minutes, 'minute')}."
         said = joined([news, mentions_in_markup(people), f"{where}."], " ")
-    repeat = context("may be a repeat" if told.post.may_be_repeat else None)
+    repeat = context_block("may be a repeat" if told.post.may_be_repeat else None)
     blocks = [section(f"{ABANDONED} *{first}*"), section(said), pressed, repeat]
     return message(with_mentions(f"{first}. {news}", people), blocks)

@@ -14,8 +14,7 @@ from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, take
 from bot.slack.messages.alerts.alert_context import MessageContext, late_in_words
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit.blocks import action_button, actions, command_button, header, section
-from bot.slack.messages.kit.blocks import context as context_block
+from bot.slack.messages.kit.blocks import action_button, actions, command_button, context_block, header, section
 from bot.slack.messages.kit.layout import MessagePart, lines, message
 from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
 from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_day

@@ -20,7 +20,7 @@ from bot.slack.messages.alerts.bot_notices import EVENT_NAME_MAX
 from bot.slack.messages.alerts.racecard_published import declared
 from bot.slack.messages.alerts.result import unusual_status
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit.blocks import context, section
+from bot.slack.messages.kit.blocks import context_block, section
 from bot.slack.messages.kit.layout import lines
 from bot.slack.messages.kit.marks import ABANDONED, MARKED_CONFLICT, MARKED_LOST, MARKED_VOID, RUN_TOO, headline
 from bot.slack.messages.kit.names import card_name, course_name, dated_name, lost_mark, lost_name, reason, region_mark
@@ -83,7 +83,7 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
     )
     since = moment_for_readers(summary.held.since)
     small = [f"The first came {since}"] if summary.held.because in KEPT else [_why(summary), f"since {since}"]
-    parts = [*map(section, [*lost, rest]), lines(list(told.values()), total), context(*small)]
+    parts = [*map(section, [*lost, rest]), lines(list(told.values()), total), context_block(*small)]
     return headed(text, title, mentions, parts)
 
 

@@ -8,8 +8,7 @@ from bot.outbox.message import Message
 from bot.outbox.notices import Urgency
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import alert_buttons, framed, small_print
-from bot.slack.messages.kit.blocks import context as context_block
-from bot.slack.messages.kit.blocks import header, section
+from bot.slack.messages.kit.blocks import context_block, header, section
 from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.marks import DRILLED, LEVELS, UNREAD
 from bot.slack.messages.kit.text import as_words, code, given, joined, named, safe

@@ -15,8 +15,7 @@ from bot.slack.messages.alerts.alert_notes import alert, alert_buttons, framed, 
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
 from bot.slack.messages.alerts.runner_table import runner_lines, runners_table
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit.blocks import action_button, header, section
-from bot.slack.messages.kit.blocks import context as context_block
+from bot.slack.messages.kit.blocks import action_button, context_block, header, section
 from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines, message
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, VOIDED, headline
 from bot.slack.messages.kit.names import SHORT_MAX, not_held, order_note, race_day, race_details, race_name, region_mark

@@ -15,7 +15,7 @@ from bot.racedata.client.records import KnownCountry
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, order_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
 from bot.slack.messages.answers.outcome_words import TO_COME, RaceView, marked_lost
-from bot.slack.messages.kit.blocks import command_button, context, section
+from bot.slack.messages.kit.blocks import command_button, context_block, section
 from bot.slack.messages.kit.layout import PAGE_LINE_MAX, Either, line_units, paged, unit
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, day_line, lost_part, lost_reason, race_name, reason
@@ -195,7 +195,7 @@ class DayView:
         if card.read_at:
             news = f"list read {published_moment(card.read_at.isoformat(), now)}; later news included"
         as_of = given("data as of {}", published_moment(card.data_as_of, now))
-        return context(card.day.isoformat(), news, as_of, "dates and times as published")
+        return context_block(card.day.isoformat(), news, as_of, "dates and times as published")
 
 
 def share(number: int, total: int, words: str) -> str | None:

@@ -9,7 +9,7 @@ from bot.outbox.held_queues import PAUSED
 from bot.outbox.ledger import LedgerLine, LedgerOutcome
 from bot.outbox.message import Message
 from bot.slack.messages.answers.trace_answer import Link, TraceView, outcome_words
-from bot.slack.messages.kit.blocks import context
+from bot.slack.messages.kit.blocks import context_block
 from bot.slack.messages.kit.layout import listing
 from bot.slack.messages.kit.text import code, given, joined, named, safe
 
@@ -35,7 +35,7 @@ def drill_report(report: DrillReport, link: Link, bot_name: str) -> Message:
         is_whole, key = sent == len(report.told), code(drill_mark.key_of(report.kept.drill.drill_id))
         withdrawn = "" if is_whole else "Waiting drills are withdrawn; an abandonment would keep waiting. "
         small_print = f"{withdrawn}`/racing trace` {key} shows what each channel got."
-    return listing(f"*{_headline(report, sent)}*", lines, context(small_print))
+    return listing(f"*{_headline(report, sent)}*", lines, context_block(small_print))
 
 
 def _sent(told: Sequence[LedgerLine]) -> int:

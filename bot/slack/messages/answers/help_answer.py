@@ -6,7 +6,7 @@ from itertools import starmap
 
 from bot.events.sentences import listed
 from bot.outbox.message import Message
-from bot.slack.messages.kit.blocks import context, section
+from bot.slack.messages.kit.blocks import context_block, section
 from bot.slack.messages.kit.layout import listing, message
 from bot.slack.messages.kit.text import escape
 
@@ -41,7 +41,7 @@ def command_help(groups: Mapping[str, Sequence[Helped]], alone: Sequence[str]) -
     named = listed([f"`{name}`" for name in alone])
     more = "`/racing help` and the name of a command says more, for example `/racing help subscribe`."
     small = f"{named} work by themselves too. Answers are seen by you only."
-    return message(None, [*map(section, starmap(_group, groups.items())), section(more), context(small)])
+    return message(None, [*map(section, starmap(_group, groups.items())), section(more), context_block(small)])
 
 
 def usage_of(command: Helped) -> Message:

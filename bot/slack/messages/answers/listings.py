@@ -1,13 +1,13 @@
 """The answers of `/racing courses`, `/racing coverage` and `/racing audit`: long lists in pages."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from bot.channels.audit_log import AuditPage
 from bot.db.tables import AuditEntry
 from bot.events.sentences import counted
 from bot.outbox.message import Message
 from bot.racedata.client.records import KnownCountry, KnownCourse
-from bot.slack.messages.kit.blocks import context, section
+from bot.slack.messages.kit.blocks import context_block, section
 from bot.slack.messages.kit.layout import LISTED_TOGETHER, line_units, lines, message, page_mark, paged, told, turns
 from bot.slack.messages.kit.names import COURSE_MAX, SHORT_MAX, share_recorded
 from bot.slack.messages.kit.text import DATA_MAX, code, given, joined, named, safe
@@ -20,10 +20,8 @@ SIDE_MAX = 220
 
 def courses(found: Sequence[KnownCourse], typed: str, page: int) -> Message:
     title = joined([counted(len(found), "course"), safe(typed, SHORT_MAX)], ": ")
-    foot = context("exactly as the data service writes them, read once a day")
-    command = joined(["courses", typed], " ")
-    units = line_units([_course(course) for course in found])
-    return paged(title, units, command, page, foot=foot, most=LISTED_TOGETHER)
+    source = "exactly as the data service writes them, read once a day"
+    return _listed(title, map(_course, found), joined(["courses", typed], " "), page, source)
 
 
 def _course(course: KnownCourse) -> str:
@@ -44,10 +42,13 @@ def coverage(
 ) -> Message:
     """`regions`: those of subscriptions; None without the list."""
     title = f"Coverage: {safe(region, SHORT_MAX) or counted(len(countries), 'country', 'countries')}"
-    foot = context("as the data service publishes it, read once a day")
-    command = joined(["coverage", region], " ")
-    units = line_units([_country(country, regions) for country in countries])
-    return paged(title, units, command, page, foot=foot, most=LISTED_TOGETHER)
+    lines = (_country(country, regions) for country in countries)
+    source = "as the data service publishes it, read once a day"
+    return _listed(title, lines, joined(["coverage", region], " "), page, source)
+
+
+def _listed(title: str, lines: Iterable[str], command: str, page: int, source: str) -> Message:
+    return paged(title, line_units([*lines]), command, page, foot=context_block(source), most=LISTED_TOGETHER)
 
 
 def _country(country: KnownCountry, regions: Collection[str] | None) -> str:

@@ -10,7 +10,7 @@ from bot.slack.messages.alerts.acknowledge_words import untaken_named, untaken_w
 from bot.slack.messages.alerts.backlog_summary import COUNTED
 from bot.slack.messages.answers.trace_answer import why_not_posted
 from bot.slack.messages.answers.usage_answer import in_short
-from bot.slack.messages.kit.blocks import context, fields, header, section
+from bot.slack.messages.kit.blocks import context_block, fields, header, section
 from bot.slack.messages.kit.layout import lines, message
 from bot.slack.messages.kit.text import code, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
@@ -18,16 +18,16 @@ from bot.slack.messages.kit.times import moment_for_readers
 REASON_MAX = 300
 EVENTS_MAX = 8
 
-DELIVERIES = ("delivery", "deliveries")
-
 
 def status_answer(found: Status, degraded: Mapping[str, str], only_channel: str | None = None) -> Message:
     """Reasons, jobs, versions and other channels are for admins only. `only_channel`: of anybody else."""
     for_admins = only_channel is None
-    health, waits = _health(found, degraded, only_channel), _waits(found, only_channel)
+    where = f" for {named(only_channel)}" if only_channel else ""
+    deliveries = counted(found.waiting_deliveries, "delivery", "deliveries") if found.waiting_deliveries else None
+    waits = joined([deliveries, f"{counted(found.waiting_posts, 'post')}{where}"], ", ")
     head = [
         header("Status"),
-        section(f"*{health}*"),
+        section(f"*{_health(found, degraded, only_channel)}*"),
         section("\n".join(_reasons(found, degraded)) if for_admins else ""),
         fields(
             ("Deliveries, last 24 hours", _deliveries(found.deliveries)),
@@ -99,12 +99,6 @@ def _deliveries(by_event: Mapping[str, int]) -> str:
     return f"{sum(by_event.values()):,}: {joined([*shown, f'{more:,} others' if more else None], ', ')}"
 
 
-def _waits(found: Status, only_channel: str | None) -> str:
-    where = f" for {named(only_channel)}" if only_channel else ""
-    deliveries = counted(found.waiting_deliveries, *DELIVERIES) if found.waiting_deliveries else None
-    return joined([deliveries, f"{counted(found.waiting_posts, 'post')}{where}"], ", ")
-
-
 def _waiting(found: Status, *, for_admins: bool) -> Iterator[str]:
     first = found.first_waiting
     if for_admins and first is not None and first.error:
@@ -125,8 +119,8 @@ def _jobs(found: Status) -> Iterator[str]:
 
 def _small_print(found: Status, only_channel: str | None) -> Block | None:
     if only_channel:
-        return context("Admins see reasons, jobs and all channels.")
-    return context(
+        return context_block("Admins see reasons, jobs and all channels.")
+    return context_block(
         f"racing-bot {safe(found.version)}",
         f"schema {safe(found.schema) or 'unknown'}",
         counted(found.replicas, "replica"),

@@ -31,7 +31,7 @@ from bot.slack.messages.answers.filter_words import (
 )
 from bot.slack.messages.answers.pause_and_mute import IS_PAUSED, muted_words, resume_button, undo_button
 from bot.slack.messages.answers.watch_answer import races_still_coming
-from bot.slack.messages.kit.blocks import action_button, actions, command_button, context, section
+from bot.slack.messages.kit.blocks import action_button, actions, command_button, context_block, section
 from bot.slack.messages.kit.layout import message, page_mark, sentence, told, turns
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT
 from bot.slack.messages.kit.names import abandonment_name, reason
@@ -295,7 +295,7 @@ def subscription_list(page: ListPage) -> Message:
     if more := page.mutes[MUTES_SHOWN:]:
         head.append(section(f"and {counted(len(more), 'more muted meeting')}"))
     turned = turns("list", page.number, page.pages)
-    return message(None, [*head, turned, context(*_small(page))])
+    return message(None, [*head, turned, context_block(*_small(page))])
 
 
 def paused_since(until: datetime, since: datetime | None = None, by: str | None = None) -> str:

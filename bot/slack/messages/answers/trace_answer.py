@@ -15,7 +15,7 @@ from bot.events.sentences import counted, listed
 from bot.outbox.ledger import LedgerAcknowledgement, LedgerLine, LedgerOutcome, Trace, TracedVersion
 from bot.outbox.message import Message
 from bot.slack.messages.answers.day_answer import IN_CONFLICT
-from bot.slack.messages.kit.blocks import context, section
+from bot.slack.messages.kit.blocks import context_block, section
 from bot.slack.messages.kit.layout import lines, listing, message
 from bot.slack.messages.kit.marks import MARKED_CONFLICT
 from bot.slack.messages.kit.names import ID_MAX, card_name, class_name, course_name, dated_name, not_held, race_name
@@ -98,7 +98,7 @@ def trace_answer(
     title = _named(race) or next(filter(None, map(_race_named, found.versions)), None) or name
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
     keys = dict.fromkeys(code(one.row.event_key, SHOWN_KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
-    small = context(limited, more, view.ids(joined(list(keys), ", ")))
+    small = context_block(limited, more, view.ids(joined(list(keys), ", ")))
     head = [section(joined([f"*What became of {title}*", became], "\n"))]
     return message(None, [*head, lines(said), small])
 

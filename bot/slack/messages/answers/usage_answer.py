@@ -8,7 +8,7 @@ from itertools import accumulate
 from bot.events.sentences import counted
 from bot.outbox.message import Block, Message
 from bot.racedata.month_quota import LEAST_DAYS, Kinds, QuotaReading, QuotaSource, UsageRow, in_figures, month_after
-from bot.slack.messages.kit.blocks import context, fields, header, section
+from bot.slack.messages.kit.blocks import context_block, fields, header, section
 from bot.slack.messages.kit.layout import Either, lines, message
 from bot.slack.messages.kit.native_blocks import CATEGORIES_MAX, line_chart
 from bot.slack.messages.kit.text import given, joined, safe
@@ -51,7 +51,7 @@ def usage(reading: QuotaReading, failure: str | None = None) -> Message:
     rows = _in_order(reading)
     none = "" if failure else f"The service gave no rows by {reading.grouped_by}."
     title = section(f"*By {reading.grouped_by}*" if rows else none)
-    foot = context(f"read {in_readers_zone(reading.taken_at)}", "this reading costs no quota")
+    foot = context_block(f"read {in_readers_zone(reading.taken_at)}", "this reading costs no quota")
     shown = lines([_row(row, reading) for row in rows])
     return message(None, [*head, Either([_chart(reading)], []), title, shown, foot])
 

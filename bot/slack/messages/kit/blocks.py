@@ -73,7 +73,7 @@ def fields(*named: tuple[str, str | None]) -> Block | None:
     return {"type": "section", "fields": shown[:FIELDS_MAX]} if shown else None
 
 
-def context(*said: str | None) -> Block | None:
+def context_block(*said: str | None) -> Block | None:
     """The small print of a message; None if nothing is said."""
     elements = [mrkdwn(words) for words in said if words]
     return {"type": "context", "elements": elements[:CONTEXT_ELEMENTS_MAX]} if elements else None
@@ -105,7 +105,14 @@ def action_button(label: str, action: str, value: str, *, confirm: str | None = 
         "text": plain_text(plain(label, BUTTON_LABEL_MAX) or "?"),
         "value": value,
     }
-    return element | ({"confirm": _confirmation(label, confirm)} if confirm else {})
+    if confirm:
+        element["confirm"] = {
+            "title": plain_text("Are you sure?"),
+            "text": plain_text(plain(confirm, CONFIRM_MAX) or "?"),
+            "confirm": plain_text(plain(label, CONFIRM_LABEL_MAX) or "?"),
+            "deny": plain_text("No"),
+        }
+    return element
 
 
 def actions(elements: Sequence[Block]) -> Block | None:
@@ -138,15 +145,6 @@ def _strings(value: Any) -> Iterator[str]:
 def texts_of(block: Block) -> list[Block]:
     elements = (one["text"] if isinstance(one.get("text"), dict) else one for one in block.get("elements", ()))
     return [*([block["text"]] if "text" in block else []), *block.get("fields", ()), *elements]
-
-
-def _confirmation(label: str, question: str) -> Block:
-    return {
-        "title": plain_text("Are you sure?"),
-        "text": plain_text(plain(question, CONFIRM_MAX) or "?"),
-        "confirm": plain_text(plain(label, CONFIRM_LABEL_MAX) or "?"),
-        "deny": plain_text("No"),
-    }
 
 
 def options(named: Iterable[tuple[str, str]]) -> list[Block]:

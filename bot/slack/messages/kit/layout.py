@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 
 from bot.outbox.message import Block, Message
 from bot.slack.messages.kit.blocks import TEXT_OBJECT, actions, command_button, header, section, texts_of, weight
@@ -51,10 +50,6 @@ class Either:
 MessagePart = Block | Filling | Either | None
 """None is left out. A Filling gets the room that all other parts leave."""
 
-Form = Callable[[Either], Sequence[MessagePart]]
-_NEW: Form = attrgetter("new")
-_OLD: Form = attrgetter("old")
-
 
 def message(text: str | None, parts: Iterable[MessagePart]) -> Message:
     """A message with every part whole, and with as many lines as fit. Native blocks get an older form.
@@ -62,14 +57,14 @@ def message(text: str | None, parts: Iterable[MessagePart]) -> Message:
     `text`: None for an answer, which rings nobody: the words of its headers and sections.
     """
     every = list(parts)
-    said = spoken(text or words_of(_laid_out(every, _OLD, ROOM)))
+    said = spoken(text or words_of(_laid_out(every, ROOM, is_new=False)))
 
-    def made(form: Form) -> Message:
-        return Message(said, tuple(_laid_out(every, form, ROOM)[: BLOCKS_MAX - 1]))
+    def made(*, is_new: bool) -> Message:
+        return Message(said, tuple(_laid_out(every, ROOM, is_new=is_new)[: BLOCKS_MAX - 1]))
 
-    newest = made(_NEW)
+    newest = made(is_new=True)
     is_native = any(block["type"] in {*NATIVE, CONTAINER} for block in newest.blocks)
-    return with_native(newest, partial(made, _OLD)) if is_native else made(_OLD)
+    return with_native(newest, partial(made, is_new=False)) if is_native else made(is_new=False)
 
 
 def lines(words: Sequence[str], total: int | None = None) -> Filling:
@@ -86,7 +81,7 @@ def fold(title: str, parts: Sequence[MessagePart]) -> Filling:
     """The parts behind a title; nothing without a part."""
 
     def made(room: int) -> Sequence[Block]:
-        inner = _laid_out(parts, _NEW, room - TEXT_OBJECT)
+        inner = _laid_out(parts, room - TEXT_OBJECT, is_new=True)
         return [collapsed(title, inner)] if inner else []
 
     return made
@@ -173,8 +168,9 @@ def spoken(words: str) -> str:
     return clip(in_utc(without_marks(words)), TEXT_MAX)
 
 
-def _laid_out(parts: Sequence[MessagePart], form: Form, room: int) -> list[Block]:
-    chosen = [one for part in parts for one in (form(part) if isinstance(part, Either) else [part])]
+def _laid_out(parts: Sequence[MessagePart], room: int, *, is_new: bool) -> list[Block]:
+    forms = ((part.new if is_new else part.old) if isinstance(part, Either) else [part] for part in parts)
+    chosen = [one for form in forms for one in form]
     left = room - weight(one for one in chosen if isinstance(one, dict))
     made = [one(left) if callable(one) else [one] for one in chosen]
     return [block for blocks in made for block in blocks if isinstance(block, dict)]
