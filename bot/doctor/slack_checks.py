@@ -125,7 +125,7 @@ async def _place(deployment: Deployment, place: str) -> Finding | None:
 
 
 async def channels(deployment: Deployment) -> Seen:
-    known = await _subscribed(deployment)
+    known = sorted({channel_id for channel_id, _ in await deployment.database.read(subscriptions.every)})
     asked = known[:MOST_CHANNELS]
     answers, faults = await _of_each(partial(ask_membership, deployment.slack), asked)
     left = [channel_id for channel_id, is_in in answers.items() if not is_in]
@@ -133,10 +133,6 @@ async def channels(deployment: Deployment) -> Seen:
     unknown = f"; no answer of Slack for {len(asked) - len(answers)}" if len(answers) < len(asked) else ""
     told = f"the bot is in {len(answers) - len(left)} of {len(asked)} channels with subscriptions{unknown}{beyond}"
     return Seen(told, (*map(_left, left), *faults))
-
-
-async def _subscribed(deployment: Deployment) -> list[str]:
-    return sorted({channel_id for channel_id, _ in await deployment.database.read(subscriptions.every)})
 
 
 def _left(channel_id: str) -> Finding:
