@@ -124,6 +124,16 @@ def test_no_secret_stands_in_the_file():
     assert all(value.startswith("${") and ":?" in value for value in written)
 
 
+@pytest.mark.parametrize("path", ["", "/", "/racing/"])
+def test_proxy_serves_the_whole_host_whatever_path_stands_in_the_public_address(tmp_path, path):
+    caddy = tmp_path / "caddy"
+    caddy.write_text('#!/bin/sh\necho "$PUBLIC_URL"\n', encoding="utf-8")
+    caddy.chmod(0o700)
+    command = [word.replace("$$", "$") for word in SERVICES["caddy"]["command"]]
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PUBLIC_URL": f"https://bot.example.com{path}"}
+    assert subprocess.run(command, env=env, capture_output=True, check=True).stdout == b"https://bot.example.com\n"
+
+
 @pytest.fixture(params=["deploy/Caddyfile", "README.md"])
 def caddyfile(request):
     text = (ROOT / request.param).read_text("utf-8")
