@@ -2,10 +2,8 @@
 is told of the contradiction.
 """
 
-import random
 from itertools import permutations
 
-import pytest
 from sqlalchemy import create_engine
 from sqlmodel import Session
 
@@ -359,52 +357,6 @@ async def test_whatever_the_order_meeting_and_result_say_which_race_is_reported_
         both = {text for text in said - {whole} if "this meeting was reported abandoned" in text}
         assert len(both) == 1, (order, said)
         assert "16:00" in both.pop(), (order, said)
-
-
-MANY_ROUNDS = pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(600)])
-
-
-@pytest.mark.parametrize("rounds", [2, MANY_ROUNDS])
-async def test_whatever_the_order_each_lost_race_is_shown_and_no_race_with_a_result_is(gb, rounds):
-    """Deliveries of a meeting, its races and results, in any order, with repeats, some before the first post."""
-    chance = random.Random(20_261_120)
-    for number in range(rounds):
-        await one_round(gb, chance, number)
-
-
-async def one_round(pipeline, chance, number):
-    """A meeting with separate ids, course and date."""
-    place = {"course": f"Course {number}", "date": f"2026-12-{number % 28 + 1:02}"}
-    ids = [f"rc_{number}_{race}" for race in range(3)]
-    names = chance.random() < 0.7
-    whole = meeting(*(ids if names else ()), meeting_id=f"mt_{number}", **place)
-    races = {
-        race_id: abandonment(race_id, title=f"Title {race_id}", reason=chance.choice(["frost", "fog"]), **place)
-        for race_id in ids
-    }
-    with_result = chance.sample(ids, chance.randrange(3))
-    results = [result(race_id, title=f"Title {race_id}", **place) for race_id in with_result]
-    deliveries = [whole, *races.values(), *results, *chance.sample([whole, *races.values()], 2)]
-    chance.shuffle(deliveries)
-    before = len(pipeline.slack.messages("CGB"))
-    for delivery in deliveries:
-        await pipeline.deliver(delivery)
-        pipeline.clock.forward(0.001)
-        if chance.random() < 0.5:
-            await pipeline.post_all()
-    await pipeline.post_all()
-    messages = pipeline.slack.messages("CGB")[before:]
-    lost = [message for message in messages if message.text.startswith("ABANDONED")]
-    assert len([message for message in lost if (" meeting, " in message.text)]) == 1
-    for race_id in ids:
-        said_lost = [message for message in lost if f"Title {race_id}" in shown(message)]
-        if race_id not in with_result:
-            assert said_lost, (race_id, [message.text for message in messages])
-        elif said_lost:
-            of_race = [message for message in messages if f"Title {race_id}" in shown(message)]
-            assert any("before you act" in message.text for message in of_race), [one.text for one in messages]
-            assert all(" meeting, " not in message.text for message in said_lost)
-    assert await pipeline.waiting() == {}
 
 
 MANY_CHANNELS = 80
