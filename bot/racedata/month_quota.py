@@ -256,7 +256,8 @@ def read_usage(data: Any) -> Usage:
     lists = [value for value in sums.values() if isinstance(value, list)]
     rows = [_row(item) for item in (lists[0] if len(lists) == 1 else ()) if isinstance(item, Mapping)]
     month = next(filter(None, (read_month(sums.get(name)) for name in DAY_NAMES)), "")
-    return Usage(rows=tuple(filter(None, rows)), whole=_figures(month, sums, SUM_NAMES), is_empty=lists == [[]])
+    whole = _figures(month, sums, SUM_NAMES)
+    return Usage(rows=tuple(filter(None, rows)), whole=whole, is_empty=lists == [[]] and whole.requests is None)
 
 
 def _row(fields: Mapping[str, Any]) -> UsageRow | None:

@@ -128,6 +128,14 @@ def test_usage_of_another_shape_has_no_figure(data):
     assert (usage.rows, usage.is_empty, usage.in_month("2026-11").requests) == ((), False, None)
 
 
+@over(
+    ("data", "is_empty"),
+    [([], True), ({"days": []}, True), ({"period": "2026-11", "used": 42, "days": []}, False), ({"used": 42}, False)],
+)
+def test_usage_is_empty_where_neither_days_nor_a_total_came(data, is_empty):
+    assert read_usage(data).is_empty is is_empty
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
     lambda inner: (
