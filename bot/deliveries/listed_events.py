@@ -182,16 +182,17 @@ def _is_id_of_list(found: FoundEvent) -> bool:
 def _of_days(found: FoundEvent) -> Iterator[FoundEvent]:
     """The loss of each day: {"dates": ["2026-11-27", "2026-11-28"]}. One id of a meeting would name all days."""
     days = [] if found.named.kind not in ABANDONMENTS or found.race_id else _days(found)
-    if not days:
-        yield found
-        return
     parts = [part._replace(fields=part.fields.without(_DAYS + _IDS)) for part in found.parts]
-    for day in days:
-        yield FoundEvent.of(found.named, [Part(About.MEETING, "", 1, fields_of({"date": day})), *parts], found.shared)
+    each = [FoundEvent.of(found.named, [_meeting(**day), *parts], found.shared) for day in days]
+    yield from _meant(each, [one.parts[:1] for one in each]) if each else [found]
 
 
-def _days(found: FoundEvent) -> list[str]:
+def _days(found: FoundEvent) -> list[dict[str, Any]]:
     """The days of a loss of several days; empty for a single day. A loss "moved from" a day is a loss of that day."""
+    lists = (value for value in values_of(found.fields, "race.date") if isinstance(value, list))
+    listed = [one for one in chain.from_iterable(lists) if isinstance(one, dict) and read_plain_date(one.get("date"))]
+    if len(listed) > 1:
+        return listed
     said = [read_days(value) for fact in _DAYS for value in values_of(found.fields, fact)]
     if any(len(days) == 1 for days in said):
         return []
@@ -201,7 +202,11 @@ def _days(found: FoundEvent) -> list[str]:
         days = days_between(part.fields)
         is_moved = state_in(part.name) is RaceState.POSTPONED or (found.said.is_postponed and "from" in part.fields)
         said.append(days[:1] if is_moved else days if len(days) > 1 else [])
-    return next(filter(None, said), [])
+    return [{"date": day} for day in next(filter(None, said), [])]
+
+
+def _meeting(**fields: Any) -> Part:
+    return Part(About.MEETING, "", 1, fields_of(fields))
 
 
 def _groups(found: FoundEvent) -> Iterator[dict[str, Any]]:
@@ -263,7 +268,8 @@ def _with_races_beside(entries: list[list[Part]], found: FoundEvent) -> list[lis
     places = [*map(_place_of, entries)]
     of_each = [[one for one, where in placed if _is_there(where, place)] for place in places]
     left = [one for one, where in placed if has_place(where) and not any(_is_there(where, place) for place in places)]
-    return [[*more, *_listing(its)] for more, its in zip([*entries, []], [*of_each, left], strict=True) if more or its]
+    both = zip([*entries, []], [*of_each, left], strict=True)
+    return [[*more, *([_meeting(races=its)] if its else ())] for more, its in both if more or its]
 
 
 def _is_there(race: Race, meeting: Race) -> bool:
@@ -273,18 +279,14 @@ def _is_there(race: Race, meeting: Race) -> bool:
     )
 
 
-def _listing(races: list[dict[str, Any]]) -> list[Part]:
-    return [Part(About.MEETING, "", 1, fields_of({"races": races}))] if races else []
-
-
 def _with_place_beside(entries: list[list[Part]], found: FoundEvent) -> list[list[Part]]:
     """The entries. The place beside a list of mere names comes first, unless a listed name may be the same place."""
     place = found.place
     are_names = all(len(more) == 1 and len(more[0].fields) == 1 for more in entries)
     if not (are_names and has_place(place)) or any(may_be_there(_place_of(more), place) for more in entries):
         return entries
-    fields = {"course": place.course.name, "course_id": place.course.course_id, "meeting_id": place.meeting_id}
-    return [[Part(About.MEETING, "", 1, fields_of(fields))], *entries]
+    course = place.course
+    return [[_meeting(course=course.name, course_id=course.course_id, meeting_id=place.meeting_id)], *entries]
 
 
 def _meant(races: list[FoundEvent], entries: Sequence[list[Part]]) -> list[FoundEvent]:

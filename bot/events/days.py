@@ -263,13 +263,10 @@ def widens(before: str | None, now: str | None) -> bool:
 
 
 def _bounds(window: str | None) -> tuple[str | None, str | None]:
-    parts = _ARROW.split((window or "").strip(), maxsplit=1)
-    start = _BOUND.match(parts[0])
-    end = _BOUND.match(parts[1]) if len(parts) > 1 else None
+    start, end = [*_ARROW.split((window or "").strip(), maxsplit=1), ""][:2]
     return _bound(start, "-01-01"), _bound(end, "-12-31")
 
 
-def _bound(found: "re.Match[str] | None", rest_of_year: str) -> str | None:
-    if found is None:
-        return None
-    return found[0] if found[2] else found[1] + rest_of_year
+def _bound(said: str, rest_of_year: str) -> str | None:
+    found = _BOUND.match(said)
+    return found and (found[0] if found[2] else found[1] + rest_of_year)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 from pydantic import Field
@@ -216,8 +217,9 @@ class _Between:
         takes_off = self._has_whole_lists and is_whole_field(before, now)
         more = [other for one, other in pairs if one is None]
         gone = [one for one, other in pairs if other is None and takes_off]
-        out = [other for one, other in pairs if one and other and not one.is_out and other.is_out]
-        back = [(one, other) for one, other in pairs if one and other and other.is_back(one)]
+        both = [(one, other) for one, other in pairs if one and other]
+        out = [other for one, other in both if not one.is_out and other.is_out]
+        back = [(one, other) for one, other in both if other.is_back(one)]
         where = race_label(before)
         for runners, was, is_now in (
             (more, None, NAMED),
@@ -229,12 +231,11 @@ class _Between:
             if runners:
                 of = f"{_together(runners)} in the {where}"
                 yield Change(field=RUNNER, of=of, before=was, now=is_now, several=len(runners) > 1)
-        for one, other in pairs:
-            for name in ("jockey", "draw") if one and other else ():
-                was, is_now = getattr(one, name), getattr(other, name)
-                if was and is_now and was != is_now:
-                    of = f"{runner_label(other)} in the {where}"
-                    yield Change(field=f"{RUNNER}.{name}", of=of, before=was, now=is_now)
+        for (one, other), name in product(both, ("jockey", "draw")):
+            was, is_now = getattr(one, name), getattr(other, name)
+            if was and is_now and was != is_now:
+                of = f"{runner_label(other)} in the {where}"
+                yield Change(field=f"{RUNNER}.{name}", of=of, before=was, now=is_now)
 
 
 def _bounded(changes: Iterator[Change]) -> Iterator[Change]:

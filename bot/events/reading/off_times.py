@@ -25,18 +25,16 @@ _MONTHS = (
 
 _DAY_OF_WEEK = r"(?:[^\W\d_]{2,10}[.,]? )?"
 _MONTH_NAME = r"(?P<name>[^\W\d_]{3,10})"
+_NTH = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|\.)?"
 _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"(?P<year>[0-9]{4})(?P<between>[-/.]|(?=[0-9]{4}))(?P<month>[0-9]{1,2})(?P=between)(?P<day>[0-9]{1,2})(?![0-9])",
         r"(?P<first>[0-9]{1,2})(?P<between>[-/.])(?P<second>[0-9]{1,2})(?P=between)(?P<year>[0-9]{4})(?![0-9])",
         r"(?P<first>[0-9]{2})(?P<between>[/.])(?P<second>[0-9]{2})(?P=between)(?P<year>[0-9]{2})(?![0-9:.])",
-        (
-            rf"{_DAY_OF_WEEK}(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?(?: of)?[ -]?{_MONTH_NAME}[.,]?[ -]?"
-            r"(?P<year>\d{4}|\d{2})(?!\d)"
-        ),
+        rf"{_DAY_OF_WEEK}{_NTH}(?: of)?[ -]?{_MONTH_NAME}[.,]?[ -]?(?P<year>[0-9]{{4}}|[0-9]{{2}})(?![0-9])",
         rf"(?P<year>[0-9]{{4}})[ -]?{_MONTH_NAME}[ -]?(?P<day>[0-9]{{1,2}})(?![0-9])",
-        rf"{_DAY_OF_WEEK}{_MONTH_NAME}\.? (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,? (?P<year>[0-9]{{4}})",
+        rf"{_DAY_OF_WEEK}{_MONTH_NAME}\.? {_NTH},? (?P<year>[0-9]{{4}})",
         "(?P<year>[0-9]{4})年(?P<month>[0-9]{1,2})月(?P<day>[0-9]{1,2})日",
     )
 )
@@ -56,11 +54,8 @@ _OFFSET = re.compile(r" ?(Z|[+-][0-9]{2}:?[0-9]{2}|UTC|GMT)(?: (?:UTC|GMT))?", r
 _EPOCH = re.compile(r"(?:/Date\()?(?P<number>[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]{1,9})?)(?:(?:[+-][0-9]{4})?\)/)?")
 
 _BETWEEN_DAYS = (
-    (
-        re.compile(r" ?[\u2013\u2014] ?| - | (?:to|until|through) |(?<=[0-9]{4}-[0-9]{2}-[0-9]{2})/", re.IGNORECASE),
-        True,
-    ),
-    (re.compile(r" ?[,;&] ?| (?:and|\+) ", re.IGNORECASE), False),
+    (re.compile(r" ?[\u2013\u2014] ?| - | (?i:to|until|through) |(?<=[0-9]{4}-[0-9]{2}-[0-9]{2})/"), True),
+    (re.compile(r" ?[,;&] ?| (?i:and|\+) "), False),
     (re.compile("[-/]"), True),
 )
 """Words and marks between the days of a text; True where the days between are meant too."""

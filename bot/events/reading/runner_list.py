@@ -104,7 +104,9 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
     outcomes = chain.from_iterable(
         values_of(objects, fact) for fact in ("state.status", "state.status.own", "state.result")
     )
-    is_tied = any(map(_is_for_first, values_of(objects, "marks.dead_heat"))) or any(map(_is_dead_heat, outcomes))
+    is_tied = any(map(_is_for_first, values_of(objects, "marks.dead_heat"))) or any(
+        letters(string(one)) == "deadheat" for one in outcomes
+    )
     horses = _Horses(is_tied=is_tied)
     objects = [one for one in objects if not NAMING_HORSES.isdisjoint(one.facts)]
     field = list[Horse]()
@@ -184,10 +186,6 @@ def _leaders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
 
 def _is_for_first(dead_heat: Any) -> bool:
     return is_yes(dead_heat) or finishing_position(text(dead_heat)) == 1
-
-
-def _is_dead_heat(outcome: Any) -> bool:
-    return letters(string(outcome)) == "deadheat"
 
 
 def _is_of_a_race(ref: Any) -> bool:
