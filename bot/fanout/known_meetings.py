@@ -1,6 +1,6 @@
 """The versions of a transaction's events, and stored events of the same races and meetings."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -172,35 +172,29 @@ class KnownMeetings:
         found = [one for one in meetings if is_of(event, one)]
         return sorted(found, key=lambda meeting: names_race(meeting, event.race.race_id) is None)
 
-    def pairs(self, keys: Collection[str]) -> list[tuple[RacingEvent, RacingEvent]]:
-        """Abandoned meetings with abandonments of races and racecards; one of each pair is in `keys`."""
-        parts = [*self._of_kind(EventKind.RACE_ABANDONED), *self._of_kind(EventKind.RACECARD_PUBLISHED)]
-        return [
-            (meeting, part)
-            for meeting in self._of_kind(EventKind.MEETING_ABANDONED)
-            for part in parts
-            if (meeting.key in keys or part.key in keys) and is_part_of(part, meeting)
-        ]
+    def pairs(self, keys: set[str]) -> list[tuple[RacingEvent, RacingEvent]]:
+        """Abandoned meetings with the events whose messages link the meeting's; one of each pair is in `keys`.
 
-    def denied(self, keys: Collection[str]) -> list[tuple[RacingEvent, RacingEvent]]:
-        """Abandoned meetings with results of races that the meetings say are lost; one of each pair is in `keys`.
-
-        Without results that were told as contradictions.
+        These are abandonments of races without a result, racecards, and results of races that the meeting says are
+        lost, unless told as contradictions.
         """
-        results = [
-            one
-            for one in self._of_kind(EventKind.RESULT_RECEIVED)
-            if not any(map(event_store.contradicted_by, self.versions_of(one.key)))
+        meetings = self._of_kind(EventKind.MEETING_ABANDONED)
+        lost = [*self._of_kind(EventKind.RACE_ABANDONED), *self._of_kind(EventKind.RACECARD_PUBLISHED)]
+        found = [
+            (meeting, part)
+            for meeting in meetings
+            for part in lost
+            if keys & {meeting.key, part.key} and is_part_of(part, meeting)
         ]
+        self.read(part for _, part in found)
+        results = self._of_kind(EventKind.RESULT_RECEIVED)
+        run = {result.race.race_id for result in results} - {None}
+        said = [one for one in results if not any(map(event_store.contradicted_by, self.versions_of(one.key)))]
+        denied = [(meeting, result) for meeting in meetings for result in results_denied(meeting, said)]
         return [
-            (meeting, result)
-            for meeting in self._of_kind(EventKind.MEETING_ABANDONED)
-            for result in results_denied(meeting, results)
-            if meeting.key in keys or result.key in keys
+            *((meeting, part) for meeting, part in found if part.race.race_id not in run),
+            *((meeting, result) for meeting, result in denied if keys & {meeting.key, result.key}),
         ]
-
-    def races_with_result(self) -> set[str | None]:
-        return {event.race.race_id for event in self._of_kind(EventKind.RESULT_RECEIVED)} - {None}
 
     def _losing(self, event: RacingEvent) -> EventKind | None:
         """The kind of an event by which the race is lost: an abandoned meeting, else a racecard."""

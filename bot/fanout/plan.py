@@ -98,10 +98,6 @@ class Plan:
         if not self._linked:
             return
         pairs = self.meetings.pairs(self._linked)
-        self.meetings.read(part for _, part in pairs)
-        run = self.meetings.races_with_result()
-        pairs = [(meeting, part) for meeting, part in pairs if part.race.race_id not in run]
-        pairs += self.meetings.denied(self._linked)
         self._chains.read({event.key for pair in pairs for event in pair})
         for meeting, part in pairs:
             here = self._chains.of({meeting.key})

@@ -24,8 +24,6 @@ PASSES_A_PAUSE = or_(
 UNSENT = (MessageState.QUEUED, MessageState.SENDING, MessageState.IN_DOUBT)
 """As in the index."""
 
-FINAL = (MessageState.SENT, MessageState.MUTED, MessageState.DEAD_LETTER)
-
 POSTING = (QueueState.OPEN, QueueState.ON_TRIAL)
 
 WAITING_STATES = (QueueState.PAUSED, QueueState.CLOSED)
@@ -80,9 +78,6 @@ MESSAGE_TRANSITIONS: Mapping[Happened, Transition] = {
     Happened.RESTORED: Transition(UNSENT, _D, ("sending_at", "deadline_at", "detail", "looks", "failed_looks")),
     Happened.UNFOLDED: Transition((MessageState.FOLDED,), _Q, ("folded_into",)),
 }
-
-INITIAL = (MessageState.QUEUED, MessageState.SENDING, MessageState.MUTED)
-"""Sending: claimed at fan-out."""
 
 
 class QueueEvent(StrEnum):

@@ -12,7 +12,7 @@ import pytest
 
 from bot.db.engine import table_of
 from bot.db.tables import ChannelQueue, MessageState, OutboxMessage, QueueState, Reason
-from bot.outbox.states import FINAL, INITIAL, MESSAGE_TRANSITIONS, QUEUE_TRANSITIONS, UNSENT, Happened, QueueEvent, move
+from bot.outbox.states import MESSAGE_TRANSITIONS, QUEUE_TRANSITIONS, UNSENT, Happened, QueueEvent, move
 from tests.rows import over
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +20,10 @@ STATES_MODULE = "bot/outbox/states.py"
 ROWS = {"OutboxMessage", "ChannelQueue"}
 INSERTED = {("bot/outbox/message_store.py", "row_of"), ("bot/outbox/message_store.py", "make_queues")}
 """The functions that make new rows, each with a first state."""
+
+INITIAL = (MessageState.QUEUED, MessageState.SENDING, MessageState.MUTED)
+"""Sending: claimed at fan-out."""
+FINAL = (MessageState.SENT, MessageState.MUTED, MessageState.DEAD_LETTER)
 
 MACHINES = [
     pytest.param(MESSAGE_TRANSITIONS, MessageState, INITIAL, FINAL, id="message"),
