@@ -81,7 +81,22 @@ _Loader.add_constructor(
 
 @cache
 def _read(file: Path) -> Any:
-    return yaml.load(file.read_bytes(), _Loader)
+    loader = _Loader(file.read_bytes())
+    read = loader.get_single_node()
+    _check_names(read)
+    return loader.construct_document(read)
+
+
+def _check_names(node: yaml.Node | None) -> None:
+    """YAML would forget the rows of the first of two sections of one name."""
+    if isinstance(node, yaml.MappingNode):
+        names = [name.value for name, _ in node.value if isinstance(name, yaml.ScalarNode)]
+        assert len(names) == len(set(names)), f"A name stands twice in the mapping at{node.start_mark}"
+        for _, item in node.value:
+            _check_names(item)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _check_names(item)
 
 
 def _each(value: Any) -> list[Any]:

@@ -371,29 +371,3 @@ async def test_statement_of_the_bot_is_missing_on_postgresql_and_a_statement_of_
     assert "test_statement_of_the_bot" in test
     ledger.ran["postgresql"][shape] = "another test"
     assert ledger.missing() == {}
-
-
-# Rows within one test
-
-
-def test_every_row_is_tried_and_each_that_fails_is_named():
-    @over("number, other", [(1, 2), (1, 1), (2, 3)], ids=["first", "second", "third"])
-    def equal(number, other):
-        assert number == other
-
-    @over("number", [1])
-    def fails(number):
-        with pytest.raises(ValueError, match="one"):
-            assert number
-
-    with pytest.raises(BaseExceptionGroup, match="2 of 3 rows") as failed:
-        equal()
-    assert [error.__notes__ for error in failed.value.exceptions] == [["The row: first"], ["The row: third"]]
-    with pytest.raises(BaseExceptionGroup, match="1 of 1 rows"):
-        fails()
-
-
-def test_row_with_a_value_too_few_or_without_an_id_fails():
-    for rows, ids in (([(1,)], None), ([(1, 1), (1, 1)], ["first"])):
-        with pytest.raises((ValueError, BaseExceptionGroup)):
-            over("number, other", rows, ids=ids)(lambda number, other: None)()
