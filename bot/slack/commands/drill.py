@@ -90,12 +90,6 @@ def _without_address(session: Session) -> str:
     )
 
 
-DRILL_COMMAND = Command(
-    NAME,
-    _answer,
-    _plan,
-    _ask,
-    admins_only("Only admins may begin a drill, because phones ring. /racing list works for everybody."),
-    store=_begin,
-    answer_s=DRILL_ANSWER_S,
-)
+_may_begin = admins_only("Only admins may begin a drill, because phones ring. /racing list works for everybody.")
+
+DRILL_COMMAND = Command(NAME, _answer, _plan, _ask, _may_begin, store=_begin, answer_s=DRILL_ANSWER_S)

@@ -114,12 +114,9 @@ def read_target(what: str) -> AuditTarget:
     return (None, found_id, f"by {who}") if found_id[0] in "UW" else (found_id, None, f"in {who}")
 
 
-AUDIT_COMMAND = Command(
-    "audit",
-    _answer_audit,
-    _plan_audit,
-    rights=admins_only("Only admins see who changed what. /racing list shows who made each subscription."),
-)
+_may_see = admins_only("Only admins see who changed what. /racing list shows who made each subscription.")
+
+AUDIT_COMMAND = Command("audit", _answer_audit, _plan_audit, rights=_may_see)
 
 
 async def _plan_coverage(desk: Desk, invocation: Invocation) -> tuple[list[KnownCountry], str, int]:
@@ -136,14 +133,10 @@ async def _plan_coverage(desk: Desk, invocation: Invocation) -> tuple[list[Known
     if found := [one for one in countries if not typed or not wanted.isdisjoint({one.country_code, one.name})]:
         return found, typed, page
     names = [one.name for one in countries if one.name]
-    raise CommandError(
-        unknown_words([typed], "country"),
-        lines={
-            one: typed_line(["coverage", one]) for one in lexicon.parts_of(typed) or likely(typed, [*codes, *names])
-        },
-        asks=True,
-        after="/racing coverage alone lists all countries.",
-    )
+    near = lexicon.parts_of(typed) or likely(typed, [*codes, *names])
+    lines = {one: typed_line(["coverage", one]) for one in near}
+    after = "/racing coverage alone lists all countries."
+    raise CommandError(unknown_words([typed], "country"), lines=lines, asks=True, after=after)
 
 
 async def _answer_coverage(

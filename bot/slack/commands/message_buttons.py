@@ -120,14 +120,8 @@ def _post(session: Session, desk: Desk, invocation: Invocation, _planned: Any) -
     channel_id = dead_letters.post_again(session, row_number(text), now)
     if channel_id is None:
         raise CommandError(NOT_OFFERED)
-    note(
-        session,
-        desk,
-        replace(invocation, channel_id=channel_id),
-        "post after all",
-        before=f"message {text} given up",
-        after=f"message {text} posted after all",
-    )
+    there, post = replace(invocation, channel_id=channel_id), f"message {text}"
+    note(session, desk, there, "post after all", before=f"{post} given up", after=f"{post} posted after all")
     return channel_id
 
 

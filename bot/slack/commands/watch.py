@@ -219,7 +219,8 @@ def _with_kind_first(words: Sequence[Word]) -> Sequence[Word]:
     is_apart = len(name) > 1 or last.text.startswith("(") or any(one.is_quoted for one in name)
     is_last = kind and not is_named and is_apart and not any(_kind_of(one)[0] for one in name)
     # "John Gosden's horses" are no horse of that name.
-    return [last, *name] if is_last and last.text.casefold() != "horses" else words
+    is_of_owner = last.text.casefold() == "horses" and len(_names([last, *name])) == 1
+    return [last, *name] if is_last and not is_of_owner else words
 
 
 def _without_me(words: Sequence[Word]) -> tuple[Sequence[Word], bool]:
@@ -316,22 +317,14 @@ def _watch(session: Session, desk: Desk, invocation: Invocation, asked: tuple[Wa
 
 
 async def _answer(desk: Desk, _invocation: Invocation, committed: Watched) -> Message:
-    names = committed.words.names
-    now = desk.clock()
+    names, is_own, now = committed.words.names, committed.words.is_own, desk.clock()
     known = await desk.database.read(partial(look_up, wanted=names, today=utc_today(now)))
-    each = [
-        NowWatched(
-            name=one,
-            known=known[one],
-            is_new=one in committed.made,
-            near={
-                near: WatchWords((WatchedName(one.kind, near),), committed.words.is_own, one).line
-                for near in known[one].near
-            },
-        )
-        for one in names
-    ]
-    return watched(each, now, is_own=committed.words.is_own, ended=committed.ended)
+
+    def near(one: WatchedName) -> dict[str, str]:
+        return {name: WatchWords((WatchedName(one.kind, name),), is_own, one).line for name in known[one].near}
+
+    each = [NowWatched(name=one, known=known[one], is_new=one in committed.made, near=near(one)) for one in names]
+    return watched(each, now, is_own=is_own, ended=committed.ended)
 
 
 async def _answer_watching(desk: Desk, invocation: Invocation, page: int) -> Message:

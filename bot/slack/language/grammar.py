@@ -234,13 +234,7 @@ class _Reader:
         return None
 
     def _values(
-        self,
-        kind: Condition,
-        words: Sequence[Word],
-        start: int,
-        before: Sequence[Phrase],
-        *,
-        is_named: bool = False,
+        self, kind: Condition, words: Sequence[Word], start: int, before: Sequence[Phrase], *, is_named: bool = False
     ) -> PhrasesFound:
         """The values of a choice from `start`, then for hours their zone.
 

@@ -104,14 +104,8 @@ class CommandListener:
         desk, said = self.runner.desk, await self.runner.said(committed)
         if said is None:
             return
-        post = NewPost(
-            committed.invocation.channel_id,
-            key,
-            MessageKind.ANSWER,
-            Priority.ADMIN,
-            desk.clock(),
-            content=said.as_json(),
-        )
+        channel_id, now = committed.invocation.channel_id, desk.clock()
+        post = NewPost(channel_id, key, MessageKind.ANSWER, Priority.ADMIN, now, content=said.as_json())
 
         def store(session: Session) -> None:
             message_store.add(session, [post])
