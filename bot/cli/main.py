@@ -264,7 +264,7 @@ def repair(
     from bot.cli.recovery_commands import run_repair
 
     told = run_repair(_settings_of_a_tool(), dry_run=dry_run, as_json=as_json)
-    _answer(told, "Not all failed deliveries could be made good. ")
+    _answer(told, "Not all failed deliveries could be made good: ")
 
 
 @app.command()
