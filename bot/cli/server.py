@@ -91,8 +91,7 @@ async def _serve_privately(private: Server, public: Server) -> None:
 
 
 def uvicorn_config(app: Any, *, lifespan: Any = "off", **address: Any) -> Config:
-    # Everybody comes from the receiver's address.
-    return server_config(app, lifespan=lifespan, http="httptools", proxy_headers=False, **address)
+    return server_config(app, lifespan=lifespan, http="httptools", **address)
 
 
 def loop_factory() -> Any:

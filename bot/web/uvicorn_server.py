@@ -26,6 +26,8 @@ def server_config(app: Any, **more: Any) -> Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        # Nothing asks for a sender's address.
+        proxy_headers=False,
         timeout_graceful_shutdown=GRACE_S,
         **more,
     )
