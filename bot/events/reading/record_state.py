@@ -142,7 +142,7 @@ def _is_provisional(sources: Sources, own: Sequence[Fields], statuses: Sequence[
     official = [*values_of(own, "state.official")]
     texts = ((name, value) for fields in own for name, value in fields.items() if isinstance(value, str))
     is_waited_for = any(map(_is_pending, values_of([*own, *sources.data], "state.inquiry")))
-    is_waited_for = is_waited_for or any(map(is_in_doubt, [*statuses, *_strings_in(official)]))
+    is_waited_for = is_waited_for or any(map(is_in_doubt, [*statuses, *filter(None, map(aliases.string, official))]))
     return (
         (is_waited_for and not is_run and not any(map(is_yes, official)))
         or any(map(is_no, official))

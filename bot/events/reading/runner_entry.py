@@ -145,7 +145,11 @@ class Horse:
 
 def is_runner(fields: Fields) -> bool:
     """By a place or a person. An official result and a list of places are a race's."""
-    return any(not isinstance(fields[name], list | dict) for name in fields.facts.get("is.runner", ()))
+    return any(
+        not (name.endswith("result") or isinstance(fields[name], list))
+        and not (name.endswith("order") and isinstance(fields[name], dict))
+        for name in fields.facts.get("is.runner", ())
+    )
 
 
 def horse_of(ref: Any) -> Horse | None:
