@@ -290,6 +290,10 @@ EXTENTS = CONFLICTS | {
     "another meeting of the course": Story(
         AFTER_RACE_2, numbered(3, meeting_id="mt_9"), CGB=["rest of the meeting | !CONFLICT", "^Result"]
     ),
+    "a later version of the meeting says that the race was run": Story(
+        *(AFTER_RACE_2, numbered(3), meeting(reason="Abandoned after race 3")),
+        CGB=["rest of the meeting | Abandoned after race 3 | !reported as run too", "^CONFLICT: Ascot 16:00"],
+    ),
     "a void race": Story(AFTER_RACE_2, numbered(3, status="void"), CGB=["!CONFLICT", "^VOID"]),
     "a number from the race book": Story(
         *(BY_NUMBER, AFTER_RACE_2, bare("result.received", "rc_3", runners=[{"horse": "Blue Moon", "position": 1}])),
@@ -313,7 +317,10 @@ EXTENTS = CONFLICTS | {
 
 STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME | EXTENTS
 
-ON_BOTH = ("without an id, others of the course", *BY_ID, *BY_TIME)
+ON_BOTH = (
+    *("without an id, others of the course", *BY_ID, *BY_TIME),
+    *("after race 2, then run", "after race 2, run before", "a number from the race book"),
+)
 
 
 @rows(STORIES, *ON_BOTH)

@@ -323,6 +323,7 @@ async def test_pause_outlives_the_closing_of_its_channel_unless_it_ends_meanwhil
     assert kinds(gb) == ["ABANDONED"]
 
 
+@on_both
 async def test_check_reopens_closed_channels_and_leaves_paused_ones(gb):
     await gb.subscribe("CIRE", "IRE")
     await archive(gb, 1)
