@@ -144,7 +144,7 @@ def told_at(chosen: FilterFields, event: RacingEvent, now: datetime) -> datetime
     return min((moment for moment in moments if moment > now), default=now)
 
 
-_SPAN = re.compile(r" ?(?:\b(?:to|until|till|and)\b|[-–—]) ?", re.IGNORECASE)  # noqa: RUF001  as phones type dashes
+_SPAN = re.compile(r" ?(?:\b(?:to|until|till|and)\b|(?<=\d) (?=\d)|[-–—]) ?", re.IGNORECASE)  # noqa: RUF001  as phones type dashes
 
 _NOON = time(12)
 

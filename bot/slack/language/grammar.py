@@ -255,9 +255,10 @@ class _Reader:
             return [*(one._replace(is_named=is_named) for one in found), *zone], end
         if at < len(words) and (is_named or self._is_meant(kind, words[at])):
             end = at + 1
-            # "quiet 11 to 7" is one value.
+            # "quiet 11 to 7" is one value, and "quiet 11 7" too.
             last = _past(words, end, {"to", "until", "till"})
-            if end < last < len(words) and words[last].text[0].isdecimal():
+            is_span = end < last or (isinstance(kind, HourCondition) and not words[end - 1].has_comma)
+            if is_span and last < len(words) and words[last].text[0].isdecimal():
                 end = last + 1
             phrase, typed = _phrase((Kind.VALUE, None, kind.field), words[at:end]), _text(words[at:end])
             try:
