@@ -230,7 +230,7 @@ class Poster(Loop):
                 channel_id = outcome.claim.channel_id
                 written.set_result(channel_id in waiting)
                 if (pause := waiting.get(channel_id)) is not None:
-                    self._wake_in(pause.total_seconds())
+                    asyncio.get_running_loop().call_later(pause.total_seconds(), self.wake.set)
 
     def _record_pending(self, session: Session, *, pending: Sequence[_Pending]) -> dict[str, timedelta | None]:
         sent = [outcome for outcome, _ in pending]
@@ -246,12 +246,6 @@ class Poster(Loop):
         now_s = self.monotonic()
         claims = [outcome.claim for outcome, _ in pending]
         return max(claim.claimed_at + timedelta(seconds=now_s - claim.begun_at_s) for claim in claims)
-
-    def _wake_in(self, seconds: float) -> None:
-        if seconds > 0:
-            asyncio.get_running_loop().call_later(seconds, self.wake.set)
-        else:
-            self.wake.set()
 
     async def _write_down(self, outcome: ClaimOutcome) -> None:
         """Try until the lease is over: then the message is in doubt."""
