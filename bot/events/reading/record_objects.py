@@ -219,7 +219,9 @@ def _children(part: Part) -> Iterator[Part]:
                 continue
             fields = fields_of(value)
             is_list = name in _LISTS and not fields.facts and is_by_key(value)
-            if is_list or not (may_be_about_the_race(name) or (name.startswith("market") and _is_bet_to_win(fields))):
+            is_beside_runners = "lists.runners" in part.fields.facts
+            is_market = name.startswith("market") and not is_beside_runners and _is_settled_bet_to_win(fields)
+            if is_list or not (may_be_about_the_race(name) or is_market):
                 continue
             fields = fields.within(name, BY_FULL_NAME)
             hidden = _hidden_in(part, name)
@@ -242,8 +244,10 @@ def _hidden_in(part: Part, name: str) -> frozenset[str]:
     return NAMING_HORSES if is_listed else _OF_LEADERS
 
 
-def _is_bet_to_win(fields: Fields) -> bool:
-    return _BET_TO_WIN.match(first_of([fields], "is.bet", text) or "") is not None
+def _is_settled_bet_to_win(fields: Fields) -> bool:
+    """In a market that is open, a rank is a price's."""
+    is_to_win = _BET_TO_WIN.match(first_of([fields], "is.bet", text) or "") is not None
+    return is_to_win and fold(text(fields.get("status")) or "") in {"closed", "settled"}
 
 
 def _is_of_another_bet(fields: Fields) -> bool:
