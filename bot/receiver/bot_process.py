@@ -196,7 +196,6 @@ class BotProcess(asyncio.Protocol):
             code = await loop.run_in_executor(None, self._process.wait)
             self._up.clear()
             self._process = None
-            self._report.connect(None)
             transport.abort()
         return code
 
@@ -204,3 +203,7 @@ class BotProcess(asyncio.Protocol):
         """The bot writes a line when the bot is up."""
         self._up.set()
         self.was_up = True
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """A stopping bot closes the line first."""
+        self._report.connect(None)

@@ -185,7 +185,7 @@ def test_deliveries_are_read_until_they_fill_a_commit(events, taken):
 # The receiver's news: a letter wakes the bot at once, and counts share a line
 
 
-async def test_letter_wakes_the_bot_and_counts_wait_for_a_bot_that_hears():
+async def test_letter_wakes_the_bot_and_counts_wait_for_a_bot_that_hears(inner):
     class Line:
         unread, lines = 0, list[bytes]()
 
@@ -206,6 +206,8 @@ async def test_letter_wakes_the_bot_and_counts_wait_for_a_bot_that_hears():
     line.unread = 0
     report.wake()
     report.tell()
+    BotProcess(inner, report).connection_lost(None)
+    report.wake()
     assert line.lines == [b'[[1, "deliveries", "200"]]\n', b"[]\n", b'[[2, "deliveries", "200"]]\n']
 
 
