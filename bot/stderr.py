@@ -27,7 +27,7 @@ class Stderr:
         try:
             file = sys.stderr.fileno()
         except ValueError:
-            # In memory.
+            # A stream in memory waits for no reader.
             return True
         is_read = bool(select.select((), (file,), (), self._wait_s)[1])
         self._wait_s = READER_S if is_read else 0.0

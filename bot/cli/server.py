@@ -111,7 +111,7 @@ def _end_with_receiver(life: int) -> None:
 
 def be_the_bot(inner: int, news: int, life: int) -> None:
     """The numbers of a listening socket, of a socket to the receiver, and of a pipe that ends with the receiver."""
-    # A sandbox may refuse.
+    # A sandbox may refuse the lower priority.
     with suppress(PermissionError):
         os.nice(NICER)
     # Ctrl-C goes to both processes: the receiver stops the bot.

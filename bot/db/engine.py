@@ -212,7 +212,7 @@ class Database:
 
 
 def _result_of(work: Work[T], session: Session) -> T:
-    """A caller would wait for ever: asyncio takes no StopIteration as an outcome."""
+    """A StopIteration becomes a RuntimeError: asyncio takes no StopIteration, and the caller would wait for ever."""
     try:
         return work(session)
     except StopIteration as error:

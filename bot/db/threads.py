@@ -82,7 +82,7 @@ class Threads:
         let_go()
 
     def _commit_waiting(self, commit: Commit) -> None:
-        """Called once for each unit. A call that finds no unit comes after a commit of several."""
+        """Called once for each unit. A call finds no unit if an earlier call committed several units."""
         units = [self._waiting.popleft() for _ in range(min(UNITS_PER_COMMIT, len(self._waiting)))]
         if batch := [unit for unit in units if unit.done.set_running_or_notify_cancel()]:
             commit(batch)

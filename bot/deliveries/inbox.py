@@ -429,7 +429,7 @@ def first_received_at(session: Session) -> datetime | None:
 
 
 def last_received_at(session: Session) -> datetime | None:
-    """Of the data service's deliveries. A drill is a delivery of our own."""
+    """The receipt of the data service's last delivery. A drill is a delivery of our own, and does not count."""
     last = select(col(InboxDelivery.received_at)).order_by(col(InboxDelivery.received_at).desc()).limit(1)
     is_drill = col(InboxDelivery.event_name).is_not_distinct_from(drill_mark.DRILL_EVENT)
     moment: datetime | None = session.execute(last.where(~is_drill)).scalar_one_or_none()

@@ -45,7 +45,7 @@ _RACES_MOST = 12
 _WHICH = ("last", "this", "next")
 _SPAN = re.compile("(last|past|next) ([2-9])")
 _AWAY = re.compile(rf"(?P<ahead>in )?(?P<number>[0-9]{{1,2}}|{'|'.join(_FEW)}) (?P<unit>day|week)s?(?P<ago> ago)?")
-"""As "2 days ago" and "in a week"."""
+"""For example "2 days ago" and "in a week"."""
 _LONGEST_WORD = 20
 _BEGINNING = len("yest")
 _LEAST_LIKENESS = 0.75
@@ -151,7 +151,7 @@ def _several(which: str, last: str, today: date, *, looks_back: bool) -> list[da
     """The days of "next weekend", "last week", "last 7 days"; [] for other words."""
     begins, step, number = today, 1, 0
     if last == "weekend" and which in {"", "last", "next"}:
-        # On a Sunday too the weekend is the present weekend.
+        # On a Sunday "weekend" is the present weekend.
         begun = today if looks_back else today - timedelta(days=1)
         begins = _weekday("saturday", which or ("last" if looks_back else "next"), begun, or_today=not which)
         number = 2

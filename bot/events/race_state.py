@@ -1,7 +1,7 @@
 """The state of a race in words: run, a walkover, abandoned, void or postponed.
 
 A clause is read as the roles of its words (state_words.ini): "York meeting abandoned due to frost" is "race meeting
-abandoned because weather". The rules are patterns of roles, with LOST for the loss in question.
+abandoned due weather". The rules are patterns of roles, with LOST for the loss in question.
 `state_in` reads a status, a stage or a result. `express_losses` reads any text.
 """
 
@@ -93,12 +93,12 @@ _LOSSES = {
     ),
     RaceState.POSTPONED: re.compile(rf"\bpostponed (?!from(?:_race)? (?!.*until ))|{_ALONE}postponed_alone $"),
 }
-"""In this order."""
+"""Of several losses in a clause, the first state here counts."""
 
 _CAUSE_BEFORE = re.compile(
     r"^(?:because|due) .*(?=(?:the|racing|today) (?:(?!being)\w+ )*LOST)|^(?:weather )+|\bdue (?:\w+ ){1,2}(?=LOST)"
 )
-"""Of "After heavy rain racing was called off" and "Frost abandoned": a cause may have words of doubt."""
+"""The cause in "After heavy rain racing was called off" and "Frost abandoned". A cause may have words of doubt."""
 
 _UNSURE = re.compile(
     # "May be abandoned", "Washed Out wins", "Not abandoned", "Two fences abandoned", "Bets on race 4 void"
@@ -133,7 +133,7 @@ _EXPRESS = re.compile(
     f"|{_JOINED}LOST {_BESIDE}{_SUBJECT}{_BESIDE}{_BECAUSE}"
 )
 _BARE = re.compile(f"{_BESIDE}LOST (?!the (?!{_BESIDE}{_SUBJECT})){_BESIDE}{_BECAUSE}")
-"""In a text about the race. Of "Abandoned the chase" a horse is the subject."""
+"""A loss in a text about the race. In "Abandoned the chase" the subject is a horse."""
 
 _WITHOUT_PLACES = re.compile(
     rf"{_JOINED}{_BESIDE}{_SUBJECT}{_BESIDE}LOST "
@@ -169,7 +169,7 @@ def state_in(status: str | None) -> RaceState | None:
 
 
 class _Loss(NamedTuple):
-    """A loss said without doubt. `said`: the roles of its clause, with LOST."""
+    """A loss without doubt. `clause`: the place of the clause. `said`: the roles of the clause, with LOST."""
 
     state: RaceState
     clause: int
@@ -178,7 +178,7 @@ class _Loss(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _losses(clauses: tuple[str, ...]) -> Sequence[_Loss]:
-    """In the order of the states."""
+    """The losses of all clauses, in the order of `_LOSSES`."""
     each = ["" if "?" in clause else _roles(clause) for clause in clauses]
     every = (_losses_of(*row, each, place) for row in _LOSSES.items() for place in range(len(each)))
     return [*chain.from_iterable(every)]
@@ -196,7 +196,7 @@ def _losses_of(state: RaceState, pattern: re.Pattern[str], clauses: Sequence[str
 
 
 def _roles(clause: str) -> str:
-    """Each role with a space behind."""
+    """The roles of the words, each with a space behind."""
     found = _PHRASE.finditer(_words(clause).casefold())
     return "".join(f"{_GROUPS[one.lastindex - 1][0] if one.lastindex else 'other'} " for one in found)
 
@@ -221,7 +221,7 @@ def is_taken_back(status: str) -> bool:
 def express_losses(
     words: str, own: tuple[str, ...], *, is_note: bool = False, is_open: bool = False
 ) -> list[tuple[RaceState, str]]:
-    """The clauses that say of a race or a meeting that it is lost, and why, and no more: "Race declared void".
+    """The clauses that say that a race or a meeting is lost, and why, and no more: "Race declared void".
 
     `own`: the names of course and race. `is_note`: the text is about the race, so that "Abandoned" alone is a loss.
     `is_open`: the race has no places.

@@ -173,9 +173,9 @@ class KnownMeetings:
         return sorted(found, key=lambda meeting: names_race(meeting, event.race.race_id) is None)
 
     def pairs(self, keys: set[str]) -> list[tuple[RacingEvent, RacingEvent]]:
-        """Abandoned meetings with the events whose messages link the meeting's; one of each pair is in `keys`.
+        """Each abandoned meeting and event whose message links the meeting's message, if `keys` has either.
 
-        These are abandonments of races without a result, racecards, and results of races that the meeting says are
+        The events are abandonments of races without a result, racecards, and results of races that the meeting says are
         lost, unless told as contradictions.
         """
         meetings = self._of_kind(EventKind.MEETING_ABANDONED)

@@ -1,8 +1,8 @@
 """Warns admins once of each meeting without its outcomes, and takes the warning back when the outcomes come.
 
-A racing day without any delivery is one warning, in place of the day's meetings. So is a longer silence, where no race
-may be known. Before a warning the race book reads
-the days anew, within the quota: the data service may list an undelivered outcome.
+A racing day without any delivery is one warning, in place of the day's meetings. Days without any delivery are a
+warning where no such day was told: the race book may know no race. Before a warning on races the race book reads the
+days anew, within the quota: the data service may list an undelivered outcome.
 
 A race counts if a delivery is to be expected, and once the race is surely over in every time zone
 (bot.operations.overdue).
@@ -49,7 +49,7 @@ MISSING_LOOK_BACK = timedelta(days=8)
 """Two racing days of a region with weekly racing. Older days are left alone."""
 
 SILENT_AFTER = timedelta(days=3)
-"""Some region has racing on each day but Christmas. One region may have racing once a week: then MISSING_LOOK_BACK."""
+"""For all regions: some region races on each day but Christmas. A single region may race once a week."""
 
 RACES_OF_A_SILENT_DAY = 3
 """Below this number, meetings are told singly: the day may be fine."""
@@ -138,7 +138,7 @@ def read_missing(session: Session, now: datetime) -> MissingOutcomes:
 
 
 def untold_silence(session: Session, now: datetime) -> datetime | None:
-    """Since when no delivery has come, if too long ago. None if admins have heard so, or of a silent day since then."""
+    """The start of a silence that is too long. None if admins have heard of the silence, or of a silent day since."""
     last, live = inbox.last_received_at(session), webhook_subscriptions.live(session)
     longest = SILENT_AFTER if any(row.region is None for row in live) else MISSING_LOOK_BACK
     since = max([last, *(row.created_at for row in live)]) if last else now

@@ -94,7 +94,7 @@ def closing_of(session: Session, channel_id: str) -> Held | None:
 
 
 def closed_channels(session: Session, limit: int) -> list[str]:
-    """Some channels with a closed queue or a closed subscription, others at each call."""
+    """Channels with a closed queue or a closed subscription, drawn anew at each call."""
     # The admins' channel has a channel queue and no subscription.
     closed = union(
         select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state) == QueueState.CLOSED),

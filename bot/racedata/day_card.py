@@ -150,7 +150,7 @@ def _races_at(card: Card, off: str) -> tuple[MeetingCard, ...]:
 
 
 def to_come_until(race: Race) -> datetime | None:
-    """A race is certainly to come before this moment: its off, in the last zone east of UTC where no offset is known.
+    """The race is certainly to come before this moment: the off; without an offset, the time in the easternmost zone.
 
     None if the day is not known either (Spec gap G16).
     """

@@ -215,7 +215,7 @@ def _with_course_id(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def may_be_race(fields: Fields) -> bool:
-    """Whether an entry has a field or a title of a race. A meeting may have these too."""
+    """Whether an entry has a field or a title of a race. A meeting may have such a field too."""
     return not fields.facts.keys().isdisjoint({"is.of_a_race", "is.timed"}) or any(
         map(_is_title, fields.of("race.title.own"))
     )

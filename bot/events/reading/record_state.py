@@ -1,4 +1,4 @@
-"""Whether a record says that its race was run, is provisional, or is lost, by every status, flag and remark."""
+"""The state of a race by a record: run, provisional or lost, by every status, flag and remark."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -41,7 +41,7 @@ _LOST_TITLE = re.compile(
 """How a list writes a lost race before, behind or in the place of the title."""
 
 _CODE = re.compile("[A-Z]{2,3}")
-"""The `state` of Australia or America where the course is: "NSW". A short status says no more."""
+"""May be the Australian or American `state` of the course: "NSW". Such letters count only as a known status: "ABD"."""
 
 _PENDING = frozenset({"pending", "lodged", "announced", "open", "underway", "inprogress", "active"})
 """Words for an inquiry that is not decided."""
@@ -193,7 +193,7 @@ def _is_of_another(loss: str, sources: Sources, *, is_open: bool) -> bool:
 
 
 def _names_another(words: str, sources: Sources) -> bool:
-    """By another number, year or day, or by another time before the loss. A later time may be the decision's."""
+    """True for another number, year or day, or another time before the loss. A later time may be the decision's."""
     if (is_among := _is_among_lost(words, sources)) is not None:
         return not is_among
     if _NOT_NOW.search(words):
@@ -216,7 +216,7 @@ def _is_among_lost(loss: str, sources: Sources) -> bool | None:
 
 
 def _is_lost_by_more(sources: Sources) -> bool:
-    """By a reason for an abandonment, by the title, or by the state of the race's meeting."""
+    """True by a reason for an abandonment, by the title, or by the state of the race's meeting."""
     if sources.subject is not About.RACE:
         return False
     title = sources.look("race.title") or ""
@@ -225,7 +225,7 @@ def _is_lost_by_more(sources: Sources) -> bool:
 
 
 def _is_meeting_lost(sources: Sources) -> bool:
-    """False for a meeting that is lost in part, unless the words tell that the race is lost: it may have been run."""
+    """False for a meeting that is lost in part, unless the words tell this race as lost: the race may have been run."""
     places, own = sources.meetings + sources.courses, sources.own_names
     flags = [*values_of(sources.own, "state.meeting_abandoned"), *values_of(places, "state.abandoned")]
     said = chain(values_of(sources.own, "state.of_meeting"), values_of(places, "state.status.own"))

@@ -1,4 +1,4 @@
-"""The objects of a record by what each is about, and the facts that need no others: ids, course, off time, date."""
+"""The objects of a record by subject, and the facts that need no other facts: ids, course, off time, date."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ _CLOCK = re.compile("[0-9]{1,2}[:.][0-9]{2}")
 
 @dataclass(frozen=True)
 class Sources:
-    """The objects of a record in the order of the search for a race's fields, without the delivery's.
+    """The objects of a record in the order of the search for a race's fields, without objects about the delivery.
 
     `own`: the race's, or the meeting's of a meeting's event. `data`: other objects about the event.
     """
@@ -56,7 +56,7 @@ class Sources:
         return None
 
     def values(self, fact: str) -> list[Any]:
-        """Every value of a fact: of the race's own objects by own names too, then of the event's other objects."""
+        """Every value of a fact: of the race's own objects, by own names too, then of the event's other objects."""
         return [value for _, value in self._named(fact)]
 
     def _named(self, fact: str) -> Iterator[tuple[str, Any]]:
@@ -143,7 +143,7 @@ def course_of(sources: Sources) -> Course:
     Ids of another shape than the service's tell no two courses with names apart.
     """
     meetings = sources.own if sources.subject is About.MEETING else sources.meetings
-    # A track comes after a course, because some say "turf".
+    # A track comes after a course, because the track may be "turf".
     names = filter(None, map(sources.look, ("course.name", "course.track", "course.meeting")))
     name = next(names, None) or first_of(meetings, "course.of_meeting", aliases.read_course_name)
     in_names = (sources.look(fact, aliases.read_course_id) for fact in ("course.name", "course.track"))

@@ -3,8 +3,8 @@
 A record's fields are undocumented. Two shapes are read, as services of this kind publish: the event, the payload and
 the last answer beside the ids, or payload and event under `sent` and the answers in a list of attempts. The payload is
 an object, or a text of JSON, or `sent` itself. Without a payload the body gets the record's event, ids and place. Our
-own answer may stand under a payload's name, so a reading that says which race comes first. Of any other record admins
-are told, and the log has the record.
+own answer may stand under a payload's name, so a reading that says which race comes first. Admins are told of a record
+without an event or a race, and the log has the record.
 """
 
 import json

@@ -55,7 +55,7 @@ LOGGED_MAX = 4_000
 """Characters of a record that can't be read."""
 
 REQUEST_EVERY, LONGEST_WAIT = timedelta(minutes=10), timedelta(hours=6)
-"""Until the next reading for each request beyond the first, and at most: the service lists an outage for 30 days."""
+"""The wait until the next reading: for each request beyond the first, and at most. Records are kept for 30 days."""
 
 LOOK_UP_BUDGET = Budget(pages=25, seconds=LOOK_UP_S, purpose=Purpose.UPKEEP)
 """For the race book's walk for a day of failed deliveries."""
@@ -129,7 +129,7 @@ class Repair:
     async def _run_as_job(self) -> None:
         """Admins hear of a refusal or of a broken list; the next slot tries again.
 
-        A failure fails the job until the next reading.
+        After a failure that may pass, the job fails until the next reading.
         """
         wait = min((self._requests - 1) * REQUEST_EVERY, LONGEST_WAIT)
         if self._read_at and timedelta(0) <= self.clock() - self._read_at < wait:

@@ -178,7 +178,7 @@ async def as_typed(_desk: Desk, _invocation: Invocation) -> None:
 
 @dataclass(frozen=True)
 class Command:
-    """The steps of a command. `answer_s`: a longer answer is given up."""
+    """The steps of a command. `answer_s`: the seconds after which an answer is given up."""
 
     name: str
     answer: CommandAnswer

@@ -65,7 +65,7 @@ _OF_A_FILTER = frozenset({Kind.VALUE, Kind.NOT_CHOSEN, Kind.ONLY})
 _LINE = Grammar(SUBSCRIBING, has_days=True, has_choices=True)
 
 _ASKED = frozenset({"stop", "cancel", "end", "want", "reminder"})
-"""First words of the offers of words.ini that may stand before a day's or a filter's words."""
+"""First words of the lines under "offers" in words.ini. A day's or a filter's words may follow."""
 
 
 async def _plan(_desk: Desk, invocation: Invocation) -> Command | None:

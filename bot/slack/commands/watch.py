@@ -218,7 +218,7 @@ def _with_kind_first(words: Sequence[Word]) -> Sequence[Word]:
     kind, _, is_named = _kind_of(last)
     is_apart = len(name) > 1 or last.text.startswith("(") or any(one.is_quoted for one in name)
     is_last = kind and not is_named and is_apart and not any(_kind_of(one)[0] for one in name)
-    # "John Gosden's horses" are no horse of that name.
+    # "John Gosden's horses" is not the name of a horse.
     is_of_owner = last.text.casefold() == "horses" and len(_names([last, *name])) == 1
     return [last, *name] if is_last and not is_of_owner else words
 

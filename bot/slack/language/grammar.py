@@ -56,7 +56,7 @@ _MARKS = re.compile(r"[/;:.=!?*_~|()\[\]<>{}]+")
 _EMOJI = re.compile(r":[\w+-]+:|[^\w]+")
 _SOME_DAY = date(2000, 1, 1)
 _SWAPPED_WITHIN = timedelta(days=31)
-"""Of a nearer day "11 22" may be the American date. Nobody means 15 February by "2 15" in November."""
+"""Only a day as near as this may be typed with the month first, as "11 22". In November "2 15" is no February day."""
 
 _APART = re.compile("[- ]")
 _OWNERS_S = re.compile(r"(?<=\w)'?s$|(?<=s)'$", re.IGNORECASE)
@@ -379,7 +379,7 @@ def _phrase(known: tuple[Any, ...], words: Sequence[Word]) -> Phrase:
 
 
 def _swapped(typed: str, today: date) -> list[date]:
-    """The near day of "11 22" with the month first."""
+    """The days near today that "11 22" means with the month first."""
     try:
         if " " in typed:
             parse_day(typed, today)

@@ -141,7 +141,7 @@ def _place(summary: Backlog, event: RacingEvent) -> str:
 
 
 def _conflict(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> str | None:
-    """Where a result was told before, or is told by this summary."""
+    """The mark of a loss whose result was told before, or is told by this summary."""
     told = {result.race.race_id for result, of_result in summary.results if of_result.contradicts} - {None}
     return RUN_TOO if remarks.contradicts or event.race.race_id in told else None
 

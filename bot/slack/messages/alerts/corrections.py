@@ -87,7 +87,7 @@ def _with_positions(race: Race, changes: Sequence[Change]) -> Race:
 
 
 class _Move:
-    """A changed position. `was`, `now`: places, None for any other position. `up`: so many places, None without both.
+    """A changed position. `was`, `now`: places, None for any other position. `up`: places gained, None without both.
 
     `because`: the published reason.
     """

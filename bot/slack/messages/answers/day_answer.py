@@ -261,7 +261,7 @@ def in_figures(outcomes: Sequence[RaceOutcome], *unsaid: RaceOutcome) -> list[st
 
 
 def losses_of(card: Card, when: str = "") -> tuple[list[Block | None], list[Either]]:
-    """The blocks for every page, and long lists as units. `when`: of other races than the asked races.
+    """The blocks for every page, and long lists as units. `when`: said of races that were not asked for.
 
     A line for each abandoned meeting, and for the other abandoned races of a meeting with one reason; then such lines
     of races that were reported abandoned and run.

@@ -59,7 +59,7 @@ def still_arrives(by: ChannelFilter, regions: Iterable[str], *, is_told: bool = 
 
 
 def _by_region(filters: Iterable[ChannelFilter]) -> list[tuple[ChannelFilter, int, str]]:
-    """Filters that differ in regions alone, as one filter; with the most courses to name, and the regions in words."""
+    """One filter for filters that differ in regions alone, the number of courses to name, and the regions in words."""
     groups: dict[ChannelFilter, list[ChannelFilter]] = {}
     for chosen in filters:
         is_of_all = chosen.region == ALL_REGIONS

@@ -161,7 +161,7 @@ def _lines(races: Sequence[RaceView]) -> list[tuple[str, RaceOutcome]]:
 def not_off(races: Sequence[RaceView], late: timedelta = timedelta()) -> list[RaceView]:
     """The open races of a meeting, but for races that are off: by the moment, or as a later race was run.
 
-    `late`: a race goes off so late.
+    `late`: how long after the published moment a race counts as off.
     """
     run = (one.race.off.minute_of_day for one in races if one.outcome in WAS_RUN)
     last = max((minute for minute in run if minute is not None), default=-1)

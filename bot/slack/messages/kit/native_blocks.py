@@ -84,7 +84,7 @@ def line_chart(title: str, x_label: str, categories: Sequence[str], series: Mapp
 
 
 def collapsed(title: str, blocks: Sequence[Block]) -> Block:
-    """Shows the title alone, without its bold; a click shows the blocks. Slack takes no native table inside.
+    """Shows the title alone, without bold; a click shows the blocks. Slack takes no native table inside.
 
     https://docs.slack.dev/reference/block-kit/blocks/container-block
     """
