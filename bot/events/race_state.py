@@ -86,9 +86,9 @@ _LOSSES = {
     RaceState.ABANDONED: re.compile(
         rf"\babandoned |{_ALONE}abandoned_alone $|^race deleted $"
         # "Race deleted", "Will not be run", "Meeting is off", "Race lost to the weather", "No racing at York today"
-        rf"|(?:^|\b{_SUBJECT}){_IS}not {_IS}held {_END}"
+        rf"|(?:^|\b{_SUBJECT}(?:number )*){_IS}not {_IS}held {_END}"
         rf"|\b(?:meeting|racing) (?:at race )?{_IS}off {_END}"
-        rf"|\b{_SUBJECT}{_IS}gone (?=$|(?:until |due )?(?:the )?weather)"
+        rf"|\b{_SUBJECT}(?:number )*{_IS}gone (?=$|(?:until |due )?(?:the )?weather)"
         rf"|^(?:\w+ ){{0,2}}no_racing (?=today|the|due|at race {_END})"
     ),
     RaceState.POSTPONED: re.compile(rf"\bpostponed (?!from(?:_race)? (?!.*until ))|{_ALONE}postponed_alone $"),
@@ -125,7 +125,7 @@ _BESIDE = (
     "|abandoned) )*"
 )
 _JOINED = r"(?:.*\b(?:and|but|forced) )?"
-_BECAUSE = "(?:(?:due|because|weather|until|cause|and|at_the|from_race) .*)?"
+_BECAUSE = "(?:(?:due|because|weather|until|cause|and|at_the|at (?:number )*inspection|from_race) .*)?"
 _EXPRESS = re.compile(
     # "Race abandoned due to frost", "Race run in rain and abandoned", "Storm forces meeting abandonment", "Void race"
     f"{_BESIDE}{_SUBJECT}{_BESIDE}{_JOINED}{_BESIDE}LOST {_BESIDE}{_BECAUSE}"
