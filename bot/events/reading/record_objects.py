@@ -245,7 +245,7 @@ def _hidden_in(part: Part, name: str) -> frozenset[str]:
 
 
 def _is_settled_bet_to_win(fields: Fields) -> bool:
-    """In a market that is open, a rank is a price's."""
+    """In an open market the rank of a horse is the rank of the price."""
     is_to_win = _BET_TO_WIN.match(first_of([fields], "is.bet", text) or "") is not None
     return is_to_win and fold(text(fields.get("status")) or "") in {"closed", "settled"}
 

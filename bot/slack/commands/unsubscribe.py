@@ -207,7 +207,7 @@ def _not_there(filters: Sequence[ChannelFilter], absent: tuple[str, Sequence[str
     of = {region: f" of {region_named(region)}" if len(whole) > 1 else "" for region in whole}
     out = [f"-{COURSE_PREFIX}{one}" for one in words]
     lines = {f"Leave out {what}{of[one]}": typed_line(["subscribe", region_words(one), *out]) for one in whole}
-    return CommandError(f"{told}, so nothing was changed. It receives {in_plain_words(filters)}.", lines=lines)
+    return CommandError(f"{told}, so nothing was changed. The channel receives {in_plain_words(filters)}.", lines=lines)
 
 
 UNSUBSCRIBE_COMMAND = Command(

@@ -1,4 +1,4 @@
-"""The lock of a channel and the turn of fan-out, for a single replica at a time, and the lanes of messages."""
+"""The lock of a channel, the turn of fan-out for a single replica at a time, and queues under clocks that differ."""
 
 import asyncio
 from contextlib import contextmanager
@@ -184,7 +184,7 @@ async def until_somebody_waits(database):
         await asyncio.sleep(0.01)
 
 
-# Lanes, whatever the clocks of processes say: nobody waits for a moment that nobody meant
+# Channel queues, where the clocks of processes differ or are set back
 
 
 def add(channel_id, received_at, priority=Priority.ADMIN):
@@ -205,25 +205,25 @@ async def claimed(database, now=NOW, limit=5):
 
 
 @on_both
-async def test_new_lane_is_free_at_once_whatever_clock_its_maker_has(database):
+async def test_new_queue_is_free_at_once_whatever_clock_its_maker_has(database):
     await database.write(add("CGB", NOW + timedelta(minutes=10)))
     assert await claimed(database) == ["CGB"]
 
 
-async def test_lane_of_an_abandonment_goes_before_older_messages_of_other_lanes(database):
+async def test_queue_of_an_abandonment_is_claimed_before_older_messages_of_other_queues(database):
     for channel_id, priority in (("CGB", Priority.OTHER), ("CIRE", Priority.ABANDONMENT), ("CALL", Priority.ADMIN)):
         await database.write(add(channel_id, NOW, priority))
     assert [await claimed(database, limit=1) for _ in range(3)] == [["CIRE"], ["CALL"], ["CGB"]]
 
 
-async def test_leased_lane_is_due_when_its_lease_ends(database):
+async def test_leased_queue_is_due_when_its_lease_ends(database):
     await database.write(add("CGB", NOW))
     assert await claimed(database) == ["CGB"]
     assert await database.read(partial(channel_queues.next_due, spent={})) == NOW + timedelta(seconds=9)
 
 
 @on_both
-async def test_lane_that_goes_on_is_free_at_once_whatever_clock_frees_it(database):
+async def test_queue_that_goes_on_is_free_at_once_whatever_clock_frees_it(database):
     await database.write(add("CGB", NOW))
     await database.write(partial(held_queues.close, channel_id="CGB", reason="is_archived", now=NOW))
     assert await claimed(database) == []
@@ -233,7 +233,7 @@ async def test_lane_that_goes_on_is_free_at_once_whatever_clock_frees_it(databas
 
 @pytest.mark.parametrize("column", ["next_free_at", "leased_until"])
 @on_both
-async def test_clock_that_was_set_back_stops_no_lane(database, column):
+async def test_clock_that_was_set_back_stops_no_queue(database, column):
     await database.write(add("CGB", NOW))
     ahead = {column: NOW + timedelta(hours=1), "lease_token": "other" if column == "leased_until" else None}
     await database.write(lambda session: session.execute(update(ChannelQueue).values(**ahead)))
@@ -250,7 +250,7 @@ async def test_clock_that_was_set_back_holds_no_method(database):
 
 
 @on_both
-async def test_post_without_a_lane_gets_one(database):
+async def test_missing_queue_of_a_waiting_message_is_made(database):
     await database.write(add("COLD", NOW))
     await database.write(lambda session: session.execute(delete(ChannelQueue)))
     assert await claimed(database) == []
