@@ -70,7 +70,8 @@ def added(before: ChannelFilter, chosen: ChannelFilter, *, is_wide: bool) -> Cha
 def without(before: ChannelFilter, named: Mapping[str, Collection[str]]) -> ChannelFilter | None:
     """The filter without the named values, by field; None where nothing is left to receive.
 
-    The zone ends with the last hours. Without its only course, or its only race class, a filter would take all of them.
+    The zone ends with the last hours. Nothing is left where the only course or race class ends: a filter without
+    courses takes all courses.
     """
     whole = [field for field, words in named.items() if EVERY_VALUE in words]
     ended = {**named, **{other: (EVERY_VALUE,) for field in whole for other in BY_FIELD[field].ends_too}}
@@ -106,9 +107,9 @@ def overrides(by: ChannelFilter, chosen: ChannelFilter, region_of: Callable[[Cou
 
 
 class Meeting(Value):
-    """A day's racing at a course, as far as published: its id, or its course and date.
+    """A day's racing at a course, by the published id, or by course and date.
 
-    The region tells no meetings apart.
+    No two meetings are told apart by region.
     """
 
     meeting_id: str | None = None

@@ -74,9 +74,9 @@ def fills_a_commit(read: Sequence[ReadDelivery]) -> bool:
 
 
 def urgent_of(read: Sequence[ReadDelivery]) -> Sequence[ReadDelivery]:
-    """The abandonments, each with the earlier deliveries that it must not overtake. Without an abandonment, all.
+    """The abandonments, each with the earlier deliveries that may be of the same race or place.
 
-    What goes along with an abandonment overtakes no earlier delivery of its own race either.
+    Each of these earlier deliveries brings such deliveries too. Without an abandonment, all deliveries.
     """
     urgent: list[ReadDelivery] = []
     for _, each in reversed([(number, [*events]) for number, events in groupby(read, key=_inbox_id)]):

@@ -29,7 +29,7 @@ STATUS_CHANNELS_MAX = 5
 class Status:
     """`deliveries`: last day, by event. `missing`: meetings told as missing. `without_result`: hours past their off.
 
-    `untaken`: abandonments of the last day that nobody took. `untaken_here`: those of one channel. `waiting_posts`: of
+    `untaken`: abandonments of the last day that nobody took. `untaken_here`: of one channel alone. `waiting_posts`: of
     all channels, or of the given channel. `done`: the last good run of each job that had a good run.
     """
 

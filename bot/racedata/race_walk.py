@@ -5,7 +5,7 @@ which dates come first (Spec gap G11). Days before yesterday are settled, and ar
 anew: declarations for a near day can appear after those for a farther day.
 
 - Oldest first: the settled days grow from the list's beginning, and a pass continues from their end.
-- Newest first: a pass starts at the front. Below yesterday its days become the settled days, which grow downwards.
+- Newest first: a pass starts at the front. The days below yesterday become the settled days, which grow downwards.
   Settled days below a gap are forgotten.
 """
 

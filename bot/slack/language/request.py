@@ -276,7 +276,7 @@ def _without_all_of_words(phrases: Sequence[Phrase]) -> list[Phrase]:
 
 
 def _without(phrases: Iterable[Phrase], others: Iterable[Phrase]) -> list[Phrase]:
-    """The phrases but these very ones."""
+    """The phrases without these `others`, compared by identity."""
     left_out = set(map(id, others))
     return [one for one in phrases if id(one) not in left_out]
 

@@ -53,7 +53,7 @@ _LONGEST = max(len(said.split()) for said in _BEGINNINGS)
 
 
 def without_greeting(line: str) -> tuple[str, str]:
-    """The words before the command, and the line without them and without marks and emoji at the end."""
+    """The words before the command, and the rest of the line, without marks and emoji at the end."""
     line = _EMOJI_AT_THE_END.sub("", line).rstrip("?!., ")
     pasted = _PASTED.match(line)
     return (pasted[0], line[pasted.end() :]) if pasted else ("", line)

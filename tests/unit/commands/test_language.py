@@ -324,7 +324,7 @@ async def test_help_alone_lists_every_command():
     assert all(f"`/racing {name}" in told for name in RACING_COMMANDS)
 
 
-async def test_help_on_what_is_no_command_says_so():
+async def test_help_on_an_unknown_command_says_that_there_is_none():
     with pytest.raises(CommandError, match=re.escape('know /racing racecrd. Did you mean "racecard"')):
         await helped("racecrd")
 

@@ -1,4 +1,4 @@
-"""An abandonment that is to be acknowledged: button, words once somebody has, and the message of an escalation."""
+"""An abandonment to be acknowledged: button, words once somebody has the abandonment, message of an escalation."""
 
 from bot.events.sentences import counted, listed
 from bot.outbox.acknowledgements import Escalation, Untaken
