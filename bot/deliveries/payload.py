@@ -204,7 +204,8 @@ def _reason(found: FoundEvent, race: Race) -> str | None:
     is_denied = first_of(found.sources.own, "state.abandoned", flag_in) is False
     is_told = any(run_before_loss(words) is not None for words in (race.reason, race.status) if words)
     extent = extent_of(found.fields) if is_race and not (found.names_subject or is_told) else None
-    return ", ".join(filter(None, (status, NOT_ABANDONED if is_denied else None, extent, race.reason))) or None
+    said = (status, NOT_ABANDONED if is_denied else None, extent, race.reason)
+    return ", ".join(dict.fromkeys(filter(None, said))) or None
 
 
 def _last_update(found: FoundEvent) -> datetime | None:

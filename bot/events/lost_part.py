@@ -16,17 +16,20 @@ _FIGURES = {word: str(number) for number, word in enumerate(_CARDINALS, 1)} | {
 _IN_WORDS = re.compile(rf"\b(?:{'|'.join(_FIGURES)})\b(?! (?:[2-8]|{'|'.join(_CARDINALS)})\b)")
 
 _LOST = r"(?:abandon|cancel|lost|called off)\w*"
-_NTH = r"(?:(?:race|r|course|rennen) ?(\d{1,2})\b|(1?\d)(?:st|nd|rd|th)(?: race)?(?=$|[,.;]))"
+_NTH = (
+    r"(?:(?:race|r|course|rennen) ?(\d{1,2})\b|(1?\d)(?:st|nd|rd|th)(?: race)?(?=$|[,.;])"
+    r"|(\d{1,2})(?:\. ?rennen|(?:e|[eè]me) course)\b)"
+)
 _SEVERAL = r"(?:races? ?|r)(\d{1,2})(?:,? ?(?:-|\u2013|to|through|,|&|and) ?r?\d{1,2})+"
 _NAMED = re.compile(rf"(?<!\w){_SEVERAL}")
 
 _RUN = re.compile(
-    rf"\b(?:after|following|après la|nach) (?:the )?(?:{_NTH}|(?:first )?(\d{{1,2}}) races?\b)"
+    rf"\b(?:after|following|après la|nach) (?:the |dem )?(?:{_NTH}|(?:first )?(\d{{1,2}}) races?\b)"
     r"|\b(?:first (\d{1,2})(?: races)?|(\d{1,2}) ?(?:/|(?:out )?of)(?: the)? ?\d{1,2}(?: races)?|(\d{1,2}) races)"
     r" (?:(?:were|had|have|been) )*(?:run|completed|took place)\b"
 )
 _FIRST_LOST = re.compile(
-    rf"(?<!\w)(?:from|before|prior to|à partir de la|ab) (?:the )?{_NTH}|^(?:races? )?(\d{{1,2}}) on(?:wards?)?\b"
+    rf"(?<!\w)(?:from|before|prior to|à partir de la|ab) (?:the |dem )?{_NTH}|^(?:races? )?(\d{{1,2}}) on(?:wards?)?\b"
     rf"|(?<!\w){_SEVERAL}[ :-]*(?:(?:are|were|have|been|be|now|all) )*{_LOST}|{_LOST}[ :(-]*{_SEVERAL}|^{_SEVERAL}$"
 )
 _PART = re.compile(
