@@ -4,6 +4,7 @@ Each offered command line has passed the same check as a typed line.
 """
 
 import asyncio
+import re
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -126,7 +127,7 @@ class _Trying:
 
     def named(self, line: str) -> str:
         """The line with a course's name for its id."""
-        return " ".join(self.names.get(word, word) for word in line.split(" "))
+        return re.sub("[^ ,]+", lambda word: self.names.get(word[0], word[0]), line)
 
     async def work(self, refused: CommandError, most: int, tries: int, before: str = "") -> None:
         """`most`: the number of buttons, which several refused offers share."""
