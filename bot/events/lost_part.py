@@ -16,20 +16,23 @@ _FIGURES = {word: str(number) for number, word in enumerate(_CARDINALS, 1)} | {
 _IN_WORDS = re.compile(rf"\b(?:{'|'.join(_FIGURES)})\b(?! (?:[2-8]|{'|'.join(_CARDINALS)})\b)")
 
 _LOST = r"(?:abandon|cancel|lost|called off)\w*"
-_NTH = (
-    r"(?:(?:race|r|course|rennen) ?(\d{1,2})\b|(1?\d)(?:st|nd|rd|th)(?: race)?(?=$|[,.;])"
-    r"|(\d{1,2})(?:\. ?rennen|(?:e|[eè]me) course)\b)"
-)
+_RACE = r"(?:(?:race|r|course|rennen) ?(\d{1,2})|(\d{1,2})(?:\. ?rennen|(?:e|[eè]me) course))\b"
+_NTH = r"(1?\d)(?:st|nd|rd|th)(?: race)?(?=$|[,.;])"
+_AT_LOSS = rf"(?:^|{_LOST}[ ,:(-]+)"
+"""Before "from the fourth". In other places "the 12th" may be a day: no race before is said to be run."""
+
 _SEVERAL = r"(?:races? ?|r)(\d{1,2})(?:,? ?(?:-|\u2013|to|through|,|&|and) ?r?\d{1,2})+"
 _NAMED = re.compile(rf"(?<!\w){_SEVERAL}")
 
 _RUN = re.compile(
-    rf"\b(?:after|following|après la|nach) (?:the |dem )?(?:{_NTH}|(?:first )?(\d{{1,2}}) races?\b)"
+    rf"\b(?:after|following|après la|nach) (?:the |dem )?(?:{_RACE}|(?:first )?(\d{{1,2}}) races?\b)"
+    rf"|{_AT_LOSS}(?:after|following) (?:the )?{_NTH}"
     r"|\b(?:first (\d{1,2})(?: races)?|(\d{1,2}) ?(?:/|(?:out )?of)(?: the)? ?\d{1,2}(?: races)?|(\d{1,2}) races)"
     r" (?:(?:were|had|have|been) )*(?:run|completed|took place)\b"
 )
 _FIRST_LOST = re.compile(
-    rf"(?<!\w)(?:from|before|prior to|à partir de la|ab) (?:the |dem )?{_NTH}|^(?:races? )?(\d{{1,2}}) on(?:wards?)?\b"
+    rf"(?<!\w)(?:from|before|prior to|à partir de la|ab) (?:the |dem )?{_RACE}|^(?:races? )?(\d{{1,2}}) on(?:wards?)?\b"
+    rf"|{_AT_LOSS}(?:from|before|prior to) (?:the )?{_NTH}"
     rf"|(?<!\w){_SEVERAL}[ :-]*(?:(?:are|were|have|been|be|now|all) )*{_LOST}|{_LOST}[ :(-]*{_SEVERAL}|^{_SEVERAL}$"
 )
 _PART = re.compile(
@@ -38,6 +41,7 @@ _PART = re.compile(
     r"|\bpart(?:ly|ial(?:ly)?)?[ -]?(?:abandon|cancel|lost)|\b(?:last|final) \d{1,2} races\b"
     r"|\bwith (?:the )?\d{1,2} races? (?:remaining|left|to go)\b"
     rf"|\b(?:last|final) race (?:{_LOST}|only\b)|\bbefore (?:the )?(?:last|final)(?: race)?(?=$|[,.;])"
+    rf"|\b(?:before(?! (?:the )?1st)|after) (?:the )?{_NTH}"
     rf"|(?:^|{_LOST} )(?:after|from) (?:the )?\d{{1,2}}[:.]\d{{2}}(?: race)?(?=$|[,.;])"
     r"|\b(?:after|following) (?:this|that) race\b|\bmidway\b"
     r"|\bhalf-?way through (?:the )?(?:card|meeting|programme|racing)\b"
