@@ -4,8 +4,8 @@ import select
 import sys
 from contextlib import suppress
 
-PIECE = 4_000
-"""Characters. A pipe that is ready takes 4,096 bytes without a wait (pipe(7))."""
+PIECE = 1_000
+"""Characters, of four bytes at most. A pipe that is ready takes 4,096 bytes without a wait (pipe(7))."""
 
 READER_S = 0.1
 """The wait for a slow reader. From then on lines are lost until the reader goes on."""
