@@ -110,7 +110,7 @@ _UNSURE = re.compile(
 )
 _REVERSED = re.compile(
     r"(?:^(?:LOST )?(?:ruling |doubt )?|\b(?:ruling|doubt|abandoned) )(?:(?:is|being|beside|but) )*reversed "
-    r"|(?<!\bnot )(?<!\bnot is )\breinstated |^LOST no $"
+    r"|^(?:LOST )?(?:(?:is|being|the|race|meeting|racing|number|at|and|but|beside) )*reinstated |^LOST no $"
 )
 """From the loss on: "Abandonment later reversed", "Abandoned - decision reversed", "Abandoned, now on", "Void: no"."""
 
