@@ -175,15 +175,16 @@ def read_row(race_id: str, region: str, data: str) -> Race | None:
 
 
 def at_courses(session: Session, begins: str, since: str) -> list[Race]:
-    """The races from a day on at courses whose name begins so, in any letter case; by day."""
+    """The races from a day on at courses whose name begins so, in any letter case; by day and off time."""
     row = BookRace
     statement = select(col(row.race_id), col(row.region), col(row.data)).where(col(row.race_date) >= since)
     if begins.isascii():
         # SQLite folds no other letters.
         statement = statement.where(col(row.data).icontains(begins, autoescape=True))
-    rows = session.execute(statement.order_by(col(row.race_date), col(row.race_id)))
+    rows = session.execute(statement.order_by(col(row.race_id)))
     read = (read_row(*one) for one in rows if begins in one.data.casefold())
-    return [race for race in read if race and (race.course.name or "").casefold().startswith(begins)]
+    there = [race for race in read if race and (race.course.name or "").casefold().startswith(begins)]
+    return sorted(there, key=lambda race: (race.race_date or "", race.off.minute_of_day or 0))
 
 
 _BOOK = BookRace

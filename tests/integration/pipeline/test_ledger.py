@@ -1,5 +1,6 @@
 """The ledger: of each event who was told and when, or why not; and which race the words of `/racing trace` name."""
 
+import re
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -251,6 +252,11 @@ async def test_race_without_an_outcome_is_said_to_be_on_the_card(pipeline):
     missed = await asked(pipeline, "bath 13.56")
     assert "at 13:56 at Bath. Known: 13:55 and 14:30" in missed
     assert missed.index("'trace rc_13:55'") < missed.index("'trace rc_14:30'")
+
+
+async def test_races_of_the_book_are_offered_in_the_order_of_their_off_times(pipeline):
+    await put(pipeline, race("rc_1", "15:00"), race("rc_2", "2:05"), race("rc_3", "13:30"))
+    assert re.findall("trace (rc_.)", await asked(pipeline, "bath")) == ["rc_3", "rc_2", "rc_1"]
 
 
 async def test_what_the_list_alone_says_of_a_race_is_never_called_unknown(pipeline):
