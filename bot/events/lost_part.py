@@ -19,7 +19,7 @@ _LOST = r"(?:abandon|cancel|lost|called off)\w*"
 _RACE = r"(?:(?:race|r|course|rennen) ?(\d{1,2})|(\d{1,2})(?:\. ?rennen|(?:e|[eè]me) course))\b"
 _NTH = r"(1?\d)(?:st|nd|rd|th)(?: race)?(?=$|[,.;])"
 _AT_LOSS = rf"(?:^|{_LOST}[ ,:(-]+)"
-"""Before "from the fourth". In other places "the 12th" may be a day: no race before is said to be run."""
+"""What stands before "from the fourth" race. Elsewhere "the 12th" may be a day, and then tells of no race run."""
 
 _SEVERAL = r"(?:races? ?|r)(\d{1,2})(?:,? ?(?:-|\u2013|to|through|,|&|and) ?r?\d{1,2})+"
 _NAMED = re.compile(rf"(?<!\w){_SEVERAL}")

@@ -175,7 +175,7 @@ def read_row(race_id: str, region: str, data: str) -> Race | None:
 
 
 def at_courses(session: Session, begins: str, since: str) -> list[Race]:
-    """The races from a day on at courses whose name begins so, in any letter case; by day and off time."""
+    """The races from a day on at courses whose names begin with `begins`, in any letter case; by day and off time."""
     row = BookRace
     statement = select(col(row.race_id), col(row.region), col(row.data)).where(col(row.race_date) >= since)
     if begins.isascii():
