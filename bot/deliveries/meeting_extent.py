@@ -47,7 +47,7 @@ def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Ra
     first_lost, until = _first_lost(fields) or (races_run(fields, races) or 0) + 1, lost_from(fields).minute_of_day
 
     def was_run(race: Race) -> bool:
-        number, off = race.card_number, race.off.minute_of_day
+        number, off = race.card_number, race.off.local_minute
         is_before = number is not None and number < first_lost
         return race.winning_time is not None or is_before or (off is not None and until is not None and off < until)
 
@@ -73,7 +73,8 @@ def lost_from(fields: Sequence[Fields]) -> OffTime:
 
 
 def _first_clock(value: Any) -> str | None:
-    return next(filter(None, map(read_clock, value)), None) if isinstance(value, list) else read_clock(value)
+    clocks = filter(None, map(read_clock, value if isinstance(value, list) else [value]))
+    return min(clocks, key=lambda clock: OffTime(text=clock).minute_of_day or 0, default=None)
 
 
 def _last_run(fields: Sequence[Fields]) -> int | None:

@@ -93,7 +93,7 @@ def results_denied(meeting: RacingEvent, events: Iterable[RacingEvent]) -> list[
 
 def _is_after_the_last(race: Race, meeting: RacingEvent) -> bool | None:
     """Whether the race comes after the races that were run. None if the number and the time do not tell."""
-    at, until = race.off.minute_of_day, OffTime(text=meeting.lost_from).minute_of_day
+    at, until = race.off.local_minute, OffTime(text=meeting.lost_from).minute_of_day
     if meeting.races_run and race.card_number:
         return race.card_number > meeting.races_run
     return None if at is None or until is None else at >= until

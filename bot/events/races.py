@@ -119,6 +119,12 @@ class OffTime(Value):
         return clock.minute if clock else None
 
     @property
+    def local_minute(self) -> int | None:
+        """The minute of the course's day. None for a time in UTC, because the zone is unknown (Spec gap G16)."""
+        of_utc = self.off_at.hour * 60 + self.off_at.minute if self.off_at else None
+        return None if self.minute_of_day == of_utc else self.minute_of_day
+
+    @property
     def is_of_half_day(self) -> bool:
         """True for "2:30", which may be in the morning."""
         clock = _clock(self.text)

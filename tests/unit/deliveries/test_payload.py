@@ -192,6 +192,22 @@ def test_abandoned_meeting_says_how_many_races_were_run(says, races_run):
     assert event.races_run == races_run
 
 
+@over(
+    ("lost_from", "offs", "abandoned"),
+    [
+        ("14:00", ["13:30", "14:30"], [False, None]),
+        ("14:00", ["2026-06-27T13:30:00+01:00", "2026-06-27T14:30:00+01:00"], [False, None]),
+        # In summer a race of Great Britain at 13:30 UTC is at 14:30.
+        ("14:00", ["2026-06-27T12:30:00Z", "2026-06-27T13:30:00Z"], [None, None]),
+        (["15:00", "14:00"], ["13:30", "14:30"], [False, None]),
+    ],
+)
+def test_race_before_the_first_lost_time_was_run_unless_its_own_time_is_in_utc(lost_from, offs, abandoned):
+    races = [{"race_id": f"rc_{off}", "off_time": off} for off in offs]
+    event = read({"event": "meeting.abandoned", "course": "York", "abandoned_from": lost_from, "races": races})
+    assert [race.abandoned for race in event.races] == abandoned
+
+
 @over(("says", "reason"), Answers(ROWS, "reasons"))
 def test_reason_is_told_as_published(says, reason):
     assert read({"event": "race.abandoned", "race": {"race_id": "rc_1", **says}}).reason == reason
