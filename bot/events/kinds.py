@@ -55,6 +55,8 @@ class Rings(StrEnum):
     NEVER = "never"
     ALWAYS = "always"
     """The first value is an edit."""
+    TAKEN_BACK_TOO = "a loss taken back too"
+    """The first value is an edit, unless the value takes the loss back: "Reinstated"."""
     FIRST_TOO = "the first too"
     MOVED_TODAY = "moved today"
     """A move of a race of today by more than FEW_MINUTES rings."""
@@ -164,7 +166,7 @@ _RACE: DeclaredFields = {
     "race.distance": ToldField("distance"),
     "race.going": ToldField("going"),
     "race.surface": ToldField("surface"),
-    "race.status": ToldField("status", Rings.ALWAYS, by_lost_status),
+    "race.status": ToldField("status", Rings.TAKEN_BACK_TOO, by_lost_status),
     "race.abandoned": ToldField("abandoned", Rings.FIRST_TOO, by_flag),
     "race.reason": Noise("the event's reason is this one, or the race book's"),
     "race.field_size": ToldField("number of runners"),

@@ -142,6 +142,18 @@ RINGS = {
     "abandonment in other words": Story(
         abandonment(), version(FIRST), abandonment(reason="fog"), CGB=["", "^Contradicted", ""]
     ),
+    "abandonment taken back": Story(
+        *(abandonment(), abandonment(status="Reinstated") | {"attempt": 2}),
+        CGB=["^Superseded", "Two versions disagree | status is Reinstated in one only"],
+    ),
+    "abandonment taken back later": Story(
+        *(abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}),
+        CGB=["^Superseded", "status is now Reinstated | !disagree"],
+    ),
+    "abandonment taken back, and of other words": Story(
+        *(abandonment() | {"sequence": 1}, abandonment(status="Cancelled") | {"sequence": 2}),
+        CGB=["Cancelled"],
+    ),
     "first placings": Story(version((), 2, going="Soft"), version(FIRST, 1, going="Good"), CGB=["", "1 Alpha | !Good"]),
     "newer by its first attempt": Story(
         *(version(FIRST, **first_attempt_at(1, "00")), version(SWAPPED, **first_attempt_at(1, "20"))),
