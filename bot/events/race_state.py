@@ -84,12 +84,12 @@ _ALONE = f"^(?:{_SUBJECT}|is |number )*"
 _LOSSES = {
     RaceState.VOID: re.compile(rf"\bvoid |{_ALONE}void_alone $"),
     RaceState.ABANDONED: re.compile(
-        rf"\babandoned |{_ALONE}abandoned_alone $|^race deleted $"
+        rf"\babandoned |{_ALONE}abandoned_alone $|^{_SUBJECT}deleted $"
         # "Race deleted", "Will not be run", "Meeting is off", "Race lost to the weather", "No racing at York today"
         rf"|(?:^|\b{_SUBJECT}(?:number )*){_IS}not {_IS}held {_END}"
         rf"|\b(?:meeting|racing) (?:at race )?{_IS}off {_END}"
         rf"|\b{_SUBJECT}(?:number )*{_IS}gone (?=$|(?:until |due )?(?:the )?weather)"
-        rf"|^(?:\w+ ){{0,2}}no_racing (?=today|the|due|at race {_END})"
+        rf"|^(?:\w+ ){{0,2}}no_racing (?=today|the|due|at race {_END}|$)"
     ),
     RaceState.POSTPONED: re.compile(rf"\bpostponed (?!from(?:_race)? (?!.*until ))|{_ALONE}postponed_alone $"),
 }
