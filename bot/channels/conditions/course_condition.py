@@ -9,7 +9,7 @@ from bot.events.event import RacingEvent
 from bot.events.races import Course, is_same_course, may_be_same_course
 from bot.events.sentences import counted, listed
 
-COURSES_FIELD, NOT_COURSES_FIELD = "courses", "not_courses"
+COURSE_FIELDS = COURSES_FIELD, NOT_COURSES_FIELD = "courses", "not_courses"
 
 COURSE_PREFIX = "course:"
 """Stands before a typed course among words of other kinds."""

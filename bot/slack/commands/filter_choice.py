@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from bot.channels.conditions.condition import Condition
-from bot.channels.conditions.course_condition import COURSES_FIELD, NOT_COURSES_FIELD, has_course, name_of
+from bot.channels.conditions.course_condition import (
+    COURSE_FIELDS,
+    COURSES_FIELD,
+    NOT_COURSES_FIELD,
+    has_course,
+    name_of,
+)
 from bot.channels.conditions.event_conditions import REGIONS_FIELD, region_named, topics_in_order
 from bot.channels.conditions.table import CHOICES, CONDITIONS, NARROWING, OF_RACES, ONLY_COURSES, TOPICS
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, added
@@ -21,8 +27,6 @@ from bot.racedata.near_misses import LOOKED_UP_MAX, nearest_names, quoted
 from bot.slack.commands.invocation import Desk
 from bot.slack.language.request import LineRequest
 from bot.slack.messages.kit.text import capital
-
-_COURSES = (COURSES_FIELD, NOT_COURSES_FIELD)
 
 FILTER_CHECK_S = 1.2
 """For looking up regions and courses before the ack, for which Slack allows three seconds."""
@@ -112,7 +116,7 @@ class FilterChoice:
     def _of_region(self, region: str, chosen: ChannelFilter) -> ChannelFilter:
         there = {
             name: tuple(one for one in getattr(chosen, name) if self.places.get(one) in {None, region})
-            for name in _COURSES
+            for name in COURSE_FIELDS
         }
         words = {region, *(one.name for one in chain(*there.values()) if one.course_id is None)}
         since = None if words.isdisjoint(self.unchecked) else self.desk.clock()
@@ -260,7 +264,7 @@ def _check_together(before: ChannelFilter, chosen: ChannelFilter, *, asks_races:
         return races if chosen.topics == before.topics else f"{listed(topics_in_order(some.topics))} of {races}"
 
     def line(some: ChannelFilter) -> str:
-        by_name = {field: tuple(Course(name=name_of(one)) for one in getattr(some, field)) for field in _COURSES}
+        by_name = {field: tuple(Course(name=name_of(one)) for one in getattr(some, field)) for field in COURSE_FIELDS}
         some = some if some.region == ALL_REGIONS else some.model_copy(update=by_name)
         return typed_line(["subscribe", *(word for one in CONDITIONS for word in one.typed(some))])
 

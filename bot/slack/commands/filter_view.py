@@ -6,17 +6,15 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.channels import pauses, subscriptions
-from bot.channels.conditions.course_condition import COURSES_FIELD, NOT_COURSES_FIELD
+from bot.channels.conditions.course_condition import COURSE_FIELDS
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting, abandonments_taken, overrides
 from bot.racedata.lexicon import kept, told_apart
 from bot.slack.messages.answers.filter_words import Overriding
 
-_COURSES = (COURSES_FIELD, NOT_COURSES_FIELD)
-
 
 def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[ChannelFilter, ...]:
     """The filters for a message alone: an ambiguous course's name is completed by the region, the country or the id."""
-    each = [(one, {name: told_apart(session, getattr(one, name)) for name in _COURSES}) for one in filters]
+    each = [(one, {name: told_apart(session, getattr(one, name)) for name in COURSE_FIELDS}) for one in filters]
     return tuple(one.model_copy(update=courses) for one, courses in each)
 
 

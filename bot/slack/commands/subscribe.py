@@ -9,7 +9,7 @@ from sqlmodel import Session
 from bot.channels import pauses, subscriptions
 from bot.channels.conditions.choices import minutes_of
 from bot.channels.conditions.condition import EVERY_VALUE
-from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIELD, NOT_COURSES_FIELD
+from bot.channels.conditions.course_condition import COURSE_FIELDS, COURSE_PREFIX, COURSES_FIELD, NOT_COURSES_FIELD
 from bot.channels.conditions.event_conditions import (
     REGIONS_FIELD,
     TOPICS_FIELD,
@@ -355,7 +355,7 @@ async def _plan_form(desk: Desk, invocation: Invocation) -> SubscribePlan:
     regions = named if ALL_REGIONS in named else await check.regions(named)
     kept = before or ChannelFilter(region="", topics=frozenset())
     values = {one.field: one.of(kept) if submitted[one.field] is None else submitted[one.field] for one in CONDITIONS}
-    for name in (COURSES_FIELD, NOT_COURSES_FIELD):
+    for name in COURSE_FIELDS:
         if submitted[name] is not None:
             values[name] = await _chosen_courses(check, name, submitted[name], before, regions)
     await check.arriving(values[COURSES_FIELD], values[NOT_COURSES_FIELD], regions)

@@ -8,7 +8,7 @@ from sqlmodel import Session
 
 from bot.channels import subscriptions, watches
 from bot.channels.conditions.condition import EVERY_VALUE
-from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIELD, NOT_COURSES_FIELD
+from bot.channels.conditions.course_condition import COURSE_FIELDS, COURSE_PREFIX, COURSES_FIELD, NOT_COURSES_FIELD
 from bot.channels.conditions.event_conditions import (
     REGIONS_FIELD,
     TOPICS_FIELD,
@@ -195,7 +195,7 @@ def _absent(filters: Sequence[ChannelFilter], named: Mapping[str, Collection[str
 
 def _not_there(filters: Sequence[ChannelFilter], absent: tuple[str, Sequence[str]]) -> CommandError:
     field, words = absent
-    is_course = field in {COURSES_FIELD, NOT_COURSES_FIELD}
+    is_course = field in COURSE_FIELDS
     is_plain = is_course or field in {TOPICS_FIELD, RaceCodeCondition.field}
     what = listed(sorted(words) if is_plain else typed_values({field: tuple(words)}))
     whole = [one.region for one in filters if field == COURSES_FIELD and not (one.courses or one.not_courses)]
