@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
+from bot.events.race_state import RaceState, is_taken_back, state_in
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading.aliases import string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, first_of, values_of
@@ -22,6 +23,10 @@ DEEPEST_EVENT_NAME = 2
 SURE_NAMES = frozenset(NAMES_OF["event.sure_name"])
 
 NOWHERE = Race()
+
+NOT_ABANDONED = "also marked as not abandoned"
+
+_NOT_RUN_ELSE = {RaceState.VOID, RaceState.POSTPONED}
 
 _NAMING = ("race_id", "meeting_id", "course", "off", "title", "number", "race_date", "runners")
 
@@ -63,7 +68,14 @@ class FoundEvent:
 
     @property
     def race(self) -> Race:
-        return self.said.model_copy(update={"abandoned": True}) if self.named.kind in ABANDONMENTS else self.said
+        """Of an abandonment, a flag that denies the loss is a status."""
+        if self.named.kind not in ABANDONMENTS:
+            return self.said
+        status = self.said.status
+        is_denied = first_of(self.sources.own, "state.abandoned", flag_in) is False
+        if is_denied and state_in(status) not in _NOT_RUN_ELSE and not (status and is_taken_back(status)):
+            status = NOT_ABANDONED
+        return self.said.model_copy(update={"abandoned": True, "status": status})
 
     @property
     def is_to_come(self) -> bool:

@@ -21,7 +21,7 @@ from bot.events.race_state import RaceState, state_in
 from bot.events.races import Course, Race, in_short, may_be_there
 from bot.events.reading.fields import first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
-from bot.events.reading.json_values import flag_in, identifier, text
+from bot.events.reading.json_values import identifier, text
 from bot.events.reading.lazy import Lazy
 from bot.events.reading.off_times import read_instant
 from bot.events.reading.race_list import read_races, within
@@ -29,8 +29,6 @@ from bot.events.reading.record_objects import About
 from bot.events.spellings import by_card_status
 
 TOO_MANY = f"it has more than {MOST_EVENTS} events"
-
-NOT_ABANDONED = "also marked as not abandoned"
 
 LARGEST_SEQUENCE = 2**63 - 1
 
@@ -201,10 +199,9 @@ def _reason(found: FoundEvent, race: Race) -> str | None:
     others = {None, RaceState.VOID} if is_race else {None, RaceState.VOID, RaceState.POSTPONED}
     is_other = found.named.kind in ABANDONMENTS and state_in(race.status) in others
     status = race.status if is_other and by_card_status(race.status) else None
-    is_denied = first_of(found.sources.own, "state.abandoned", flag_in) is False
     is_told = any(run_before_loss(words) is not None for words in (race.reason, race.status) if words)
     extent = extent_of(found.fields) if is_race and not (found.names_subject or is_told) else None
-    said = (status, NOT_ABANDONED if is_denied else None, extent, race.reason)
+    said = (status, extent, race.reason)
     return ", ".join(dict.fromkeys(filter(None, said))) or None
 
 

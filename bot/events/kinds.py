@@ -178,6 +178,7 @@ _OF_A_MEETING = (
     "race.region",
     "race.said_region",
     "race.race_date",
+    "race.status",
     "race.reason",
     "race.from_book",
 )

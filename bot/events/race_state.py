@@ -114,6 +114,12 @@ _REVERSED = re.compile(
 )
 """From the loss on: "Abandonment later reversed", "Abandoned - decision reversed", "Abandoned, now on", "Void: no"."""
 
+_GOES_AHEAD = re.compile(
+    f"(?:{_SUBJECT}|is |the |at race |beside |until )*(?:held (?:$|today|at |cause )|at $)"
+    f"|(?:{_SUBJECT}|is |other |beside )*not (?:is )*abandoned $"
+)
+"""Of a whole status: "Meeting will go ahead as planned", "Racing is on", "No longer abandoned"."""
+
 _OF_ELSE_BEFORE = re.compile(r"\b(?:bets|thing) $|\bpulled .*$")
 """In the clause before a loss without a subject: "Placepot: void", "Pulled up, abandoned"."""
 
@@ -195,6 +201,7 @@ def _losses_of(state: RaceState, pattern: re.Pattern[str], clauses: Sequence[str
             yield _Loss(state, place, said)
 
 
+@lru_cache(maxsize=1024)
 def _roles(clause: str) -> str:
     """The roles of the words, each with a space behind."""
     found = _PHRASE.finditer(_words(clause).casefold())
@@ -213,9 +220,15 @@ def is_doubtful(status: str | None) -> bool:
 
 
 def is_taken_back(status: str) -> bool:
-    """True if an abandonment is in doubt, or taken back: "Lifted"."""
-    said = re.sub("^(?:void|abandoned|postponed) ", "LOST ", _roles(status))
-    return is_doubtful(status) or _REVERSED.search(said) is not None
+    """True if an abandonment is in doubt, or taken back."""
+    return is_doubtful(status) or is_reinstated(status)
+
+
+def is_reinstated(status: str) -> bool:
+    """True for "Lifted", "Reinstated", "Going ahead" and "No longer abandoned"."""
+    roles = _roles(status)
+    said = re.sub("^(?:void|abandoned|postponed) ", "LOST ", roles)
+    return _REVERSED.search(said) is not None or _GOES_AHEAD.match(roles) is not None
 
 
 def express_losses(

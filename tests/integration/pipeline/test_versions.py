@@ -150,6 +150,21 @@ RINGS = {
         *(abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}),
         CGB=["^Superseded", "status is now Reinstated | !disagree"],
     ),
+    "abandonment taken back by a flag": Story(
+        *(abandonment() | {"sequence": 1}, abandonment(abandoned=False, reason=None) | {"sequence": 2}),
+        CGB=["^Superseded", "ABANDONED: Ascot 14:30 | status is now also marked as not abandoned"],
+    ),
+    "abandoned meeting taken back by a flag": Story(
+        *(meeting() | {"sequence": 1}, meeting(abandoned=False) | {"sequence": 2}),
+        CGB=["^Superseded", "status is now also marked as not abandoned"],
+    ),
+    "abandoned meeting taken back": Story(
+        *(meeting() | {"sequence": 1}, meeting(status="Goes ahead") | {"sequence": 2}),
+        CGB=["^Superseded", "status is now Goes ahead"],
+    ),
+    "postponement that is no abandonment": Story(
+        abandonment(status="Postponed", abandoned=False), CGB=["Postponed, frost | !not abandoned"]
+    ),
     "abandonment taken back, and of other words": Story(
         *(abandonment() | {"sequence": 1}, abandonment(status="Cancelled") | {"sequence": 2}),
         CGB=["Cancelled"],

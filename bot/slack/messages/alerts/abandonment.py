@@ -50,17 +50,24 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     line = partial(_line, event=event, named=not times)
     were_run = f"{counted(run, 'race')} {'was' if run == 1 else 'were'} run" if run else None
     marked = given(f"{CONFLICTING} {{}}", conflict)
+    unsaid = None if is_whole else reason(event)
     return alert(
         event,
         context,
         title,
         joined([name, reason(event), figures], ", "),
-        facts=[joined([None if times else figures or were_run, marked, None if is_whole else reason(event)])],
+        facts=[joined([None if times else figures or were_run, _status(event), marked, unsaid])],
         said=[correction(context)],
         in_text=[conflict],
         listed=[*times[:-1], joined([*times[-1:], were_run], "; ")] if times else [*map(line, lost)],
         details_filled_in=shows_filled_in(lost, line),
     )
+
+
+def _status(event: RacingEvent) -> str | None:
+    """None for "Abandoned" alone, and for a status that the reason says."""
+    status = safe(event.race.status, SHORT_MAX)
+    return None if (status or "").casefold() == "abandoned" or (status or "") in (event.reason or "") else status
 
 
 def _races_in_figures(event: RacingEvent, context: MessageContext, lost: int, run: int) -> str | None:
@@ -115,8 +122,7 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     conflict = None if context.contradicts is None else RUN_TOO
     title, is_whole = headline(ABANDONED, _first(event, context), reason(event), conflict)
     details = race_details(race.model_copy(update={"title": None}) if _else_named(race) else race)
-    status = safe(race.status, SHORT_MAX)
-    status = None if (status or "").casefold() == "abandoned" else status
+    status = _status(event)
     facts = joined([_else_named(race), details, status, None if is_whole else reason(event)])
     first = [_first(event, context), _else_named(race), status if race.is_postponed else None, reason(event)]
     return alert(
