@@ -94,10 +94,15 @@ class ReferenceBook:
         return await self._read(self._countries, self._client, timeout_s)
 
     async def keep_fresh(self) -> None:
-        """For upkeep: read each stale list anew. Raises no ServiceError: a kept list stays."""
+        """For upkeep: read each stale list anew. A kept list stays; raises why the first stale list did not come."""
         client = self._client.for_upkeep().in_one_try()
         for one in self._lists:
             await self._read(one, client)
+        for one in self._lists:
+            is_fresh = self._is_fresh(await self._database.read(one.stored.kept))
+            # Admins hear of a quota that spares upkeep.
+            if not (is_fresh or isinstance(one.failure, Spared)):
+                raise self.why_none(one.name)
 
     async def known_countries(self) -> tuple[KnownCountry, ...]:
         """Makes no request."""
@@ -112,7 +117,8 @@ class ReferenceBook:
         """Why the list of this name is missing: the service's failure, or no answer yet."""
         one = next(one for one in self._lists if one.name == name)
         none = f"The data service's list of {name} could not be read. Try again in a few minutes."
-        return one.failure or CommandError(none)
+        # Each raise of a kept error would lengthen its traceback.
+        return (one.failure or CommandError(none)).with_traceback(None)
 
     async def check_regions(
         self, typed: Sequence[str], timeout_s: float | None = None, *, other_words: Vocabulary | None = None

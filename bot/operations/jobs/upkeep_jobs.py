@@ -73,8 +73,10 @@ def refresh_lists(
         wake.set()
 
     async def refresh() -> None:
-        await reference.keep_fresh()
-        await check()
+        try:
+            await reference.keep_fresh()
+        finally:
+            await check()
 
     return (
         Job("refresh_reference", "Regions and courses read", REFRESH_EVERY_S, refresh),

@@ -383,4 +383,5 @@ async def test_failure_is_left_to_the_scheduler_to_tell(database, client, clock)
     with pytest.raises(ServerFault):
         await QuotaCheck(QuotaBook(database, client, settings(), clock), notices, database, settings(), clock).run()
     job, _ = refresh_lists(ReferenceBook(database, client, clock), database, notices, clock, asyncio.Event())
-    await job.run()
+    with pytest.raises(ServerFault):
+        await job.run()

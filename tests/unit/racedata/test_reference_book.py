@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.errors import CommandError, StorageError
+from bot.errors import CommandError, RacingBotError, StorageError
 from bot.events.races import Course
 from bot.operations.jobs.job import HOUR_S
 from bot.operations.jobs.upkeep_jobs import REFRESH_EVERY_S
@@ -15,6 +15,7 @@ from bot.racedata.client.service_errors import (
     InvalidParam,
     NotFound,
     ServerFault,
+    ServiceFailure,
     Spared,
     UnknownRefusal,
     UpgradeRequired,
@@ -50,6 +51,7 @@ ANSWERS: dict[str, Any] = {
     "NOT_IN_PLAN": NOT_IN_PLAN,
     "NOT_VALID": InvalidParam("reference", code="invalid_param", status=422),
     "COURSES": COURSES,
+    "NONE": [],
     "EMPTY": {},
     "NO_REGIONS": {"goings": ["Good"]},
     "UNREADABLE": AnswerUnreadable("reference", status=200),
@@ -81,8 +83,9 @@ STORIES = {
     ),
     "a refused list is asked for again after an hour": (
         f"regions {ALL}, +48 hours, reference NOT_VALID, asked reference, "
-        f"regions {ALL}, +0.3 hours, regions {ALL}, +0.3 hours, regions {ALL}, +0.3 hours, refreshed, "
-        f"asked reference courses countries, +0.2 hours, regions {ALL}, asked reference"
+        f"regions {ALL}, +0.3 hours, regions {ALL}, +0.3 hours, regions {ALL}, +0.3 hours, "
+        f"refresh fails with invalid_param, asked reference courses countries, +0.2 hours, regions {ALL}, "
+        "asked reference"
     ),
     "courses that come later tell the regions": (
         f"courses FAULT, reference NOT_IN_PLAN, regions None, courses COURSES, +0.1 hours, regions {OF_COURSES}, "
@@ -91,7 +94,12 @@ STORIES = {
     "stale courses tell no regions": "courses, +48 hours, courses FAULT, reference NOT_IN_PLAN, regions None",
     "a refresh asks for what is stale": f"regions {ALL}, refreshed, refreshed, asked reference courses countries",
     "a refresh is good where the courses tell the regions": f"reference NOT_FOUND, refreshed, regions {OF_COURSES}",
-    "a refresh goes on after a failure": f"courses FAULT, refreshed, asked courses reference countries, regions {ALL}",
+    "a refresh goes on after a failure": (
+        f"courses FAULT, refresh fails with server_error, asked courses reference countries, regions {ALL}"
+    ),
+    "a refresh that reads nothing is no good refresh": (
+        "refreshed, +48 hours, courses NONE, refresh fails with could not be read"
+    ),
 }
 
 
@@ -110,6 +118,9 @@ async def test_regions_are_as_the_story_says(book, client, clock, name):
                 client.asked.clear()
             case ["refreshed"]:
                 await book.keep_fresh()
+            case ["refresh", "fails", "with", *why]:
+                with pytest.raises(RacingBotError, match=" ".join(why)):
+                    await book.keep_fresh()
             case [passed, "hours"]:
                 clock.pass_(hours=float(passed))
             case _:
@@ -131,11 +142,12 @@ async def test_job_and_people_share_one_refresh_of_each_list(book, client):
 async def test_outage_costs_upkeep_a_request_a_run_and_its_end_is_seen_at_the_next(*, book, client, clock, reference):
     client.answers = {"courses": FAULT, "reference": reference, "countries": FAULT}
     for _ in range(2 * HOUR_S // REFRESH_EVERY_S):
-        await book.keep_fresh()
+        with pytest.raises(ServiceFailure):
+            await book.keep_fresh()
         clock.pass_(seconds=REFRESH_EVERY_S)
     asked = Counter(client.asked)
     assert asked == {"courses": 24, "countries": 24, "reference": 24 if reference is FAULT else 2}
-    client.answers |= {"courses": COURSES, "reference": REFERENCE}
+    client.answers |= {"courses": COURSES, "reference": REFERENCE, "countries": [{"country_code": "GB"}]}
     await book.keep_fresh()
     assert await book.regions() == tuple(ALL.split())
 
