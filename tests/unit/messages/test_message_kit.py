@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import count
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -20,7 +21,7 @@ from bot.slack.forms.home_view import ABANDONMENTS_MAX, CHANNELS_MAX, DEAD_LETTE
 from bot.slack.messages.alerts.alert_context import MessageContext, late_in_words
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.messages.kit.blocks import actions, command_button, context_block, fields, header, section, weight
-from bot.slack.messages.kit.layout import lines, listing, message, sentence
+from bot.slack.messages.kit.layout import lines, listing, message, section_of, sentence
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, code, escape, flatten, is_as_it_is, named, plain, safe, size
 from bot.slack.messages.kit.times import in_readers_zone, off_for_readers, off_text, utc_clock
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems, view_problems
@@ -66,6 +67,14 @@ def test_message_says_how_many_lines_had_no_room():
     assert made.blocks[-1]["text"]["text"] == "Foot"
     assert 100 < shown < 120
     assert weight(made.blocks) <= MESSAGE_MAX
+
+
+def test_section_makes_no_line_after_those_that_fit():
+    """A hundred races of a hundred runners with long names would keep everybody else waiting for seconds."""
+    made = count()
+    block = section_of((f"{next(made)} {'x' * 298}" for _ in range(1_000)), 1_000)
+    assert block["text"]["text"].endswith("and 991 more")
+    assert next(made) == 10
 
 
 def test_message_text_is_cut_at_its_end():

@@ -58,7 +58,7 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         lost if loss or not card.lost else f"{ABANDONED} {lost}",
     ]
     notes = [None if title.endswith(changed) else labelled(changed, context)]
-    every = [*map(_line, event.races)] or runner_lines(event.race.runners, event.race, on_card=True)
+    every = [*map(_line, event.races)] or [*runner_lines(event.race.runners, event.race, on_card=True)]
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
     races, buttons, button = [details, lines(every)], alert_buttons(event, context), _card_button(event)
     parts: list[MessagePart] = [*races, small, buttons]

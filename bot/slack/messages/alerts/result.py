@@ -69,7 +69,7 @@ def _runners(event: RacingEvent, context: MessageContext) -> list[MessagePart]:
     runners = in_order(race)
     if not runners or context.asked:
         return [None if runners else details, small, pressed]
-    whole = fold(FULL_RESULT, [details, lines(runner_lines(runners, race)), alert_buttons(event, context)])
+    whole = fold(FULL_RESULT, [details, lines([*runner_lines(runners, race)]), alert_buttons(event, context)])
     return [Either([whole], [details]), small, Either([], [pressed])]
 
 
@@ -166,7 +166,7 @@ def full_result(
     head += [section(corrected), None if runners and not race.disputed else section(line), section(status)]
     received = f"Result received {moment_for_readers(received_at)}"
     foot = context_block(order_note(countries, {event.race.region}), received)
-    listed = lines(runner_lines(runners, race))
+    listed = lines([*runner_lines(runners, race)])
     table = partial(runners_table, "Every runner", runners, race)
     return message(text, [*head, Either([table], [listed]), foot])
 

@@ -1,6 +1,6 @@
 """All runners of a race: as a native table without empty columns, or as lines."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from bot.events.races import RESERVED, Race, Runner
 from bot.outbox.message import Block
@@ -57,12 +57,12 @@ def runners_table(caption: str, runners: Sequence[Runner], result: Race | None, 
     return [table, section(f"and {left} more" if left else None)]
 
 
-def runner_lines(runners: Sequence[Runner], race: Race, *, on_card: bool = False) -> list[str]:
+def runner_lines(runners: Sequence[Runner], race: Race, *, on_card: bool = False) -> Iterator[str]:
     """For example "1  Desert Crown (R Moore / A O'Brien)  SP 5/2F · no. 4, draw 2, OR 121".
 
     `on_card`: by the number, with who does not run: "4  Desert Crown (R Moore)  SP 5/2 · draw 2, OR 121, non-runner".
     """
-    field, said = RaceField(race), []
+    field = RaceField(race)
     for runner in runners:
         first, last = runner.position, runner.position_reason
         if on_card:
@@ -77,5 +77,4 @@ def runner_lines(runners: Sequence[Runner], race: Race, *, on_card: bool = False
         }
         name = f"{field.horse(runner)}{connections(runner)}"
         line = joined([safe(first, SHORT_MAX), name, given("SP {}", field.price(runner))], "  ")
-        said.append(joined([line, joined([given(words, safe(of, SHORT_MAX)) for words, of in facts.items()], ", ")]))
-    return said
+        yield joined([line, joined([given(words, safe(of, SHORT_MAX)) for words, of in facts.items()], ", ")])

@@ -6,6 +6,7 @@ On a card several races of a course have their runners collapsed; a single race 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
+from itertools import chain, tee
 
 from bot.events.days import utc_today
 from bot.events.race_state import HAS_RUN, WITH_RESULT, RaceOutcome
@@ -120,7 +121,8 @@ def _race_with_runners(one: RaceView, at: str | None, zone: tzinfo | None, *, is
     details = clip(race_details(race), CARD_LINE_MAX) or None
     first = joined([at, given("*{}*", off), said], "  ")
     name = joined([first, details], " · " if said else "  ") or race_line(race)
-    in_sections = section_of([name, *runner_lines(runners, race, on_card=not has_result)])
+    told = runner_lines(runners, race, on_card=not has_result)
+    in_sections = section_of(chain([name], told), 1 + len(runners))
     if runners and not is_alone:
         return Either([collapsed(line, [in_sections])], [in_sections])
     caption = joined(["Runners", off_text(race.off)], ", ")
@@ -177,8 +179,9 @@ def _results_of(meeting: MeetingView) -> Either:
     if meeting.is_dead:
         return meeting.in_a_line
     told = [_result(one) for one in meeting.races if one.outcome is not RaceOutcome.OPEN]
+    words = [meeting.title, *told, *_open(meeting.races)]
     button = meeting.button("All placings", "results") if meeting.has({RaceOutcome.SETTLED}) else None
-    return unit(section_of([meeting.title, *told, *_open(meeting.races)], button))
+    return unit(section_of(words, len(words), button))
 
 
 def _open(races: Sequence[RaceView]) -> Iterator[str]:
@@ -198,11 +201,13 @@ def _placings(one: RaceView) -> Either:
     placed = [runner for runner in race.placed() if runner.finishing_position]
     first = joined([given("*{}*", one.off), safe(race.title)], "  ") or race_line(race)
     if one.outcome is not RaceOutcome.SETTLED or not placed:
-        return unit(section_of([first, one.result]))
+        return unit(section_of([first, one.result], 2))
     others = [runner for runner in race.runners if not runner.finishing_position and runner.position]
-    lines = [clip(line, CARD_LINE_MAX) for line in (one.result, *runner_lines([*placed, *others], race))]
-    behind, whole = section_of([first, *lines[1:]]), section_of([first, *lines])
-    return Either([collapsed(_result(one), [behind])], [whole])
+    told = [*placed, *others]
+    behind, below = tee(clip(line, CARD_LINE_MAX) for line in runner_lines(told, race))
+    folded = section_of(chain([first], behind), 1 + len(told))
+    whole = section_of(chain([first, clip(one.result, CARD_LINE_MAX)], below), 2 + len(told))
+    return Either([collapsed(_result(one), [folded])], [whole])
 
 
 Coming = tuple[MeetingView, RaceView]

@@ -87,9 +87,9 @@ def fold(title: str, parts: Sequence[MessagePart]) -> Filling:
     return made
 
 
-def section_of(words: Sequence[str], button: Block | None = None) -> Block:
-    """One section with the first line, and with as many further lines as fit."""
-    (block,) = _line_sections(words, len(words), SECTION_MAX + 2 * TEXT_OBJECT)
+def section_of(words: Iterable[str], total: int, button: Block | None = None) -> Block:
+    """One section with the first line, and with as many further lines as fit; no line after these is made."""
+    (block,) = _line_sections(words, total, SECTION_MAX + 2 * TEXT_OBJECT)
     return section(block["text"]["text"], button) or block
 
 
@@ -176,7 +176,7 @@ def _laid_out(parts: Sequence[MessagePart], room: int, *, is_new: bool) -> list[
     return [block for blocks in made for block in blocks if isinstance(block, dict)]
 
 
-def _line_sections(words: Sequence[str], total: int, room: int) -> list[Block]:
+def _line_sections(words: Iterable[str], total: int, room: int) -> list[Block]:
     sections = _packed(words, room)
     shown = sum(map(len, sections))
     if shown < total:
