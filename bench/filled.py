@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Mapping
 from datetime import date, datetime
 
-from sqlalchemy import Connection, text
+from sqlalchemy import TextClause, text
 from sqlmodel import Session
 
 from bench.payloads import Results
@@ -48,19 +48,19 @@ _FAST = {
 
 _WORDS = {
     "sqlite": {
-        "HEX": "printf('%012x', ({0}) * 92821371661 % 281474976710656)",
+        "HEX": "printf('%012x', event_no * 92821371661 % 281474976710656)",
         "HASH": "lower(hex(randomblob(32)))",
         "MOMENT": "strftime('%Y-%m-%d %H:%M:%f', :until, '-' || ((:rows - n) * :every_s) || ' seconds') || '000'",
         "DAY": "date(:last_day, '-' || ((:rows - n) / :a_day) || ' days')",
     },
     "postgresql": {
-        "HEX": "lpad(to_hex(CAST({0} AS bigint) * 92821371661 % 281474976710656), 12, '0')",
+        "HEX": "lpad(to_hex(CAST(event_no AS bigint) * 92821371661 % 281474976710656), 12, '0')",
         "HASH": "md5(random()::text) || md5(random()::text)",
         "MOMENT": "CAST(:until AS timestamptz) - (:rows - n) * CAST(:every_s AS float) * interval '1 second'",
         "DAY": "to_char(CAST(:last_day AS date) - (:rows - n) / CAST(:a_day AS int), 'YYYY-MM-DD')",
     },
 }
-"""SQL on a number: twelve digits in no order; a random hash; the receipt; the day of the races."""
+"""SQL: twelve digits in no order; a random hash; the receipt; the day of the races."""
 
 _NUMBERS = r"""
     WITH RECURSIVE counted (n) AS (SELECT CAST(:first AS int) UNION ALL SELECT n + 1 FROM counted WHERE n < :last),
@@ -162,14 +162,14 @@ def fill(database: Database, rows: int, now: datetime | None = None) -> None:
     """Put so many deliveries, with versions and messages, into a database with empty tables."""
     dialect = "sqlite" if database.is_sqlite else "postgresql"
     values = _values(rows, now or utc_now())
+    statements = [_statement(one, _WORDS[dialect]) for one in _FILL]
     with database.writer.connect() as connection:
         connection.exec_driver_sql(_FAST[dialect])
         connection.commit()
         for first in range(1, rows + 1, STEP):
-            for statement in _FILL:
-                _carry_out(
-                    connection, statement, dialect, values | {"first": first, "last": min(first + STEP - 1, rows)}
-                )
+            step = {"first": first, "last": min(first + STEP - 1, rows)}
+            for statement in statements:
+                connection.execute(statement, values | step)
             connection.commit()
     with Session(database.writer) as session, session.begin():
         named_values.put(session, Mark.BODIES_PRUNED_TO, values["pruned"], now or utc_now())
@@ -185,11 +185,9 @@ def fill(database: Database, rows: int, now: datetime | None = None) -> None:
             connection.exec_driver_sql("CHECKPOINT")
 
 
-def _carry_out(connection: Connection, statement: str, dialect: str, values: Mapping[str, object]) -> None:
-    words = _WORDS[dialect]
-    numbers = _NUMBERS.format(HEX=words["HEX"].format("event_no"), MOMENT=words["MOMENT"], DAY=words["DAY"])
-    made = statement.format(NUMBERS=numbers, DATA=_DATA, RACE_DATA=_RACE_DATA, HASH=words["HASH"])
-    connection.execute(text(made), {name: value for name, value in values.items() if f":{name}" in made})
+def _statement(template: str, words: Mapping[str, str]) -> TextClause:
+    numbers = _NUMBERS.format_map(words)
+    return text(template.format_map({**words, "NUMBERS": numbers, "DATA": _DATA, "RACE_DATA": _RACE_DATA}))
 
 
 def _values(rows: int, now: datetime) -> dict[str, object]:

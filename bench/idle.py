@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 
@@ -46,6 +45,7 @@ class Watched:
         event.listen(Engine, "after_cursor_execute", self._after)
         event.listen(Engine, "commit", self._commit)
         event.listen(Engine, "rollback", lambda connection: connection.info.pop("ran", None))
+        self._note()
 
     def _before(self, connection: Connection, *_args: object) -> None:
         connection.info["began_s"] = time.perf_counter()
@@ -62,7 +62,10 @@ class Watched:
         # Without a write the commit is no work of the disk.
         self._commits.update(writes[:1])
         self._slowest = max(self._slowest, *ran)
-        self._file.write_text(json.dumps({"commits": self._commits, "slowest": self._slowest}), encoding="utf-8")
+        self._note()
+
+    def _note(self) -> None:
+        self._file.write_text(json.dumps([self._commits, self._slowest]), encoding="utf-8")
 
 
 async def measure(minutes: float) -> list[Measure]:
@@ -79,10 +82,7 @@ async def measure(minutes: float) -> list[Measure]:
             before_s = server.cpu_s
             await asyncio.sleep(minutes * 60)
             cpu_s = server.cpu_s - before_s
-        found: dict[str, Any] = (
-            json.loads(figures.read_text(encoding="utf-8")) if figures.exists() else {"commits": {}, "slowest": (0, "")}
-        )
-    commits, (slowest_s, slowest) = found["commits"], found["slowest"]
+        commits, (slowest_s, slowest) = json.loads(figures.read_text(encoding="utf-8"))
     print("\n".join(f"{count:5} {words}" for words, count in Counter(commits).most_common()))
     print(f"slowest: {slowest}\n")
     return [

@@ -45,6 +45,9 @@ class Contender:
     async def take_turn(self, seconds: float) -> None:
         """Be loaded for so long. The bot's fan-out ends before the next server's turn."""
         self.loads.append(await closed_loop(self.port, self.requests, seconds=seconds, connections=CONNECTIONS))
+        await self.fanned_out()
+
+    async def fanned_out(self) -> None:
         if self.database is not None:
             await empty_inbox(self.database)
 
@@ -70,8 +73,9 @@ async def measure(folder: Path, outside_url: str, new_postgres: NewDatabase | No
                 await contender.take_turn(seconds)
         for contender in named.values():
             del contender.loads[0]
-        steady = {name: await _steady(named[name], plan.steady_s) for name in (BOT, ON_POSTGRESQL) if name in named}
-    return [*_rates(named), *(line for name, lines in steady.items() for line in _named(name, lines))]
+        bots = [name for name, contender in named.items() if contender.database is not None]
+        steady = [line for name in bots for line in await _steady(f"half rate: {name}", named[name], plan.steady_s)]
+    return [*_rates(named), *steady]
 
 
 @asynccontextmanager
@@ -94,22 +98,17 @@ def _rates(named: dict[str, Contender]) -> list[Measure]:
     return [*lines, Measure("ingest: refused", refused, "requests", NONE)]
 
 
-async def _steady(bot: Contender, seconds: float) -> list[Measure]:
+async def _steady(name: str, bot: Contender, seconds: float) -> list[Measure]:
     """At half of the rate of the closed loop, and until everything is fanned out."""
     per_s = median(bot.rates) / 2
     load = await fixed_rate(bot.port, bot.requests, per_s=per_s, seconds=seconds)
     ended = time.perf_counter()
-    assert bot.database is not None
-    await empty_inbox(bot.database)
+    await bot.fanned_out()
     return [
-        Measure("offered", per_s, "/s"),
-        *percentiles("answer", load.latencies, {50: None, 99: AtMost(15)}),
-        Measure("refused", load.refused, "requests", NONE),
-        Measure("fanned out after the end", time.perf_counter() - ended, "s", AtMost(5)),
+        Measure(f"{name}: offered", per_s, "/s"),
+        *percentiles(f"{name}: answer", load.latencies, {50: None, 99: AtMost(15)}),
+        Measure(f"{name}: refused", load.refused, "requests", NONE),
+        Measure(f"{name}: fanned out after the end", time.perf_counter() - ended, "s", AtMost(5)),
         # Where this target is missed, the rate was not kept, and the lines above say less.
-        Measure("generator late, p99", percentile(load.lateness, 99) * 1000, "ms", AtMost(LATE_S * 1000)),
+        Measure(f"{name}: generator late, p99", percentile(load.lateness, 99) * 1000, "ms", AtMost(LATE_S * 1000)),
     ]
-
-
-def _named(name: str, lines: list[Measure]) -> list[Measure]:
-    return [Measure(f"half rate: {name}: {one.name}", one.value, one.unit, one.target) for one in lines]

@@ -6,7 +6,6 @@ status is read.
 
 import asyncio
 import math
-import re
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
@@ -15,6 +14,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import cast
 
+from httptools import HttpResponseParser
+
 LOOPBACK = "127.0.0.1"
 ACCEPTED = 200
 LATE_S = 0.01
@@ -22,9 +23,6 @@ LATE_S = 0.01
 
 UNANSWERED_S = 10.0
 """A later answer, counted from the last planned moment, counts as no answer."""
-
-_LENGTH = re.compile(rb"\r\ncontent-length: *([0-9]+)", re.IGNORECASE)
-_LAST_ANSWER = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
 
 
 @dataclass
@@ -68,11 +66,11 @@ class Load:
 
 
 class Connection(asyncio.Protocol):
-    """A connection to a server of this machine. The answer has to carry a Content-Length."""
+    """A connection to a server of this machine."""
 
     def __init__(self) -> None:
         self.is_open = True
-        self._received = b""
+        self._parser = HttpResponseParser(self)
         self._status: asyncio.Future[int] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -80,13 +78,10 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        self._received += data
-        head, found, body = self._received.partition(b"\r\n\r\n")
-        length = _LENGTH.search(head)
-        if not found or length is None or len(body) < int(length[1]):
-            return
-        self._received = b""
-        self._note(int(head[9:12]), is_open=not _LAST_ANSWER.search(head))
+        self._parser.feed_data(data)
+
+    def on_message_complete(self) -> None:
+        self._note(self._parser.get_status_code(), is_open=self._parser.should_keep_alive())
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._note(0, is_open=False)

@@ -10,6 +10,8 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -27,14 +29,16 @@ class Outside:
         self._changed = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await _read(receive)
+        request = Request(scope, receive)
+        body = await request.body()
         method = scope["path"].rpartition("/")[2]
         if not scope["path"].startswith("/api/"):
-            await _answer(send, {"meta": META, "data": []})
+            answer: dict[str, Any] = {"meta": META, "data": []}
         elif method == "chat.postMessage":
-            await _answer(send, self._posted(body))
+            answer = self._posted(body)
         else:
-            await _answer(send, {"ok": True, **ANSWERS.get(method, {})})
+            answer = {"ok": True, **ANSWERS.get(method, {})}
+        await JSONResponse(answer)(scope, receive, send)
 
     def _posted(self, body: bytes) -> dict[str, Any]:
         arrived_at = time.perf_counter()
@@ -51,19 +55,3 @@ class Outside:
                     self._changed.clear()
                     await self._changed.wait()
         return len(self.arrived) >= posts
-
-
-async def _read(receive: Receive) -> bytes:
-    body = b""
-    while True:
-        message = await receive()
-        body += bytes(message.get("body", b""))
-        if not message.get("more_body"):
-            return body
-
-
-async def _answer(send: Send, content: dict[str, Any]) -> None:
-    body = json.dumps(content).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

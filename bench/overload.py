@@ -59,7 +59,6 @@ def not_kept(session: Session, load: Load) -> int:
 
 def report(closed: Load, load: Load, lost: int) -> list[Measure]:
     """The lines; `lost` were accepted and are not in the inbox."""
-    neither = load.refused - load.answers[REFUSED]
     return [
         Measure("overload: bot in a closed loop before it", closed.per_s, "/s"),
         Measure("overload: offered", load.offered_per_s, "/s"),
@@ -71,6 +70,6 @@ def report(closed: Load, load: Load, lost: int) -> list[Measure]:
         *percentiles("overload: accepted", load.latencies, {50: None, 99: AtMost(250)}),
         Measure("overload: refused (503)", load.answers[REFUSED] / load.seconds, "/s"),
         Measure("overload: accepted and not in the inbox", lost, "deliveries", NONE),
-        Measure("overload: neither accepted nor refused", neither, "requests", NONE),
+        Measure("overload: neither accepted nor refused", load.refused - load.answers[REFUSED], "requests", NONE),
         Measure("overload: generator late, p99", percentile(load.lateness, 99) * 1000, "ms", AtMost(LATE_S * 1000)),
     ]

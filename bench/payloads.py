@@ -3,63 +3,34 @@
 import hmac
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from bot.deliveries.signature import HEADER
 
 SECRET = "whsec-bench-0123456789"
 PATH = "/webhooks/racing"
 BODY_BYTES = 2048
-RUNNERS = 8
 RACES_OF_A_COURSE = 8
 """The most races of a course in a day: for each race the bot reads the known races of the course."""
 
 
-def get(path: str) -> bytes:
-    """A GET request."""
-    return f"GET {path} HTTP/1.1\r\nHost: bench\r\n\r\n".encode()
+def request(line: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> bytes:
+    """A whole request."""
+    sent = {"Host": "bench", "Content-Length": str(len(body))} | dict(headers or {})
+    named = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+    return f"{line} HTTP/1.1\r\n{named}\r\n".encode() + body
 
 
 def post(body: bytes) -> bytes:
     """A signed delivery."""
-    head = (
-        f"POST {PATH} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        f"X-SVC-Signature: {hmac.digest(SECRET.encode(), body, 'sha256').hex()}\r\n\r\n"
-    )
-    return head.encode() + body
+    signature = hmac.digest(SECRET.encode(), body, "sha256").hex()
+    return request(f"POST {PATH}", body, {"Content-Type": "application/json", HEADER: signature})
 
 
 RACE_ID, REGION, COURSE, OFF_TIME, PADDING = "<race>", "<region>", "<course>", "<off>", "<padding>"
-
-_TEMPLATE = json.dumps(
-    {
-        "event": "result.received",
-        "occurred_at": "2026-11-20T14:34:10Z",
-        "race": {
-            "race_id": RACE_ID,
-            "region": REGION,
-            "course": {"course_id": f"cr_{COURSE}", "name": f"Course {COURSE}", "country": "GB"},
-            "date": "2026-11-20",
-            "off_time": OFF_TIME,
-            "title": "The Measured Stakes",
-            "class": "Class 2",
-            "distance": "1m 2f",
-            "going": "Good to Soft",
-            "status": "result",
-            "runners": [
-                {
-                    "number": number,
-                    "horse": {"horse_id": f"hs_{number}", "name": f"Measured Pace {number}"},
-                    "jockey": {"name": "J. Jockey"},
-                    "trainer": {"name": "T. Trainer"},
-                    "position": number,
-                    "starting_price": "7/2",
-                }
-                for number in range(1, RUNNERS + 1)
-            ],
-            "analysis": PADDING,
-        },
-    }
-)
+_TEMPLATE = json.dumps(json.loads(Path(__file__).with_name("result.json").read_text(encoding="utf-8")))
 
 
 @dataclass(frozen=True)

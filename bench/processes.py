@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import psutil
 
 from bench.load import ACCEPTED, connected
-from bench.payloads import SECRET, get
+from bench.payloads import SECRET, request
 from bot.cli.server import loop_factory
 from bot.db.engine import Database
 from bot.deliveries import inbox
@@ -143,7 +143,7 @@ async def _answers(path: str, process: "subprocess.Popen[bytes]", port: int, fol
         while process.poll() is None:
             with contextlib.suppress(OSError):
                 async with connected(port) as (connection,):
-                    if await connection.ask(get(path)) == ACCEPTED:
+                    if await connection.ask(request(f"GET {path}")) == ACCEPTED:
                         return time.perf_counter()
             await asyncio.sleep(0.005)
     raise RuntimeError((folder / f"{port}.log").read_text(encoding="utf-8"))
