@@ -21,7 +21,7 @@ from hypothesis import Phase, settings
 
 UNIT, PIPELINE = "tests/unit/", "tests/integration/pipeline/test_"
 CLIENT = f"{UNIT}racedata/test_circuit_breakers.py {UNIT}racedata/test_client_calls.py"
-BUCKETS = f"{UNIT}outbox/test_bucket.py {PIPELINE}pace.py {PIPELINE}sent_at_once.py {PIPELINE}round_trips.py"
+BUCKETS = f"{UNIT}outbox/test_resolver.py {PIPELINE}pace.py {PIPELINE}sent_at_once.py {PIPELINE}round_trips.py"
 ANSWERS = f"{UNIT}outbox/test_claim_sender.py {PIPELINE}answers_to_messages.py {PIPELINE}answers_to_edits.py"
 TAKEN = f"{PIPELINE}admin_fallback.py::test_refusal_of_direct_messages_ends_with_a_post_that_is_taken"
 TRACED = f"{PIPELINE}ledger.py::test_every_version_of_every_event_of_a_race_is_traced"
@@ -31,7 +31,7 @@ TABLE: dict[str, tuple[int | None, str]] = {
     "bot/channels/filters.py": (1, f"{UNIT}channels/test_filters.py {UNIT}commands/test_filter_kinds.py"),
     "bot/deliveries/signature.py": (2, "tests/integration/deliveries/test_door.py"),
     "bot/desk/decide.py": (6, f"{UNIT}desk/test_decide.py {UNIT}desk/test_chains.py"),
-    "bot/events/race_state.py": (0, f"{UNIT}events/test_race_state.py"),
+    "bot/events/race_state.py": (0, f"{UNIT}events/test_days_and_states.py"),
     "bot/fanout/plan.py": (None, f"{PIPELINE}meetings.py {PIPELINE}filters.py {PIPELINE}quiet_hours.py"),
     "bot/operations/overdue.py": (0, f"{UNIT}operations/test_failed_records.py"),
     "bot/outbox/claim_outcomes.py": (

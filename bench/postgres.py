@@ -7,7 +7,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.postgres import new_postgres_database, own_postgres
+from tests.databases import new_postgres_database, own_postgres
 
 NewDatabase = Callable[[], str]
 """Makes an empty database, and returns its address."""

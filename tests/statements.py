@@ -3,7 +3,8 @@
 import os
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from sqlalchemy import event
 from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import Compiled, Engine
+
+from bot.db.engine import Database
 
 ROOT = Path(__file__).parent.parent
 OURS = tuple(f"{ROOT / folder}{os.sep}" for folder in ("bot", "bench", "sandbox", "tests"))
@@ -123,3 +126,38 @@ def is_whole(config: pytest.Config) -> bool:
     """Whether every test of the suite was asked for."""
     is_default = config.args_source is pytest.Config.ArgsSource.TESTPATHS and "-m" not in config.invocation_params.args
     return is_default and not any(config.getoption(name, None) for name in PARTLY)
+
+
+# The statements of a part of the bot on SQLite, and the indexes used
+
+
+Noted = tuple[str, Any]
+
+
+@contextmanager
+def noted(database: Database) -> Iterator[list[Noted]]:
+    """The reading statements of the block, with their values; BEGIN stands before each transaction."""
+    statements: list[Noted] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, values: Any, _context: Any, _many: bool) -> None:
+        statements.append((statement, values))
+
+    def note_begin(_connection: Any) -> None:
+        statements.append(("BEGIN", ()))
+
+    listeners = (("before_cursor_execute", note), ("begin", note_begin))
+    for name, listener in listeners:
+        event.listen(database._reader, name, listener)
+    try:
+        yield statements
+    finally:
+        for name, listener in listeners:
+            event.remove(database._reader, name, listener)
+
+
+def plans_of(database: Database, statements: Iterable[Noted]) -> list[str]:
+    plans: list[str] = []
+    with database.writer.connect() as connection:
+        for statement, values in statements:
+            plans += [row[-1] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)]
+    return plans

@@ -25,8 +25,7 @@ from sandbox.slack import failures
 from tests.acceptance.forked import run_command
 from tests.clock import PATIENCE_S, START, now
 from tests.databases import NEWEST, OLDEST, make_older_database
-from tests.payloads import abandoned
-from tests.world import API_KEY, until
+from tests.world import API_KEY, abandoned, until
 
 EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
 NEED_SETTINGS = (("serve",), ("subscribe",), ("unlatch",), ("repair",), ("restored",), ("subscriptions", "export"))

@@ -20,9 +20,8 @@ from tests.acceptance.conftest import NOWHERE, Bot
 from tests.acceptance.forked import run_command
 from tests.acceptance.no_temporary_folder import make_read_only, take_temporary_folders, why_not
 from tests.clock import DAY, PATIENCE_S, move_clock
-from tests.payloads import abandoned, result
-from tests.postgres import new_postgres_database
-from tests.world import APP_TOKEN, SIGNING_SECRET, own_port, until
+from tests.databases import new_postgres_database
+from tests.world import APP_TOKEN, SIGNING_SECRET, abandoned, own_port, result, until
 
 ROOT = Path(__file__).parents[2]
 CHANGED_WITHIN_S = 2.0

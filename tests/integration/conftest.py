@@ -43,10 +43,8 @@ from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.web_client import METHOD_OF, SlackClient, make_session, make_web_client
 from sandbox.slack.workspace import SlackWorkspace
-from tests.clock import PATIENCE_S, move_clock, now
-from tests.databases import current, empty
-from tests.postgres import new_postgres_database
-from tests.skipped_time import PatientLoop
+from tests.clock import PATIENCE_S, PatientLoop, move_clock, now
+from tests.databases import current, empty, new_postgres_database
 
 TOKEN = "xoxb-test-integration"
 PATIENT = {"db", "deliveries", "deploying", "doctor", "integration", "slack", "walk"}

@@ -17,8 +17,7 @@ from tests.clock import START
 from tests.sim.people import ACK, Choice, ChoosingOracle, PeoplesChannel, button_in, choosing_channels
 from tests.sim.world import BOT, World
 from tests.soak.databases import SUBSCRIBER
-from tests.soak.racing import BOTH, Delivery, Races, SoakChannel
-from tests.soak.weather import key_of_call
+from tests.soak.racing import BOTH, Delivery, Races, SoakChannel, key_of_call
 
 QUIET_FOR = timedelta(minutes=2)
 REGIONS = ("R0", "R1")

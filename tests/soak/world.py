@@ -24,8 +24,7 @@ from tests.clock import PATIENCE_S, now
 from tests.soak.databases import SUBSCRIBER, forget_job_runs, prepare, receipts, unfinished, unread
 from tests.soak.life import CALL_S, KILLED, SETTLE_S, Life, live
 from tests.soak.oracle import ADMINS, Oracle, Verdict, given_up, missing, received_in_order
-from tests.soak.racing import CHANNELS, SECRET, Delivery, Races, SoakChannel
-from tests.soak.weather import Weather
+from tests.soak.racing import CHANNELS, SECRET, Delivery, Races, SoakChannel, Weather
 from tests.world import own_port
 
 BOT_TOKEN = "xoxb-soak-test-token"

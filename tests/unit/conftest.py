@@ -4,6 +4,7 @@ import pytest
 
 from tests.databases import current, empty
 from tests.sim.ports import Inline
+from tests.unit.commands.town import Channel, Town, make_desk
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +18,13 @@ async def database(shared_database):
     """An empty SQLite database."""
     empty(shared_database)
     return shared_database
+
+
+@pytest.fixture
+async def town(database):
+    return Town(await make_desk(database))
+
+
+@pytest.fixture
+async def channel(database):
+    return Channel(await make_desk(database))

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from bot.logs import MASK, QUIET_LOGGERS, MaskSecrets, configure_logging, get_logger
 from bot.receiver.log import Log
 from bot.slack.web_client import make_session, make_web_client
+from tests.clock import SkippingLoop
 from tests.rows import over
-from tests.skipped_time import SkippingLoop
 
 SECRET = "whsec-5ecret-of-a-test"
 

@@ -26,15 +26,14 @@ from bot.ports import Ports
 from sandbox.racing_service.racing_standin import RacingService
 from sandbox.slack.values import PostedMessage
 from sandbox.slack.workspace import SlackWorkspace
-from tests.clock import now
+from tests.clock import PatientLoop, now
+from tests.conftest import spread
 from tests.integration.payloads.door import faults_of
 from tests.rows import over
 from tests.said import ALL_CLEAR, WARNING
 from tests.sim.people import Choice, PeoplesChannel
-from tests.skipped_time import PatientLoop
 from tests.soak.oracle import ADMINS, Oracle, missing, received_in_order
 from tests.soak.racing import Races, SoakChannel
-from tests.spread import spread
 from tests.statements import Ledger, shapes
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

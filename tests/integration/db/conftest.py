@@ -5,8 +5,7 @@ import asyncio
 import pytest_asyncio
 
 from bot.db.engine import Database
-from tests.databases import make_older_database
-from tests.postgres import new_postgres_database
+from tests.databases import make_older_database, new_postgres_database
 
 
 @pytest_asyncio.fixture(params=["sqlite", "postgresql"])

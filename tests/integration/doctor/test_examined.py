@@ -27,9 +27,9 @@ from sandbox.slack.failures import (
     truncated,
 )
 from tests.clock import move_clock
+from tests.databases import new_postgres_database
 from tests.integration.doctor.conftest import APP_TOKEN
 from tests.integration.doctor.stories import answering
-from tests.postgres import new_postgres_database
 from tests.world import own_port
 
 GB = ChannelFilter(region="GB", topics=frozenset(Topic))

@@ -15,8 +15,7 @@ from bot.racedata.client.service_errors import ServiceFailure
 from bot.racedata.month_quota import QuotaSource, month_key
 from sandbox.slack import failures
 from tests.integration.operations.running_bot import MAX_BODY_BYTES
-from tests.payloads import result
-from tests.world import API_KEY, WEBHOOK_SECRET
+from tests.world import API_KEY, WEBHOOK_SECRET, result
 
 
 async def until_degraded(bot, part):

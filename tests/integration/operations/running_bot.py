@@ -24,9 +24,8 @@ from sandbox.racing_service.racing_standin import RacingService
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import PATIENCE_S, now
 from tests.front import Receiver, has_unread, receiver_of
-from tests.payloads import result
 from tests.promtool import Scrape
-from tests.world import WEBHOOK_SECRET, Address, own_port, stand_ins
+from tests.world import WEBHOOK_SECRET, Address, own_port, result, stand_ins
 
 MAX_BODY_BYTES = 65_536
 

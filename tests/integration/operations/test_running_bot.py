@@ -27,8 +27,7 @@ from tests.clock import PATIENCE_S
 from tests.databases import empty
 from tests.integration.operations import breaking
 from tests.integration.operations.running_bot import run_bot
-from tests.payloads import result
-from tests.world import own_port
+from tests.world import own_port, result
 
 
 @pytest.fixture(autouse=True)

@@ -31,7 +31,7 @@ from tests.clock import START
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, result, tell
 from tests.integration.pipeline.steps import fan_out
-from tests.statement_plans import noted, plans_of
+from tests.statements import noted, plans_of
 from tests.unit.pages import settings
 
 CODE = "is_archived"

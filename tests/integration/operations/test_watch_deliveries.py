@@ -21,7 +21,7 @@ from tests.databases import on_both
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.steps import fan_out
 from tests.said import ALL_CLEAR, URGENT, WARNING, level_of, words_of
-from tests.statement_plans import noted, plans_of
+from tests.statements import noted, plans_of
 from tests.unit.racedata.conftest import FakeClient
 
 NOW = datetime(2026, 11, 20, 18, tzinfo=UTC)

@@ -8,11 +8,11 @@ import pytest_asyncio
 
 from bot.db.engine import Database
 from sandbox.slack.workspace import SlackWorkspace
+from tests.clock import SkippingLoop
 from tests.databases import current
 from tests.integration.conftest import make_workspace
 from tests.integration.pipeline.desk import ask
 from tests.sim.ports import Inline, SlackSession, Wire
-from tests.skipped_time import SkippingLoop
 
 
 def pytest_asyncio_loop_factories() -> dict[str, type[SkippingLoop]]:

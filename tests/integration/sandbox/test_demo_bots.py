@@ -18,7 +18,7 @@ from sandbox.demo_day import SUBSCRIBED, Day
 from sandbox.demo_screen import Screen, make_console
 from sandbox.demo_stage import CHANNELS, PEOPLE, open_stage
 from sandbox.page.page_app import Page
-from tests.postgres import new_postgres_database
+from tests.databases import new_postgres_database
 
 SETTLED = 3
 

@@ -11,9 +11,9 @@ from structlog.testing import capture_logs
 
 from sandbox.slack.failures import slack_error
 from tests.clock import now
+from tests.databases import new_postgres_database
 from tests.integration.walk.conftest import run_world
-from tests.payloads import abandoned, result
-from tests.postgres import new_postgres_database
+from tests.world import abandoned, result
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -21,11 +21,10 @@ from sandbox.racing_day import REGION_CODES, Meeting
 from sandbox.racing_service import RacingService
 from sandbox.racing_service.delivery_queue import Subscription
 from tests.clock import START, now
-from tests.payloads import abandoned
 from tests.said import as_posted
 from tests.unit.pages import settings
 from tests.unit.racedata.scripted_service import Memory, SleepClock
-from tests.world import WEBHOOK_SECRET
+from tests.world import WEBHOOK_SECRET, abandoned
 
 EVENTS = frozenset({"result.received", "race.abandoned", "meeting.abandoned", "racecard.published"})
 

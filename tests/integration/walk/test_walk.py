@@ -17,8 +17,7 @@ from sandbox.demo_choices import Choices
 from sandbox.demo_screen import Screen
 from sandbox.demo_stage import Stage
 from tests.integration.walk.conftest import run_world
-from tests.payloads import abandoned, result
-from tests.world import APP_TOKEN, shown
+from tests.world import APP_TOKEN, abandoned, result, shown
 
 MODES: dict[str, dict[str, Any]] = {"http": {}, "socket": {"SLACK_APP_TOKEN": APP_TOKEN}}
 

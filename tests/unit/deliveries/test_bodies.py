@@ -18,8 +18,8 @@ from bot.events.races import OffTime, Race
 from bot.events.reading.race_record import read_race
 from bot.fanout.delivery_reader import DeliveryReader, urgent_of
 from tests.clock import DAY, START
-from tests.payloads import shuffled
 from tests.rows import over
+from tests.world import shuffled
 
 
 def as_body(payload):

@@ -13,9 +13,9 @@ from bot.events.facts import POSITION_FACT, Change, changes_between
 from bot.events.kinds import CARD, RUNNER, Noise, ToldField
 from bot.events.merge import completed
 from bot.events.reading.race_record import read_race
-from tests.payloads import shuffled
 from tests.rows import over
 from tests.unit.events.versions import DECLARATIONS, EVENTS, MODELS, NO_VALUE, NOW, TODAY, event_with
+from tests.world import shuffled
 
 
 @over("kind", EventKind)

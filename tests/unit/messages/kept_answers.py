@@ -64,7 +64,7 @@ from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.watch_answer import unwatched, unwatched_by, watched, watching
 from bot.slack.messages.kit.layout import sentence
-from tests.unit.messages import kept_day
+from tests.unit.messages import kept_events
 from tests.unit.messages import kept_values as kept
 from tests.unit.messages.kept_events import ABANDONED, ON_TIME, PARTLY, RACE, RACECARD, RECEIVED_AT, RESULT
 
@@ -75,12 +75,12 @@ ANSWERS: dict[str, partial[Any]] = {
     "escalation_replaced": partial(escalation, kept.escalated(is_replaced=True), kept.ALERT, kept.address("C1", "1.2")),
     "live_meeting": partial(
         live_meeting,
-        LiveMeeting(kept.LIVE, kept_day.AT_PLUMPTON, kept_day.LIVE_MEETING),
+        LiveMeeting(kept.LIVE, kept_events.AT_PLUMPTON, kept_events.LIVE_MEETING),
         kept.NOON + timedelta(hours=2),
     ),
     "live_meeting_abandoned": partial(
         live_meeting,
-        LiveMeeting(kept.LIVE, kept_day.AT_PLUMPTON, kept_day.LIVE_MEETING_ABANDONED),
+        LiveMeeting(kept.LIVE, kept_events.AT_PLUMPTON, kept_events.LIVE_MEETING_ABANDONED),
         kept.NOON + timedelta(hours=2),
     ),
     "answer_in_a_sentence": partial(sentence, "The message goes to C1 now.", ["C1"]),
@@ -157,15 +157,15 @@ ANSWERS: dict[str, partial[Any]] = {
     ),
     "waited_undelivered": partial(waited, kept.held_back(UNDELIVERED, VersionRemarks(had_at=kept.NOON))),
     "full_result": partial(full_result, RESULT, None, RECEIVED_AT, (kept.ITALY, PARTLY)),
-    "card": partial(racecard, kept.SIX_MEETINGS, DayQuestion(kept_day.NOW, first_regions=("GB", "IRE"))),
-    "card_of_a_course": partial(racecard, kept.ONE_COURSE, DayQuestion(kept_day.NOW, ["Kempton"])),
+    "card": partial(racecard, kept.SIX_MEETINGS, DayQuestion(kept_events.NOW, first_regions=("GB", "IRE"))),
+    "card_of_a_course": partial(racecard, kept.ONE_COURSE, DayQuestion(kept_events.NOW, ["Kempton"])),
     "card_of_a_course_to_come": partial(racecard, kept.TO_COME, DayQuestion(kept.NOON)),
     "card_of_an_abandoned_race": partial(racecard, at_off(kept.TO_COME, "15:00"), DayQuestion(kept.NOON)),
     "card_at_a_time_without_a_race": partial(racecard, at_off(kept.TO_COME, "3:10"), DayQuestion(kept.NOON)),
     "next_off": partial(next_off, [kept.TO_COME], "next kept.GB", DayQuestion(kept.NOON)),
-    "results_of_day": partial(results_of_day, kept.CARD, DayQuestion(kept_day.NOW, countries=(kept.ITALY,))),
-    "results_of_a_course": partial(results_of_day, kept.ONE_COURSE, DayQuestion(kept_day.NOW)),
-    "abandonments_of_day": partial(results_of_day, kept.CARD, DayQuestion(kept_day.NOW, only_abandonments=True)),
+    "results_of_day": partial(results_of_day, kept.CARD, DayQuestion(kept_events.NOW, countries=(kept.ITALY,))),
+    "results_of_a_course": partial(results_of_day, kept.ONE_COURSE, DayQuestion(kept_events.NOW)),
+    "abandonments_of_day": partial(results_of_day, kept.CARD, DayQuestion(kept_events.NOW, only_abandonments=True)),
     "coverage": partial(
         coverage,
         [

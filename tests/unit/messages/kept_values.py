@@ -43,7 +43,7 @@ from bot.racedata.day_views import KnownName, Recent
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow, forecast
 from bot.slack.messages.answers.subscription_answers import Said
 from bot.slack.messages.answers.watch_answer import NowWatched
-from tests.unit.messages import kept_day
+from tests.unit.messages import kept_events
 from tests.unit.messages.kept_events import ABANDONED, MEETING, RACE, RACES, RECEIVED_AT, RESULT
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -67,17 +67,17 @@ CARD = Card(
     TODAY,
     "GB",
     None,
-    kept_day.OF_THE_DAY,
+    kept_events.OF_THE_DAY,
     Coverage.COMPLETE,
-    read_at=kept_day.LIST_READ_AT,
+    read_at=kept_events.LIST_READ_AT,
     data_as_of="2026-11-20T14:36:00+00:00",
 )
-SIX_MEETINGS = replace(CARD, region=None, outcomes=kept_day.OF_SIX_MEETINGS)
+SIX_MEETINGS = replace(CARD, region=None, outcomes=kept_events.OF_SIX_MEETINGS)
 ONE_COURSE = Card(
     TODAY,
     "GB",
     Course(name="Kempton"),
-    kept_day.OF_KEMPTON,
+    kept_events.OF_KEMPTON,
     Coverage.PARTIAL,
     latest_at=RECEIVED_AT,
     reached="2026-11-19",

@@ -16,7 +16,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata import race_book_store
 from bot.racedata.day import known_day
 from bot.racedata.day_card import outcomes_of
-from tests.statement_plans import noted, plans_of
+from tests.statements import noted, plans_of
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TODAY = NOW.date()
