@@ -5,6 +5,7 @@ from typing import Any
 
 from bot.events.drill_mark import Drill
 from bot.events.kinds import DECLARATIONS, DEFAULT_TOPICS, EventKind, Topic
+from bot.events.race_state import is_reinstated
 from bot.events.races import Race, Value
 
 __all__ = ["CONTRADICTIONS", "DEFAULT_TOPICS", "TOPIC_OF", "EventKind", "RacingEvent", "Topic"]
@@ -75,6 +76,11 @@ class RacingEvent(Value):
     def says_partly_run(self) -> bool:
         """True for an abandoned meeting that names a race as run."""
         return self.races_run is not None or any(race.says_run for race in self.races)
+
+    @property
+    def is_taken_back(self) -> bool:
+        """True for an abandonment that was taken back: "Reinstated"."""
+        return self.is_abandonment and is_reinstated(self.race.status or "")
 
     @property
     def contradicting_key(self) -> str | None:

@@ -34,6 +34,9 @@ NAMED, NON_RUNNER = "named", OUT
 PLACED = "Result"
 """The status of placings without a status."""
 
+LOST_ANEW = "Abandoned"
+"""The status of a loss without a status, after a loss that was taken back."""
+
 _NAMED_TOGETHER = 3
 
 
@@ -136,7 +139,7 @@ class _Between:
             name = path.removeprefix(f"{level}.")
             before, now = getattr(old, name), getattr(new, name)
             if name == "status" and new.outdates_status(old):
-                now = PLACED
+                now = PLACED if new.has_places else LOST_ANEW
             # A result's status says so alone.
             elif name == "abandoned" and new.puts_back(old):
                 now = False if self._has_whole_lists or state_in(old.status) not in NOT_RUN else now

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.merge import completed_race
-from bot.events.race_state import NOT_HELD
+from bot.events.race_state import NOT_HELD, is_reinstated
 from bot.events.races import OffTime, Race, is_same_course, may_share_meeting
-from bot.events.same_races import SameRaces
+from bot.events.same_races import SameRaces, is_same_race, is_told_again
 
 _SHOWN = (
     "region",
@@ -76,6 +76,31 @@ def lost_in(meeting: RacingEvent, *, expressly: bool = False) -> Callable[[Race]
         return True if same and (tells or all(one.abandoned for one in same)) else None
 
     return is_lost
+
+
+def taken_back(lost: RacingEvent, card: RacingEvent) -> RacingEvent | None:
+    """A later version of an abandonment, with the status of a racecard that takes the loss back: "Reinstated".
+
+    The status of the same race counts, else the status of the whole card.
+    """
+    is_whole = card.race.race_id is None and card.race.off == OffTime()
+    each = {race.status for race in card.races}
+    of_card = card.race.status or (each.pop() if len(each) == 1 else None)
+    named = card.races if is_whole else (card.race,)
+    same = [race for race in named if lost.kind is EventKind.RACE_ABANDONED and _is_same(race, lost.race)]
+    said = [race.status for race in same] + [of_card if is_whole and is_part_of(lost, card) else None]
+    status = next(filter(None, said), None)
+    if not status or not is_reinstated(status):
+        return None
+    lost = lost.as_delivered()
+    order = {name: getattr(card, name) for name in ("occurred_at", "updated_at", "first_attempt_at")}
+    race = lost.race.model_copy(update={"status": status})
+    return lost.model_copy(update={**order, "sequence": None, "race": race, "reason": status})
+
+
+def _is_same(race: Race, lost: Race) -> bool:
+    is_without_id = race.race_id is None is lost.race_id
+    return is_told_again(race, lost) or (is_without_id and is_there(race, lost) and is_same_race(race, lost))
 
 
 def results_denied(meeting: RacingEvent, events: Iterable[RacingEvent]) -> list[RacingEvent]:

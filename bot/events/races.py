@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from bot.events.race_state import LOST_OR_VOID, RaceOutcome, RaceState, is_amended, letters, state_in
+from bot.events.race_state import LOST_OR_VOID, RaceOutcome, RaceState, is_amended, is_reinstated, letters, state_in
 
 PROVISIONAL = RaceState.PROVISIONAL.capitalize()
 """The status of places that are all provisional."""
@@ -245,9 +245,10 @@ class Race(Value):
         return state_in(earlier.status) in LOST_OR_VOID if self.status else self.has_places
 
     def outdates_status(self, earlier: "Race") -> bool:
-        """True for placings in place of a lost race, a void race or provisional places."""
+        """True for placings in place of a lost race, a void race or provisional places, and for a loss anew."""
         is_outdated = earlier.status == PROVISIONAL or state_in(earlier.status) in LOST_OR_VOID
-        return self.status is None and is_outdated and self.has_places
+        is_lost_anew = self.abandoned and earlier.abandoned and earlier.status and is_reinstated(earlier.status)
+        return self.status is None and bool((is_outdated and self.has_places) or is_lost_anew)
 
     def outranks(self, other: "Race") -> bool:
         """True for an official result beside a provisional result, and for an amended result beside either."""

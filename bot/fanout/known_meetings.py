@@ -12,7 +12,7 @@ from bot.desk.news import News
 from bot.events import event_bounds, event_store
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.event_store import Around, By
-from bot.events.meeting_parts import is_part_of, is_run_there, lost_in, names_race, results_denied
+from bot.events.meeting_parts import is_part_of, is_run_there, lost_in, names_race, results_denied, taken_back
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Race
 from bot.events.same_races import is_told_again
@@ -178,7 +178,8 @@ class KnownMeetings:
         The events are abandonments of races without a result, racecards, and results of races that the meeting says are
         lost, unless told as contradictions.
         """
-        meetings = self._of_kind(EventKind.MEETING_ABANDONED)
+        every = self._of_kind(EventKind.MEETING_ABANDONED)
+        meetings = [one for one in every if not one.is_taken_back]
         lost = [*self._of_kind(EventKind.RACE_ABANDONED), *self._of_kind(EventKind.RACECARD_PUBLISHED)]
         found = [
             (meeting, part)
@@ -198,11 +199,18 @@ class KnownMeetings:
 
     def _losing(self, event: RacingEvent) -> EventKind | None:
         """The kind of an event by which the race is lost: an abandoned meeting, else a racecard."""
-        if any(lost_in(meeting)(event.race) for meeting in self.of(event)):
+        if any(lost_in(meeting)(event.race) for meeting in self.of(event) if not meeting.is_taken_back):
             return EventKind.MEETING_ABANDONED
         cards = self._of_kind(EventKind.RACECARD_PUBLISHED)
         is_lost = any(race.outcome() is RaceOutcome.ABANDONED for _, race in _as_named(event.race.race_id, cards))
         return EventKind.RACECARD_PUBLISHED if is_lost else None
+
+    def taken_back(self, card: RacingEvent) -> list[RacingEvent]:
+        """The abandonments that a racecard takes back, each as a later version."""
+        lost = [
+            one for one in self._events.values() if one.is_abandonment and card.kind is EventKind.RACECARD_PUBLISHED
+        ]
+        return [*filter(None, (taken_back(one, card) for one in lost))]
 
     def also_losing(self, race: Race, but: str) -> list[str]:
         """The other events that report the loss of the race, but not before a report that the race is run after all."""

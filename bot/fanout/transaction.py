@@ -187,16 +187,22 @@ class _Transaction:
         have = partial(self._known.watches.have, received_at=news.version.received_at)
         rung = out_or_back(noted, renewed, have) if is_card else ()
         channels = self._plan.add(news, Heard(self._matching(news), watched, rung))
+        self._notify(news.event, reference, len(channels))
+        fields = {"reference": reference, "event_key": event.key, "channels": len(channels)}
+        self._lines.append(("fanned_out", fields))
+        for reinstated in self._meetings.taken_back(news.event):
+            self._plan_messages(elsewhere, delivery, reinstated, alone=alone)
+
+    def _notify(self, event: RacingEvent, reference: str, channels: int) -> None:
+        """Admins hear of a drill, of an event that could not be read, and of an event of no region."""
         if event.drill is not None:
             drills.tell_unknown(self._session, self._notices, event, reference, self._now)
         elif event.kind is None:
-            self._notices.unreadable(self._session, event, reference, len(channels))
+            self._notices.unreadable(self._session, event, reference, channels)
         elif event.unreadable_because:
             self._notices.told_plainly(self._session, event.unreadable_because, event.key, reference)
-        elif not channels and self._is_nowhere(news.event):
-            self._notices.of_no_region(self._session, news.event, reference)
-        fields = {"reference": reference, "event_key": event.key, "channels": len(channels)}
-        self._lines.append(("fanned_out", fields))
+        elif not channels and self._is_nowhere(event):
+            self._notices.of_no_region(self._session, event, reference)
 
     def _is_nowhere(self, event: RacingEvent) -> bool:
         """Whether the unknown region alone keeps the event from every channel."""

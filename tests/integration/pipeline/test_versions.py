@@ -165,6 +165,26 @@ RINGS = {
     "postponement that is no abandonment": Story(
         abandonment(status="Postponed", abandoned=False), CGB=["Postponed, frost | !not abandoned"]
     ),
+    "abandonment taken back, and the race run": Story(
+        *(abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}, version(FIRST)),
+        CGB=["^Superseded", "status is now Reinstated", "^Result | !CONFLICT"],
+    ),
+    "abandonment taken back, and again": Story(
+        *(abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}),
+        abandonment() | {"sequence": 3},
+        CGB=["^Superseded", "^Superseded", "ABANDONED: Ascot 14:30 | status was Reinstated, now Abandoned"],
+    ),
+    "abandonment taken back by a card": Story(
+        *(abandonment(), abandonment("rc_2", off_time="15:00"), marked(1, status="Reinstated")),
+        CGB=["^Superseded", "", "ABANDONED: Ascot | status is Reinstated in one only"],
+    ),
+    "abandoned meeting taken back by a card": Story(
+        *(meeting(), card("rc_1", "rc_2", status="Going ahead")),
+        CGB=["^Superseded", "ABANDONED: Ascot | status is Going ahead in one only"],
+    ),
+    "abandoned meeting, and a plain card": Story(
+        *(meeting(), card("rc_1", "rc_2", status="Declared")), CGB=["!Superseded"]
+    ),
     "abandonment taken back, and of other words": Story(
         *(abandonment() | {"sequence": 1}, abandonment(status="Cancelled") | {"sequence": 2}),
         CGB=["Cancelled"],
