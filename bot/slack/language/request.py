@@ -3,17 +3,18 @@
 A line with several meanings is refused, with the meanings as buttons.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, groupby, pairwise, starmap
+from itertools import chain, groupby, pairwise
 from typing import Any
 
 from bot.channels.conditions.choices import HourCondition
 from bot.channels.conditions.condition import Condition
 from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIELD
 from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD, topics_in_order
-from bot.channels.conditions.table import BY_FIELD, CHOICES, OF_RACES, VALUED
+from bot.channels.conditions.table import BY_FIELD, CHOICES, VALUED
 from bot.channels.filters import ChannelFilter
 from bot.errors import WITHOUT_LABEL, CommandError
 from bot.events.event import DEFAULT_TOPICS, Topic
@@ -23,25 +24,24 @@ from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
 from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS, Grammar, Phrase
 from bot.slack.language.tokens import parted
-from bot.slack.language.words import ALL, EVERYTHING, JOINTS, SUBSCRIBING, THINGS, Kind, Words
+from bot.slack.language.words import ALL, JOINTS, SUBSCRIBING, THINGS, Kind, Words, parts_in, patterns_in
 
 _FIELDS_OF_VALUES = frozenset(one.field for one in VALUED)
 HOUR_FIELDS = frozenset(one.field for one in VALUED if isinstance(one, HourCondition))
 
-_ALL_OF_A_PLACE = {(Kind.ALL, Kind.REGION), (Kind.REGION, Kind.ALL), (Kind.ALL, Kind.COURSE)}
-
 _WANTED = THINGS | {Kind.VALUE}
-
-_ONE_CLAUSE, _TWO_CLAUSES = 2, 4
-"""Turns of topics and places: "GB results", and "GB results and IRE racecards"."""
 
 _EACH_DAY = frozenset({"daily", "once a day"})
 
 _EXCEPT = frozenset({"but", "except", "excluding"})
 """Negations that after another negation may name what is wanted: "no alerts but abandonments"."""
 
-Joined = tuple[bool, Phrase, Phrase]
-"""Neighbours with an "and" (True) or a comma between them."""
+_PARTING = frozenset({"with", "-"})
+"""Joining words that may part two meanings."""
+
+_EACH = "each"
+
+_MEANINGS = patterns_in("meanings", parts_in("parts of meanings"))
 
 NamedThings = Mapping[str, tuple[Any, ...]]
 """Named values, by the kinds of phrases (`regions`, `days`, `unknown`) and by choices' fields."""
@@ -260,19 +260,9 @@ def _as_places(phrases: Sequence[Phrase]) -> list[Phrase]:
 
 def _without_all_of_words(phrases: Sequence[Phrase]) -> list[Phrase]:
     """The phrases, without an "all" that belongs to the next words: "all GB", "GB all", "all results from GB"."""
-    if not any(one.kind is Kind.ALL for one in phrases):
-        return list(phrases)
     plain = [one for one in phrases[: _no_at(phrases)] if one.kind is not Kind.FILLER and not one.is_out]
-    sorts = [kind for kind, _ in groupby(one.kind for one in plain)]
-    if sorts == [Kind.ALL, Kind.TOPIC, Kind.REGION] and plain[0].value == ALL and not _joined(plain):
-        return [one for one in phrases if one is not plain[0]]
-    beside = [
-        one if one.value == ALL else other
-        for one, other in pairwise(plain)
-        if (one.kind, other.kind) in _ALL_OF_A_PLACE and ALL in {one.value, other.value}
-        if not (one.has_comma or other.is_named)
-    ]
-    return _without(phrases, beside)
+    said = _roles(plain)
+    return _without(phrases, [plain[_place(said, one.start())] for one in _ALL_OF_WORDS.finditer(said)])
 
 
 def _without(phrases: Iterable[Phrase], others: Iterable[Phrase]) -> list[Phrase]:
@@ -344,11 +334,33 @@ def _as_typed(phrase: Phrase, right: str | None) -> str:
 
 # What a line can mean beside
 
+_ALL_OF_WORDS = re.compile(r"^ all(?=(?: topics)+(?: regions)+$)| all(?= regions| courses)|(?<= regions) all\b")
+
+
+def _roles(plain: Iterable[Phrase], out: Iterable[Phrase] = ()) -> str:
+    """The roles of the phrases, as words.ini explains: " regions; no out_topics"."""
+    excluded = set(map(id, out))
+    return "".join(
+        f" {'out_' * (id(one) in excluded)}{'named_' * one.is_named}{_role_of(one)}{';' * one.has_comma}"
+        for one in plain
+    )
+
+
+def _role_of(one: Phrase) -> str:
+    if one.kind in {Kind.FILLER, Kind.ALL} or one.value in _EXCEPT:
+        return str(one.value)
+    return "no" if one.kind is Kind.NOT else one.of_field or one.kind
+
+
+def _place(said: str, at: int) -> int:
+    """The place of the phrase whose role begins there."""
+    return said.count(" ", 0, at)
+
 
 def _idle_no(phrases: Sequence[Phrase]) -> Refusal | None:
     """The refusal of a line with a "no" before nothing."""
     for one, other in pairwise(phrases):
-        is_twice = other.kind is Kind.NOT and one.typed.casefold() != "but"
+        is_twice = other.kind is Kind.NOT and one.value != "but"
         if one.kind is Kind.NOT and (is_twice or other.kind is Kind.ONLY):
             words = f"{one.typed} {other.typed}".capitalize()
             return Refusal(f'"{words}" leaves nothing out: name all that is wanted, without these words.')
@@ -360,97 +372,52 @@ def _idle_no(phrases: Sequence[Phrase]) -> Refusal | None:
 
 
 def _doubt(phrases: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon) -> Refusal | None:
-    """The refusal of a line with several meanings, or with unclear topics or places."""
-    meanings = _meanings(phrases, whole, lexicon)
+    """The refusal of a line with several meanings, by the rows of words.ini."""
+    plain = [one for one in phrases if one.kind is not Kind.FILLER or one.value in _PARTING]
+    said = _roles(plain, _split(plain)[1])
+    for pattern, readings in _MEANINGS:
+        found = pattern.match(said)
+        if found and readings == _EACH:
+            meanings = _without_each(plain, whole)
+        elif found:
+            meanings = [_reading(one, found, plain, whole, lexicon) for one in readings.split("; ")]
+        if found and len({one.line() for one in meanings}) > 1:
+            break
+    else:
+        return None
     told = "Your line has several meanings, so nothing was changed. Press the meaning you want."
     # "all GB" would be read as GB.
     offers = {one.label: one for one in meanings if not (one.everything and one.of(REGIONS_FIELD))}
-    return Refusal(told, offers, is_of_meaning=True) if meanings else None
+    return Refusal(told, offers, is_of_meaning=True)
 
 
-def _meanings(phrases: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon) -> list[LineRequest]:
-    """The meanings of a line in doubt; [] for a clear line."""
-    taken, out = _split(phrases)
-    plain = [one for one in phrases if one.kind is not Kind.FILLER]
-    joined, joined_before_no = _joined(plain), _joined(plain[: _no_at(plain)])
-    found = (
-        _turned(phrases, out, whole)
-        or _clauses(joined_before_no, taken, whole)
-        or _without_each(plain, taken, whole)
-        or _of_two_kinds(joined, whole)
-    )
-    # "GB with racecards"
-    is_with = any(
-        one.value == "with" and other.kind is Kind.TOPIC for one, other in pairwise(phrases[1 : _no_at(phrases)])
-    )
-    if not found and (is_with or any(starmap(_is_crossing, joined_before_no))):
-        more = whole.but(topics=_in_order(TOPICS_FIELD, [*whole.of(TOPICS_FIELD), *DEFAULT_TOPICS]))
-        found = [whole, more] if more != whole else []
-    if not found and whole.of(REGIONS_FIELD) and whole.of(COURSES_FIELD) and any(starmap(_parts_place, joined)):
-        there = {one.region for one in lexicon.courses if one.name in whole.of(COURSES_FIELD)}
-        is_apart = there.isdisjoint(whole.of(REGIONS_FIELD))
-        found = [whole.but(courses=()), whole.but(regions=()) if is_apart else whole]
-    is_place = any(one.kind in {Kind.REGION, Kind.COURSE} and not one.is_named for one in taken)
-    if not found and whole.everything and is_place:
-        every = tuple(Topic) if EVERYTHING in whole.of(ALL) and not whole.of(TOPICS_FIELD) else whole.of(TOPICS_FIELD)
-        found = [whole.but(all=(), topics=every), whole.but(regions=(), courses=())]
-    return found
+def _reading(
+    reading: str, found: "re.Match[str]", plain: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon
+) -> LineRequest:
+    """A reading of words.ini, under "meanings"."""
+    match reading:
+        case "whole":
+            return whole
+        case "usual":
+            return whole.but(topics=_in_order(TOPICS_FIELD, [*whole.of(TOPICS_FIELD), *DEFAULT_TOPICS]))
+        case "every":
+            return whole.but(all=(), topics=tuple(Topic))
+        case "there":
+            regions = {one.region for one in lexicon.courses if one.name in whole.of(COURSES_FIELD)}
+            return whole.but(regions=()) if regions.isdisjoint(whole.of(REGIONS_FIELD)) else whole
+    if reading.startswith("-"):
+        return whole.but(**dict.fromkeys(found.expand(reading[1:]).split(" -"), ()))
+    said = {"no": [Phrase(Kind.NOT, "no", "no")], "values": [one for one in plain if one.kind is Kind.VALUE]}
+    for number in range(1, len(found.groups()) + 1):
+        start, end = (_place(found.string, at) for at in found.span(number))
+        said[str(number)] = [*plain[start:end]]
+    parts = [_split([*chain(*(said[word] for word in part.split()))]) for part in reading.split(" | ")]
+    taken, out = (_named([*chain(*some)]) for some in zip(*parts, strict=True))
+    return LineRequest(taken, out)
 
 
-def _turned(phrases: Sequence[Phrase], out: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
-    """The readings of a line with words that may end or begin an exclusion; [] for any other line.
-
-    "no racecards but abandonments", "without York, with Bath", "no racecards just abandonments", "GB - York".
-    """
-    no = _no_at(phrases)
-    if out[1:] and phrases[-1].kind is Kind.ONLY and phrases[-2] is out[-1]:
-        # "no racecards, abandonments only"
-        phrases = [*phrases[:-2], phrases[-1], phrases[-2]]
-    excluded = set(map(id, out))
-    for at, one in enumerate(phrases[1:-1], 1):
-        word = one.typed.casefold()
-        is_other_no = one.kind is Kind.NOT and word in _EXCEPT and word != phrases[no].typed.casefold()
-        is_turn = at > no and (is_other_no or one.kind is Kind.ONLY or one.value == "with")
-        if not (is_turn or word == "-"):
-            continue
-        before, after = phrases[:at], phrases[at + 1 :]
-        then = next((other for other in after if other.kind in _WANTED), None)
-        if word == "-" and then and then.kind in {Kind.COURSE, Kind.TOPIC}:
-            return [whole, _request(*_split([*before, one._replace(kind=Kind.NOT), *after]))]
-        if is_turn and id(then) in excluded and after[0].kind is not Kind.NOT:
-            (taken, left_out), (then_taken, then_out) = _split(before), _split(after)
-            return [_request([*taken, *then_taken], [*left_out, *then_out]), whole]
-    return []
-
-
-def _of_two_kinds(joined: Sequence[Joined], whole: LineRequest) -> list[LineRequest]:
-    """The readings of "jumps and class 1": jumps, class 1, or class 1 over jumps. A comma joins choices of one race."""
-    fields = {COURSES_FIELD, *(one.field for one in OF_RACES)}
-    for is_and, one, other in joined:
-        first, second = (each.of_field or each.kind for each in (one, other))
-        if is_and and {first, second} <= fields and first != second:
-            return [whole.but(**{second: ()}), whole.but(**{first: ()}), whole]
-    return []
-
-
-def _clauses(joined: Sequence[Joined], taken: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
-    """The clauses of topics and places by turns, as in "GB results and IRE racecards"; else []."""
-    turns: list[list[Phrase]] = []
-    for one in (one for one in taken if one.kind in THINGS - {Kind.DAY, Kind.TIME}):
-        if turns and (one.is_named or (one.kind is Kind.TOPIC) is (turns[-1][0].kind is Kind.TOPIC)):
-            turns[-1].append(one)
-        else:
-            turns.append([one])
-    is_joined = any(one.kind is Kind.TOPIC and not other.is_named for _, one, other in joined)
-    if len(turns) < _TWO_CLAUSES and not (len(turns) > _ONE_CLAUSE and is_joined and turns[1][0].kind is Kind.TOPIC):
-        return []
-    values = [one for one in taken if one.kind is Kind.VALUE]
-    each = [_request([*chain(*turns[at : at + 2]), *values], ()) for at in range(0, len(turns), 2)]
-    return [*each, *([] if whole.of(REGIONS_FIELD) and whole.of(COURSES_FIELD) else [whole])]
-
-
-def _without_each(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
-    """The readings of a "no" before things of two kinds, or before several topics; else []."""
+def _without_each(plain: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
+    """The readings of a "no" before things of two kinds; else []."""
     no = _no_at(plain)
     # "without York, class 1 races only" leaves no class out.
     comma = next((at for at, one in enumerate(plain[no:], no) if one.has_comma), len(plain))
@@ -458,36 +425,14 @@ def _without_each(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineR
     after = [one for one in plain[no:] if one.kind in THINGS or one in classes]
     groups = [(sort, list(group)) for sort, group in groupby(after, key=_sort_of)]
     negations = sum(sort is Kind.NOT for sort, _ in groupby(one.kind for one in plain))
-    if negations >= len(groups):
-        is_list = negations == 1 and any(one.kind is Kind.AND or one.has_comma for one in plain[no:-1])
-        is_unclear = is_list and after[1:] and whole.out(TOPICS_FIELD)
-        return [whole, _request([*taken, *after[1:]], after[:1])] if is_unclear else []
-    if no == 0 and groups[0][0] in {Kind.TOPIC, Kind.COURSE} and len(groups) == _ONE_CLAUSE:
+    is_first = all(one.kind is Kind.FILLER for one in plain[:no])
+    is_of_place = is_first and groups[1:] and not groups[2:] and groups[0][0] in {Kind.TOPIC, Kind.COURSE}
+    if negations >= len(groups) or is_of_place:
         # "no results for GB", with no other place: the results are GB's.
         return []
-    before = _without(taken, after)
+    before = _without(_split(plain)[0], after)
     return [*(_request(before, group) for sort, group in groups if sort != "class"), whole]
 
 
 def _no_at(phrases: Sequence[Phrase]) -> int:
     return next((at for at, one in enumerate(phrases) if one.kind is Kind.NOT), len(phrases))
-
-
-def _joined(plain: Sequence[Phrase]) -> list[Joined]:
-    threes = zip(plain, plain[1:], plain[2:], strict=False)
-    around = [(True, one, other) for one, joint, other in threes if joint.kind in JOINTS]
-    return [*around, *((False, one, other) for one, other in pairwise(plain) if one.has_comma)]
-
-
-def _is_crossing(is_and: bool, one: Phrase, other: Phrase) -> bool:
-    """Whether an "and" joins a topic and a place, or "all" and the "all" of a topic."""
-    if one.kind is other.kind is Kind.ALL:
-        return True
-    is_pair = {one.kind, other.kind} <= THINGS and not other.is_named
-    return is_and and is_pair and (one.kind is Kind.TOPIC) != (other.kind is Kind.TOPIC)
-
-
-def _parts_place(is_and: bool, one: Phrase, other: Phrase) -> bool:
-    """Whether an "and" parts a region from a course, or a comma after the region. "York, GB" is one place."""
-    is_pair = {one.kind, other.kind} == {Kind.REGION, Kind.COURSE} and not (one.is_named or other.is_named)
-    return is_pair and (is_and or one.kind is Kind.REGION)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from bot.channels.conditions.table import CHOICES, VALUED
-from bot.slack.language.words import COURTESY, NON_RUNNERS, OF_ALL, TOPIC_WORDS, meanings_in, rows_of
+from bot.slack.language.words import COURTESY, NON_RUNNERS, OF_ALL, TOPIC_WORDS, meanings_in, parts_in, patterns_in
 from bot.slack.messages.kit.text import capital
 
 _HELLO = "(?:hi|hiya|hello|hey|morning|afternoon|good (?:morning|afternoon|evening))(?: there| all| bot| racing-bot)?"
@@ -32,19 +32,8 @@ _PARTS: dict[str, str] = {
     # Only the words of topics are also names of commands.
     "topic_choice": _any(said for one in VALUED for said in one.before if said.partition(" ")[0] in TOPIC_WORDS),
 }
-for _name, _patterns in rows_of("parts of sentences").items():
-    _PARTS[_name] = _any(_patterns).format(**_PARTS)
-
-
-def _patterns_in(section: str) -> list[tuple["re.Pattern[str]", str]]:
-    return [
-        (re.compile(f"^(?:{pattern.format(**_PARTS)})", re.IGNORECASE), meant)
-        for meant, patterns in rows_of(section).items()
-        for pattern in patterns
-    ]
-
-
-_SENTENCES, _OFFERS = _patterns_in("sentences"), _patterns_in("offers")
+_ALL_PARTS = parts_in("parts of sentences", **_PARTS)
+_SENTENCES, _OFFERS = (patterns_in(section, _ALL_PARTS) for section in ("sentences", "offers"))
 _ANY_SENTENCE = re.compile("|".join(sentence.pattern for sentence, _ in _SENTENCES), re.IGNORECASE)
 """Tried first: most lines are no sentence."""
 

@@ -1,5 +1,6 @@
 """Typed words with kind and value, from the rows of words.ini."""
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
@@ -55,6 +56,22 @@ def meanings_in(section: str) -> dict[str, str]:
 def words_in(section: str) -> Words:
     rows = {word: meaning.partition(" ") for word, meaning in meanings_in(section).items()}
     return {word: (Kind(kind), value or word) for word, (kind, _, value) in rows.items()}
+
+
+def parts_in(section: str, **parts: str) -> Mapping[str, str]:
+    """The patterns of a section by name, each with the named patterns before it."""
+    for name, patterns in rows_of(section).items():
+        parts[name] = f"(?:{'|'.join(patterns)})".format(**parts)
+    return parts
+
+
+def patterns_in(section: str, parts: Mapping[str, str]) -> list[tuple["re.Pattern[str]", str]]:
+    """The patterns of a section for the beginning of a text, with their meanings."""
+    return [
+        (re.compile(f"^(?:{pattern.format(**parts)})", re.IGNORECASE), meaning)
+        for meaning, patterns in rows_of(section).items()
+        for pattern in patterns
+    ]
 
 
 ALL, EVERYTHING = "all", "everything"
