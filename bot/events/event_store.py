@@ -61,7 +61,7 @@ PADDED_MAX = 64
 
 STORED_UNREADABLE = "its stored form can't be read"
 
-FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)
+LONG_AGO, FAR_AHEAD = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 
 DayAndCourse = tuple[str, Course]
 """A day and a course: one or several meetings, maybe of courses with the same name."""
@@ -267,7 +267,8 @@ _AT_A_PLACE = {
     By.PLACE: (
         (_KIND == EventKind.MEETING_ABANDONED,),
         (_KIND.in_(_LINKED), col(EventVersion.received_at) > bindparam("recent")),
-        (col(EventVersion.race_id).is_(None),),
+        # With a moment SQLite takes the index of events without a race's id, and else reads all events of the day.
+        (col(EventVersion.race_id).is_(None), col(EventVersion.received_at) > LONG_AGO),
     ),
     By.WHOLE_PLACE: ((_KIND.in_(_LINKED),),),
     By.RACES_OF_PLACE: ((_KIND.in_(CONTRADICTIONS),),),

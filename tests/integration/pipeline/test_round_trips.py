@@ -29,6 +29,7 @@ from tests.integration.pipeline.counted import counting
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
 from tests.integration.pipeline.steps import fail, turns, wait
 from tests.integration.pipeline.stories import Story, knows, play, so_far, subscribes
+from tests.statements import noted, plans_of
 
 GB, REGIONS = {"CGB": "GB"}, {f"C{number}": f"R{number}" for number in range(25)}
 FIRST, NEXT = ([result(f"rc_{day}{n}", region=f"R{n}") for n in range(25)] for day in "ab")
@@ -297,6 +298,15 @@ async def test_event_is_found_by_each_of_its_ways_and_by_any_of_them_together(da
     for around in (frozenset(some) for size in range(1, len(ways) + 1) for some in combinations(ways, size)):
         found = await database.read(partial(event_store.around, about=around, recent=START - timedelta(days=1)))
         assert found.keys() == {"race.abandoned:rc_1"}, around
+
+
+async def test_results_of_the_day_are_not_read_around_a_result(database):
+    around = frozenset({(By.PLACE, (DAY, ASCOT))})
+    with noted(database) as statements:
+        await database.read(partial(event_store.around, about=around, recent=START))
+    plans = plans_of(database, [one for one in statements if one[0].startswith("SELECT")])
+    assert any("ix_event_without_race_id (race_date=? AND received_at>?)" in plan for plan in plans)
+    assert [plan for plan in plans if "(race_date=?)" in plan] == []
 
 
 async def test_newest_versions_of_an_event_are_read(database, pipeline):
