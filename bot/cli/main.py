@@ -341,11 +341,19 @@ def _answer(told: "Coroutine[Any, Any, str]", why_not: str = "", mask: "Mask" = 
         sys.exit(mask(f"{'' if says_all else why_not}{for_operators(error)}"))
 
 
+def _end_at_once() -> None:
+    """At Ctrl-C: Python would wait for a thread whose commit hangs. SQLite and PostgreSQL take a commit whole or not."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def _database_of_a_tool() -> "tuple[str, Mask]":
     """The only setting that some commands need, and the mask of its secrets."""
     from bot.logs import MaskSecrets, configure_logging
     from bot.settings import load_database_url
 
+    _end_at_once()
     address = load_database_url()
     secrets = database_secrets(address)
     configure_logging(TOOL_LOG_LEVEL, "console", secrets)
@@ -356,6 +364,7 @@ def _settings_of_a_tool() -> "Settings":
     from bot.logs import configure_logging
     from bot.settings import load_settings
 
+    _end_at_once()
     settings = load_settings()
     level = TOOL_LOG_LEVEL if settings.log_level == "info" else settings.log_level
     configure_logging(level, settings.log_format, settings.secret_values)

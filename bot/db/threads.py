@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from sqlmodel import Session
 
-from bot.errors import QueueFull
+from bot.errors import QueueFull, StorageUnavailable
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ Commit = Callable[[Sequence[WorkUnit]], None]
 
 class WorkRunner(Protocol):
     async def write(self, work: Callable[[Session], T], commit: Commit) -> T:
-        """The work's result after the commit. Raises the work's error, or QueueFull."""
+        """The work's result after the commit. Raises the work's error, QueueFull, or StorageUnavailable once closed."""
 
     async def read(self, read: Callable[[], T]) -> T:
         """The result of `read`."""
@@ -54,11 +54,14 @@ class Threads:
 
     def __init__(self) -> None:
         self._waiting: deque[WorkUnit] = deque()
+        self._is_closed = False
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="storage-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="storage-reader")
         self._alert_reader = ThreadPoolExecutor(1, thread_name_prefix="storage-alerts")
 
     async def write(self, work: Callable[[Session], T], commit: Commit) -> T:
+        if self._is_closed:
+            raise StorageUnavailable("the database is closed")
         if len(self._waiting) >= UNITS_WAITING_MAX:
             raise QueueFull(f"{UNITS_WAITING_MAX} writes are waiting")
         unit = WorkUnit(work)
@@ -74,6 +77,7 @@ class Threads:
         return await asyncio.get_running_loop().run_in_executor(self._alert_reader, read)
 
     async def close(self, let_go: Callable[[], None]) -> None:
+        self._is_closed = True
         await asyncio.get_running_loop().run_in_executor(None, self._close, let_go)
 
     def _close(self, let_go: Callable[[], None]) -> None:

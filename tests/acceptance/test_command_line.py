@@ -10,6 +10,7 @@ import re
 import signal
 import sqlite3
 import sys
+import threading
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -295,6 +296,21 @@ def _die(*, is_committed: bool) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     DefaultDialect.do_commit = do_commit  # type: ignore[method-assign]  # in a dying process
+
+
+def hang_at_a_commit(_folder: Path) -> None:
+    """The disk does not answer, and the person presses Ctrl-C."""
+
+    def do_commit(_self: DefaultDialect, _connection: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        threading.Event().wait()
+
+    DefaultDialect.do_commit = do_commit  # type: ignore[method-assign]  # in a dying process
+
+
+async def test_command_whose_commit_hangs_is_ended_by_the_person(make_world):
+    async with make_world(start=False) as world:
+        assert (await run_command(world.bot, "unlatch", prepare=hang_at_a_commit)).code == -signal.SIGINT
 
 
 async def test_repair_shows_and_makes_good_what_failed_once_whatever_kills_it(make_world):

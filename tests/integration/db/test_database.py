@@ -294,6 +294,26 @@ async def test_without_the_file_that_was_opened_nothing_is_stored_and_nothing_re
     assert await opened.write(count) == 1
 
 
+async def test_write_that_is_refused_at_the_end_is_not_kept(opened):
+    """The last commit takes along all that waits."""
+    holding, go_on = threading.Event(), threading.Event()
+
+    def hold(_session):
+        holding.set()
+        assert go_on.wait(60)
+
+    held = asyncio.create_task(opened.write(hold))
+    await asyncio.to_thread(holding.wait, 60)
+    ended = asyncio.create_task(opened.close())
+    await asyncio.sleep(0)
+    with pytest.raises(StorageUnavailable):
+        await opened.write(note)
+    go_on.set()
+    await asyncio.gather(held, ended)
+    with closing(sqlite3.connect(opened.file)) as connection:
+        assert connection.execute("SELECT count(*) FROM notice").fetchone() == (0,)
+
+
 async def test_without_the_log_of_commits_nothing_is_stored_and_a_restart_loses_nothing(opened, tmp_path):
     await opened.write(note)
     (tmp_path / "bot.db-wal").unlink()
