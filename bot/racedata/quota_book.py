@@ -12,7 +12,7 @@ from math import sqrt
 from statistics import mean, stdev
 from typing import Literal
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, or_, select
 from sqlmodel import Session, col
 
 from bot.clock import Clock
@@ -209,7 +209,9 @@ def put_reading(session: Session, reading: QuotaReading, settled: Iterable[Quota
     known = {sample.taken_at for sample in samples(session)}
     session.add_all(_sample(one) for one in settled if one.taken_at not in known)
     session.add(_sample(reading))
-    session.execute(delete(QuotaSample).where(taken_at < reading.taken_at - KEEP_SAMPLES))
+    # A later sample is from before the clock was set back.
+    is_needless = or_(taken_at < reading.taken_at - KEEP_SAMPLES, taken_at > reading.taken_at)
+    session.execute(delete(QuotaSample).where(is_needless))
     expected = forecast(reading.used, reading.limit, reading.taken_at, days_of(samples(session), "used").whole)
     reading = reading.model_copy(update={"expected": expected})
     kept = reading.model_copy(update={"rows": ()}).model_dump(mode="json")

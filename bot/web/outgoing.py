@@ -1,5 +1,6 @@
 """HTTP to other machines."""
 
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import urlsplit
 
 import httpx
@@ -9,9 +10,13 @@ from bot.logs import quieten_http
 
 
 def open_http(url: str, timeout_s: float) -> httpx.AsyncClient:
-    """A client for the host of the address, by the environment's proxy. Redirects are not followed."""
+    """A client for the host of the address, by the environment's proxy. Redirects are not followed, no cookie is kept.
+
+    A kept cookie would be sent with each request, and hundreds of them make requests too large.
+    """
     quieten_http()
     # Loading authorities takes a tenth of a second, useless without https.
     is_https = urlsplit(url).scheme == "https"
     transport = httpx.AsyncHTTPTransport(verify=is_https, proxy=proxy_of(url))
-    return httpx.AsyncClient(transport=transport, timeout=timeout_s, follow_redirects=False)
+    no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+    return httpx.AsyncClient(transport=transport, timeout=timeout_s, follow_redirects=False, cookies=no_cookies)

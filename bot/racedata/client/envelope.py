@@ -106,7 +106,7 @@ def _retry_after_s(answer: Answer, now: datetime) -> float | None:
 def _has_error(body: Any) -> bool:
     """An error is a refusal whatever its status (Interface, Errors): beside an error an empty list proves nothing."""
     error = body.get("error") if isinstance(body, Mapping) else None
-    return any(error.values()) if isinstance(error, Mapping) else isinstance(error, str) and bool(error)
+    return any(error.values()) if isinstance(error, Mapping) else bool(error)
 
 
 def _error_object(body: Any) -> dict[str, Any]:

@@ -126,6 +126,9 @@ class Transport:
         )
         response = await self._http.send(sent, stream=True, follow_redirects=False)
         try:
+            # A thousand bytes packed twice may be a thousand megabytes.
+            if "," in response.headers.get("content-encoding", ""):
+                raise httpx.DecodingError("packed twice")
             body = await self._read(response)
         finally:
             await response.aclose()

@@ -12,6 +12,9 @@ from datetime import datetime
 import httpx
 import pytest
 from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
 
 from bot.racedata.client.cursor_walk import collect
 from bot.racedata.client.records import KnownCountry, KnownCourse, read_reference
@@ -144,6 +147,21 @@ async def raw_server(*chunks, for_ever):
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         await done.wait()
+
+
+async def test_cookie_is_not_sent_back():
+    cookies = list[str | None]()
+
+    async def answer(request):
+        cookies.append(request.headers.get("cookie"))
+        return Response("{}", headers={"Set-Cookie": f"one{len(cookies)}=1"})
+
+    async with serve(Starlette(routes=[Route("/v1/courses", answer)])) as address:
+        transport = Transport(f"{address}/v1", SecretStr(KEY))
+        for _ in range(2):
+            await transport.send(Request("GET", "courses"))
+        await transport.aclose()
+    assert cookies == [None, None]
 
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n"

@@ -1,5 +1,6 @@
 """From every answer to the class, the words for a person, and the repeats of the request."""
 
+import gzip
 import json
 import logging
 import traceback
@@ -105,6 +106,7 @@ ANSWERS: dict[str, tuple[Any, type[service_errors.ServiceFailure], list[float], 
         [],
         "failed",
     ),
+    "an error that is a list, by status 200": (answer(200, WHOLE | {"error": ["x"]}), UnknownRefusal, [], "refused"),
     "an error without a code, by status 200": (answer(200, WHOLE | refused(None)), UnknownRefusal, [], "Said so"),
     "plans by the thousand": (
         coded(403, "upgrade_required", your_plan="free", reaches_on=["live"] * 1_000),
@@ -115,6 +117,12 @@ ANSWERS: dict[str, tuple[Any, type[service_errors.ServiceFailure], list[float], 
     "a redirect": (answer(302, b"", location=f"https://evil.example/?key={KEY}"), UnknownRefusal, [], "status 302"),
     **{f"unreadable: {body!r}": (answer(200, body), AnswerUnreadable, [], "can't read") for body in UNREADABLE},
     "broken gzip": (answer(200, b"not gzip", content_encoding="gzip"), AnswerUnreadable, [], "can't read"),
+    "gzip within gzip": (
+        answer(200, gzip.compress(gzip.compress(b"{}")), content_encoding="gzip, gzip"),
+        AnswerUnreadable,
+        [],
+        "can't read",
+    ),
     **{
         kind.__name__: (
             kind,

@@ -232,6 +232,14 @@ async def test_one_sample_a_day_is_kept(book, client, clock, database):
     ]
 
 
+async def test_sample_from_before_the_clock_was_set_back_tells_of_no_day(book, client, clock, database):
+    for used, hours in ((0, 18), (10, 9 * 24), (10, -9 * 24), (30, 0)):
+        by_day(client, ("2026-11-20", 10), ("2026-11-21", used))
+        await book.read()
+        clock.pass_(hours=hours)
+    assert days_of(await database.read(quota_book.samples), "used").today == 30
+
+
 async def test_little_that_is_left_is_kept_from_upkeep_and_then_from_commands(book, client):
     for used, held_back, left in [
         (14_000, (None, None), 250),
