@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -60,6 +60,9 @@ class Mark(StrEnum):
     """The write by which `/readyz` tries the database."""
 
 
+CLOCKS_APART = timedelta(hours=1)
+"""Of replicas, at most."""
+
 _STATE = table_of(StoredState).c
 _NAMED = select(_STATE.value, _STATE.updated_at).where(_STATE.name == bindparam("name"))
 _LOCKED = _NAMED.with_for_update()
@@ -76,9 +79,11 @@ def text(session: Session, name: str, *, lock: bool = False) -> tuple[str, datet
     return (row[0], row[1]) if row else None
 
 
-def load(session: Session, name: str, kind: type[ModelT]) -> ModelT | None:
+def load(session: Session, name: str, kind: type[ModelT], now: datetime | None = None) -> ModelT | None:
+    """`now`: without a value that was written more than CLOCKS_APART later, before somebody set the clock back."""
     kept = text(session, name)
-    return kind.model_validate_json(kept[0]) if kept else None
+    is_taken = kept is not None and (now is None or kept[1] <= now + CLOCKS_APART)
+    return kind.model_validate_json(kept[0]) if kept and is_taken else None
 
 
 def put(session: Session, name: str, value: Any, now: datetime) -> None:

@@ -57,7 +57,8 @@ class PathReader:
     async def load(self, errand: Errand) -> DayRead | None:
         if self._day_path is None:
             return None
-        return await self._database.read(lambda session: named_values.load(session, _name(errand), DayRead))
+        now = self._clock()
+        return await self._database.read(lambda session: named_values.load(session, _name(errand), DayRead, now))
 
     async def read_day(self, client: RacingClient, errand: Errand, requests: int) -> bool:
         """False if RACING_DAY_PATH does not give the whole day.

@@ -213,7 +213,7 @@ class RaceBook:
         return DayStanding(errand, walk, day_read, window, stopped_by, failure)
 
     async def _walk_of(self, region: str | None) -> Walk:
-        return await self._database.read(partial(stored_walk, region=region))
+        return await self._database.read(partial(stored_walk, region=region, now=self._clock()))
 
     async def _read(self, reading: _Reading, here: _Region) -> Stopped:
         """Read until the day is proven, while the budget lasts and commands may spend quota."""
@@ -293,7 +293,7 @@ class RaceBook:
         # In the list of all regions each race names its own region; "" replaces no region.
         race_book_store.put(session, races, now, region=walk.region or race_book_store.REGION_UNKNOWN)
         quota_book.spend(session, 1, now, by_commands=1)
-        kept = stored_walk(session, walk.region)
+        kept = stored_walk(session, walk.region, now)
         if kept != before:
             return kept
         named_values.put(session, _walk_name(walk.region), walk.model_dump(mode="json"), now)
@@ -334,8 +334,8 @@ def _so_far(outcomes: Outcomes) -> Coverage:
     return Coverage.PARTIAL if outcomes.meetings else Coverage.UNREAD
 
 
-def stored_walk(session: Session, region: str | None) -> Walk:
-    return named_values.load(session, _walk_name(region), Walk) or Walk(region=region, limit=RECORDS_PER_PAGE)
+def stored_walk(session: Session, region: str | None, now: datetime) -> Walk:
+    return named_values.load(session, _walk_name(region), Walk, now) or Walk(region=region, limit=RECORDS_PER_PAGE)
 
 
 def _walk_name(region: str | None) -> str:

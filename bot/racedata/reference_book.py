@@ -56,8 +56,8 @@ LISTED_REGIONS = 30
 class _List(Generic[T]):
     """A list of the data service, refreshed in turns. `tried_at`: the end of the last refresh.
 
-    Before `put_off` no request is made: the answer would be the `failure` of the last request, or empty again. A list
-    that was never asked for has a TimeoutError as `failure`.
+    `refused_at`: for REFUSED_LIST_PAUSE no request is made, as the answer would be the `failure` of the last request,
+    or empty again. A list that was never asked for has a TimeoutError as `failure`.
     """
 
     name: str
@@ -65,7 +65,7 @@ class _List(Generic[T]):
     ask: Callable[[RacingClient], Awaitable[Sequence[T]]]
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     tried_at: datetime | None = None
-    put_off: datetime | None = None
+    refused_at: datetime | None = None
     failure: Exception | None = field(default_factory=lambda: TimeoutError("the list has not come"))
 
 
@@ -197,7 +197,7 @@ class ReferenceBook:
                 return
             found: Sequence[Any] = ()
             try:
-                if one.put_off is None or self._clock() >= one.put_off:
+                if self._has_passed(REFUSED_LIST_PAUSE, one.refused_at):
                     found = await self._ask(one, client)
                 # A kept list survives a failed request. Without a kept list the courses name the regions.
                 if one.name == self._regions.name and not found and (kept is None or _is_left_to_courses(one.failure)):
@@ -220,7 +220,7 @@ class ReferenceBook:
         except ServiceError as error:
             log.info("list_refused", name=one.name, reason=str(error))
             one.failure = error
-        one.put_off = None if found or isinstance(one.failure, TRANSIENT) else self._clock() + REFUSED_LIST_PAUSE
+        one.refused_at = None if found or isinstance(one.failure, TRANSIENT) else self._clock()
         return found
 
     async def _ask_regions(self, client: RacingClient) -> list[str]:
@@ -239,10 +239,14 @@ class ReferenceBook:
         return sorted({one.region for one in kept[0] if one.region}) if kept and self._is_fresh(kept) else []
 
     def _is_due(self, one: _List[T]) -> bool:
-        return one.tried_at is None or self._clock() - one.tried_at >= REFRESH_PAUSE
+        return self._has_passed(REFRESH_PAUSE, one.tried_at)
 
     def _is_fresh(self, kept: tuple[object, datetime] | None) -> bool:
-        return kept is not None and self._clock() - kept[1] < LISTS_FRESH_FOR
+        return not self._has_passed(LISTS_FRESH_FOR, kept and kept[1])
+
+    def _has_passed(self, time: timedelta, since: datetime | None) -> bool:
+        """True without a moment too. A moment far ahead is from before the clock was set back."""
+        return since is None or abs(self._clock() - since) >= time
 
 
 def _is_left_to_courses(error: Exception | None) -> bool:

@@ -75,6 +75,21 @@ async def test_card_is_read_once_while_fresh_and_again_when_stale(book, client, 
     assert len(client.asked) <= asked + 3
 
 
+@pytest.mark.parametrize("path", [None, "days/{date}"], ids=["by the walk", "by the day's path"])
+async def test_card_that_was_read_before_the_clock_was_set_back_is_read_anew(make_book, client, clock, path):
+    book = make_book(racing_day_path=path)
+    client.races = make_days(-20, 5)
+    client.answers[f"days/{ISO}"] = client.races
+    clock.pass_(days=5)
+    for offset in (0, 5):
+        client.answers[f"days/{from_today(offset).isoformat()}"] = make_days(offset, offset)
+        assert (await book.card("GB", from_today(offset))).coverage is Coverage.COMPLETE
+    clock.pass_(days=-5)
+    more = make_days(0, 0, each=2)
+    client.races, client.answers[f"days/{ISO}"] = client.races + more[1:], more
+    assert "r05000-1" in titles(await book.card("GB", TODAY))
+
+
 async def test_card_of_all_regions_is_walked_without_a_region(book, client):
     client.races = [*make_days(0, 3), make_race("ire-1", ISO, region="IRE", course="Naas")]
     card = await book.card(None, TODAY)

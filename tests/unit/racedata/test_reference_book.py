@@ -62,6 +62,10 @@ STORIES = {
     "as published, once a day": (
         f"regions {ALL}, +23 hours, regions {ALL}, asked reference, +2 hours, regions {ALL}, asked reference"
     ),
+    "read anew after the clock was set back": (
+        f"+72 hours, courses, regions {ALL}, -72 hours, courses FAULT, courses, regions {ALL}, +0.1 hours, "
+        "courses COURSES, courses, asked courses reference courses reference courses"
+    ),
     "stale where the service fails": (
         f"regions {ALL}, reference FAULT, +48 hours, regions {ALL}, asked reference reference"
     ),
