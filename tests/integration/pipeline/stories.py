@@ -27,7 +27,7 @@ from sandbox.slack.failures import Failure
 from tests.clock import DAY
 from tests.integration.pipeline.racing_day import edits as edits_of
 from tests.integration.pipeline.racing_day import shown
-from tests.integration.pipeline.steps import resume, wait
+from tests.integration.pipeline.steps import CALLS, resume, wait
 from tests.said import as_posted
 
 REGIONS = {"CGB": "GB", "CIRE": "IRE", "CALL": "*"}
@@ -40,8 +40,8 @@ Do = Callable[[Any], Awaitable[Any]]
 class Story:
     """`stands`: for each channel the messages at the end. `edits`: how many edits Slack carried out.
 
-    A channel of `stands` is subscribed at the beginning, unless a step subscribes the channel. `waiting`: what waits at
-    the end, or was given up.
+    A channel of `stands` and of REGIONS is subscribed at the beginning, unless a step has the channel in its
+    `channels`. `waiting`: what waits at the end, or was given up.
     """
 
     def __init__(
@@ -49,7 +49,9 @@ class Story:
     ) -> None:
         self.steps = steps
         self.end = so_far(edits=edits, waiting=waiting or {}, **stands)
-        self.channels = stands.keys() - {getattr(step, "channel", None) for step in steps} - {"CADMIN"}
+        self.channels = (REGIONS.keys() & stands.keys()) - {
+            one for step in steps for one in getattr(step, "channels", ())
+        }
 
 
 def rows(stories: Mapping[str, Story], *on_both: str) -> Any:
@@ -83,8 +85,9 @@ def so_far(*, edits: int | None = None, waiting: Mapping[str, int] | None = None
     async def do(pipeline: Any) -> None:
         faults = [fault for channel, all_parts in stands.items() for fault in _faults(pipeline, channel, all_parts)]
         assert not faults, faults
-        assert edits is None or len(edits_of(pipeline.slack)) == edits
-        assert waiting is None or await pipeline.waiting() == waiting
+        counted = len(edits_of(pipeline.slack)), await pipeline.waiting()
+        wanted = counted[0] if edits is None else edits, counted[1] if waiting is None else waiting
+        assert counted == wanted, counted
 
     return do
 
@@ -149,7 +152,17 @@ def subscribes(channel: str, region: str | None = None, *topics: Any, **filters:
         chosen = {"topics": frozenset(topics)} if topics else {}
         await pipeline.subscribe(channel, region or REGIONS[channel], **chosen, **filters)
 
-    do.channel = channel  # type: ignore[attr-defined]
+    do.channels = {channel}  # type: ignore[attr-defined]
+    return do
+
+
+def does(step: Callable[..., Awaitable[Any]], *what: Any, gives: Any = ..., **how: Any) -> Do:
+    """A function of a pipeline as a step; `gives`: what it must return."""
+
+    async def do(pipeline: Any) -> None:
+        done = await step(pipeline, *what, **how)
+        assert gives is ... or done == gives, (step.__name__, done)
+
     return do
 
 
@@ -172,7 +185,7 @@ def slack_answers(method: str, *codes: str | Failure, always: str | None = None)
     return do
 
 
-METHODS = {"post": "chat.postMessage", "edit": "chat.update", "thread": "conversations.replies"}
+METHODS = CALLS | {"thread": "conversations.replies"}
 
 
 def bare(event: str = "race.abandoned", race_id: str = "rc_1", **said: Any) -> dict[str, Any]:

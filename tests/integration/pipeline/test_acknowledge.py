@@ -10,50 +10,165 @@ import pytest
 from bot.db.engine import Database
 from bot.db.tables import AckState
 from bot.operations.status_figures import read_status
-from bot.outbox import acknowledgements, backlog, channel_move, escalations, message_store
+from bot.outbox import acknowledgements, channel_move, escalations
 from bot.slack.messages.answers.status_answer import status_answer
 from sandbox.slack import failures
 from tests.databases import on_both
 from tests.integration.pipeline.desk import (
+    ASKS,
     BUTTON,
+    SILENT,
+    TAKEN,
+    TOLD,
+    acks,
     after,
     ask,
     asked,
+    asks,
     give_back,
     is_taken,
     key_in,
+    later,
     messages,
+    post_of,
     press,
-    told,
+    presses,
 )
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
-from tests.integration.pipeline.steps import close, count, fail, pause, posts, resume, traced, turns, write
+from tests.integration.pipeline.steps import KEEP_HOURS, close, expire, pause, posts, resume, traced, wait, write
+from tests.integration.pipeline.stories import Story, does, passes, play, rows, slack_answers, so_far
 
-SECOND = abandonment("rc_2", off_time="15:05")
-
-
+AT_1505 = {"off_time": "15:05"}
+FOG_AT_1435 = abandonment(reason="fog", off_time="14:35")
 LOST_BY_A_CARD = result(status="abandoned", placings=()) | {"event": "racecard.published"}
+DESK = asks("U1", "SDESK", "CALL")
 
 
-async def untaken(pipeline, channel_id=None):
-    since = pipeline.clock() - timedelta(days=1)
-    read = pipeline.database.read
-    return (await read(lambda session: acknowledgements.untaken(session, since, channel_id=channel_id))).count
+def untaken(number, **of_channels):
+    """So many abandonments nobody has, in all and in each channel."""
+
+    async def do(pipeline):
+        since = pipeline.clock() - timedelta(days=1)
+
+        def read(session):
+            of = (None, *of_channels)
+            return [acknowledgements.untaken(session, since, channel_id=channel_id).count for channel_id in of]
+
+        assert await pipeline.database.read(read) == [number, *of_channels.values()]
+
+    return do
 
 
-@on_both
-async def test_first_press_is_shown_in_place_and_later_presses_learn_who_was_first(desk):
-    await tell(desk, abandonment(), result("rc_2", off_time="15:05"))
-    alert, other = desk.slack.messages("CGB")
-    assert [BUTTON in shown(one) for one in (alert, other)] == [True, False]
-    assert [await untaken(desk, channel) for channel in (None, "CGB", "CALL")] == [1, 1, 0]
-    for user, is_news in (("UALICE", True), ("UBOB", False)):
-        taken = await press(desk, alert, user)
-        assert (taken.by, taken.is_news) == ("UALICE", is_news)
-    assert await untaken(desk) == 0
-    assert is_taken(desk.slack.messages("CGB")[0])
-    assert await after(desk, 90) == 0
-    assert await press(desk, "no such message") is None
+def gives_back(by="UALICE", *, minutes=0, is_news=True):
+    """The abandonment of the first message."""
+
+    async def do(pipeline):
+        given = await give_back(pipeline, post_of(pipeline.slack.messages("CGB")[0]), by, minutes)
+        assert given.is_news is is_news
+
+    return do
+
+
+def has_it(user, number):
+    """Each message of the abandonment says that the person has it; of nobody, none says so."""
+
+    async def do(pipeline):
+        found = [re.search("<@(.*?)> has it since", one.text) for one in messages(pipeline)]
+        assert [one and one[1] for one in found] == [user] * number
+
+    return do
+
+
+def moves(old_id, new_id):
+    async def do(pipeline):
+        await pipeline.slack.change_id(old_id, new_id)
+        await write(pipeline, channel_move.move_channel, old_id, new_id)
+
+    return do
+
+
+FIRST = "race.abandoned:rc_1#1@CGB"
+NEWER = "A newer message in <#CGB> has more"
+ESCALATED = (later(11, 1), later(22, 1))
+STORIES = {
+    "first press, and later presses": Story(
+        *(DESK, abandonment(), result("rc_2", **AT_1505), so_far(CGB=[ASKS, SILENT]), untaken(1, CGB=1, CALL=0)),
+        *(presses(1), presses(1, "UBOB", finds="UALICE"), untaken(0), later(90, 0)),
+        does(press, "no such message", gives=None),
+        CGB=[TAKEN, ""],
+    ),
+    "clock that was set back": Story(DESK, abandonment(), later(-9, 0), later(-120, 1), CGB=["", ""]),
+    "press while the reminder waits": Story(
+        *(DESK, abandonment(), slack_answers("post", failures.rate_limited(1)), later(11), presses(1), passes(2)),
+        CGB=[TAKEN, f"{TAKEN} | !<@U1>"],
+    ),
+    "correction that rings asks in place of the earlier message": Story(
+        *(DESK, abandonment(), abandonment(reason="waterlogged"), so_far(CGB=[ASKS]), result(), FOG_AT_1435),
+        *(
+            so_far(CGB=[SILENT, SILENT, ASKS]),
+            does(press, FIRST),
+            acks(AckState.ASKED, AckState.REPLACED),
+            later(11, 1),
+        ),
+        CGB=[""] * 4,
+    ),
+    "meeting in place of its races": Story(
+        *(DESK, abandonment(meeting_id="mt_1"), meeting("rc_1", "rc_2"), so_far(CGB=[SILENT, ASKS])),
+        *(abandonment("rc_2", meeting_id="mt_1", **AT_1505), presses(2), later(30, 0)),
+        CGB=[SILENT, TAKEN],
+    ),
+    "people and a group of closed channels": Story(
+        *(asks("UALICE"), asks("SDESK", channel="CIRE"), close, does(close, "CIRE"), abandonment()),
+        *(later(11, 1), later(60, 0), acks(AckState.ASKED, AckState.UNANSWERED)),
+        *(so_far(DALICE=["!ABANDONED", "!ABANDONED", f"{TOLD} | {ASKS}"]), presses(3, of="DALICE")),
+        waiting={"queued": 2},
+        DALICE=["", "", TAKEN],
+    ),
+    "result and a newer message, seen where the abandonment was escalated": Story(
+        *(DESK, abandonment(), *ESCALATED, result(), so_far(CALL=[f"ontradict | {ASKS}"]), FOG_AT_1435),
+        CGB=["", f"{NEWER} | {SILENT} | !<@U1>", "", ""],
+        CALL=[f"{NEWER} | {SILENT} | !<@U1>"],
+    ),
+    # Taken and given back anew, now with escalations: all messages show each change.
+    "given back": Story(
+        *(DESK, abandonment(), presses(1), gives_back("UBOB", is_news=False), has_it("UALICE", 1)),
+        *(gives_back(minutes=8), so_far(CGB=[f"!has it since | {ASKS}"]), gives_back(is_news=False)),
+        *(does(give_back, "no such message", gives=None), later(16, 0), later(19, 1), acks(AckState.REMINDED)),
+        *(presses(1, "UBOB"), has_it("UBOB", 2), gives_back("UBOB", minutes=20), has_it(None, 2)),
+        *(acks(AckState.REMINDED), later(31, 1), so_far(CALL=[""]), presses(1), gives_back(minutes=32)),
+        *(acks(AckState.UNANSWERED), later(990, 0), presses(1, "UBOB"), has_it("UBOB", 3)),
+        CALL=[""],
+    ),
+    "press in a pause is shown at once, and posts wait": Story(
+        *(DESK, abandonment(), pause, abandonment("rc_2", **AT_1505), abandonment(reason="Frost")),
+        *(so_far(waiting={"queued": 2}, CGB=[ASKS]), presses(1), so_far(waiting={"queued": 1}, CGB=[TAKEN]), resume),
+        CGB=[TAKEN, "15:05"],
+    ),
+    "press in a pause waits for no contradiction that the pause holds": Story(
+        *(DESK, abandonment(), pause, result(), presses(1), so_far(edits=1, CGB=[TAKEN]), resume),
+        edits=2,
+        CGB=[f"{TAKEN} | a result was reported, see the later message", "Blue Moon"],
+    ),
+    "waited for days in a pause": Story(
+        *(DESK, pause, abandonment(), does(wait, KEEP_HOURS * 3_600 + 60), does(expire, gives=1), later(11, 1)),
+        acks(AckState.REPLACED),
+        waiting={"dead_letter": 1},
+        CGB=[],
+        CALL=[],
+    ),
+    "other channel under its new id": Story(
+        *(DESK, abandonment(), moves("CALL", "CNEW"), *ESCALATED, so_far(edits=0, CNEW=[""])),
+        # The alert, the reminder, and what the other channel has.
+        *(moves("CNEW", "CNEWER"), presses(1), so_far(edits=3), moves("CNEWER", "CNEW")),
+        *(abandonment("rc_2", **AT_1505), *ESCALATED),
+        CNEW=["", ""],
+    ),
+}
+
+
+@rows(STORIES, "first press, and later presses", "clock that was set back", "given back")
+async def test_abandonment_is_taken_or_escalated(pipeline, story):
+    await play(pipeline, story)
 
 
 A_MOMENT = 1 / 60_000_000
@@ -92,13 +207,6 @@ async def test_nobody_within_the_time_means_each_is_told_once(pipeline, escalate
         assert all(map(is_taken, messages(desk)))
 
 
-@on_both
-async def test_escalation_waits_for_no_clock_that_was_set_back(desk):
-    await tell(desk, abandonment())
-    assert await after(desk, -9) == 0
-    assert await after(desk, -120) == 1
-
-
 async def test_status_names_the_first_abandonments_that_nobody_has_taken_here_and_in_all(desk):
     await desk.subscribe("CALL", "IRE", ack=("10m",))
     await tell(desk, *(abandonment(f"rc_{hour}", off_time=f"{hour}:00") for hour in (13, 14, 15)))
@@ -124,104 +232,6 @@ async def test_status_names_the_first_abandonments_that_nobody_has_taken_here_an
     assert "Not taken" not in await said(here="CGB")
 
 
-async def test_waiting_escalation_shows_who_has_taken_the_abandonment(desk):
-    await tell(desk, abandonment())
-    fail(desk, post=[failures.rate_limited(1)])
-    await after(desk, 11)
-    await press(desk, desk.slack.messages("CGB")[0])
-    await turns(desk, 2)
-    _, late = desk.slack.messages("CGB")
-    assert is_taken(late)
-    assert "<@U1>" not in late.text
-
-
-async def test_correction_that_rings_asks_in_place_of_the_earlier_message_and_others_do_not_ask(desk):
-    await tell(desk, abandonment())
-    key = key_in(desk.slack.messages("CGB")[0])
-    await tell(desk, abandonment(reason="waterlogged"))
-    assert [key_in(one) for one in desk.slack.messages("CGB")] == [key]
-    await tell(desk, result(), abandonment(reason="fog", off_time="14:35"))
-    first, contradiction, again = desk.slack.messages("CGB")
-    assert [BUTTON in shown(one) for one in (first, contradiction)] == [False, False]
-    assert key_in(again) != key
-    assert (await press(desk, key)).by is None
-    assert await asked(desk) == sorted([AckState.ASKED, AckState.REPLACED])
-    assert await after(desk, 11) == 1
-
-
-async def test_abandoned_meeting_asks_in_place_of_its_races(desk):
-    await tell(desk, abandonment(meeting_id="mt_1"), meeting("rc_1", "rc_2"))
-    race, whole = desk.slack.messages("CGB")
-    assert BUTTON not in shown(race)
-    await tell(desk, abandonment("rc_2", meeting_id="mt_1", off_time="15:05"))
-    assert len(desk.slack.messages("CGB")) == 2
-    await press(desk, whole)
-    assert await after(desk, 30) == 0
-
-
-async def test_people_of_a_closed_channel_are_told_in_direct_messages_and_a_group_once_the_channel_is_back(pipeline):
-    await ask(pipeline, "UALICE")
-    await ask(pipeline, "SDESK", channel_id="CIRE")
-    for channel_id in ("CGB", "CIRE"):
-        await close(pipeline, channel_id)
-    await tell(pipeline, abandonment())
-    assert [await after(pipeline, minutes) for minutes in (11, 60)] == [1, 0]
-    (said,) = told(pipeline, "DALICE")
-    assert await asked(pipeline) == sorted([AckState.ASKED, AckState.UNANSWERED])
-    await press(pipeline, said)
-    assert [is_taken(one) for one in messages(pipeline, "DALICE") if "ABANDONED" in one.text] == [True]
-
-
-async def test_result_and_a_newer_message_are_seen_where_the_abandonment_was_escalated(desk):
-    await tell(desk, abandonment())
-    for minutes in (11, 22):
-        await after(desk, minutes)
-    await tell(desk, result())
-    called = desk.slack.messages("CALL")[0]
-    assert BUTTON in shown(called)
-    assert "CONFLICT" in called.text or "ontradict" in called.text
-    await tell(desk, abandonment(reason="fog", off_time="14:35"))
-    for message in (desk.slack.messages("CALL")[0], desk.slack.messages("CGB")[1]):
-        assert "A newer message in <#CGB> has more" in message.text
-        assert BUTTON not in shown(message)
-        assert "<@U1>" not in message.text
-
-
-@on_both
-async def test_abandonment_that_is_given_back_asks_again_and_the_time_counts_from_then(desk):
-    await tell(desk, abandonment())
-    key = key_in(desk.slack.messages("CGB")[0])
-
-    def takers():
-        """Who has it, message by message."""
-        found = [re.search("<@(.*?)> has it since", one.text) for one in messages(desk)]
-        return [one and one[1] for one in found]
-
-    await press(desk, key)
-    assert not (await give_back(desk, key, "UBOB")).is_news
-    assert takers() == ["UALICE"]
-    assert (await give_back(desk, key, minutes=8)).is_news
-    assert takers() == [None]
-    assert key_in(desk.slack.messages("CGB")[0]) == key
-    assert not (await give_back(desk, key)).is_news
-    assert await give_back(desk, "no such message") is None
-    assert [await after(desk, minutes) for minutes in (16, 19)] == [0, 1]
-    assert await asked(desk) == [AckState.REMINDED]
-    # Taken and given back anew, now with an escalation: both messages show each change.
-    await press(desk, key, "UBOB")
-    assert takers() == ["UBOB"] * 2
-    await give_back(desk, key, "UBOB", minutes=20)
-    assert (takers(), await asked(desk)) == ([None] * 2, [AckState.REMINDED])
-    assert await after(desk, 31) == 1
-    assert len(desk.texts("CALL")) == 1
-    await press(desk, key)
-    await give_back(desk, key, minutes=32)
-    assert await asked(desk) == [AckState.UNANSWERED]
-    assert await after(desk, 990) == 0
-    await press(desk, key, "UBOB")
-    assert takers() == ["UBOB"] * 3
-
-
 @on_both
 async def test_person_who_was_told_finds_what_nobody_has_taken_and_what_the_person_has(desk):
     await tell(desk, abandonment())
@@ -240,51 +250,6 @@ async def test_person_who_was_told_finds_what_nobody_has_taken_and_what_the_pers
     assert (said.state, [step.channel_id for step in said.steps]) == (AckState.REMINDED, ["CGB"])
     await press(desk, desk.slack.messages("CGB")[0])
     assert (await of("U1"), await of("UALICE")) == ([], [("Ascot", "CGB", True)])
-
-
-async def test_press_in_a_paused_channel_is_shown_at_once_and_posts_wait_for_the_end_of_the_pause(desk):
-    await tell(desk, abandonment())
-    (alert,) = desk.slack.messages("CGB")
-
-    async def held():
-        return (await desk.database.read(message_store.depths))[message_store.HELD_STATE].count
-
-    await pause(desk)
-    await tell(desk, SECOND, abandonment(reason="Frost"))
-    assert (await held(), desk.texts("CGB")) == (2, [alert.text])
-    await press(desk, alert)
-    assert await held() == 1
-    (taken,) = desk.slack.messages("CGB")
-    assert is_taken(taken)
-    await resume(desk)
-    first, second = desk.slack.messages("CGB")
-    assert is_taken(first)
-    assert "15:05" in second.text
-
-
-async def test_press_in_a_paused_channel_waits_for_no_contradiction_that_the_pause_holds(desk):
-    await tell(desk, abandonment())
-    (alert,) = desk.slack.messages("CGB")
-    await pause(desk)
-    await tell(desk, result())
-    await press(desk, alert)
-    (taken,) = desk.slack.messages("CGB")
-    assert (is_taken(taken), count(desk, "edit")) == (True, 1)
-    await resume(desk)
-    first, second = desk.slack.messages("CGB")
-    assert (is_taken(first), count(desk, "edit")) == (True, 2)
-    assert "a result was reported, see the later message" in first.text
-    assert "Blue Moon" in second.text
-
-
-async def test_abandonment_that_waited_for_days_in_a_pause_is_not_escalated(desk):
-    await pause(desk)
-    await tell(desk, abandonment())
-    now = desk.clock()
-    await write(desk, backlog.give_up, now + timedelta(minutes=10), 10, now)
-    assert await after(desk, 11) == 1
-    assert await asked(desk) == [AckState.REPLACED]
-    assert desk.texts("CALL") == []
 
 
 @on_both
@@ -318,24 +283,3 @@ async def test_replicas_that_escalate_and_take_at_the_same_time_leave_one_taker_
         assert len(reminders) == steps
     for one in replicas:
         await one.close()
-
-
-async def test_second_channel_is_told_under_its_new_id(desk):
-    async def moved(old_id, new_id):
-        desk.slack.add_channel(new_id, new_id.lower())
-        await write(desk, channel_move.move_channel, old_id, new_id)
-
-    await tell(desk, abandonment())
-    await moved("CALL", "CNEW")
-    for minutes in (11, 22):
-        await after(desk, minutes)
-    assert (len(desk.texts("CALL")), len(desk.texts("CNEW"))) == (0, 1)
-    await moved("CNEW", "CNEWER")
-    edited = count(desk, "edit")
-    await press(desk, desk.slack.messages("CGB")[0])
-    assert count(desk, "edit") == edited + 3, "the alert, the reminder, and what the other channel has"
-    await moved("CNEWER", "CNEW")
-    await tell(desk, SECOND)
-    for minutes in (11, 22):
-        await after(desk, minutes)
-    assert len(desk.texts("CNEW")) == 2

@@ -19,29 +19,43 @@ from bot.slack.channel_membership import members
 from sandbox.slack import failures
 from tests.clock import DAY, now
 from tests.databases import first_on_both, on_both
-from tests.integration.pipeline.desk import TOLD, after, ask, asked, is_taken, key_in, messages, press, told
-from tests.integration.pipeline.racing_day import abandonment, result, shown, tell, tell_two_in_ireland
+from tests.integration.pipeline.desk import (
+    ASKS,
+    TAKEN,
+    TOLD,
+    acks,
+    after,
+    ask,
+    asked,
+    asks,
+    is_taken,
+    key_in,
+    later,
+    press,
+    presses,
+)
+from tests.integration.pipeline.racing_day import abandonment, result, tell, tell_two_in_ireland
 from tests.integration.pipeline.steps import card_of, close, fail, pause, reopen, run_job, traced, turns, wait, write
-from tests.integration.pipeline.stories import bare, listed, read_list
+from tests.integration.pipeline.stories import (
+    Story,
+    bare,
+    does,
+    listed,
+    lists,
+    passes,
+    play,
+    rows,
+    slack_answers,
+    so_far,
+    subscribes,
+)
 
-NO_EDIT, GONE = failures.slack_error("edit_window_closed"), failures.slack_error("message_not_found")
-TOO_LONG = [failures.slack_error("msg_too_long")] * 2
-"""In each form."""
+GONE = failures.slack_error("message_not_found")
+DAY_MIN = 1_440
 
 
-def day(later):
-    return (now().date() + timedelta(days=later)).isoformat()
-
-
-async def correct(pipeline, refusal, reason="waterlogged"):
-    """Slack refuses the edit of a correction: the correction becomes a new message."""
-    fail(pipeline, edit=[refusal])
-    await tell(pipeline, abandonment(reason=reason))
-
-
-async def refuse(pipeline):
-    fail(pipeline, post=TOO_LONG)
-    await tell(pipeline, abandonment())
+def day(days):
+    return (now().date() + timedelta(days=days)).isoformat()
 
 
 async def post_after_all(pipeline):
@@ -50,33 +64,126 @@ async def post_after_all(pipeline):
     await pipeline.post_all()
 
 
-@pytest.mark.parametrize("is_shown", [True, False])
-async def test_who_has_it_is_said_by_the_message_in_place_of_a_refused_edit(desk, is_shown):
-    await tell(desk, abandonment())
-    key = key_in(desk.slack.messages("CGB")[0])
-    fail(desk, edit=[] if is_shown else [NO_EDIT])
-    await press(desk, key)
-    for reason in ("waterlogged", "fog"):
-        await correct(desk, NO_EDIT, reason=reason)
-        assert is_taken(desk.slack.messages("CGB")[-1])
-    late = await press(desk, key, "UBOB")
-    assert (late.by, late.is_news) == ("UALICE", False)
-    assert await after(desk, 30) == 0
+async def summarises(pipeline):
+    """The pause ends, and the summary waits for the poster."""
+    await write(pipeline, pipeline.reopening.resume, "CGB", pipeline.clock())
 
 
-@pytest.mark.parametrize(("database", "pressed_before"), first_on_both([True, False]), indirect=["database"])
-async def test_alert_posted_after_all_says_who_has_it_and_tells_nobody_a_second_time(desk, pressed_before):
-    await refuse(desk)
-    await after(desk, 11)
-    (called,) = desk.slack.messages("CALL")
-    if pressed_before:
-        await press(desk, called)
-    await post_after_all(desk)
-    assert is_taken(desk.slack.messages("CGB")[-1]) is pressed_before
-    assert [await after(desk, minutes) for minutes in (22, 33, 44)] == [0, 0, 0]
-    assert len(desk.texts("CALL")) == 1
-    assert (await press(desk, called)).by == "UALICE"
-    assert all(map(is_taken, [desk.slack.messages("CGB")[-1], *desk.slack.messages("CALL")]))
+async def finds_nothing(pipeline):
+    await write(pipeline, escalations.escalate, pipeline.clock(), pipeline.notices)
+
+
+DESK = asks("U1", "SDESK", "CALL")
+NO_EDIT, TOO_LONG = slack_answers("edit", "edit_window_closed"), slack_answers("post", "msg_too_long", "msg_too_long")
+FOG, WATERLOGGED, IS_WATERLOGGED = abandonment(reason="fog"), abandonment(reason="waterlogged"), "+waterlogged"
+NOT_CALLED = f"!{TOLD}"
+ESCALATED = (later(11, 1), later(22, 1))
+TWO = [abandonment(f"rc_{number}", off_time=f"1{number}:00") for number in (1, 2)]
+BOTH_ASKED = acks(AckState.ASKED, AckState.ASKED)
+SUMMARISED = (DESK, pause, *TWO, does(wait, 4 * 3_600), summarises, BOTH_ASKED)
+BY_A_CARD = [card_of(DAY, status="abandoned", reason=reason) for reason in ("frost", "waterlogged")]
+
+STORIES = (
+    {
+        f"taken, and the edit is {how}": Story(
+            *(DESK, abandonment(), *refused, presses(1), NO_EDIT, WATERLOGGED, so_far(CGB=["", TAKEN]), NO_EDIT, FOG),
+            *(presses(1, "UBOB", finds="UALICE"), later(30, 0)),
+            CGB=["", "", TAKEN],
+        )
+        for how, refused in {"made": [], "refused": [NO_EDIT]}.items()
+    }
+    | {
+        f"posted after all, {how}": Story(
+            *(DESK, TOO_LONG, abandonment(), later(11, 1), so_far(CGB=[TOLD], CALL=[TOLD]), *pressed, post_after_all),
+            *(so_far(CGB=["", stands]), later(22, 0), later(33, 0), later(44, 0), presses(1, of="CALL", finds=has)),
+            waiting={"dead_letter": 1},
+            CGB=["", TAKEN],
+            CALL=[TAKEN],
+        )
+        for how, pressed, stands, has in (
+            ("taken before", [presses(1, of="CALL")], TAKEN, "UALICE"),
+            ("taken by nobody", [], ASKS, None),
+        )
+    }
+    | {
+        f"refused, {escalate}": Story(
+            *(asks(*escalate, also=["CALL"]), TOO_LONG, abandonment(), later(11, 1), later(22, 0), later(33, 0)),
+            *(so_far(CGB=[f"{TOLD} | +The alert is for <#CGB>"]), presses(1)),
+            waiting={"dead_letter": 1},
+            CGB=[TAKEN],
+            CALL=[""] * escalate.count("CALL"),
+        )
+        for escalate in (("SDESK",), (), ("here",), ("U1", "CALL"))
+    }
+    | {
+        f"correction is shown, {how}": Story(
+            *(DESK, lost, *ESCALATED, *stops, corrected, so_far(CGB=[IS_WATERLOGGED] * 2, CALL=[IS_WATERLOGGED])),
+            result(),
+            CGB=["", "", ""],
+            CALL=[called],
+        )
+        for how, lost, stops, corrected, called in (
+            ("asks still", abandonment(), [], WATERLOGGED, "ontradict"),
+            ("asks no longer", abandonment(), [subscribes("CGB")], WATERLOGGED, "ontradict"),
+            ("marked by a card", BY_A_CARD[0], [], BY_A_CARD[1], ""),
+        )
+    }
+    | {
+        # What a closed channel has not got is told to the second channel.
+        "closed before": Story(DESK, close, abandonment(), later(11, 1), waiting={"queued": 1}, CALL=[TOLD]),
+        "closed while in doubt": Story(
+            *(DESK, slack_answers("post", failures.drop_after()), abandonment(), close, later(11, 1)),
+            waiting={"in_doubt": 1},
+            CALL=[TOLD],
+        ),
+        "closed after the pause": Story(
+            *(*SUMMARISED, finds_nothing, BOTH_ASKED, close, later(11, 2)), waiting={"queued": 2}, CALL=[TOLD, TOLD]
+        ),
+        "summary refused": Story(
+            *(*SUMMARISED, TOO_LONG, passes(0), so_far(CGB=["^ABANDONED", "^ABANDONED"]), later(11, 2)),
+            waiting={"dead_letter": 1},
+            CGB=["^ABANDONED", "^ABANDONED", TOLD, TOLD],
+        ),
+        "summary taken": Story(
+            *(*SUMMARISED, later(60, 0), later(3 * DAY_MIN, 2), acks(AckState.REPLACED, AckState.REPLACED)),
+            CGB=[NOT_CALLED],
+            CALL=[],
+            CADMIN=[],
+        ),
+        # The day is over of all but one. Admins are told the number once.
+        "days over": Story(
+            *(DESK, abandonment("rc_0"), *TWO, abandonment("rc_4", date=day(3)), abandonment("rc_5", date=None)),
+            *(later(3 * DAY_MIN, 5), later(3 * DAY_MIN, 0), presses(1)),
+            CGB=[*[NOT_CALLED] * 5, f"{TOLD} | {day(3)[-2:].lstrip('0')}"],
+            CALL=[],
+            CADMIN=["Nobody took 4 abandonments | <#CGB>"],
+        ),
+        "evening, and told late": Story(
+            *(DESK, abandonment("rc_1"), abandonment("rc_2", date=day(-2)), later(11, 2), later(22, 2)), CGB=[""] * 4
+        ),
+        "group of a channel that is back days later": Story(
+            *(asks("SDESK"), abandonment(), close, later(60, 0), reopen, later(9 * DAY_MIN)),
+            CGB=[NOT_CALLED],
+            CADMIN=["", "Nobody took an abandonment"],
+        ),
+        "repeated escalation": Story(
+            *(DESK, abandonment(), later(11), slack_answers("post", failures.drop_after())),
+            *(slack_answers("look", always="missing_scope"), later(22), does(turns, 60)),
+            *(so_far(CALL=["!may be a repeat", "+may be a repeat"]), presses(2, of="CALL")),
+            CALL=["", f"{TAKEN} | +may be a repeat"],
+        ),
+        "later values": Story(
+            *(DESK, bare(), *ESCALATED, so_far(CALL=["course not given"]), lists(listed())),
+            CGB=["^ABANDONED: Ascot 14:30 (GB)"] * 2,
+            CALL=["^ABANDONED: Ascot 14:30 (GB)"],
+        ),
+    }
+)
+
+
+@rows(STORIES, "posted after all, taken before")
+async def test_abandonment_is_escalated_whatever_happens(pipeline, story):
+    await play(pipeline, story)
 
 
 @pytest.mark.parametrize("before", [[11], [11, 22]], ids=["reminded", "told everybody"])
@@ -86,7 +193,8 @@ async def test_escalation_goes_on_from_its_step_after_a_message_took_the_place_o
     for minutes in before:
         await after(desk, minutes)
     called_before = desk.slack.messages("CALL")
-    await correct(desk, GONE)
+    fail(desk, edit=[GONE])
+    await tell(desk, WATERLOGGED)
     assert [await after(desk, minutes) for minutes in (22, 60)] == [2 - len(before), 0]
     (called,) = desk.slack.messages("CALL")
     assert "after 2" in called.text
@@ -100,68 +208,6 @@ async def test_escalation_goes_on_from_its_step_after_a_message_took_the_place_o
     assert is_taken(desk.slack.messages("CGB")[-1])
     assert is_taken(desk.slack.messages("CALL")[0])
     assert await asked(desk) == sorted([AckState.REPLACED, AckState.TAKEN])
-
-
-async def never_got(desk):
-    await close(desk)
-    await tell(desk, abandonment())
-
-
-async def in_doubt(desk):
-    fail(desk, post=[failures.drop_after()])
-    await tell(desk, abandonment())
-    await close(desk)
-
-
-async def summarised(desk):
-    """Two abandonments wait in a pause, and are folded into a summary."""
-    await pause(desk)
-    await tell(desk, abandonment("rc_1"), abandonment("rc_2", off_time="15:00"))
-    await wait(desk, 4 * 3_600)
-    await write(desk, desk.reopening.resume, "CGB", desk.clock())
-    assert await asked(desk) == [AckState.ASKED, AckState.ASKED]
-
-
-async def summarised_and_closed(desk):
-    await summarised(desk)
-    # The job finds nothing to tell while the summary waits.
-    await write(desk, escalations.escalate, desk.clock(), desk.notices)
-    assert await asked(desk) == [AckState.ASKED, AckState.ASKED]
-    await close(desk)
-
-
-@pytest.mark.parametrize(("how", "alerts"), [(never_got, 1), (in_doubt, 1), (summarised_and_closed, 2)])
-async def test_abandonment_that_a_closed_channel_has_not_got_is_told_to_the_second_channel(desk, how, alerts):
-    await how(desk)
-    assert await after(desk, 11) == alerts
-    assert len(told(desk)) == alerts
-
-
-@pytest.mark.parametrize("is_refused", [True, False])
-async def test_abandonments_of_a_summary_ask_on_only_where_slack_refuses_the_summary(desk, is_refused):
-    await summarised(desk)
-    fail(desk, post=TOO_LONG if is_refused else [])
-    await desk.post_all()
-    if is_refused:
-        assert [text[:9] for text in desk.texts("CGB")] == ["ABANDONED", "ABANDONED"]
-        assert await after(desk, 11) == 2
-        assert len(told(desk, "CGB")) == 2
-        return
-    assert [await after(desk, minutes) for minutes in (60, 3 * 1_440)] == [0, 2]
-    assert await asked(desk) == [AckState.REPLACED, AckState.REPLACED]
-    assert desk.texts("CALL") == desk.texts("CADMIN") == []
-
-
-@pytest.mark.parametrize("escalate", [("SDESK",), (), ("here",), ("U1", "CALL")])
-async def test_refused_alert_is_told_in_its_channel_and_in_the_others_at_once(pipeline, escalate):
-    await ask(pipeline, *escalate)
-    await refuse(pipeline)
-    assert [await after(pipeline, minutes) for minutes in (11, 22, 33)] == [1, 0, 0]
-    (said,) = pipeline.slack.messages("CGB")
-    assert TOLD in said.text
-    assert "The alert is for <#CGB>" in shown(said)
-    assert len(pipeline.texts("CALL")) == escalate.count("CALL")
-    assert (await press(pipeline, said)).is_news
 
 
 async def test_missed_abandonments_that_are_to_be_acknowledged_are_in_no_summary_of_late_events(desk):
@@ -193,49 +239,6 @@ async def test_escalation_that_cant_be_posted_is_told_to_admins_although_the_sub
     assert "<#CNOT>" in said
     assert "Abandonments of <#CGB> that nobody takes are to be told there" in said
     assert await pipeline.database.read(lambda session: is_used(session, "CNOT"))
-
-
-async def test_abandonments_whose_day_is_over_ring_nobody_and_admins_are_told_the_number_once(desk):
-    races = [abandonment(f"rc_{number}", off_time=f"1{number}:00") for number in range(3)]
-    await tell(desk, *races, abandonment("rc_later", date=day(3)), abandonment("rc_undated", date=None))
-    assert await after(desk, 3 * 1_440) == 5
-    (ring,) = told(desk, "CGB")
-    assert day(3)[-2:].lstrip("0") in ring.text
-    (said,) = desk.texts("CADMIN")
-    assert "Nobody took 4 abandonments" in said
-    assert "<#CGB>" in said
-    assert await after(desk, 3 * 1_440) == 0
-    assert desk.texts("CALL") == []
-    assert (await press(desk, desk.slack.messages("CGB")[0])).is_news
-
-
-async def test_escalation_of_the_evening_goes_on_in_the_night_and_one_told_late_for_a_day(desk):
-    await tell(desk, abandonment("rc_1"), abandonment("rc_2", date=day(-2)))
-    assert [await after(desk, minutes) for minutes in (11, 22)] == [2, 2]
-
-
-async def test_group_of_a_channel_that_is_back_days_later_is_not_rung(pipeline):
-    await ask(pipeline, "SDESK")
-    await tell(pipeline, abandonment())
-    await close(pipeline)
-    assert await after(pipeline, 60) == 0
-    await reopen(pipeline)
-    await after(pipeline, 9 * 1_440)
-    assert told(pipeline, "CGB") == []
-    assert [text for text in pipeline.texts("CADMIN") if "Nobody took an abandonment" in text]
-
-
-async def test_repeated_escalation_says_that_it_may_be_a_repeat(desk):
-    await tell(desk, abandonment())
-    await after(desk, 11)
-    fail(desk, post=[failures.drop_after()], look=failures.slack_error("missing_scope"))
-    await after(desk, 22)
-    await turns(desk, 60)
-    assert ["may be a repeat" in shown(one) for one in desk.slack.messages("CALL")] == [False, True]
-    await press(desk, desk.slack.messages("CALL")[1])
-    again = desk.slack.messages("CALL")[1]
-    assert is_taken(again)
-    assert "may be a repeat" in shown(again)
 
 
 @on_both
@@ -284,42 +287,6 @@ async def test_person_who_is_not_in_the_channel_is_told_by_direct_message_too(pi
     assert pipeline.texts("CALL") == []
     await press(pipeline, pipeline.slack.messages("CGB")[1], "UBOB")
     assert all(is_taken(one, "UBOB") for one in pipeline.slack.messages("DALICE"))
-
-
-async def escalated(pipeline, payload):
-    """Everybody has been told of the abandonment."""
-    await tell(pipeline, payload)
-    for minutes in (11, 22):
-        await after(pipeline, minutes)
-
-
-async def test_escalations_show_what_the_race_book_learns_later(desk):
-    await escalated(desk, bare())
-    assert "course not given" in desk.texts("CALL")[0]
-    await read_list(desk, listed())
-    await desk.post_all()
-    assert [one.text.startswith("ABANDONED: Ascot 14:30 (GB)") for one in messages(desk)] == [True] * 3
-
-
-BY_A_CARD = [card_of(DAY, status="abandoned", reason=reason) for reason in ("frost", "waterlogged")]
-
-
-@pytest.mark.parametrize(
-    ("lost", "corrected", "asks_still"),
-    [(abandonment(), abandonment(reason="waterlogged"), asks) for asks in (True, False)] + [(*BY_A_CARD, True)],
-    ids=["asks still", "asks no longer", "marked by a card"],
-)
-async def test_escalations_show_a_correction_also_after_the_channel_stopped_asking(desk, lost, corrected, asks_still):
-    await escalated(desk, lost)
-    if not asks_still:
-        await desk.subscribe("CGB", "GB")
-    await tell(desk, corrected)
-    assert ["waterlogged" in shown(one) for one in messages(desk)] == [True] * 3
-    if lost in BY_A_CARD:
-        return
-    await tell(desk, result())
-    (called,) = desk.texts("CALL")
-    assert "CONFLICT" in called or "ontradict" in called
 
 
 @pytest.mark.parametrize("when", ["before", "while it waits", "after"])

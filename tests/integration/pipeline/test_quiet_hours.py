@@ -41,7 +41,7 @@ def chooses(choice, region="GB"):
         hours = {"quiet": quiet_now(pipeline)} if choice == "quiet" else {choice: (hour(pipeline),)}
         await pipeline.subscribe("CGB", region, EVERY, **hours)
 
-    do.channel = "CGB"  # type: ignore[attr-defined]
+    do.channels = {"CGB"}  # type: ignore[attr-defined]
     return do
 
 

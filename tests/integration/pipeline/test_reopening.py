@@ -5,20 +5,19 @@ from sqlalchemy import update
 from sqlmodel import col
 
 from bot.channels import subscriptions
-from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.channels.filters import ChannelFilter
 from bot.db.tables import EventVersion
 from bot.events.event import DEFAULT_TOPICS
 from bot.operations.jobs.outbox_jobs import check_channels, end_pauses
 from bot.outbox import ledger
 from bot.outbox.notices import Urgency
 from bot.outbox.resume import Reopening
-from sandbox.slack.failures import drop_after, rate_limited, slack_error
+from sandbox.slack.failures import drop_after, rate_limited
 from tests.databases import limit_values, on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import (
     close,
     expire,
-    fail,
     kinds,
     pause,
     reopen,
@@ -30,11 +29,11 @@ from tests.integration.pipeline.steps import (
     wait,
     write,
 )
+from tests.integration.pipeline.stories import Story, does, passes, play, rows, slack_answers, so_far, subscribes
 from tests.said import ALL_CLEAR, NOTE, URGENT, WARNING
 
 BALLOON_SIGHTED, BALLOON_LANDED = "stewards.weather_balloon.sighted", "stewards.weather_balloon.landed"
 ARCHIVE = {"type": "channel_archive", "channel": "CGB"}
-NO_BLOCKS, UNKNOWN = slack_error("invalid_blocks"), slack_error("odd")
 CORRECTED = (result("rc_1", going="Good"), result("rc_1", going="Soft"))
 HOUR_S = 3_600
 
@@ -90,26 +89,116 @@ async def test_closing_and_its_end_are_told_to_admins_and_to_the_creator_once_ea
         assert gb.texts("CADMIN")[-1].startswith(ALL_CLEAR)
 
 
-async def doubtful_before(pipeline):
-    fail(pipeline, post=[drop_after()])
-    await tell(pipeline, result())
+async def tries_again(pipeline):
+    await write(pipeline, pipeline.reopening.try_again, "CGB", pipeline.clock())
 
 
-async def edited_after(pipeline):
-    await tell(pipeline, CORRECTED[0])
-    await close(pipeline)
-    await tell(pipeline, CORRECTED[1])
+async def makes_a_summary(pipeline):
+    """The channel is open again, and the summary waits for the poster."""
+    await write(pipeline, pipeline.reopening.reopen, "CGB", pipeline.clock())
 
 
-@pytest.mark.parametrize("before", [doubtful_before, edited_after])
-async def test_message_from_before_a_closing_ends_no_closing(gb, before):
-    await before(gb)
-    await close(gb)
-    await write(gb, gb.reopening.try_again, "CGB", gb.clock())
-    await turns(gb, 60)
-    assert (await gb.waiting(), len(gb.texts("CGB")), await subscription(gb)) == ({}, 1, "suspended")
-    await tell(gb, result("rc_2"))
-    assert (len(gb.texts("CGB")), await subscription(gb)) == (2, "live")
+async def newer_version_knows_rc_3(pipeline):
+    newer = update(EventVersion).where(col(EventVersion.race_id) == "rc_3").values(kind=BALLOON_LANDED)
+    await write(pipeline, lambda session: session.execute(newer))
+
+
+def is_folded(number, race_id="rc_1"):
+    """So many versions are traced to the first message as a summary."""
+
+    async def do(pipeline):
+        said = [one for version in (await traced(pipeline, race_id)).versions for one in version.told]
+        where = (ledger.LedgerOutcome.FOLDED, pipeline.slack.messages("CGB")[0].ts, True)
+        assert [(one.outcome, one.message_ts, one.within) for one in said] == [where] * number
+
+    return do
+
+
+async def says_why(pipeline):
+    assert "waited too long" in (await traced(pipeline)).versions[0].told[0].why
+
+
+def hours(number):
+    return does(wait, number * HOUR_S)
+
+
+SUSPENDED, LIVE = does(subscription, gives="suspended"), does(subscription, gives="live")
+WINNERS = [result(f"rc_{number}", placings=(f"Horse {number}",)) for number in range(4)]
+SIGHTED = {"event": BALLOON_SIGHTED, "race": {"race_id": "rc_2", "region": "GB"}}
+GIVEN_UP = f"^{URGENT}Messages for channel <#CGB>, abandonments among them, are being given up | 72 hours"
+
+STORIES = (
+    {
+        f"message from before a closing, {how}": Story(
+            *(*before, close, *edited, tries_again, does(turns, 60), SUSPENDED, so_far(waiting={}, CGB=[""])),
+            *(result("rc_2"), LIVE),
+            CGB=["", ""],
+        )
+        for how, before, edited in (
+            ("in doubt", [slack_answers("post", drop_after()), result()], []),
+            ("edited", [CORRECTED[0]], [CORRECTED[1]]),
+        )
+    }
+    | {
+        f"summary refused {how}": Story(
+            *(close, *CORRECTED, result("rc_2"), hours(4), slack_answers("post", *refusals), reopen),
+            waiting={"dead_letter": 1},
+            CGB=["or Soft | +Another version", "+rc_2"],
+            CADMIN=["", f"^{WARNING}A message for channel <#CGB> was not posted | {refusals[0]}", f"^{ALL_CLEAR}"],
+        )
+        for how, refusals in {"as a message": ["odd"], "in any form": ["invalid_blocks"] * 2}.items()
+    }
+    | {
+        "old and young": Story(
+            *(close, abandonment("rc_8", reason="Fog"), abandonment("rc_9", course="Bath"), *WINNERS, hours(4)),
+            *(abandonment("rc_young", course="York"), reopen, does(states, gives=[*["folded"] * 6, "sent", "sent"])),
+            is_folded(1, "rc_9"),
+            CGB=[
+                "^ABANDONED: Ascot 14:30, Fri 20 Nov (GB) | Bath 14:30 | 4 results | +1 Horse 3",
+                "^ABANDONED: York",
+            ],
+        ),
+        "rings nobody": Story(
+            subscribes("CGB", mentions=("here",)), close, result(), hours(4), reopen, CGB=["!<!here>"]
+        ),
+        "said in words": Story(
+            *(close, *CORRECTED, hours(4), slack_answers("post", "invalid_blocks"), reopen, is_folded(2)),
+            CGB=["1 result came meanwhile"],
+        ),
+        # Young again, to be posted singly.
+        "taken back": Story(close, *CORRECTED, hours(4), makes_a_summary, close, hours(-4), reopen, CGB=["or Soft"]),
+        "refused, of a meeting and its races": Story(
+            *(close, meeting("rc_1", "rc_2"), abandonment("rc_1"), abandonment("rc_2", reason="Flood"), hours(4)),
+            *(slack_answers("post", "odd"), reopen),
+            waiting={"dead_letter": 1},
+            CGB=["+Flood"],
+        ),
+        # An event of an unknown name, and an event stored by a replica of a newer version.
+        "unknown events": Story(
+            *(subscribes("CGB", "*"), close, SIGHTED, result("rc_3"), result("rc_4"), hours(4)),
+            *(newer_version_knows_rc_3, reopen),
+            CGB=[f"1 result and 2 other events (`{BALLOON_SIGHTED}` and `{BALLOON_LANDED}`) came meanwhile"],
+        ),
+        "waits too long": Story(
+            *(close, abandonment(), hours(71), does(expire, gives=0), result("rc_2"), hours(2), does(expire, gives=1)),
+            *(hours(71), result("rc_3"), does(expire, gives=1)),
+            *(does(states, gives=["dead_letter", "dead_letter", "queued"]), passes(0), so_far(CADMIN=["", GIVEN_UP])),
+            *(hours(4), reopen, says_why),
+            waiting={"dead_letter": 2},
+            CGB=["2 messages had waited too long | 1 result came meanwhile"],
+        ),
+        "waits for Slack": Story(
+            *(slack_answers("post", rate_limited(30)), result(), hours(100), does(expire, gives=0)),
+            waiting={"queued": 1},
+            CGB=[],
+        ),
+    }
+)
+
+
+@rows(STORIES, "old and young")
+async def test_what_waits_in_a_closed_channel(pipeline, story):
+    await play(pipeline, story)
 
 
 async def test_direct_message_that_is_refused_parks_and_admins_hear_nothing_of_it(pipeline):
@@ -130,23 +219,6 @@ async def test_event_of_slacks_holds_the_queue_and_its_coming_back_frees_it(gb):
     await listening.on_opened({"type": "channel_unarchive", "channel": "CGB"})
     await gb.post_all()
     assert kinds(gb) == ["ABANDONED"]
-
-
-@on_both
-async def test_old_messages_are_summarised_and_young_messages_posted_afterwards(gb):
-    winners = [result(f"rc_{number}", placings=(f"Horse {number}",)) for number in range(4)]
-    await wait_long(gb, abandonment("rc_8", reason="Fog"), abandonment("rc_9", course="Bath"), *winners)
-    await tell(gb, abandonment("rc_young", course="York"))
-    await reopen(gb)
-    summary, young = gb.slack.messages("CGB")
-    assert summary.text.startswith("ABANDONED: Ascot 14:30, Fri 20 Nov (GB)")
-    assert "Bath 14:30" in summary.text
-    assert "4 results" in summary.text
-    assert "1 Horse 3" in shown(summary)
-    assert young.text.startswith("ABANDONED: York")
-    assert await states(gb) == [*["folded"] * 6, "sent", "sent"]
-    ((said,),) = [version.told for version in (await traced(gb, "rc_9")).versions]
-    assert (said.outcome, said.within, said.message_ts) == (ledger.LedgerOutcome.FOLDED, True, summary.ts)
 
 
 async def test_channel_comes_back_with_more_messages_than_a_statement_takes_values(gb):
@@ -178,14 +250,6 @@ async def test_abandonments_beyond_one_message_make_several_each_is_named_and_pe
     assert not any("UALICE" in shown(message) for message in others)
 
 
-async def test_summary_without_abandonments_rings_nobody(pipeline):
-    await pipeline.subscribe("CGB", "GB", mentions=("here",))
-    await wait_long(pipeline, result("rc_1"))
-    await reopen(pipeline)
-    (message,) = pipeline.slack.messages("CGB")
-    assert "<!here>" not in shown(message)
-
-
 async def test_summary_that_can_not_be_made_costs_no_message(gb):
     await wait_long(gb, result("rc_1"), abandonment("rc_2"))
 
@@ -195,95 +259,6 @@ async def test_summary_that_can_not_be_made_costs_no_message(gb):
     gb.reopening = Reopening(fails)
     await reopen(gb)
     assert len(gb.texts("CGB")) == 2
-
-
-@pytest.mark.parametrize("refusals", [[UNKNOWN], [NO_BLOCKS] * 2], ids=["as a message", "in any form"])
-async def test_refused_summary_is_told_to_admins_and_posts_each_event_once_in_its_newest_version(gb, refusals):
-    await wait_long(gb, *CORRECTED, result("rc_2"))
-    fail(gb, post=refusals)
-    await reopen(gb)
-    first, second = gb.slack.messages("CGB")
-    assert "or Soft" in first.text
-    assert "Another version" in shown(first)
-    assert "rc_2" in shown(second)
-    assert await gb.waiting() == {"dead_letter": 1}
-    _closed, refused, over = gb.texts("CADMIN")
-    assert refused.startswith(f"{WARNING}A message for channel <#CGB> was not posted")
-    assert refusals[0].name in refused
-    assert over.startswith(ALL_CLEAR)
-
-
-async def test_summary_whose_blocks_are_refused_is_said_in_words_and_its_edit_is_traced_to_it(gb):
-    await wait_long(gb, *CORRECTED)
-    fail(gb, post=[NO_BLOCKS])
-    await reopen(gb)
-    (message,) = gb.slack.messages("CGB")
-    assert "1 result came meanwhile" in message.text
-    assert await gb.waiting() == {}
-    said = [one for version in (await traced(gb)).versions for one in version.told]
-    assert [(one.outcome, one.message_ts) for one in said] == [(ledger.LedgerOutcome.FOLDED, message.ts)] * 2
-
-
-async def test_summary_that_is_taken_back_leaves_an_edit_with_its_message(gb):
-    await wait_long(gb, *CORRECTED)
-    await write(gb, gb.reopening.reopen, "CGB", gb.clock())
-    await close(gb)
-    # Young again, to be posted singly.
-    await wait(gb, -4 * HOUR_S)
-    await reopen(gb)
-    (text,) = gb.texts("CGB")
-    assert "or Soft" in text
-
-
-async def test_meeting_and_its_races_are_one_message_after_a_refused_summary(gb):
-    await wait_long(gb, meeting("rc_1", "rc_2"), abandonment("rc_1"), abandonment("rc_2", reason="Flood"))
-    fail(gb, post=[UNKNOWN])
-    await reopen(gb)
-    (message,) = gb.slack.messages("CGB")
-    assert "Flood" in shown(message)
-
-
-async def test_summary_counts_what_this_version_does_not_know(pipeline):
-    await pipeline.subscribe("CGB", ALL_REGIONS)
-    # An event of an unknown name, and an event stored by a replica of a newer version.
-    sighted = {"event": BALLOON_SIGHTED, "race": {"race_id": "rc_2", "region": "GB"}}
-    await wait_long(pipeline, sighted, result("rc_3"), result("rc_4"))
-    newer = update(EventVersion).where(col(EventVersion.race_id) == "rc_3").values(kind=BALLOON_LANDED)
-    await write(pipeline, lambda session: session.execute(newer))
-    await reopen(pipeline)
-    (summary,) = pipeline.texts("CGB")
-    assert f"1 result and 2 other events (`{BALLOON_SIGHTED}` and `{BALLOON_LANDED}`) came meanwhile" in summary
-
-
-async def test_what_waits_too_long_is_given_up_kept_and_told_once(gb):
-    await close(gb)
-    await tell(gb, abandonment("rc_1"))
-    await wait(gb, 71 * HOUR_S)
-    assert await expire(gb) == 0
-    await tell(gb, result("rc_2"))
-    await wait(gb, 2 * HOUR_S)
-    assert await expire(gb) == 1
-    await wait(gb, 71 * HOUR_S)
-    await tell(gb, result("rc_3"))
-    assert await expire(gb) == 1
-    assert await states(gb) == ["dead_letter", "dead_letter", "queued"]
-    await gb.post_all()
-    _closing, given_up = gb.texts("CADMIN")
-    assert given_up.startswith(f"{URGENT}Messages for channel <#CGB>, abandonments among them, are being given up")
-    assert "72 hours" in given_up
-    await wait(gb, 4 * HOUR_S)
-    await reopen(gb)
-    (summary,) = gb.texts("CGB")
-    assert "2 messages had waited too long" in summary
-    assert "1 result came meanwhile" in summary
-    assert "waited too long" in (await traced(gb)).versions[0].told[0].why
-
-
-async def test_queues_that_are_not_held_give_nothing_up(gb):
-    fail(gb, post=[rate_limited(30)])
-    await tell(gb, result())
-    await wait(gb, 100 * HOUR_S)
-    assert await expire(gb) == 0
 
 
 @on_both

@@ -131,7 +131,7 @@ def types(region, *topics, courses=(), channel="CGB"):
     async def do(pipeline):
         await subscribe(pipeline, channel, region, frozenset(topics) or DEFAULT_TOPICS, courses=courses)
 
-    do.channel = channel  # type: ignore[attr-defined]
+    do.channels = {channel}  # type: ignore[attr-defined]
     return do
 
 

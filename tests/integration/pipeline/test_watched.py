@@ -12,7 +12,7 @@ from tests.clock import DAY
 from tests.integration.pipeline.counted import counting
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import kinds, pause, reopen, watch, write
-from tests.integration.pipeline.stories import Story, passes, play, rows, so_far, subscribes, unsubscribes
+from tests.integration.pipeline.stories import Story, does, passes, play, rows, so_far, subscribes, unsubscribes
 from tests.said import WARNING
 
 HORSE, JOCKEY, TRAINER = WatchKind.HORSE, WatchKind.JOCKEY, WatchKind.TRAINER
@@ -43,22 +43,10 @@ def twice(first, second, sequence, **race):
     return card | {"sequence": sequence}
 
 
-def watches(channel_id, name, *, channel=None, **more):
-    async def do(pipeline):
-        await watch(pipeline, channel_id, name, **more)
-
-    do.channel = channel or channel_id  # type: ignore[attr-defined]
-    return do
-
-
-def ends(channel_id):
-    """The channel watches nothing any more."""
-
-    async def do(pipeline):
-        (row,) = await pipeline.database.read(lambda session: of_channel(session, channel_id))
-        await write(pipeline, lambda session: end(session, session.merge(row)))
-
-    return do
+async def ends(pipeline):
+    """CHERE watches nothing any more."""
+    (row,) = await pipeline.database.read(lambda session: of_channel(session, "CHERE"))
+    await write(pipeline, lambda session: end(session, session.merge(row)))
 
 
 async def moves_person(pipeline):
@@ -124,16 +112,16 @@ WINS = "⭐ Golden Melody WON"
 IS, UNTOLD = NOW, so_far(CHERE=[])
 CARD_OF_OTHER = card("rc_2", [OTHER], meeting_id="mt_1", off_time="13:55")
 
-HERE = watches("CHERE", "Golden Melody")
-RIDER = watches("CHERE", "R. Moore", kind=JOCKEY)
-ALICE = watches("UALICE", "Golden Melody", channel="DALICE", person_id="UALICE")
+HERE = does(watch, "CHERE", "Golden Melody")
+RIDER = does(watch, "CHERE", "R. Moore", kind=JOCKEY)
+ALICE = does(watch, "UALICE", "Golden Melody", person_id="UALICE")
 ALL = subscribes("CGB", "GB", *Topic)
 AT_ASCOT, LATER = NOW, passes(7_200)
 
 STORIES = {
     "ride lost, then another change": Story(RIDER, *SOFT, CHERE=[LOST]),
     "ride lost after the watch ended": Story(
-        *(RIDER, card(sequence=1), ends("CHERE"), subscribes("CHERE", "GB", *Topic), card(going="Soft", sequence=2)),
+        *(RIDER, card(sequence=1), ends, subscribes("CHERE", "GB", *Topic), card(going="Soft", sequence=2)),
         *(so_far(CHERE=[RIDDEN]), card(runners=[REPLACED], going="Soft", sequence=3)),
         CHERE=[LOST],
     ),
@@ -158,7 +146,7 @@ STORIES = {
         CHERE=[f"{NOW} | !no longer"],
     ),
     "jockey of a meeting's card": Story(
-        *(HERE, watches("CRUN", "R. Moore", kind=JOCKEY), meeting_card(GOLDEN) | {"sequence": 1}),
+        *(HERE, does(watch, "CRUN", "R. Moore", kind=JOCKEY), meeting_card(GOLDEN) | {"sequence": 1}),
         meeting_card(REPLACED) | {"sequence": 2},
         CHERE=[f"{NOW}, T. Marquand | +was R. Moore, now T. Marquand"],
         CRUN=[LOST],
@@ -178,24 +166,24 @@ STORIES = {
         CHERE=[RIDDEN],
     ),
     "second runner later": Story(
-        *(HERE, watches("CHERE", "Red Sky"), abandonment(runners=[OTHER]), card(runners=[GOLDEN, OTHER])),
+        *(HERE, does(watch, "CHERE", "Red Sky"), abandonment(runners=[OTHER]), card(runners=[GOLDEN, OTHER])),
         CHERE=["Golden Mélody | Red Sky", "Racecard: "],
     ),
     # A horse whose race was run has lost nothing.
     "meeting abandoned": Story(
-        *(HERE, watches("CRUN", "Red Sky"), card(meeting_id="mt_1"), CARD_OF_OTHER),
+        *(HERE, does(watch, "CRUN", "Red Sky"), card(meeting_id="mt_1"), CARD_OF_OTHER),
         *(result("rc_2", placings=("Red Sky",), meeting_id="mt_1"), meeting(meeting_id="mt_1")),
         CHERE=["", "^ABANDONED | ⭐ Golden Mélody (IRE), race abandoned: 14:30"],
         CRUN=["Racecard: ", "^⭐ Red Sky WON"],
     ),
     # Events that the watch has brought are followed, and the watch brings no further event.
     "ended": Story(
-        *(HERE, abandonment(runners=RUN), ends("CHERE"), card("rc_2"), result(placings=("Golden Melody",))),
+        *(HERE, abandonment(runners=RUN), ends, card("rc_2"), result(placings=("Golden Melody",))),
         CHERE=["Contradicted"],
     ),
     # A watch takes events received after the watch was made.
     "declared after": Story(
-        *(HERE, abandonment(), UNTOLD, watches("CLATE", "Golden Melody"), card()),
+        *(HERE, abandonment(), UNTOLD, does(watch, "CLATE", "Golden Melody"), card()),
         CHERE=["^ABANDONED", "Racecard: "],
         CLATE=["Racecard: "],
     ),
@@ -207,14 +195,14 @@ STORIES = {
         CGB=["!⭐"],
     ),
     "watched since, told before": Story(
-        *(ALL, meeting_card(), watches("CGB", "Golden Melody"), LATER, meeting_card(GOLDEN)), CGB=[AT_ASCOT]
+        *(ALL, meeting_card(), does(watch, "CGB", "Golden Melody"), LATER, meeting_card(GOLDEN)), CGB=[AT_ASCOT]
     ),
     "non-runner, told before the watch": Story(
-        *(ALL, card(sequence=1), watches("CGB", "Golden Melody"), card(runners=[ABSENT], sequence=2)),
+        *(ALL, card(sequence=1), does(watch, "CGB", "Golden Melody"), card(runners=[ABSENT], sequence=2)),
         CGB=["Superseded", "^⭐ Golden Mélody (IRE) is a non-runner: 14:30 Ascot"],
     ),
     "non-runner declared again": Story(
-        *(ALL, watches("CGB", "Golden Melody"), *WITHDRAWN, card(runners=[DECLARED], sequence=3)),
+        *(ALL, does(watch, "CGB", "Golden Melody"), *WITHDRAWN, card(runners=[DECLARED], sequence=3)),
         *(so_far(CGB=["Superseded", "Superseded", BACK]), LATER, card(runners=[GOLDEN], going="Soft", sequence=4)),
         CGB=["", "", f"{BACK} | no longer a non-runner | Added"],
     ),
@@ -250,12 +238,18 @@ STORIES = {
     ),
     # Once a day.
     "person without direct messages": Story(
-        *(watches("UGONE", "Golden Melody", person_id="UGONE"), card(), result(placings=("Golden Melody",))),
+        *(does(watch, "UGONE", "Golden Melody", person_id="UGONE"), card(), result(placings=("Golden Melody",))),
         waiting={"dead_letter": 2},
         CADMIN=[f"^{WARNING} | <@UGONE>"],
     ),
     "unsubscribed": Story(
-        *(subscribes("CGB"), watches("CGB", "Golden Melody"), pause, result(placings=("Golden Melody",)), unsubscribes),
+        *(
+            subscribes("CGB"),
+            does(watch, "CGB", "Golden Melody"),
+            pause,
+            result(placings=("Golden Melody",)),
+            unsubscribes,
+        ),
         CGB=["⭐ Golden Melody"],
     ),
 }
