@@ -10,7 +10,7 @@ from bot.db.tables import InboxDelivery
 from bot.deliveries import inbox
 from bot.deliveries.payload import Payload
 from tests.databases import on_both
-from tests.integration.pipeline.counted import counting
+from tests.integration.pipeline.steps import counting
 from tests.rows import over
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -28,8 +28,7 @@ from sandbox.slack.failures import (
 )
 from tests.clock import move_clock
 from tests.databases import new_postgres_database
-from tests.integration.doctor.conftest import APP_TOKEN
-from tests.integration.doctor.stories import answering
+from tests.integration.doctor.conftest import APP_TOKEN, answering
 from tests.world import own_port
 
 GB = ChannelFilter(region="GB", topics=frozenset(Topic))

@@ -20,8 +20,17 @@ from bot.racedata.client.service_errors import Unauthorized
 from sandbox.racing_service.plan_table import PLANS
 from sandbox.racing_service.service_state import USAGE
 from tests.databases import make_older_database
-from tests.integration.doctor.conftest import KEY, NEW_KEY, OLD_KEY
-from tests.integration.doctor.stories import DEAD, FAILED, WARNING, Cases, check_mended, healthy_program
+from tests.integration.doctor.conftest import (
+    DEAD,
+    FAILED,
+    KEY,
+    NEW_KEY,
+    OLD_KEY,
+    WARNING,
+    Cases,
+    check_mended,
+    healthy_program,
+)
 
 case = Cases()
 

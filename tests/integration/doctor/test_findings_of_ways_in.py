@@ -11,10 +11,11 @@ from bot.events.event import Topic
 from sandbox.slack.failures import http_error, rate_limited, slack_error
 from tests.authority import Authority
 from tests.clock import real_clock
-from tests.integration.doctor.conftest import APP_TOKEN, SIGNING_SECRET
-from tests.integration.doctor.stories import (
+from tests.integration.doctor.conftest import (
+    APP_TOKEN,
     DEAD,
     FAILED,
+    SIGNING_SECRET,
     WARNING,
     Cases,
     answering,

@@ -16,8 +16,7 @@ from bot.events.event import Topic
 from bot.fanout.known_meetings import KnownMeetings
 from bot.operations.repair.repair_run import Bounds
 from tests.databases import on_both
-from tests.integration.operations import lost_deliveries
-from tests.integration.operations.lost_deliveries import (
+from tests.integration.operations.conftest import (
     LIST,
     TAKEN,
     Dying,
@@ -27,6 +26,7 @@ from tests.integration.operations.lost_deliveries import (
     mend,
     sent,
     shown,
+    summary_has_each_once,
     takes,
 )
 from tests.integration.pipeline.steps import pause, resume
@@ -40,7 +40,7 @@ async def test_each_event_of_two_outages_is_told_once_in_a_summary_or_as_late(bo
     repaired = await mend(bot, outage)
     assert (len(repaired.made), len(repaired.events), repaired.known) == (7, 7, 0)
     for channel_id in TAKEN:
-        lost_deliveries.summary_has_each_once(bot, outage, channel_id, first)
+        summary_has_each_once(bot, outage, channel_id, first)
     (told,) = bot.texts("CADMIN")
     assert level_of(told) == URGENT
     wanted = ("gave up 7 deliveries", "abandoned races: 2", "4 x 503 (not stored; send it again)", "ConnectError")

@@ -17,11 +17,12 @@ from bot.racedata.client.calls import Hooks
 from bot.racedata.client.retry import Patience
 from bot.racedata.client.service_errors import ServerFault, ServiceFailure, Spared, WalkBroken
 from sandbox.racing_service.event_payloads import Happening
-from tests.integration.operations import lost_deliveries
-from tests.integration.operations.lost_deliveries import (
+from tests.integration.operations.conftest import (
     LIST,
     count,
+    falls_silent,
     first_race,
+    leads_back,
     mend,
 )
 from tests.said import ALL_CLEAR, URGENT, WARNING, level_of
@@ -30,7 +31,7 @@ from tests.unit.pages import settings
 
 @pytest.mark.parametrize(
     ("page", "change", "walk_s", "read"),
-    [(3, lost_deliveries.leads_back, 60, 6), (4, lost_deliveries.falls_silent, 0.5, 4)],
+    [(3, leads_back, 60, 6), (4, falls_silent, 0.5, 4)],
 )
 async def test_list_that_breaks_off_is_made_good_as_far_as_it_was_read(bot, outage, *, page, change, walk_s, read):
     await outage.lose_several()

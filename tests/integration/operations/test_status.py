@@ -29,8 +29,7 @@ from bot.slack.commands.table import find_command
 from sandbox.slack import failures
 from tests.clock import START
 from tests.databases import on_both
-from tests.integration.pipeline.racing_day import abandonment, result, tell
-from tests.integration.pipeline.steps import fan_out
+from tests.integration.pipeline.steps import abandonment, fan_out, result, tell
 from tests.statements import noted, plans_of
 from tests.unit.pages import settings
 

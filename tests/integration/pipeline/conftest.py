@@ -11,7 +11,7 @@ from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import SkippingLoop
 from tests.databases import current
 from tests.integration.conftest import make_workspace
-from tests.integration.pipeline.desk import ask
+from tests.integration.pipeline.stories import ask
 from tests.sim.ports import Inline, SlackSession, Wire
 
 

@@ -1,10 +1,14 @@
-"""Steps of a pipeline's tests: passing time, pauses and closings of channels, watched names."""
+"""Payloads of a day at a course, and steps of a pipeline: time, pauses, closings, watched names, counts."""
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from bot.channels import watches
 from bot.channels.conditions.choices import MEETINGS
@@ -16,6 +20,49 @@ from bot.operations.jobs import outbox_jobs
 from bot.outbox import ledger
 from bot.outbox.channel_closing import close_channel, pause_channel
 from tests.clock import DAY, now, set_ahead
+
+
+def result(race_id="rc_1", *, placings=("Blue Moon", "Red Sky"), **race):
+    runners = [{"position": place, "horse": horse} for place, horse in enumerate(placings, start=1)]
+    race = {"race_id": race_id, "course": "Ascot", "date": DAY, "off_time": "14:30", "region": "GB"} | race
+    return {"event": "result.received", "race": race | ({"runners": runners} if runners else {})}
+
+
+def abandonment(race_id="rc_1", *, reason="frost", **race):
+    race = {"race_id": race_id, "course": "Ascot", "date": DAY, "off_time": "14:30", "region": "GB"} | race
+    return {"event": "race.abandoned", "race": race, "reason": reason}
+
+
+def meeting(*race_ids, meeting_id="mt_1", reason="frost", **more):
+    card = {"meeting_id": meeting_id, "course": "Ascot", "date": DAY, "region": "GB"} | more
+    races = [{"race_id": race_id, "title": f"Title {race_id}"} for race_id in race_ids]
+    return {"event": "meeting.abandoned", "meeting": card, "reason": reason} | ({"races": races} if races else {})
+
+
+async def tell_two_in_ireland(pipeline):
+    """Two abandonments of one fan-out. Fan-out claims no second message of a channel: a claim of all channels does."""
+    for race_id, off in (("rc_i", "14:30"), ("rc_j", "15:00")):
+        await pipeline.deliver(abandonment(race_id, region="IRE", course="Cork", off_time=off))
+    await pipeline.post_all()
+
+
+async def tell(pipeline, *payloads):
+    """Deliver each payload, and post every message before the next payload."""
+    for payload in payloads:
+        await pipeline.deliver(payload)
+        pipeline.clock.forward(0.001)
+        await pipeline.post_all()
+
+
+def shown(message):
+    """The text and the blocks of a message."""
+    return f"{message.text}\n{message.blocks}"
+
+
+def edits(slack):
+    """The number of edited messages, by the calls."""
+    return [call for call in slack.calls if call.method == "chat.update" and call.ok]
+
 
 CALLS = {"post": "chat.postMessage", "edit": "chat.update", "look": "conversations.history"}
 """Kinds of calls of Slack, each in a word."""
@@ -198,3 +245,44 @@ def card_of(date, course="Ascot", meeting_id="mt_1", **second):
     races += [{"race_id": f"rc_{meeting_id}_2", "off_time": "15:00"} | second] if second else []
     meeting = {"meeting_id": meeting_id, "course": course, "date": date, "region": "GB", "races": races}
     return {"event": "racecard.published", "meeting": meeting}
+
+
+# Counts of statements and commits. BEGIN and SAVEPOINT count as statements, as for the database; COMMIT by itself
+
+
+@dataclass
+class Counted:
+    """The statements of a database."""
+
+    statements: list[str] = field(default_factory=list)
+    commits: int = 0
+
+    def __str__(self) -> str:
+        """Each statement's beginning, for whoever reads a failure."""
+        head = f"{len(self.statements)} statements, {self.commits} commits:"
+        return "\n".join([head, *(statement[:100] for statement in self.statements)])
+
+
+@contextmanager
+def counting(database) -> Iterator[Counted]:
+    """Count the driver's statements. A statement for many rows counts once."""
+    counted = Counted()
+
+    def executed(_connection, _cursor, statement, _values, _context, _many):
+        counted.statements.append(" ".join(statement.split()))
+
+    def begun(_connection):
+        counted.statements.append("BEGIN")
+
+    def committed(_connection):
+        counted.commits += 1
+
+    listeners: list[tuple[str, Any]] = [("before_cursor_execute", executed), ("begin", begun), ("commit", committed)]
+    engines = (database.writer, database._reader)
+    for engine in engines:
+        for name, listener in listeners:
+            event.listen(engine, name, listener)
+    yield counted
+    for engine in engines:
+        for name, listener in listeners:
+            event.remove(engine, name, listener)

@@ -14,29 +14,49 @@ from bot.outbox import acknowledgements, channel_move, escalations
 from bot.slack.messages.answers.status_answer import status_answer
 from sandbox.slack import failures
 from tests.databases import on_both
-from tests.integration.pipeline.desk import (
+from tests.integration.pipeline.steps import (
+    KEEP_HOURS,
+    abandonment,
+    close,
+    expire,
+    meeting,
+    pause,
+    posts,
+    result,
+    resume,
+    shown,
+    tell,
+    traced,
+    wait,
+    write,
+)
+from tests.integration.pipeline.stories import (
     ASKS,
     BUTTON,
     SILENT,
     TAKEN,
     TOLD,
+    Story,
     acks,
     after,
     ask,
     asked,
     asks,
+    does,
     give_back,
     is_taken,
     key_in,
     later,
     messages,
+    passes,
+    play,
     post_of,
     press,
     presses,
+    rows,
+    slack_answers,
+    so_far,
 )
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
-from tests.integration.pipeline.steps import KEEP_HOURS, close, expire, pause, posts, resume, traced, wait, write
-from tests.integration.pipeline.stories import Story, does, passes, play, rows, slack_answers, so_far
 
 AT_1505 = {"off_time": "15:05"}
 FOG_AT_1435 = abandonment(reason="fog", off_time="14:35")

@@ -19,31 +19,43 @@ from bot.slack.channel_membership import members
 from sandbox.slack import failures
 from tests.clock import DAY, now
 from tests.databases import first_on_both, on_both
-from tests.integration.pipeline.desk import (
+from tests.integration.pipeline.steps import (
+    abandonment,
+    card_of,
+    close,
+    fail,
+    pause,
+    reopen,
+    result,
+    run_job,
+    tell,
+    tell_two_in_ireland,
+    traced,
+    turns,
+    wait,
+    write,
+)
+from tests.integration.pipeline.stories import (
     ASKS,
     TAKEN,
     TOLD,
+    Story,
     acks,
     after,
     ask,
     asked,
     asks,
+    bare,
+    does,
     is_taken,
     key_in,
     later,
-    press,
-    presses,
-)
-from tests.integration.pipeline.racing_day import abandonment, result, tell, tell_two_in_ireland
-from tests.integration.pipeline.steps import card_of, close, fail, pause, reopen, run_job, traced, turns, wait, write
-from tests.integration.pipeline.stories import (
-    Story,
-    bare,
-    does,
     listed,
     lists,
     passes,
     play,
+    press,
+    presses,
     rows,
     slack_answers,
     so_far,

@@ -15,8 +15,7 @@ from bot.slack.admin_check import AdminCheck
 from sandbox.slack import failures
 from sandbox.slack.failures import slack_error
 from tests.databases import first_on_both, on_both
-from tests.integration.pipeline.racing_day import abandonment, result
-from tests.integration.pipeline.steps import KEEP_HOURS, expire, fail, pause, turns, wait, write
+from tests.integration.pipeline.steps import KEEP_HOURS, abandonment, expire, fail, pause, result, turns, wait, write
 from tests.said import words_of
 
 ADMINS = ("UONE", "UTWO")

@@ -13,16 +13,20 @@ from sandbox.slack import failures
 from sandbox.slack.block_rules import NEW_BLOCKS
 from sandbox.slack.failures import drop_after, http_error, slack_error
 from tests.databases import first_on_both
-from tests.integration.pipeline.racing_day import abandonment, edits, result, shown, tell
 from tests.integration.pipeline.steps import (
+    abandonment,
     count,
+    edits,
     fail,
     fan_out,
     flat_and_threads,
     kinds,
+    result,
     show_meetings,
+    shown,
     states,
     step,
+    tell,
     turns,
     wait,
     write,

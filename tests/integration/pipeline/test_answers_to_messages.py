@@ -26,8 +26,20 @@ from tests.clock import now, set_ahead
 from tests.databases import first_on_both, on_both
 from tests.integration.conftest import TOKEN, Moment
 from tests.integration.pipeline import steps
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
-from tests.integration.pipeline.steps import count, fail, fan_out, step, turns, wait, write
+from tests.integration.pipeline.steps import (
+    abandonment,
+    count,
+    fail,
+    fan_out,
+    meeting,
+    result,
+    shown,
+    step,
+    tell,
+    turns,
+    wait,
+    write,
+)
 from tests.said import URGENT
 
 FAILS, TAKEN, LIMITED = http_error(503), http_error(503).accepted(), rate_limited(9)

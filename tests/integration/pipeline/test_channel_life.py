@@ -24,8 +24,7 @@ from bot.tasks import Tasks
 from sandbox.slack import failures
 from tests.clock import now
 from tests.databases import first_on_both, on_both
-from tests.integration.pipeline.racing_day import result, tell
-from tests.integration.pipeline.steps import expire, fan_out, pause, posts, resume, turns, wait, write
+from tests.integration.pipeline.steps import expire, fan_out, pause, posts, result, resume, tell, turns, wait, write
 from tests.said import WARNING, level_of
 
 RED_FIRST = {"placings": ("Red Sky", "Blue Moon")}

@@ -11,18 +11,22 @@ from bot.outbox.ledger import LedgerOutcome
 from sandbox.slack import failures
 from sandbox.slack.failures import passes, slack_error
 from tests.databases import on_both
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import (
     KEEP_HOURS,
+    abandonment,
     close,
     count,
     expire,
     fail,
     fan_out,
+    meeting,
     pause,
     reopen,
+    result,
     resume,
+    shown,
     step,
+    tell,
     traced,
     wait,
     write,

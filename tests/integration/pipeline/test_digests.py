@@ -14,19 +14,23 @@ from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.pause_commands import MUTE_BUTTON, UNMUTE_BUTTON
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from tests.databases import on_both
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import (
     KEEP_HOURS,
     LEFT,
+    abandonment,
     at_the_hour,
     card,
     card_of,
     expire,
     hour,
     kinds,
+    meeting,
     pause,
     reopen,
+    result,
     resume,
+    shown,
+    tell,
     tell_due,
     traced,
     wait,

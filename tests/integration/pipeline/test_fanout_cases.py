@@ -15,8 +15,7 @@ from bot.errors import StorageUnavailable
 from sandbox.slack import failures
 from tests.databases import on_both, on_postgresql
 from tests.integration.conftest import Moment
-from tests.integration.pipeline.racing_day import abandonment, meeting, result
-from tests.integration.pipeline.steps import card, fan_out
+from tests.integration.pipeline.steps import abandonment, card, fan_out, meeting, result
 from tests.integration.pipeline.stories import Story, play, rows, so_far
 from tests.said import URGENT
 

@@ -16,8 +16,7 @@ from bot.outbox.channel_move import move_channel
 from bot.racedata.client.records import KnownCountry
 from tests.clock import DAY
 from tests.databases import on_both
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
-from tests.integration.pipeline.steps import kinds, traced, write
+from tests.integration.pipeline.steps import abandonment, kinds, meeting, result, shown, tell, traced, write
 from tests.integration.pipeline.stories import (
     AUS_ASCOT,
     GB_ASCOT,

@@ -22,8 +22,7 @@ from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from sandbox.slack import failures
 from tests.clock import DAY
 from tests.databases import on_both
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
-from tests.integration.pipeline.steps import close, fail, traced, wait, write
+from tests.integration.pipeline.steps import abandonment, close, fail, meeting, result, tell, traced, wait, write
 
 OFFS = ("13:55", "14:30")
 GREEN_FIELD = result(placings=("Green Field",))

@@ -25,8 +25,19 @@ from sandbox.slack import failures
 from tests.clock import DAY, now, set_ahead
 from tests.databases import on_both
 from tests.integration.conftest import Moment
-from tests.integration.pipeline.racing_day import abandonment, edits, result, tell, tell_two_in_ireland
-from tests.integration.pipeline.steps import close, expire, fan_out, pause, run_job, wait
+from tests.integration.pipeline.steps import (
+    abandonment,
+    close,
+    edits,
+    expire,
+    fan_out,
+    pause,
+    result,
+    run_job,
+    tell,
+    tell_two_in_ireland,
+    wait,
+)
 from tests.integration.pipeline.stories import passes, so_far, subscribes, unsubscribes
 from tests.integration.pipeline.test_unchecked import check, service_is_back
 from tests.said import without_level

@@ -7,8 +7,7 @@ from bot.events.event import Topic
 from bot.events.races import Course
 from sandbox.slack.failures import http_error, rate_limited
 from tests.clock import DAY
-from tests.integration.pipeline.racing_day import abandonment, result
-from tests.integration.pipeline.steps import pause
+from tests.integration.pipeline.steps import abandonment, pause, result
 from tests.integration.pipeline.stories import (
     Story,
     bare,

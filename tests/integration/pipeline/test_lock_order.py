@@ -18,9 +18,8 @@ from bot.outbox.message_store import ALWAYS
 from bot.outbox.revisions import Bumps
 from tests.clock import PATIENCE_S, START
 from tests.databases import on_postgresql
-from tests.integration.pipeline.desk import ask
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
-from tests.integration.pipeline.steps import fan_out, quiet_now
+from tests.integration.pipeline.steps import abandonment, fan_out, meeting, quiet_now, result, tell
+from tests.integration.pipeline.stories import ask
 
 WAITS = text(
     "SELECT count(*) FROM pg_stat_activity"

@@ -27,8 +27,7 @@ from bot.slack.messages.answers.subscription_answers import subscribed
 from tests.clock import DAY, START
 from tests.databases import empty
 from tests.integration.conftest import Moment
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown
-from tests.integration.pipeline.steps import pause
+from tests.integration.pipeline.steps import abandonment, meeting, pause, result, shown
 from tests.integration.pipeline.stories import (
     Story,
     knows,

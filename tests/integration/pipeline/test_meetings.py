@@ -12,9 +12,7 @@ from bot.events.event import Topic
 from bot.racedata import day_views
 from tests.clock import DAY
 from tests.databases import on_postgresql
-from tests.integration.pipeline.counted import counting
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
-from tests.integration.pipeline.steps import pause
+from tests.integration.pipeline.steps import abandonment, counting, meeting, pause, result, shown, tell
 from tests.integration.pipeline.stories import (
     Story,
     bare,

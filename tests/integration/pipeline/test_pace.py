@@ -19,8 +19,7 @@ from bot.outbox.pace import CallLimit, Pace
 from bot.outbox.revisions import Bump
 from sandbox.slack.failures import drop_after, passes, rate_limited, slack_error
 from tests.databases import new_postgres_database, on_both
-from tests.integration.pipeline.racing_day import abandonment, result
-from tests.integration.pipeline.steps import count, fail, fan_out, step, turns, wait, write
+from tests.integration.pipeline.steps import abandonment, count, fail, fan_out, result, step, turns, wait, write
 
 FAST = CallLimit(burst=30, per_minute=60_000)
 A_MINUTE = CallLimit(burst=1, per_minute=1)

@@ -11,17 +11,20 @@ from bot.db.tables import OutboxMessage, WatchKind
 from bot.events.event import Topic
 from bot.outbox import backlog, ledger, message_store, traffic
 from tests.clock import DAY
-from tests.integration.pipeline.counted import counting
-from tests.integration.pipeline.racing_day import abandonment, result, shown, tell
 from tests.integration.pipeline.steps import (
     LEFT,
+    abandonment,
     at_the_hour,
     card,
     card_of,
+    counting,
     fan_out,
     hour,
     quiet_now,
+    result,
+    shown,
     states,
+    tell,
     tell_due,
     traced,
     wait,

@@ -14,16 +14,20 @@ from bot.outbox.notices import Urgency
 from bot.outbox.resume import Reopening
 from sandbox.slack.failures import drop_after, rate_limited
 from tests.databases import limit_values, on_both
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import (
+    abandonment,
     close,
     expire,
     kinds,
+    meeting,
     pause,
     reopen,
+    result,
     resume,
     run_job,
+    shown,
     states,
+    tell,
     traced,
     turns,
     wait,

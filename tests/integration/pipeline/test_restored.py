@@ -14,8 +14,21 @@ from bot.slack.messages.alerts.bot_notices import admin_notice
 from sandbox.slack import failures
 from tests.clock import move_clock
 from tests.databases import new_postgres_database, on_both, postgres_program
-from tests.integration.pipeline.racing_day import abandonment, result, tell
-from tests.integration.pipeline.steps import LEFT, at_the_hour, fail, hour, kinds, pause, posts, tell_due, turns, wait
+from tests.integration.pipeline.steps import (
+    LEFT,
+    abandonment,
+    at_the_hour,
+    fail,
+    hour,
+    kinds,
+    pause,
+    posts,
+    result,
+    tell,
+    tell_due,
+    turns,
+    wait,
+)
 from tests.sim.ports import Inline
 
 LOOKED_S = 240

@@ -25,9 +25,7 @@ from sandbox.slack import failures
 from tests.clock import DAY, PATIENCE_S, START
 from tests.databases import on_both
 from tests.integration.conftest import Pipeline
-from tests.integration.pipeline.counted import counting
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
-from tests.integration.pipeline.steps import fail, turns, wait
+from tests.integration.pipeline.steps import abandonment, counting, fail, meeting, result, tell, turns, wait
 from tests.integration.pipeline.stories import Story, knows, play, so_far, subscribes
 from tests.statements import noted, plans_of
 

@@ -24,8 +24,19 @@ from bot.racedata import race_book_store
 from sandbox.slack import failures
 from tests.clock import DAY
 from tests.databases import limit_values, on_both, on_postgresql
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown
-from tests.integration.pipeline.steps import close, fail, hour, kinds, pause, wait, write
+from tests.integration.pipeline.steps import (
+    abandonment,
+    close,
+    fail,
+    hour,
+    kinds,
+    meeting,
+    pause,
+    result,
+    shown,
+    wait,
+    write,
+)
 
 
 @pytest_asyncio.fixture

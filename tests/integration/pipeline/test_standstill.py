@@ -14,8 +14,7 @@ from bot.fanout.standstill import Standstill
 from bot.outbox.ledger import LedgerOutcome
 from sandbox.slack import failures
 from tests.clock import DAY
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
-from tests.integration.pipeline.steps import fan_out, step, traced
+from tests.integration.pipeline.steps import abandonment, fan_out, meeting, result, step, tell, traced
 from tests.integration.pipeline.stories import Story, passes, play, so_far, subscribes
 from tests.said import URGENT, WARNING
 

@@ -15,8 +15,7 @@ from bot.racedata import lexicon
 from bot.racedata.client.records import KnownCourse
 from tests.clock import DAY
 from tests.databases import on_both
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
-from tests.integration.pipeline.steps import write
+from tests.integration.pipeline.steps import abandonment, meeting, result, tell, write
 from tests.integration.pipeline.stories import Story, passes, play, rows, so_far, subscribes
 from tests.said import BEGINNINGS, NOTE
 

@@ -17,8 +17,7 @@ from bot.slack.web_client import METADATA_EVENT
 from sandbox.slack.failures import drop_after, rate_limited
 from tests.clock import DAY
 from tests.databases import on_both, on_postgresql
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
-from tests.integration.pipeline.steps import fan_out, pause, wait, write
+from tests.integration.pipeline.steps import abandonment, fan_out, meeting, pause, result, tell, wait, write
 from tests.integration.pipeline.stories import (
     Story,
     bare,

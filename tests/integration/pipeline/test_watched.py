@@ -9,9 +9,19 @@ from bot.db.tables import WatchKind
 from bot.events.event import Topic
 from bot.outbox import channel_move
 from tests.clock import DAY
-from tests.integration.pipeline.counted import counting
-from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
-from tests.integration.pipeline.steps import kinds, pause, reopen, watch, write
+from tests.integration.pipeline.steps import (
+    abandonment,
+    counting,
+    kinds,
+    meeting,
+    pause,
+    reopen,
+    result,
+    shown,
+    tell,
+    watch,
+    write,
+)
 from tests.integration.pipeline.stories import Story, does, passes, play, rows, so_far, subscribes, unsubscribes
 from tests.said import WARNING
 

@@ -1,26 +1,43 @@
-"""`/racing list` flags a subscription without its creator, its region or its course, as far as the bot knows."""
+"""`/racing list` flags a subscription without its creator, its region or its course; and two replicas change one."""
 
+import asyncio
 import json
+import re
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import pytest_asyncio
+from sqlalchemy import Engine, event
 
 from bot.channels import subscriptions
+from bot.channels.conditions.table import CONDITIONS
 from bot.channels.filters import ChannelFilter
+from bot.db.engine import Database
 from bot.errors import CommandError
-from bot.events.event import DEFAULT_TOPICS
+from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
+from bot.outbox.resume import Reopening
 from bot.racedata import lexicon
 from bot.racedata.client.records import KnownCourse
+from bot.racedata.reference_book import ReferenceBook
 from bot.settings import SubscribeBy
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.invocation import Invocation
+from bot.slack.commands.subscribe import FORM_SUBMITTED
 from bot.slack.commands.subscription_pages import LIST_COMMAND
+from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
+from bot.slack.forms.subscribe_form import FormOf
+from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.permissions import People
 from bot.slack.web_client import SlackClient, make_session, make_web_client
-from tests.clock import START
+from tests.clock import PATIENCE_S, START, now
+from tests.databases import empty
 from tests.integration.conftest import TOKEN
 
 ASCOT, YORK = Course(course_id="cr_1", name="Ascot"), Course(course_id="cr_2", name="York")
@@ -114,3 +131,120 @@ async def test_thirty_subscriptions_are_listed_whole_a_page_at_a_time(database, 
     assert [region for page in pages for region in regions if f"from {region}" in page] == regions
     assert "page 6 of 6" in await listed("page:99")
     assert "page 1 of 6" in await listed("page:0")
+
+
+# Two replicas change a channel's subscriptions in the same instant: a command reads under the channel's lock
+
+
+_TABLES = "(channel_subscription|muted_meeting)"
+CHANGES = re.compile(rf"(INSERT INTO|DELETE FROM) {_TABLES}\b|UPDATE {_TABLES} SET (?!state)")
+"""A statement that changes a channel's subscriptions. The bot's presence in the channel is written earlier."""
+
+
+@dataclass
+class Replica:
+    """The parts of commands in one process of the bot, with the process' own connections."""
+
+    database: Database
+    slack: SlackClient
+    reopening: Reopening = field(default_factory=lambda: Reopening(waited))
+
+    @property
+    def desk(self) -> Any:
+        racing: Any = None
+        return SimpleNamespace(
+            database=self.database,
+            slack=self.slack,
+            reference=ReferenceBook(self.database, racing, now),
+            reopening=self.reopening,
+            people=SimpleNamespace(check_may_change=nobody_minds),
+            settings=SimpleNamespace(announce_changes=True, queue_keep_hours=72),
+            clock=now,
+            wake=asyncio.Event(),
+        )
+
+    async def types(self, command, text):
+        return await command.commit(self.desk, typed(text))
+
+    async def saves(self, form, **chosen):
+        values = dict.fromkeys((view.field for view in CONDITIONS), None)
+        values |= {"region": ("GB",), "topics": DEFAULT_TOPICS, "mentions": ()}
+        return await FORM_SUBMITTED.commit(self.desk, replace(typed(""), form=(form, values | chosen)))
+
+
+def typed(text):
+    return Invocation(text, "CGB", "UALICE", "cmd-1")
+
+
+async def nobody_minds(_user_id, _channel_id):
+    return None
+
+
+@pytest_asyncio.fixture
+async def replicas(postgresql_database, slack):
+    """Two replicas on one database; the lists of the data service are known."""
+    empty(postgresql_database)
+    session = make_session()
+    client = SlackClient(make_web_client(TOKEN, slack.api_url, session))
+    other = Database(postgresql_database.url.render_as_string(hide_password=False))
+
+    def publish(session):
+        lexicon.REGIONS.put(session, ["GB", "IRE"], now())
+        lexicon.COURSES.put(session, [KnownCourse(course_id="cr_1", name="Ascot", region="GB")], now())
+        lexicon.COUNTRIES.put(session, [], now())
+
+    await postgresql_database.write(publish)
+    yield Replica(postgresql_database, client), Replica(other, client)
+    await other.close()
+    await session.close()
+
+
+@contextmanager
+def held_at_commit(replica, other):
+    """The replica commits only when the other replica begins to write, or finds a lock taken.
+
+    Gives an event, set when the replica is about to commit.
+    """
+    at_commit, goes_on = threading.Event(), threading.Event()
+
+    def commit(_connection):
+        at_commit.set()
+        assert goes_on.wait(PATIENCE_S)
+
+    def before(_connection, _cursor, statement, *_):
+        if CHANGES.match(statement):
+            goes_on.set()
+
+    def after(_connection, _cursor, statement, *_):
+        if "advisory" in statement:
+            goes_on.set()
+
+    listened: list[tuple[Engine, str, Callable[..., Any]]] = [
+        (replica.database.writer, "commit", commit),
+        (other.database.writer, "before_cursor_execute", before),
+        (other.database.writer, "after_cursor_execute", after),
+    ]
+    for target, name, listener in listened:
+        event.listen(target, name, listener)
+    try:
+        yield at_commit
+    finally:
+        goes_on.set()
+        for target, name, listener in listened:
+            event.remove(target, name, listener)
+
+
+async def test_removal_beside_an_edit_says_what_is_left(replicas):
+    """The removal reads before the commit of the edit. Each change's own lock: tests/integration/db."""
+    one, other = replicas
+    before = ChannelFilter(region="GB", topics=DEFAULT_TOPICS)
+    await one.database.write(partial(subscriptions.save, channel_id="CGB", chosen=before, user_id="UALICE", now=now()))
+    form = FormOf(channel_id="CGB", editing="GB", was=before.fingerprint())
+    with held_at_commit(*replicas) as at_commit:
+        edited = asyncio.create_task(one.saves(form, topics=frozenset(Topic)))
+        assert await asyncio.to_thread(at_commit.wait, PATIENCE_S)
+        removal = other.types(UNSUBSCRIBE_COMMAND, "GB racecards")
+        outcomes: Sequence[Any] = await asyncio.gather(edited, removal, return_exceptions=True)
+    assert (outcomes[1].ended, outcomes[1].changed) == (0, 1)
+    (row,) = await one.database.read(partial(subscriptions.of_channel, channel_id="CGB"))
+    assert subscriptions.read_filter(row).topics == DEFAULT_TOPICS
