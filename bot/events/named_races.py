@@ -1,4 +1,7 @@
-"""Races that abandoned meetings name by id: an index from a race to the meeting."""
+"""Races that abandoned meetings name by id: an index from a race to the meeting.
+
+A race without an id stands there by the key of its result.
+"""
 
 from collections.abc import Collection, Iterable
 

@@ -77,7 +77,7 @@ class Plan:
         if news.remarks.contradicts is EventKind.MEETING_ABANDONED:
             for one in meetings:
                 if lost_in(one)(event.race):
-                    named_races.add(self.session, one.key, [event.race.race_id])
+                    named_races.add(self.session, one.key, [event.race.race_id or event.key])
         if event.reports_loss and not news.is_late and (not news.is_first or self.meetings.has_other_of_race(event)):
             of_races = event_store.keys_of([event]), event.race_ids
             self._chains.read(*of_races)

@@ -64,8 +64,9 @@ class Superseded:
 class Beside(Value):
     """The contents of a message beside its event.
 
-    Of an abandoned meeting: `lost` has the abandonments of races, `settled` the ids of races with a result, and
-    `disputed` the ids of races with both. `partly_run`: a race was run; None if not looked up.
+    Of an abandoned meeting: `lost` has the abandonments of races, and the results of lost races; `settled` the ids of
+    races with a result, and `disputed` the keys of events of `lost` for races with both. `partly_run`: a race was run;
+    None if not looked up.
     Of an abandoned race: `others`, the meeting's races without result and abandonment.
     Of a race of an abandoned meeting: `in_meeting`.
 
@@ -161,14 +162,14 @@ def _told(
     session: Session, heads: Sequence[StoredPost], shown: Mapping[int, Sequence[ShownBeside]], new: Tells | None
 ) -> Mapping[str, Sequence[Telling]]:
     """By channel: the messages that a message corrects, contradicts or links, and the superseding message."""
-    keys, race_ids, lost_races = set[str](), set[str | None](), set[str | None]()
+    keys, race_ids, lost_races = set[str](), set[str | None](), set[str]()
     for post, own in heads:
         keys |= {one.event.event_key for one in shown.get(post.id, ())}
         if own.version > 1:
             keys.add(own.event_key)
         contradicts = event_store.contradicted_by(own)
         if contradicts is EventKind.MEETING_ABANDONED:
-            lost_races.add(own.race_id)
+            lost_races.add(own.race_id or own.event_key)
         elif contradicts is not None:
             keys.add(own.event_key.replace(own.kind or "", contradicts, 1))
             race_ids.add(own.race_id)
@@ -322,11 +323,11 @@ def _take_out_races_with_result(session: Session, views: Iterable[MessageView], 
     without_id = _results_without_id(session, lost)
     for view, event in meetings:
         of_view = view.beside.lost
+        run = {one.key for one in of_view if one.race.race_id in with_result or one.kind is EventKind.RESULT_RECEIVED}
         view.say(
             settled=with_result,
             partly_run=event.key in partly_run,
-            disputed=with_result.intersection(race_id for one in of_view if (race_id := one.race.race_id)),
-            lost=tuple(one for one in of_view if one.key not in without_id),
+            disputed=run.union(one.key for one in of_view if one.key in without_id),
         )
 
 

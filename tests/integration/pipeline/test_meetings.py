@@ -261,6 +261,7 @@ def numbered(number, **race):
     return result(f"rc_{number}", race_number=number, off_time=f"{13 + number}:00", **race)
 
 
+NO_ID = result(None, race_number=3, off_time="16:00")
 BY_NUMBER = lists(*(listed(f"rc_{number}", off=f"{13 + number}:00", number=str(number)) for number in range(1, 5)))
 SAYS_BOTH = "CONFLICT: 16:00 reported as run too"
 DENIED = "^Contradicted | this meeting was reported abandoned, see the <https://example.slack.com/archives/CGB/p | >2"
@@ -279,6 +280,8 @@ CONFLICTS = {
         ("then run", (whole, numbered(3)), [SAYS_BOTH, "^CONFLICT: Ascot 16:00 | before you act | >1"]),
         ("run before", (numbered(3), whole), [DENIED, SAYS_BOTH]),
         ("in one batch", ((numbered(3), whole),), [DENIED, SAYS_BOTH]),
+        ("then run, without an id", (whole, NO_ID), [SAYS_BOTH, "^CONFLICT: Ascot 16:00 | before you act | >1"]),
+        ("run before, without an id", (NO_ID, whole), [DENIED, SAYS_BOTH]),
         ("an earlier race run", (whole, numbered(2)), ["rest of the meeting | !CONFLICT", "^Result"]),
         ("an earlier race run before", (numbered(2), whole), ["^Result", "rest of the meeting | !CONFLICT"]),
     )

@@ -36,9 +36,10 @@ OPEN_RACES_NAMED = 8
 def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """The lost races by name; races run before the abandonment, and races reported as both, as counts."""
     races = _races(event, context)
-    disputed = [race for race in races if race.race_id in context.disputed]
-    run_ids = context.settled | context.disputed
-    lost = [race for race in races if not (race.race_id in run_ids or race.has_places or race.says_run)]
+    run_too = SameRaces(one.race for one in context.lost if one.key in context.disputed)
+    disputed = [race for race in races if run_too.of(race)]
+    not_run = [race for race in races if not (race.race_id in context.settled or race.has_places or race.says_run)]
+    lost = [race for race in not_run if not run_too.of(race)]
     named_as_run = len(races) - len(lost) - len(disputed) if context.partly_run else 0
     run = max(named_as_run, event.races_run or 0)
     name = f"ABANDONED: {lost_name(event, partly_run=context.partly_run)}"
