@@ -28,6 +28,7 @@ from bot.events.reading.record_objects import (
     About,
     Part,
     entries_of,
+    is_of_another_bet,
     kind_of,
     may_be_about_the_race,
     parts_of,
@@ -293,7 +294,8 @@ def _meant(races: list[FoundEvent], entries: Sequence[list[Part]]) -> list[Found
     """The races that the event is about: a list may have all races of a card."""
     kind = races[0].named.kind
     if kind is EventKind.RESULT_RECEIVED:
-        return [one for one in races if not one.is_to_come] or races
+        of_race = [one for one, more in zip(races, entries, strict=True) if not is_of_another_bet(more[0].fields)]
+        return [one for one in of_race if not one.is_to_come] or of_race or races
     lost = [one for one in races if one.is_lost]
     if kind is EventKind.MEETING_ABANDONED and lost:
         return [one for one, more in zip(races, entries, strict=True) if one.is_lost or _tells_loss(more)]

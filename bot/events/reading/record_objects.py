@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bot.events.event import EventKind
 from bot.events.race_state import LOST_OR_VOID, state_in
-from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fields_of, first_of, fold
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fields_of, fold
 from bot.events.reading.json_values import identifier, text
 from bot.events.reading.off_times import read_clock
 
@@ -104,8 +104,14 @@ _ANOTHER_TIME = re.compile("histor|form$|recent|past|virtual|simul|fantasy")
 _NAMES_OF_HORSES = OPAQUE_NAMES.union(*map(NAMES_OF.__getitem__, NAMING_HORSES))
 
 _BET_TO_WIN = re.compile(r"\b(?:win|rac)", re.IGNORECASE)
-_BET_ON_A_PLACE = re.compile("^(?:pla?c|show|each)", re.IGNORECASE)
+_BET_ON_A_PLACE = re.compile(
+    r"(?:(?:other|to be|top)[ _])?(?:pla?c|show|each|forecast|reverse|match[ _]?bet|exacta|quinella|trifecta|swinger)"
+    "|[0-9] ?(?:tbp|places)",
+    re.IGNORECASE,
+)
 """Words for a market in an object: the winner of any other market is not the race's."""
+
+_BET = frozenset({"is.bet"})
 
 _ID_SHAPE = re.compile(
     "(?=.*[0-9])[A-Za-z]{1,8}_[A-Za-z0-9]+|[a-z]{1,8}-[a-z0-9]*[0-9]|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -134,7 +140,8 @@ class Part(NamedTuple):
 
 
 def parts_of(record: Mapping[str, Any], about: About = About.DATA) -> list[Part]:
-    parts = [Part(about, "", 0, fields_of(record))]
+    fields = fields_of(record)
+    parts = [Part(about, "", 0, fields.without(NAMING_HORSES) if is_of_another_bet(fields) else fields)]
     for part in parts:  # The list grows under the loop: breadth first.
         parts.extend(islice(_children(part), MOST_PARTS - len(parts)))
     return parts
@@ -213,19 +220,21 @@ def _children(part: Part) -> Iterator[Part]:
         return
     found = []
     for name, said in part.fields.items():
-        listed = _results_in(said) if name in _LISTED_ALONE and isinstance(said, list) else [said]
+        of_market, listed = name.startswith("market"), [said]
+        if isinstance(said, list):
+            listed = _results_in(said) if name in _LISTED_ALONE else said[:MOST_PARTS] if of_market else []
         for value in listed:
             if not isinstance(value, dict) or races_by_key(value):
                 continue
-            fields = fields_of(value)
+            fields = fields_of(value).within("market", _BET) if of_market else fields_of(value)
             is_list = name in _LISTS and not fields.facts and is_by_key(value)
             is_beside_runners = "lists.runners" in part.fields.facts
-            is_market = name.startswith("market") and not is_beside_runners and _is_settled_bet_to_win(fields)
+            is_market = of_market and not is_beside_runners and _is_settled_bet_to_win(fields)
             if is_list or not (may_be_about_the_race(name) or is_market):
                 continue
             fields = fields.within(name, BY_FULL_NAME)
-            hidden = _hidden_in(part, name)
-            if told_elsewhere := NAMING_HORSES if _is_of_another_bet(fields) else hidden:
+            hidden = frozenset[str]() if is_market else _hidden_in(part, name)
+            if told_elsewhere := NAMING_HORSES if is_of_another_bet(fields) else hidden:
                 fields = fields.without(told_elsewhere)
             standing = _standing_in(fields) if len(listed) > 1 else None
             fields.standing = STANDING_OF.get(name, part.fields.standing) if standing is None else standing
@@ -246,15 +255,16 @@ def _hidden_in(part: Part, name: str) -> frozenset[str]:
 
 def _is_settled_bet_to_win(fields: Fields) -> bool:
     """In an open market the rank of a horse is the rank of the price."""
-    is_to_win = _BET_TO_WIN.match(first_of([fields], "is.bet", text) or "") is not None
+    is_to_win = any(map(_BET_TO_WIN.match, filter(None, map(text, fields.of("is.bet")))))
     return is_to_win and fold(text(fields.get("status")) or "") in {"closed", "settled"}
 
 
-def _is_of_another_bet(fields: Fields) -> bool:
+def is_of_another_bet(fields: Fields) -> bool:
     """By the market's name; of a race with a market, only by a market for places."""
-    said = first_of([fields], "is.bet", text) or ""
-    is_of_race = "is.entry" in fields.facts
-    return bool(_BET_ON_A_PLACE.match(said) if is_of_race else said and not _BET_TO_WIN.search(said))
+    said = [*filter(None, map(text, fields.of("is.bet")))]
+    if "is.entry" in fields.facts:
+        return any(map(_BET_ON_A_PLACE.match, said))
+    return bool(said) and not any(map(_BET_TO_WIN.search, said))
 
 
 def _results_in(value: list[Any]) -> list[Any]:

@@ -13,6 +13,7 @@ from bot.events.race_state import (
     NOT_RUN,
     RaceState,
     express_losses,
+    is_doubtful,
     is_in_doubt,
     is_taken_back,
     letters,
@@ -22,7 +23,7 @@ from bot.events.races import PROVISIONAL, OffTime
 from bot.events.reading import aliases
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_values import flag, flag_in, is_no, is_yes, text
-from bot.events.reading.off_times import read_date, read_plain_date
+from bot.events.reading.off_times import read_clock, read_clock_of_date, read_date, read_plain_date
 from bot.events.reading.record_objects import BY_FULL_NAME, MOST_ENTRIES, About, kind_of, may_tell_a_loss
 from bot.events.reading.runner_list import Placings
 from bot.events.reading.sources import Sources, off_of
@@ -45,6 +46,11 @@ _CODE = re.compile("[A-Z]{2,3}")
 
 _PENDING = frozenset({"pending", "lodged", "announced", "open", "underway", "inprogress", "active"})
 """Words for an inquiry that is not decided."""
+
+_DECIDED = re.compile(
+    "(?<!un)(?:stands|upheld|dismiss|overrul|reject|withdrawn|complete|closed|resolved|noaction|nochange|unaltered"
+    "|concluded|confirmed|settled|allowed|amended)"
+)
 
 _NOTES = frozenset(NAMES_OF["marks.note"] + NAMES_OF["state.inquiry"] + NAMES_OF["state.message"])
 """Only under these names are texts read in objects too."""
@@ -112,8 +118,8 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
         states.setdefault(RaceState.PROVISIONAL, PROVISIONAL)
     for state in (RaceState.VOID, RaceState.POSTPONED):
         if state in told:
-            is_lost = True if state in NOT_RUN else None
-            return {"status": states.get(state) or state.capitalize(), "abandoned": is_lost}
+            is_lost, moved_to = (True, _moved_to(sources)) if state in NOT_RUN else (None, "")
+            return {"status": f"{states.get(state) or state.capitalize()}{moved_to}", "abandoned": is_lost}
     if is_open and not told and _is_lost_by_more(sources):
         told |= {RaceState.ABANDONED}
     if RaceState.WALKOVER in told:
@@ -129,6 +135,14 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     }
 
 
+def _moved_to(sources: Sources) -> str:
+    """The new day and time of a postponed race: ", now 2026-11-28 14:30"."""
+    values = values_of([*sources.own, *sources.data], "state.moved_to")
+    read = chain.from_iterable((read_date(one), read_clock_of_date(one) or read_clock(one)) for one in values)
+    said = sorted(filter(None, dict.fromkeys(read)), key=len, reverse=True)
+    return f", now {' '.join(said)}" if said else ""
+
+
 def _state_objects(sources: Sources) -> list[Fields]:
     """Objects in the place of a status, and the last entry of a history."""
     inner = [fields_of(value) for value in values_of(sources.own, "state.objects") if isinstance(value, dict)]
@@ -141,7 +155,8 @@ def _state_objects(sources: Sources) -> list[Fields]:
 def _is_provisional(sources: Sources, own: Sequence[Fields], statuses: Sequence[str], *, is_run: bool) -> bool:
     official = [*values_of(own, "state.official")]
     texts = ((name, value) for fields in own for name, value in fields.items() if isinstance(value, str))
-    is_waited_for = any(map(_is_pending, values_of([*own, *sources.data], "state.inquiry")))
+    inquiries = values_of([*own, *(one for one in sources.data if not _is_decided(one))], "state.inquiry")
+    is_waited_for = any(map(_is_pending, inquiries))
     is_waited_for = is_waited_for or any(map(is_in_doubt, [*statuses, *filter(None, map(aliases.string, official))]))
     return (
         (is_waited_for and not is_run and not any(map(is_yes, official)))
@@ -258,9 +273,15 @@ def _is_pending(inquiry: Any) -> bool:
     """True for a flag or a word such as "pending", and for an object with a flag or word: {"status": "pending"}."""
     if isinstance(inquiry, dict):
         fields = fields_of(inquiry)
-        said = first_of([fields], "state.status.own", text)
-        return _is_pending(said) or any(is_yes(fields.get(word)) for word in _PENDING)
+        said = map(_is_pending, fields.of("state.decision"))
+        return not _is_decided(fields) and any([*said, *(is_yes(fields.get(word)) for word in _PENDING)])
     return is_yes(inquiry) or (isinstance(inquiry, str) and letters(inquiry) in _PENDING)
+
+
+def _is_decided(inquiry: Fields) -> bool:
+    """True for an inquiry with a decision: {"enquiry": true, "status": "Result stands"}."""
+    said = [value for value in inquiry.of("state.decision") if isinstance(value, str)]
+    return any(_DECIDED.search(letters(one)) and not is_doubtful(one) for one in said)
 
 
 def _spread(values: Iterable[Any]) -> Iterator[Any]:

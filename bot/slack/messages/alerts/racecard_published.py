@@ -21,6 +21,7 @@ from bot.slack.messages.kit.names import (
     dated_name,
     day_line,
     lost_mark,
+    moved_to,
     outcome_line,
     race_day,
     race_details,
@@ -95,7 +96,7 @@ class _Card:
         self.is_of_meeting = not (race.race_id or off_text(race.off))
         is_every_race = bool(event.races) and not event.in_parts and len(self.lost) == len(event.races)
         self.is_lost = bool(race.abandoned) or is_every_race or context.in_meeting
-        reasons = {safe(one.reason) for one in self.lost}
+        reasons = {joined([moved_to(one), safe(one.reason)], ", ") for one in self.lost}
         self.why = reason(event) or (reasons.pop() if len(reasons) == 1 else None)
         self.name = dated_name(race) if off_text(race.off) else card_name(race)
         self.place = f"{self.name}{region_mark(event)}"
@@ -170,6 +171,6 @@ def _lost_line(race: Race) -> str:
 
 def _became(race: Race) -> str | None:
     lost = lost_mark(race) if race.abandoned else None
-    became = joined([lost, None if lost and race.is_postponed else _status(race)], ", ")
+    became = joined([lost, moved_to(race) if lost and race.is_postponed else _status(race)], ", ")
     # An earlier version may have given the reason, when the race was still marked abandoned.
     return joined([became, safe(race.reason)], ", ") if became else None

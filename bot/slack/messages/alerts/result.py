@@ -18,7 +18,16 @@ from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import action_button, context_block, header, section
 from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines, message
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, VOIDED, headline
-from bot.slack.messages.kit.names import SHORT_MAX, not_held, order_note, race_day, race_details, race_name, region_mark
+from bot.slack.messages.kit.names import (
+    SHORT_MAX,
+    moved_to,
+    not_held,
+    order_note,
+    race_day,
+    race_details,
+    race_name,
+    region_mark,
+)
 from bot.slack.messages.kit.result_line import GAP, ORDER_MAX, in_order, result_line, walkover
 from bot.slack.messages.kit.text import capital, given, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
@@ -123,9 +132,10 @@ def race_not_run(event: RacingEvent, context: MessageContext) -> Message:
     else:
         said = ["The result says so", capital(changed)]
     first = f"{word}: {race_name(race)}{other_day(event, context)}{region_mark(event)}"
-    title, is_whole = headline(mark, first, safe(race.reason))
-    facts = [joined([race_details(race), None if is_whole else safe(race.reason)])]
-    return alert(event, context, title, joined([first, safe(race.reason)], ", "), facts=facts, said=said)
+    because = joined([moved_to(race), safe(race.reason)], ", ")
+    title, is_whole = headline(mark, first, because)
+    facts = [joined([race_details(race), None if is_whole else because])]
+    return alert(event, context, title, joined([first, because], ", "), facts=facts, said=said)
 
 
 def _void_in_words(context: MessageContext) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from bot.events.event import EventKind, RacingEvent
+from bot.events.race_state import RaceState, letters
 from bot.events.races import Course, Race, Runner
 from bot.events.sentences import counted, listed
 from bot.racedata.client.records import KnownCountry
@@ -114,7 +115,12 @@ def lost_mark(race: Race) -> str:
 
 def lost_reason(race: Race) -> str | None:
     """For example "postponed, frost"."""
-    return joined(["postponed" if race.is_postponed else None, safe(race.reason)], ", ") or None
+    return joined([moved_to(race) or ("postponed" if race.is_postponed else None), safe(race.reason)], ", ") or None
+
+
+def moved_to(race: Race) -> str | None:
+    """The status of a postponed race that says more than "Postponed": the new day."""
+    return safe(race.status, SHORT_MAX) if race.is_postponed and letters(race.status) != RaceState.POSTPONED else None
 
 
 def horse_name(runner: Runner) -> str:
