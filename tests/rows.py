@@ -1,11 +1,13 @@
 """Rows of a table within one test: a test for each row costs pytest more time than most rows take."""
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -13,30 +15,61 @@ import yaml
 
 def over(
     names: str | Iterable[str], rows: Iterable[Any], *, ids: Iterable[str] | None = None
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """As `pytest.mark.parametrize`, for a test without fixtures. Tries every row, and names each failed row."""
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """As `pytest.mark.parametrize`, but the rows share the test's fixtures. Tries all, and names each failed row."""
     named = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
 
-    def decorate(test: Callable[..., None]) -> Callable[..., None]:
-        def run(**others: Any) -> None:
+    def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
+        def tries() -> Iterator[tuple[Any, dict[str, Any]]]:
             table = [row if len(named) > 1 else (row,) for row in rows]
-            labels = table if ids is None else list(ids)
             assert table, "no rows"
-            failed: list[BaseException] = []
-            for label, row in zip(labels, table, strict=True):
-                try:
-                    test(**others, **dict(zip(named, row, strict=True)))
-                except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  told below, with the other rows
-                    error.add_note(f"The row: {label}")
-                    failed.append(error)
-            if failed:
-                raise BaseExceptionGroup(f"{len(failed)} of {len(table)} rows", failed)
+            labels = table if ids is None else list(ids)
+            return ((label, dict(zip(named, row, strict=True))) for label, row in zip(labels, table, strict=True))
 
-        # No `functools.wraps`: pytest would look for the rows' names among the fixtures.
-        run.__name__ = test.__name__
-        return run
+        def run(**others: Any) -> None:
+            failures = _Failures()
+            for label, row in tries():
+                with failures.of(label):
+                    test(**others, **row)
+            failures.tell()
+
+        async def run_async(**others: Any) -> None:
+            failures = _Failures()
+            for label, row in tries():
+                with failures.of(label):
+                    await test(**others, **row)
+            failures.tell()
+
+        asked = inspect.signature(test)
+        made: Any = run_async if inspect.iscoroutinefunction(test) else run
+        made.__name__ = test.__name__
+        # The names that pytest looks for among the fixtures.
+        left = [one for name, one in asked.parameters.items() if name not in named]
+        made.__signature__ = asked.replace(parameters=left)
+        return cast("Callable[..., Any]", made)
 
     return decorate
+
+
+class _Failures:
+    """The rows that failed, out of all."""
+
+    def __init__(self) -> None:
+        self._failed: list[BaseException] = []
+        self._count = 0
+
+    @contextmanager
+    def of(self, label: Any) -> Iterator[None]:
+        self._count += 1
+        try:
+            yield
+        except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  told below, with the other rows
+            error.add_note(f"The row: {label}")
+            self._failed.append(error)
+
+    def tell(self) -> None:
+        if self._failed:
+            raise BaseExceptionGroup(f"{len(self._failed)} of {self._count} rows", self._failed)
 
 
 class Answers:

@@ -56,14 +56,14 @@ PROXIES: list[tuple[dict[str, str], list[str], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("environment", "proxied", "direct"), PROXIES)
+@over(("environment", "proxied", "direct"), PROXIES)
 def test_proxy_is_that_of_the_environment_except_for_this_machine(monkeypatch, environment, proxied, direct):
     set_proxies(monkeypatch, environment)
     assert [proxy_of(url) for url in proxied] == [PROXY] * len(proxied)
     assert [proxy_of(url) for url in direct] == [None] * len(direct)
 
 
-@pytest.mark.parametrize(
+@over(
     ("environment", "problem"),
     [
         ({}, None),

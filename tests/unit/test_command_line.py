@@ -58,7 +58,7 @@ def run(monkeypatch, tmp_path):
     return lambda *words: CliRunner().invoke(app, words, env={"TERM": "dumb"}, prog_name="racing-bot")
 
 
-@pytest.mark.parametrize("words", WRONG_WORDS, ids=" ".join)
+@over("words", WRONG_WORDS)
 def test_wrong_words_are_told_on_stderr_with_exit_code_2(run, words):
     ran = run(*words)
     assert (ran.exit_code, ran.stdout) == (2, "")

@@ -207,7 +207,7 @@ def test_states_of_the_hot_index_are_those_that_are_sent_from():
     assert set(MessageState) - set(UNSENT) - set(FINAL) == {MessageState.FOLDED}
 
 
-@pytest.mark.parametrize("members", [Reason, Happened, QueueEvent], ids=lambda members: members.__name__)
+@over("members", [Reason, Happened, QueueEvent])
 def test_every_reason_and_every_event_of_the_tables_is_used(members):
     used = {
         node.attr

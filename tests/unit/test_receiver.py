@@ -279,7 +279,7 @@ async def test_what_is_ours_gets_bolts_answer():
     assert await receive(make_bolt(answer), COMMAND) is answer
 
 
-@pytest.mark.parametrize(
+@over(
     ("typed", "plain"),
     [
         (COMMAND | {"text": TYPED}, COMMAND | {"text": PLAIN}),

@@ -34,6 +34,21 @@ def test_rows_of_two_tables_are_tried_together(number, letter):
     assert f"{number}{letter}" in {"1a", "1b", "2a", "2b"}
 
 
+@over("number", [1, 2])
+async def test_rows_of_an_async_test_share_its_fixtures(tmp_path, number):
+    (tmp_path / f"{number}").touch()
+    assert len(list(tmp_path.iterdir())) == number
+
+
+async def test_row_of_an_async_test_that_fails_is_named():
+    @over("number", [1, 2])
+    async def is_one(number):
+        assert number == 1
+
+    with pytest.raises(BaseExceptionGroup, match="1 of 2 rows"):
+        await is_one()
+
+
 FILE = """
 shared: &at {course: York, off: 13:00}
 lost:

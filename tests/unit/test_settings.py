@@ -10,6 +10,7 @@ from pydantic import SecretStr, ValidationError
 
 from bot.errors import SettingsError
 from bot.settings import DoubtfulPosts, Settings, SubscribeBy, load_database_url, load_settings
+from tests.rows import over
 
 GOOD = {
     "RACING_API_URL": "https://api.example.com/v1",
@@ -109,7 +110,7 @@ def test_settings_know_every_secret_that_the_log_is_to_mask(load):
     assert load(**SECRETS).secret_values == expected
 
 
-@pytest.mark.parametrize(
+@over(
     ("changes", "words"),
     [
         ({"RACING_API_URL": "https://api.example.com"}, "RACING_API_URL must end in the version segment"),
@@ -161,7 +162,7 @@ def test_problem_says_which_setting_and_what_would_be_right(problems, changes, w
     assert "5ecret" not in told
 
 
-@pytest.mark.parametrize(
+@over(
     ("name", "given_value", "attribute", "read"),
     [
         ("RACING_API_URL", " https://api.example.com/v1/ ", "racing_api_url", "https://api.example.com/v1"),
@@ -236,7 +237,7 @@ RIGHT = {
 }
 
 
-@pytest.mark.parametrize("name", [name.upper() for name in Settings.model_fields])
+@over("name", [name.upper() for name in Settings.model_fields])
 def test_wrong_value_of_any_setting_is_told_in_plain_words_without_the_value(load, name):
     beside = {"METRICS_HOST": {"METRICS_PORT": "1"}, "METRICS_PORT": {"METRICS_HOST": "::1"}}
     with pytest.raises(SettingsError) as raised:
@@ -250,7 +251,7 @@ def test_wrong_value_of_any_setting_is_told_in_plain_words_without_the_value(loa
     assert RIGHT.get(name, "") in told
 
 
-@pytest.mark.parametrize(
+@over(
     ("name", "meant"),
     [
         *(("ADMIN_CHANEL", "ADMIN_CHANNEL"), ("ADMIN_CHANENL", "ADMIN_CHANNEL"), ("admin_chanel", "ADMIN_CHANNEL")),
@@ -267,18 +268,18 @@ def test_wrong_value_of_any_setting_is_told_in_plain_words_without_the_value(loa
 def test_slip_in_a_name_of_the_environment_is_a_problem_and_a_name_of_another_program_is_not(
     load, monkeypatch, name, meant
 ):
-    monkeypatch.setenv(name, "5ecret")
-    if meant is None:
-        assert load().admin_channel is None
-        return
-    with pytest.raises(SettingsError) as raised:
-        load()
-    assert raised.value.problems == (
-        f"{name.upper()} is no setting. Write {meant} if {meant} is meant, or take {name.upper()} away.",
-    )
+    told = f"{name.upper()} is no setting. Write {meant} if {meant} is meant, or take {name.upper()} away."
+    with monkeypatch.context() as patched:
+        patched.setenv(name, "5ecret")
+        if meant is None:
+            assert load().admin_channel is None
+            return
+        with pytest.raises(SettingsError) as raised:
+            load()
+        assert raised.value.problems == (told,)
 
 
-@pytest.mark.parametrize(
+@over(
     ("name", "meant"),
     [
         *(("ADMIN_CHANEL", "ADMIN_CHANNEL"), ("ADMIN_CHANNEL_ID", "ADMIN_CHANNEL"), ("ADMIN_USER", "ADMIN_USERS")),
@@ -286,7 +287,7 @@ def test_slip_in_a_name_of_the_environment_is_a_problem_and_a_name_of_another_pr
         *((name, None) for name in ("POSTGRES_PASSWORD", "REVISION", "HOSTNAME", "COMPOSE_PROFILES", "SLACK_APP_ID")),
     ],
 )
-@pytest.mark.parametrize("value", ["", "5ecret"])
+@over("value", ["", "5ecret"])
 def test_name_in_the_file_that_is_close_to_a_settings_is_a_problem(load, tmp_path, name, meant, value):
     file = tmp_path / ".env"
     file.write_text(f"{name}={value}\n", encoding="utf-8")

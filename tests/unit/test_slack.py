@@ -78,7 +78,7 @@ MAY, ONLY_CREATOR, ONLY_ADMINS = "", "Only the channel's creator and admins", "O
 NOT_TOLD = r"Slack did not tell me whether you .* Try again"
 
 
-@pytest.mark.parametrize(
+@over(
     ("by", "slack", "who", "channel_id", "told"),
     [
         (MEMBERS, {}, "U1", "C1", MAY),
@@ -120,7 +120,7 @@ async def test_who_may_change_what_a_channel_receives(by, slack, who, channel_id
     assert ("Only" in str(caught.value)) == told.startswith("Only")
 
 
-@pytest.mark.parametrize(
+@over(
     ("slack", "user_id", "is_admin"),
     [
         *(({}, user_id, user_id in {"U3", "U4", "U5", "UADMIN"}) for user_id in PEOPLE),
@@ -181,8 +181,8 @@ OUTSIDERS = {
 }
 
 
-@pytest.mark.parametrize("by", SubscribeBy)
-@pytest.mark.parametrize(("user", "team_id"), OUTSIDERS.values(), ids=OUTSIDERS)
+@over("by", SubscribeBy)
+@over(("user", "team_id"), OUTSIDERS.values(), ids=OUTSIDERS)
 async def test_outsider_is_no_admin_and_changes_and_takes_nothing_whatever_slack_says_of_admins(by, user, team_id):
     slack = Slack(creator="U1", users={"U1": {"is_admin": True, "is_owner": True} | user})
     known, caller = people(slack, by, enterprise_id="E1"), Caller("U1", team_id)

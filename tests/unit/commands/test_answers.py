@@ -141,15 +141,13 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("name", USES)
+@over("name", USES)
 async def test_use_reads_as_kept(name):
     message, _ = await use(USES[name])
     check(KEPT, f"Use {name}", as_read(message))
 
 
-@pytest.mark.parametrize(
-    ("text", "by"), [("", "day"), (" Day ", "day"), ("endpoint", "endpoint"), ('"endpoints"', "endpoint")]
-)
+@over(("text", "by"), [("", "day"), (" Day ", "day"), ("endpoint", "endpoint"), ('"endpoints"', "endpoint")])
 async def test_use_is_grouped_as_typed(text, by):
     assert (await use(make_reading(), text=text))[1] == [by]
 
@@ -226,7 +224,7 @@ async def listed(command, text, countries=COUNTRIES, known=COURSES, why=None):
     return await command.say(desk, typed(text))
 
 
-@pytest.mark.parametrize("line", LISTS)
+@over("line", LISTS)
 async def test_list_reads_as_kept(line):
     try:
         answered = as_read(await listed(LISTS[line], line.partition(" ")[2]))

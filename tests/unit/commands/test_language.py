@@ -291,7 +291,7 @@ async def helped(text):
     return message.text
 
 
-@pytest.mark.parametrize(
+@over(
     ("command", "text", "about"),
     [
         ("/racecard", "help", "racecard"),

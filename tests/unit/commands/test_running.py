@@ -19,6 +19,7 @@ from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import CommandListener
 from bot.slack.response_url import Reply, Responder
 from bot.tasks import Tasks
+from tests.rows import over
 from tests.unit.commands.town import NOW, typed
 
 
@@ -176,7 +177,7 @@ DOUBTS = [DROPPED, TimeoutError(), PAGE, 500, 503, (504, "<html><title>Gateway t
 NAMES_NO_BLOCKS = [(400, "invalid_payload"), (403, "action_prohibited"), (200, '{"ok": false}')]
 
 
-@pytest.mark.parametrize(
+@over(
     ("used", "outcomes", "sent", "ends"),
     [
         (0, [200], [TABLE], (True, True)),
@@ -198,8 +199,9 @@ NAMES_NO_BLOCKS = [(400, "invalid_payload"), (403, "action_prohibited"), (200, '
         (5, [200], [], (False, True)),
     ],
 )
-async def test_answer_goes_out_as_slack_takes_it(webhook, used, outcomes, sent, ends):
+async def test_answer_goes_out_as_slack_takes_it(used, outcomes, sent, ends):
     """`ends`: whether Slack took the answer, and whether native blocks are sent again."""
+    webhook = Webhook()
     webhook.outcomes = list(outcomes)
     responder = make_responder(webhook)
     is_taken = await responder.respond(Reply(URL, "cmd-1", uses=used), NATIVE)

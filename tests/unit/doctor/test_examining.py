@@ -10,6 +10,7 @@ from bot.doctor.check_run import DoctorCheck, examine
 from bot.doctor.findings import CheckOutcome, CheckReport, NotApplicable, Seen, failed, warning
 from bot.doctor.table import CHECKS
 from bot.logs import MaskSecrets
+from tests.rows import over
 
 AT = datetime(2026, 11, 22, 18, tzinfo=UTC)
 
@@ -56,7 +57,7 @@ async def test_check_is_as_bad_as_its_worst_finding():
     assert (found[3].told, found[3].because_of) == ("there is none", None)
 
 
-@pytest.mark.parametrize(("look", "is_skipped"), [(ill, True), (crash, True), (absent, True), (poorly, False)])
+@over(("look", "is_skipped"), [(ill, True), (crash, True), (absent, True), (poorly, False)])
 async def test_check_whose_need_did_not_end_well_is_skipped_with_the_check_right_before(look, is_skipped):
     chain = [DoctorCheck(name, one, needs=needs) for name, one, needs in (("1", look, ()), ("2", well, ("1",)))]
     found = await outcomes(*chain, DoctorCheck("3", well, needs=("2",)))
@@ -100,7 +101,7 @@ async def test_secrets_are_blanked_out_wherever_a_check_tells_them():
     assert report.as_text().count("********") == 3
 
 
-@pytest.mark.parametrize(
+@over(
     ("looks", "outcome", "code"),
     [
         ([well, absent], CheckOutcome.OK, 0),

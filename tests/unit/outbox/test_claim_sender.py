@@ -8,8 +8,6 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-import pytest
-
 from bot.db.tables import EventVersion, MessageKind, MessageState, OutboxMessage, Reason
 from bot.errors import (
     SlackChannelClosed,
@@ -42,6 +40,7 @@ from bot.outbox.message import Message, NativeBlocks
 from bot.outbox.message_view import MessageView
 from bot.outbox.messenger import HistoryPage, Search, Sending
 from bot.slack.api_errors import classify
+from tests.rows import over
 from tests.sim.ports import VirtualLoop
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -161,11 +160,8 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("made", "more", "answers", "outcome"),
-    [pytest.param(*rest, id="-".join([what, *(type(one).__name__ for one in rest[2][:1])])) for what, *rest in ANSWERS],
-)
-async def test_answer_has_its_outcome(made, more, answers, outcome):
+@over(("what", "made", "more", "answers", "outcome"), ANSWERS)
+async def test_answer_has_its_outcome(what, made, more, answers, outcome):
     slack, claims = sender(*answers)
     claim = made(**more)
     found = await claims.send(claim)
@@ -195,8 +191,8 @@ OTHER = message(9, channel_id="CIRE")
 OTHER_EDIT = edit(8, channel_id="CIRE", event=None)
 
 
-@pytest.mark.parametrize("error", [UNREACHED, DOUBT], ids=["left nothing", "no answer"])
-@pytest.mark.parametrize(
+@over("error", [UNREACHED, DOUBT], ids=["left nothing", "no answer"])
+@over(
     ("event", "before", "others", "fifth"),
     [
         (EVENT, [], [], CallHeld),
@@ -224,9 +220,7 @@ async def test_edit_that_alone_gets_no_answer_five_times_is_given_up(event, befo
         assert outcomes[-1].reason is Reason.IN_VAIN
 
 
-@pytest.mark.parametrize(
-    ("error", "taken_between", "counts"), [(DOUBT, True, (9, 9)), (DOUBT, False, (9, 1)), (UNREACHED, True, (0, 0))]
-)
+@over(("error", "taken_between", "counts"), [(DOUBT, True, (9, 9)), (DOUBT, False, (9, 1)), (UNREACHED, True, (0, 0))])
 async def test_calls_of_a_message_without_an_answer_are_counted(error, taken_between, counts):
     slack, claims = sender()
     one = message()
@@ -253,7 +247,7 @@ def test_look_for_an_edit_without_an_answer_ends_after_two_seconds():
 
 
 # Seconds since the claim, seconds of work on reading and on rendering.
-@pytest.mark.parametrize(
+@over(
     ("since_s", "read_s", "render_s", "outcome"),
     [
         (4.5, 0, 0, Posted),
@@ -271,7 +265,7 @@ async def test_call_that_comes_too_late_is_not_made(since_s, read_s, render_s, o
     assert slack.asked["post"] == (outcome is Posted)
 
 
-@pytest.mark.parametrize(
+@over(
     ("claim", "is_plain"), [(message(), False), (message(plain=True), True), (edit(), False), (edit(plain=True), True)]
 )
 async def test_message_that_was_to_be_plain_has_no_blocks(claim, is_plain):
@@ -280,7 +274,7 @@ async def test_message_that_was_to_be_plain_has_no_blocks(claim, is_plain):
     assert [message.blocks for message in slack.said] == [() if is_plain else BLOCKS]
 
 
-@pytest.mark.parametrize(("attempts", "wait_s"), [(1, 1), (2, 2), (3, 5), (4, 10), (5, 30), (6, 30)])
+@over(("attempts", "wait_s"), [(1, 1), (2, 2), (3, 5), (4, 10), (5, 30), (6, 30)])
 async def test_message_that_never_left_waits_ever_longer(attempts, wait_s):
     _, claims = sender(UNREACHED)
     assert (await claims.send(message(attempts=attempts))).after == timedelta(seconds=wait_s)
@@ -318,9 +312,9 @@ MEANINGS = [
 ]
 
 
-@pytest.mark.parametrize(
+@over(
     ("code", "methods", "meaning"),
-    [pytest.param(code, methods, meaning) for meaning, methods, codes in MEANINGS for code in codes.split()],
+    [(code, methods, meaning) for meaning, methods, codes in MEANINGS for code in codes.split()],
 )
 def test_code_has_its_meaning(code, methods, meaning):
     assert {type(classify(method, code)) for method in methods} == {meaning}

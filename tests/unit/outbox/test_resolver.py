@@ -75,9 +75,7 @@ async def look(*claims, pages, choice=DoubtfulPosts.REPEAT, seen=None):
     return history, [await resolver(one, seen or Unanswered()) for one in claims]
 
 
-@pytest.mark.parametrize(
-    ("ahead_s", "since_s", "until_s"), [(None, -86_400, 86_405), (0, -300, 305), (60, -240, 365), (-60, -360, 245)]
-)
+@over(("ahead_s", "since_s", "until_s"), [(None, -86_400, 86_405), (0, -300, 305), (60, -240, 365), (-60, -360, 245)])
 async def test_history_is_read_around_the_call_by_slacks_clock(ahead_s, since_s, until_s):
     ahead = None if ahead_s is None else timedelta(seconds=ahead_s)
     history, _ = await look(claim(ahead=ahead), pages=[ENDS])
@@ -86,7 +84,7 @@ async def test_history_is_read_around_the_call_by_slacks_clock(ahead_s, since_s,
     assert (asked.until - SENT).total_seconds() == until_s
 
 
-@pytest.mark.parametrize(
+@over(
     ("set_s", "after_s", "called_at_s", "parts"),
     [
         (0, 60, None, 1),
@@ -115,7 +113,7 @@ async def test_message_is_looked_for_at_the_time_of_the_call_too_if_our_clock_wa
     assert any(asked.since <= called_at <= asked.until for asked in history.asked)
 
 
-@pytest.mark.parametrize(
+@over(
     ("after_s", "again_s"),
     [(5, 10), (14.9, 0.1), (15, None), (600, None), (15 - 60, 60), (15 - 900, 60), (15 - 901, None)],
     ids=["deadline", "before", "due", "late", "a minute", "clock set back", "clock set far back"],
@@ -133,7 +131,7 @@ async def test_first_look_comes_ten_seconds_after_the_deadline(after_s, again_s)
         assert (history.asked, outcome.looks, outcome.failed_looks) == ([], 0, 0)
 
 
-@pytest.mark.parametrize(
+@over(
     ("pages", "claims", "cursors"),
     [
         ([MORE, ENDS], [claim(), claim()], [None, "next"]),
@@ -160,8 +158,8 @@ async def test_look_of_more_than_a_hundred_pages_fails():
 REPEAT, HOLD = DoubtfulPosts
 
 
-@pytest.mark.parametrize("failure", [FAILS, TimeoutError(), ValueError("a bug")], ids=["503", "no answer", "bug"])
-@pytest.mark.parametrize(("failed_looks", "kind"), [(0, LookAgain), (62, LookAgain), (63, GivenUp)])
+@over("failure", [FAILS, TimeoutError(), ValueError("a bug")], ids=["503", "no answer", "bug"])
+@over(("failed_looks", "kind"), [(0, LookAgain), (62, LookAgain), (63, GivenUp)])
 async def test_message_that_is_held_is_given_up_with_the_64th_failed_look(failed_looks, kind, failure):
     """Of other looks `test_message_whose_call_fails` tells: waits, refusals, and both choices of the operator."""
     _, (outcome,) = await look(claim(failed_looks=failed_looks), pages=[failure], choice=HOLD)
@@ -190,7 +188,7 @@ async def test_message_that_was_marked_stays_marked_when_it_is_repeated():
     assert (outcome.may_be_repeat, outcome.plain, outcome.thread_of) == (True, True, 7)
 
 
-@pytest.mark.parametrize(
+@over(
     ("times", "while_others_passed", "page", "kind", "plain"),
     [
         (3, 3, ENDS, Repeated, False),

@@ -71,8 +71,8 @@ class Seen:
 class Scripted:
     """Answers in the order of the replies, the last for ever. A reply is an answer, or a kind of httpx's errors."""
 
-    def __init__(self):
-        self.replies: list[Any] = []
+    def __init__(self, replies=()):
+        self.replies: list[Any] = list(replies)
         self.seen: list[Seen] = []
 
     def reply(self, status=200, body=b"", **headers):

@@ -35,7 +35,7 @@ from bot.racedata.client.service_errors import (
 )
 from bot.racedata.client.transport import Answer, read_body
 from tests.rows import over
-from tests.unit.racedata.scripted_service import KEY, answer
+from tests.unit.racedata.scripted_service import KEY, Memory, Scripted, SleepClock, answer
 from tests.unit.racedata.scripted_service import refusal as scripted
 
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
@@ -175,12 +175,12 @@ def shown(error):
     return "\n".join(parts)
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-async def test_errors_and_auth_5_answer_has_its_class_words_waits_and_request_id_and_shows_no_key(
-    *, service, racing, sleep_clock, store, caplog, name
-):
+@over("name", ANSWERS)
+async def test_errors_and_auth_5_answer_has_its_class_words_waits_and_request_id_and_shows_no_key(caplog, name):
     reply, kind, waits, told = ANSWERS[name]
-    service.replies = [reply]
+    service, sleep_clock, store = Scripted([reply]), SleepClock(), Memory()
+    racing = service.client(store, sleep_clock)
+    caplog.clear()
     caplog.set_level(logging.DEBUG)
     quieten_http()
     with capture_logs() as lines:
@@ -199,9 +199,10 @@ async def test_errors_and_auth_5_answer_has_its_class_words_waits_and_request_id
     assert lines
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-async def test_subscribe_is_asked_once_whatever_is_answered(service, racing, sleep_clock, name):
-    service.replies = [ANSWERS[name][0]]
+@over("name", ANSWERS)
+async def test_subscribe_is_asked_once_whatever_is_answered(name):
+    service, sleep_clock = Scripted([ANSWERS[name][0]]), SleepClock()
+    racing = service.client(Memory(), sleep_clock)
     with suppress(service_errors.ServiceFailure):
         await racing.subscribe_webhook("https://bot.example.com/", ["result.received"])
     assert (service.paths, sleep_clock.slept) == (["webhooks/subscribe"], [])

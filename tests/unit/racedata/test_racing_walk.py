@@ -94,7 +94,7 @@ both_ways = pytest.mark.parametrize("read", [in_one_call, page_by_page])
 
 
 @both_ways
-@pytest.mark.parametrize("name", WALKS)
+@over("name", WALKS)
 async def test_limits_7_walk_goes_by_what_each_page_says(name, read):
     by_cursor, stored, asked, data, broken = WALKS[name]
     pages, steps, error = Pages(by_cursor), [], None
@@ -131,7 +131,7 @@ async def test_walk_through_nothing_but_empty_pages_comes_to_an_end(read):
     assert len(asked) == MOST_EMPTY_PAGES
 
 
-@pytest.mark.parametrize(
+@over(
     ("one", "other", "whole"),
     [
         ([1], [2], [1, 2]),

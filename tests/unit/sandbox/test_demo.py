@@ -347,7 +347,7 @@ def test_terminal_without_the_letters_gets_question_marks():
 KEPT = Path(__file__).parents[1] / "messages/snapshots"
 
 
-@pytest.mark.parametrize("path", sorted(KEPT.glob("waited*.json")), ids=lambda path: path.stem)
+@over("path", sorted(KEPT.glob("waited*.json")))
 def test_every_summary_of_the_bot_is_read_as_a_summary(path):
     said = json.loads(path.read_text("utf-8"))
     assert Reading(post(said["text"])).is_summary
