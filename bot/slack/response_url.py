@@ -7,14 +7,13 @@ from enum import Enum
 from http import HTTPStatus
 from urllib.parse import SplitResult, urlsplit
 
-import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.addresses import proxy_of
 from bot.logs import Mask, get_logger
 from bot.outbox.message import Message, NativeBlocks
-from bot.slack.web_client import NEVER_LEFT
+from bot.slack.web_client import NEVER_LEFT, WITHOUT_ANSWER
 
 log = get_logger(__name__)
 
@@ -123,7 +122,7 @@ class Responder:
         except NEVER_LEFT as error:
             log.warning("answer_not_delivered", reference=reply.reference, reason=type(error).__name__)
             return ResponseOutcome.BUSY
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        except WITHOUT_ANSWER as error:
             log.warning("answer_in_doubt", reference=reply.reference, reason=type(error).__name__)
             return ResponseOutcome.IN_DOUBT
         outcome = read_answer(answer.status_code, str(answer.body))

@@ -4,7 +4,6 @@ slack_sdk's own retries are off, because a retry can repeat a message that Slack
 """
 
 import asyncio
-import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -51,12 +50,13 @@ _TS = re.compile(r"[0-9]{1,11}(\.[0-9]+)?")
 
 CountCall = Callable[[str, SlackError | None], None]
 
-_NO_ANSWER = (
+WITHOUT_ANSWER = (
     aiohttp.ClientError,
     SlackClientError,
-    json.JSONDecodeError,
-    UnicodeDecodeError,
     OSError,
+    # An answer that is no text, or no JSON that can be read.
+    ValueError,
+    RecursionError,
     # slack_sdk asks any JSON for the key "ok".
     AttributeError,
 )
@@ -183,7 +183,7 @@ class SlackClient:
             raise SlackDoubtful(method, f"no answer within {timeout_s:g} s") from None
         except SlackApiError as error:
             raise _read_refusal(method, error, self.mask) from None
-        except _NO_ANSWER as error:
+        except WITHOUT_ANSWER as error:
             # Slack may have carried out the call.
             raise SlackDoubtful(method, type(error).__name__) from None
         if not isinstance(answer.data, dict):

@@ -53,6 +53,7 @@ DOUBTFUL = {
     "503": failures.http_error(503),
     "html": failures.html(),
     "cut": failures.truncated(),
+    "nested too deeply": Failure(name="odd", status=200, body="[" * 5_000),
     "fatal": failures.slack_error("fatal_error"),
     "ts that is no time": odd({"ok": True, "ts": "soon"}),
     **{

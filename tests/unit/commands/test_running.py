@@ -173,7 +173,8 @@ NATIVE = Message(text="Answer", blocks=TABLE, make_plainer=lambda: Message(text=
 DROPPED = aiohttp.ServerDisconnectedError()
 UNCONNECTED = aiohttp.ClientConnectorError(NOBODY, OSError("refused"))
 PAGE = (200, "<!doctype html><title>Sign in</title>")
-DOUBTS = [DROPPED, TimeoutError(), PAGE, 500, 503, (504, "<html><title>Gateway timeout</title>")]
+NOT_UTF_8 = UnicodeDecodeError("utf-8", b"\xe9", 0, 1, "a proxy's page in Latin-1")
+DOUBTS = [DROPPED, TimeoutError(), NOT_UTF_8, PAGE, 500, 503, (504, "<html><title>Gateway timeout</title>")]
 NAMES_NO_BLOCKS = [(400, "invalid_payload"), (403, "action_prohibited"), (200, '{"ok": false}')]
 
 
