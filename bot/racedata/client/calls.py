@@ -39,11 +39,7 @@ class AccountState(Value):
 
 
 async def tell_nobody(*_: object) -> None:
-    """The default of `on_meta` and `on_circuit_open`."""
-
-
-async def hold_nothing_back(_path: str, _purpose: Purpose) -> None:
-    """The default of `held_back`."""
+    """The default of the hooks that are awaited."""
 
 
 def count_nothing(_path: str, _failure: ServiceFailure | None) -> None:
@@ -63,7 +59,7 @@ class Hooks:
 
     on_meta: Callable[[AccountState], Awaitable[bool | None]] = tell_nobody
     on_circuit_open: Callable[[ServiceFailure], Awaitable[None]] = tell_nobody
-    held_back: Callable[[str, Purpose], Awaitable[ServiceFailure | None]] = hold_nothing_back
+    held_back: Callable[[str, Purpose], Awaitable[ServiceFailure | None]] = tell_nobody
     on_answer: Callable[[str, ServiceFailure | None], None] = count_nothing
 
 

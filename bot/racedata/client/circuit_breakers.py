@@ -88,7 +88,8 @@ class OpenBreaker(Value):
         return not (self.code == QUOTA and endpoint == USAGE_PATH)
 
     def is_due(self, now: datetime) -> bool:
-        return self.ask_at is not None and self.ask_at <= now
+        """After the clock was set back too, with a beginning ahead of us."""
+        return self.ask_at is not None and not self.since <= now < self.ask_at
 
     def refusal_again(self, endpoint: str) -> ServiceFailure:
         if self.code == PLAN:
@@ -247,7 +248,7 @@ class CircuitBreakers:
         self, error: ServiceFailure, before: OpenBreaker | None, plan: str | None, endpoint: str
     ) -> OpenBreaker:
         now, endpoints = self._clock(), {}
-        since = before.since if before else now
+        since = min(before.since, now) if before else now
         if isinstance(error, UpgradeRequired):
             plan = plan or error.your_plan
             extras = {"your_plan": error.your_plan, "reaches_on": error.reaches_on}

@@ -71,6 +71,10 @@ STORIES = {
     "opened on the first of a month": (
         "at 2025-12-01 00:00, quota free opens, at 2025-12-01 23:00, not asked, at 2026-01-01 00:00, asked"
     ),
+    "opened before the clock was set back": (
+        "at 2026-01-20 12:00, quota free opens, at 2025-11-20 12:00, asked, quota free again, not asked, "
+        "at 2025-12-01 00:00, asked"
+    ),
     "usage shows another plan": "quota free opens, answered complete, asked",
     "usage shows the plan as it was": "quota free opens, answered free, not asked",
     "usage shows no plan": "quota free opens, answered None, not asked",
