@@ -79,7 +79,9 @@ class PathReader:
                 log.warning("day_not_readable", path=self._day_path, body=str(page.data)[:UNREAD_SHOWN])
                 return False
             meta = page.meta
-            await self._keep(races, region or race_book_store.REGION_UNKNOWN)
+            await race_book_store.keep(
+                self._database, races, self._clock(), region=region or race_book_store.REGION_UNKNOWN
+            )
         read = DayRead(read_at=began, data_as_of=meta.data_as_of)
         await self._database.write(lambda session: self._note(session, errand, read))
         return True
@@ -90,7 +92,7 @@ class PathReader:
         if record is None:
             return None
         race = race_book_store.merged(known, read_race(record).model_copy(update={"race_id": race_id}), whole=True)
-        await self._keep((race,), None)
+        await race_book_store.keep(self._database, (race,), self._clock(), region=None)
         return race
 
     def _regions_to_ask(self, errand: Errand, known: tuple[str, ...]) -> tuple[str | None, ...]:
@@ -109,10 +111,6 @@ class PathReader:
         now = self._clock()
         await self._database.write(lambda session: quota_book.spend(session, 1, now, by_commands=1))
         return page
-
-    async def _keep(self, races: tuple[Race, ...], region: str | None) -> None:
-        now = self._clock()
-        await self._database.write(lambda session: race_book_store.put(session, races, now, region=region))
 
     def _note(self, session: Session, errand: Errand, read: DayRead) -> None:
         now = self._clock()

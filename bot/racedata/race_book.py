@@ -283,15 +283,16 @@ class RaceBook:
         after = after.model_copy(
             update={"window": meta.window or walk.window, "data_as_of": meta.data_as_of or walk.data_as_of}
         )
-        kept = await self._database.write(lambda session: self._store(session, walk, after, races))
+        # In the list of all regions each race names its own region; "" replaces no region.
+        region = walk.region or race_book_store.REGION_UNKNOWN
+        await race_book_store.keep(self._database, races, self._clock(), region=region)
+        kept = await self._database.write(lambda session: self._store(session, walk, after))
         here.see(seen)
         return kept
 
-    def _store(self, session: Session, before: Walk, walk: Walk, races: Sequence[Race]) -> Walk:
+    def _store(self, session: Session, before: Walk, walk: Walk) -> Walk:
         """The stored walk, which goes on from the progress of another process if there is any."""
         now = self._clock()
-        # In the list of all regions each race names its own region; "" replaces no region.
-        race_book_store.put(session, races, now, region=walk.region or race_book_store.REGION_UNKNOWN)
         quota_book.spend(session, 1, now, by_commands=1)
         kept = stored_walk(session, walk.region, now)
         if kept != before:

@@ -4,7 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlmodel import Session, col
 
-from bot.db.engine import dialect_of, insert_into, table_of
+from bot.db.engine import Database, dialect_of, insert_into, table_of
 from bot.db.tables import BookRace
 from bot.events import event_store, touched
 from bot.events.event import RacingEvent
@@ -46,9 +46,18 @@ PLACE_RACES_MAX = 100
 RACES_PER_QUERY = 100
 """Races per query: SQLite limits the number of values."""
 
+PUT_AT_ONCE = 50
+"""The number is small, because intake waits for the transaction."""
 
 NEWS_MAX_AGE = timedelta(days=2)
 """Races older than this are no news: lists bring old races by the thousand."""
+
+
+async def keep(database: Database, races: Sequence[Race], now: datetime, *, region: str | None) -> None:
+    """Store the races by `put`, in transactions of PUT_AT_ONCE."""
+    for start in range(0, len(races), PUT_AT_ONCE):
+        some = races[start : start + PUT_AT_ONCE]
+        await database.write(partial(put, races=some, now=now, region=region))
 
 
 def put(session: Session, races: Iterable[Race], now: datetime, *, region: str | None = None) -> None:

@@ -5,6 +5,7 @@ from datetime import date
 from types import SimpleNamespace
 
 import pytest
+from sqlalchemy import event
 
 from bot.deliveries import inbox
 from bot.events import event_store
@@ -324,6 +325,22 @@ async def test_empty_pages_before_a_regions_races_are_passed(book, client):
 
     client.races_page = page
     assert (await book.card("GB", TODAY)).coverage is Coverage.COMPLETE
+
+
+async def test_page_of_many_races_holds_up_no_delivery(book, client, database):
+    client.page_size, client.races = 200, make_days(0, 0, each=120)
+    stored = [0]
+
+    @event.listens_for(database.writer, "before_cursor_execute")
+    def _stores(_connection, _cursor, statement, values, *_):
+        stored[-1] += len(values) if statement.startswith("INSERT INTO book_race") else 0
+
+    @event.listens_for(database.writer, "commit")
+    def _commits(_connection):
+        stored.append(0)
+
+    assert len(titles(await book.card("GB", TODAY))) == 120
+    assert [count for count in stored if count] == [50, 50, 20]
 
 
 @both_orders
