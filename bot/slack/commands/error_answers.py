@@ -82,9 +82,6 @@ MENDED_MAX = 2
 
 OFFERED_MAX = 10
 
-_LOOKS = frozenset({"list", "watching"})
-"""Commands that change nothing. No line of these commands replaces a refused offer."""
-
 
 async def with_working_offers(
     error: CommandError, desk: Desk, invocation: Invocation, line: str, within_s: float | None = None
@@ -135,7 +132,8 @@ class _Trying:
             self.names.update({f"{prefix}{value}": label for value in offer.values() for prefix in ("", COURSE_PREFIX)})
         lines = offered_lines(refused)
         for label, line in list(lines.items())[:most]:
-            if before and (line in _LOOKS or (label == WITHOUT_THAT and not self.shows_lines)):
+            # A command alone says nothing of what was typed.
+            if before and (" " not in line or (label == WITHOUT_THAT and not self.shows_lines)):
                 continue
             shown = self.named(line) if self.shows_lines else _label(before, label) if before else label
             error, changes = await self._try(line)

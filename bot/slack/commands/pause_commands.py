@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
+from itertools import takewhile
 
 from sqlmodel import Session
 
@@ -34,7 +35,7 @@ from bot.slack.commands.invocation import (
     row_number,
     says,
 )
-from bot.slack.commands.places import DayPlan, day_grammar, day_plan
+from bot.slack.commands.places import DayPlan, day_grammar, day_plan, only_abandonments
 from bot.slack.commands.subscription_changes import announce, audited, note
 from bot.slack.language.grammar import Grammar, Phrase
 from bot.slack.language.words import Kind, meanings_in, words_in
@@ -256,13 +257,20 @@ async def _plan_mute(desk: Desk, invocation: Invocation) -> Meeting:
             "receives, abandonments too.",
             lines={f"Pause {invocation.text}": f"pause {invocation.text}"},
         )
+    words = invocation.text.split()
+    meeting = list(takewhile(lambda word: word.lower() not in _UNTIL, words))
+    if meeting != words:
+        told = "A mute is of one meeting, and has no other end."
+        raise CommandError(told, lines={"The meeting": " ".join(["mute", *meeting])})
     asked: DayPlan = await _read(desk, invocation)
     if asked.course is None:
         told = "Name the course whose results and racecards are not to come here: /racing mute York."
         raise CommandError(f"{told} Abandonments still come.", lines={"What is muted": "list"})
-    if asked.off or any(one.typed.casefold() in _NTH for one in asked.wanted.phrases):
-        told = "A mute is of all results and racecards of a meeting, and not of one race."
-        raise CommandError(told, lines={"The meeting": asked.wanted.but(times=()).line("mute")})
+    is_of_race = asked.off or any(one.typed.casefold() in _NTH for one in asked.wanted.phrases)
+    if is_of_race or only_abandonments(asked.wanted):
+        not_muted = "one race" if is_of_race else "abandonments"
+        told = f"A mute is of all results and racecards of a meeting, and not of {not_muted}."
+        raise CommandError(told, lines={"The meeting": asked.wanted.but(times=(), topics=()).line("mute")})
     return Meeting(course=asked.course, race_date=asked.day.isoformat(), region=asked.region)
 
 

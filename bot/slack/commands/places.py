@@ -109,8 +109,8 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
         except CommandError as error:
             error.lines = wanted.offers(error, command)
             rest = wanted.but(unknown=(), flags=() if grammar.looks_back else wanted.of(Kind.FLAG)).line()
-            if rest and not error.lines:
-                error.lines, error.asks = {WITHOUT_THAT: f"{command} {rest}"}, False
+            if not error.lines:
+                error.lines, error.asks = {WITHOUT_THAT: f"{command} {rest}".rstrip()}, False
             raise
 
     return plan

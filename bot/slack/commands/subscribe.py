@@ -43,7 +43,7 @@ from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocatio
 from bot.slack.commands.places import USUAL_REGIONS
 from bot.slack.commands.subscription_changes import audited
 from bot.slack.forms.subscribe_form import FormOf, course_value, not_shown, problem
-from bot.slack.language.grammar import NO_LISTS
+from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS
 from bot.slack.language.refusals import value_wanted
 from bot.slack.language.request import HOUR_FIELDS, LineRequest, Refusal, read, typed_values
 from bot.slack.language.words import ALL, NOT_GIVEN, SUBSCRIBING, Kind, words_in
@@ -258,7 +258,7 @@ def _refused(wanted: LineRequest) -> Refusal | None:
         offers = wanted.refused.offers or (without if wanted.not_chosen else {})
         if wanted.not_chosen and (not offers or NOT_GIVEN.keys() & wanted.not_chosen):
             return Refusal(wanted.refused.told, {"Racecard": rest}, command="racecard")
-        return replace(wanted.refused, offers=_quiet_outside(wanted) or offers)
+        return replace(wanted.refused, offers=_quiet_outside(wanted) or {**_together(wanted), **offers})
     if wanted.out(ALL) or (wanted.out(REGIONS_FIELD) and not wanted.everything):
         told = f"{listed([*wanted.out(ALL), *wanted.out(REGIONS_FIELD)])} can't be left out there. "
         return Refusal(f"{told}Name the regions that this channel is to receive.", without)
@@ -295,6 +295,14 @@ def _quiet_outside(wanted: LineRequest) -> dict[str, LineRequest]:
     except ValueError:
         return {}
     return {f"{quiet.typed_as}{hours}": wanted.without(Kind.TIME).but(quiet=(hours,))}
+
+
+def _together(wanted: LineRequest) -> dict[str, LineRequest]:
+    """The digests of "results 6pm"."""
+    lasting, times = wanted.without(Kind.TIME), wanted.of(Kind.TIME)
+    kinds = [kind for topic, kind in HOUR_OF_TOPIC.items() if topic in wanted.of(TOPICS_FIELD)] if times else []
+    hours = {f"{one.typed_as}{hour}": (one.field, hour) for one in kinds for hour in one.guesses(times[0])}
+    return {label: lasting.but(**{field: (hour,)}) for label, (field, hour) in hours.items()}
 
 
 async def _others(check: FilterChoice, wanted: LineRequest) -> CommandError:

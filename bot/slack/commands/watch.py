@@ -35,9 +35,9 @@ ME = "me"
 INSTEAD_OF = ("instead", "of")
 _AT_THE_END = frozenset({*COURTESY, *words_in("end of a watch")})
 
+_RUNNERS = "(?:horses|runners|rides)"
 _OWNED = re.compile(
-    r"^(?:owners?[: ] *|(?:all |of |the )+(?=.+ (?:horses|runners)$))*(.+?)(?:(?:'s?)? (?:horses|runners))?$",
-    re.IGNORECASE,
+    rf"^(?:owners?[: ] *|(?:all |of |the )+(?=.+ {_RUNNERS}$))*(.+?)(?:(?:'s?)? {_RUNNERS})?$", re.IGNORECASE
 )
 """The words around an owner's name: "owner:Godolphin", "Godolphin's horses"."""
 

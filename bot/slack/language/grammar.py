@@ -34,7 +34,7 @@ WORDS_OF_A_DAY = 4
 _CHOSEN: Mapping[str, Condition] = {said: one for one in VALUED for said in (one.name, *one.before)}
 """The words before a value: the name of the choice, or the words of the bot's own answers."""
 
-_SAID = words_in("said")
+_SAID = {**words_in("said"), **words_in("each day")}
 """Words of the bot's own answers."""
 
 _END_OF_WORD = re.compile("[ /'0-9-]")

@@ -24,14 +24,14 @@ from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
 from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS, Grammar, Phrase
 from bot.slack.language.tokens import parted
-from bot.slack.language.words import ALL, JOINTS, SUBSCRIBING, THINGS, Kind, Words, parts_in, patterns_in
+from bot.slack.language.words import ALL, JOINTS, SUBSCRIBING, THINGS, Kind, Words, parts_in, patterns_in, words_in
 
 _FIELDS_OF_VALUES = frozenset(one.field for one in VALUED)
 HOUR_FIELDS = frozenset(one.field for one in VALUED if isinstance(one, HourCondition))
 
 _WANTED = THINGS | {Kind.VALUE}
 
-_EACH_DAY = frozenset({"daily", "once a day"})
+_EACH_DAY = words_in("each day")
 
 _EXCEPT = frozenset({"but", "except", "excluding"})
 """Negations that after another negation may name what is wanted: "no alerts but abandonments"."""

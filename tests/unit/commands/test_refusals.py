@@ -246,7 +246,7 @@ async def test_of_many_wrong_words_the_first_are_told_and_how_many_more(town):
     error = await town.refused(await town.here(), f"racecard {words}")
     assert str(error).startswith('No course, region or day is called "xyzzy0", "xyzzy1"')
     assert '"xyzzy9" or 2990 more.' in str(error)
-    assert error.lines == {}
+    assert error.lines == {"Without that": "racecard"}
 
 
 async def test_list_of_courses_is_not_gone_through_for_each_word():
