@@ -21,7 +21,7 @@ _NTH = r"(1?\d)(?:st|nd|rd|th)(?: race)?(?=$|[,.;])"
 _AT_LOSS = rf"(?:^|{_LOST}[ ,:(-]+)"
 """What stands before "from the fourth" race. Elsewhere "the 12th" may be a day, and then tells of no race run."""
 
-_SEVERAL = r"(?:races? ?|r)(\d{1,2})(?:,? ?(?:-|\u2013|to|through|,|&|and) ?r?\d{1,2})+"
+_SEVERAL = r"(?:races? ?|r)(\d{1,2})(?:,? ?(?:-|\u2013|to|thru|through|,|&|and) ?r?\d{1,2})+"
 _NAMED = re.compile(rf"(?<!\w){_SEVERAL}")
 
 _RUN = re.compile(
@@ -36,14 +36,14 @@ _FIRST_LOST = re.compile(
     rf"|(?<!\w){_SEVERAL}[ :-]*(?:(?:are|were|have|been|be|now|all) )*{_LOST}|{_LOST}[ :(-]*{_SEVERAL}|^{_SEVERAL}$"
 )
 _PART = re.compile(
-    r"\b(?:remaining|remainder|rest)(?: of)?(?: (?:the|today\W?s|\d{1,2}(?:th)?)){0,2}"
-    rf" (?:races|racing|card|meeting|programme|{_LOST})\b"
+    r"\b(?:remaining|remainder|rest|balance)(?: of)?(?: (?:the|today\W?s|\d{1,2}(?:th)?)){0,2}"
+    rf" (?:races|racing|card|meeting|program(?:me)?|{_LOST})\b"
     r"|\bpart(?:ly|ial(?:ly)?)?[ -]?(?:abandon|cancel|lost)|\b(?:last|final) \d{1,2} races\b"
     r"|\bwith (?:the )?\d{1,2} races? (?:remaining|left|to go)\b"
     rf"|\b(?:last|final) race (?:{_LOST}|only\b)|\bbefore (?:the )?(?:last|final)(?: race)?(?=$|[,.;])"
     rf"|\b(?:before(?! (?:the )?1st)|after) (?:the )?{_NTH}"
     rf"|(?:^|{_LOST} )(?:after|from) (?:the )?\d{{1,2}}[:.]\d{{2}}(?: race)?(?=$|[,.;])"
-    r"|\b(?:after|following) (?:this|that) race\b|\bmidway\b"
+    r"|\b(?:after|following) (?:this|that) race\b|\bno (?:further|more) racing\b|\bnot (?:be )?resumed?\b|\bmidway\b"
     r"|\bhalf-?way through (?:the )?(?:card|meeting|programme|racing)\b"
     r"|^(?:the )?(?:remainder|rest|remaining|final race|last race)(?: of (?:the )?(?:races|card|meeting|programme))?$"
     rf"|^partial(?:ly)?$|{_LOST}[ (-]+part(?:ly|ial(?:ly)?)(?=$| ?[(),.:;-])"

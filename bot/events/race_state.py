@@ -87,7 +87,7 @@ _LOSSES = {
         rf"\babandoned |{_ALONE}abandoned_alone $|^{_SUBJECT}deleted $"
         # "Race deleted", "Will not be run", "Meeting is off", "Race lost to the weather", "No racing at York today"
         rf"|(?:^|\b{_SUBJECT}(?:number )*){_IS}not {_IS}held {_END}"
-        rf"|\b(?:meeting|racing) (?:at race )?{_IS}off {_END}"
+        rf"|\b(?:meeting|racing) (?:at race )?{_IS}off {_END}|\bmeeting (?:at race )?{_IS}suspended {_END}"
         rf"|\b{_SUBJECT}(?:number )*{_IS}gone (?=$|(?:until |due )?(?:the )?weather)"
         rf"|^(?:\w+ ){{0,2}}no_racing (?=today|the|due|at race {_END}|$)"
     ),
@@ -131,7 +131,7 @@ _BESIDE = (
     "|abandoned) )*"
 )
 _JOINED = r"(?:.*\b(?:and|but|forced) )?"
-_BECAUSE = "(?:(?:due|because|weather|until|cause|and|at_the|at (?:number )*inspection|from_race) .*)?"
+_BECAUSE = "(?:(?:due|because|weather|until|cause|people|and|at_the|at (?:number )*inspection|from_race) .*)?"
 _EXPRESS = re.compile(
     # "Race abandoned due to frost", "Race run in rain and abandoned", "Storm forces meeting abandonment", "Void race"
     f"{_BESIDE}{_SUBJECT}{_BESIDE}{_JOINED}{_BESIDE}LOST {_BESIDE}{_BECAUSE}"
@@ -146,6 +146,8 @@ _WITHOUT_PLACES = re.compile(
     r"(?!(?:(?!due|because|weather|until|cause)\w+ )*(?:claims|bets|at (?!number))).*"
 )
 """Without places a cause may have any words, because a lost race must not be missed."""
+
+_GIVEN_UP = re.compile(r"(?:^|\brace )(?:is )*LOST people ")
 
 _FESTIVAL = re.compile(r"\b(?:other ){1,3}(?=festival )")
 """The name of a festival, unless the name is another course's."""
@@ -236,12 +238,12 @@ def express_losses(
 ) -> list[tuple[RaceState, str]]:
     """The clauses that say that a race or a meeting is lost, and why, and no more: "Race declared void".
 
-    `own`: the names of course and race. `is_note`: the text is about the race, so that "Abandoned" alone is a loss.
-    `is_open`: the race has no places.
+    `own`: the names of course and race, the course first. `is_note`: the text is about the race, so that "Abandoned"
+    alone is a loss. `is_open`: the race has no places.
     """
     clauses = [one.strip()[:LONGEST_STATUS] for one in _CLAUSES.split(_IN_A_ROW.sub(" and ", words))]
     names = _names_of(own)
-    losses = _losses(tuple(_with_race(clause, names) for clause in clauses))
+    losses = _losses(tuple(_with_race(clause, names, own[0] if own else "") for clause in clauses))
     express = [one for one in losses if _is_express(one.said, is_note=is_note, is_open=is_open)]
     states = {loss.clause: loss.state for loss in reversed(express)}
     return [(states[place], clause) for place, clause in enumerate(clauses) if place in states]
@@ -249,6 +251,8 @@ def express_losses(
 
 def _is_express(said: str, *, is_note: bool, is_open: bool) -> bool:
     said = _WITH_OTHERS.sub("race ", _FESTIVAL.sub("", said) if is_open else said)
+    if _GIVEN_UP.search(said):
+        return False
     patterns = [_EXPRESS, *([_BARE] if is_note else []), *([_WITHOUT_PLACES] if is_open else [])]
     return any(pattern.fullmatch(said) for pattern in patterns)
 
@@ -265,9 +269,14 @@ def _names_of(own: tuple[str, ...]) -> Sequence[str]:
     return tuple(map(_spaced, (*(name for name in names if len(name) > 1), *words)))
 
 
-def _with_race(clause: str, names: Sequence[str]) -> str:
-    """The words in lower case, with "race" in place of each name. A question stays a question."""
-    said = _spaced(_words(clause).casefold().split())
+def _with_race(clause: str, names: Sequence[str], course: str) -> str:
+    """The words in lower case, with "race" in place of each name. A question stays a question.
+
+    "York is off" is said of a meeting; a race that is off has begun.
+    """
+    said, here = _spaced(_words(clause).casefold().split()), _spaced(_words(course).casefold().split())
+    if course and said.startswith(f"{here} is  off "):
+        said = said.replace(here, " meeting ", 1)
     for name in names:
         said = said.replace(name, " race ")
     return f"{' '.join(said.split())}{'?' * ('?' in clause)}"

@@ -29,8 +29,9 @@ _NTH = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|\.)?"
 _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"(?P<year>[0-9]{4})(?P<between>[-/.]|(?=[0-9]{4}))(?P<month>[0-9]{1,2})(?P=between)(?P<day>[0-9]{1,2})(?![0-9])",
+        r"(?P<year>[0-9]{4})(?P<between>[-/.]|(?=[0-9]{4}))(?P<month>1[0-2]|0?[1-9])(?P=between)(?P<day>[0-9]{1,2})(?![0-9])",
         r"(?P<first>[0-9]{1,2})(?P<between>[-/.])(?P<second>[0-9]{1,2})(?P=between)(?P<year>[0-9]{4})(?![0-9])",
+        r"(?P<first>[0-9]{2})(?P<second>[0-9]{2})(?P<year>20[0-9]{2})(?![0-9])",
         r"(?P<first>[0-9]{2})(?P<between>[/.])(?P<second>[0-9]{2})(?P=between)(?P<year>[0-9]{2})(?![0-9:.])",
         rf"{_DAY_OF_WEEK}{_NTH}(?: of)?[ -]?{_MONTH_NAME}[.,]?[ -]?(?P<year>[0-9]{{4}}|[0-9]{{2}})(?![0-9])",
         rf"(?P<year>[0-9]{{4}})[ -]?{_MONTH_NAME}[ -]?(?P<day>[0-9]{{1,2}})(?![0-9])",

@@ -53,6 +53,9 @@ _MAY_BE_PLACED_ALONE = frozenset({*NAMES_OF["lists.results"], *NAMES_OF["lists.p
 _NO_ORDER = frozenset(NAMES_OF["state.status.own"]).union(NAMES_OF["lists.runners"])
 """Within an object that may be an order."""
 
+_LISTS_ALONE = frozenset(NAMES_OF["marks.nr"])
+"""Elsewhere "nr" is a number."""
+
 _CALLED = frozenset({"horse", "number"})
 
 MOST_PLACES = 40
@@ -130,7 +133,9 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
     tables = (value for value in values_of(objects, "lists.runners") if without_table(value) is None)
     unread = [*_orders(objects, horses), *_leaders(objects, horses), *tables]
     for fact, out in (("lists.non_runners", OUT), ("lists.reserves", RESERVED), ("lists.disqualified", "DSQ")):
-        for value in values_of(objects, fact):
+        for name, value, _ in _said(objects, fact):
+            if name in _LISTS_ALONE and not isinstance(value, list):
+                continue
             # A text may say that no horse was disqualified.
             only_known = out == "DSQ" and isinstance(value, str)
             horses.add(horses_in(*not_running(value)), out=out, only_known=only_known)
@@ -288,6 +293,11 @@ class _Horses:
             highest = min(one.standing for one in holders)
             held = [one for one in holders if one.standing == highest]
             told |= dict.fromkeys(one for one in holders if one not in held)
+            if same := _one_horse(held, place):
+                named, numbered = same
+                named.said = {**numbered.said, **named.said}
+                del told[numbered]
+                continue
             marks = {one.is_marked_winner for one in held}
             is_tie = self._is_tied and len(held) == 2 and marks == {True}
             # The mark of a single winner contradicts a dead heat. So do many horses: their "1" is a flag.
@@ -357,6 +367,16 @@ def _by_place(told: Mapping[Horse, str | None]) -> dict[int, list[Horse]]:
         either = (horse for horse, position in told.items() if position and _OR in position)
         held[1] += [one for one in either if one.sources_of(1) and one.standing == winner.standing]
     return held
+
+
+def _one_horse(held: Sequence[Horse], place: int) -> tuple[Horse, Horse] | None:
+    """The horse that a source has in a place by name alone, and another source by number alone."""
+    by_name = [one for one in held if not number_of(one.said)]
+    by_number = [one for one in held if not horse_named(one.said)]
+    if len(held) != 2 or len(by_name) != 1 or len(by_number) != 1 or by_name == by_number:
+        return None
+    is_apart = by_name[0].sources_of(place).isdisjoint(by_number[0].sources_of(place))
+    return (by_name[0], by_number[0]) if is_apart else None
 
 
 def _as_published(value: Any) -> str | None:

@@ -90,13 +90,13 @@ class Sources:
 
     @Lazy
     def own_names(self) -> tuple[str, ...]:
-        """The course, the meeting, the title and the date, by which a remark may call the race."""
+        """The course or "", the meeting, the title and the date, by which a remark may call the race."""
         title, day = self.look("race.title"), read_plain_date(self.race_date)
         forms = [f"%d{end} {month}" for end in ("", "st", "nd", "rd", "th") for month in ("%B", "%b")] if day else []
         days = [f"{date.fromisoformat(day or ''):{form}}".lstrip("0") for form in forms]
         meetings = chain(self.values("course.meeting"), values_of(self.meetings, "course.of_meeting"))
-        names = (course_of(self).name, *map(aliases.read_meetings_name, meetings))
-        return tuple(filter(None, (*(plain_name(one) for one in names if one), title, *days)))
+        named = (plain_name(one) for one in map(aliases.read_meetings_name, meetings) if one)
+        return (plain_name(course_of(self).name or ""), *filter(None, (*named, title, *days)))
 
 
 def _is_clock_of_utc(name: str, value: Any) -> bool:
