@@ -26,6 +26,11 @@ class VersionNews(News):
     received_at: datetime
     at: datetime
 
+    @property
+    def is_begun(self) -> bool:
+        """True if an earlier transaction may have told some channels."""
+        return self.is_first and self.version.id is not None
+
 
 RACES_AROUND_MAX = 1_500
 """The newest stored events around a transaction's events, with the races of the stored events."""
@@ -85,10 +90,19 @@ class KnownMeetings:
     def news(
         self, event: RacingEvent, fill_in: FillIn, inbox_id: int, received_at: datetime
     ) -> VersionNews | RacingEvent | None:
-        """News becomes the next version. A delivery without news may give the stored event with silent values."""
+        """News becomes the next version. A delivery without news may give the stored event with silent values.
+
+        An unfinished delivery gives its news again.
+        """
         found = absorb(event, self._known(event), fill_in, received_at=received_at)
         if isinstance(found, News):
             return self._new_version(found, inbox_id, received_at)
+        rows = self.versions_of(event.key)
+        if [row.inbox_id for row in rows if row.id] == [inbox_id]:
+            remarks = event_store.remarks_of(rows[0])
+            stored = event if event.unreadable_because else self._events[event.key]
+            begun = News(stored, remarks, rings=True, is_first=True)
+            return _of_version(begun, rows[0], received_at)
         if found is not None:
             self._keep_order_and_id(found.event)
             if event.kind is not None and not found.again:
@@ -124,9 +138,7 @@ class KnownMeetings:
         self.learn(event)
         self._made.add(event.key)
         self._silent.pop(event.key, None)
-        return VersionNews(
-            event, found.remarks, found.rings, found.is_first, version=row, received_at=received_at, at=received_at
-        )
+        return _of_version(found, row, received_at)
 
     def versions_of(self, key: str) -> list[EventVersion]:
         """The stored and the new versions of the event, the earliest first."""
@@ -225,6 +237,11 @@ class KnownMeetings:
 
     def _of_kind(self, kind: EventKind) -> list[RacingEvent]:
         return [event for event in self._events.values() if event.kind is kind]
+
+
+def _of_version(news: News, row: EventVersion, received_at: datetime) -> VersionNews:
+    said = news.event, news.remarks, news.rings, news.is_first
+    return VersionNews(*said, version=row, received_at=received_at, at=received_at)
 
 
 def _as_named(race_id: str | None, events: Iterable[RacingEvent]) -> Iterator[tuple[RacingEvent, Race]]:

@@ -38,17 +38,22 @@ from bot.outbox.message_store import NewPost, Priority
 class Heard:
     """Who hears of a version. `takes`: channels with a filter that takes the event. `watches`: channels with a watch.
 
-    `rung`: a watched runner is out. `only`: no other channel is told or asked.
+    `rung`: a watched runner is out. `only`: no other channel is told or asked. `at_first`: of an event that no channel
+    was told of, so many channels are told now, and the others later.
     """
 
     takes: Collection[str]
     watches: Collection[str] = ()
     rung: Collection[str] = ()
     only: str | None = None
+    at_first: int | None = None
 
 
 class Plan:
-    """A transaction's messages, stored by `write` at the end. `posts` counts told channels."""
+    """A transaction's messages, stored by `write` at the end. `posts` counts told channels.
+
+    `is_unfinished`: further channels are to be told of the last news.
+    """
 
     def __init__(self, session: Session, meetings: KnownMeetings, known: FanoutKnowledge, now: datetime) -> None:
         """`now`: by the service's clock, for the hours that channels chose."""
@@ -61,12 +66,10 @@ class Plan:
         self._chains = self._drafts.chains
         self._linked: set[str] = set()
         self.posts = 0
+        self.is_unfinished = False
 
-    def add(self, news: VersionNews, heard: Heard) -> list[str]:
-        """Tell channels of a version, or of its later values, and edit earlier messages. Returns the told channels.
-
-        Of later values: the channels that get a message.
-        """
+    def add(self, news: VersionNews, heard: Heard) -> None:
+        """Tell channels of a version, or of its later values, and edit earlier messages."""
         event = news.event
         self._drafts.begin(news)
         if news.is_late:
@@ -85,13 +88,14 @@ class Plan:
         muted = self._muted(news)
         steps = self._decided(news, heard, meetings, muted)
         own = self._carry(news, steps, muted)
+        told = sum(self._is_told(news, heard, channel, found) for channel, found in steps.items())
+        self.posts += told
+        news.version.posts += told
+        if self.is_unfinished:
+            return
         self._tell_relatives(news, meetings, own)
         if news.is_late or event.kind in event_store.OF_MEETINGS:
             self._linked.add(event.key)
-        told = [channel for channel, found in sorted(steps.items()) if self._is_told(news, heard, channel, found)]
-        self.posts += len(told)
-        news.version.posts += len(told)
-        return told
 
     def _link_meetings(self) -> None:
         """Have messages on races and racecards link the message of the abandoned meeting."""
@@ -120,7 +124,8 @@ class Plan:
         is_result = event.kind is EventKind.RESULT_RECEIVED and (news.is_first or contradicts)
         is_related = is_result or (event.kind is EventKind.RACE_ABANDONED and not contradicts)
         meetings = self.meetings.of(event) if is_related else []
-        if meetings or contradicts or not news.is_first or (self.known.with_hours and news.is_urgent):
+        is_known = news.is_begun or not news.is_first
+        if meetings or contradicts or is_known or (self.known.with_hours and news.is_urgent):
             keys = {*event_store.keys_of([event]), *(one.key for one in meetings)}
             self._chains.read(keys, {event.race.race_id})
         return meetings
@@ -134,8 +139,14 @@ class Plan:
         channels = {*heard.takes, *heard.watches, *chain, *(channel for _, here in told for channel in here)}
         if heard.only is not None:
             channels &= {heard.only}
+        if news.is_begun:
+            channels -= self._chains.of({event.key}).keys()
         live = self.live.of(news, channels, received_at) if self.live else {}
         loss_told = self._loss_told(news) if news.may_repeat_loss else {}
+        is_unheard = not (news.is_begun or chain or loss_told or any(here for _, here in told))
+        self.is_unfinished = is_unheard and heard.at_first is not None and len(channels) > heard.at_first
+        if self.is_unfinished:
+            channels = set(sorted(channels)[: heard.at_first])
         noted = event_store.noted_in([news.version])
         asking = self.known.with_asking if event.reports_loss else {}
         # Most channels were told of nothing, and many choose alike.

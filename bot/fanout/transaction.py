@@ -27,7 +27,7 @@ from bot.fanout.plan import Heard, Plan
 from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
-from bot.outbox.claim_at_fanout import Added, QueuedOnly
+from bot.outbox.claim_at_fanout import Added, Claiming, QueuedOnly
 from bot.outbox.fanout_knowledge import FanoutKnowledge, KnownOfGeneration
 from bot.outbox.notices import Notices
 from bot.outbox.poster import Outbox
@@ -38,6 +38,9 @@ log = get_logger(__name__)
 
 MESSAGES_PER_COMMIT = 2_000
 """The other deliveries wait for the next transaction."""
+
+FIRST_CHANNELS = 16
+"""The first posts of an event for many channels go out while the other messages are made, in the next transaction."""
 
 
 LogLine = tuple[str, Mapping[str, object]]
@@ -79,7 +82,7 @@ class FanoutTransactions:
         unread = [channel_id for channel_id, chosen in known.listening if isinstance(chosen, UnreadFilter)]
         self._notices.unread_filters(session, unread)
         transaction = _Transaction(session, known, self._notices, taken.now, self._clock())
-        done = transaction.fan_out(waiting, claiming=(self._outbox, began_s))
+        done = transaction.fan_out(waiting, self._outbox.claiming(taken.now, began_s))
         return replace(done, deliveries=done.deliveries + len(read) - len(waiting))
 
     def apart(
@@ -131,11 +134,8 @@ class _Transaction:
         self._plan = Plan(session, self._meetings, known, hour)
         self._lines: list[LogLine] = []
 
-    def fan_out(self, read: Sequence[ReadDelivery], claiming: tuple[Outbox, float] | None = None) -> FannedOut:
-        """`claiming`: the outbox, and the transaction's beginning by the monotonic clock.
-
-        Without claims, a savepoint survives errors in the race book, and later values get a transaction of their own.
-        """
+    def fan_out(self, read: Sequence[ReadDelivery], claiming: Claiming | None = None) -> FannedOut:
+        """Without claims, a savepoint survives errors in the race book, and later values get another transaction."""
         alone = claiming is None and len(read) == 1
         elsewhere = KnownElsewhere(self._session, self._known.lists, self._known.filters, careful=claiming is None)
         events = self._fill_in(read, elsewhere)
@@ -143,17 +143,19 @@ class _Transaction:
         for (delivery, _), event in zip(read, events, strict=True):
             if self._plan.posts >= MESSAGES_PER_COMMIT:
                 break
-            self._plan_messages(elsewhere, delivery, event, alone=alone)
+            at_first = FIRST_CHANNELS if claiming and claiming.room and not done else None
+            self._plan_messages(elsewhere, delivery, event, alone=alone, at_first=at_first)
+            if self._plan.is_unfinished:
+                break
             done += 1
-        later = later_values(self._plan, elsewhere)
+        later = [] if self._plan.is_unfinished else later_values(self._plan, elsewhere)
         if claiming is not None:
             amend(self._plan, later, self._now)
         else:
             touched.note(self._session, What.EVENT, [one.event.key for one in later])
         if left := [delivery.inbox_id for delivery, _ in read[done:]]:
             inbox.put_back(self._session, left)
-        outbox, began_s = claiming or (QueuedOnly(), 0.0)
-        added = self._plan.write(outbox.claiming(self._now, began_s))
+        added = self._plan.write(claiming or QueuedOnly().claiming(self._now))
         return FannedOut(done, added, self._lines)
 
     def _fill_in(self, read: Sequence[ReadDelivery], elsewhere: KnownElsewhere) -> list[RacingEvent]:
@@ -164,7 +166,13 @@ class _Transaction:
         return fill(elsewhere, self._meetings, coded)
 
     def _plan_messages(
-        self, elsewhere: KnownElsewhere, delivery: StoredDelivery, event: RacingEvent, *, alone: bool
+        self,
+        elsewhere: KnownElsewhere,
+        delivery: StoredDelivery,
+        event: RacingEvent,
+        *,
+        alone: bool,
+        at_first: int | None = None,
     ) -> None:
         reference = inbox.reference(delivery.inbox_id)
         known = self._meetings.as_known(event, elsewhere.filled)
@@ -186,9 +194,11 @@ class _Transaction:
         is_card = news.event.kind is EventKind.RACECARD_PUBLISHED
         have = partial(self._known.watches.have, received_at=news.version.received_at)
         rung = out_or_back(noted, renewed, have) if is_card else ()
-        channels = self._plan.add(news, Heard(self._matching(news), watched, rung))
-        self._notify(news.event, reference, len(channels))
-        fields = {"reference": reference, "event_key": event.key, "channels": len(channels)}
+        self._plan.add(news, Heard(self._matching(news), watched, rung, at_first=at_first))
+        if self._plan.is_unfinished:
+            return
+        self._notify(news.event, reference, news.version.posts)
+        fields = {"reference": reference, "event_key": event.key, "channels": news.version.posts}
         self._lines.append(("fanned_out", fields))
         for reinstated in self._meetings.taken_back(news.event):
             self._plan_messages(elsewhere, delivery, reinstated, alone=alone)

@@ -139,7 +139,7 @@ PARTS = 4
 AT_LEAST = 60
 """Failpoints of the day."""
 
-CHANNELS = (SoakChannel("CALL", ("*",)),)
+CHANNELS = (SoakChannel("CALL", ("*",)), SoakChannel("CTWO", ("R0", "R1")))
 
 
 async def live_a_day(world: World, die_at: int | None) -> Verdict:

@@ -194,6 +194,7 @@ def cost(of):
         ("design/event.md", f"reads the inbox: {delivery_reader.DELIVERIES_PER_COMMIT} at a time"),
         ("design/event.md", f"at least {fanout.COMMIT_GAP_S * 1000:.0f} ms apart"),
         ("design/event.md", f"some {transaction.MESSAGES_PER_COMMIT:,} messages"),
+        ("design/event.md", f"more than {transaction.FIRST_CHANNELS} channels"),
         ("architecture.md", f"After {words(delivery_reader.READ_ATTEMPTS)} tries the event is told"),
         ("design/event.md", f"fewer than {poster.CALLS_AT_ONCE} calls"),
         ("design/event.md", f"With {poster.CALLS_AT_ONCE} calls under way, the next"),

@@ -14,9 +14,11 @@ from bot.channels import mutes
 from bot.channels.filters import Meeting
 from bot.db.database_clock import database_now
 from bot.db.tables import ChannelQueue, InboxDelivery
+from bot.deliveries import inbox
 from bot.errors import StorageUnavailable
 from bot.events.event import EventKind, Topic
 from bot.events.races import Course, Race
+from bot.fanout.plan import Plan
 from bot.outbox import call_holds
 from bot.outbox.messenger import Call
 from bot.outbox.pace import Pace
@@ -192,6 +194,39 @@ async def test_many_channels_are_posted_to_in_transactions_of_a_bounded_size(pip
         done.append(count)
     assert done == [2, 2, 1]
     assert await pipeline.waiting() == {"queued": 20}
+
+
+@on_both
+async def test_first_channels_are_posted_to_before_the_messages_of_the_others_are_made(running, monkeypatch):
+    monkeypatch.setattr("bot.fanout.transaction.FIRST_CHANNELS", 1)
+    channels = ("CALL", "CGB", "CIRE")
+    for channel_id in channels:
+        await running.subscribe(channel_id, "GB")
+    await fan_out_and_finish(running, result())
+    assert [len(running.texts(channel_id)) for channel_id in channels] == [1, 0, 0]
+    # The other channels are told before a later version of the race.
+    await wait(running, 2)
+    await fan_out_and_finish(running, result(going="Soft"))
+    await running.post_all()
+    assert all("Soft" in shown(running.slack.messages(channel_id)[0]) for channel_id in channels)
+    assert [len(running.texts(channel_id)) for channel_id in channels] == [1, 1, 1]
+
+
+async def test_other_channels_are_told_later_where_our_code_fails_on_one(running, monkeypatch):
+    def fail_on(_plan, channel_id, *_about):
+        assert channel_id == "CALL"
+
+    monkeypatch.setattr("bot.fanout.transaction.FIRST_CHANNELS", 1)
+    for channel_id in ("CALL", "CGB"):
+        await running.subscribe(channel_id, "GB")
+    with monkeypatch.context() as patched:
+        patched.setattr(Plan, "_until", fail_on)
+        await fan_out_and_finish(running, result())
+        await running.fanout.run_once()
+    assert [len(running.texts(channel_id)) for channel_id in ("CALL", "CGB")] == [1, 0]
+    await wait(running, 2 * inbox.FIRST_BACKOFF_S)
+    await running.post_all()
+    assert [len(running.texts(channel_id)) for channel_id in ("CALL", "CGB")] == [1, 1]
 
 
 @pytest.fixture
