@@ -200,12 +200,12 @@ class Database:
 
     def _commit(self, batch: Sequence[WorkUnit]) -> None:
         self.check_file()
-        with Session(self.writer, expire_on_commit=False) as session, session.begin():
+        with self.writer.begin() as connection:
             for unit in batch:
-                unit.result = _result_of(unit.work, session)
-                session.flush()
                 # The next unit reads the database, not this unit's objects.
-                session.expunge_all()
+                with Session(connection, expire_on_commit=False) as session:
+                    unit.result = _result_of(unit.work, session)
+                    session.flush()
         if self._kept:
             self._kept.check()
             self._kept.note_commit()
