@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -92,11 +93,16 @@ class Sources:
     def own_names(self) -> tuple[str, ...]:
         """The course or "", the meeting, the title and the date, by which a remark may call the race."""
         title, day = self.look("race.title"), read_plain_date(self.race_date)
-        forms = [f"%d{end} {month}" for end in ("", "st", "nd", "rd", "th") for month in ("%B", "%b")] if day else []
-        days = [f"{date.fromisoformat(day or ''):{form}}".lstrip("0") for form in forms]
+        days = _spellings_of(day) if day else ()
         meetings = chain(self.values("course.meeting"), values_of(self.meetings, "course.of_meeting"))
         named = (plain_name(one) for one in map(aliases.read_meetings_name, meetings) if one)
         return (plain_name(course_of(self).name or ""), *filter(None, (*named, title, *days)))
+
+
+@lru_cache(maxsize=64)
+def _spellings_of(day: str) -> tuple[str, ...]:
+    forms = [f"%d{end} {month}" for end in ("", "st", "nd", "rd", "th") for month in ("%B", "%b")]
+    return tuple(f"{date.fromisoformat(day):{form}}".lstrip("0") for form in forms)
 
 
 def _is_clock_of_utc(name: str, value: Any) -> bool:
