@@ -259,9 +259,11 @@ class ReceiverNews:
     tell_too_large: Callable[[], Awaitable[None]]
 
     async def hear(self, line: bytes) -> None:
-        """`[[1, "deliveries", "200"], …]`: a number, and what happened so often. A line always wakes."""
-        self.wake()
-        for count, what, *labels in json.loads(line):
+        """`[[1, "deliveries", "200"], …]`: a number, and what happened so often. An empty list: new letters."""
+        news = json.loads(line)
+        if not news:
+            self.wake()
+        for count, what, *labels in news:
             try:
                 await self._hear(count, what, labels)
             except Exception:

@@ -218,8 +218,8 @@ async def test_letter_wakes_the_bot_and_counts_wait_for_a_bot_that_hears(inner):
 # The receiver's news in the bot: any number of counts at once, and a failure stops no later news
 
 
-async def test_millions_are_counted_at_once_and_failing_news_are_passed_over():
-    metrics, noted, told = Metrics(()), [], []
+async def test_millions_are_counted_at_once_failing_news_are_passed_over_and_counts_alone_wake_nothing():
+    metrics, noted, told, woken = Metrics(()), [], [], []
 
     async def note(count):
         noted.append(count)
@@ -229,7 +229,7 @@ async def test_millions_are_counted_at_once_and_failing_news_are_passed_over():
         told.append(1)
         raise OSError
 
-    news = ReceiverNews(metrics, Mismatches(note, note, lambda: 0.0), lambda: None, tell_too_large)
+    news = ReceiverNews(metrics, Mismatches(note, note, lambda: 0.0), lambda: woken.append(1), tell_too_large)
     many = 10**12
     failing = [[1, "never_heard_of"], [many, "webhook_events", "", "too_large"]]
     heard = [[many, "deliveries", "401"], [many, "signature_failures", "mismatch"], [many, "requests_refused", "path"]]
@@ -243,7 +243,9 @@ async def test_millions_are_counted_at_once_and_failing_news_are_passed_over():
             ("requests_refused", {"reason": "path"}),
         )
     ]
-    assert (counted, noted, told) == ([many] * 4, [many], [1])
+    assert (counted, noted, told, woken) == ([many] * 4, [many], [1], [])
+    await news.hear(b"[]\n")
+    assert woken == [1]
 
 
 # Slack's requests on the way to Bolt, and work after the answer: a bug in either is logged
