@@ -1,7 +1,6 @@
 """The list of failed deliveries: broken off, without an end, refused, with records that can't be read."""
 
 import asyncio
-import itertools
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 
@@ -170,7 +169,7 @@ async def test_spent_month_is_said_and_asked_again_later(bot, outage):
     assert len(bot.texts("CGB")) == 1
 
 
-@pytest.mark.parametrize("order", [*itertools.permutations(["client", "quota", "repair"])], ids="-".join)
+@pytest.mark.parametrize("order", ["client quota repair", "quota repair client", "repair client quota"])
 @pytest.mark.parametrize("cause", ["quota_exceeded", "unauthorized"])
 async def test_one_cause_is_one_notice_and_one_all_clear_whichever_part_meets_it_first(bot, outage, cause, order):
     telling = SelfNotices(bot.database, bot.notices, 1_000, bot.clock, asyncio.Event())
@@ -179,7 +178,7 @@ async def test_one_cause_is_one_notice_and_one_all_clear_whichever_part_meets_it
     parts = {"client": outage.client.countries, "quota": check.run, "repair": repair.job(3_600).run}
 
     async def levels_told():
-        for part in (*order, *order):
+        for part in order.split() * 2:
             with suppress(ServiceFailure):
                 await parts[part]()
         await bot.post_all()

@@ -237,7 +237,7 @@ async def test_outage_gives_no_message_up_and_tells_admins_once_an_hour(pipeline
     pipeline.clock.now = pipeline.clock.now.replace(minute=0)
     fail(pipeline, post=FAILS)
     await tell(pipeline, result("rc_1"), result("rc_2", region="IRE"))
-    await turns(pipeline, 600)
+    await turns(pipeline, 200)
     assert "dead_letter" not in await pipeline.waiting()
     fail(pipeline, post=[])
     await turns(pipeline, 60)

@@ -1,7 +1,6 @@
 """An abandoned meeting is "rest of the meeting" everywhere once a race was run; and a loss told twice."""
 
 import json
-import random
 import re
 from datetime import date, timedelta
 
@@ -27,7 +26,7 @@ from bot.slack.messages.answers.subscription_answers import subscribed
 from tests.clock import DAY, START
 from tests.databases import empty
 from tests.integration.conftest import Moment
-from tests.integration.pipeline.steps import abandonment, meeting, pause, result, shown
+from tests.integration.pipeline.steps import abandonment, meeting, pause, result
 from tests.integration.pipeline.stories import (
     Story,
     knows,
@@ -330,49 +329,3 @@ async def test_last_state_of_every_message_is_the_same_in_any_order(last_states,
         assert f"1{number}:30" in whole, whole
     assert "12:30" not in whole
     assert "1 race was run" in whole or "1 run" in whole
-
-
-MANY_ROUNDS = pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(600)])
-
-
-@pytest.mark.parametrize("rounds", [2, MANY_ROUNDS])
-async def test_whatever_the_order_each_lost_race_is_shown_and_no_race_with_a_result_is(gb, rounds):
-    """Deliveries of a meeting, its races and results, in any order, with repeats, some before the first post."""
-    chance = random.Random(20_261_120)
-    for number in range(rounds):
-        await one_round(gb, chance, number)
-
-
-async def one_round(pipeline, chance, number):
-    """A meeting with separate ids, course and date."""
-    place = {"course": f"Course {number}", "date": f"2026-12-{number % 28 + 1:02}"}
-    ids = [f"rc_{number}_{race}" for race in range(3)]
-    names = chance.random() < 0.7
-    whole = meeting(*(ids if names else ()), meeting_id=f"mt_{number}", **place)
-    races = {
-        race_id: abandonment(race_id, title=f"Title {race_id}", reason=chance.choice(["frost", "fog"]), **place)
-        for race_id in ids
-    }
-    with_result = chance.sample(ids, chance.randrange(3))
-    results = [result(race_id, title=f"Title {race_id}", **place) for race_id in with_result]
-    deliveries = [whole, *races.values(), *results, *chance.sample([whole, *races.values()], 2)]
-    chance.shuffle(deliveries)
-    before = len(pipeline.slack.messages("CGB"))
-    for delivery in deliveries:
-        await pipeline.deliver(delivery)
-        pipeline.clock.forward(0.001)
-        if chance.random() < 0.5:
-            await pipeline.post_all()
-    await pipeline.post_all()
-    messages = pipeline.slack.messages("CGB")[before:]
-    lost = [message for message in messages if message.text.startswith("ABANDONED")]
-    assert len([message for message in lost if (" meeting, " in message.text)]) == 1
-    for race_id in ids:
-        said_lost = [message for message in lost if f"Title {race_id}" in shown(message)]
-        if race_id not in with_result:
-            assert said_lost, (race_id, [message.text for message in messages])
-        elif said_lost:
-            of_race = [message for message in messages if f"Title {race_id}" in shown(message)]
-            assert any("before you act" in message.text for message in of_race), [one.text for one in messages]
-            assert all(" meeting, " not in message.text for message in said_lost)
-    assert await pipeline.waiting() == {}
