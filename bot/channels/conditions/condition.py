@@ -119,11 +119,13 @@ class Condition(ABC):
 
     def joined(self, one: FilterFields, other: FilterFields) -> Any:
         """The value that takes all that either filter takes."""
+        if self.is_narrowing and not (self.of(one) and self.of(other)):
+            return ()
         return self.of_file([*self.of(one), *self.of(other)])
 
     def added(self, before: FilterFields, chosen: FilterFields) -> Any:
         """The value after `subscribe` with further words than a region."""
-        return self.joined(before, chosen)
+        return self.joined(before, chosen) if self.of(chosen) else self.of(before)
 
     def without(self, before: FilterFields, words: Collection[str]) -> Any:
         """The value after `unsubscribe` with these words."""
@@ -248,12 +250,6 @@ class NarrowingCondition(SaidCondition):
     def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
         keys, values = set(map(self.key, self.of(wide))), self.of(narrow)
         return not keys or (bool(values) and not any(keys.isdisjoint(self.keys_of(one)) for one in values))
-
-    def joined(self, one: FilterFields, other: FilterFields) -> Any:
-        return super().joined(one, other) if self.of(one) and self.of(other) else ()
-
-    def added(self, before: FilterFields, chosen: FilterFields) -> Any:
-        return super().joined(before, chosen) if self.of(before) else ()
 
     @property
     def usage(self) -> str:

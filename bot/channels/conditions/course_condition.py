@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
-from typing import Any
 
 from bot.channels.conditions.condition import Condition, FileData, FilterFields
 from bot.events.event import RacingEvent
@@ -61,9 +60,6 @@ class OnlyCourses(CoursesCondition):
 
     def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
         return not wide.courses or (bool(narrow.courses) and _has_all(wide.courses, narrow.courses))
-
-    def joined(self, one: FilterFields, other: FilterFields) -> Any:
-        return super().joined(one, other) if one.courses and other.courses else ()
 
     def added(self, before: FilterFields, chosen: FilterFields) -> tuple[Course, ...]:
         return but(_union(before.courses, chosen.courses), chosen.not_courses) if before.courses else ()
