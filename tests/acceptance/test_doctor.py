@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 
-from tests.acceptance.forked import run_command
-from tests.acceptance.no_temporary_folder import CLONE_NEWNS, CLONE_NEWUSER, MS_PRIVATE, MS_REC, why_not
+from tests.acceptance.forked import CLONE_NEWNS, CLONE_NEWUSER, MS_PRIVATE, MS_REC, run_command, why_not
 from tests.clock import PATIENCE_S
 from tests.world import API_KEY, BOT_TOKEN, SIGNING_SECRET, WEBHOOK_SECRET
 

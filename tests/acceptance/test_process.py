@@ -17,8 +17,7 @@ import pytest
 from sandbox.racing_service.switches import Switches
 from sandbox.slack import failures
 from tests.acceptance.conftest import NOWHERE, Bot
-from tests.acceptance.forked import run_command
-from tests.acceptance.no_temporary_folder import make_read_only, take_temporary_folders, why_not
+from tests.acceptance.forked import make_read_only, run_command, take_temporary_folders, why_not
 from tests.clock import DAY, PATIENCE_S, move_clock
 from tests.databases import new_postgres_database
 from tests.world import APP_TOKEN, SIGNING_SECRET, abandoned, own_port, result, until

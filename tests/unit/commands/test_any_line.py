@@ -29,7 +29,6 @@ from bot.slack.commands.places import day_grammar
 from bot.slack.commands.table import HELPED, find_command
 from bot.slack.commands.watch import read_watch_words
 from bot.slack.language.request import read, request_of
-from bot.slack.language.words import TOPIC_WORDS
 from bot.slack.permissions import Person
 from tests.rows import over
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
@@ -184,10 +183,6 @@ def test_subscribe_takes_its_words_in_any_order(words):
     assert set(wanted.of("regions")) == {"GB", "IRE"}
     assert set(wanted.of("topics")) == {Topic.RESULTS, Topic.RACECARDS}
     assert (wanted.of("courses"), wanted.out("courses")) == (("Ascot Heath",), ("York",))
-
-
-def test_every_topic_has_a_word_of_its_own():
-    assert set(TOPIC_WORDS.values()) == set(Topic)
 
 
 @over(

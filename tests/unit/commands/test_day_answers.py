@@ -23,9 +23,8 @@ from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX, SECTION_MAX, size
 from sandbox.slack.block_rules import block_problems
 from tests.rows import over
-from tests.unit.commands.cards import (
+from tests.unit.commands.town import (
     ASCOT,
-    BATH,
     DECLARED,
     DISPUTED,
     FIELD,
@@ -182,7 +181,9 @@ DAYS = {
         region=None,
     ),
     "everybody who ran": make_card(RACES[:3], course=ASCOT),
-    "a lost meeting": make_card([make_race(off, course="Bath") for off in ("14:30", "15:00")], [LOST], course=BATH),
+    "a lost meeting": make_card(
+        [make_race(off, course="Bath") for off in ("14:30", "15:00")], [LOST], course=Course(name="Bath")
+    ),
     "meetings with results first": make_card([make_race("12:00", course="Aintree"), RACES[3]]),
     "a contradiction": make_card([make_race("14:30", runners=FIELD, abandoned=True), make_race("15:00", **FROST)]),
     "a contradiction alone": make_card([make_race("14:30", runners=FIELD, abandoned=True)]),

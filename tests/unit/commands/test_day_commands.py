@@ -24,7 +24,7 @@ from bot.slack.messages.answers.outcome_words import RaceView
 from bot.slack.messages.answers.races_of_day import coming, next_off, racecard
 from sandbox.slack.block_rules import block_problems
 from tests.rows import over
-from tests.unit.commands.cards import (
+from tests.unit.commands.town import (
     ASCOT,
     FIELD,
     MEETING_OFF,
@@ -36,10 +36,12 @@ from tests.unit.commands.cards import (
     WINNER,
     lost_meeting,
     make_card,
+    make_desk,
     make_race,
+    no_meetings,
     timed,
+    typed,
 )
-from tests.unit.commands.town import make_desk, no_meetings, typed
 from tests.unit.kept_text import as_read, check
 
 

@@ -1,5 +1,7 @@
-"""Answers and list say which events a subscription leaves out and another brings, and offer the form."""
+"""Answers and list say which events a subscription leaves out and another brings; and what a watch's answer knows."""
 
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -7,20 +9,29 @@ from typing import Any, cast
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.channels import watches
+from bot.channels.watches import WATCHES_MAX, WatchedName
+from bot.db.tables import WatchKind
 from bot.errors import CommandError, FieldsWrong
 from bot.events.event import Topic
-from bot.events.races import Course
-from bot.racedata import lexicon
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.events.watched import name_key
+from bot.racedata import lexicon, race_book_store
 from bot.racedata.client.records import KnownCourse
+from bot.racedata.day_views import look_up
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.subscribe import said_of
 from bot.slack.commands.subscription_pages import LIST_COMMAND
 from bot.slack.commands.table import BUTTON_COMMANDS
+from bot.slack.commands.watch import WATCH_COMMAND
 from bot.slack.forms.subscribe_form import saved
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.forms import FormListener
+from bot.slack.messages.answers.watch_answer import NowWatched, watched
 from sandbox.slack import modals
 from sandbox.slack.block_rules import VIEW_BLOCKS, block_problems
+from tests.databases import empty
+from tests.rows import over
 from tests.unit.commands.town import NOW, allow, buttons, option, typed, unreached
 from tests.unit.kept_text import as_read, check
 
@@ -206,3 +217,103 @@ async def test_course_is_told_apart_by_what_only_it_has(database, namesakes, nam
     asked = [Course(course_id="cr_0", name="Ascot"), Course(name="Ascot"), Course(course_id="cr_9", name="Ascot")]
     shown = await database.read(lambda session: lexicon.told_apart(session, asked))
     assert [one.name for one in shown] == [name, "Ascot", "Ascot"]
+
+
+# The words of `/racing watch`, and what its answer knows of a name
+
+
+@pytest.mark.parametrize("words", ["", "me", "horse:", 'horse:""', "horse: me", "horse:()", f"horse:{'x' * 81}"])
+async def test_line_without_a_name_is_refused_and_offered_by_no_button(town, words):
+    here = await town.here()
+    for run in (WATCH_COMMAND.plan, WATCH_COMMAND.commit):
+        with pytest.raises(CommandError):
+            await run(town.desk, replace(here, text=words))
+
+
+@over(
+    ("one", "other", "are_same"),
+    [
+        ("Golden Melody", "GOLDEN  MELODY (IRE)", True),
+        ("Golden Melody (GB)", "Golden Melody (IRE)", False),
+        ("Éclair d'Or", "eclair d\u2019or", True),
+        ("Golden Melody", "Golden Melody II", False),
+        *(("Jack d'Or", f"Jack d{apostrophe}Or", True) for apostrophe in "\u00b4\u02bc\u2032\u2018\u201b\u02bb\uff07`"),
+        *(("Saint-Cloud", f"saint{dash}cloud", True) for dash in "\u2010\u2011\u2012\u2013\u2014\u2212 "),
+        ("Søren Åberg", "SOREN ABERG", True),
+        ("Łukasz Đorđević", "lukasz dordevic", True),
+        ("Ægir", "aegir", True),
+        ("Straße", "STRASSE", True),
+    ],
+)
+def test_names_are_compared_without_case_and_accents(one, other, are_same):
+    assert name_key(one).may_be(name_key(other)) is are_same
+
+
+def ride(hour, *runners, course="Bath", **fields):
+    """A race of the book; the races of the book have no order."""
+    off = OffTime(text=f"{hour}:00", off_at=NOW.replace(hour=hour))
+    place = {"race_date": "2026-11-20", "region": "GB", "course": Course(name=course)}
+    return Race(race_id=f"rc_{99 - hour}", off=off, runners=runners, **place, **fields)
+
+
+RUNNERS = (
+    Runner(horse="Out", position="NR", trainer="T One", jockey="R Moore"),
+    Runner(horse="Waits", position="Reserve"),
+    Runner(horse="Runs", trainer="T Two", jockey="R Moore"),
+    Runner(horse="{name} {}"),
+)
+RIDES = [
+    ride(hour, Runner(horse=f"Horse {hour}", jockey="R Moore"), course=course, abandoned=course == "York")
+    for hour, course in enumerate(["Ascot", *["Bath"] * 6, "York", "York"], start=13)
+]
+AT_KEMPTON = [ride(14, Runner(horse="Golden Melody (IRE)"), course="Kempton")]
+# The watched name, and the races of the day.
+KNOWN = {
+    "without its country": ("horse Golden Melody", AT_KEMPTON),
+    "with its country": ("horse golden melody (ire)", AT_KEMPTON),
+    "with a race that is over": (
+        "horse Golden Melody",
+        [ride(14, Runner(horse="Golden Melody (IRE)", position="1"))],
+    ),
+    # Lost rides first, then by off time; the rides to come are counted.
+    "of a jockey with lost rides": ("jockey R Moore", RIDES),
+    **{
+        f"of {kind}": (watched_name, [ride(11, *RUNNERS), ride(13, *RUNNERS)])
+        for kind, watched_name in (
+            ("a non-runner", "horse Out"),
+            ("a reserve", "horse Waits"),
+            ("a trainer of a non-runner", "trainer T One"),
+            ("a jockey of a race that is off", "jockey R Moore"),
+            ("a horse with braces", "horse {name} {}"),
+        )
+    },
+}
+
+
+@over("name", KNOWN)
+async def test_answer_on_a_watched_name_reads_as_kept(database, name):
+    """The answer to somebody who watches a name from now on."""
+    said, rides = KNOWN[name]
+    kind, _, horse_or_person = said.partition(" ")
+    watched_name = WatchedName(WatchKind(kind), horse_or_person)
+    empty(database)
+    await database.write(lambda session: race_book_store.put(session, rides, NOW))
+    found = await database.read(lambda session: look_up(session, [watched_name], date(2026, 11, 20)))
+    answer = watched([NowWatched(watched_name, found[watched_name])], NOW, is_own=False)
+    check(KEPT, f"Watched name {name}", as_read(answer))
+
+
+async def test_too_many_names_are_refused(town):
+    await town.desk.database.write(
+        lambda session: watches.add(
+            session,
+            "C1",
+            [WatchedName(WatchKind.HORSE, f"Horse {number}") for number in range(WATCHES_MAX - 1)],
+            user_id="U1",
+            now=NOW,
+        )
+    )
+    with pytest.raises(CommandError, match=f"At most {WATCHES_MAX}"):
+        await WATCH_COMMAND.commit(town.desk, typed("horse:A jockey:B"))
+    assert await WATCH_COMMAND.would_change(town.desk, typed("horse:A jockey:B"))
+    assert (await WATCH_COMMAND.commit(town.desk, typed("horse:A"))).made

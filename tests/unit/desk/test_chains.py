@@ -25,8 +25,7 @@ from bot.events.facts import Change, VersionRemarks
 from bot.events.races import Race, Runner
 from tests.clock import START
 from tests.rows import over
-from tests.unit.desk.tellings import told
-from tests.unit.events.versions import three_versions
+from tests.unit.events.versions import three_versions, told
 
 RESULT, LOST, MEETING, CARD = (
     EventKind.RESULT_RECEIVED,

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from bot.deliveries.payload import read_payload
+from bot.desk.decide import Telling
 from bot.events import kinds
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import changes_between
 from bot.events.kinds import CARD, RUNNER, ToldField
 from bot.events.races import Course, OffTime, Race, Runner, plain_name
+from tests.clock import START
 
 TODAY = "2026-11-20"
 MODELS: Mapping[str, type[BaseModel]] = {
@@ -178,3 +180,8 @@ def three_versions(random):
 
 EVENTS = st.integers(0, 2**32).map(Random).map(three_versions)
 """Three versions of an event. A seed chooses: to draw each value by itself takes Hypothesis many times as long."""
+
+
+def told(number, kind, **state):
+    """An event as told to the only channel."""
+    return Telling(number, "C1", kind, f"{kind}:rc_1", "rc_1", 1, START, None, **state)
