@@ -264,7 +264,8 @@ RUNNERS = (
 )
 RIDES = [
     ride(hour, Runner(horse=f"Horse {hour}", jockey="R Moore"), course=course, abandoned=course == "York")
-    for hour, course in enumerate(["Ascot", *["Bath"] * 6, "York", "York"], start=13)
+    for course, hours in (("York", range(1, 7)), ("Ascot", [13]), ("Bath", range(14, 20)))
+    for hour in hours
 ]
 AT_KEMPTON = [ride(14, Runner(horse="Golden Melody (IRE)"), course="Kempton")]
 # The watched name, and the races of the day.
@@ -275,7 +276,7 @@ KNOWN = {
         "horse Golden Melody",
         [ride(14, Runner(horse="Golden Melody (IRE)", position="1"))],
     ),
-    # Lost rides first, then by off time; the rides to come are counted.
+    # Every lost ride first, then by off time; the rides to come are counted.
     "of a jockey with lost rides": ("jockey R Moore", RIDES),
     **{
         f"of {kind}": (watched_name, [ride(11, *RUNNERS), ride(13, *RUNNERS)])
