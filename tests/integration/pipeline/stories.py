@@ -29,7 +29,7 @@ from bot.racedata.client.records import KnownCourse
 from sandbox.slack import failures
 from sandbox.slack.failures import Failure
 from tests.clock import DAY
-from tests.integration.pipeline.steps import CALLS, resume, shown, wait, write
+from tests.integration.pipeline.steps import CALLS, hour, quiet_now, resume, shown, wait, write
 from tests.integration.pipeline.steps import edits as edits_of
 from tests.said import as_posted
 
@@ -156,6 +156,17 @@ def subscribes(channel: str, region: str | None = None, *topics: Any, **filters:
         await pipeline.subscribe(channel, region or REGIONS[channel], **chosen, **filters)
 
     do.channels = {channel}  # type: ignore[attr-defined]
+    return do
+
+
+def chooses(choice: str, region: str = "GB", **more: Any) -> Do:
+    """CGB lets events wait for an hour two hours from now: `choice` is quiet, digest or cards."""
+
+    async def do(pipeline: Any) -> None:
+        hours = {"quiet": quiet_now(pipeline)} if choice == "quiet" else {choice: (hour(pipeline),)}
+        await pipeline.subscribe("CGB", region, frozenset(Topic), **hours, **more)
+
+    do.channels = {"CGB"}  # type: ignore[attr-defined]
     return do
 
 

@@ -9,7 +9,7 @@ from bot.outbox import backlog, dead_letters
 from bot.outbox.dead_letters import OFFERED_FOR
 from bot.outbox.ledger import LedgerOutcome
 from sandbox.slack import failures
-from sandbox.slack.failures import passes, slack_error
+from sandbox.slack.failures import passes
 from tests.databases import on_both
 from tests.integration.pipeline.steps import (
     KEEP_HOURS,
@@ -17,7 +17,6 @@ from tests.integration.pipeline.steps import (
     close,
     count,
     expire,
-    fail,
     fan_out,
     meeting,
     pause,
@@ -31,6 +30,7 @@ from tests.integration.pipeline.steps import (
     wait,
     write,
 )
+from tests.integration.pipeline.stories import Story, does, play, rows, slack_answers
 
 CALLS = 3
 """With native blocks, with sections, as plain text."""
@@ -91,22 +91,6 @@ async def test_alert_given_up_is_offered_and_posted_once_while_in_force(gb, befo
     assert not await post_again(gb, number)
 
 
-async def test_races_of_a_meeting_whose_message_was_given_up_are_told_by_themselves(pipeline):
-    def refuse_the_meeting(method, args):
-        is_meeting = method == "chat.postMessage" and "whole meeting" in (args.text("text") or "")
-        return failures.slack_error("msg_too_long") if is_meeting and args.text("channel") == "CGB" else None
-
-    await pipeline.subscribe("CGB", "GB")
-    pipeline.slack.failure_of = refuse_the_meeting
-    for payload in (meeting("rc_1", "rc_2"), abandonment("rc_1"), abandonment("rc_2", off_time="15:05")):
-        await pipeline.deliver(payload)
-        pipeline.clock.forward(0.001)
-    await pipeline.post_all()
-    assert await pipeline.waiting() == {"dead_letter": 1}
-    told = pipeline.texts("CGB")
-    assert [("14:30" in text, "15:05" in text) for text in told] == [(True, False), (False, True)]
-
-
 async def test_of_two_versions_that_were_given_up_the_later_is_offered(gb):
     first = await given_up(gb, result())
     second = await given_up(gb, result(**RED_FIRST))
@@ -157,17 +141,6 @@ async def test_news_during_the_call_of_an_edit_leaves_an_edit_due(gb):
     assert "Heavy" in last(gb)
 
 
-async def test_edit_that_waited_for_days_in_a_paused_channel_is_made_when_the_channel_goes_on(gb):
-    await tell(gb, going("Good"))
-    await pause(gb)
-    await tell(gb, going("Soft", 1))
-    gb.clock.forward((KEEP_HOURS + 1) * 3_600)
-    await expire(gb)
-    await resume(gb)
-    assert "Soft" in last(gb)
-    assert len(gb.slack.messages("CGB")) == 1
-
-
 @on_both
 async def test_correction_outlives_a_message_that_waited_too_long(gb):
     await close(gb)
@@ -195,26 +168,30 @@ async def test_lost_race_told_by_an_edit_waits_for_no_results(gb):
     assert (len(gb.slack.messages("CGB")), await gb.waiting()) == (6, {})
 
 
-async def lost_beside_a_refused_meeting(pipeline, later):
-    """Slack refuses the message of a meeting. A race of the meeting is lost, and something else is told later."""
-    await pipeline.subscribe("CGB", "GB")
-    refused = slack_error("msg_too_long")
-    fail(pipeline, post=[refused, refused, refused])
-    await fan_out(pipeline, *(meeting("rc_1"), abandonment("rc_1", reason="a loose horse"), later))
-    pipeline.clock.forward(2)
-    await pipeline.post_all()
+REFUSED = slack_answers("post", *["msg_too_long"] * CALLS)
+LOOSE_HORSE = abandonment("rc_1", reason="a loose horse")
+STORIES = {
+    "edit of days ago, in a pause": Story(
+        *(going("Good"), pause, going("Soft", 1), does(wait, (KEEP_HOURS + 1) * 3_600), expire, resume), CGB=["+Soft"]
+    ),
+    "races of a refused meeting": Story(
+        *(REFUSED, (meeting("rc_1", "rc_2"), abandonment("rc_1"), abandonment("rc_2", off_time="15:05"))),
+        waiting={"dead_letter": 1},
+        CGB=["14:30 | !15:05", "15:05 | !14:30"],
+    ),
+    "race of a refused meeting, and its result": Story(
+        *(REFUSED, (meeting("rc_1"), LOOSE_HORSE, result("rc_1"))),
+        waiting={"dead_letter": 1},
+        CGB=["^Contradicted | a loose horse", "before you act"],
+    ),
+    "race of a refused meeting, and its later version": Story(
+        *(REFUSED, (meeting("rc_1"), LOOSE_HORSE, abandonment("rc_1", reason="fog"))),
+        waiting={"dead_letter": 1},
+        CGB=["a loose horse | fog"],
+    ),
+}
 
 
-@on_both
-async def test_lost_race_of_a_given_up_meeting_says_that_a_result_contradicts(pipeline):
-    await lost_beside_a_refused_meeting(pipeline, result("rc_1"))
-    lost = next(one for one in pipeline.slack.messages("CGB") if "a loose horse" in one.text)
-    assert lost.text.startswith("Contradicted")
-
-
-@on_both
-async def test_lost_race_of_a_meeting_that_was_given_up_is_told_with_its_later_version(pipeline):
-    await lost_beside_a_refused_meeting(pipeline, abandonment("rc_1", reason="fog"))
-    (told,) = pipeline.texts("CGB")
-    assert "a loose horse" in told
-    assert "fog" in told
+@rows(STORIES, "race of a refused meeting, and its result", "race of a refused meeting, and its later version")
+async def test_what_is_told_in_place_of_a_refused_message(pipeline, story):
+    await play(pipeline, story)

@@ -286,7 +286,7 @@ CONFLICTS = {
         ("an earlier race run before", (numbered(2), whole), ["^Result", "rest of the meeting | !CONFLICT"]),
     )
     # Each order for one extent; the other extents are read alike.
-    if whole is AFTER_RACE_2 or order in {"then run", "an earlier race run"}
+    if whole is AFTER_RACE_2 or order in {"then run", "run before", "an earlier race run"}
 }
 EXTENTS = CONFLICTS | {
     "a number that is not known": Story(AFTER_RACE_2, result(), CGB=["rest of the meeting | !CONFLICT", "^Result"]),

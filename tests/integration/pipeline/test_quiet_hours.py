@@ -19,8 +19,6 @@ from tests.integration.pipeline.steps import (
     card_of,
     counting,
     fan_out,
-    hour,
-    quiet_now,
     result,
     shown,
     states,
@@ -31,21 +29,10 @@ from tests.integration.pipeline.steps import (
     watch,
     write,
 )
-from tests.integration.pipeline.stories import Story, passes, play, rows, so_far, subscribes
+from tests.integration.pipeline.stories import Story, chooses, passes, play, rows, so_far, subscribes
 
 EVERY = frozenset(Topic)
 LEFT_S, DAY_S = LEFT.total_seconds(), 86_400
-
-
-def chooses(choice, region="GB"):
-    """The channel lets events wait for an hour two hours from now."""
-
-    async def do(pipeline):
-        hours = {"quiet": quiet_now(pipeline)} if choice == "quiet" else {choice: (hour(pipeline),)}
-        await pipeline.subscribe("CGB", region, EVERY, **hours)
-
-    do.channels = {"CGB"}  # type: ignore[attr-defined]
-    return do
 
 
 def watches(name, kind=WatchKind.HORSE):
