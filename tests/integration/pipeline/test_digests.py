@@ -154,8 +154,8 @@ STORIES = {
         *(chooses("digest", show=(MEETINGS,)), abandonment("rc_2", off_time="15:05"), result("rc_1"), YORK),
         *(result("rc_1", placings=("Blue Moon", "Grey Dawn")), so_far(CGB=["", "+Blue Moon"])),
         *(result("rc_1", **RED_FIRST), result("rc_3", course="York", **RED_FIRST)),
-        *(so_far(CGB=["", "+Red Sky", "", "", "^Two versions disagree: Ascot 14:30"]), at_the_hour),
-        CGB=[*[""] * 5, "^Results digest. 1 result. York 14:30"],
+        *(so_far(CGB=["", "+Red Sky", "~2", "~2", "^Two versions disagree: Ascot 14:30"]), at_the_hour),
+        CGB=["", "", "~2", "~2", "", "^Results digest. 1 result. York 14:30"],
     ),
     "status of races that were not run": Story(
         *(DIGEST, result("rc_1", status="Inquiry"), result("rc_2", course="York", status="Provisional")),

@@ -293,6 +293,9 @@ EXTENTS = CONFLICTS | {
     "another meeting of the course": Story(
         AFTER_RACE_2, numbered(3, meeting_id="mt_9"), CGB=["rest of the meeting | !CONFLICT", "^Result"]
     ),
+    "another meeting of the course, run before": Story(
+        numbered(3, meeting_id="mt_9"), AFTER_RACE_2, CGB=["^Result", "rest of the meeting | !CONFLICT"]
+    ),
     "a later version of the meeting says that the race was run": Story(
         *(AFTER_RACE_2, numbered(3), meeting(reason="Abandoned after race 3")),
         CGB=["rest of the meeting | Abandoned after race 3 | !reported as run too", "^CONFLICT: Ascot 16:00"],
