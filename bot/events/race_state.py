@@ -294,6 +294,7 @@ def is_amended(status: str | None) -> bool:
     return is_sure and re.search("(?<!un)(?:amended|revised|corrected)", words, re.IGNORECASE) is not None
 
 
+@lru_cache(maxsize=1024)
 def _words(status: str | None) -> str:
     return re.sub(r"[_\W]+|(?<=[a-z])(?=[A-Z])", " ", (status or "")[:LONGEST_STATUS]).translate(_DOTTED)
 
