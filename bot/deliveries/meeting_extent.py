@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bot.events.lost_part import run_before_loss
+from bot.events.lost_part import lost_at_the_end, lost_from_time, run_before_loss
 from bot.events.races import OffTime, Race
 from bot.events.reading.fields import Fields, first_of, values_of
 from bot.events.reading.json_values import MOST_NOTES, flag, is_no, text
@@ -21,9 +21,11 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
         first_of(fields, f"state.{key}", read_card_number)
         for key in ("races_run", "first_lost", "races_lost", "races_in_all")
     )
+    lost = lost or next(filter(None, map(lost_at_the_end, _said_of_extent(fields))), None)
+    in_all = in_all or len(races)
     run = run or _last_run(fields) or (first_lost - 1 if first_lost and first_lost > 1 else None)
     if run or (lost and in_all and lost < in_all):
-        return run or (in_all or 0) - (lost or 0)
+        return run or in_all - (lost or 0)
     is_part = first_of(fields, "state.partly", flag) or any(map(is_no, values_of(fields, "state.whole")))
     is_part = is_part or any(one and not is_no(one) for one in values_of(fields, "state.remaining"))
     is_part = is_part or any(run is not None for run in _run_in_words(fields))
@@ -47,7 +49,7 @@ def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Ra
     first_lost, until = _first_lost(fields) or (races_run(fields, races) or 0) + 1, lost_from(fields).minute_of_day
 
     def was_run(race: Race) -> bool:
-        number, off = race.card_number, race.off.local_minute
+        number, off = race.card_number, race.local_minute
         is_before = number is not None and number < first_lost
         return race.winning_time is not None or is_before or (off is not None and until is not None and off < until)
 
@@ -59,7 +61,7 @@ def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Ra
 
 def extent_of(fields: Sequence[Fields]) -> str | None:
     """The first lost race of several, in words: "from race 4 on", "from 14:30 on"."""
-    first = _first_lost(fields) or lost_from(fields).text
+    first = _first_lost(fields) or first_of(fields, "state.lost_from", _first_clock)
     return f"from {'race ' if isinstance(first, int) else ''}{first} on" if first else None
 
 
@@ -69,7 +71,8 @@ def _first_lost(fields: Sequence[Fields]) -> int | None:
 
 
 def lost_from(fields: Sequence[Fields]) -> OffTime:
-    return OffTime(text=first_of(fields, "state.lost_from", _first_clock))
+    in_words = filter(None, map(lost_from_time, _said_of_extent(fields)))
+    return OffTime(text=first_of(fields, "state.lost_from", _first_clock) or next(in_words, None))
 
 
 def _first_clock(value: Any) -> str | None:
@@ -83,6 +86,10 @@ def _last_run(fields: Sequence[Fields]) -> int | None:
 
 
 def _run_in_words(fields: Sequence[Fields]) -> Iterator[int | None]:
+    return map(run_before_loss, _said_of_extent(fields))
+
+
+def _said_of_extent(fields: Sequence[Fields]) -> Iterator[str]:
     for said in values_of(fields, "state.scope"):
         several = said.values() if isinstance(said, dict) else said[:MOST_NOTES] if isinstance(said, list) else [said]
-        yield from (run_before_loss(text(one) or "") for one in several if not isinstance(one, dict | list))
+        yield from (text(one) or "" for one in several if not isinstance(one, dict | list))

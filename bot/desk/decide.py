@@ -223,7 +223,8 @@ def _without_message(news: News, choices: Choices, told: _Told) -> list[Decision
         return [Show(told.last.id) if told.last else Show(loss_told, edits=False)]
     if told.last and (is_muted or not (news.rings or choices.rung)):
         return [Show(told.last.id, edits=news.shows)]
-    if news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts and not is_changed and told.meeting:
+    is_denied = news.remarks.contradicts or news.event.is_taken_back
+    if news.event.kind is EventKind.RACE_ABANDONED and not is_denied and not is_changed and told.meeting:
         meeting, telling = told.meeting
         edits = not says_all_of(meeting, news.event)
         return [Withhold(telling.id), Show(telling.id, edits=edits)]

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from bot.events.races import finishing_position
+from bot.events.races import OffTime, finishing_position
 
 MOST_LOST = 99
 
@@ -35,19 +35,30 @@ _FIRST_LOST = re.compile(
     rf"|{_AT_LOSS}(?:from|before|prior to) (?:the )?{_NTH}"
     rf"|(?<!\w){_SEVERAL}[ :-]*(?:(?:are|were|have|been|be|now|all) )*{_LOST}|{_LOST}[ :(-]*{_SEVERAL}|^{_SEVERAL}$"
 )
+_OF_TIME = re.compile(
+    rf"(?:^|{_LOST} )(?P<how>after|from) (?P<race>the )?(?P<time>\d{{1,2}}[:.]\d{{2}})(?: race)?(?=$|[,.;])"
+)
+_AT_THE_END = re.compile(
+    r"\b(?:last|final) (\d{1,2}) races\b|\bwith (?:the )?(\d{1,2}) races? (?:remaining|left|to go)\b"
+)
 _PART = re.compile(
     r"\b(?:remaining|remainder|rest|balance)(?: of)?(?: (?:the|today\W?s|\d{1,2}(?:th)?)){0,2}"
     rf" (?:races|racing|card|meeting|program(?:me)?|{_LOST})\b"
-    r"|\bpart(?:ly|ial(?:ly)?)?[ -]?(?:abandon|cancel|lost)|\b(?:last|final) \d{1,2} races\b"
-    r"|\bwith (?:the )?\d{1,2} races? (?:remaining|left|to go)\b"
+    r"|\bpart(?:ly|ial(?:ly)?)?[ -]?(?:abandon|cancel|lost)"
+    rf"|{_AT_THE_END.pattern}"
     rf"|\b(?:last|final) race (?:{_LOST}|only\b)|\bbefore (?:the )?(?:last|final)(?: race)?(?=$|[,.;])"
     rf"|\b(?:before(?! (?:the )?1st)|after) (?:the )?{_NTH}"
-    rf"|(?:^|{_LOST} )(?:after|from) (?:the )?\d{{1,2}}[:.]\d{{2}}(?: race)?(?=$|[,.;])"
+    rf"|{_OF_TIME.pattern}"
     r"|\b(?:after|following) (?:this|that) race\b|\bno (?:further|more) racing\b|\bnot (?:be )?resumed?\b|\bmidway\b"
     r"|\bhalf-?way through (?:the )?(?:card|meeting|programme|racing)\b"
     r"|^(?:the )?(?:remainder|rest|remaining|final race|last race)(?: of (?:the )?(?:races|card|meeting|programme))?$"
     rf"|^partial(?:ly)?$|{_LOST}[ (-]+part(?:ly|ial(?:ly)?)(?=$| ?[(),.:;-])"
 )
+
+
+def _in_figures(words: str) -> str:
+    said = in_figures(words.replace("_", " ")).casefold().replace("opening", "first")
+    return _IN_WORDS.sub(lambda figure: _FIGURES[figure[0]], said)
 
 
 def in_figures(words: str) -> str:
@@ -63,13 +74,27 @@ def in_figures(words: str) -> str:
 @lru_cache(maxsize=256)
 def run_before_loss(words: str) -> int | None:
     """How many races of a meeting were run; 0 if some were run, and the words give no number. None for other words."""
-    said = in_figures(words.replace("_", " ")).casefold().replace("opening", "first")
-    said = _IN_WORDS.sub(lambda figure: _FIGURES[figure[0]], said)
+    said = _in_figures(words)
     if found := _RUN.search(said):
         return int(found[found.lastindex or 0]) or None
     if found := _FIRST_LOST.search(said):
         return int(found[found.lastindex or 0]) - 1 or None
     return 0 if _PART.search(said) else None
+
+
+def lost_at_the_end(words: str) -> int | None:
+    """How many races were lost after the races that were run: 3 of "Last three races abandoned"."""
+    found = _AT_THE_END.search(_in_figures(words))
+    return int(found[1] or found[2]) if found else None
+
+
+def lost_from_time(words: str) -> str | None:
+    """The first lost time: "14:31" of "Abandoned after the 2.30". "After 8.30" may be the time of the decision."""
+    found = _OF_TIME.search(words.casefold())
+    minute = OffTime(text=found["time"]).minute_of_day if found else None
+    if found is None or minute is None or found["how"] == "from":
+        return found and found["time"]
+    return f"{(minute + 1) // 60:02}:{(minute + 1) % 60:02}" if found["race"] else None
 
 
 def races_lost(words: str) -> range | None:

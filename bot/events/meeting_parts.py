@@ -71,7 +71,7 @@ def lost_in(meeting: RacingEvent, *, expressly: bool = False) -> Callable[[Race]
         if same and all(one.says_run for one in same):
             return False
         is_late = None if any(one.abandoned for one in same) else _is_after_the_last(race, meeting)
-        if is_late is not None:
+        if is_late is not None or _is_in_another_clock(race, meeting):
             return is_late
         return True if same and (tells or all(one.abandoned for one in same)) else None
 
@@ -118,10 +118,15 @@ def results_denied(meeting: RacingEvent, events: Iterable[RacingEvent]) -> list[
 
 def _is_after_the_last(race: Race, meeting: RacingEvent) -> bool | None:
     """Whether the race comes after the races that were run. None if the number and the time do not tell."""
-    at, until = race.off.local_minute, OffTime(text=meeting.lost_from).minute_of_day
+    at, until = race.local_minute, OffTime(text=meeting.lost_from).minute_of_day
     if meeting.races_run and race.card_number:
         return race.card_number > meeting.races_run
     return None if at is None or until is None else at >= until
+
+
+def _is_in_another_clock(race: Race, meeting: RacingEvent) -> bool:
+    """True for a race in UTC, whose local time nobody knows, beside the time from which the meeting is lost."""
+    return meeting.lost_from is not None and race.off.off_at is not None and race.local_minute is None
 
 
 def first_run(races: Iterable[Race], meeting: RacingEvent) -> tuple[Race, ...]:

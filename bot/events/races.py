@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from bot.events.race_state import LOST_OR_VOID, RaceOutcome, RaceState, is_amended, is_reinstated, letters, state_in
+from bot.events.region_zones import zone_of_region
 
 PROVISIONAL = RaceState.PROVISIONAL.capitalize()
 """The status of places that are all provisional."""
@@ -37,9 +38,10 @@ _NUMERALS = (
 )
 _WORDS = "|".join(chain(*_NUMERALS, ("runner[ -]?up|won|winner|walk(?:ed)? ?over|w[./]?o[.]?",)))
 _SHARED = r"=|tied|ties?|t(?![a-z])|joint|dead[ -]?heat(?:ed)?|d\.?h\.?t?|同着"
+_PART_OF_LENGTH = "(?:short |sh )?(?:neck|nk|head|hd|nose|nse|distance|dist)"
 _MARGIN = (
-    r" ?\(?(?:by|btn|beaten)(?: by)?(?: a)? (?:[0-9.,/ ½¼¾]+ ?(?:l|len|lengths?)?"
-    r"|(?:short |sh )?(?:neck|nk|head|hd|nose|nse|distance|dist))\)?"
+    rf" ?\(?(?:by|btn|beaten)(?: by)?(?: a)? (?:[0-9.,/ ½¼¾]+ ?(?:l|len|lengths?)?|{_PART_OF_LENGTH})\)?"
+    rf"| ?\((?:[0-9.,/ ½¼¾]+ ?(?:l|len|lengths?)|{_PART_OF_LENGTH})\)"
 )
 _PLACE = re.compile(
     rf"(?:(?:place|pos|position|p)[ _-]?(?=[0-9]))?(?P<before>(?:{_SHARED})[ .:-]*(?:for )?)?"
@@ -266,6 +268,15 @@ class Race(Value):
     def says_run(self) -> bool:
         """For a race named by an abandoned meeting: True if the meeting's delivery says that the race was run."""
         return self.abandoned is False or self.as_delivered().is_settled
+
+    @property
+    def local_minute(self) -> int | None:
+        """The off by the course's clock. None for a time in UTC, unless the region has a single zone."""
+        zone = zone_of_region(self.region)
+        if self.off.local_minute is not None or self.off.off_at is None or zone is None:
+            return self.off.local_minute
+        at = self.off.off_at.astimezone(zone)
+        return at.hour * 60 + at.minute
 
     @property
     def is_void(self) -> bool:

@@ -55,7 +55,9 @@ _DECIDED = re.compile(
 _NOTES = frozenset(NAMES_OF["marks.note"] + NAMES_OF["state.inquiry"] + NAMES_OF["state.message"])
 """Only under these names are texts read in objects too."""
 
-_ABOUT_THE_RACE = _NOTES.union(NAMES_OF["race.reason"], NAMES_OF["race.reason.own"], NAMES_OF["race.going"])
+_ABOUT_THE_RACE = _NOTES.union(
+    *map(NAMES_OF.__getitem__, ("race.reason", "race.reason.own", "race.going", "race.race_type.own"))
+)
 """In the race's own object "Abandoned" alone under these names is a loss."""
 
 _PROVISIONAL = frozenset(
@@ -118,8 +120,11 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
         states.setdefault(RaceState.PROVISIONAL, PROVISIONAL)
     for state in (RaceState.VOID, RaceState.POSTPONED):
         if state in told:
-            is_lost, moved_to = (True, _moved_to(sources)) if state in NOT_RUN else (None, "")
-            return {"status": f"{states.get(state) or state.capitalize()}{moved_to}", "abandoned": is_lost}
+            moved_to = _moved_to(sources) if state in NOT_RUN else []
+            is_late = state in NOT_RUN and state not in states and bool(moved_to) and _is_same_day(moved_to, sources)
+            word = "Delayed" if is_late else states.get(state) or state.capitalize()
+            status = f"{word}, now {' '.join(moved_to)}" if moved_to else word
+            return {"status": status, "abandoned": True if state in NOT_RUN and not is_late else None}
     if is_open and not told and _is_lost_by_more(sources):
         told |= {RaceState.ABANDONED}
     if RaceState.WALKOVER in told:
@@ -135,12 +140,16 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     }
 
 
-def _moved_to(sources: Sources) -> str:
-    """The new day and time of a postponed race: ", now 2026-11-28 14:30"."""
+def _moved_to(sources: Sources) -> list[str]:
+    """The new day and time of a postponed race, the day first."""
     values = values_of([*sources.own, *sources.data], "state.moved_to")
     read = chain.from_iterable((read_date(one), read_clock_of_date(one) or read_clock(one)) for one in values)
-    said = sorted(filter(None, dict.fromkeys(read)), key=len, reverse=True)
-    return f", now {' '.join(said)}" if said else ""
+    return sorted(filter(None, dict.fromkeys(read)), key=len, reverse=True)
+
+
+def _is_same_day(moved_to: Sequence[str], sources: Sources) -> bool:
+    """True if a race with a flag "rescheduled" is only late."""
+    return all(read_clock(one) or one == sources.race_date for one in moved_to)
 
 
 def _state_objects(sources: Sources) -> list[Fields]:

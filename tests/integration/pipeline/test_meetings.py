@@ -272,6 +272,7 @@ CONFLICTS = {
         "from race 3 on": meeting() | {"abandoned_from_race": 3},
         "from 16:00 on": meeting() | {"abandoned_from": "16:00"},
         "2 races run": meeting() | {"races_run": 2},
+        "after the 3.00": meeting(reason="Abandoned after the 3.00"),
         "the lost races alone": meeting() | {"races": LOST_RACES},
         "the lost races by time": meeting()
         | {"races": {"15:00": "Result", "16:00": "Abandoned", "17:00": "Abandoned"}},
@@ -288,7 +289,20 @@ CONFLICTS = {
     # Each order for one extent; the other extents are read alike.
     if whole is AFTER_RACE_2 or order in {"then run", "run before", "an earlier race run"}
 }
+FROM_1600 = meeting() | {"abandoned_from": "16:00", "races": [{"race_id": "rc_1", "off_time": f"{DAY}T15:00:00Z"}]}
 EXTENTS = CONFLICTS | {
+    "a race in UTC, run before": Story(
+        *(FROM_1600, result(off_time=f"{DAY}T15:00:00Z")), CGB=["rest of the meeting | !CONFLICT", "^Result"]
+    ),
+    "a race in UTC, where the local time is not known": Story(
+        subscribes("CALL", "AUS", Topic.RESULTS, Topic.ABANDONMENTS),
+        FROM_1600 | {"meeting": FROM_1600["meeting"] | {"region": "AUS"}},
+        result(off_time=f"{DAY}T05:00:00Z", region="AUS"),
+        CALL=["^ABANDONED | !CONFLICT", "^Result"],
+    ),
+    "a time that may be the decision's": Story(
+        *(meeting(reason="Abandoned after 8.30") | {"races": LOST_RACES}, numbered(3)), CGB=[SAYS_BOTH, "^CONFLICT"]
+    ),
     "a number that is not known": Story(AFTER_RACE_2, result(), CGB=["rest of the meeting | !CONFLICT", "^Result"]),
     "another meeting of the course": Story(
         AFTER_RACE_2, numbered(3, meeting_id="mt_9"), CGB=["rest of the meeting | !CONFLICT", "^Result"]

@@ -181,6 +181,10 @@ RINGS = {
         *(meeting(), card("rc_1", "rc_2", status="Going ahead")),
         CGB=["^Superseded", "ABANDONED: Ascot | status is Going ahead in one only"],
     ),
+    "race of an abandoned meeting taken back": Story(
+        *(meeting("rc_1", "rc_2"), abandonment(status="Reinstated")),
+        CGB=["ABANDONED: Ascot, whole meeting", "ABANDONED: Ascot 14:30 | Reinstated"],
+    ),
     "abandoned meeting, and a plain card": Story(
         *(meeting(), card("rc_1", "rc_2", status="Declared")), CGB=["!Superseded"]
     ),
