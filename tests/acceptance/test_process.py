@@ -17,7 +17,7 @@ import pytest
 from sandbox.racing_service.switches import Switches
 from sandbox.slack import failures
 from tests.acceptance.conftest import NOWHERE, Bot
-from tests.acceptance.forked import make_read_only, run_command, take_temporary_folders, why_not
+from tests.acceptance.forked import PROCESSES, make_read_only, run_command, take_temporary_folders, why_not
 from tests.clock import DAY, PATIENCE_S, move_clock
 from tests.databases import new_postgres_database
 from tests.world import APP_TOKEN, SIGNING_SECRET, abandoned, own_port, result, until
@@ -202,19 +202,26 @@ def test_program_loads_nothing_that_it_has_no_use_for(program, used, left_out):
     assert left_out & loaded == set()
 
 
-REFUSING = """
-import os
-from bot.cli import server
-def refuse(_): raise PermissionError
-os.nice = refuse
-server.be_the_bot(0, 0, os.pipe()[0])
-"""
+def start_without_priority(folder: Path) -> None:
+    """Be the bot, without settings, where the system refuses a lower priority."""
+
+    def refuse(_priority: int) -> int:
+        raise PermissionError
+
+    os.environ.clear()
+    os.chdir(folder)
+    os.dup2(os.open("errors", os.O_WRONLY | os.O_CREAT, 0o644), 2)
+    os.nice = refuse
+    from bot.cli.server import be_the_bot
+
+    be_the_bot(0, 0, os.pipe()[0])
 
 
 def test_bot_starts_where_a_sandbox_refuses_a_lower_priority(tmp_path):
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
-    run = subprocess.run([sys.executable, "-c", REFUSING], cwd=tmp_path, env=env, check=False, capture_output=True)
-    assert (run.returncode, b"RACING_API_URL is missing" in run.stderr) == (2, True)
+    process = PROCESSES.Process(target=start_without_priority, args=(tmp_path,))
+    process.start()
+    process.join(PATIENCE_S)
+    assert (process.exitcode, "RACING_API_URL is missing" in (tmp_path / "errors").read_text()) == (2, True)
 
 
 STARTED_IN = ("unshare", "--pid", "--fork", "--kill-child")
