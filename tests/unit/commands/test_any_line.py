@@ -188,13 +188,13 @@ def test_subscribe_takes_its_words_in_any_order(words):
 @over(
     ("text", "read"),
     [
-        *((text, ("C1A", None)) for text in ("C1A", "<#C1A|gb-racing>")),
-        *((text, (None, "U1A")) for text in ("U1A", "<@U1A>")),
-        ("All", (None, None)),
+        *((text, ("C1A", None, "in <#C1A>")) for text in ("C1A", "<#C1A|gb-racing>")),
+        *((text, (None, "U1A", "by <@U1A>")) for text in ("U1A", "<@U1A>")),
+        *((text, (None, None, "anywhere")) for text in ("All", "all")),
     ],
 )
-def test_audit_takes_ids_bare_and_as_slack_writes_them(text, read):
-    assert read_target(text)[:2] == read
+def test_audit_takes_ids_bare_and_as_slack_writes_them_and_says_whose_it_is_by_name(text, read):
+    assert read_target(text) == read
 
 
 def test_audit_of_a_name_says_that_ids_are_taken():

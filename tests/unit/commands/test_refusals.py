@@ -25,17 +25,7 @@ from bot.slack.language.request import read
 from bot.slack.language.tokens import words_of
 from bot.slack.listeners.command_runner import CommandRunner
 from tests.rows import over
-from tests.unit.commands.town import COURSES, NOW, REGIONS, no_meetings, refusal, typed
-
-
-def offers(message):
-    return [
-        (button["text"]["text"], button["value"])
-        for block in message.blocks
-        if block["type"] == "actions"
-        for button in block["elements"]
-    ]
-
+from tests.unit.commands.town import COURSES, NOW, REGIONS, buttons, no_meetings, refusal, typed
 
 LISTS = Lexicon(REGIONS, COURSES)
 
@@ -78,7 +68,7 @@ def test_near_miss_has_a_button_for_each_thing_it_may_have_meant():
     error = CommandError("No region.", lines={"GB": "racecard GB today", "Ascot (GB)": "racecard cr_1 today"})
     message = explain(error, "cmd-1")
     assert message.text == "No region."
-    assert offers(message) == list(error.lines.items())
+    assert {label: one["value"] for label, one in buttons(message).items()} == error.lines
 
 
 @over(
@@ -97,8 +87,8 @@ def test_button_that_ends_something_or_holds_it_without_end_asks_first(line, ask
 
 
 def test_refusal_without_a_likely_word_or_with_too_long_a_line_has_no_button():
-    assert offers(explain(CommandError("No."), "cmd-1")) == []
-    assert offers(explain(CommandError("No.", lines={"y": "y" * 3_000}), "cmd-1")) == []
+    assert buttons(explain(CommandError("No."), "cmd-1")) == {}
+    assert buttons(explain(CommandError("No.", lines={"y": "y" * 3_000}), "cmd-1")) == {}
 
 
 @given(st.text(max_size=60) | st.text(alphabet="a'\"“\u2018: ", max_size=30))
@@ -166,7 +156,7 @@ async def test_mistyped_command_is_offered_with_its_words(channel, line, offered
     await runner.answer(await runner.commit(command, Invocation(words, "C1", "U1", "cmd-1")), nobody)
     (message,) = said
     assert "/racing help lists the commands" in message.text
-    values = [one["value"] for block in message.blocks for one in block.get("elements", ())]
+    values = [one["value"] for one in buttons(message).values()]
     assert values[:1] == ([offered] if offered else [])
 
 

@@ -16,7 +16,6 @@ from bot.events.races import Course, OffTime, Race
 from bot.outbox.acknowledgements import PersonsAbandonment
 from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.notices import Urgency
-from bot.slack.commands.list_commands import read_target
 from bot.slack.forms.home_view import ABANDONMENTS_MAX, CHANNELS_MAX, DEAD_LETTERS_MAX, HomeChannel, HomePage, home_view
 from bot.slack.messages.alerts.alert_context import MessageContext, late_in_words
 from bot.slack.messages.alerts.bot_notices import admin_notice
@@ -266,11 +265,6 @@ def test_notice_begins_with_its_level_and_mentions_nobody_whatever_the_words(lev
     assert said.text.startswith(BEGINNINGS)
     assert "<" not in f"{said.text} {said.blocks}"
     assert block_problems(list(said.blocks), most=MESSAGE_BLOCKS) == []
-
-
-@over(("typed", "words"), [("<#C1|gb>", "in <#C1>"), ("U1", "by <@U1>"), ("all", "anywhere")])
-def test_audit_says_whose_it_is_by_name(typed, words):
-    assert read_target(typed)[2] == words
 
 
 LONG = ["&" * 10_000, "🐎" * 10_000, "Very Long Course Name"]
