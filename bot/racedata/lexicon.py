@@ -65,10 +65,6 @@ class Lexicon:
         """The only region's code, course's name, id or shortcode with this spelling in any letter case."""
         return _only(self._spellings.get(folded(typed)) or self._plain_spellings.get(_bare(typed)) or ())
 
-    def region_in_any_case(self, typed: str) -> str | None:
-        found = self.in_any_case(typed)
-        return found if found in self._codes else None
-
     def course_in_any_case(self, typed: str) -> str | None:
         found = self.in_any_case(typed)
         return found if found in self._names else None

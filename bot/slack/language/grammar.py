@@ -195,7 +195,7 @@ class _Reader:
             return Kind.COURSE, self._course(text) or text
         if name != "region:":
             return Kind.UNKNOWN, f"{name}{text}"
-        code = text if known.is_region(text) else known.region_named(text) or known.region_in_any_case(text)
+        code = known.region_called(text)
         return Kind.REGION if code else Kind.UNKNOWN, code or text
 
     def _said(self, words: Sequence[Word], start: int, run: int, before: Sequence[Phrase]) -> PhrasesFound | None:
@@ -292,12 +292,8 @@ class _Reader:
         return word.text[0] in "@#<" or (bool(self.lexicon.regions) and is_no_name)
 
     def _exactly(self, text: str) -> tuple[Kind, str] | None:
-        if self.lexicon.is_region(text):
-            return Kind.REGION, text
-        if self.lexicon.has_course(text):
-            return Kind.COURSE, text
         code = self.lexicon.region_named(text)
-        return (Kind.REGION, code) if code else None
+        return self._published(text) or ((Kind.REGION, code) if code else None)
 
     def _moment(self, text: str) -> tuple[Kind, str] | None:
         if not self.grammar.has_days:
@@ -307,7 +303,7 @@ class _Reader:
         return (Kind.DAY, text) if is_day(text, self.today or _SOME_DAY) else None
 
     def _nearly(self, text: str) -> tuple[Kind, str] | None:
-        if found := self._in_any_case(text):
+        if found := self._published(self.lexicon.in_any_case(text)):
             return found
         is_known = self.lexicon.is_nearly_course(text) or self.lexicon.parts_of(text) or self.lexicon.is_country(text)
         return (Kind.UNKNOWN, text) if is_known else None
@@ -363,13 +359,16 @@ class _Reader:
         if code := self.lexicon.region_named(text):
             return Kind.REGION, code
         is_said = word.is_quoted or not _EMOJI.fullmatch(text)
-        return self._moment(text) or self._in_any_case(text) or (Kind.UNKNOWN if is_said else Kind.FILLER, text)
+        return (
+            self._moment(text)
+            or self._published(self.lexicon.in_any_case(text))
+            or (Kind.UNKNOWN if is_said else Kind.FILLER, text)
+        )
 
-    def _in_any_case(self, text: str) -> tuple[Kind, str] | None:
-        found = self.lexicon.in_any_case(text) or ""
-        if self.lexicon.is_region(found):
-            return Kind.REGION, found
-        return (Kind.COURSE, found) if self.lexicon.has_course(found) else None
+    def _published(self, name: str | None) -> tuple[Kind, str] | None:
+        if name and self.lexicon.is_region(name):
+            return Kind.REGION, name
+        return (Kind.COURSE, name) if name and self.lexicon.has_course(name) else None
 
 
 def _phrase(known: tuple[Any, ...], words: Sequence[Word]) -> Phrase:
