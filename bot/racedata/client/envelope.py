@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from bot.racedata.client.headers import read_rate, read_retry_after
 from bot.racedata.client.records import ServicePage
@@ -16,6 +17,7 @@ from bot.racedata.client.service_errors import (
     RateLimited,
     ServerFault,
     ServiceFailure,
+    ServiceUnreachable,
     Unauthorized,
     UnknownRefusal,
 )
@@ -46,12 +48,22 @@ def read_answer(
     if not 200 <= answer.status < 300 or _has_error(answer.body):
         return read_refusal(answer, request.path, now)
     found = _validated(_enveloped(answer.body) if request.bare else answer.body, page)
+    if found is None and _is_cut_off(answer.body):
+        return ServiceUnreachable(request.path, message="the answer is cut off", may_have_arrived=True)
     return found or AnswerUnreadable(
         request.path,
         status=answer.status,
         request_id=_request_id(answer),
         message="it is not the envelope of meta and data",
     )
+
+
+def _is_cut_off(body: Any) -> bool:
+    """True for the beginning of JSON: another try may bring the whole."""
+    try:
+        return isinstance(body, str) and bool(from_json(body, allow_partial=True))
+    except ValueError:
+        return False
 
 
 def _enveloped(body: Any) -> dict[str, Any]:

@@ -116,6 +116,13 @@ ANSWERS: dict[str, tuple[Any, type[service_errors.ServiceFailure], list[float], 
     ),
     "a redirect": (answer(302, b"", location=f"https://evil.example/?key={KEY}"), UnknownRefusal, [], "status 302"),
     **{f"unreadable: {body!r}": (answer(200, body), AnswerUnreadable, [], "can't read") for body in UNREADABLE},
+    "cut off": (answer(200, b'{"meta": {}, "data": [{"name": "Asc'), ServiceUnreachable, FAULT, "did not answer"),
+    "cut off within gzip": (
+        answer(200, gzip.compress(json.dumps(WHOLE | {"data": [*range(500)]}).encode())[:99], content_encoding="gzip"),
+        ServiceUnreachable,
+        FAULT,
+        "did not answer",
+    ),
     "broken gzip": (answer(200, b"not gzip", content_encoding="gzip"), AnswerUnreadable, [], "can't read"),
     "gzip within gzip": (
         answer(200, gzip.compress(gzip.compress(b"{}")), content_encoding="gzip, gzip"),
