@@ -142,8 +142,10 @@ class QuotaBook:
 def _figure(published: UsageRow, month: str, before: QuotaReading | None, own: int) -> tuple[int, bool, QuotaSource]:
     """Requests of the month, certainty, source. `before`: the reading before in the month. `own`: our own count."""
     requests, growth = published.requests, before.growth_to(published) if before else None
+    # An answer that does not tell the month's use takes back nothing of what was known.
+    known = max(own, before.used) if before else own
     if requests is None:
-        return own, False, QuotaSource.OWN_COUNT
+        return known, False, QuotaSource.OWN_COUNT
     if published.since is not None:
         # Rows that reach back only some days lose the month's first days, so their sum can fall.
         least = before.used if before and not (before.certain and growth is not None) else 0
@@ -151,7 +153,7 @@ def _figure(published: UsageRow, month: str, before: QuotaReading | None, own: i
     if published.label == month:
         return requests, True, QuotaSource.TOTAL
     grown = before.used + max(0, growth) if before and growth is not None else 0
-    return (grown, False, QuotaSource.TOTAL) if grown > own else (own, False, QuotaSource.OWN_COUNT)
+    return (grown, False, QuotaSource.TOTAL) if grown > own else (known, False, QuotaSource.OWN_COUNT)
 
 
 def _ends_of_days(usage: Usage, reading: QuotaReading) -> Iterator[QuotaReading]:

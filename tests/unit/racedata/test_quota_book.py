@@ -102,7 +102,8 @@ FIGURES: dict[str, list[tuple[datetime, Any, tuple[int, bool, QuotaSource]]]] = 
     ],
     "a total after days": [
         (NOVEMBER, TWO_DAYS, (150, True, QuotaSource.ROWS)),
-        (NOVEMBER + A_DAY, {"total": 930}, (0, False, QuotaSource.OWN_COUNT)),
+        (NOVEMBER + A_DAY, {"total": 930}, (150, False, QuotaSource.OWN_COUNT)),
+        (NOVEMBER + 2 * A_DAY, {"total": 940}, (160, False, QuotaSource.TOTAL)),
     ],
 }
 
@@ -157,6 +158,14 @@ async def test_own_count_is_the_lower_bound_and_admins_hear_why(*, book, client,
     reading = await book.read()
     assert (reading.used, reading.certain, reading.source) == (12, False, QuotaSource.OWN_COUNT)
     assert reading.is_readable is is_readable
+
+
+@pytest.mark.parametrize("said", [{"hits": 12}, {"days": []}, [{"endpoint": "/courses", "requests": 3}], {"total": 90_000}])
+async def test_answer_that_tells_no_use_of_the_month_takes_nothing_back(book, client, check, told, said):
+    await check(15_000)
+    await check(1, failure=said)
+    assert [level for level in levels(told) if level != WARNING] == [URGENT]
+    assert await book.commands_left() == 0
 
 
 async def test_commands_have_their_share_of_what_is_left(book, client, database, clock):
