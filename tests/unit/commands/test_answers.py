@@ -29,6 +29,7 @@ from bot.slack.commands.subscription_changes import audited
 from bot.slack.messages.answers.pause_and_mute import paused, resumed
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX
+from tests.databases import empty
 from tests.rows import over
 from tests.unit.commands.town import NOW, typed
 from tests.unit.kept_text import as_read, check
@@ -311,6 +312,7 @@ NOT_LESS: list[tuple[list[ChannelFilter], list[ChannelFilter]]] = [
 
 async def told(database, before, after, channel_id="C1", *, announce=True, state=SubscriptionState.LIVE):
     """The channel's only post when new filters take the place of the old."""
+    empty(database)
     desk: Any = SimpleNamespace(clock=lambda: NOW, settings=SimpleNamespace(announce_changes=announce))
 
     def change(session):
@@ -327,19 +329,19 @@ async def told(database, before, after, channel_id="C1", *, announce=True, state
     return await database.write(change)
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@over("name", CHANGES)
 async def test_channel_that_gets_less_is_told_as_kept(database, name):
     (said,) = await told(database, *CHANGES[name])
     check(KEPT, f"Told of a subscription {name}", said)
     assert not {"<!here>", "<@U7>"} & set(said.split())
 
 
-@pytest.mark.parametrize(("before", "after"), NOT_LESS)
+@over(("before", "after"), NOT_LESS)
 async def test_channel_that_gets_as_much_or_more_is_told_nothing(database, before, after):
     assert await told(database, before, after) == []
 
 
-@pytest.mark.parametrize(
+@over(
     ("times", "where"),
     [
         (0, {"channel_id": "D1"}),

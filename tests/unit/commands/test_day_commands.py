@@ -23,6 +23,7 @@ from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.outcome_words import RaceView
 from bot.slack.messages.answers.races_of_day import coming, next_off, racecard
 from sandbox.slack.block_rules import block_problems
+from tests.databases import empty
 from tests.rows import over
 from tests.unit.commands.town import (
     ASCOT,
@@ -216,8 +217,8 @@ async def place_of(database, text, known=(), **lists):
     return found.region, found.course, found.unchecked
 
 
-@pytest.mark.parametrize("lists", [{}, {"courses": ()}, {"regions": (), "courses": ()}])
-@pytest.mark.parametrize(
+@over("lists", [{}, {"courses": ()}, {"regions": (), "courses": ()}])
+@over(
     ("words", "course"),
     [
         ('GB 2026-11-21 "cr_99"', ADRIFT),
@@ -228,6 +229,7 @@ async def place_of(database, text, known=(), **lists):
     ],
 )
 async def test_place_of_a_meeting_that_no_list_has_is_one(database, words, course, lists):
+    empty(database)
     assert (await place_of(database, words, SEEN, **lists))[:2] == ("GB", course)
 
 

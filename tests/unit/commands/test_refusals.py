@@ -103,7 +103,7 @@ def test_words_that_were_split_are_joined_to_a_text_of_the_same_words(text):
 NOBODY: Any = None
 
 
-@pytest.mark.parametrize(
+@over(
     ("line", "offered"),
     [
         ("subscirbe GB", "subscribe GB"),

@@ -32,6 +32,8 @@ from bot.racedata.client.service_errors import QuotaExceeded, RateLimited, Unaut
 from bot.slack.listeners.channel_life import ChannelListener
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.messages.kit.marks import LEVELS
+from tests.databases import empty
+from tests.rows import over
 from tests.said import ALL_CLEAR, BEGINNINGS, NOTE, URGENT, WARNING, level_of
 from tests.unit.messages.kept_answers import ANSWERS
 
@@ -150,9 +152,9 @@ ELSEWHERE = {
 """Telling places, each with the test of the level."""
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{place}-{level}" for place, level, _ in CASES])
-async def test_notice_has_the_level_of_its_urgency(database, notices, told, case):
-    _place, level, tell = case
+@over(("place", "level", "tell"), CASES)
+async def test_notice_has_the_level_of_its_urgency(*, database, notices, told, place, level, tell):
+    empty(database)
     await database.write(lambda session: tell(notices, session))
     assert set(await told()) == {level}
 

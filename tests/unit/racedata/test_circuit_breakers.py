@@ -15,14 +15,17 @@ from bot.racedata.client.service_errors import (
     UnknownRefusal,
     UpgradeRequired,
 )
+from tests.rows import over
 from tests.unit.racedata.scripted_service import KEY as RECOGNISABLE
+from tests.unit.racedata.scripted_service import Memory
 
 KEY = SecretStr(RECOGNISABLE)
+NOON = datetime(2025, 11, 20, 12, tzinfo=UTC)
 
 
 @pytest.fixture
 def now(clock):
-    clock.now = datetime(2025, 11, 20, 12, tzinfo=UTC)
+    clock.now = NOON
     return clock
 
 
@@ -100,9 +103,10 @@ STORIES = {
 }
 
 
-@pytest.mark.parametrize("name", STORIES)
-async def test_service_is_asked_as_the_story_says(store, now, breakers, name):
-    replica = CircuitBreakers(store, now, KEY)
+@over("name", STORIES)
+async def test_service_is_asked_as_the_story_says(now, name):
+    store, now.now = Memory(), NOON
+    breakers, replica = (CircuitBreakers(store, now, KEY) for _ in range(2))
     for step in STORIES[name].split(", "):
         match step.split(" "):
             case [kind, plan, ("opens" | "again") as news]:

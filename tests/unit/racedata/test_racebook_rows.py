@@ -16,6 +16,8 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata import race_book_store
 from bot.racedata.day import known_day
 from bot.racedata.day_card import outcomes_of
+from tests.databases import empty
+from tests.rows import over
 from tests.statements import noted, plans_of
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -107,7 +109,7 @@ def test_abandonment_is_taken_back_only_by_news_of_the_status():
     assert not race_book_store.merged(called_off, Race(status="declared"), whole=True).abandoned
 
 
-@pytest.mark.parametrize(
+@over(
     ("delivered", "outcome"),
     [
         (LOST, RaceOutcome.ABANDONED),
@@ -117,8 +119,9 @@ def test_abandonment_is_taken_back_only_by_news_of_the_status():
         ({"status": "Official"}, RaceOutcome.SETTLED),
     ],
 )
-@pytest.mark.parametrize("listed", [{}, {"status": "declared"}, {"status": "declared", "abandoned": False}])
+@over("listed", [{}, {"status": "declared"}, {"status": "declared", "abandoned": False}])
 async def test_list_without_a_state_does_not_overrule_a_delivered_state(database, delivered, outcome, listed):
+    empty(database)
     race = Race(race_id="r1", race_date=DAY, region="GB")
     await database.write(lambda session: race_book_store.learn(session, [told(CARD, **delivered)], NOW))
     for region in ("GB", "", None):

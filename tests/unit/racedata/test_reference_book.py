@@ -22,7 +22,9 @@ from bot.racedata.client.service_errors import (
 )
 from bot.racedata.lexicon import kept
 from bot.racedata.reference_book import ReferenceBook
-from tests.unit.racedata.conftest import FakeClient
+from tests.databases import empty
+from tests.rows import over
+from tests.unit.racedata.conftest import FakeClient, FakeTime
 
 COURSES = [
     {"course_id": "cr_1", "name": "Ascot", "shortcode": "ASC", "country": "England", "region": "GB"},
@@ -31,6 +33,7 @@ COURSES = [
     {"course_id": "cr_4", "name": "Newcastle", "country": "Australia", "region": "AUS"},
 ]
 REFERENCE = {"regions": [{"value": "GB", "count": 9}, {"value": "gb", "count": 1}, {"value": "IRE", "count": 4}]}
+ANSWERED = {"courses": COURSES, "reference": REFERENCE, "countries": [{"country_code": "GB"}]}
 FAULT = ServerFault("reference", code="server_error", status=500)
 NOT_IN_PLAN = UpgradeRequired("reference", code="upgrade_required", status=403)
 
@@ -41,7 +44,7 @@ async def never():
 
 @pytest.fixture
 def book(database, client, clock):
-    client.answers = {"courses": COURSES, "reference": REFERENCE, "countries": [{"country_code": "GB"}]}
+    client.answers = dict(ANSWERED)
     return ReferenceBook(database, client, clock)
 
 
@@ -107,8 +110,12 @@ STORIES = {
 }
 
 
-@pytest.mark.parametrize("name", STORIES)
-async def test_regions_are_as_the_story_says(book, client, clock, name):
+@over("name", STORIES)
+async def test_regions_are_as_the_story_says(database, name):
+    empty(database)
+    client: Any = FakeClient(answers=dict(ANSWERED))
+    clock = FakeTime()
+    book = ReferenceBook(database, client, clock)
     for step in STORIES[name].split(", "):
         match step.split(" "):
             case ["regions", *codes]:
@@ -151,7 +158,7 @@ async def test_outage_costs_upkeep_a_request_a_run_and_its_end_is_seen_at_the_ne
         clock.pass_(seconds=REFRESH_EVERY_S)
     asked = Counter(client.asked)
     assert asked == {"courses": 24, "countries": 24, "reference": 24 if reference is FAULT else 2}
-    client.answers |= {"courses": COURSES, "reference": REFERENCE, "countries": [{"country_code": "GB"}]}
+    client.answers |= ANSWERED
     await book.keep_fresh()
     assert await book.regions() == tuple(ALL.split())
 
