@@ -143,7 +143,7 @@ class Plan:
             channels -= self._chains.of({event.key}).keys()
         live = self.live.of(news, channels, received_at) if self.live else {}
         loss_told = self._loss_told(news) if news.may_repeat_loss else {}
-        is_unheard = not (news.is_begun or chain or loss_told or any(here for _, here in told))
+        is_unheard = news.is_first and not (news.is_begun or chain or loss_told or any(here for _, here in told))
         self.is_unfinished = is_unheard and heard.at_first is not None and len(channels) > heard.at_first
         if self.is_unfinished:
             channels = set(sorted(channels)[: heard.at_first])

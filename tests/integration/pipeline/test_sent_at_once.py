@@ -212,6 +212,17 @@ async def test_first_channels_are_posted_to_before_the_messages_of_the_others_ar
     assert [len(running.texts(channel_id)) for channel_id in channels] == [1, 1, 1]
 
 
+async def test_correction_of_an_event_that_nobody_was_told_of_goes_to_each_channel(running, monkeypatch):
+    monkeypatch.setattr("bot.fanout.transaction.FIRST_CHANNELS", 1)
+    channels = ("CALL", "CGB", "CIRE")
+    await fan_out_and_finish(running, result())
+    for channel_id in channels:
+        await running.subscribe(channel_id, "GB")
+    await fan_out_and_finish(running, NEWER)
+    await running.post_all()
+    assert [len(running.texts(channel_id)) for channel_id in channels] == [1, 1, 1]
+
+
 async def test_other_channels_are_told_later_where_our_code_fails_on_one(running, monkeypatch):
     def fail_on(_plan, channel_id, *_about):
         assert channel_id == "CALL"
