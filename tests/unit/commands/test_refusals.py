@@ -134,6 +134,10 @@ NOBODY: Any = None
         ("stop GB please", "unsubscribe GB"),
         ("GB results between 9am and 10pm", "results GB 9:00"),
         ("stop messages until 6pm", "pause until 6pm"),
+        # Not an end for good.
+        ("stop results for today", "pause for today"),
+        ("stop GB tonight", "pause for tonight"),
+        ("no results from York today", "mute York"),
         ("don't send us anything until 6pm", "pause until 6pm"),
         ("do not disturb", "pause"),
         ("change GB to Bath", "list"),
