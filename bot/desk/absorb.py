@@ -127,10 +127,15 @@ def _told_again(reports: Sequence[Report]) -> set[int]:
 def _contradicted(event: RacingEvent, known: Known) -> EventKind | None:
     """The kind of the contradicted event of the same race.
 
-    A void race, or a result without placings that is marked abandoned, contradicts no abandonment. An abandonment that
-    was taken back is contradicted only if the order of its versions is unknown.
+    A void race, or a result without placings that is marked abandoned, contradicts no abandonment, and a result of
+    another day no postponement. An abandonment that was taken back is contradicted only if the order of its versions is
+    unknown.
     """
     if known.other is None or (known.other.event.is_taken_back and not known.other.remarks.order_unknown):
+        return None
+    races = event.race, known.other.event.race
+    is_of_other_day = len({race.race_date for race in races} - {None}) > 1
+    if is_of_other_day and any(race.is_postponed for race in races):
         return None
     result = event if event.kind is EventKind.RESULT_RECEIVED else known.other.event
     return None if result.race.outcome() in NOT_HELD else known.other.event.kind

@@ -3,17 +3,16 @@
 import re
 from functools import lru_cache
 
+from bot.events.number_words import CARDINALS, ORDINALS
 from bot.events.races import OffTime, finishing_position
 
 MOST_LOST = 99
 
 _NTH_RACE = re.compile(r"\brace (\w+)|\b(\w+(?:st|nd|rd|th)) race\b", re.IGNORECASE)
-_CARDINALS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
-_FIGURES = {word: str(number) for number, word in enumerate(_CARDINALS, 1)} | {
-    word: f"{number}th" for number, word in enumerate(_ORDINALS, 1)
+_FIGURES = {word: str(number) for word, number in CARDINALS.items()} | {
+    word: f"{number}th" for word, number in ORDINALS.items()
 }
-_IN_WORDS = re.compile(rf"\b(?:{'|'.join(_FIGURES)})\b(?! (?:[2-8]|{'|'.join(_CARDINALS)})\b)")
+_IN_WORDS = re.compile(rf"\b(?:{'|'.join(_FIGURES)})\b(?! (?:[2-8]|{'|'.join(CARDINALS)})\b)")
 
 _LOST = r"(?:abandon|cancel|lost|called off)\w*"
 _RACE = r"(?:(?:race|r|course|rennen) ?(\d{1,2})|(\d{1,2})(?:\. ?rennen|(?:e|[eè]me) course))\b"

@@ -61,6 +61,7 @@ _HELD = {
     RaceState(state): re.compile(f"(?:race|results?|all)?(?:{'|'.join(words)})(?:race|result)?")
     for state, words in _ROWS.pop("held").items()
 }
+_OF_PLACES = {role: re.compile("|".join(words)) for role, words in _ROWS.pop("of places").items()}
 _PHRASES = [
     (-phrase.count(" "), role, re.sub(r"\((?!\?)", "(?:", phrase))
     for roles in _ROWS.values()
@@ -147,16 +148,10 @@ _WITHOUT_PLACES = re.compile(
 )
 """Without places a cause may have any words, because a lost race must not be missed."""
 
-_GIVEN_UP = re.compile(r"(?:^|\brace )(?:is )*LOST people ")
+_GIVEN_UP = re.compile(r"(?:^|\b(?:race|number) )(?:is )*LOST people ")
 
 _FESTIVAL = re.compile(r"\b(?:other ){1,3}(?=festival )")
 """The name of a festival, unless the name is another course's."""
-
-_IN_DOUBT = re.compile(
-    "underreview|unconfirmed|preliminary|firstpastthepost|await|pending|photograph|subjectto(?:objection|enquiry|inquiry)"
-    "|not(?:yet)?(?:official|final|confirmed|weighedin)"
-)
-"""Words that make places provisional. Without places the words may be about the going or a card."""
 
 _WITH_REASON = re.compile(r"(?P<state>[^-\u2013\u2014:(]+)(?: [-\u2013\u2014] |: ?|\()(?P<reason>.*[^\W\d_][^)]*)\)?")
 
@@ -213,7 +208,16 @@ def _roles(clause: str) -> str:
 @lru_cache(maxsize=1024)
 def is_in_doubt(status: str) -> bool:
     """True for words about places that are not official: "Under review", "Photo finish", "Not weighed in"."""
-    return state_in(status) is RaceState.PROVISIONAL or _IN_DOUBT.search(letters(status)) is not None
+    return state_in(status) is RaceState.PROVISIONAL or _OF_PLACES["in_doubt"].search(letters(status)) is not None
+
+
+def is_pending(inquiry: str) -> bool:
+    return _OF_PLACES["pending"].fullmatch(letters(inquiry)) is not None
+
+
+def is_decided(inquiry: str) -> bool:
+    """True for "Result stands"."""
+    return _OF_PLACES["decided"].search(letters(inquiry)) is not None and not is_doubtful(inquiry)
 
 
 def is_doubtful(status: str | None) -> bool:

@@ -3,12 +3,12 @@
 import re
 from datetime import datetime
 from functools import lru_cache
-from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from bot.events.number_words import CARDINALS, ORDINALS
 from bot.events.race_state import LOST_OR_VOID, RaceOutcome, RaceState, is_amended, is_reinstated, letters, state_in
 from bot.events.region_zones import zone_of_region
 
@@ -28,15 +28,7 @@ _UNFINISHED = re.compile(
 )
 _DISQUALIFIED = re.compile("disq|dsq|^dq|dq$|^dis$|^distanced|失格")
 
-_NUMERALS = (
-    ("first", "one"),
-    ("second", "two"),
-    ("third", "three"),
-    ("fourth", "four"),
-    ("fifth", "five"),
-    ("sixth", "six"),
-)
-_WORDS = "|".join(chain(*_NUMERALS, ("runner[ -]?up|won|winner|walk(?:ed)? ?over|w[./]?o[.]?",)))
+_WORDS = "|".join((*ORDINALS, *CARDINALS, "runner[ -]?up|won|winner|walk(?:ed)? ?over|w[./]?o[.]?"))
 _SHARED = r"=|tied|ties?|t(?![a-z])|joint|dead[ -]?heat(?:ed)?|d\.?h\.?t?|同着"
 _PART_OF_LENGTH = "(?:short |sh )?(?:neck|nk|head|hd|nose|nse|distance|dist)"
 _MARGIN = (
@@ -57,7 +49,8 @@ Any further word is no place.
 """
 
 _PLACE_WORDS = {
-    **{word: place for place, words in enumerate(_NUMERALS, 1) for word in words},
+    **ORDINALS,
+    **CARDINALS,
     "runnerup": 2,
     **dict.fromkeys(("won", "winner", "walkover", "walkedover", "wo"), 1),
 }

@@ -3,6 +3,8 @@
 import re
 from datetime import time, timedelta
 
+from bot.events.number_words import CARDINALS
+
 _CLOCK = re.compile(r"(2[0-4]|[01]?[0-9])(?:[:.]([0-5][0-9]))?(?:\s?([ap])\.?m\.?)?", re.ASCII | re.IGNORECASE)
 _NAMED = {"noon": "12:00", "midday": "12:00", "midnight": "00:00"}
 _NOON_H, _MIDNIGHT_H = 12, 24
@@ -29,12 +31,7 @@ _AS_NUMBERS = (
 )
 """Words as numbers: half an hour; an hour and a half; 1h30m parted; 1 hour 30."""
 
-_FIGURES = {
-    word: str(number)
-    for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)  # noqa: SIM905  shorter to read
-}
-
-
+_FIGURES = {word: str(number) for word, number in CARDINALS.items()}
 _MINUTES = {"ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
 _MINUTES |= {f"{tens}{gap}five": number + 5 for tens, number in _MINUTES.items() if number >= 20 for gap in " -"}
 _HOUR = f"1[0-2]|[1-9]|{'|'.join(_FIGURES)}"

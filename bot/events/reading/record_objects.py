@@ -263,7 +263,7 @@ def is_of_another_bet(fields: Fields) -> bool:
     """By the market's name; of a race with a market, only by a market for places."""
     said = [*filter(None, map(text, fields.of("is.bet")))]
     if "is.entry" in fields.facts:
-        return any(map(_BET_ON_A_PLACE.match, said))
+        return any(map(_BET_ON_A_PLACE.match, said)) and not any(one.casefold() == "win" for one in said)
     return bool(said) and not any(map(_BET_TO_WIN.search, said))
 
 

@@ -13,10 +13,10 @@ from bot.events.race_state import (
     NOT_RUN,
     RaceState,
     express_losses,
-    is_doubtful,
+    is_decided,
     is_in_doubt,
+    is_pending,
     is_taken_back,
-    letters,
     state_in,
 )
 from bot.events.races import PROVISIONAL, OffTime
@@ -43,14 +43,6 @@ _LOST_TITLE = re.compile(
 
 _CODE = re.compile("[A-Z]{2,3}")
 """May be the Australian or American `state` of the course: "NSW". Such letters count only as a known status: "ABD"."""
-
-_PENDING = frozenset({"pending", "lodged", "announced", "open", "underway", "inprogress", "active"})
-"""Words for an inquiry that is not decided."""
-
-_DECIDED = re.compile(
-    "(?<!un)(?:stands|upheld|dismiss|overrul|reject|withdrawn|complete|closed|resolved|noaction|nochange|unaltered"
-    "|concluded|confirmed|settled|allowed|amended)"
-)
 
 _NOTES = frozenset(NAMES_OF["marks.note"] + NAMES_OF["state.inquiry"] + NAMES_OF["state.message"])
 """Only under these names are texts read in objects too."""
@@ -123,7 +115,7 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
             moved_to = _moved_to(sources) if state in NOT_RUN else []
             is_late = state in NOT_RUN and state not in states and bool(moved_to) and _is_same_day(moved_to, sources)
             word = "Delayed" if is_late else states.get(state) or state.capitalize()
-            status = f"{word}, now {' '.join(moved_to)}" if moved_to else word
+            status = f"{word}{', now' if ' ' in word else ' to'} {' '.join(moved_to)}" if moved_to else word
             return {"status": status, "abandoned": True if state in NOT_RUN and not is_late else None}
     if is_open and not told and _is_lost_by_more(sources):
         told |= {RaceState.ABANDONED}
@@ -282,15 +274,14 @@ def _is_pending(inquiry: Any) -> bool:
     """True for a flag or a word such as "pending", and for an object with a flag or word: {"status": "pending"}."""
     if isinstance(inquiry, dict):
         fields = fields_of(inquiry)
-        said = map(_is_pending, fields.of("state.decision"))
-        return not _is_decided(fields) and any([*said, *(is_yes(fields.get(word)) for word in _PENDING)])
-    return is_yes(inquiry) or (isinstance(inquiry, str) and letters(inquiry) in _PENDING)
+        flags = (is_yes(value) for name, value in fields.items() if is_pending(name))
+        return not _is_decided(fields) and any([*map(_is_pending, fields.of("state.decision")), *flags])
+    return is_yes(inquiry) or (isinstance(inquiry, str) and is_pending(inquiry))
 
 
 def _is_decided(inquiry: Fields) -> bool:
     """True for an inquiry with a decision: {"enquiry": true, "status": "Result stands"}."""
-    said = [value for value in inquiry.of("state.decision") if isinstance(value, str)]
-    return any(_DECIDED.search(letters(one)) and not is_doubtful(one) for one in said)
+    return any(is_decided(value) for value in inquiry.of("state.decision") if isinstance(value, str))
 
 
 def _spread(values: Iterable[Any]) -> Iterator[Any]:
