@@ -265,7 +265,9 @@ def test_usual_addresses_of_a_database_are_taken(address):
     [
         ("sqlite:///racing-bot.db", set()),
         ("postgresql://racing:a%40b@db/racing?sslmode=require", {"a@b", "a%40b"}),
+        ("postgresql://racing:a[@db/racing", {"a["}),
         ("postgresql://db/racing?password=a%40b&sslpassword=c", {"a@b", "a%40b", "c"}),
+        ("postgresql://db/racing?sslpassword=a%2D1&password=a+2", {"a%2D1", "a-1", "a+2", "a 2"}),
     ],
 )
 def test_passwords_of_a_database_are_known_as_written_and_decoded(address, secrets):

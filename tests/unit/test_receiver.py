@@ -121,24 +121,12 @@ async def test_receiver_whose_server_ends_stops_the_bot_and_ends(inner, error):
 SHARED = ("host", "port", "max_body_bytes", "log_level", "log_format")
 
 
-@pytest.mark.parametrize(
-    ("address", "secrets"),
-    [
-        ("sqlite:///racing-bot.db", set()),
-        ("postgresql://racing:s3cret%40a@db/racing", {"s3cret%40a", "s3cret@a"}),
-        ("postgresql://racing:s3cret[@db/racing", {"s3cret["}),
-        (
-            "postgresql://db/racing?sslpassword=s3cret%2D1&password=s3cret+2",
-            {"s3cret%2D1", "s3cret-1", "s3cret+2", "s3cret 2"},
-        ),
-    ],
-)
-def test_passwords_of_the_database_are_masked_as_written_and_decoded(address, secrets, monkeypatch, tmp_path):
+def test_passwords_of_the_database_are_masked(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     for name in ("RACING_WEBHOOK_SECRETS", "ENCRYPTION_KEYS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("DATABASE_URL", address)
-    assert read_options().secrets == secrets
+    monkeypatch.setenv("DATABASE_URL", "postgresql://racing:s3cret%40a@db/racing")
+    assert read_options().secrets == {"s3cret%40a", "s3cret@a"}
 
 
 def test_defaults_are_those_of_the_bot(monkeypatch, tmp_path):
