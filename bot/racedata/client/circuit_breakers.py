@@ -228,10 +228,8 @@ class CircuitBreakers:
 
         def refuse(kept: _Kept) -> _Kept:
             nonlocal is_news
-            is_held = isinstance(error, RateLimited) or (
-                error.status == HTTPStatus.TOO_MANY_REQUESTS and error.code != QUOTA
-            )
-            hold_s = rate_wait_s(error) if is_held else None
+            is_limit = isinstance(error, RateLimited) or error.status == HTTPStatus.TOO_MANY_REQUESTS
+            hold_s = rate_wait_s(error) if is_limit and error.code != QUOTA else None
             is_news = kept.pace.held_s(self._clock()) < LONG_HOLD_S <= (hold_s or 0)
             kept = self._paced(kept, reading, hold_s)
             if error.code not in BREAKER_CODES:
