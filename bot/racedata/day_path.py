@@ -4,6 +4,7 @@ A request for a day returns every race of the day (Interface, Limits 9). The int
 answer: a list of races, a list of meetings, or an object with lists.
 """
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -74,7 +75,7 @@ class PathReader:
             page = await self._ask(client, self._day_path, date=day, **({"region": region} if region else {}))
             if page is None:
                 return False
-            races = read_day(page.data, Race(region=region, race_date=day))
+            races = await asyncio.to_thread(read_day, page.data, Race(region=region, race_date=day))
             if races is None or not _tells(errand, races, known):
                 log.warning("day_not_readable", path=self._day_path, body=str(page.data)[:UNREAD_SHOWN])
                 return False

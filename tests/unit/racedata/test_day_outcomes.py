@@ -1,6 +1,9 @@
 """Outcomes of a day's races, and of one meeting of the day."""
 
+import threading
+from collections import UserDict
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -292,6 +295,21 @@ async def test_limits_9_day_costs_one_request_and_loses_no_race_whatever_its_sha
     assert card.read_at is not None
     await book.card("GB", TODAY)
     assert client.asked == [f"{PATH}?GB"]
+
+
+async def test_day_path_is_read_beside_the_event_loop(make_book, client):
+    """Three hundred races take half a second, and Slack waits three for an answer."""
+    readers = set[threading.Thread]()
+
+    class Noted(UserDict[str, Any]):
+        def __iter__(self):
+            readers.add(threading.current_thread())
+            return super().__iter__()
+
+    client.answers[PATH] = [Noted(make_race("a", ISO))]
+    await make_book(racing_day_path="days/{date}").card("GB", TODAY)
+    assert readers
+    assert threading.current_thread() not in readers
 
 
 async def test_day_path_is_read_again_when_stale_and_a_settled_day_never(make_book, client, clock):
