@@ -63,7 +63,7 @@ async def _serve(settings: Settings, inner: socket.socket, news: socket.socket) 
 
     def stop() -> None:
         for one in servers:
-            one.should_exit = True
+            one.end()
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
     hearing = asyncio.create_task(_hear(service, reader))
@@ -87,7 +87,7 @@ async def _serve_privately(private: Server, public: Server) -> None:
         await private.serve()
     except SystemExit:
         log.warning("metrics_address_not_to_be_had", host=private.config.host, port=private.config.port)
-        public.should_exit = True
+        public.end()
 
 
 def uvicorn_config(app: Any, *, lifespan: Any = "off", **address: Any) -> Config:

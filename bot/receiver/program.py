@@ -136,7 +136,7 @@ async def until_stopped(server: Server, listener: socket.socket, bot: BotProcess
     """Each program ends with the other. Returns the bot's exit code; raises what ended the server."""
 
     def stop() -> None:
-        server.should_exit = True
+        server.end()
         bot.stop()
 
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -145,7 +145,7 @@ async def until_stopped(server: Server, listener: socket.socket, bot: BotProcess
     await asyncio.wait({serving, living}, return_when=asyncio.FIRST_COMPLETED)
     if not (living.done() or server.should_exit):
         bot.stop()
-    server.should_exit = True
+    server.end()
     await asyncio.wait({serving, living})
     serving.result()
     return living.result()

@@ -1,5 +1,6 @@
 """uvicorn as both programs run it: signals, log lines and headers are the program's own."""
 
+import asyncio
 import contextlib
 from collections.abc import Iterator
 from typing import Any
@@ -7,12 +8,31 @@ from typing import Any
 from uvicorn.config import Config
 from uvicorn.server import Server as UvicornServer
 
+from bot.wakeup import rest
+
 GRACE_S = 10
 """Seconds for open requests on a stop; longer than a body may take."""
 
 
+TICK_S = 1.0
+"""uvicorn looks ten times as often whether to exit: a third of the processor time of an idle receiver and bot."""
+
+
 class Server(UvicornServer):
-    """The program hears signals, and stops the server by `should_exit`."""
+    """The program hears signals, and stops the server by `end`."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self._ending = asyncio.Event()
+
+    def end(self) -> None:
+        self.should_exit = True
+        self._ending.set()
+
+    async def main_loop(self) -> None:
+        # A tick of this number writes the header Date anew.
+        while not await self.on_tick(0):
+            await rest(self._ending, TICK_S)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -94,6 +94,9 @@ class Running:
     def stop(self) -> None:
         self.stopped.set()
 
+    def end(self) -> None:
+        self.should_exit = True
+
     async def run(self) -> int:
         await self.stopped.wait()
         return 7
