@@ -30,6 +30,7 @@ from bot.clock import Clock
 from bot.db import generation
 from bot.db.engine import affected, dialect_of, insert_here, insert_into, is_one_of, table_of
 from bot.db.tables import InboxDelivery, InboxKey, InboxState
+from bot.errors import LockTaken
 from bot.events import drill_mark
 from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS
@@ -42,7 +43,7 @@ LONGEST_ERROR = 200
 KEYS_PER_QUERY = 500
 """Well below the most values of a statement: 32,766 in SQLite, 65,535 in PostgreSQL."""
 
-FANOUT_LOCK = 7_228_464_116  # PostgreSQL's advisory lock
+FANOUT_LOCK, INTAKE_LOCK = 7_228_464_116, 7_228_464_118  # PostgreSQL's advisory locks
 
 _IS_NEW = col(InboxDelivery.state) == literal_column("'new'")
 """As a literal: a statement with the state as a parameter can't use the index of new deliveries."""
@@ -171,6 +172,13 @@ class FirstWaiting:
 
 def reference(inbox_id: int) -> str:
     return f"inbox-{inbox_id}"
+
+
+def take_intake(session: Session) -> None:
+    """Raise LockTaken while another replica stores letters: the insert of the same letter would wait for a commit."""
+    turn = select(func.pg_try_advisory_xact_lock(INTAKE_LOCK))
+    if dialect_of(session) != "sqlite" and not session.execute(turn).scalar_one():
+        raise LockTaken("another replica stores deliveries")
 
 
 def store(session: Session, arrivals: Sequence[Arrival]) -> list[StoredDelivery]:

@@ -17,7 +17,7 @@ from bot.deliveries.event_keys import unreadable_key
 from bot.deliveries.inbox import Arrival, StoredDelivery
 from bot.deliveries.journal import BYTES_AT_ONCE, Journal, JournalPlace, Letter
 from bot.deliveries.payload import payload_of
-from bot.errors import StorageError
+from bot.errors import LockTaken, StorageError
 from bot.logs import get_logger
 from bot.wakeup import rest
 
@@ -59,6 +59,9 @@ class Intake:
             self.wake.clear()
             try:
                 count = await self.take()
+            except LockTaken:
+                # Another replica stores the same letters.
+                count = 0
             except StorageError as error:
                 if self.problem is None:
                     log.warning("journal_waits", reason=str(error))
@@ -113,6 +116,7 @@ class Intake:
     def _store(
         self, session: Session, *, arrivals: Sequence[Arrival], place: JournalPlace | None
     ) -> list[StoredDelivery]:
+        inbox.take_intake(session)
         new = inbox.store(session, arrivals)
         if place:
             named_values.put(session, Mark.JOURNAL, place, self._clock())

@@ -41,8 +41,8 @@ def explain(error: Exception, reference: str, reader: AnswerReader = NOBODY_KNOW
         case StorageError():
             log.warning("command_not_stored", reference=reference, reason=str(error))
             return told(
-                "I could not reach my database, so your change may not have been saved. /racing list shows what was "
-                f"saved. Try again in a moment. If that does not help, {hand_on(reader, reference)}."
+                "I could not reach my database. A change may not have been saved: /racing list shows what was saved. "
+                f"Try again in a moment. If that does not help, {hand_on(reader, reference)}."
             )
         case SlackError():
             log.warning("command_refused_by_slack", reference=reference, reason=str(error))

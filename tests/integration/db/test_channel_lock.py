@@ -17,6 +17,8 @@ from bot.db import engine, generation, named_values
 from bot.db.tables import ChannelQueue, MessageKind, SubscriptionState, WatchKind
 from bot.deliveries import inbox
 from bot.deliveries.inbox import Arrival
+from bot.deliveries.intake import Intake
+from bot.deliveries.journal import Journal
 from bot.errors import LockTaken, StorageUnavailable
 from bot.events.event import DEFAULT_TOPICS
 from bot.events.races import Course
@@ -146,6 +148,19 @@ async def delivery(database):
     await database.write(lambda session: inbox.store(session, [arrival]))
     (stored,) = await database.read(lambda session: inbox.waiting(session, NOW, 1))
     return stored
+
+
+async def test_letter_that_another_replica_stores_is_not_waited_for(database, other, monkeypatch):
+    monkeypatch.setattr(engine, "LOCK_PATIENCE_S", 0.0)
+    journal = Journal(database.address, lambda: 0.0)
+    arrival = Arrival("result.received:rc_1", "result.received", "0" * 64, b"{}", NOW)
+    ours, theirs = (Intake(one, journal, lambda: NOW) for one in (database, other))
+    with Session(other.writer) as session:
+        theirs._store(session, arrivals=[arrival], place=None)
+        with pytest.raises(LockTaken):
+            await ours.store([arrival])
+        session.commit()
+    assert await ours.store([arrival]) == []
 
 
 def taking(delivery):
