@@ -180,6 +180,24 @@ def does(step: Callable[..., Awaitable[Any]], *what: Any, gives: Any = ..., **ho
     return do
 
 
+def goes_on(seconds: float) -> Do:
+    """Time passes for the bot."""
+
+    async def do(pipeline: Any) -> None:
+        pipeline.clock.forward(seconds)
+
+    return do
+
+
+def is_stored(payload: Any) -> Do:
+    """Stored and answered. Then the process dies."""
+
+    async def do(pipeline: Any) -> None:
+        await pipeline.deliver(payload)
+
+    return do
+
+
 def passes(seconds: float) -> Do:
     async def do(pipeline: Any) -> None:
         await wait(pipeline, seconds)

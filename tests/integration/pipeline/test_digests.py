@@ -37,7 +37,7 @@ from tests.integration.pipeline.steps import (
     watch,
     write,
 )
-from tests.integration.pipeline.stories import Story, chooses, does, passes, play, rows, so_far
+from tests.integration.pipeline.stories import Story, chooses, does, goes_on, is_stored, passes, play, rows, so_far
 
 EVERY = frozenset(Topic)
 LEFT_S, HOUR_S, DAY_S = LEFT.total_seconds(), 3_600, 86_400
@@ -56,24 +56,6 @@ async def eve(pipeline):
 
 
 eve.channels = {"CGB"}  # type: ignore[attr-defined]
-
-
-def goes_on(seconds):
-    """Time passes for the bot."""
-
-    async def do(pipeline):
-        pipeline.clock.forward(seconds)
-
-    return do
-
-
-def is_stored(payload):
-    """Stored and answered. Then the process dies."""
-
-    async def do(pipeline):
-        await pipeline.deliver(payload)
-
-    return do
 
 
 async def hour_falls_into_a_pause(pipeline):

@@ -92,15 +92,6 @@ FOLDED = {
         CGB=["2 races", "Two versions disagree: the race is abandoned or postponed"],
     ),
     "link refused": Story(slack_answers("edit", CLOSED), abandonment("rc_1"), meeting("rc_1"), CGB=["", ""]),
-} | {
-    f"{card or 'not named'}, {race or 'the same place'}": Story(
-        meeting(**card), abandonment("rc_9", title="The Ninth", **race), CALL=[*([] if folds else [""]), "+The Ninth"]
-    )
-    for card, race, folds in (
-        ({}, {}, True),
-        ({}, {"region": "IRE"}, False),
-        ({"course_id": "cr_1"}, {"course_id": "cr_1", "course": "Ascot (AW)"}, True),
-    )
 }
 
 RUN_AFTER_ALL = {

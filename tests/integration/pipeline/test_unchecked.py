@@ -111,21 +111,6 @@ async def test_typed_words_are_mended_and_what_was_missed_follows_once(  # noqa:
     assert len(pipeline.texts("CADMIN")) == bool(said)
 
 
-@pytest.mark.parametrize(("words", "typed"), [("Great Britain", "GB"), ("gb", "gb"), ("GBR", "Great Britain")])
-async def test_region_of_an_event_in_other_words_is_read_anew_once_the_list_is_there(pipeline, words, typed):
-    """The abandonment of an unreadable region is posted at once, the result by the check."""
-    await subscribe(pipeline, "CGB", typed)
-    await subscribe(pipeline, "CIRE", "IRE")
-    await tell(pipeline, abandonment("rc_1", region=words), result("rc_2", region=words))
-    assert racing(pipeline)[0] == A
-    await service_is_back(pipeline)
-    await check(pipeline)
-    assert racing(pipeline) == [A, R]
-    await tell(pipeline, result("rc_3", region=words))
-    assert "Result: Ascot 14:30 (GB)" in pipeline.texts("CGB")[-1]
-    assert "Result" not in racing(pipeline, "CIRE")
-
-
 def types(region, *topics, courses=(), channel="CGB"):
     async def do(pipeline):
         await subscribe(pipeline, channel, region, frozenset(topics) or DEFAULT_TOPICS, courses=courses)
@@ -225,6 +210,13 @@ STORIES = {
         *(types("GB"), result("rc_1", region="gb"), result("rc_2", region="IRE"), so_far(CGB=[]), BACK),
         *(result("rc_1", region="gb"), result("rc_3", region="gb")),
         CGB=[ONE_LATE, "^Result", "^Result"],
+    ),
+    # An abandonment is told at once, a result by the check.
+    "event and subscription in other words": Story(
+        *(types("Great Britain"), subscribes("CIRE", "IRE"), abandonment("rc_1", region="GBR")),
+        *(result("rc_2", region="GBR"), so_far(CGB=["^ABANDONED"]), BACK, result("rc_3", region="GBR")),
+        CGB=["", "subscribed to Great Britain", "^Result", "^Result: Ascot 14:30 (GB)"],
+        CIRE=["^ABANDONED"],
     ),
     "event without a region": Story(types("GB"), NO_REGION, so_far(CGB=[]), BACK, NO_REGION, CGB=[ONE_LATE, "^Result"]),
     "event of an odd region": Story(types("GB"), ODD_ABANDONMENT, BACK, ODD_ABANDONMENT, CGB=["^ABANDONED"]),

@@ -77,10 +77,6 @@ BOOK = lists(listed(runners=tuple(Runner(horse=horse, position=str(at)) for at, 
 FIRST_STANDS = so_far(CGB=["1 Alpha"])
 
 EDITED = {
-    "field that the later version lacks": Story(
-        *(result(going="Good", title="Novices' Hurdle"), result(placings=(), going="Soft")),
-        CGB=["1 Blue Moon | +Novices' Hurdle"],
-    ),
     "channel without the message gets one": Story(GOOD, subscribes("CALL"), SOFT, edits=1, CGB=[""], CALL=[""]),
     "before the message is sent": Story((GOOD, SOFT, HEAVY), edits=0, CGB=["going is Good or Heavy"]),
     "edits that wait are one call": Story(GOOD, (SOFT, HEAVY, FIRM), edits=1, CGB=["or Firm"]),

@@ -22,7 +22,18 @@ from tests.integration.pipeline.steps import (
     watch,
     write,
 )
-from tests.integration.pipeline.stories import Story, does, passes, play, rows, so_far, subscribes, unsubscribes
+from tests.integration.pipeline.stories import (
+    Story,
+    does,
+    goes_on,
+    is_stored,
+    passes,
+    play,
+    rows,
+    so_far,
+    subscribes,
+    unsubscribes,
+)
 from tests.said import WARNING
 
 HORSE, JOCKEY, TRAINER = WatchKind.HORSE, WatchKind.JOCKEY, WatchKind.TRAINER
@@ -204,6 +215,9 @@ STORIES = {
         CHERE=[IS],
         CGB=["!⭐"],
     ),
+    "watched between two deliveries that are fanned out together": Story(
+        is_stored(card()), goes_on(1), HERE, card() | {"delivered": 2}, CHERE=[IS]
+    ),
     "watched since, told before": Story(
         *(ALL, meeting_card(), does(watch, "CGB", "Golden Melody"), LATER, meeting_card(GOLDEN)), CGB=[AT_ASCOT]
     ),
@@ -268,15 +282,6 @@ STORIES = {
 @rows(STORIES, "declared after", "unsubscribed")
 async def test_watched_names_are_told(pipeline, story):
     await play(pipeline, story)
-
-
-async def test_watch_made_between_two_deliveries_is_told_when_fan_out_has_both_at_once(pipeline):
-    await pipeline.deliver(card())
-    pipeline.clock.forward(1)
-    await watch(pipeline, "CHORSE", "Golden Melody")
-    await tell(pipeline, card() | {"delivered": 2})
-    (told,) = pipeline.texts("CHORSE")
-    assert IS in told
 
 
 async def statements(pipeline, payload):

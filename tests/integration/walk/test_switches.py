@@ -172,7 +172,7 @@ READINGS = [
 @pytest.fixture(scope="module")
 def service():
     time = SleepClock()
-    return RacingService(time.clock().date(), plan="analyst", clock=time.clock, days_back=6, days_ahead=2)
+    return RacingService(time.clock().date(), plan="analyst", clock=time.clock, days_back=4, days_ahead=2)
 
 
 @asynccontextmanager
