@@ -291,7 +291,7 @@ def test_bot_and_stand_ins_have_the_clock_of_the_tests():
 def test_examples_are_the_same_whatever_modules_are_loaded(tmp_path, monkeypatch):
     drawn: list[list[str]] = [[], []]
 
-    @settings(settings.get_profile("suite"))
+    @settings(settings.get_profile("suite"), max_examples=8)
     @given(st.lists(st.text(), min_size=20))
     def draw(turn, texts):
         drawn[turn] += texts
