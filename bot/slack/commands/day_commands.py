@@ -10,7 +10,7 @@ from bot.outbox.message import Message
 from bot.racedata.day_card import STOPPED, Card, at_off
 from bot.slack.commands.invocation import Command, Desk, Invocation, reader_of
 from bot.slack.commands.places import BEEN, WAS, DayPlan, day_grammar, day_plan, first_regions, only_abandonments
-from bot.slack.language.words import Kind
+from bot.slack.language.words import Kind, words_in
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
 from bot.slack.messages.answers.races_of_day import (
@@ -25,7 +25,7 @@ from bot.slack.messages.answers.races_of_day import (
 _RACECARD, _RESULTS, _NEXT = "racecard", "results", "next"
 
 _read_racecard = day_plan(_RACECARD, day_grammar([_NEXT]), {Topic.RACECARDS})
-_NUMBERS = dict.fromkeys(map(str, range(1, 31)), (Kind.FILLER, ""))
+_NUMBERS = {**dict.fromkeys(map(str, range(1, 31)), (Kind.FILLER, "")), **words_in(_NEXT)}
 """The 5 of "next 5 races" is passed over: the answer has a fixed number."""
 
 _read_next = day_plan(_NEXT, replace(day_grammar(), own={**day_grammar().own, **_NUMBERS}), {Topic.RACECARDS})
