@@ -119,11 +119,14 @@ _SPEND = _LEFT.where(_PACE.c.method.in_(_UNCHANGED))
 
 
 def _make(session: Session, full: Mapping[Call, Bucket]) -> dict[Call, Bucket]:
-    """Make missing buckets. The others are locked by another replica.
+    """Make missing buckets. The others are locked by another replica: an insert would wait for the other's commit.
 
     On a new database two replicas may deadlock here once. PostgreSQL ends one transaction, and its work is tried again.
     """
-    rows = [{"method": name, "calls": full[name].calls, "counted_at": full[name].counted_at} for name in sorted(full)]
+    missing = full.keys() - set(session.execute(select(col(MethodPace.method))).scalars())
+    rows = [{"method": one, "calls": full[one].calls, "counted_at": full[one].counted_at} for one in sorted(missing)]
+    if not rows:
+        return {}
     statement = insert_here(session, MethodPace).values(rows).on_conflict_do_nothing(index_elements=["method"])
     made = session.execute(statement.returning(col(MethodPace.method))).scalars()
     return {Call(name): full[Call(name)] for name in made}
