@@ -108,6 +108,7 @@ def served_pragmas() -> Iterator[Sequence[str]]:
     served = engine.PRAGMAS
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(engine, "PRAGMAS", (*served, "synchronous=OFF"))
+        patched.setattr(engine, "SYNCHRONOUS", dict.fromkeys((True, False), "OFF"))
         yield served
 
 

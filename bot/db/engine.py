@@ -60,6 +60,9 @@ PRAGMAS = (
     "temp_store=MEMORY",
 )
 
+SYNCHRONOUS = {True: "FULL", False: "NORMAL"}
+"""By `SqliteFile.syncs`."""
+
 _UNAVAILABLE = (
     exc.OperationalError,
     exc.InterfaceError,
@@ -78,6 +81,10 @@ FILE_GONE = "the database's file was removed or replaced: put the file back, or 
 
 _NO_SUCH_TABLE = ("42P01", "42703")
 """PostgreSQL: missing table, missing column; the schema is not current yet."""
+
+
+class Repeatable(partial[T]):
+    """Work to be done again after a loss: on SQLite the commit reaches the disk with the next commit of other work."""
 
 
 def is_unavailable(error: BaseException) -> bool:
@@ -200,6 +207,8 @@ class Database:
 
     def _commit(self, batch: Sequence[WorkUnit]) -> None:
         self.check_file()
+        if self._kept:
+            self._kept.syncs = not all(isinstance(unit.work, Repeatable) for unit in batch)
         with self.writer.begin() as connection:
             for unit in batch:
                 # The next unit reads the database, not this unit's objects.
@@ -314,6 +323,8 @@ def _make_engine(address: str, *, writes: bool, busy_s: float, kept: SqliteFile 
         return connection
 
     def begin(dbapi_connection: Any) -> None:
+        if writes and kept:
+            dbapi_connection.execute(f"PRAGMA synchronous={SYNCHRONOUS[kept.syncs]}")
         # The driver's own BEGIN comes too late, at the first write.
         dbapi_connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 

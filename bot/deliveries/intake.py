@@ -10,7 +10,7 @@ from sqlmodel import Session
 
 from bot.clock import Clock, Monotonic
 from bot.db import named_values
-from bot.db.engine import Database
+from bot.db.engine import Database, Repeatable
 from bot.db.named_values import Mark
 from bot.deliveries import inbox
 from bot.deliveries.event_keys import unreadable_key
@@ -96,7 +96,9 @@ class Intake:
 
     async def store(self, arrivals: Sequence[Arrival], place: JournalPlace | None = None) -> list[StoredDelivery]:
         """The new deliveries, after the commit. `place` is noted too. Raises StorageError."""
-        new = await self._database.write(partial(self._store, arrivals=arrivals, place=place))
+        # After a power cut the journal still has the letters behind the stored place.
+        work = Repeatable if place else partial
+        new = await self._database.write(work(self._store, arrivals=arrivals, place=place))
         self._hand_over(new)
         return new
 

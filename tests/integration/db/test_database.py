@@ -17,10 +17,10 @@ from sqlmodel import Session
 
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db import migrate, named_values
-from bot.db.engine import FILE_GONE, Database, as_read
+from bot.db.engine import FILE_GONE, SYNCHRONOUS, Database, Repeatable, as_read
 from bot.db.schema import Schema
 from bot.db.tables import EventVersion, OutboxMessage, WebhookSubscriptionRow
-from bot.db.threads import READERS
+from bot.db.threads import READERS, WorkUnit
 from bot.deliveries import inbox
 from bot.errors import StorageUnavailable
 from bot.events.event import Topic
@@ -124,6 +124,7 @@ async def test_cancelled_caller_does_not_stop_the_writer(database):
 
 def test_every_connection_to_sqlite_needs_no_temporary_file(tmp_path, monkeypatch, served_pragmas):
     monkeypatch.setattr("bot.db.engine.PRAGMAS", served_pragmas)
+    monkeypatch.setattr("bot.db.engine.SYNCHRONOUS", SYNCHRONOUS)
     database = Database(f"sqlite:///{tmp_path / 'bot.db'}")
     wanted = {"temp_store": 2, "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
     for engine, count in ((database.writer, 1), (database._reader, READERS + 1)):
@@ -133,6 +134,19 @@ def test_every_connection_to_sqlite_needs_no_temporary_file(tmp_path, monkeypatc
                 connection = stack.enter_context(engine.connect())
                 assert {name: connection.execute(text(f"PRAGMA {name}")).scalar_one() for name in wanted} == wanted
         engine.dispose()
+
+
+async def test_only_work_that_is_done_again_waits_for_no_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr("bot.db.engine.SYNCHRONOUS", SYNCHRONOUS)
+    database = Database(f"sqlite:///{tmp_path / 'bot.db'}")
+
+    def level(session):
+        return session.execute(text("PRAGMA synchronous")).scalar_one()
+
+    assert [await database.write(work) for work in (level, Repeatable(level), level)] == [2, 1, 2]
+    database._commit_together(units := [WorkUnit(Repeatable(level)), WorkUnit(level)])
+    assert [unit.result for unit in units] == [2, 2]
+    await database.close()
 
 
 PUT = partial(named_values.put, name="a", value="x" * 1_000_000, now=NOW)
