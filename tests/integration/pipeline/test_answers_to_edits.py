@@ -9,6 +9,7 @@ from bot.db.database_clock import database_now
 from bot.outbox import call_holds, channel_queues
 from bot.outbox.messenger import Call
 from bot.settings import DoubtfulPosts
+from bot.slack.web_client import METADATA_EVENT
 from sandbox.slack import failures
 from sandbox.slack.block_rules import NEW_BLOCKS
 from sandbox.slack.failures import drop_after, http_error, slack_error
@@ -299,3 +300,12 @@ async def test_blocks(pipeline, name):
     story, calls = STORIES[name]
     await play(pipeline, story)
     assert " ".join(WORDS[call.method] for call in pipeline.slack.calls if call.method in WORDS) == calls
+
+
+async def test_edit_keeps_the_key_of_the_first_post(gb):
+    await tell(gb, WAS_GOOD)
+    (before,) = gb.slack.messages("CGB")
+    await tell(gb, IS_SOFT)
+    (after,) = gb.slack.messages("CGB")
+    assert after.metadata["event_payload"]["post"] == before.metadata["event_payload"]["post"]
+    assert after.metadata["event_type"] == METADATA_EVENT

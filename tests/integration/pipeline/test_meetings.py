@@ -12,7 +12,7 @@ from bot.events.event import Topic
 from bot.racedata import day_views
 from tests.clock import DAY
 from tests.databases import on_postgresql
-from tests.integration.pipeline.steps import abandonment, counting, meeting, pause, result, shown, tell
+from tests.integration.pipeline.steps import abandonment, meeting, pause, result, shown, tell
 from tests.integration.pipeline.stories import (
     Story,
     bare,
@@ -375,23 +375,6 @@ async def test_whatever_the_order_meeting_and_result_say_which_race_is_reported_
         both = {text for text in said - {whole} if "this meeting was reported abandoned" in text}
         assert len(both) == 1, (order, said)
         assert "16:00" in both.pop(), (order, said)
-
-
-MANY_CHANNELS = 80
-
-
-async def test_event_for_very_many_channels_takes_few_statements(pipeline):
-    for number in range(MANY_CHANNELS):
-        await pipeline.subscribe(f"C{number:04}", "GB")
-    for payload in (abandonment("rc_1"), meeting("rc_1", "rc_2"), abandonment("rc_2"), result("rc_2", placings=("A",))):
-        await pipeline.deliver(payload)
-        pipeline.clock.forward(0.001)
-    with counting(pipeline.database) as counted:
-        while await pipeline.fanout.run_once():
-            continue
-    assert len(counted.statements) < MANY_CHANNELS, str(counted)
-    # The first race's, the meeting's, and the result. The meeting's message says the second race.
-    assert await pipeline.waiting() == {"queued": MANY_CHANNELS * 3}
 
 
 async def test_race_that_is_reported_lost_and_run_is_a_number_of_its_own(gb):

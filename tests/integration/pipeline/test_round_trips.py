@@ -133,6 +133,23 @@ async def test_deliveries_cost_statements_and_commits(paced, monkeypatch, name):
     assert counted.commits == commits + WAITS, str(counted)
 
 
+MANY_CHANNELS = 80
+
+
+async def test_event_for_very_many_channels_takes_few_statements(pipeline):
+    for number in range(MANY_CHANNELS):
+        await pipeline.subscribe(f"C{number:04}", "GB")
+    for payload in (abandonment("rc_1"), meeting("rc_1", "rc_2"), abandonment("rc_2"), result("rc_2", placings=("A",))):
+        await pipeline.deliver(payload)
+        pipeline.clock.forward(0.001)
+    with counting(pipeline.database) as counted:
+        while await pipeline.fanout.run_once():
+            continue
+    assert len(counted.statements) < MANY_CHANNELS, str(counted)
+    # The first race's, the meeting's, and the result. The meeting's message says the second race.
+    assert await pipeline.waiting() == {"queued": MANY_CHANNELS * 3}
+
+
 class Slow(Slack):
     """Answers as many posts as `answers` lets through."""
 

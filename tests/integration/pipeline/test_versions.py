@@ -13,7 +13,6 @@ from bot.events.event import Topic
 from bot.events.meeting_parts import shows_the_same
 from bot.events.races import Runner
 from bot.events.touched import LOOKS_MAX, What
-from bot.slack.web_client import METADATA_EVENT
 from sandbox.slack.failures import drop_after, rate_limited
 from tests.clock import DAY
 from tests.databases import on_both, on_postgresql
@@ -276,15 +275,6 @@ STORIES = EDITED | REFUSED_EDIT | RINGS | NO_NEWS | MARKS
 @rows(STORIES, "in doubt", "refused")
 async def test_later_version(pipeline, story):
     await play(pipeline, story)
-
-
-async def test_edit_keeps_the_key_of_the_first_post(gb):
-    await tell(gb, GOOD)
-    (before,) = gb.slack.messages("CGB")
-    await tell(gb, SOFT)
-    (after,) = gb.slack.messages("CGB")
-    assert after.metadata["event_payload"]["post"] == before.metadata["event_payload"]["post"]
-    assert after.metadata["event_type"] == METADATA_EVENT
 
 
 @on_both
