@@ -1,5 +1,6 @@
 """`/racecard`, `/results` and `/racing next`: a day's cards, a day's results, and the next races to go off."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -59,7 +60,8 @@ async def _answer_racecard(desk: Desk, invocation: Invocation, asked: DayPlan) -
     if shows_readers_clock(card):
         zone = await desk.people.zone(invocation.user_id)
         question = replace(question, reader=replace(question.reader, zone=zone))
-    return racecard(card, question)
+    # Off the event loop: a course's races with all their runners take a while.
+    return await asyncio.to_thread(racecard, card, question)
 
 
 async def _answer_results(desk: Desk, invocation: Invocation, asked: DayPlan) -> Message:
@@ -69,7 +71,7 @@ async def _answer_results(desk: Desk, invocation: Invocation, asked: DayPlan) ->
         only_abandonments=only_abandonments(asked.wanted),
         countries=await desk.reference.known_countries(),
     )
-    return results_of_day(card, question)
+    return await asyncio.to_thread(results_of_day, card, question)
 
 
 async def _plan_next(desk: Desk, invocation: Invocation) -> DayPlan:

@@ -1,6 +1,8 @@
 """How `/racecard`, `/results` and `/racing next` read their words, ask for cards, and show some races alone."""
 
 import re
+import threading
+from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +17,7 @@ from bot.events.races import Course, Runner
 from bot.racedata import race_book_store
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day import note_whole
-from bot.racedata.day_card import Coverage, MeetingCard
+from bot.racedata.day_card import Card, Coverage, MeetingCard
 from bot.slack.commands.day_commands import RACECARD_COMMAND, RESULTS_COMMAND
 from bot.slack.commands.pause_commands import MUTE_COMMAND
 from bot.slack.commands.places import day_grammar, day_plan
@@ -90,6 +92,25 @@ async def test_racecard_asks_for_what_was_typed(desk_with, asked):
         ("GB", date(2026, 11, 19), None),
         ("GB", date(2026, 11, 26), None),
     ]
+
+
+@pytest.mark.parametrize("command", [RACECARD_COMMAND, RESULTS_COMMAND])
+async def test_answer_is_made_beside_the_event_loop(desk_with, command):
+    """A course's races with long names take a second."""
+    makers = set[threading.Thread]()
+
+    @dataclass(frozen=True)
+    class Noted(Card):
+        @property
+        def meetings(self):
+            makers.add(threading.current_thread())
+            return super().meetings
+
+    card = make_card([make_race()])
+    desk = desk_with(Noted(**{field.name: getattr(card, field.name) for field in fields(card)}))
+    await answer(command, desk, typed("GB"))
+    assert makers
+    assert threading.current_thread() not in makers
 
 
 FAILED = {"coverage": Coverage.FAILED, "failure": ServerFault("races/search", request_id="req_7")}
