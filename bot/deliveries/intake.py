@@ -99,6 +99,9 @@ class Intake:
         # After a power cut the journal still has the letters behind the stored place.
         work = Repeatable if place else partial
         new = await self._database.write(work(self._store, arrivals=arrivals, place=place))
+        if new is None:
+            self.wake.set()
+            return []
         self._hand_over(new)
         return new
 
@@ -117,8 +120,11 @@ class Intake:
 
     def _store(
         self, session: Session, *, arrivals: Sequence[Arrival], place: JournalPlace | None
-    ) -> list[StoredDelivery]:
+    ) -> list[StoredDelivery] | None:
+        """None if another replica has stored letters since: an insert would wait for their fan-out."""
         inbox.take_intake(session)
+        if place and not self._database.is_sqlite and place_in(session) != self._place:
+            return None
         new = inbox.store(session, arrivals)
         if place:
             named_values.put(session, Mark.JOURNAL, place, self._clock())

@@ -14,11 +14,11 @@ from bot.channels import channel_lock, mutes, subscriptions, watches
 from bot.channels.filters import ChannelFilter, Meeting
 from bot.channels.watches import WatchedName
 from bot.db import engine, generation, named_values
-from bot.db.tables import ChannelQueue, MessageKind, SubscriptionState, WatchKind
+from bot.db.tables import ChannelQueue, InboxDelivery, MessageKind, SubscriptionState, WatchKind
 from bot.deliveries import inbox
 from bot.deliveries.inbox import Arrival
 from bot.deliveries.intake import Intake
-from bot.deliveries.journal import Journal
+from bot.deliveries.journal import Journal, JournalPlace
 from bot.errors import LockTaken, StorageUnavailable
 from bot.events.event import DEFAULT_TOPICS
 from bot.events.races import Course
@@ -161,6 +161,13 @@ async def test_letter_that_another_replica_stores_is_not_waited_for(database, ot
             await ours.store([arrival])
         session.commit()
     assert await ours.store([arrival]) == []
+    # A letter that is stored already and fanned out now, either.
+    place = JournalPlace(1, arrival.body_sha256)
+    await theirs.store([arrival], place)
+    with Session(other.writer) as session:
+        session.execute(update(InboxDelivery).values(attempts=1))
+        assert await ours.store([arrival], place) == []
+    assert ours.wake.is_set()
 
 
 def taking(delivery):
