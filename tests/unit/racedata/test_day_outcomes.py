@@ -14,6 +14,7 @@ from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata import lexicon
 from bot.racedata import race_book_store as rows
+from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_errors import NotFound, ServerFault
 from bot.racedata.day import DayRow, KnownDay
 from bot.racedata.day_card import Coverage, Outcomes, outcomes_of
@@ -363,3 +364,35 @@ async def test_race_comes_by_its_path_and_else_from_the_book(make_book, client, 
         assert (full.course.name, full.runners[0].horse) == ("Ascot", "A")
     assert client.asked == ["races/r1"]
     assert await book.race("r2") is None
+
+
+# The window of the plan
+
+
+async def test_outside_window_asks_nothing(make_book, client):
+    book = make_book()
+    client.state = AccountState(window="2025 → upcoming")
+    card = await book.card("GB", TODAY.replace(year=2024))
+    assert (card.coverage, card.window, client.asked) == (Coverage.OUTSIDE_WINDOW, "2025 → upcoming", [])
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+async def test_outside_window_is_never_an_empty_day(make_book, client, newest_first):
+    book = make_book()
+    client.newest_first, client.races = newest_first, make_days(-20, 5)
+    client.meta["window"] = "2026 → upcoming"
+    await book.card("GB", from_today(-30))
+    assert (await book.card("GB", from_today(-1000))).coverage is Coverage.OUTSIDE_WINDOW
+
+
+async def test_walk_starts_again_when_a_plan_shows_more(make_book, client, clock):
+    book = make_book()
+    client.meta["window"] = "2026 → upcoming"
+    client.races = make_days(-20, 5)
+    await book.card("GB", TODAY)
+    client.meta["window"] = "2017 → upcoming"
+    client.races = make_days(-400, -390) + client.races
+    clock.pass_(minutes=16)
+    await book.card("GB", TODAY)
+    card = await book.card("GB", from_today(-395))
+    assert (card.coverage, len(titles(card))) == (Coverage.COMPLETE, 1)

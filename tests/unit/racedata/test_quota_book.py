@@ -234,13 +234,8 @@ async def test_one_sample_a_day_is_kept(book, client, clock, database):
         await book.read()
         clock.pass_(hours=6)
     kept = await database.read(quota_book.samples)
-    assert [(sample.taken_at.day, sample.used) for sample in kept] == [
-        (20, 60),
-        (21, 120),
-        (21, 300),
-        (22, 360),
-        (22, 420),
-    ]
+    by_day = [(sample.taken_at.day, sample.used) for sample in kept]
+    assert by_day == [(20, 60), (21, 120), (21, 300), (22, 360), (22, 420)]
 
 
 async def test_sample_from_before_the_clock_was_set_back_tells_of_no_day(book, client, clock, database):
@@ -287,10 +282,8 @@ def check(database, client, clock, told):
     async def run(*uses, failure=None):
         for used in uses:
             client.answers["usage by day"] = failure or [{"date": clock().date().isoformat(), "requests": used}]
-            client.answers["usage by endpoint"] = [
-                {"endpoint": "/courses", "requests": 9},
-                {"endpoint": "/races/search", "requests": 12_400},
-            ]
+            counts = {"/courses": 9, "/races/search": 12_400}
+            client.answers["usage by endpoint"] = [{"endpoint": one, "requests": n} for one, n in counts.items()]
             await QuotaCheck(book, notices, database, settings(), clock).run()
 
     return run

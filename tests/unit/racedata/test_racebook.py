@@ -14,7 +14,6 @@ from bot.events.facts import VersionRemarks
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race
 from bot.racedata import quota_book as quota_rows
-from bot.racedata.client.calls import AccountState
 from bot.racedata.client.cursor_walk import walk
 from bot.racedata.client.records import Meta, RacePage
 from bot.racedata.client.service_client import WHOLE_LIST_PAGES
@@ -171,35 +170,6 @@ async def test_card_knows_what_deliveries_told_without_an_id(book, client, datab
     at_goodwood = await book.card("GB", TODAY, Course(name="Goodwood"))
     assert (at_goodwood.outcomes.lost, titles(at_goodwood)) == ((), ["r05000-0"])
     assert [meeting.course.course_id for meeting in (await book.known(None, TODAY)).meetings] == ["cr_99", None]
-
-
-# The window
-
-
-async def test_outside_window_asks_nothing(book, client):
-    client.state = AccountState(window="2025 → upcoming")
-    card = await book.card("GB", TODAY.replace(year=2024))
-    assert (card.coverage, card.window, client.asked) == (Coverage.OUTSIDE_WINDOW, "2025 → upcoming", [])
-
-
-@both_orders
-async def test_outside_window_is_never_an_empty_day(book, client, newest_first):
-    client.newest_first, client.races = newest_first, make_days(-20, 5)
-    client.meta["window"] = "2026 → upcoming"
-    await book.card("GB", from_today(-30))
-    assert (await book.card("GB", from_today(-1000))).coverage is Coverage.OUTSIDE_WINDOW
-
-
-async def test_walk_starts_again_when_a_plan_shows_more(book, client, clock):
-    client.meta["window"] = "2026 → upcoming"
-    client.races = make_days(-20, 5)
-    await book.card("GB", TODAY)
-    client.meta["window"] = "2017 → upcoming"
-    client.races = make_days(-400, -390) + client.races
-    clock.pass_(minutes=16)
-    await book.card("GB", TODAY)
-    card = await book.card("GB", from_today(-395))
-    assert (card.coverage, len(titles(card))) == (Coverage.COMPLETE, 1)
 
 
 # Stops of a walk
