@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
-from bot.events.race_state import RaceState, is_taken_back, state_in
+from bot.events.race_state import RaceState, is_reinstated, is_taken_back, state_in
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading.aliases import string
-from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, first_of, values_of
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_values import count, flag_in, identifier, text
 from bot.events.reading.lazy import Lazy
 from bot.events.reading.race_list import lists_races, within
@@ -72,9 +72,8 @@ class FoundEvent:
         if self.named.kind not in ABANDONMENTS:
             return self.said
         status = self.said.status
-        is_denied = first_of(self.sources.own, "state.abandoned", flag_in) is False
-        if is_denied and state_in(status) not in _NOT_RUN_ELSE and not (status and is_taken_back(status)):
-            status = NOT_ABANDONED
+        if state_in(status) not in _NOT_RUN_ELSE and not (status and is_taken_back(status)):
+            status = first_of(self.sources.own, "state.abandoned", _denial) or status
         return self.said.model_copy(update={"abandoned": True, "status": status})
 
     @property
@@ -149,6 +148,14 @@ def _ids(named: EventName, parts: list[Part]) -> tuple[str | None, str | None]:
     )
     race_id, meeting_id = race_id_of(parts), meeting_id_of(parts)
     return race_id or (plain_id if of_one_race else None), meeting_id or (None if of_one_race else plain_id)
+
+
+def _denial(flagged: Any) -> str | None:
+    """The words of {"status": "Lifted"}, or of a false flag."""
+    said = first_of([fields_of(flagged)], "state.status.own", text) if isinstance(flagged, dict) else None
+    if said and is_reinstated(said):
+        return said
+    return NOT_ABANDONED if flag_in(flagged) is False else None
 
 
 def is_named(race: Race) -> bool:

@@ -116,8 +116,8 @@ _REVERSED = re.compile(
 """From the loss on: "Abandonment later reversed", "Abandoned - decision reversed", "Abandoned, now on", "Void: no"."""
 
 _GOES_AHEAD = re.compile(
-    f"(?:{_SUBJECT}|is |the |at race |beside |until )*(?:held (?:$|today|at |cause )|at $)"
-    f"|(?:{_SUBJECT}|is |other |beside )*not (?:is )*abandoned $"
+    f"(?:{_SUBJECT}|is |the |at race |beside |until )*(?:held (?:$|today|at (?!beside)|cause )|at $)"
+    f"|(?:{_SUBJECT}|is |other |beside |cause )*not (?:is )*abandoned $"
 )
 """Of a whole status: "Meeting will go ahead as planned", "Racing is on", "No longer abandoned"."""
 

@@ -13,7 +13,7 @@ from bot.events import event_bounds, event_store
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.event_store import Around, By
 from bot.events.meeting_parts import is_part_of, is_run_there, lost_in, names_race, results_denied, taken_back
-from bot.events.race_state import RaceOutcome
+from bot.events.race_state import RaceOutcome, is_reinstated
 from bot.events.races import Race
 from bot.events.same_races import is_told_again
 
@@ -219,9 +219,9 @@ class KnownMeetings:
 
     def taken_back(self, card: RacingEvent) -> list[RacingEvent]:
         """The abandonments that a racecard takes back, each as a later version."""
-        lost = [
-            one for one in self._events.values() if one.is_abandonment and card.kind is EventKind.RACECARD_PUBLISHED
-        ]
+        said = [race.status for race in (card.race, *card.races) if race.status]
+        may_be = card.kind is EventKind.RACECARD_PUBLISHED and any(map(is_reinstated, said))
+        lost = [one for one in self._events.values() if may_be and one.is_abandonment]
         return [*filter(None, (taken_back(one, card) for one in lost))]
 
     def also_losing(self, race: Race, but: str) -> list[str]:

@@ -16,6 +16,7 @@ from bot.events.race_state import (
     is_decided,
     is_in_doubt,
     is_pending,
+    is_reinstated,
     is_taken_back,
     state_in,
 )
@@ -59,6 +60,9 @@ _PROVISIONAL = frozenset(
 
 _OF_A_CARD = re.compile("going|draw|declar|entr|weight|class|type|title|name")
 """In the name of a field: not the order, but the going or the draw may be provisional."""
+
+SHORTEST_NOTE = 6
+"""Characters of "Lifted". "On" and "Run" may be said of anything."""
 
 LONGEST_REMARK = 60
 """Characters of a result or headline that is told whole."""
@@ -126,10 +130,19 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     # Of "Abandoned" and "Official", "Official" is kept: `abandoned` says already that the race was lost.
     telling = (RaceState.WALKOVER, RaceState.PROVISIONAL, RaceState.RUN, RaceState.ABANDONED)
     is_run = RaceState.RUN in flagged or False in flags[RaceState.ABANDONED]
+    # A note that takes a loss back is the status: "Race reinstated".
+    others = [*(_noted_back(sources) if is_open and not told else ()), *statuses]
     return {
-        "status": next((states[state] for state in telling if state in states), next(iter(statuses), None)),
+        "status": next((states[state] for state in telling if state in states), next(iter(others), None)),
         "abandoned": True if NOT_RUN & told else False if is_run else None,
     }
+
+
+def _noted_back(sources: Sources) -> Iterator[str]:
+    notes = chain.from_iterable(
+        values_of(sources.own, fact) for fact in ("marks.note", "state.message", "race.reason", "race.reason.own")
+    )
+    return (one for one in _strings_in(notes) if SHORTEST_NOTE <= len(one) <= LONGEST_REMARK and is_reinstated(one))
 
 
 def _moved_to(sources: Sources) -> list[str]:

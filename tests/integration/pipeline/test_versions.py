@@ -163,6 +163,23 @@ RINGS = {
         *(abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}, version(FIRST)),
         CGB=["^Superseded", "status is now Reinstated", "^Result | !CONFLICT"],
     ),
+    "abandonment taken back by a message": Story(
+        *(abandonment(), abandonment(message="Abandonment reversed, racing goes ahead") | {"attempt": 2}),
+        CGB=["^Superseded", "status is Abandonment reversed, racing goes ahead in one only"],
+    ),
+    "abandonment taken back in the place of the flag": Story(
+        *(abandonment(), abandonment(abandonment={"status": "Lifted"}) | {"attempt": 2}),
+        CGB=["^Superseded", "status is Lifted in one only"],
+    ),
+    "abandoned meeting taken back with its races": Story(
+        meeting("rc_1") | {"sequence": 1},
+        meeting(abandoned=False) | {"races": [{"race_id": "rc_1", "abandoned": False}], "sequence": 2},
+        CGB=["^Superseded", "whole meeting | also marked as not abandoned | !rest of the meeting"],
+    ),
+    "abandonment taken back by a flag, and the race run": Story(
+        *(abandonment() | {"sequence": 1}, abandonment(abandoned=False) | {"sequence": 2}, version(FIRST)),
+        CGB=["^Superseded", "ABANDONED: Ascot 14:30", "^Result | !CONFLICT"],
+    ),
     "abandonment taken back, and again": Story(
         *(abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}),
         abandonment() | {"sequence": 3},
