@@ -39,7 +39,7 @@ log = get_logger(__name__)
 MESSAGES_PER_COMMIT = 2_000
 """The other deliveries wait for the next transaction."""
 
-FIRST_CHANNELS = 16
+FIRST_CHANNELS = 10
 """The first posts of an event for many channels go out while the other messages are made, in the next transaction."""
 
 
