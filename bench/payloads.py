@@ -17,7 +17,7 @@ RACES_OF_A_COURSE = 8
 
 
 def request(line: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> bytes:
-    """A whole request."""
+    """An HTTP request."""
     sent = {"Host": "bench", "Content-Length": str(len(body))} | dict(headers or {})
     named = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
     return f"{line} HTTP/1.1\r\n{named}\r\n".encode() + body

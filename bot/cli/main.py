@@ -342,7 +342,10 @@ def _answer(told: "Coroutine[Any, Any, str]", why_not: str = "", mask: "Mask" = 
 
 
 def _end_at_once() -> None:
-    """At Ctrl-C. Python would wait for a thread whose commit hangs; a commit is stored whole, or not at all."""
+    """Have Ctrl-C end the process: Python would wait for a thread whose commit hangs.
+
+    A commit is stored whole, or not at all.
+    """
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -61,7 +61,7 @@ PRAGMAS = (
 )
 
 SYNCHRONOUS = {True: "FULL", False: "NORMAL"}
-"""By `SqliteFile.syncs`."""
+"""SQLite's `synchronous`, by `SqliteFile.syncs`."""
 
 _UNAVAILABLE = (
     exc.OperationalError,
@@ -84,7 +84,7 @@ _NO_SUCH_TABLE = ("42P01", "42703")
 
 
 class Repeatable(partial[T]):
-    """Work to be done again after a loss: on SQLite the commit reaches the disk with the next commit of other work."""
+    """Work that is done again after a loss, so that SQLite's commit need not wait for the disk."""
 
 
 def is_unavailable(error: BaseException) -> bool:

@@ -61,7 +61,7 @@ class Mark(StrEnum):
 
 
 AHEAD_AT_MOST = timedelta(hours=1)
-"""Of another replica's clock."""
+"""How far another replica's clock may be ahead."""
 
 _STATE = table_of(StoredState).c
 _NAMED = select(_STATE.value, _STATE.updated_at).where(_STATE.name == bindparam("name"))
@@ -80,7 +80,7 @@ def text(session: Session, name: str, *, lock: bool = False) -> tuple[str, datet
 
 
 def load(session: Session, name: str, kind: type[ModelT], now: datetime | None = None) -> ModelT | None:
-    """`now`: without a value that was written more than AHEAD_AT_MOST later, before somebody set the clock back."""
+    """A value written more than AHEAD_AT_MOST after `now` is left out: the clock was set back."""
     kept = text(session, name)
     is_taken = kept is not None and (now is None or kept[1] <= now + AHEAD_AT_MOST)
     return kind.model_validate_json(kept[0]) if kept and is_taken else None

@@ -15,7 +15,7 @@ Identity = tuple[int, int] | None
 
 class SqliteFile:
     def __init__(self, path: Path, gone: str) -> None:
-        """`gone`: the words for a removed or replaced file. `syncs`: the next commit is on disk when it returns."""
+        """`gone`: the words for a removed or replaced file. `syncs`: the next commit waits for the disk."""
         self.syncs = True
         self._path, self._log_path, self._gone = path, Path(f"{path}-wal"), gone
         self._opened: Identity = None

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
-from bot.events.race_state import RaceState, is_reinstated, is_taken_back, state_in
+from bot.events.race_state import RaceState, is_doubtful_or_reinstated, is_reinstated, state_in
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading.aliases import string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
@@ -68,11 +68,11 @@ class FoundEvent:
 
     @property
     def race(self) -> Race:
-        """Of an abandonment, a flag that denies the loss is a status."""
+        """The race. In an abandonment, a flag that denies the loss gives the status."""
         if self.named.kind not in ABANDONMENTS:
             return self.said
         status = self.said.status
-        if state_in(status) not in _NOT_RUN_ELSE and not (status and is_taken_back(status)):
+        if state_in(status) not in _NOT_RUN_ELSE and not (status and is_doubtful_or_reinstated(status)):
             status = first_of(self.sources.own, "state.abandoned", _denial) or status
         return self.said.model_copy(update={"abandoned": True, "status": status})
 
@@ -151,7 +151,7 @@ def _ids(named: EventName, parts: list[Part]) -> tuple[str | None, str | None]:
 
 
 def _denial(flagged: Any) -> str | None:
-    """The words of {"status": "Lifted"}, or of a false flag."""
+    """The words of {"status": "Lifted"}; NOT_ABANDONED for a false flag."""
     said = first_of([fields_of(flagged)], "state.status.own", text) if isinstance(flagged, dict) else None
     if said and is_reinstated(said):
         return said

@@ -175,7 +175,7 @@ def reference(inbox_id: int) -> str:
 
 
 def take_intake(session: Session) -> None:
-    """Raise LockTaken while another replica stores letters: the insert of the same letter would wait for a commit."""
+    """Raise LockTaken while another replica stores letters: inserts of the same letters would wait for the commit."""
     turn = select(func.pg_try_advisory_xact_lock(INTAKE_LOCK))
     if dialect_of(session) != "sqlite" and not session.execute(turn).scalar_one():
         raise LockTaken("another replica stores deliveries")

@@ -96,7 +96,7 @@ class Intake:
 
     async def store(self, arrivals: Sequence[Arrival], place: JournalPlace | None = None) -> list[StoredDelivery]:
         """The new deliveries, after the commit. `place` is noted too. Raises StorageError."""
-        # After a power cut the journal still has the letters behind the stored place.
+        # If a power cut undoes the commit, the stored place is older, and the journal still has the letters.
         work = Repeatable if place else partial
         new = await self._database.write(work(self._store, arrivals=arrivals, place=place))
         if new is None:
@@ -121,7 +121,7 @@ class Intake:
     def _store(
         self, session: Session, *, arrivals: Sequence[Arrival], place: JournalPlace | None
     ) -> list[StoredDelivery] | None:
-        """None if another replica has stored letters since: an insert would wait for their fan-out."""
+        """None if another replica has moved the place: an insert would wait for the fan-out of the same letters."""
         inbox.take_intake(session)
         if place and not self._database.is_sqlite and place_in(session) != self._place:
             return None

@@ -127,9 +127,8 @@ def _told_again(reports: Sequence[Report]) -> set[int]:
 def _contradicted(event: RacingEvent, known: Known) -> EventKind | None:
     """The kind of the contradicted event of the same race.
 
-    A void race, or a result without placings that is marked abandoned, contradicts no abandonment, and a result of
-    another day no postponement. An abandonment that was taken back is contradicted only if the order of its versions is
-    unknown.
+    None for a void race, for a result without placings that is marked abandoned, and for a postponed race with a result
+    of another day. An abandonment that was taken back is contradicted only if the order of the versions is unknown.
     """
     if known.other is None or (known.other.event.is_taken_back and not known.other.remarks.order_unknown):
         return None

@@ -267,7 +267,7 @@ _AT_A_PLACE = {
     By.PLACE: (
         (_KIND == EventKind.MEETING_ABANDONED,),
         (_KIND.in_(_LINKED), col(EventVersion.received_at) > bindparam("recent")),
-        # With a moment SQLite takes the index of events without a race's id, and else reads all events of the day.
+        # Without a condition on `received_at`, SQLite would read all events of the day, not the index of these events.
         (col(EventVersion.race_id).is_(None), col(EventVersion.received_at) > LONG_AGO),
     ),
     By.WHOLE_PLACE: ((_KIND.in_(_LINKED),),),

@@ -15,7 +15,7 @@ from pydantic import Field
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import CARD, DECLARATIONS, RUNNER, WHOLE_LISTS, DeclaredFields, Noise, Rings, ToldField
 from bot.events.pairs import Places, is_shorter, is_whole_field, paired_races, paired_runners
-from bot.events.race_state import NOT_RUN, is_taken_back, state_in
+from bot.events.race_state import NOT_RUN, is_doubtful_or_reinstated, state_in
 from bot.events.races import FEW_MINUTES, OUT, RESERVED, OffTime, Race, Runner, Value, finishing_position
 from bot.events.spellings import NO, YES, by_place
 from bot.events.watched import WatchedRunner
@@ -35,7 +35,7 @@ PLACED = "Result"
 """The status of placings without a status."""
 
 LOST_ANEW = "Abandoned"
-"""The status of a loss without a status, after a loss that was taken back."""
+"""The status of a new loss without a status, where the earlier loss was taken back."""
 
 _NAMED_TOGETHER = 3
 
@@ -156,7 +156,7 @@ class _Between:
     def _rings(self, when: Rings, was: str | None, now: str) -> bool:
         if when is Rings.TO_OR_FROM_TODAY:
             return was is not None and self._today in {was, now}
-        if when is Rings.TAKEN_BACK_TOO and is_taken_back(now):
+        if when is Rings.TAKEN_BACK_TOO and is_doubtful_or_reinstated(now):
             return True
         if when in {Rings.ALWAYS, Rings.TAKEN_BACK_TOO}:
             return was is not None and _folded(was) != _folded(now)

@@ -125,7 +125,7 @@ def _is_after_the_last(race: Race, meeting: RacingEvent) -> bool | None:
 
 
 def _is_in_another_clock(race: Race, meeting: RacingEvent) -> bool:
-    """True for a race in UTC, whose local time nobody knows, beside the time from which the meeting is lost."""
+    """True if the off is known in UTC alone, and the meeting is lost from a local time on."""
     return meeting.lost_from is not None and race.off.off_at is not None and race.local_minute is None
 
 

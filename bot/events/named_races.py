@@ -1,6 +1,6 @@
 """Races that abandoned meetings name by id: an index from a race to the meeting.
 
-A race without an id stands there by the key of its result.
+A race without an id has the key of its result in the index.
 """
 
 from collections.abc import Collection, Iterable

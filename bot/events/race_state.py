@@ -225,8 +225,8 @@ def is_doubtful(status: str | None) -> bool:
     return not {"doubt", "not", "inspection"}.isdisjoint(_roles(status or "").split())
 
 
-def is_taken_back(status: str) -> bool:
-    """True if an abandonment is in doubt, or taken back."""
+def is_doubtful_or_reinstated(status: str) -> bool:
+    """True for words that deny a loss, or leave a loss open."""
     return is_doubtful(status) or is_reinstated(status)
 
 
@@ -240,7 +240,7 @@ def is_reinstated(status: str) -> bool:
 def express_losses(
     words: str, own: tuple[str, ...], *, is_note: bool = False, is_open: bool = False
 ) -> list[tuple[RaceState, str]]:
-    """The clauses that say that a race or a meeting is lost, and why, and no more: "Race declared void".
+    """The clauses that say only that a race or a meeting is lost, and why: "Race declared void".
 
     `own`: the names of course and race, the course first. `is_note`: the text is about the race, so that "Abandoned"
     alone is a loss. `is_open`: the race has no places.
@@ -274,9 +274,9 @@ def _names_of(own: tuple[str, ...]) -> Sequence[str]:
 
 
 def _with_race(clause: str, names: Sequence[str], course: str) -> str:
-    """The words in lower case, with "race" in place of each name. A question stays a question.
+    """The words in lower case, with "race" in place of each name. A question keeps its mark.
 
-    "York is off" is said of a meeting; a race that is off has begun.
+    In "York is off" the course becomes "meeting": a race that is off has begun.
     """
     said, here = _spaced(_words(clause).casefold().split()), _spaced(_words(course).casefold().split())
     if course and said.startswith(f"{here} is  off "):

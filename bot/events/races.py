@@ -240,7 +240,7 @@ class Race(Value):
         return state_in(earlier.status) in LOST_OR_VOID if self.status else self.has_places
 
     def outdates_status(self, earlier: "Race") -> bool:
-        """True for placings in place of a lost race, a void race or provisional places, and for a loss anew."""
+        """True without a status: for placings after a lost or void race or provisional places, and for a new loss."""
         is_outdated = earlier.status == PROVISIONAL or state_in(earlier.status) in LOST_OR_VOID
         is_lost_anew = self.abandoned and earlier.abandoned and earlier.status and is_reinstated(earlier.status)
         return self.status is None and bool((is_outdated and self.has_places) or is_lost_anew)

@@ -92,7 +92,7 @@ class KnownMeetings:
     ) -> VersionNews | RacingEvent | None:
         """News becomes the next version. A delivery without news may give the stored event with silent values.
 
-        An unfinished delivery gives its news again.
+        A delivery that some channels are not told of yet gives the same news again.
         """
         found = absorb(event, self._known(event), fill_in, received_at=received_at)
         if isinstance(found, News):

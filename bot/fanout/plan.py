@@ -38,8 +38,8 @@ from bot.outbox.message_store import NewPost, Priority
 class Heard:
     """Who hears of a version. `takes`: channels with a filter that takes the event. `watches`: channels with a watch.
 
-    `rung`: a watched runner is out. `only`: no other channel is told or asked. `at_first`: of an event that no channel
-    was told of, so many channels are told now, and the others later.
+    `rung`: a watched runner is out. `only`: no other channel is told or asked. `at_first`: how many channels
+    are told now of a new event; the other channels are told later.
     """
 
     takes: Collection[str]

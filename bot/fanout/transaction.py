@@ -40,8 +40,7 @@ MESSAGES_PER_COMMIT = 2_000
 """The other deliveries wait for the next transaction."""
 
 FIRST_CHANNELS = 10
-"""The first posts of an event for many channels go out while the other messages are made, in the next transaction."""
-
+"""Channels told first of an event. Their posts go out while the next transaction makes the other messages."""
 
 LogLine = tuple[str, Mapping[str, object]]
 """An event and its fields, written after the commit."""
@@ -135,7 +134,7 @@ class _Transaction:
         self._lines: list[LogLine] = []
 
     def fan_out(self, read: Sequence[ReadDelivery], claiming: Claiming | None = None) -> FannedOut:
-        """Without claims, a savepoint survives errors in the race book, and later values get another transaction."""
+        """Without claims, errors in the race book undo a savepoint alone, and later values get another transaction."""
         alone = claiming is None and len(read) == 1
         elsewhere = KnownElsewhere(self._session, self._known.lists, self._known.filters, careful=claiming is None)
         events = self._fill_in(read, elsewhere)

@@ -259,7 +259,7 @@ class ReceiverNews:
     tell_too_large: Callable[[], Awaitable[None]]
 
     async def hear(self, line: bytes) -> None:
-        """`[[1, "deliveries", "200"], …]`: a number, and what happened so often. An empty list: new letters."""
+        """`[[1, "deliveries", "200"], …]`: counts, each with its labels. An empty list: the journal has new letters."""
         news = json.loads(line)
         if not news:
             self.wake()

@@ -65,8 +65,8 @@ class Beside(Value):
     """The contents of a message beside its event.
 
     Of an abandoned meeting: `lost` has the abandonments of races, and the results of lost races; `settled` the ids of
-    races with a result, and `disputed` the keys of events of `lost` for races with both. `partly_run`: a race was run;
-    None if not looked up.
+    races with a result, and `disputed` the keys of events of `lost` for races with an abandonment and a result.
+    `partly_run`: a race was run; None if not looked up.
     Of an abandoned race: `others`, the meeting's races without result and abandonment.
     Of a race of an abandoned meeting: `in_meeting`.
 

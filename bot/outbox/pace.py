@@ -119,9 +119,9 @@ _SPEND = _LEFT.where(_PACE.c.method.in_(_UNCHANGED))
 
 
 def _make(session: Session, full: Mapping[Call, Bucket]) -> dict[Call, Bucket]:
-    """Make missing buckets. The others are locked by another replica: an insert would wait for the other's commit.
+    """Make missing buckets. Another replica has locked the other buckets: inserts of these would wait for the commit.
 
-    On a new database two replicas may deadlock here once. PostgreSQL ends one transaction, and its work is tried again.
+    On a new database two replicas may deadlock here once. PostgreSQL ends one transaction, and the work is tried again.
     """
     missing = full.keys() - set(session.execute(select(col(MethodPace.method))).scalars())
     rows = [{"method": one, "calls": full[one].calls, "counted_at": full[one].counted_at} for one in sorted(missing)]

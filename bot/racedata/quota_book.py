@@ -142,7 +142,7 @@ class QuotaBook:
 def _figure(published: UsageRow, month: str, before: QuotaReading | None, own: int) -> tuple[int, bool, QuotaSource]:
     """Requests of the month, certainty, source. `before`: the reading before in the month. `own`: our own count."""
     requests, growth = published.requests, before.growth_to(published) if before else None
-    # An answer that does not tell the month's use takes back nothing of what was known.
+    # An answer without the month's use lowers no figure.
     known = max(own, before.used) if before else own
     if requests is None:
         return known, False, QuotaSource.OWN_COUNT

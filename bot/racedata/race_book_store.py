@@ -47,7 +47,7 @@ RACES_PER_QUERY = 100
 """Races per query: SQLite limits the number of values."""
 
 PUT_AT_ONCE = 50
-"""The number is small, because intake waits for the transaction."""
+"""Races per transaction of a list: few, because intake waits for the transaction."""
 
 NEWS_MAX_AGE = timedelta(days=2)
 """Races older than this are no news: lists bring old races by the thousand."""

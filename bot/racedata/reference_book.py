@@ -94,13 +94,13 @@ class ReferenceBook:
         return await self._read(self._countries, self._client, timeout_s)
 
     async def keep_fresh(self) -> None:
-        """For upkeep: read each stale list anew. A kept list stays; raises why the first stale list did not come."""
+        """For upkeep: read each stale list anew. Raises the failure of the first list that stays stale."""
         client = self._client.for_upkeep().in_one_try()
         for one in self._lists:
             await self._read(one, client)
         for one in self._lists:
             is_fresh = self._is_fresh(await self._database.read(one.stored.kept))
-            # Admins hear of a quota that spares upkeep.
+            # A request spared for the quota is no failure: admins are told of the quota.
             if not (is_fresh or isinstance(one.failure, Spared)):
                 raise self.why_none(one.name)
 
@@ -245,7 +245,7 @@ class ReferenceBook:
         return not self._has_passed(LISTS_FRESH_FOR, kept and kept[1])
 
     def _has_passed(self, time: timedelta, since: datetime | None) -> bool:
-        """True without a moment too. A moment far ahead is from before the clock was set back."""
+        """True without `since` too, and where `since` is far ahead: the clock was set back."""
         return since is None or abs(self._clock() - since) >= time
 
 

@@ -108,7 +108,7 @@ class CountsForBot:
             self._timer = asyncio.get_running_loop().call_later(self._tell_s, self.tell)
 
     def wake(self) -> None:
-        """The journal has new letters: a line without counts wakes the bot."""
+        """Tell the bot, by a line without counts, that the journal has new letters."""
         self._write([])
 
     def tell(self) -> None:

@@ -12,7 +12,7 @@ from bot.logs import quieten_http
 def open_http(url: str, timeout_s: float) -> httpx.AsyncClient:
     """A client for the host of the address, by the environment's proxy. Redirects are not followed, no cookie is kept.
 
-    A kept cookie would be sent with each request, and hundreds of them make requests too large.
+    Kept cookies would be sent with each request, and hundreds of cookies make a request too large.
     """
     quieten_http()
     # Loading authorities takes a tenth of a second, useless without https.

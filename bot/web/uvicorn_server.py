@@ -13,9 +13,8 @@ from bot.wakeup import rest
 GRACE_S = 10
 """Seconds for open requests on a stop; longer than a body may take."""
 
-
 TICK_S = 1.0
-"""uvicorn looks ten times as often whether to exit: a third of the processor time of an idle receiver and bot."""
+"""Between two looks at `should_exit`. uvicorn's ten looks a second take a third of an idle bot's processor time."""
 
 
 class Server(UvicornServer):
@@ -30,7 +29,7 @@ class Server(UvicornServer):
         self._ending.set()
 
     async def main_loop(self) -> None:
-        # A tick of this number writes the header Date anew.
+        # uvicorn renews the header Date in each tick with a multiple of ten.
         while not await self.on_tick(0):
             await rest(self._ending, TICK_S)
 

@@ -14,10 +14,10 @@ from bot.events.race_state import (
     RaceState,
     express_losses,
     is_decided,
+    is_doubtful_or_reinstated,
     is_in_doubt,
     is_pending,
     is_reinstated,
-    is_taken_back,
     state_in,
 )
 from bot.events.races import PROVISIONAL, OffTime
@@ -153,7 +153,7 @@ def _moved_to(sources: Sources) -> list[str]:
 
 
 def _is_same_day(moved_to: Sequence[str], sources: Sources) -> bool:
-    """True if a race with a flag "rescheduled" is only late."""
+    """True if the new time is on the race's own day: the race is late, not postponed."""
     return all(read_clock(one) or one == sources.race_date for one in moved_to)
 
 
@@ -274,7 +274,7 @@ def _lost_flag(value: Any) -> bool | None:
     if isinstance(value, dict) and any(_CHANCE.search(name) for name in fields_of(value)):
         return None
     said = first_of([fields_of(value)], "state.status.own", text) if isinstance(value, dict) else None
-    return None if said and is_taken_back(said) else flag_in(value)
+    return None if said and is_doubtful_or_reinstated(said) else flag_in(value)
 
 
 def _strings_in(values: Iterable[Any]) -> Iterator[str]:

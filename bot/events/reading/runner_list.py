@@ -54,7 +54,7 @@ _NO_ORDER = frozenset(NAMES_OF["state.status.own"]).union(NAMES_OF["lists.runner
 """Within an object that may be an order."""
 
 _LISTS_ALONE = frozenset(NAMES_OF["marks.nr"])
-"""Elsewhere "nr" is a number."""
+"""Names of non-runners as a list: elsewhere "nr" is a number."""
 
 _CALLED = frozenset({"horse", "number"})
 
@@ -370,7 +370,7 @@ def _by_place(told: Mapping[Horse, str | None]) -> dict[int, list[Horse]]:
 
 
 def _one_horse(held: Sequence[Horse], place: int) -> tuple[Horse, Horse] | None:
-    """The horse that a source has in a place by name alone, and another source by number alone."""
+    """The horse of a place that one source gives by name alone, and another source by number alone."""
     by_name = [one for one in held if not number_of(one.said)]
     by_number = [one for one in held if not horse_named(one.said)]
     if len(held) != 2 or len(by_name) != 1 or len(by_number) != 1 or by_name == by_number:

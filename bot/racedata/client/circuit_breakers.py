@@ -88,7 +88,7 @@ class OpenBreaker(Value):
         return not (self.code == QUOTA and endpoint == USAGE_PATH)
 
     def is_due(self, now: datetime) -> bool:
-        """After the clock was set back too, with a beginning ahead of us."""
+        """True before `since` too: the clock was set back."""
         return self.ask_at is not None and not self.since <= now < self.ask_at
 
     def refusal_again(self, endpoint: str) -> ServiceFailure:

@@ -59,7 +59,7 @@ def read_answer(
 
 
 def _is_cut_off(body: Any) -> bool:
-    """True for the beginning of JSON: another try may bring the whole."""
+    """True for JSON that ends early: another try may bring the whole answer."""
     try:
         return isinstance(body, str) and bool(from_json(body, allow_partial=True))
     except ValueError:

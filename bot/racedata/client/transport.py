@@ -126,9 +126,9 @@ class Transport:
         )
         response = await self._http.send(sent, stream=True, follow_redirects=False)
         try:
-            # A thousand bytes packed twice may be a thousand megabytes.
+            # A kilobyte compressed twice can expand to a gigabyte.
             if "," in response.headers.get("content-encoding", ""):
-                raise httpx.DecodingError("packed twice")
+                raise httpx.DecodingError("compressed twice")
             body = await self._read(response)
         finally:
             await response.aclose()

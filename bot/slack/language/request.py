@@ -332,7 +332,7 @@ def _as_typed(phrase: Phrase, right: str | None) -> str:
     return f"{'-' if phrase.is_out else ''}{typed_line([prefix + said])}{',' if phrase.has_comma else ''}"
 
 
-# What a line can mean beside
+# Lines with several meanings
 
 _ALL_OF_WORDS = re.compile(r"^ all(?=(?: topics)+(?: regions)+$)| all(?= regions| courses)|(?<= regions) all\b")
 
@@ -353,7 +353,7 @@ def _role_of(one: Phrase) -> str:
 
 
 def _place(said: str, at: int) -> int:
-    """The place of the phrase whose role begins there."""
+    """The number of phrases whose roles begin before the character `at`."""
     return said.count(" ", 0, at)
 
 
@@ -394,7 +394,7 @@ def _doubt(phrases: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon) -> R
 def _reading(
     reading: str, found: "re.Match[str]", plain: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon
 ) -> LineRequest:
-    """A reading of words.ini, under "meanings"."""
+    """The request by a reading of words.ini, "meanings"."""
     match reading:
         case "whole":
             return whole

@@ -59,14 +59,14 @@ def words_in(section: str) -> Words:
 
 
 def parts_in(section: str, **parts: str) -> Mapping[str, str]:
-    """The patterns of a section by name, each with the named patterns before it."""
+    """The patterns of a section by name. A pattern may include the patterns before: "{no}"."""
     for name, patterns in rows_of(section).items():
         parts[name] = f"(?:{'|'.join(patterns)})".format(**parts)
     return parts
 
 
 def patterns_in(section: str, parts: Mapping[str, str]) -> list[tuple["re.Pattern[str]", str]]:
-    """The patterns of a section for the beginning of a text, with their meanings."""
+    """The patterns of a section, each for the beginning of a text, with the meaning."""
     return [
         (re.compile(f"^(?:{pattern.format(**parts)})", re.IGNORECASE), meaning)
         for meaning, patterns in rows_of(section).items()

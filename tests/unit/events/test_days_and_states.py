@@ -18,8 +18,8 @@ from bot.events.race_state import (
     RaceOutcome,
     express_losses,
     is_amended,
+    is_doubtful_or_reinstated,
     is_in_doubt,
-    is_taken_back,
     letters,
     reason_in,
     state_in,
@@ -292,7 +292,7 @@ def test_status_may_say_that_places_are_in_doubt(status, is_so):
 
 @over(("status", "is_so"), Answers(ROWS, "taken back"))
 def test_abandonment_may_be_taken_back(status, is_so):
-    assert is_taken_back(status) is is_so
+    assert is_doubtful_or_reinstated(status) is is_so
 
 
 @over("status", ["Weighed In", "weighed_in", "WEIGHED-IN"])

@@ -66,7 +66,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
 
 
 def _status(event: RacingEvent) -> str | None:
-    """None for "Abandoned" alone, and for a status that the reason says."""
+    """None for "Abandoned" alone, and for a status that is part of the reason."""
     status = safe(event.race.status, SHORT_MAX)
     return None if (status or "").casefold() == "abandoned" or (status or "") in (event.reason or "") else status
 

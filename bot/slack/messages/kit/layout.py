@@ -88,7 +88,7 @@ def fold(title: str, parts: Sequence[MessagePart]) -> Filling:
 
 
 def section_of(words: Iterable[str], total: int, button: Block | None = None) -> Block:
-    """One section with the first line, and with as many further lines as fit; no line after these is made."""
+    """One section with the first line, and with as many of the `total` lines as fit. `words` makes no further line."""
     (block,) = _line_sections(words, total, SECTION_MAX + 2 * TEXT_OBJECT)
     return section(block["text"]["text"], button) or block
 
