@@ -77,7 +77,7 @@ async def set_ahead(database: Database, ahead: timedelta) -> None:
         await database.write(lambda session: session.execute(text(f"SELECT setval('clock_ahead', {ahead_us})")))
 
 
-# Loops with a time apart from the machine's: busy other processes make no test meet a limit of seconds
+# Event loops with a clock of their own: a busy machine makes no test meet a limit of seconds
 
 
 Done = TypeVar("Done")
@@ -88,7 +88,7 @@ class _Waits(selectors.DefaultSelector):
     waited_s = 0.0
 
     def select(self, timeout: float | None = None) -> list[Any]:
-        # What is there already is not waited for, however long the processor is away meanwhile.
+        # Without a wait where something is ready, however long the process was not scheduled.
         if (found := super().select(0)) or timeout == 0:
             return found
         began_s = time.monotonic()

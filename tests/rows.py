@@ -43,7 +43,7 @@ def over(
         asked = inspect.signature(test)
         made: Any = run_async if inspect.iscoroutinefunction(test) else run
         made.__name__ = test.__name__
-        # The names that pytest looks for among the fixtures.
+        # pytest looks up the names left as fixtures.
         left = [one for name, one in asked.parameters.items() if name not in named]
         made.__signature__ = asked.replace(parameters=left)
         return cast("Callable[..., Any]", made)
@@ -52,7 +52,7 @@ def over(
 
 
 class _Failures:
-    """The rows that failed, out of all."""
+    """Counts rows, and keeps the errors of failed rows."""
 
     def __init__(self) -> None:
         self._failed: list[BaseException] = []

@@ -221,7 +221,7 @@ class Races:
         return json.dumps({"event": kind, "occurred_at": occurred_at, "data": data}).encode()
 
 
-# Slack's side of a soak. Some messages are refused for good, some can't be edited, and some channels are archived.
+# Slack in a soak: some messages are refused for good, some can't be edited, and some channels are archived
 
 
 METHODS = {"chat.postMessage": 0.4, "chat.update": 0.6, "conversations.history": 0.15, "auth.test": 0.15}

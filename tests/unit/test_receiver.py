@@ -1,4 +1,4 @@
-"""Requests on their way: the receiver, its settings, child and news for the bot; and Slack's requests before Bolt."""
+"""Requests on their way: the receiver, its settings, its lines to the bot; and Slack's requests before Bolt."""
 
 import asyncio
 import json
@@ -209,7 +209,7 @@ async def test_letter_wakes_the_bot_and_counts_wait_for_a_bot_that_hears(inner):
 # The receiver's news in the bot: any number of counts at once, and a failure stops no later news
 
 
-async def test_millions_are_counted_at_once_failing_news_are_passed_over_and_counts_alone_wake_nothing():
+async def test_counts_of_any_size_are_heard_failing_news_are_passed_over_and_counts_alone_wake_nothing():
     metrics, noted, told, woken = Metrics(()), [], [], []
 
     async def note(count):

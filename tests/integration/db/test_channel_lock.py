@@ -161,7 +161,7 @@ async def test_letter_that_another_replica_stores_is_not_waited_for(database, ot
             await ours.store([arrival])
         session.commit()
     assert await ours.store([arrival]) == []
-    # A letter that is stored already and fanned out now, either.
+    # Nor is a stored letter, while the other replica fans the letter out.
     place = JournalPlace(1, arrival.body_sha256)
     await theirs.store([arrival], place)
     with Session(other.writer) as session:

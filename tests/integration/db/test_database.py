@@ -136,7 +136,7 @@ def test_every_connection_to_sqlite_needs_no_temporary_file(tmp_path, monkeypatc
         engine.dispose()
 
 
-async def test_only_work_that_is_done_again_waits_for_no_disk(tmp_path, monkeypatch):
+async def test_only_repeatable_work_does_not_wait_for_the_disk(tmp_path, monkeypatch):
     monkeypatch.setattr("bot.db.engine.SYNCHRONOUS", SYNCHRONOUS)
     database = Database(f"sqlite:///{tmp_path / 'bot.db'}")
 
@@ -309,7 +309,7 @@ async def test_without_the_file_that_was_opened_nothing_is_stored_and_nothing_re
 
 
 async def test_write_that_is_refused_at_the_end_is_not_kept(opened):
-    """The last commit takes along all that waits."""
+    """The last commit includes all waiting work."""
     holding, go_on = threading.Event(), threading.Event()
 
     def hold(_session):

@@ -247,7 +247,7 @@ def card_of(date, course="Ascot", meeting_id="mt_1", **second):
     return {"event": "racecard.published", "meeting": meeting}
 
 
-# Counts of statements and commits. BEGIN and SAVEPOINT count as statements, as for the database; COMMIT by itself
+# Counts of statements, with BEGIN and SAVEPOINT, and counts of commits
 
 
 @dataclass

@@ -43,8 +43,8 @@ Do = Callable[[Any], Awaitable[Any]]
 class Story:
     """`stands`: for each channel the messages at the end. `edits`: how many edits Slack carried out.
 
-    A channel of `stands` and of REGIONS is subscribed at the beginning, unless a step has the channel in its
-    `channels`. `waiting`: what waits at the end, or was given up.
+    `waiting`: at the end, how many messages of each state wait or are given up. A channel of `stands` and of REGIONS is
+    subscribed at the beginning, unless the `channels` of a step have the channel.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ def subscribes(channel: str, region: str | None = None, *topics: Any, **filters:
 
 
 def chooses(choice: str, region: str = "GB", **more: Any) -> Do:
-    """CGB lets events wait for an hour two hours from now: `choice` is quiet, digest or cards."""
+    """CGB has events wait until an hour, two hours from now. `choice`: quiet, digest or cards."""
 
     async def do(pipeline: Any) -> None:
         hours = {"quiet": quiet_now(pipeline)} if choice == "quiet" else {choice: (hour(pipeline),)}
@@ -171,7 +171,7 @@ def chooses(choice: str, region: str = "GB", **more: Any) -> Do:
 
 
 def does(step: Callable[..., Awaitable[Any]], *what: Any, gives: Any = ..., **how: Any) -> Do:
-    """A function of a pipeline as a step; `gives`: what it must return."""
+    """A function of a pipeline as a step. `gives`: the result that the function must have."""
 
     async def do(pipeline: Any) -> None:
         done = await step(pipeline, *what, **how)
@@ -190,7 +190,7 @@ def goes_on(seconds: float) -> Do:
 
 
 def is_stored(payload: Any) -> Do:
-    """Stored and answered. Then the process dies."""
+    """A delivery is stored and answered. Then the process dies."""
 
     async def do(pipeline: Any) -> None:
         await pipeline.deliver(payload)
@@ -207,7 +207,7 @@ def passes(seconds: float) -> Do:
 
 
 def slack_answers(method: str, *codes: str | Failure, always: str | None = None) -> Do:
-    """To the next calls of a method of METHODS; `always`: to each call after them."""
+    """To the next calls of a method of METHODS; `always`: to each later call."""
     script = [failures.slack_error(code) if isinstance(code, str) else code for code in codes]
     rest = failures.slack_error(always) if always else None
 
@@ -270,7 +270,7 @@ def knows(*courses: Any, regions: Sequence[str] = ("AUS", "FR", "GB", "IRE"), co
 TOLD = "Nobody has taken it"
 BUTTON = "I have it"
 ASKS, SILENT, TAKEN = f"+{BUTTON}", f"!{BUTTON}", f"<@UALICE> has it since | !{BUTTON}"
-"""Messages of a story: with the button, without, and with who has the abandonment."""
+"""Messages of a story: with the button, without the button, and with the person who has the abandonment."""
 
 
 def asks(*escalate, channel="CGB", also=(), minutes=10):
@@ -289,7 +289,7 @@ def acks(*states):
 
 
 def presses(number, user="UALICE", *, finds=None, of="CGB"):
-    """Somebody presses the button below a message, which shows no button any more. `finds`: who has it already."""
+    """A person presses the button that the message has or had. `finds`: the person who has the abandonment already."""
 
     async def do(pipeline):
         taken = await press(pipeline, pipeline.slack.messages(of)[number - 1], user)
@@ -304,7 +304,7 @@ async def ask(pipeline, *escalate, channel_id="CGB", minutes=10):
 
 
 async def after(pipeline, minutes, absent=()):
-    """The job, so many minutes after now; then all that is due is posted."""
+    """Run the job so many minutes from now; then post all due messages."""
     at = pipeline.clock() + timedelta(minutes=minutes)
     steps = await write(pipeline, escalations.escalate, at, pipeline.notices, absent)
     await pipeline.post_all()
@@ -312,7 +312,7 @@ async def after(pipeline, minutes, absent=()):
 
 
 async def press(pipeline, message, user="UALICE"):
-    """The button below a message, or by its key."""
+    """Press the button below a message, or the button with a key."""
     key = message if isinstance(message, str) else key_in(message) if BUTTON in shown(message) else post_of(message)
     taken = await write(pipeline, acknowledgements.take, key, user, pipeline.clock())
     await pipeline.post_all()
@@ -333,12 +333,12 @@ def key_in(message):
 
 
 def post_of(message):
-    """The key of the message's abandonment; an escalation's own key has more behind."""
+    """The key of the message's abandonment. The key of an escalation begins with the same key."""
     return message.metadata["event_payload"]["post"].partition("!")[0]
 
 
 async def asked(pipeline):
-    """The states of all acknowledgements, in the order of letters."""
+    """The states of all acknowledgements, sorted."""
 
     def read(session):
         return sorted(row.state for row in session.execute(select(Acknowledgement)).scalars())

@@ -65,7 +65,7 @@ DESK = asks("U1", "SDESK", "CALL")
 
 
 def untaken(number, **of_channels):
-    """So many abandonments nobody has, in all and in each channel."""
+    """Nobody has so many abandonments: `number` in all, and each channel's number there."""
 
     async def do(pipeline):
         since = pipeline.clock() - timedelta(days=1)
@@ -80,7 +80,7 @@ def untaken(number, **of_channels):
 
 
 def gives_back(by="UALICE", *, minutes=0, is_news=True):
-    """The abandonment of the first message."""
+    """A person gives back the abandonment of the first message."""
 
     async def do(pipeline):
         given = await give_back(pipeline, post_of(pipeline.slack.messages("CGB")[0]), by, minutes)
@@ -90,7 +90,7 @@ def gives_back(by="UALICE", *, minutes=0, is_news=True):
 
 
 def has_it(user, number):
-    """Each message of the abandonment says that the person has it; of nobody, none says so."""
+    """Each message says that `user` has the abandonment. None: no message says that anybody has the abandonment."""
 
     async def do(pipeline):
         found = [re.search("<@(.*?)> has it since", one.text) for one in messages(pipeline)]
@@ -149,7 +149,7 @@ STORIES = {
         CGB=["", f"{NEWER} | {SILENT} | !<@U1>", "", ""],
         CALL=[f"{NEWER} | {SILENT} | !<@U1>"],
     ),
-    # Taken and given back anew, now with escalations: all messages show each change.
+    # The second time with escalations: all messages show each change.
     "given back": Story(
         *(DESK, abandonment(), presses(1), gives_back("UBOB", is_news=False), has_it("UALICE", 1)),
         *(gives_back(minutes=8), so_far(CGB=[f"!has it since | {ASKS}"]), gives_back(is_news=False)),
@@ -178,7 +178,7 @@ STORIES = {
     ),
     "other channel under its new id": Story(
         *(DESK, abandonment(), moves("CALL", "CNEW"), *ESCALATED, so_far(edits=0, CNEW=[""])),
-        # The alert, the reminder, and what the other channel has.
+        # Edited: the alert, the reminder, and the other channel's message.
         *(moves("CNEW", "CNEWER"), presses(1), so_far(edits=3), moves("CNEWER", "CNEW")),
         *(abandonment("rc_2", **AT_1505), *ESCALATED),
         CNEW=["", ""],

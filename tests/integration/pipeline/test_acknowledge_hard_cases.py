@@ -141,7 +141,7 @@ STORIES = (
         )
     }
     | {
-        # What a closed channel has not got is told to the second channel.
+        # The second channel is told of abandonments that the closed channel lacks.
         "closed before": Story(DESK, close, abandonment(), later(11, 1), waiting={"queued": 1}, CALL=[TOLD]),
         "closed while in doubt": Story(
             *(DESK, slack_answers("post", failures.drop_after()), abandonment(), close, later(11, 1)),
@@ -162,7 +162,7 @@ STORIES = (
             CALL=[],
             CADMIN=[],
         ),
-        # The day is over of all but one. Admins are told the number once.
+        # One race is still to come. Admins are told the number of the others once.
         "days over": Story(
             *(DESK, abandonment("rc_0"), *TWO, abandonment("rc_4", date=day(3)), abandonment("rc_5", date=None)),
             *(later(3 * DAY_MIN, 5), later(3 * DAY_MIN, 0), presses(1)),

@@ -49,7 +49,7 @@ TOMORROW, LATER = (f"{START + timedelta(days=days):%Y-%m-%d}" for days in (1, 3)
 
 
 async def eve(pipeline):
-    """The channel gets cards together four days on, on the eve of a meeting that is told now."""
+    """A card is told four days before the eve of its meeting, on which the channel gets cards together."""
     at = pipeline.clock() + timedelta(days=4) + LEFT
     await pipeline.subscribe("CGB", "GB", EVERY, digest=(hour(pipeline),), cards=(f"{at:%H:%M}",))
     await tell(pipeline, card_of(f"{at + timedelta(days=1):%Y-%m-%d}"))
@@ -87,7 +87,7 @@ async def everybody_may(_user_id, _channel_id):
 
 
 def typed(command, text):
-    """By a person in the channel."""
+    """A person types the command in the channel."""
 
     async def do(pipeline):
         desk: Any = SimpleNamespace(
@@ -102,7 +102,7 @@ def typed(command, text):
 
 
 def is_withdrawn(why, versions):
-    """So many versions of rc_2."""
+    """So many versions of rc_2 are traced as not posted, for this reason."""
 
     async def do(pipeline):
         told = [one for version in (await traced(pipeline, "rc_2")).versions for one in version.told]
@@ -194,7 +194,7 @@ STORIES = {
         *(does(wait, 4 * DAY_S - 4 * HOUR_S - 60), NONE_DUE, does(wait, 120), ONCE),
         CGB=["", "^Racecard"],
     ),
-    # No longer wanted. A correction of a withdrawn result is no news here.
+    # The correction of a withdrawn result is no news in the channel.
     "region unsubscribed": Story(
         *(DIGEST, chooses("digest", "IRE"), result(), result("rc_2", **IRISH), result("rc_2", going="Soft", **IRISH)),
         *(unsubscribes("IRE"), NONE_DUE, is_withdrawn("the channel unsubscribed while it waited", 2)),

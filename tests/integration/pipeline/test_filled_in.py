@@ -304,7 +304,7 @@ async def test_work_for_a_delivery_does_not_grow_with_the_events_of_the_day(pipe
 # A race that comes once with an id and once without is one race, in any order. Two ids are two races
 
 
-# tests/unit/events/test_same_races.py has what tells races apart.
+# tests/unit/events/test_same_races.py has the rules by which two races differ.
 KEY = f"region=gb|course=ascot|date={DAY}|off=14:30"
 TWO_HOURS = passes(2 * 3_600)
 HALVES = result(placings=("Red Sky", "Blue Moon"))

@@ -108,7 +108,7 @@ async def newer_version_knows_rc_3(pipeline):
 
 
 def is_folded(number, race_id="rc_1"):
-    """So many versions are traced to the first message as a summary."""
+    """So many versions are traced to a summary, the first message."""
 
     async def do(pipeline):
         said = [one for version in (await traced(pipeline, race_id)).versions for one in version.told]

@@ -53,10 +53,10 @@ THE_CLOCK = 1
 """On PostgreSQL the look for further messages asks the database for the moment."""
 
 THE_LOCK = 1
-"""On PostgreSQL replicas store letters in turn."""
+"""On PostgreSQL the lock by which replicas store letters in turn."""
 
 WAITS = 3
-"""Empty transactions, with which `told` waits for whatever looks for more afterwards."""
+"""Empty transactions, by which `told` waits for the later looks."""
 
 
 @asynccontextmanager

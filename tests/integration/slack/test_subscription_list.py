@@ -1,4 +1,4 @@
-"""`/racing list` flags a subscription without its creator, its region or its course; and two replicas change one."""
+"""`/racing list` flags subscriptions without creator, region or course; and two replicas change a subscription."""
 
 import asyncio
 import json

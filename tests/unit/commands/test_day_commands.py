@@ -95,7 +95,7 @@ async def test_racecard_asks_for_what_was_typed(desk_with, asked):
 
 
 @pytest.mark.parametrize("command", [RACECARD_COMMAND, RESULTS_COMMAND])
-async def test_answer_is_made_beside_the_event_loop(desk_with, command):
+async def test_answer_is_made_off_the_event_loop(desk_with, command):
     """A course's races with long names take a second."""
     makers = set[threading.Thread]()
 

@@ -1,4 +1,4 @@
-"""Answers and list say which events a subscription leaves out and another brings; and what a watch's answer knows."""
+"""Answers and list say which events a subscription leaves out and another brings; and the answer to a new watch."""
 
 from dataclasses import replace
 from datetime import date
@@ -219,7 +219,7 @@ async def test_course_is_told_apart_by_what_only_it_has(database, namesakes, nam
     assert [one.name for one in shown] == [name, "Ascot", "Ascot"]
 
 
-# The words of `/racing watch`, and what its answer knows of a name
+# The words of `/racing watch`, and the races of the name in the answer
 
 
 @pytest.mark.parametrize("words", ["", "me", "horse:", 'horse:""', "horse: me", "horse:()", f"horse:{'x' * 81}"])

@@ -134,7 +134,7 @@ NOBODY: Any = None
         ("stop GB please", "unsubscribe GB"),
         ("GB results between 9am and 10pm", "results GB 9:00"),
         ("stop messages until 6pm", "pause until 6pm"),
-        # Not an end for good.
+        # A pause: the subscription stays.
         ("stop results for today", "pause for today"),
         ("stop GB tonight", "pause for tonight"),
         ("no results from York today", "mute York"),

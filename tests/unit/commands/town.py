@@ -150,7 +150,7 @@ def typed(words="", **changes):
 
 
 def copy_rows(database, channel_id, to):
-    """Give a new channel what another has. To type the lines again takes ten times as long."""
+    """Copy a channel's rows to a new channel. Typing the lines again takes ten times as long."""
     with database.writer.begin() as connection:
         for name, table in SQLModel.metadata.tables.items():
             if "channel_id" in table.c and name != "message":
@@ -170,7 +170,7 @@ class Town:
     kept: dict[tuple[str, ...], Invocation] = field(default_factory=dict)
     """Typed lines → a channel after these lines, kept for the next test of a line."""
     first: dict[tuple[str, ...], str] = field(default_factory=dict)
-    """Typed lines → the first channel after these lines, whose rows the others get."""
+    """Typed lines → the first channel after these lines, whose rows the other channels get."""
     pressed: set[tuple[str, ...]] = field(default_factory=set)
 
     async def here(self, *lines):

@@ -254,7 +254,7 @@ def test_card_that_is_delivered_again_says_nothing_anew(cards):
         assert changes_between(known, delivered, received_at=NOW) == ()
 
 
-# Watched runners of an event's next version: who is lost, gone or back, and which channels are told so
+# Watched runners in an event's next version: lost, gone or back; and the channels that are told
 
 
 MOORE, SMITH = ("jockey R. Moore",), ("trainer A. Smith",)

@@ -201,7 +201,7 @@ EVENTS: dict[str, partial[Message]] = {
 } | {name: partial(_builder(event, context), event, context) for name, (event, context) in EVENTS_IN_CONTEXT.items()}
 
 
-# A day's racing as a racing desk would see the day, for the snapshots of answers. At Kempton two races were run, one of
+# A day's racing, for the snapshots of answers. At Kempton two races were run, one of
 # them reported abandoned before; one race was lost, and two are to come. At Ascot the rest of the meeting was lost
 # after the first race.
 

@@ -69,7 +69,7 @@ def test_message_says_how_many_lines_had_no_room():
 
 
 def test_section_makes_no_line_after_those_that_fit():
-    """A hundred races of a hundred runners with long names would keep everybody else waiting for seconds."""
+    """The lines of a hundred races with a hundred runners each would take seconds."""
     made = count()
     block = section_of((f"{next(made)} {'x' * 298}" for _ in range(1_000)), 1_000)
     assert block["text"]["text"].endswith("and 991 more")

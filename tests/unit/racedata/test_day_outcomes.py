@@ -298,8 +298,8 @@ async def test_limits_9_day_costs_one_request_and_loses_no_race_whatever_its_sha
     assert client.asked == [f"{PATH}?GB"]
 
 
-async def test_day_path_is_read_beside_the_event_loop(make_book, client):
-    """Three hundred races take half a second, and Slack waits three for an answer."""
+async def test_day_path_is_read_off_the_event_loop(make_book, client):
+    """Three hundred races take half a second, and Slack waits three seconds for an answer."""
     readers = set[threading.Thread]()
 
     class Noted(UserDict[str, Any]):
