@@ -253,14 +253,14 @@ async def _plan_mute(desk: Desk, invocation: Invocation) -> Meeting:
     """The meeting of the typed course and day. Raises CommandError for the words of a pause: "until 6pm"."""
     if await _is_of_time(desk, invocation):
         raise CommandError(
-            "A mute is of one meeting, and its abandonments still come. A pause holds everything that this channel "
+            "A mute covers one meeting, and its abandonments still come. A pause holds everything that this channel "
             "receives, abandonments too.",
             lines={f"Pause {invocation.text}": f"pause {invocation.text}"},
         )
     words = invocation.text.split()
     meeting = list(takewhile(lambda word: word.lower() not in _UNTIL, words))
     if meeting != words:
-        told = "A mute is of one meeting, and has no other end."
+        told = "A mute ends with its meeting: no other end can be given."
         raise CommandError(told, lines={"The meeting": " ".join(["mute", *meeting])})
     asked: DayPlan = await _read(desk, invocation)
     if asked.course is None:
@@ -269,7 +269,7 @@ async def _plan_mute(desk: Desk, invocation: Invocation) -> Meeting:
     is_of_race = asked.off or any(one.typed.casefold() in _NTH for one in asked.wanted.phrases)
     if is_of_race or only_abandonments(asked.wanted):
         not_muted = "one race" if is_of_race else "abandonments"
-        told = f"A mute is of all results and racecards of a meeting, and not of {not_muted}."
+        told = f"A mute covers all results and racecards of a meeting: {not_muted} can't be muted."
         raise CommandError(told, lines={"The meeting": asked.wanted.but(times=(), topics=()).line("mute")})
     return Meeting(course=asked.course, race_date=asked.day.isoformat(), region=asked.region)
 
