@@ -1,6 +1,6 @@
-"""Races that abandoned meetings name by id: an index from a race to the meeting.
+"""An index from races to the abandoned meetings that name the races.
 
-A race without an id has the key of its result in the index.
+A race is indexed by its id, else by the key of its result.
 """
 
 from collections.abc import Collection, Iterable
