@@ -152,14 +152,19 @@ class Fanout(Loop):
         for _, events in groupby(read, key=lambda each: each[0].inbox_id):
             each = list(events)
             try:
-                done += await self._fan_out_together(each)
+                count = await self._fan_out_together(each)
             except StorageUnavailable:
                 await self._database.write(lambda session: session.execute(select(1)))
                 try:
-                    done += await self._fan_out_together(each)
+                    count = await self._fan_out_together(each)
                 except StorageUnavailable as error:
                     first = first or error
                     refused.append(each)
+                    continue
+            done += count
+            if count < len(each):
+                # No later delivery passes an unfinished one.
+                break
         if first and not done:
             self.setbacks.refused_alone += 1
             raise first

@@ -141,12 +141,12 @@ class Plan:
             channels &= {heard.only}
         if news.is_begun:
             channels -= self._chains.of({event.key}).keys()
-        live = self.live.of(news, channels, received_at) if self.live else {}
         loss_told = self._loss_told(news) if news.may_repeat_loss else {}
         is_unheard = news.is_first and not (news.is_begun or chain or loss_told or any(here for _, here in told))
         self.is_unfinished = is_unheard and heard.at_first is not None and len(channels) > heard.at_first
         if self.is_unfinished:
             channels = set(sorted(channels)[: heard.at_first])
+        live = self.live.of(news, channels, received_at) if self.live else {}
         noted = event_store.noted_in([news.version])
         asking = self.known.with_asking if event.reports_loss else {}
         # Most channels were told of nothing, and many choose alike.

@@ -11,6 +11,7 @@ from sqlalchemy import event, select, update
 from sqlmodel import col
 
 from bot.channels import mutes
+from bot.channels.conditions.choices import MEETINGS
 from bot.channels.filters import Meeting
 from bot.db.database_clock import database_now
 from bot.db.tables import ChannelQueue, InboxDelivery
@@ -30,6 +31,7 @@ from tests.integration.pipeline.steps import (
     abandonment,
     close,
     fail,
+    fan_out,
     hour,
     kinds,
     meeting,
@@ -210,6 +212,32 @@ async def test_first_channels_are_posted_to_before_the_messages_of_the_others_ar
     await running.post_all()
     assert all("Soft" in shown(running.slack.messages(channel_id)[0]) for channel_id in channels)
     assert [len(running.texts(channel_id)) for channel_id in channels] == [1, 1, 1]
+
+
+async def test_live_message_of_another_channel_holds_up_no_first_post(running, monkeypatch):
+    monkeypatch.setattr("bot.fanout.transaction.FIRST_CHANNELS", 1)
+    await running.subscribe("CALL", "GB")
+    await running.subscribe("CGB", "GB", frozenset(Topic), show=(MEETINGS,))
+    await fan_out_and_finish(running, result())
+    assert len(running.texts("CALL")) == 1
+
+
+@on_both
+async def test_delivery_that_is_done_singly_passes_no_unfinished_delivery(running, monkeypatch):
+    def refuse(*_what, **_how):
+        raise StorageUnavailable("refused")
+
+    monkeypatch.setattr("bot.fanout.transaction.FIRST_CHANNELS", 1)
+    for channel_id in ("CALL", "CGB"):
+        await running.subscribe(channel_id, "GB")
+    with monkeypatch.context() as patched:
+        patched.setattr(running.fanout.transactions, "together", refuse)
+        with pytest.raises(StorageUnavailable):
+            await fan_out(running, result(), abandonment())
+    await running.fanout.run_once()
+    await running.post_all()
+    assert [len(running.slack.messages(channel_id)) for channel_id in ("CALL", "CGB")] == [2, 2]
+    assert all("CONFLICT" in running.texts(channel_id)[1] for channel_id in ("CALL", "CGB"))
 
 
 async def test_correction_of_an_event_that_nobody_was_told_of_goes_to_each_channel(running, monkeypatch):
