@@ -60,8 +60,8 @@ class Mark(StrEnum):
     """The write by which `/readyz` tries the database."""
 
 
-AHEAD_AT_MOST = timedelta(hours=1)
-"""How far another replica's clock may be ahead."""
+CLOCK_AHEAD_MAX = timedelta(hours=1)
+"""How far the clock of another replica may be ahead."""
 
 _STATE = table_of(StoredState).c
 _NAMED = select(_STATE.value, _STATE.updated_at).where(_STATE.name == bindparam("name"))
@@ -80,9 +80,9 @@ def text(session: Session, name: str, *, lock: bool = False) -> tuple[str, datet
 
 
 def load(session: Session, name: str, kind: type[ModelT], now: datetime | None = None) -> ModelT | None:
-    """A value written more than AHEAD_AT_MOST after `now` is left out: the clock was set back."""
+    """A value written more than CLOCK_AHEAD_MAX after `now` is left out: the clock was set back."""
     kept = text(session, name)
-    is_taken = kept is not None and (now is None or kept[1] <= now + AHEAD_AT_MOST)
+    is_taken = kept is not None and (now is None or kept[1] <= now + CLOCK_AHEAD_MAX)
     return kind.model_validate_json(kept[0]) if kept and is_taken else None
 
 

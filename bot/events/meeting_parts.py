@@ -71,7 +71,7 @@ def lost_in(meeting: RacingEvent, *, expressly: bool = False) -> Callable[[Race]
         if same and all(one.says_run for one in same):
             return False
         is_late = None if any(one.abandoned for one in same) else _is_after_the_last(race, meeting)
-        if is_late is not None or _is_in_another_clock(race, meeting):
+        if is_late is not None or _is_known_in_utc_alone(race, meeting):
             return is_late
         return True if same and (tells or all(one.abandoned for one in same)) else None
 
@@ -124,7 +124,7 @@ def _is_after_the_last(race: Race, meeting: RacingEvent) -> bool | None:
     return None if at is None or until is None else at >= until
 
 
-def _is_in_another_clock(race: Race, meeting: RacingEvent) -> bool:
+def _is_known_in_utc_alone(race: Race, meeting: RacingEvent) -> bool:
     """True if the off is known in UTC alone, and the meeting is lost from a local time on."""
     return meeting.lost_from is not None and race.off.off_at is not None and race.local_minute is None
 

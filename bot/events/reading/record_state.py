@@ -131,14 +131,14 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     telling = (RaceState.WALKOVER, RaceState.PROVISIONAL, RaceState.RUN, RaceState.ABANDONED)
     is_run = RaceState.RUN in flagged or False in flags[RaceState.ABANDONED]
     # A note that takes a loss back is the status: "Race reinstated".
-    others = [*(_noted_back(sources) if is_open and not told else ()), *statuses]
+    others = [*(_notes_that_reinstate(sources) if is_open and not told else ()), *statuses]
     return {
         "status": next((states[state] for state in telling if state in states), next(iter(others), None)),
         "abandoned": True if NOT_RUN & told else False if is_run else None,
     }
 
 
-def _noted_back(sources: Sources) -> Iterator[str]:
+def _notes_that_reinstate(sources: Sources) -> Iterator[str]:
     notes = chain.from_iterable(
         values_of(sources.own, fact) for fact in ("marks.note", "state.message", "race.reason", "race.reason.own")
     )

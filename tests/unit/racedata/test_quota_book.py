@@ -163,7 +163,7 @@ async def test_own_count_is_the_lower_bound_and_admins_hear_why(*, book, client,
 @pytest.mark.parametrize(
     "said", [{"hits": 12}, {"days": []}, [{"endpoint": "/courses", "requests": 3}], {"total": 90_000}]
 )
-async def test_answer_that_tells_no_use_of_the_month_takes_nothing_back(book, client, check, told, said):
+async def test_answer_without_the_months_use_lowers_no_figure(book, client, check, told, said):
     await check(15_000)
     await check(1, failure=said)
     assert [level for level in levels(told) if level != WARNING] == [URGENT]
