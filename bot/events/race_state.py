@@ -87,9 +87,9 @@ _LOSSES = {
     RaceState.ABANDONED: re.compile(
         rf"\babandoned |{_ALONE}abandoned_alone $|^{_SUBJECT}deleted $"
         # "Race deleted", "Will not be run", "Meeting is off", "Race lost to the weather", "No racing at York today"
-        rf"|(?:^|\b{_SUBJECT}(?:number )*){_IS}not {_IS}held {_END}"
+        rf"|(?:^|\b{_SUBJECT}(?:number )*){_IS}not {_IS}(?:held|ahead) {_END}"
         rf"|\b(?:meeting|racing) (?:at race )?{_IS}off {_END}|\bmeeting (?:at race )?{_IS}suspended {_END}"
-        rf"|\b{_SUBJECT}(?:number )*{_IS}gone (?=$|(?:until |due )?(?:the )?weather)"
+        rf"|\b{_SUBJECT}(?:number )*{_IS}(?:gone|failed) (?=$|(?:until |due )?(?:the )?weather)"
         rf"|^(?:\w+ ){{0,2}}no_racing (?=today|the|due|at race {_END}|$)"
     ),
     RaceState.POSTPONED: re.compile(rf"\bpostponed (?!from(?:_race)? (?!.*until ))|{_ALONE}postponed_alone $"),
@@ -111,15 +111,23 @@ _UNSURE = re.compile(
 )
 _REVERSED = re.compile(
     r"(?:^(?:LOST )?(?:ruling |doubt )?|\b(?:ruling|doubt|abandoned) )(?:(?:is|being|beside|but) )*reversed "
-    r"|^(?:LOST )?(?:(?:is|being|the|race|meeting|racing|number|at|and|but|beside) )*reinstated |^LOST no $"
+    r"|^(?:LOST )?(?:(?:is|being|the|race|meeting|racing|number|at|and|but|beside) )*reinstated (?!(?:is )*reversed)"
+    "|^LOST no $"
 )
 """From the loss on: "Abandonment later reversed", "Abandoned - decision reversed", "Abandoned, now on", "Void: no"."""
 
 _GOES_AHEAD = re.compile(
-    f"(?:{_SUBJECT}|is |the |at race |beside |until )*(?:held (?:$|today|at (?!beside)|cause )|at $)"
+    rf"(?!.*\b(?:doubt|not|inspection|beside|date) )(?:{_SUBJECT}|is |the |at race |until )*"
+    "(?:(?:held|ahead(?: at (?:race|other|(?:number )*number))?) (?:today )*(?:cause |$)|at $)"
     f"|(?:{_SUBJECT}|is |other |beside |cause )*not (?:is )*abandoned $"
 )
-"""Of a whole status: "Meeting will go ahead as planned", "Racing is on", "No longer abandoned"."""
+"""Of a whole status: "Meeting will go ahead as planned", "Racing is on", "No longer abandoned".
+
+"To be run on Monday", "Going ahead at Kempton instead" and "Remaining races go ahead" take no loss back.
+"""
+
+_RESUMED = re.compile(r"\b(?:inspection|held) ")
+"""After "Meeting suspended" and "Meeting failed inspection": the next inspection, or the time from which it goes on."""
 
 _OF_ELSE_BEFORE = re.compile(r"\b(?:bets|thing) $|\bpulled .*$")
 """In the clause before a loss without a subject: "Placepot: void", "Pulled up, abandoned"."""
@@ -128,7 +136,7 @@ _WITH_OTHERS = re.compile(r"^(?:is )?(?:\w+ and )*(?:the )?race (?:and (?:(?!and
 """The race among others: "York and Ayr abandoned"."""
 
 _BESIDE = (
-    "(?:(?:race|meeting|racing|is|being|the|at|at_the|today|number|festival|beside|held|and|but|until|hurdles|void"
+    "(?:(?:race|meeting|racing|is|being|the|at|at_the|today|number|festival|beside|held|ahead|and|but|until|hurdles|void"
     "|abandoned) )*"
 )
 _JOINED = r"(?:.*\b(?:and|but|forced) )?"
@@ -194,7 +202,8 @@ def _losses_of(state: RaceState, pattern: re.Pattern[str], clauses: Sequence[str
         said = _CAUSE_BEFORE.sub("", f"{before}{lost}{behind}")
         is_of_else = place > 0 and not before and _OF_ELSE_BEFORE.search(clauses[place - 1])
         later = "".join(("LOST ", behind, *clauses[place + 1 : place + 4]))
-        if not (is_of_else or _UNSURE.search(said) or _REVERSED.search(later)):
+        is_halted = hit[0].endswith(("failed ", "suspended ")) and _RESUMED.search(later)
+        if not (is_of_else or is_halted or _UNSURE.search(said) or _REVERSED.search(later)):
             yield _Loss(state, place, said)
 
 
@@ -234,7 +243,8 @@ def is_reinstated(status: str) -> bool:
     """True for "Lifted", "Reinstated", "Going ahead" and "No longer abandoned"."""
     roles = _roles(status)
     said = re.sub("^(?:void|abandoned|postponed) ", "LOST ", roles)
-    return _REVERSED.search(said) is not None or _GOES_AHEAD.match(roles) is not None
+    is_back = _REVERSED.search(said) is not None or _GOES_AHEAD.match(roles) is not None
+    return is_back and state_in(status) is None
 
 
 def express_losses(
