@@ -82,7 +82,7 @@ async def _hear(service: Service, reader: asyncio.StreamReader) -> None:
 
 
 async def _serve_privately(private: Server, public: Server) -> None:
-    """Without the private address, stop the other server in good order."""
+    """Serve; if the private address is taken, stop the public server in good order."""
     try:
         await private.serve()
     except SystemExit:

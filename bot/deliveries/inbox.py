@@ -348,7 +348,7 @@ def _due(session: Session, now: datetime, limit: int, which: Select[Any] = _DUE,
 
 
 def _read(session: Session, chosen: Sequence[int]) -> list[StoredDelivery]:
-    """In this order. Another replica may have done some."""
+    """The chosen deliveries in this order, without the deliveries that another replica has done."""
     if not chosen:
         return []
     found = session.connection().execute(_READ, {"numbers": chosen})
@@ -404,7 +404,7 @@ def _known(session: Session, column: ColumnElement[str], values: Iterable[str]) 
 
 
 def _parts(values: Iterable[str]) -> Iterator[list[str]]:
-    """Of KEYS_PER_QUERY each."""
+    """The values in lists of KEYS_PER_QUERY."""
     left = iter(sorted(set(values)))
     while some := list(islice(left, KEYS_PER_QUERY)):
         yield some
@@ -422,7 +422,7 @@ def first_waiting(session: Session) -> FirstWaiting | None:
 
 
 def count_received(session: Session, since: datetime) -> dict[str, int]:
-    """By the event's name, "" without a name. Drills are left out."""
+    """The number of deliveries by the event's name, or "" without a name. Drills are left out."""
     row = InboxDelivery
     name = func.coalesce(col(row.event_name), "")
     statement = select(name, func.count()).where(col(row.received_at) >= since, name != drill_mark.DRILL_EVENT)

@@ -152,7 +152,7 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
 
 
 def _others_lost(found: FoundEvent) -> list[FoundEvent]:
-    """Of a list of lost races beside a named lost race: the other races, with the same place, day and reason."""
+    """The other races in a list of lost races beside a named lost race, with the same place, day and reason."""
     if found.named.kind is not EventKind.RACE_ABANDONED or not found.names_subject:
         return []
     lists = [*map(_of_lost_races, found.carried)]

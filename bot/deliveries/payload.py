@@ -55,7 +55,7 @@ class Payload:
 
     @property
     def further_keys(self) -> list[str]:
-        """Of the other events, and of the races that an abandonment names."""
+        """The keys of the other events, and of the races that an abandonment names."""
         found = self._found
         if isinstance(found, list) and len(found) == 1 and found[0].race_id and found[0].named.subject is Subject.RACE:
             # The event need not be read.

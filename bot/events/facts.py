@@ -171,7 +171,7 @@ class _Between:
         return f"{self.received_at:%Y-%m-%d}"
 
     def _is_soon(self, *races: Race) -> bool:
-        """By an off time with an offset, else by the date."""
+        """True if the off is near: by an off time with an offset, else by the date."""
         moments = [race.off.off_at for race in races if race.off.off_at and race.off.off_at.utcoffset() is not None]
         if moments:
             return any(abs(moment - self.received_at) <= SOON for moment in moments)

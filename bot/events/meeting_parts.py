@@ -44,7 +44,7 @@ def is_part_of(event: RacingEvent, meeting: RacingEvent) -> bool:
 
 
 def is_there(race: Race, card: Race) -> bool:
-    """By course and date. Two meetings without ids may share course and date."""
+    """True if the race may be of the meeting, by course and date. Two meetings without ids may share both."""
     regions = {one.region or one.said_region for one in (race, card)} - {None}
     same_day = race.race_date is not None and race.race_date == card.race_date
     is_same = same_day and is_same_course(race.course, card.course)

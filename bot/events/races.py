@@ -280,7 +280,7 @@ class Race(Value):
         return state_in(self.status) is RaceState.POSTPONED
 
     def outcome(self, *, has_result: bool = False, is_lost: bool = False) -> RaceOutcome:
-        """By the race's own fields, and by other deliveries: `has_result`, `is_lost`."""
+        """The outcome by the race's own fields, and by other deliveries: `has_result`, `is_lost`."""
         is_settled = has_result or self.is_settled
         if is_lost or self.abandoned:
             return RaceOutcome.BOTH if is_settled and not self.is_void else RaceOutcome.ABANDONED
@@ -353,7 +353,7 @@ def is_settled_status(status: str | None) -> bool:
 
 
 def plain_name(horse: str) -> str:
-    """Without the country of birth and apostrophes, because not every delivery has these."""
+    """The name without the country of birth and apostrophes, which some deliveries lack."""
     said = horse if horse.isascii() and "'" not in horse and "`" not in horse else horse.translate(APOSTROPHES)
     said = " ".join(said.split())
     return (_COUNTRY.sub("", said) if said.endswith(")") else said) or horse
@@ -385,7 +385,7 @@ def _clock(text: str | None) -> _Clock | None:
 
 
 def is_same_course(one: Course, other: Course) -> bool:
-    """By id if both have an id, else by exact name."""
+    """True for equal ids if both courses have an id, else for equal names."""
     if one.course_id and other.course_id:
         return one.course_id == other.course_id
     return one.name is not None and one.name == other.name

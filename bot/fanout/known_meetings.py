@@ -49,7 +49,7 @@ class KnownMeetings:
         self._silent: dict[str, RacingEvent] = {}
 
     def read(self, about: Iterable[RacingEvent], races: Iterable[Race] = ()) -> list[RacingEvent]:
-        """By one statement, without events read before. `races`: of the race book."""
+        """Read the events around these events and races of the race book, by one statement. Returns the new events."""
         wanted = event_store.around_of(about) | event_store.around_races(races)
         versions = event_store.around(self._session, wanted - self._read, self._recent)
         self._read |= wanted

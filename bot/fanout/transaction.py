@@ -158,7 +158,7 @@ class _Transaction:
         return FannedOut(done, added, self._lines)
 
     def _fill_in(self, read: Sequence[ReadDelivery], elsewhere: KnownElsewhere) -> list[RacingEvent]:
-        """From the race book and stored events. Delivered races enter the race book without quota."""
+        """The events, filled in from the race book and stored events. Delivered races enter the race book."""
         events = [drills.recognised(self._session, _raised(event), self._now) for _, event in read]
         coded = [elsewhere.coded(event) for event in events]
         elsewhere.look_up(lambda: race_book_store.learn(self._session, coded, self._now), coded)
@@ -223,7 +223,7 @@ class _Transaction:
         )
 
     def _repeated_alone(self, elsewhere: KnownElsewhere, event: RacingEvent, delivery: StoredDelivery) -> None:
-        """In a savepoint for the delivery alone. After a failure fan-out looks at the event again later."""
+        """`repeated`, in a savepoint of the delivery. After a failure fan-out looks at the event again later."""
         plan = Plan(self._session, self._meetings, self._known, self._hour)
         try:
             with self._session.begin_nested():

@@ -143,7 +143,7 @@ class Tells:
 
 
 def views_of(session: Session, heads: Sequence[StoredPost], new: Tells | None = None) -> dict[int, MessageView]:
-    """By the id of the message. A message taken back from a summary shows itself.
+    """The views by the message's id. A message taken back from a summary shows itself.
 
     With `new`, a failure of the race book ends the transaction.
     """
@@ -161,7 +161,7 @@ def views_of(session: Session, heads: Sequence[StoredPost], new: Tells | None = 
 def _told(
     session: Session, heads: Sequence[StoredPost], shown: Mapping[int, Sequence[ShownBeside]], new: Tells | None
 ) -> Mapping[str, Sequence[Telling]]:
-    """By channel: the messages that a message corrects, contradicts or links, and the superseding message."""
+    """For each channel the messages that messages correct, contradict or link, and the superseding messages."""
     keys, race_ids, lost_races = set[str](), set[str | None](), set[str]()
     for post, own in heads:
         keys |= {one.event.event_key for one in shown.get(post.id, ())}

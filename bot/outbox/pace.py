@@ -72,7 +72,7 @@ class Buckets:
         self._left[call] = bucket
 
     def calls(self, session: Session, call: Call, now: datetime) -> int | None:
-        """By the remembered bucket; None without a limit."""
+        """The calls left by the remembered bucket; None without a limit."""
         if call not in self.limits:
             return None
         if call not in self._left:

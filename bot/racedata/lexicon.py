@@ -123,7 +123,7 @@ class Lexicon:
 
     @cached_property
     def _regions_of(self) -> dict[str, list[str | None]]:
-        """By a course's id, and by its casefolded name."""
+        """Regions by a course's id, and by the course's casefolded name."""
         named = ((word, one.region) for one in self.courses for word in (one.course_id, (one.name or "").casefold()))
         return grouped((word, region) for word, region in named if word)
 
@@ -151,7 +151,7 @@ class Lexicon:
 
     @cached_property
     def _plain_spellings(self) -> dict[str, list[str]]:
-        """By names without accents, hyphens and brackets: "saint cloud", "Compiegne", "Lingfield AW"."""
+        """Names by their form without accents, hyphens and brackets: "saint cloud", "Compiegne", "Lingfield AW"."""
         return grouped((_bare(name), name) for name in self._names)
 
     @cached_property

@@ -89,7 +89,7 @@ class QuotaBook:
         return await self._database.read(partial(latest, month=month_key(self._clock())))
 
     async def commands_left(self) -> int | None:
-        """By COMMAND_QUOTA_SHARE; None with an unknown quota."""
+        """Requests left for commands, by COMMAND_QUOTA_SHARE; None with an unknown quota."""
         month, share = month_key(self._clock()), self._settings.command_quota_share
 
         def left(session: Session) -> int | None:

@@ -158,7 +158,7 @@ class RaceBook:
         return Card(day, region, course, outcomes, _so_far(outcomes))
 
     async def race(self, race_id: str, purpose: Purpose = Purpose.PEOPLE) -> Race | None:
-        """From the book; without a finishing order there, by RACING_RACE_PATH.
+        """The race from the book. If the book has no finishing order, the race is read by RACING_RACE_PATH.
 
         Raises ServiceError if the service failed and the book lacks the race.
         """

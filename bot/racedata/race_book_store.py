@@ -138,7 +138,7 @@ def find(
     meeting_ids: Collection[str],
     places: Collection[event_store.DayAndCourse] = (),
 ) -> dict[str, Race]:
-    """By id. A meeting or a place with more than PLACE_RACES_MAX races gives no race."""
+    """The races by id. A meeting or a place with more than PLACE_RACES_MAX races gives no race."""
     meetings, at_places, named = event_store.near(meeting_ids, places)
     if not (race_ids or meetings or at_places):
         return {}

@@ -168,7 +168,7 @@ class Condition(ABC):
 
     @property
     def usage(self) -> str:
-        """In the usage of `subscribe`, for a kind with values of its own."""
+        """The words in the usage of `subscribe`, for a condition with values of its own."""
         return f"[{self.typed_as}{self.example}]"
 
     def meant_by(self, typed: str) -> Sequence[str]:

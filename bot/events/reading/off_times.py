@@ -157,7 +157,7 @@ def read_instant(value: Any) -> datetime | None:
 
 
 def read_clock(value: Any) -> str | None:
-    """Without seconds and offset: "14:30" also of "14.30" and "14h30"; "2:30", "2:30pm"."""
+    """The time of day without seconds and offset: "14:30" for "14.30" and "14h30"; "2:30"; "2:30pm"."""
     said = text(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
     return _clock_in(said) if said and len(said) <= LONGEST_DATE else None
 

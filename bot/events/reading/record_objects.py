@@ -122,7 +122,7 @@ KINDS_BY_WORD = {fold(kind): kind for kind in EventKind}
 
 
 class Part(NamedTuple):
-    """`hidden`: facts that the object, which may hold an opinion, does not tell, and the objects in it neither."""
+    """`hidden`: facts that are not read from the object and the objects within, because these may hold an opinion."""
 
     about: About
     name: str
@@ -210,7 +210,7 @@ def read_bare_id(value: Any) -> str | None:
 
 
 def kind_of(name: Any) -> EventKind | None:
-    """In any spelling: "RESULT_RECEIVED", "result:received"."""
+    """The kind of a name in any spelling: "RESULT_RECEIVED", "result:received"."""
     return KINDS_BY_WORD.get(fold(name)) if isinstance(name, str) and len(name) <= LONGEST_NAME else None
 
 
@@ -246,7 +246,7 @@ def _children(part: Part) -> Iterator[Part]:
 
 
 def _hidden_in(part: Part, name: str) -> frozenset[str]:
-    """In an object of an unknown name beside a race: the leaders; beside a list of runners every order and horse."""
+    """The hidden facts of an object with an unknown name: leaders; beside a list of runners every order and horse."""
     if part.hidden or not part.is_racing or _may_tell_winner(name):
         return frozenset() if BY_NAME.get(name) is About.RACE else part.hidden
     is_listed = any(isinstance(one, list) for one in part.fields.of("lists.runners"))
@@ -254,13 +254,13 @@ def _hidden_in(part: Part, name: str) -> frozenset[str]:
 
 
 def _is_settled_bet_to_win(fields: Fields) -> bool:
-    """In an open market the rank of a horse is the rank of the price."""
+    """True for a settled market to win. In an open market the rank of a horse is the rank of the price."""
     is_to_win = any(map(_BET_TO_WIN.match, filter(None, map(text, fields.of("is.bet")))))
     return is_to_win and fold(text(fields.get("status")) or "") in {"closed", "settled"}
 
 
 def is_of_another_bet(fields: Fields) -> bool:
-    """By the market's name; of a race with a market, only by a market for places."""
+    """True by the name of a market other than the market to win; in a race's object only by a market for places."""
     said = [*filter(None, map(text, fields.of("is.bet")))]
     if "is.entry" in fields.facts:
         return any(map(_BET_ON_A_PLACE.match, said)) and not any(one.casefold() == "win" for one in said)
@@ -277,7 +277,7 @@ def _results_in(value: list[Any]) -> list[Any]:
 
 
 def _standing_in(fields: Fields) -> Standing | None:
-    """By the own words of a result among several."""
+    """The standing in the words of a result among several results."""
     words = (fields[name] for name in ("type", "status", "standing", "stage") if isinstance(fields.get(name), str))
     return next((_STANDING_IN_WORDS[said] for one in words if (said := fold(one)) in _STANDING_IN_WORDS), None)
 

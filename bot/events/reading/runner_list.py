@@ -102,7 +102,7 @@ class Placings(NamedTuple):
 
 
 def read_placings(objects: Iterable[Fields]) -> Placings:
-    """At most MOST_RUNNERS runners."""
+    """The runners with their placings, MOST_RUNNERS at most."""
     objects = list(objects)
     outcomes = chain.from_iterable(
         values_of(objects, fact) for fact in ("state.status", "state.status.own", "state.result")

@@ -67,7 +67,7 @@ class Sources:
 
     @Lazy
     def off_values(self) -> list[list[Any]]:
-        """By standing, local times first. Bare times in UTC come last: a race is called by the course's local time."""
+        """The values by standing, local times first. Bare UTC times come last: races are called by the local time."""
         found = [
             [(name, value) for name, said in self._named(fact) for value in spread_off(said)] for fact in _OFF_STANDINGS
         ]
@@ -125,7 +125,7 @@ def sources_of(parts: Sequence[Part], subject: About = About.RACE) -> Sources:
 
 
 def race_id_of(parts: Sequence[Part]) -> str | None:
-    """By a name of its own, as the plain id of a race's object, or as the whole value of `race`."""
+    """The id in a field for race ids, the plain id of a race's object, or an id that is the whole value of `race`."""
     everywhere = [part.fields for part in parts]
     return (
         first_of(everywhere, "ids.race", identifier)

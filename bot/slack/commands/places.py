@@ -127,7 +127,7 @@ async def first_regions(database: Database, channel_id: str) -> Sequence[str]:
 
 
 def _with_regions(phrases: Sequence[Phrase], lexicon: Lexicon) -> Sequence[Phrase]:
-    """Without lists, a word like a code is a region."""
+    """The phrases. Without lists a word like a code becomes a region."""
     return [
         one._replace(kind=Kind.REGION)
         if not lexicon.regions and one.kind is Kind.UNKNOWN and _LIKE_A_REGION.fullmatch(one.value)

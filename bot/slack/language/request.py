@@ -250,7 +250,7 @@ def _sort_of(phrase: Phrase) -> str:
 
 
 def _as_places(phrases: Sequence[Phrase]) -> list[Phrase]:
-    """Without lists: any other word is a region, and after a "no" a course."""
+    """The phrases of a line without lists: unknown words become regions, and after a "no" courses."""
     no = _no_at(phrases)
     return [
         one._replace(kind=Kind.REGION if at < no else Kind.COURSE) if one.kind is Kind.UNKNOWN else one
