@@ -268,7 +268,7 @@ def read_filter(row: ChannelSubscriptionRow) -> ChannelFilter:
 
 
 def _stored(chosen: ChannelFilter, before: str) -> str:
-    """As JSON. Fields of a newer version stay: in a rolling upgrade an older replica may save the filter."""
+    """The filter as JSON. Fields of a newer version stay: in a rolling upgrade an older replica may save the filter."""
     try:
         kept = json.loads(before)
     except ValueError:

@@ -48,7 +48,7 @@ class Watches:
     def in_races(
         self, races: Sequence[Race], received_at: datetime, *, name_off: bool
     ) -> dict[str, list[WatchedRunner]]:
-        """By channel. `name_off`: with each race's off time."""
+        """The watched runners by channel. `name_off`: with each race's off time."""
         found: dict[str, list[WatchedRunner]] = {}
         for race in races:
             off = race.off.text if name_off else None
@@ -89,7 +89,7 @@ def read(session: Session) -> Watches:
 
 
 def of_channel(session: Session, channel_id: str) -> Sequence[WatchRow]:
-    """Without the watches of persons."""
+    """The channel's watches, without the watches of persons."""
     return _rows(session, col(WatchRow.channel_id) == channel_id, col(WatchRow.person_id).is_(None))
 
 
@@ -196,7 +196,7 @@ def creators(session: Session, channel_id: str) -> list[str]:
 
 
 def count_in(session: Session, channel_id: str) -> int:
-    """With the watches of a person, in the person's direct message."""
+    """The number of watches, in a direct message with the person's own."""
     statement = select(func.count()).select_from(WatchRow).where(col(WatchRow.channel_id) == channel_id)
     found: int = session.execute(statement).scalar_one()
     return found

@@ -89,7 +89,7 @@ def _is_same(before: Chosen | None, after: Chosen | None) -> bool:
 
 
 def told(changes: Sequence[FileChange]) -> str:
-    """By channel, a line with - or + a filter or a name, and the counts of filters; empty without a change."""
+    """The difference by channel: lines with - or + and a filter or a name, and counts. Empty without a change."""
     lines: list[str] = []
     for channel_id, some in groupby(changes, key=lambda one: one.channel_id):
         lines.append(channel_id)

@@ -147,7 +147,7 @@ def _lost_otherwise(event: RacingEvent, known: Known) -> EventKind | None:
 
 
 def _as_told(stored: RacingEvent) -> RacingEvent:
-    """As delivered, with runners of the race book: messages show their placings."""
+    """The event as delivered, with runners of the race book: messages show the placings of these runners."""
     delivered = stored.as_delivered()
     runners = {"runners": stored.race.runners}
     return delivered.model_copy(update={"race": delivered.race.model_copy(update=runners)})

@@ -159,7 +159,7 @@ async def commit(deployment: Deployment) -> Seen:
 
 
 def _slowest_commit_s(found: Database, monotonic: Monotonic) -> float:
-    """Of real commits: SQLite's user_version gets its present value, and PostgreSQL's log a record alone."""
+    """The slowest of real commits. SQLite's user_version gets its present value, PostgreSQL's log a record alone."""
     slowest_s = 0.0
     for _ in range(COMMITS_TIMED):
         started = monotonic()

@@ -49,7 +49,7 @@ def first_of(events: Iterable[RacingEvent], most: int) -> Iterator[RacingEvent]:
 
 
 def plain(event: RacingEvent, because: str) -> RacingEvent:
-    """Without runners and races, and with long values cut."""
+    """The event without runners and races, and with long values cut."""
     long_ids = {name for name in _IDS if len(getattr(event.race, name) or "") > KEPT_ID_MAX}
     race = Race(**_cut(event.race.model_dump(exclude={"runners", *long_ids})))
     texts = _cut({"name": event.name, "reason": event.reason, "data_as_of": event.data_as_of})

@@ -287,7 +287,7 @@ def newest_first(rows: Iterable[EventVersion]) -> list[EventVersion]:
 
 
 def _limited(keys: Select[str]) -> Select[str]:
-    """As a part of a UNION, where SQLite takes no LIMIT."""
+    """The keys for a part of a UNION, where SQLite takes no LIMIT."""
     return select(keys.subquery().c.event_key)
 
 
@@ -409,7 +409,7 @@ def rename_watching(session: Session, old_id: str, new_id: str) -> None:
 
 
 def watched_in(channel_id: str, versions: Sequence[EventVersion]) -> tuple[WatchedRunner, ...]:
-    """As the latest version with the channel's watches says."""
+    """The channel's watched runners, by the latest version with the channel's watches."""
     return noted_in(versions).get(channel_id, ())
 
 

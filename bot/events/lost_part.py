@@ -61,7 +61,7 @@ def _in_figures(words: str) -> str:
 
 
 def in_figures(words: str) -> str:
-    """With "race 4" for "fourth race" and "race four"."""
+    """The words with "race 4" for "fourth race" and "race four"."""
 
     def of(nth_race: re.Match[str]) -> str:
         number = finishing_position(nth_race[1] or nth_race[2])

@@ -25,7 +25,7 @@ class SameRaces:
                 held.setdefault(name, []).append((place, race))
 
     def of(self, race: Race) -> list[Race]:
-        """In the order of the index. Empty if more than SAME_MAX races fit."""
+        """The same races, in the order of the index. Empty if more than SAME_MAX races fit."""
         names, found = names_of(race), list[tuple[int, Race]]()
         for has, held in self._by_name.items():
             both = ((level, name) for level, name in enumerate(names) if name and has[level])

@@ -31,7 +31,7 @@ def by_name(horse: str | None) -> Hashable:
 
 
 def by_price(price: str | None) -> Hashable:
-    """Without the mark of a favourite: "5/2" of "5/2JF"."""
+    """The price without the mark of a favourite: "5/2" of "5/2JF"."""
     return _FAVOURITE.sub("", price) if price else None
 
 

@@ -19,7 +19,7 @@ def read_off(typed: str) -> str | None:
 
 
 def is_off_at(off: OffTime, typed: str) -> bool:
-    """By the text, or by the time of day: "14:30" is the time of a race at "14.30" and at "2:30"."""
+    """True by the text, or by the time of day: "14:30" is the time of a race at "14.30" and at "2:30"."""
     hour, _, minutes = typed.partition(":")
     return (off.text or "").lstrip("0") == typed.lstrip("0") or int(hour) * 60 + int(minutes) == off.minute_of_day
 
@@ -31,7 +31,7 @@ def in_the_afternoon(typed: str) -> str | None:
 
 
 def minutes_apart(off: OffTime, typed: str) -> float:
-    """Between a race's off and the nearer reading of a typed time; infinite for an off that can't be compared."""
+    """The minutes between a race's off and the nearer reading of a typed time; infinite for an incomparable off."""
     return min(_apart(off, one) for one in _readings(typed))
 
 

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 
 def word_rows(package: str, name: str) -> dict[str, dict[str, tuple[str, ...]]]:
-    """By section, each meaning in small letters, and its words."""
+    """By section: each meaning in small letters, with the words."""
     table = ConfigParser(delimiters=("=",), interpolation=None)
     table.read_string(files(package).joinpath(name).read_text(encoding="utf-8"))
     return {

@@ -97,7 +97,7 @@ class FanoutTransactions:
         return FannedOut(len(done), Added(waiting=waiting), [line for each in done for line in each.lines])
 
     def within(self, session: Session, read: Sequence[ReadDelivery], now: datetime) -> FannedOut:
-        """As a part of other work, which has the turn (`inbox.take_turn`). Without claims."""
+        """Fan out without claims, as a part of other work that has the turn (`inbox.take_turn`)."""
         taken = inbox.take(session, [delivery for delivery, _ in read], now)
         waiting = _only(read, taken.inbox_ids)
         known = fanout_knowledge.read(session, now)

@@ -253,7 +253,7 @@ def of_person(session: Session, user_id: str, since: datetime, limit: int) -> li
 
 
 def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalation]:
-    """By message, for messages of escalations."""
+    """The escalations by message."""
     if not posts:
         return {}
     said = {post.id: message_store.content_of(post, Escalated) for post in posts}

@@ -47,7 +47,7 @@ def pause_channel(session: Session, channel_id: str, until: datetime | None, now
 
 
 def is_used(session: Session, channel_id: str) -> bool:
-    """By subscriptions, by watches, or by escalations of other channels."""
+    """True with subscriptions, watches, or escalations of other channels."""
     return bool(
         subscriptions.of_channel(session, channel_id)
         or watches.has_any(session, channel_id)

@@ -346,7 +346,7 @@ def next_due(session: Session, spent: Mapping[Call, datetime]) -> datetime | Non
 
 
 def make_missing(session: Session) -> int:
-    """As after a move. Returns how many."""
+    """Make missing queues, for example after a move. Returns the number."""
     has_queue = exists().where(col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
     statement = select(col(OutboxMessage.channel_id)).where(IS_UNSENT, ~has_queue).distinct()
     missing = list(session.execute(statement).scalars())

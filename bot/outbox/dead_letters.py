@@ -83,7 +83,7 @@ def _offered(now: datetime) -> Select[OutboxMessage, EventVersion]:
 
 
 def _is_replaced() -> ColumnElement[bool]:
-    """By a later version, or by a contradicting event, told there or not: the alert is wrong by now."""
+    """True with a later version or a contradicting event, told there or not: the alert is wrong."""
     later_version = and_(
         col(_LATER.event_key) == col(EventVersion.event_key), col(_LATER.version) > col(EventVersion.version)
     )
@@ -104,7 +104,7 @@ def _is_contradicted(kind: EventKind, by: EventKind) -> ColumnElement[bool]:
 
 
 def _is_said_by_meeting(session: Session, post: OutboxMessage, version: EventVersion) -> bool:
-    """By a later message in the channel, or an edit. Messages with a mere link to the meeting do not count."""
+    """True by a later message in the channel, or an edit. Messages that only link the meeting do not count."""
     if version.kind != EventKind.RACE_ABANDONED:
         return False
     meetings = event_store.latest(session, named_races.naming(session, [version.race_id]))

@@ -206,7 +206,7 @@ _MESSAGES = select(OutboxMessage, ChannelQueue).outerjoin(
 def _acknowledgements(
     session: Session, message_ids: Collection[int], lines: "_Lines"
 ) -> dict[int, LedgerAcknowledgement]:
-    """By message."""
+    """The acknowledgements by message."""
     rows = acknowledgements.of_messages(session, message_ids)
     escalations = _MESSAGES.where(col(OutboxMessage.follows_id).in_(sorted(rows))).order_by(col(OutboxMessage.id))
     steps: dict[int, list[LedgerLine]] = {number: [] for number in rows}

@@ -205,7 +205,7 @@ _THREADS = (
 
 
 def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dict[int, LiveMeeting]:
-    """By message, for live messages to be sent or edited.
+    """The meetings by message, for live messages to be sent or edited.
 
     Notes when the words will be out of date. A row that fan-out holds is passed over, because fan-out adds an edit.
     """

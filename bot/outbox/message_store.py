@@ -302,7 +302,10 @@ _GIVEN_UP_DEPTH = select(func.count(), func.min(col(OutboxMessage.given_up_at)))
 
 
 def depths(session: Session) -> dict[str, Depth]:
-    """Without dead letters that nobody wanted. The age of a message that waited for an hour counts from the hour."""
+    """The number and age of messages by state, without dead letters that nobody wanted.
+
+    The age of a message that waited for an hour counts from the hour.
+    """
     found = {name: Depth(count, oldest_at) for name, count, oldest_at in session.connection().execute(_UNSENT_DEPTHS)}
     count, oldest_at = session.connection().execute(_GIVEN_UP_DEPTH).one()
     return found | {MessageState.DEAD_LETTER.value: Depth(count, oldest_at)}

@@ -75,7 +75,7 @@ class Notices:
 
     @property
     def _today(self) -> str:
-        """In the key of a notice told once a day."""
+        """The day, for the key of a notice told once a day."""
         return f"{self._clock():%Y-%m-%d}"
 
     def places(self, session: Session) -> Sequence[str]:
@@ -99,7 +99,7 @@ class Notices:
 
     @property
     def reachable(self) -> Sequence[str]:
-        """As far as known."""
+        """The ADMIN_USERS, without persons whom Slack is known not to reach."""
         return [user_id for user_id in self.admin_users if user_id not in self.unreached]
 
     def _is_open(self, session: Session, channel_id: str) -> bool:

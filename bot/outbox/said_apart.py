@@ -80,7 +80,7 @@ def _of_race(lost: EventVersion, found: Sequence[EventVersion]) -> list[int]:
 
 
 def _is_told(session: Session, post: OutboxMessage, event: EventVersion, *, since: int) -> bool:
-    """By another message of the channel, or by a summary, from version `since` on."""
+    """True if another message or a summary in the channel told the event, from version `since` on."""
     told = telling_store.told(session, [event.event_key], channels=[post.channel_id])
     others = [one for one in told if one.is_own and one.tells and post.id not in {one.id, one.by}]
     return any(one.version >= since for one in others)

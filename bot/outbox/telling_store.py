@@ -88,7 +88,7 @@ _BESIDE = (
 
 
 def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[ShownBeside]]:
-    """By message, in the order of versions."""
+    """The events that each message shows besides, in the order of versions."""
     numbers = sorted(post_ids)
     found: dict[int, list[ShownBeside]] = {}
     # A statement takes a limited number of values, and any number of messages may wait.

@@ -101,7 +101,7 @@ _RACES = (
 
 
 def _runners(data: str) -> list[Mapping[str, Any]]:
-    """Without a model for each of many thousand runners. An unreadable race has none."""
+    """The runners' fields, without a model for each of many thousand runners. Empty for an unreadable race."""
     try:
         read = json.loads(data)
     except ValueError:

@@ -180,7 +180,7 @@ class KnownElsewhere:
         return event.model_copy(update={"race": filled_in(race, earlier, kind=event.kind)})
 
     def _filled_meeting(self, event: RacingEvent, at_place: Sequence[Race], before: RacingEvent | None) -> RacingEvent:
-        """With its named races filled in, else with the known races of the meeting."""
+        """The event with its named races filled in, else with the known races of the meeting."""
         of_meeting, is_one = self._of_meeting(event.race, at_place, event)
         race = filled_in_from_meeting(event.race, of_meeting, is_meeting=True)
         earlier = before or RacingEvent(key=event.key)

@@ -59,7 +59,7 @@ def _halves(typed: str) -> list[time]:
 
 
 def moment_of(day: date, at: time, zone: tzinfo) -> datetime:
-    """In UTC: moments on both sides of a change of the clock compare there alone."""
+    """The moment in UTC: local moments on both sides of a change of the clock do not compare."""
     return datetime.combine(day, at, tzinfo=zone).astimezone(UTC)
 
 

@@ -156,5 +156,5 @@ def is_person(channel_id: str) -> bool:
 
 
 def is_direct_message(channel_id: str) -> bool:
-    """Also between two people, who can type commands there too."""
+    """True also between two people, who can type commands there too."""
     return channel_id.startswith("D")

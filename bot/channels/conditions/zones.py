@@ -63,7 +63,7 @@ def _near(word: str) -> list[str]:
 
 @cache
 def _names() -> Mapping[str, str]:
-    """By folded name."""
+    """The zones' names by folded name."""
     return {name.casefold(): name for name in sorted(available_timezones()) if not name.startswith(_NOT_FOR_PEOPLE)}
 
 

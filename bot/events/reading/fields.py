@@ -29,7 +29,7 @@ _TYPE_PREFIX = re.compile("^(?:str|int|dtm|arr|obj|bln|dbl)(?=[A-Z])")
 
 @lru_cache(maxsize=4096)
 def fold(name: str) -> str:
-    """Without a prefix that says the type: "strCourseName" is "coursename"."""
+    """The name without a prefix for the type: "coursename" for "strCourseName"."""
     return "".join(filter(str.isalnum, _TYPE_PREFIX.sub("", name).casefold()))
 
 
@@ -90,7 +90,7 @@ class Fields(dict[str, Any]):
         self.facts = facts_of(fields) if facts is None else facts
 
     def without(self, facts: Collection[str]) -> "Fields":
-        """As if no name meant the facts."""
+        """The fields, as if no name meant the facts."""
         left = {fact: names for fact, names in self.facts.items() if fact not in facts}
         return Fields(self, left, self.standing)
 
@@ -100,7 +100,7 @@ class Fields(dict[str, Any]):
         return Fields({name: self[name] for names in told.values() for name in names}, told, self.standing)
 
     def within(self, name: str, facts: frozenset[str]) -> "Fields":
-        """As if each field, which stands in an object of the name, had the full name too: for these facts alone."""
+        """The fields of an object called `name`, for these facts also by the full name: "race" and "id" as "raceid"."""
         full = facts_of(f"{name}{key}" for key in self)
         told = {fact: [key.removeprefix(name) for key in full[fact]] for fact in facts & full.keys()}
         both = {fact: tuple(dict.fromkeys([*self.facts.get(fact, ()), *keys])) for fact, keys in told.items()}

@@ -34,7 +34,7 @@ def with_related(value: Any) -> Any:
 
 
 def _names_in(resource: Mapping[str, Any]) -> list[_Name]:
-    """By type and id: the related resources."""
+    """The related resources, by type and id."""
     each = (data if isinstance(data, list) else [data] for data in _links(resource).values())
     return [_name_of(one) for some in each for one in some if isinstance(one, dict)]
 

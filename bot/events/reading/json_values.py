@@ -72,7 +72,7 @@ def flag(value: Any) -> bool | None:
 
 
 def flag_in(value: Any) -> bool | None:
-    """Also of an object with the particulars: {"cancellation": {"reason": …}}."""
+    """The flag of a value, or of an object with particulars: {"cancellation": {"reason": …}}."""
     if not isinstance(value, dict):
         return flag(value)
     told = [flag(one) for one in value.values() if one is not None and not isinstance(one, dict | list)]

@@ -71,7 +71,7 @@ OFFSET_STEP_MIN = 15
 
 
 def read_date(value: Any) -> str | None:
-    """As "YYYY-MM-DD", also of Unix time at midnight. None for 05/11/2026: either number may be the month."""
+    """The date as "YYYY-MM-DD", also of Unix time at midnight. None for 05/11/2026: either number may be the month."""
     found = _dated(value)
     if found:
         return _iso_date(found)

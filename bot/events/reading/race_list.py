@@ -147,7 +147,7 @@ def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
 
 
 def _is_horse(entry: Fields, *, may_be: bool) -> bool:
-    """By a horse's name, or by a place where the list `may_be` of horses. Meetings and races may have a place too."""
+    """True by a horse's name, or by a place if the list `may_be` of horses: meetings and races may have a place too."""
     is_placed = may_be and is_runner(entry) and "is.race" not in entry.facts
     return "is.horse" in entry.facts or is_placed
 

@@ -144,7 +144,7 @@ class Horse:
 
 
 def is_runner(fields: Fields) -> bool:
-    """By a place or a person. An official result and a list of places are a race's."""
+    """True by a place or a person. An official result and a list of places are a race's."""
     return any(
         not (name.endswith("result") or isinstance(fields[name], list))
         and not (name.endswith("order") and isinstance(fields[name], dict))
@@ -347,7 +347,7 @@ def _out_of(said: Fields, words: Sequence[str]) -> tuple[str | None, str | None]
 
 
 def _is_marked(said: Fields, mark: str) -> bool:
-    """By a flag, by a moment or a reason in the place of a flag, or by an object with a flag, moment or reason."""
+    """True by a flag, by a moment or reason in the place of a flag, or by an object with a flag, moment or reason."""
     return any(map(flag_in, said.of(f"marks.{mark}")))
 
 

@@ -80,7 +80,7 @@ class RacingClient:
         return await self._whole(Request("GET", "courses"), CoursePage)
 
     async def reference(self) -> AnyPage:
-        """As it came (Spec gap G6)."""
+        """The answer as published (Spec gap G6)."""
         return await self._whole(Request("GET", "reference"), AnyPage)
 
     def walk_races(

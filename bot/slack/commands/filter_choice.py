@@ -185,7 +185,7 @@ def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
 
 
 def _brought(chosen: ChannelFilter, asked: frozenset[Topic] | None, how: str) -> str | None:
-    """Of the topics beside those that were asked for."""
+    """Words on the topics beside the topics asked for."""
     more = topics_in_order(chosen.topics - asked) if asked is not None else []
     if not more:
         return None

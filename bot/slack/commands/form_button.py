@@ -95,7 +95,7 @@ async def open_form(
 
 
 def _why(error: SlackError, *, is_new: bool) -> str:
-    """With the alternative. Typed words would add to an edited subscription, and not edit."""
+    """The reason with the alternative. Typed words would add to an edited subscription, and not edit."""
     if isinstance(error, SlackScopeMissing):
         told = f"I lack a scope for opening forms ({error.details or error.code}): an admin has to grant it."
         return f"{told} Meanwhile {_SAY}" if is_new else told

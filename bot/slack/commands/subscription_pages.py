@@ -112,7 +112,7 @@ def _with_post(one: Listed, post: OutboxMessage | None, desk: Desk) -> Listed:
 
 
 def _unpublished(chosen: ChannelFilter, regions: Sequence[str], courses: Collection[str | None]) -> list[str]:
-    """In words. Without a list nothing is missing."""
+    """What the data service lacks, in words. Without a list nothing is missing."""
     missing = []
     if regions and chosen.region not in {ALL_REGIONS, *regions}:
         meant = question(likely(chosen.region, regions))

@@ -198,7 +198,7 @@ def _names(words: Sequence[Word]) -> list[TypedName]:
 
 
 def _begins_name(words: Sequence[Word]) -> bool:
-    """As `jockey:"R Moore"` and `jockey R Moore`. A name may end in "and Jockey"."""
+    """True for `jockey:"R Moore"` and `jockey R Moore`. A name may end in "and Jockey"."""
     kind, _, is_named = _kind_of(words[0]) if words else (None, "", False)
     return kind is not None and (is_named or len(words) > 1)
 

@@ -93,7 +93,7 @@ class CommandRunner:
             return await self._explained(failure, invocation, line)
 
     async def answer(self, committed: Committed, reply: Reply) -> None:
-        """With words on the progress of a slow answer. A refusal has no such words."""
+        """Answer, with words on the progress of a slow answer. A refusal has no such words."""
         answering = asyncio.create_task(self.said(committed))
         began_s = asyncio.get_running_loop().time()
         try:

@@ -96,7 +96,7 @@ def _nearest(meetings: Sequence[MeetingView], asked: str) -> list[Either]:
 
 
 def _off(one: RaceView) -> str | None:
-    """As a command reads the time."""
+    """The off as a command reads the time."""
     return read_off(one.race.off.text or "")
 
 

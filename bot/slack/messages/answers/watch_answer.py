@@ -150,14 +150,14 @@ def _out(watched: WatchedName, race: Race) -> str | None:
 
 
 def _runners(watched: WatchedName, race: Race) -> list[tuple[Runner, str]]:
-    """With the published name."""
+    """The watched runners of a race, with the published name."""
     wanted = name_key(watched.name)
     published = ((runner, getattr(runner, watched.kind)) for runner in race.runners)
     return [(runner, name) for runner, name in published if isinstance(name, str) and name_key(name).may_be(wanted)]
 
 
 def _race(race: Race) -> str:
-    """With the region, because courses share names."""
+    """The race with the region, because courses share names."""
     region = given("({})", safe(race.region, SHORT_MAX))
     return joined([joined([race_name(race), region], " "), race_day(race)], ", ")
 

@@ -129,7 +129,7 @@ def size(text: str) -> int:
 
 
 def clip(text: str, limit: int) -> str:
-    """At most `limit` units, with "…" for the cut. Entities and markup tokens are never split."""
+    """The text within `limit` units, with "…" for the cut. Entities and markup tokens are never split."""
     if size(text) <= limit:
         return text
     kept: list[str] = []
@@ -147,7 +147,7 @@ def joined(parts: Sequence[str | None], separator: str = " · ") -> str:
 
 
 def capital(words: str) -> str:
-    """With a capital letter first."""
+    """The words with a capital letter first."""
     return f"{words[:1].upper()}{words[1:]}"
 
 

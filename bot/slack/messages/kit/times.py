@@ -68,7 +68,7 @@ def published_day(published: str | None, today: date | None = None) -> str | Non
 
 
 def published_moment(published: str | None, now: datetime) -> str | None:
-    """In each reader's zone, without the day if near to `now`; a text that is no moment with an offset as published."""
+    """The moment in each reader's zone, without the day if near to `now`. Text without an offset stays as published."""
     with suppress(ValueError, OverflowError):
         if moment := aware(datetime.fromisoformat(published or "")):
             is_near = abs(now - moment) < DAY_UNSAID_WITHIN
@@ -82,7 +82,7 @@ def off_text(off: OffTime) -> str | None:
 
 
 def off_for_readers(off: OffTime, zone: tzinfo | None) -> str | None:
-    """With the time by the reader's clock, unless the clock in the reader's `zone` shows the published time."""
+    """The off with the time by the reader's clock, unless the clock in the reader's `zone` shows the published time."""
     text, moment = safe(off.text, _TIME_TEXT_MAX), aware(off.off_at)
     if moment is None:
         return text
