@@ -16,6 +16,7 @@ from bot.db.tables import (
     ChannelQueue,
     EventVersion,
     InboxDelivery,
+    InboxState,
     MessageState,
     NamedRace,
     OutboxMessage,
@@ -99,9 +100,9 @@ class TracedVersion:
 
 @dataclass(frozen=True)
 class Trace:
-    """`deliveries`: waiting, failing or without news, so without a version. `kept_since`: the first stored delivery.
+    """`deliveries`: failing, or without a version: waiting, or without news. `kept_since`: the first stored delivery.
 
-    `untold`: channels with a subscription, but without a message of any version.
+    `untold`: channels with a subscription, but without a message of any version; empty while a delivery waits.
     """
 
     versions: tuple[TracedVersion, ...]
@@ -134,10 +135,12 @@ def trace(
     shown = versions[-VERSIONS_TRACED:]
     told = _told(session, [row.id or 0 for row in shown], now, channel_id)
     filters = subscriptions.filters_of(session, here) if here else []
+    deliveries, having = _deliveries(session, keys), {row.inbox_id for row in versions}
+    is_told = all(one.state != InboxState.NEW for one in deliveries)
     return Trace(
-        untold=_untold(session, shown, told) if channel_id is None else (),
+        untold=_untold(session, shown, told) if channel_id is None and is_told else (),
         versions=tuple(_version(row, told.get(row.id or 0, []), here, filters) for row in shown),
-        deliveries=_other_deliveries(session, keys, {row.inbox_id for row in versions}),
+        deliveries=tuple(one for one in deliveries if one.error or one.id not in having),
         more=len(versions) - len(shown),
         kept_since=inbox.first_received_at(session),
     )
@@ -170,11 +173,11 @@ def _event_keys(session: Session, wanted: str) -> set[str]:
     return keys.union(key for key in session.execute(found).scalars() if key is not None)
 
 
-def _other_deliveries(session: Session, keys: Collection[str], known: Collection[int]) -> tuple[InboxDelivery, ...]:
+def _deliveries(session: Session, keys: Collection[str]) -> Sequence[InboxDelivery]:
     numbers = select(inbox.KEYS.c.inbox_id).where(inbox.KEYS.c.event_key.in_(keys))
     row = InboxDelivery
     statement = select(row).where(col(row.id).in_(numbers)).order_by(col(row.id).desc()).limit(VERSIONS_TRACED)
-    return tuple(row for row in session.execute(statement).scalars() if row.id not in known)[::-1]
+    return session.execute(statement).scalars().all()[::-1]
 
 
 def _told(

@@ -38,6 +38,7 @@ from tests.integration.pipeline.steps import (
     pause,
     result,
     shown,
+    traced,
     wait,
     write,
 )
@@ -263,6 +264,8 @@ async def test_other_channels_are_told_later_where_our_code_fails_on_one(running
         await fan_out_and_finish(running, result())
         await running.fanout.run_once()
     assert [len(running.texts(channel_id)) for channel_id in ("CALL", "CGB")] == [1, 0]
+    found = await traced(running)
+    assert (found.untold, [one.attempts for one in found.deliveries]) == ((), [1])
     await wait(running, 2 * inbox.FIRST_BACKOFF_S)
     await running.post_all()
     assert [len(running.texts(channel_id)) for channel_id in ("CALL", "CGB")] == [1, 1]
