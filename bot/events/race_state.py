@@ -127,7 +127,7 @@ _GOES_AHEAD = re.compile(
 """
 
 _RESUMED = re.compile(r"\b(?:inspection|held) ")
-"""After "Meeting suspended" and "Meeting failed inspection": the next inspection, or the time from which it goes on."""
+"""After "Meeting suspended" and "Meeting failed inspection": an inspection, or the time of the resumption."""
 
 _OF_ELSE_BEFORE = re.compile(r"\b(?:bets|thing) $|\bpulled .*$")
 """In the clause before a loss without a subject: "Placepot: void", "Pulled up, abandoned"."""

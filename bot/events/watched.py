@@ -79,7 +79,7 @@ class WatchedRunner(Value):
 
 
 WatchedIn = Mapping[str, tuple[WatchedRunner, ...]]
-"""By channel."""
+"""Watched runners by channel."""
 
 
 def renewed(

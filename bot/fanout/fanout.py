@@ -163,7 +163,7 @@ class Fanout(Loop):
                     continue
             done += count
             if count < len(each):
-                # No later delivery passes an unfinished one.
+                # No later delivery passes an unfinished delivery.
                 break
         if first and not done:
             self.setbacks.refused_alone += 1

@@ -49,7 +49,7 @@ IS_TO_EDIT = and_(
     col(OutboxMessage.wanted_rev) > col(OutboxMessage.sent_rev),
     col(OutboxMessage.gone_since).is_(None),
 )
-"""As in the index: an edit is due."""
+"""An edit is due. In the words of the index."""
 
 IS_DUE = col(OutboxMessage.not_before).is_(None)
 

@@ -22,7 +22,7 @@ PASSES_A_PAUSE = or_(
 """A pause holds posts of news. Colleagues read at once who has an abandonment that the channel shows."""
 
 UNSENT = (MessageState.QUEUED, MessageState.SENDING, MessageState.IN_DOUBT)
-"""As in the index."""
+"""In the words of the index."""
 
 POSTING = (QueueState.OPEN, QueueState.ON_TRIAL)
 
@@ -34,7 +34,7 @@ class Happened(StrEnum):
     LEASE_RAN_OUT = "lease ran out"
     """The sending process died or slept."""
     TAKEN = "taken"
-    """By Slack, as the answer or the history says."""
+    """Slack took the call, as the answer or the history says."""
     NOT_SENT = "not sent"
     UNANSWERED = "unanswered"
     """The call; or the look found nothing yet, or failed."""
