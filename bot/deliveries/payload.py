@@ -17,7 +17,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.lost_part import run_before_loss
 from bot.events.merge import in_common
-from bot.events.race_state import RaceState, is_reinstated, state_in
+from bot.events.race_state import RaceState, is_meeting_reinstated, state_in
 from bot.events.races import Course, Race, in_short, may_be_there
 from bot.events.reading.fields import first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
@@ -216,7 +216,7 @@ def _races(found: FoundEvent, race: Race) -> tuple[Race, ...]:
     if found.named.subject is Subject.RACE and not found.stands_for_many:
         return ()
     races = read_races((part.fields for part in found.parts if part.about is not About.DELIVERY), race)
-    if found.named.subject is Subject.MEETING and is_reinstated(race.status or ""):
+    if found.named.subject is Subject.MEETING and is_meeting_reinstated(race.status or ""):
         return tuple(one if one.abandoned else one.model_copy(update={"abandoned": None}) for one in races)
     return marked_as_run(found.fields, races, race) if found.named.subject is Subject.MEETING else races
 

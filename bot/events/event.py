@@ -5,7 +5,7 @@ from typing import Any
 
 from bot.events.drill_mark import Drill
 from bot.events.kinds import DECLARATIONS, DEFAULT_TOPICS, EventKind, Topic
-from bot.events.race_state import is_reinstated
+from bot.events.race_state import is_meeting_reinstated, is_reinstated
 from bot.events.races import Race, Value
 
 __all__ = ["CONTRADICTIONS", "DEFAULT_TOPICS", "TOPIC_OF", "EventKind", "RacingEvent", "Topic"]
@@ -80,7 +80,8 @@ class RacingEvent(Value):
     @property
     def is_taken_back(self) -> bool:
         """True for an abandonment that was taken back: "Reinstated"."""
-        return self.is_abandonment and is_reinstated(self.race.status or "")
+        is_back = is_meeting_reinstated if self.kind is EventKind.MEETING_ABANDONED else is_reinstated
+        return self.is_abandonment and is_back(self.race.status or "")
 
     @property
     def contradicting_key(self) -> str | None:

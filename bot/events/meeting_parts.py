@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.merge import completed_race
-from bot.events.race_state import NOT_HELD, is_reinstated
+from bot.events.race_state import NOT_HELD, is_meeting_reinstated, is_reinstated
 from bot.events.races import OffTime, Race, is_same_course, may_share_meeting
 from bot.events.same_races import SameRaces, is_same_race, is_told_again
 
@@ -85,7 +85,8 @@ def taken_back(lost: RacingEvent, card: RacingEvent) -> RacingEvent | None:
     """
     is_whole = card.race.race_id is None and card.race.off == OffTime()
     each = {race.status for race in card.races}
-    of_card = card.race.status or (each.pop() if len(each) == 1 else None)
+    is_back = is_meeting_reinstated(card.race.status or "")
+    of_card = card.race.status if is_back else each.pop() if len(each) == 1 else None
     named = card.races if is_whole else (card.race,)
     same = [race for race in named if lost.kind is EventKind.RACE_ABANDONED and _is_same(race, lost.race)]
     said = [race.status for race in same] + [of_card if is_whole and is_part_of(lost, card) else None]

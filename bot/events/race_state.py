@@ -126,6 +126,8 @@ _GOES_AHEAD = re.compile(
 "To be run on Monday", "Going ahead at Kempton instead" and "Remaining races go ahead" take no loss back.
 """
 
+_OF_SOME_RACES = re.compile(r"\d|\b(?:race|remaining)\b", re.IGNORECASE)
+
 _RESUMED = re.compile(r"\b(?:inspection|held) ")
 """After "Meeting suspended" and "Meeting failed inspection": an inspection, or the time of the resumption."""
 
@@ -245,6 +247,11 @@ def is_reinstated(status: str) -> bool:
     said = re.sub("^(?:void|abandoned|postponed) ", "LOST ", roles)
     is_back = _REVERSED.search(said) is not None or _GOES_AHEAD.match(roles) is not None
     return is_back and state_in(status) is None
+
+
+def is_meeting_reinstated(status: str) -> bool:
+    """False also for words about some of the races: "Race 3 reinstated"."""
+    return is_reinstated(status) and not _OF_SOME_RACES.search(_words(status))
 
 
 def express_losses(

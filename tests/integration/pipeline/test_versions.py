@@ -193,6 +193,9 @@ RINGS = {
         *(meeting(), card("rc_1", "rc_2", status="Going ahead")),
         CGB=["^Superseded", "ABANDONED: Ascot | status is Going ahead in one only"],
     ),
+    "abandoned meeting, and a card with one race back": Story(
+        *(meeting(), card("rc_1", "rc_2", status="Race 2 reinstated")), CGB=["!Superseded"]
+    ),
     "race of an abandoned meeting taken back": Story(
         *(meeting("rc_1", "rc_2"), abandonment(status="Reinstated")),
         CGB=["ABANDONED: Ascot, whole meeting", "ABANDONED: Ascot 14:30 | Reinstated"],
