@@ -84,7 +84,7 @@ END $$
 """A TRUNCATE of every table takes 70 times as long: each file is made anew, of empty tables too."""
 
 
-# A database as commit b7b2c51 left it: the oldest that is taken over
+# A database of commit b7b2c51, the oldest version that is migrated
 
 NEWEST = migrate.head()
 """The newest revision."""

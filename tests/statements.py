@@ -1,4 +1,4 @@
-"""The list of statements: in a run of the whole suite, the bot runs on PostgreSQL whatever it runs on SQLite."""
+"""The list of statements: in a run of the whole suite, each statement of the bot on SQLite runs on PostgreSQL too."""
 
 import os
 import re

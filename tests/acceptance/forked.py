@@ -162,7 +162,7 @@ class Ran:
 
 
 async def run_command(bot, *words: str, prepare: Callable[[Path], None] | None = None, **settings: str | None) -> Ran:
-    """The command run to the end. A setting of None is taken away; `prepare` is run in the process before."""
+    """The command run to the end. A setting of None is removed. `prepare` runs in the process before the command."""
     env = {name: value for name, value in (bot.env | settings).items() if value is not None}
     output, errors = (bot.folder / f"command-{uuid.uuid4().hex}.{name}" for name in ("out", "err"))
     code = await asyncio.to_thread(Forked(words, bot.folder, env, output, errors, prepare=prepare).wait, PATIENCE_S)

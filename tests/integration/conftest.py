@@ -84,13 +84,13 @@ async def database(request) -> AsyncIterator[Database]:
     opened: Database = request.getfixturevalue(f"{name}_database")
     empty(opened)
     yield opened
-    # What the test has left in the queue is done before the next test begins.
+    # Work left in the queue by the test is done before the next test.
     await opened.write(lambda _session: None)
 
 
 @dataclass
 class Moment:
-    """A clock that the test moves. PostgreSQL's leases go by `tests.clock`, so there it must stay near that clock."""
+    """A clock that the test moves. On PostgreSQL the clock must stay near `tests.clock`, the clock of leases."""
 
     now: datetime = field(default_factory=now)
 
@@ -167,7 +167,7 @@ class Pipeline:
         return [message.text for message in self.slack.messages(channel_id)]
 
     async def waiting(self) -> dict[str, int]:
-        """Messages that are not sent, and edits that are due. What is held counts as queued."""
+        """Unsent messages and due edits. A held message counts as queued."""
         found = Counter[str]()
         for state, depth in (await self.database.read(message_store.depths)).items():
             found["queued" if state == message_store.HELD_STATE else state] += depth.count

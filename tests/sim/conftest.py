@@ -51,7 +51,7 @@ def bugs() -> Iterator[list[Any]]:
 
 @pytest.fixture
 def make_world(template, tmp_path) -> Iterator[MakeWorld]:
-    """Makes worlds, one after another. A seed settles the draws of each."""
+    """Makes worlds, one after another. The seed settles a world's draws."""
     loops: list[VirtualLoop] = []
     with pytest.MonkeyPatch.context() as patched:
         # An event for two channels takes two transactions, and the bot may die between them.

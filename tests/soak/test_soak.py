@@ -65,7 +65,7 @@ async def live_and_die(url: str, size: Size, folder: Path, record_property) -> t
             group.create_task(world.sender.run())
             seldom = await die_everywhere(world, size)
             world.sender.stopping = True
-            # What is being delivered needs somebody who takes it.
+            # Deliveries under way need the bot.
             group.create_task(world.finish(timeout_s=180))
         verdict = await world.judge(one_process=True)
         record_property("soak", f"{figures_of(world, verdict)}\n{failpoints_of(world.tally)}")

@@ -335,7 +335,7 @@ async def run_world(
 
 
 MOST_PROBLEMS = 50
-"""Faults are said one by one, up to so many."""
+"""So many faults are named one by one."""
 
 
 def figures_of(world: World, verdict: Verdict) -> str:

@@ -222,7 +222,7 @@ def test_exported_yaml_is_plain_to_read():
     assert "region: all" in text
 
 
-# What would come twice with a further subscription of ours
+# The events that a further subscription of ours would bring twice
 
 
 REGIONS = ["GB", "IRE", "FR"]
@@ -248,7 +248,7 @@ def test_subscriptions_that_deliver_some_of_the_new_one_are_found(live, new):
     assert [one.id for one in come_twice(rows, row(None, *new))] == expected
 
 
-# What init asks, refuses and writes
+# The questions, refusals and file of `init`
 
 
 GIVEN = {

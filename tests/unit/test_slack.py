@@ -21,7 +21,7 @@ from tests.rows import over
 
 @dataclass
 class Slack:
-    """Slack as users.info and conversations.info tell of it. `fails` is raised in their place, but for `answers`."""
+    """Slack's users.info and conversations.info. `fails` is raised in place of every answer except `answers`."""
 
     users: dict[str, dict[str, Any]] = field(default_factory=dict)
     creator: str | None = None

@@ -57,7 +57,7 @@ def message(channel_id, number, text, key, every_s=1.0):
 
 
 def posted(deliveries, *, every_s=1.0, also=""):
-    """The channel as it should be, a message a second; `also` at the end of each."""
+    """The channel as expected, with a message a second and `also` at the end of each message."""
     return [
         message(CHANNEL.channel_id, number, f"{one.begins}: {one.says}{also}", one.name, every_s)
         for number, one in enumerate(deliveries)
@@ -74,7 +74,7 @@ def judged(deliveries, messages, admins=(), refused=(), closed=()):
 
 
 def faults(*case):
-    """The names of what is wrong."""
+    """The names of the faults."""
     verdict = judged(*case)
     return [name for name in ("lost", "doubled", "out_of_order", "noise", "too_fast") for _ in getattr(verdict, name)]
 
@@ -126,7 +126,7 @@ def test_soak_oracle_takes_a_message_as_given_up_that_slack_refused_and_admins_w
     assert faults(both, posted([one]), told) == ["lost"]
     assert faults(both, posted(both), told, [other]) == ["doubled"]
     assert faults(both, posted([one]), told * 2, [other]) == ["noise"]
-    # Given up, it hurries the result of its race all the same.
+    # A given-up message hurries the result of the race all the same.
     result, abandonment = races.contradicted()
     told = [was_given_up(abandonment)]
     assert faults([one, result, abandonment], posted([result, one]), told, [abandonment]) == []
@@ -194,7 +194,7 @@ def test_channel_is_judged_by_its_choices_at_the_time(races, choices, stand, fou
     assert all(words in problem for words, problem in zip(found, problems, strict=True))
 
 
-# The judge of the payload cases sees what is wrong with a message
+# The judge of the payload cases sees the faults of a message
 
 
 TEXT = "Result: Thirsk 14:37 (GB): 1 Plum Heron, 2 Cobalt Fiddle"

@@ -68,7 +68,7 @@ class Clinic:
     slack: SlackWorkspace
     ahead: timedelta = timedelta()
     monotonic: Monotonic = lambda: 0.0
-    """By which the doctor takes the time of commits: a busy machine makes none slow."""
+    """The clock by which the doctor times commits: a busy machine makes no commit slow."""
     busy_s: float = 3.0
     running: AsyncExitStack = field(default_factory=AsyncExitStack)
 
@@ -231,7 +231,7 @@ class Case:
 
 @dataclass
 class Cases:
-    """The cases of a file. As a decorator it adds a story."""
+    """The cases of a file. A call makes a decorator that adds a story as a case."""
 
     cases: list[Case] = field(default_factory=list)
 
@@ -256,7 +256,7 @@ class Cases:
     def short(
         self, code: str, check: str, outcome: CheckOutcome, mend: str, *, broken: Act, mended: Act | None = None
     ) -> None:
-        """Without `mended` the trouble passes by itself. What an act returns is awaited, where it can be."""
+        """Without `mended` the trouble passes by itself. An awaitable result of an act is awaited."""
 
         async def story(clinic: Clinic) -> AsyncGenerator[None, None]:
             for act in (broken, mended):

@@ -98,7 +98,7 @@ async def turns(pipeline, seconds):
 
 
 async def step(pipeline, times=1):
-    """What is due now is begun, and carried out to its end."""
+    """Begin all due work, and carry the work out to the end."""
     for _ in range(times):
         await pipeline.poster.start_due()
         await pipeline.poster.finish()
@@ -122,7 +122,7 @@ async def write(pipeline, work, *what, **how):
 
 
 async def fan_out(pipeline, *payloads):
-    """Deliver these, and fan out once, without a post."""
+    """Deliver the payloads, and fan out once, without a post."""
     for payload in payloads:
         await pipeline.deliver(payload)
     await pipeline.fanout.run_once()
@@ -159,7 +159,7 @@ KEEP_HOURS = 72
 
 
 async def expire(pipeline, hours=KEEP_HOURS):
-    """The job that gives up what has waited in a closed or paused channel for so many hours; how many messages."""
+    """Run the job that gives up messages after so many hours in a closed or paused channel. Returns their number."""
     return await outbox_jobs.expire_queue(pipeline.database, pipeline.notices, hours, pipeline.clock).run()
 
 

@@ -1,4 +1,4 @@
-"""Slack's answers to an edit's call, of a message and of a live message: what is asked, and what stands in the end."""
+"""Slack's answers to an edit's call, of a message and of a live message: the calls, and the final messages."""
 
 from datetime import timedelta
 from secrets import token_hex

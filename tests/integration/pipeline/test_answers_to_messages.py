@@ -54,7 +54,7 @@ SIX_LOOKS = {15: "look", 20: "look", 30: "look", 50: "look", 90: "look", 150: "l
 
 @dataclass(frozen=True)
 class Case:
-    """Slack's failures; then what Slack was asked in which second, the messages, what waits, and admins' words."""
+    """Slack's failures; then the calls by second, the messages, the waiting messages, and the notices to admins."""
 
     asked: dict[Any, str]
     post: list[Failure]
@@ -315,7 +315,7 @@ async def test_post_that_was_looked_for_says_nothing_of_the_clocks(gb):
 
 @on_both
 async def test_post_in_doubt_after_the_clock_was_set_back_is_found(gb):
-    """The channel's earlier post was made by the other time: it does not tell how far Slack's clock is ahead."""
+    """The channel's earlier post has the other time, and does not tell how far Slack's clock is ahead."""
     await wait(gb, 3_600)
     await tell(gb, result("rc_1"))
     await wait(gb, -3_600)

@@ -20,7 +20,7 @@ from tests.integration.pipeline.stories import Story, play, rows, so_far
 from tests.said import URGENT
 
 MORE_THAN_A_STATEMENT_TAKES = 2**16
-"""Values: PostgreSQL's protocol counts them in 16 bits."""
+"""PostgreSQL's protocol counts values in 16 bits."""
 
 NEWER = result(placings=("Red Sky", "Blue Moon"))
 BALLOON = "stewards.weather_balloon.sighted"
@@ -240,7 +240,7 @@ async def test_deliveries_that_shared_a_commit_are_told_in_the_order_they_came(g
 
 @on_both
 async def test_deliveries_stored_together_are_told_in_their_order(gb):
-    """As those of a repair, which are received at one moment."""
+    """Deliveries of a repair, received at the same moment."""
     versions = [result(f"rc_{number}", placings=horses) for number in range(6) for horses in (("Old",), ("New",))]
     await gb.deliver_all(*versions)
     await gb.post_all()

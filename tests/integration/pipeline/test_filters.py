@@ -168,7 +168,7 @@ REGIONS = {
         {"event": "race.abandoned", "off_time": "15:05", **ATLANTIS},
         {"event": "meeting.abandoned", **ATLANTIS},
         result("rc_9", region="Atlantis", off_time="15:00"),
-        # The list of races is proof: it has the race by its id.
+        # The list of races is proof, because the list has the race's id.
         bare("result.received", region="Atlantis", runners=WON),
         CGB=["", "", ""],
         CIRE=["(Atlantis) | !Title rc_1"] * 2,

@@ -79,7 +79,7 @@ def _hold_the_first(engine, work):
 
 @contextmanager
 def waiting(engine, work, *what, ends):
-    """The work waits for a lock; `ends` gives the lock back. Gives the future of what the work returns."""
+    """Start work that waits for a lock; `ends` gives the lock back. Yields the future of the work's result."""
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(work, *what)
         try:
@@ -95,7 +95,7 @@ def _locking(numbers):
 
 
 def _work(engine, work):
-    """Returns what the work returns, after its commit."""
+    """The work's result, after the commit."""
     with Session(engine) as session:
         session.execute(text("SET application_name = 'waiting'"))
         session.execute(text(f"SET lock_timeout = '{PATIENCE_S:g}s'"))
@@ -136,7 +136,7 @@ AFTER_A_REFUSAL = {
     "race that an edit adds": (meeting("rc_1"), abandonment("rc_1", reason=SAID_BY_AN_EDIT), SAID_BY_AN_EDIT),
     "small correction": (result("rc_1", going="Good"), result("rc_1", going="Soft"), "Soft"),
 }
-"""Told first, and refused by Slack. Then the delivery, and a word of it."""
+"""The first news, which Slack refuses; then the delivery, and a word of the delivery."""
 
 
 async def refused(pipeline, told, payload):

@@ -34,7 +34,7 @@ FIRST, NEXT = ([result(f"rc_{day}{n}", region=f"R{n}") for n in range(25)] for d
 COSTS = {
     "result alone": (GB, [result("rc_0")], [result("rc_9")], 1, 14, 3),
     "abandonment alone": (GB, [result("rc_0")], [abandonment("rc_9")], 1, 15, 3),
-    # More, by indexes: what is known of the meeting's other races, and which of their messages are not sent yet.
+    # More, by indexes: the known events of the meeting's other races, and the unsent messages of these events.
     "meeting alone": (GB, [result("rc_0")], [meeting(meeting_id="mt_9")], 1, 17, 3),
     "edit": (GB, [result("rc_9", going="Good")], [result("rc_9", going="Soft")], 1, 18, 3),
     "correction": (GB, [result("rc_9")], [result("rc_9", placings=("Red Sky", "Blue Moon"))], 2, 33, 5),
@@ -61,7 +61,7 @@ WAITS = 3
 
 @asynccontextmanager
 async def running(pipeline, monkeypatch):
-    """The loops as the service runs them, once fan-out has looked; neither looks by itself while it is counted."""
+    """The service's loops, after fan-out's first look. No loop looks by itself while statements are counted."""
     for name in ("bot.fanout.fanout.POLL_S", "bot.outbox.poster.POLL_S"):
         monkeypatch.setattr(name, 3_600.0)
     loops = [asyncio.create_task(pipeline.fanout.run()), asyncio.create_task(pipeline.poster.run())]
@@ -74,7 +74,7 @@ async def running(pipeline, monkeypatch):
 
 
 class Slack:
-    """Takes every message at once, so that what shares a commit is the same each time."""
+    """Takes every message at once, so that the same outcomes share a commit each time."""
 
     def __init__(self):
         self.taken = 0

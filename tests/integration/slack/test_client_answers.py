@@ -145,7 +145,7 @@ APP_TOKEN = "xapp-test-sockets"
 
 
 class Rig:
-    """A SocketMode, the workspace that it is connected to, and a command whose commit the test holds up."""
+    """A SocketMode, the connected workspace, and a command whose commit the test holds up."""
 
     def __init__(self, workspace, session, app_token=APP_TOKEN):
         async def authorize(**_):

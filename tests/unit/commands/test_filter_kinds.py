@@ -153,7 +153,7 @@ async def stored(channel):
 
 
 async def test_field_of_a_newer_version_survives_every_change_of_a_subscription(channel):
-    """In a rolling upgrade an older replica rewrites what a newer replica stored."""
+    """In a rolling upgrade an older replica rewrites the filter of a newer replica."""
     newer = {"going_of_a_later_version": ["soft"]}
     await channel.stores(BASE)
 

@@ -304,7 +304,7 @@ def test_shapes_without_an_id_have_one_natural_key(race):
     assert "|date=" in keys.pop()
 
 
-# Deliveries as fan-out reads them: each event within its bounds, and the losses that go first
+# Deliveries as fan-out reads them: each event within the bounds; losses go first
 
 
 ASCOT = {"course": "Ascot", "date": DAY, "region": "GB"}

@@ -1,4 +1,4 @@
-"""What was told before: what a telling says of itself, messages of other subjects, and a second look."""
+"""Earlier tellings: a telling's own words, messages of other subjects, and a second look."""
 
 from dataclasses import replace
 from datetime import timedelta

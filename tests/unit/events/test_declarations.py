@@ -165,7 +165,7 @@ NAMES_OF = {
     "cloth": ("number", "cloth_number", "saddlecloth"),
     "place": ("position", "pos", "finish_position", "placing", "place"),
 }
-"""A fact: names under which public services publish the fact. The names of a place are of one standing."""
+"""A fact: names under which public services publish the fact. The names of a group have the same standing."""
 
 WORDS = ("Plum", "Thistle", "Lantern", "Heron", "Cobalt", "Fiddle", "Acorn", "Marsh")
 UNKNOWN_VALUES: tuple[object, ...] = (0, 1, 3, True, False, None, "Ayr", "15:10", "void", "1", {"qzx": 2}, [], {})

@@ -126,7 +126,7 @@ def test_lock_screen_has_the_same_line_with_commas():
 # A correction in racing's words, and value by value where none fits
 
 
-# The positions of Horse A, Horse B and so on, before and now, with the reason for Horse A's new position; "-" is none.
+# Positions of Horse A, Horse B and so on, before and after, with the reason for Horse A's; "-" is no position.
 ORDERS = (
     "1 2 3 → 2 1 3",
     "1 2 → 2 1 (careless riding)",

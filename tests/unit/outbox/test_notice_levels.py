@@ -45,7 +45,7 @@ TELLING = {
     for notices in ("notices", "self.notices", "self._notices", "context.notices")
     for tell in ("tell", "tell_channel")
 }
-"""The telling methods, as code outside of their class names them."""
+"""The telling methods that code outside of the class names."""
 
 HELD = Held("is_archived", NOW)
 JOB = Job("repair", "Failed deliveries looked up", 3_600, asyncio.Event().wait)

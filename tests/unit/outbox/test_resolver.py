@@ -244,7 +244,7 @@ def test_bucket_gives_no_window_more_than_its_burst_and_rate(limit, waits):
 
 @given(limits, st.lists(st.tuples(st.floats(0, 120), st.floats(0, 7200)), min_size=1, max_size=40))
 def test_bucket_is_not_overfilled_by_a_clock_that_is_set_back(limit, steps):
-    """By true time, of which the clock shows ever less: each step is a wait, and by how much it is set back then."""
+    """By true time. Each step is a wait, and the time by which the clock is set back afterwards."""
     true_s = list(accumulate(wait for wait, _ in steps))
     back_s = list(accumulate(back for _, back in steps))
     moments = [START + timedelta(seconds=true - back) for true, back in zip(true_s, back_s, strict=True)]

@@ -123,7 +123,7 @@ async def test_figure_of_the_month_is_as_certain_as_its_source(book, client, clo
         ({"plan": "free"}, {}, 15_000, 0),
         ({"plan": "free"}, {"monthly_quota": 400}, 400, 25),
         ({"plan": "platinum"}, {}, None, None),
-        # The plan was seen elsewhere, where usage names none.
+        # Usage names no plan; the plan was seen in another answer.
         ({}, {}, 250_000, 0),
     ],
 )
