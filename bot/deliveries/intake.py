@@ -79,7 +79,7 @@ class Intake:
             self._place, self._knows_place = await self._database.read(place_in), True
         at, letters = await self._database.read_beside(partial(self._journal.after, self._place, LETTERS_PER_COMMIT))
         if self._place and not at and self._warned_of != self._place:
-            # The journal is another, or older: every letter is read, and the inbox knows what is no news.
+            # The journal is another, or older: every letter is read, and the inbox recognises known deliveries.
             log.warning("journal_read_anew", place=self._place.number)
             self._warned_of = self._place
         if letters:

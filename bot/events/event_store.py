@@ -414,8 +414,8 @@ def watched_in(channel_id: str, versions: Sequence[EventVersion]) -> tuple[Watch
 
 
 def noted_in(versions: Sequence[EventVersion]) -> WatchedIn:
-    """The watched runners by channel, each channel's by the latest version that has any."""
-    # Few versions have any: the others are not parsed.
+    """The watched runners by channel, each channel's by the latest version with such runners."""
+    # Few versions have watched runners: other versions are not parsed.
     having = [row for row in versions if row.remarks and '"watched"' in row.remarks]
     return {channel_id: runners for row in having for channel_id, runners in known(row)[1].watched.items()}
 

@@ -250,7 +250,7 @@ def is_reinstated(status: str) -> bool:
 
 
 def is_meeting_reinstated(status: str) -> bool:
-    """False also for words about some of the races: "Race 3 reinstated"."""
+    """True for a reinstated meeting. False for words about some of the races: "Race 3 reinstated"."""
     return is_reinstated(status) and not _OF_SOME_RACES.search(_words(status))
 
 

@@ -170,7 +170,7 @@ def with_views(session: Session, claims: Sequence[Claim], new: Tells | None = No
     live = live_meetings.read(session, [claim.post for claim in claims if claim.post.kind == MessageKind.LIVE], now)
     escalations = [claim.post for claim in claims if claim.post.kind == MessageKind.ESCALATION]
     escalated = acknowledgements.read(session, escalations)
-    # What could not be shown yet is shown by the next edit.
+    # The next edit shows the links that wait for another message.
     later = [{"number": number, "after_id": view.waits_for} for number, view in views.items() if view.waits_for]
     if later:
         session.connection().execute(_WRITTEN, later)
@@ -313,7 +313,7 @@ _HEADS = (
     .outerjoin(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
     .where(col(ChannelQueue.channel_id).in_(bindparam("channels", expanding=True)))
     .order_by(_URGENCY, _ID)
-    # What fan-out is changing is passed over: fan-out waits for the locks of messages, and nobody waits for fan-out.
+    # Messages that fan-out is changing are passed over: fan-out waits for the locks of messages, and nobody waits for fan-out.
     .with_for_update(of=OutboxMessage, skip_locked=True)
 )
 

@@ -100,7 +100,7 @@ class TracedVersion:
 
 @dataclass(frozen=True)
 class Trace:
-    """`deliveries`: failing, or without a version: waiting, or without news. `kept_since`: the first stored delivery.
+    """`deliveries`: failing, waiting, or without news. `kept_since`: the first stored delivery.
 
     `untold`: channels with a subscription, but without a message of any version; empty while a delivery waits.
     """

@@ -132,7 +132,7 @@ class _Trying:
             self.names.update({f"{prefix}{value}": label for value in offer.values() for prefix in ("", COURSE_PREFIX)})
         lines = offered_lines(refused)
         for label, line in list(lines.items())[:most]:
-            # A command alone says nothing of what was typed.
+            # A command alone leaves out all typed words.
             if before and (" " not in line or (label == WITHOUT_THAT and not self.shows_lines)):
                 continue
             shown = self.named(line) if self.shows_lines else _label(before, label) if before else label

@@ -140,7 +140,7 @@ async def said_of(desk: Desk, invocation: Invocation, committed: Subscribed | No
     channel_id = invocation.channel_id
     if not committed.is_member and (member := await is_member(desk.slack, channel_id)) is not None:
         if member and committed.is_member is False:
-            # Slack told of the invitation before the subscription waited. The job `check_channels` would find it too.
+            # Slack told of the invitation before the subscription waited. The job `check_channels` would notice too.
             await desk.database.write(partial(desk.reopening.reopen, channel_id=channel_id, now=desk.clock()))
             desk.wake.set()
         committed = replace(committed, is_member=member)

@@ -38,7 +38,7 @@ REGIONS_S = 1.5
 
 
 async def _answer(desk: Desk, invocation: Invocation, number: int) -> Message:
-    # What was stored unchecked while the service was away shows as soon as it is back.
+    # Filters stored unchecked while the service was away show as soon as the service is back.
     await desk.reference.regions(REGIONS_S)
     page = await desk.database.read(lambda session: _page(session, desk, invocation.channel_id, number))
     if not await desk.people.is_admin(invocation):
