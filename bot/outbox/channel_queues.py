@@ -313,7 +313,7 @@ _HEADS = (
     .outerjoin(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
     .where(col(ChannelQueue.channel_id).in_(bindparam("channels", expanding=True)))
     .order_by(_URGENCY, _ID)
-    # Messages that fan-out is changing are passed over: fan-out waits for the locks of messages, and nobody waits for fan-out.
+    # Messages that fan-out changes are passed over: fan-out waits for locks of messages, and nobody waits for fan-out.
     .with_for_update(of=OutboxMessage, skip_locked=True)
 )
 
