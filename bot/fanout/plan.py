@@ -142,7 +142,8 @@ class Plan:
         if news.is_begun:
             channels -= self._chains.of({event.key}).keys()
         loss_told = self._loss_told(news) if news.may_repeat_loss else {}
-        is_unheard = news.is_first and not (news.is_begun or chain or loss_told or any(here for _, here in told))
+        of_race = self._chains.all_of(event_store.keys_of([event]), [event.race.race_id])
+        is_unheard = news.is_first and not (news.is_begun or of_race or loss_told or any(here for _, here in told))
         self.is_unfinished = is_unheard and heard.at_first is not None and len(channels) > heard.at_first
         if self.is_unfinished:
             channels = set(sorted(channels)[: heard.at_first])

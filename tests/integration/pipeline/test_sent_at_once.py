@@ -32,10 +32,10 @@ from tests.integration.pipeline.steps import (
     close,
     fail,
     fan_out,
-    hour,
     kinds,
     meeting,
     pause,
+    quiet_now,
     result,
     shown,
     traced,
@@ -91,13 +91,19 @@ async def test_correction_or_a_lone_edit_is_made_at_once_and_another_edit_follow
 
 
 @on_both
-async def test_news_is_not_sent_before_the_message_that_waits_no_longer_for_its_hour(running):
-    await running.subscribe("CGB", "GB", frozenset(Topic), digest=(hour(running),))
-    await fan_out_and_finish(running, result())
-    await fan_out_and_finish(running, abandonment())
-    assert running.texts("CGB") == []
-    await running.post_all()
-    assert [text.startswith("ABANDONED") for text in running.texts("CGB")] == [False, True]
+async def test_news_is_not_sent_before_the_message_that_waits_no_longer_for_its_hour(running, monkeypatch):
+    monkeypatch.setattr("bot.fanout.transaction.FIRST_CHANNELS", 1)
+    card = {"event": "racecard.published", "race": result("rc_2")["race"]}
+    for channel_id in ("CGB", "CIRE"):
+        await running.subscribe(channel_id, "GB", frozenset(Topic), quiet=quiet_now(running))
+    for before, later in ((result(), abandonment()), (card, abandonment("rc_2"))):
+        told = len(running.texts("CGB"))
+        await fan_out_and_finish(running, before)
+        await running.post_all()
+        await fan_out_and_finish(running, later)
+        assert len(running.texts("CGB")) == told
+        await running.post_all()
+        assert [text.startswith("ABANDONED") for text in running.texts("CGB")[told:]] == [False, True]
 
 
 @on_both
