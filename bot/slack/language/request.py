@@ -41,6 +41,9 @@ _PARTING = frozenset({"with", "-"})
 
 _EACH = "each"
 
+MOST_PHRASES = 300
+"""The patterns of meanings take four times as long for a line of twice the length."""
+
 _MEANINGS = patterns_in("meanings", parts_in("parts of meanings"))
 
 NamedThings = Mapping[str, tuple[Any, ...]]
@@ -189,10 +192,15 @@ def read(text: str, lexicon: Lexicon = NO_LISTS, own: Words = SUBSCRIBING) -> Li
     phrases = phrases if lexicon.regions or lexicon.courses else _as_places(phrases)
     phrases = _with_only_courses(_without_all_of_words(phrases))
     wanted = request_of(phrases)
-    refused = wanted.refused or _of_a_moment(wanted)
+    refused = _too_long(phrases) or wanted.refused or _of_a_moment(wanted)
     if not (refused or wanted.of(Kind.UNKNOWN)):
         refused = _idle_no(phrases) or _doubt(phrases, wanted, lexicon)
     return replace(wanted, refused=refused) if refused else wanted
+
+
+def _too_long(phrases: Sequence[Phrase]) -> Refusal | None:
+    told = f"Your line has more than {MOST_PHRASES} words. Nothing was changed: write several lines."
+    return Refusal(told) if len(phrases) > MOST_PHRASES else None
 
 
 def request_of(phrases: Sequence[Phrase]) -> LineRequest:
@@ -334,7 +342,9 @@ def _as_typed(phrase: Phrase, right: str | None) -> str:
 
 # Lines with several meanings
 
-_ALL_OF_WORDS = re.compile(r"^ all(?=(?: topics)+(?: regions)+$)| all(?= regions| courses)|(?<= regions) all\b")
+_ALL_OF_WORDS = re.compile(
+    r"^ all(?=(?: topics)+(?: (?:named_)?regions)+$)| all(?= (?:named_)?regions| courses)|(?<=regions) all\b"
+)
 
 
 def _roles(plain: Iterable[Phrase], out: Iterable[Phrase] = ()) -> str:
@@ -407,7 +417,9 @@ def _reading(
             return whole.but(regions=()) if regions.isdisjoint(whole.of(REGIONS_FIELD)) else whole
     if reading.startswith("-"):
         return whole.but(**dict.fromkeys(found.expand(reading[1:]).split(" -"), ()))
-    said = {"no": [Phrase(Kind.NOT, "no", "no")], "values": [one for one in plain if one.kind is Kind.VALUE]}
+    no, out = Phrase(Kind.NOT, "no", "no"), set(map(id, _split(plain)[1]))
+    values = [one._replace(is_out=id(one) in out) for one in plain if one.kind is Kind.VALUE]
+    said = {"no": [no], "values": values}
     for number in range(1, len(found.groups()) + 1):
         start, end = (_place(found.string, at) for at in found.span(number))
         said[str(number)] = [*plain[start:end]]

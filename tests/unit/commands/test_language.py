@@ -26,7 +26,7 @@ from bot.slack.commands.places import day_grammar
 from bot.slack.commands.table import HELPED, RACING_COMMANDS, find_command
 from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, course_value, problem, read_form, subscribe_form
 from bot.slack.language.grammar import Grammar
-from bot.slack.language.request import read, request_of
+from bot.slack.language.request import MOST_PHRASES, read, request_of
 from bot.slack.language.words import SUBSCRIBING, words_in
 from bot.slack.listeners.ways_in import read_invocation
 from bot.slack.messages.answers.filter_words import describe
@@ -54,6 +54,12 @@ def cells_of(wanted):
         )
 
     return frozenset(filter(is_in, EVERY))
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_line_of_too_many_words_is_refused_and_not_searched_for_meanings(more):
+    wanted = read("GB, York" + " and" * (MOST_PHRASES - 2 + more), LISTS)
+    assert [wanted.refused.is_of_meaning if wanted.refused else None] == [not more]
 
 
 @pytest.mark.long
