@@ -417,8 +417,8 @@ def _reading(
             return whole.but(regions=()) if regions.isdisjoint(whole.of(REGIONS_FIELD)) else whole
     if reading.startswith("-"):
         return whole.but(**dict.fromkeys(found.expand(reading[1:]).split(" -"), ()))
-    no, out = Phrase(Kind.NOT, "no", "no"), set(map(id, _split(plain)[1]))
-    values = [one._replace(is_out=id(one) in out) for one in plain if one.kind is Kind.VALUE]
+    no, excluded = Phrase(Kind.NOT, "no", "no"), set(map(id, _split(plain)[1]))
+    values = [one._replace(is_out=id(one) in excluded) for one in plain if one.kind is Kind.VALUE]
     said = {"no": [no], "values": values}
     for number in range(1, len(found.groups()) + 1):
         start, end = (_place(found.string, at) for at in found.span(number))
