@@ -42,7 +42,7 @@ _PARTING = frozenset({"with", "-"})
 _EACH = "each"
 
 MOST_PHRASES = 300
-"""The patterns of meanings take four times as long for a line of twice the length."""
+"""The time to match the patterns of meanings grows with the square of the line's length."""
 
 _MEANINGS = patterns_in("meanings", parts_in("parts of meanings"))
 
