@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import chain, islice
 
-from sqlalchemy import select
+from sqlalchemy import and_, or_, select
 from sqlmodel import Session, col
 
 from bot.channels.conditions.course_condition import COURSES_FIELD
@@ -57,11 +57,11 @@ AROUND_AN_ID = "'\" "
 
 @dataclass(frozen=True)
 class Named:
-    """`key`: an id for the ledger. `race`: the named race, if any. `meetings`: keys of its abandoned meetings."""
+    """`key`: an id for the ledger. `race`: the named race, if any. `also`: keys of events about the race."""
 
     key: str
     race: Race | None = None
-    meetings: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ async def _answer(desk: Desk, invocation: Invocation, wanted: str) -> Message:
         named = replace(named, race=race_book_store.by_id(session, race_id) or named.race)
         cards = _lost_by_cards(session, named.race, now) if named.race else ()
         at = database_now(session, desk.clock)
-        here, also = invocation.channel_id, (*named.meetings, *cards)
+        here, also = invocation.channel_id, (*named.also, *cards)
         found = ledger.trace(session, named.key, at, channel_id=only_channel, here=here, also=also)
         return place, named, cards, found
 
@@ -149,8 +149,8 @@ def named_race(place: Place, now: datetime) -> Named | None:
     for time in filter(None, (off, off and in_the_afternoon(off))):
         for one in place.races:
             if is_off_at(one.race.off, time):
-                meetings = tuple(event.key for event in place.events if _is_lost(event) and is_part_of(one, event))
-                return Named(one.key or next(iter(meetings), place.typed), one.race, meetings)
+                also = tuple(event.key for event in place.events if _is_about(event, one, time))
+                return Named(one.key or next(iter(also), place.typed), one.race, also)
     latest = _lost_lately(place, now)
     if latest is None or (off and _knows_all_times(place, latest)):
         return None
@@ -263,6 +263,15 @@ def _is_of_race(event: RacingEvent) -> bool:
     return not _is_lost(event) and bool(event.race.off.text or event.race.race_id)
 
 
+def _is_about(event: RacingEvent, race: RacingEvent, off: str) -> bool:
+    """Whether the event is of the race at that time, or of the abandoned meeting of the race."""
+    if _is_lost(event):
+        return is_part_of(race, event)
+    one, other = event.race, race.race
+    is_there = is_same_course(one.course, other.course) and (one.region is None or other.region in {None, one.region})
+    return is_there and one.race_date == other.race_date and is_off_at(one.off, off)
+
+
 def _is_lost(event: RacingEvent) -> bool:
     return event.kind is EventKind.MEETING_ABANDONED
 
@@ -281,11 +290,19 @@ def _knows_all_times(place: Place, lost: RacingEvent) -> bool:
 def _events_at(session: Session, place: Place, now: datetime) -> list[RacingEvent]:
     """The newest first."""
     newest = (col(EventVersion.race_date).desc(), col(EventVersion.id).desc())
-    is_recent = col(EventVersion.race_date) >= _since(now, NAMED_WITHIN)
+    is_undated = and_(col(EventVersion.race_date).is_(None), col(EventVersion.received_at) >= now - NAMED_WITHIN)
+    is_recent = or_(col(EventVersion.race_date) >= _since(now, NAMED_WITHIN), is_undated)
     recent = select(EventVersion).where(is_recent, col(EventVersion.kind).is_not(None)).order_by(*newest)
-    each = (event_store.known(row)[0] for row in session.execute(recent).scalars())
+    each = (_dated(row) for row in session.execute(recent).scalars())
     at_course = (one for one in each if folded(one.race.course.name or "").startswith(place.course))
     return [one for one in at_course if place.has(one.race)]
+
+
+def _dated(row: EventVersion) -> RacingEvent:
+    """An event without a date is of the day of its receipt."""
+    event, _ = event_store.known(row)
+    day = event.race.race_date or row.received_at.date().isoformat()
+    return event.model_copy(update={"race": event.race.model_copy(update={"race_date": day})})
 
 
 def _since(now: datetime, within: timedelta) -> str:

@@ -203,6 +203,7 @@ async def waits_unread(pipeline):
 IN_GB, IN_ALL, IN_IRE = subscribes("CGB"), subscribes("CALL"), subscribes("CGB", "IRE")
 YORK_RUN, YORK_LOST = result("rc_1", course="York"), meeting(course="York")
 LOST = abandonment("rc_1", course="York", race_class="4", race_type="Flat")
+FOG = {"event": "race.abandoned", "region": "GB", "course": "Bath", "off_time": "14:30", "reason": "Fog"}
 OF_YORK = card("12:55", "13:30", "14:05", "14:40")
 MARKED_OFFS = ("12:50", "13:30", "14:00", "14:30")
 MARKED = card(*MARKED_OFFS)
@@ -268,6 +269,8 @@ TRACES: dict[str, tuple[tuple[Any, ...], list[str]]] = {
     "left out by the nearest subscription": (NEAREST, ["york 14.30"]),
     "left out, and a farther one since": ((*NEAREST, subscribes("CGB", "FR", courses=(BATH,))), ["york 14.30"]),
     "taken since": ((*NEAREST, IN_GB), ["york 14.30"]),
+    "lost, by course and time alone": ((IN_GB, IN_BOOK, FOG), ["bath 14.30"]),
+    "lost, by course, time and day": ((IN_GB, IN_BOOK, FOG | {"date": DAY}), ["bath 14.30"]),
     "reported lost and run": (CONFLICT, ["york 14.30"]),
     "meeting of a race reported lost and run": (CONFLICT, ["mt_1"]),
 }
