@@ -124,6 +124,8 @@ def demo(  # noqa: PLR0917  typer passes options by name
     ] = None,
 ) -> None:
     """Play a day's racing on this machine. No account and no settings are needed."""
+    if headless and open_page:
+        raise typer.BadParameter("give one of the two.", param_hint=["--headless", "--open"])
     # The only import of the sandbox, absent from the wheel.
     try:
         from sandbox.demo import Demo, run_demo

@@ -33,6 +33,7 @@ WRONG_WORDS = {
     ("subscribe", "--retire", "1", "--event", "race.abandoned"): ["--retire", "without other options"],
     ("subscribe", "--retire", "1", "--show-secret"): ["--retire", "without other options"],
     ("subscribe", "--retire", "0"): ["--retire"],
+    ("demo", "--headless", "--open"): ["--headless", "--open", "one of the two"],
     ("subscribe", "--region", " "): ["--region", "all regions"],
     ("unlatch", "month"): ["'month'", "'quota', 'key', 'plan'"],
     ("manifest",): ["--url", "--socket", "one of the two"],
