@@ -18,7 +18,7 @@ from bot.errors import CommandError, ServiceError
 from bot.events import event_store
 from bot.events.days import utc_today
 from bot.events.event import EventKind, RacingEvent
-from bot.events.meeting_parts import is_part_of
+from bot.events.meeting_parts import is_part_of, is_there
 from bot.events.races import Race, is_same_course
 from bot.events.same_races import is_same_race
 from bot.events.sentences import listed
@@ -267,9 +267,7 @@ def _is_about(event: RacingEvent, race: RacingEvent, off: str) -> bool:
     """Whether the event is of the race at that time, or of the abandoned meeting of the race."""
     if _is_lost(event):
         return is_part_of(race, event)
-    one, other = event.race, race.race
-    is_there = is_same_course(one.course, other.course) and (one.region is None or other.region in {None, one.region})
-    return is_there and one.race_date == other.race_date and is_off_at(one.off, off)
+    return is_there(event.race, race.race) and is_off_at(event.race.off, off)
 
 
 def _is_lost(event: RacingEvent) -> bool:
