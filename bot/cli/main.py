@@ -244,7 +244,7 @@ def doctor(as_json: AsJson = False) -> None:
     import asyncio
     import os
 
-    from bot.cli.doctor_command import run_doctor
+    from bot.doctor.table import run_doctor
     from bot.logs import configure_logging
 
     async def run() -> None:

@@ -1,15 +1,21 @@
-"""Runs checks in parallel, each after its needs and within a time limit. Known faults become findings."""
+"""Runs checks in parallel, each after its needs and within a time limit, and reports their findings.
+
+Known faults become findings.
+"""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
+from pydantic_core import to_json
 from sqlalchemy.exc import SQLAlchemyError
 
-from bot.doctor.findings import CheckOutcome, Examined, Finding, NotApplicable, Seen, failed, worst_of
 from bot.errors import (
     SlackCredentialsDead,
     SlackError,
@@ -19,6 +25,7 @@ from bot.errors import (
     StorageError,
     reason_of,
 )
+from bot.events.sentences import counted
 from bot.logs import Mask, get_logger
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
@@ -33,7 +40,110 @@ log = get_logger(__name__)
 REINSTALL = "on api.slack.com/apps add the scope under OAuth & Permissions, then Install App, Reinstall to Workspace"
 
 CHECK_TIMEOUT_S = 10.0
+
+
+class CheckOutcome(StrEnum):
+    """The ends of a check, the mildest first."""
+
+    OK = "ok"
+    SKIPPED = "skipped"
+    WARNING = "warning"
+    FAILED = "failed"
+    CRASHED = "crashed"
+
+
+_ORDER = list(CheckOutcome)
 _BLOCKING = frozenset({CheckOutcome.SKIPPED, CheckOutcome.FAILED, CheckOutcome.CRASHED})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fault. `code` never changes, for scripts; `mend`: a line that mends the fault."""
+
+    code: str
+    outcome: CheckOutcome
+    told: str
+    mend: str
+
+
+def warning(code: str, told: str, mend: str) -> Finding:
+    """The bot works, with a loss."""
+    return Finding(code, CheckOutcome.WARNING, told, mend)
+
+
+def failed(code: str, told: str, mend: str) -> Finding:
+    """A part of the bot does not work."""
+    return Finding(code, CheckOutcome.FAILED, told, mend)
+
+
+@dataclass(frozen=True)
+class Seen:
+    told: str
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class NotApplicable:
+    reason: str
+
+
+@dataclass(frozen=True)
+class Examined:
+    """`because_of`: the earlier check in the way of a skipped check."""
+
+    check: str
+    outcome: CheckOutcome
+    told: str
+    findings: tuple[Finding, ...] = ()
+    because_of: str | None = None
+    took_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    version: str
+    at: datetime
+    checks: Sequence[Examined]
+
+    @property
+    def outcome(self) -> CheckOutcome:
+        """A skipped check counts as ok."""
+        worst = worst_of(self.checks)
+        return CheckOutcome.OK if worst is CheckOutcome.SKIPPED else worst
+
+    @property
+    def exit_code(self) -> int:
+        return {CheckOutcome.OK: 0, CheckOutcome.WARNING: 1}.get(self.outcome, 2)
+
+    def as_text(self) -> str:
+        return "\n".join([f"racing-bot {self.version}", *map(_lines, self.checks), "", self._counted()])
+
+    def as_json(self) -> str:
+        """As in docs/operations/README.md. No field is ever renamed or removed."""
+        document = {
+            "version": self.version,
+            "at": self.at.isoformat(),
+            "outcome": self.outcome,
+            "exit_code": self.exit_code,
+            "checks": [replace(one, took_s=round(one.took_s, 3)) for one in self.checks],
+        }
+        return to_json(document, indent=2).decode()
+
+    def _counted(self) -> str:
+        counts = Counter(one.outcome for one in self.checks)
+        many = {one: "warnings" if one is CheckOutcome.WARNING else one for one in reversed(_ORDER)}
+        return ", ".join(counted(counts[one], one, words) for one, words in many.items() if counts[one])
+
+
+def worst_of(each: Sequence[Finding | Examined]) -> CheckOutcome:
+    return max((one.outcome for one in each), key=_ORDER.index, default=CheckOutcome.OK)
+
+
+def _lines(examined: Examined) -> str:
+    lines = [f"{examined.outcome:<8} {examined.check}: {examined.told}"]
+    for finding in examined.findings:
+        lines += [f"         - {finding.told}", f"           Mend: {finding.mend}"]
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from bot.db.schema import is_there
 from bot.db.vault import Vault
 from bot.deliveries.intake import journal_beside, place_in
 from bot.deliveries.journal import STORE_WITHIN_S
+from bot.doctor.check_run import Finding, NotApplicable, Seen, failed, warning
 from bot.doctor.deployment import Deployment
-from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.errors import SchemaUnknown, StorageError, reason_of
 from bot.events.sentences import counted
 from bot.racedata import webhook_subscriptions

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from bot.db.named_values import DatabaseStateStore
+from bot.doctor.check_run import CheckOutcome, Finding, NotApplicable, Seen, failed, warning
 from bot.doctor.deployment import SERVICE, SLACK, Deployment
-from bot.doctor.findings import CheckOutcome, Finding, NotApplicable, Seen, failed, warning
 from bot.racedata.client.circuit_breakers import CircuitBreakers, OpenBreaker
 from bot.racedata.client.service_errors import (
     BREAKER_WORDS,

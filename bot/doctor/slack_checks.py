@@ -7,9 +7,8 @@ from typing import TypeVar
 
 from bot.channels import subscriptions
 from bot.channels.conditions.event_conditions import is_direct_message, is_person
-from bot.doctor.check_run import REINSTALL, fault_of
+from bot.doctor.check_run import REINSTALL, Finding, NotApplicable, Seen, failed, fault_of, warning
 from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment
-from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,

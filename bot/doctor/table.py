@@ -1,10 +1,15 @@
-"""The checks of `racing-bot doctor`, in the order of the report."""
+"""`racing-bot doctor`: its checks, in the order of the report."""
+
+from collections.abc import Callable
+from importlib.metadata import version
 
 from bot.doctor import database_checks, service_checks, slack_checks, webhook_checks
-from bot.doctor.check_run import DoctorCheck
-from bot.doctor.deployment import Deployment
-from bot.doctor.findings import Seen, failed
+from bot.doctor.check_run import CheckReport, DoctorCheck, Seen, examine, failed
+from bot.doctor.deployment import Deployment, open_patient
 from bot.errors import SettingsError
+from bot.logs import MaskSecrets
+from bot.ports import Ports
+from bot.settings import Settings
 
 SETTINGS = "settings"
 
@@ -48,3 +53,11 @@ CHECKS: tuple[DoctorCheck, ...] = (
     DoctorCheck("replies", slack_checks.replies, needs=("slack token", "schema")),
     DoctorCheck("socket mode", slack_checks.socket_mode, needs=(SETTINGS,)),
 )
+
+
+async def run_doctor(load: Callable[[], Settings]) -> CheckReport:
+    ports = Ports()
+    async with open_patient(load, ports) as patient:
+        secrets = () if isinstance(patient, SettingsError) else patient.settings.secret_values
+        examined = await examine(CHECKS, patient, mask=MaskSecrets(secrets).masked)
+    return CheckReport(version("racing-bot"), ports.clock(), examined)

@@ -12,8 +12,8 @@ from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS
 from bot.db.tables import WebhookSubscriptionRow
 from bot.deliveries import inbox
+from bot.doctor.check_run import Finding, NotApplicable, Seen, failed, warning
 from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment
-from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.events.sentences import counted
 from bot.operations import public_url
 from bot.operations.public_url import Problem, object_in

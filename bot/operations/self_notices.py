@@ -19,7 +19,6 @@ from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.circuit_breakers import RATE, UNAUTHORIZED
-from bot.racedata.client.retry import rate_wait_s
 from bot.racedata.client.service_errors import BREAKER_WORDS, UNLATCH, ServiceFailure
 from bot.racedata.month_quota import PLANS, month_after, month_key
 
@@ -81,7 +80,7 @@ class SelfNotices:
         """Each refusal of a key is news, because the key is another. The quota's job may have told of a spent quota."""
         month = month_key(self.clock())
         if error.cause not in BREAKER_WORDS:
-            until = self.clock() + timedelta(seconds=rate_wait_s(error))
+            until = self.clock() + timedelta(seconds=error.rate_wait_s)
             words = (
                 f"The data service wants no requests before {until:%Y-%m-%d %H:%M} UTC. Alerts are not affected. "
                 "/racecard and /results can read nothing new until then."

@@ -11,7 +11,7 @@ from bot.deliveries import intake, journal
 from bot.fanout import delivery_reader, fanout, transaction
 from bot.outbox import channel_queues, claim_sender, poison_messages, poster, resolve, resume
 from bot.racedata.client import service_errors
-from bot.racedata.client.envelope import BY_STATUS
+from bot.racedata.client.calls import BY_STATUS
 from bot.racedata.month_quota import PLANS
 from bot.receiver import door
 from bot.slack import api_errors

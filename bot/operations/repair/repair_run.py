@@ -32,8 +32,8 @@ from bot.operations.self_notices import key_of_refusal
 from bot.outbox.notices import Notices, Urgency
 from bot.outbox.resume import SUMMARY_AFTER, Reopening
 from bot.racedata import quota_book
+from bot.racedata.client.calls import Patience
 from bot.racedata.client.cursor_walk import Trail
-from bot.racedata.client.retry import Patience
 from bot.racedata.client.service_client import DELIVERIES_PATH, RacingClient
 from bot.racedata.client.service_errors import (
     PASSING,

@@ -25,7 +25,6 @@ from bot.clock import Clock
 from bot.db.named_values import Mark
 from bot.events.races import Value
 from bot.racedata.client.headers import WINDOW_S, RateReading
-from bot.racedata.client.retry import rate_wait_s
 from bot.racedata.client.service_errors import (
     BREAKER_WORDS,
     CircuitOpen,
@@ -229,7 +228,7 @@ class CircuitBreakers:
         def refuse(kept: _Kept) -> _Kept:
             nonlocal is_news
             is_limit = isinstance(error, RateLimited) or error.status == HTTPStatus.TOO_MANY_REQUESTS
-            hold_s = rate_wait_s(error) if is_limit and error.code != QUOTA else None
+            hold_s = error.rate_wait_s if is_limit and error.code != QUOTA else None
             is_news = kept.pace.held_s(self._clock()) < LONG_HOLD_S <= (hold_s or 0)
             kept = self._paced(kept, reading, hold_s)
             if error.code not in BREAKER_CODES:

@@ -8,7 +8,16 @@ from urllib.parse import parse_qsl, quote
 import httpx
 from pydantic import JsonValue, SecretStr
 
-from bot.racedata.client.calls import AccountState, Calls, Hooks, Timing
+from bot.racedata.client.calls import (
+    FOR_BACKGROUND,
+    FOR_COMMANDS,
+    ONE_TRY,
+    AccountState,
+    Calls,
+    Hooks,
+    Patience,
+    Timing,
+)
 from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers, StateStore
 from bot.racedata.client.cursor_walk import Step, Trail, collect, walk
 from bot.racedata.client.records import (
@@ -21,7 +30,6 @@ from bot.racedata.client.records import (
     SubscriptionPage,
     SubscriptionRecord,
 )
-from bot.racedata.client.retry import FOR_BACKGROUND, FOR_COMMANDS, ONE_TRY, Patience
 from bot.racedata.client.service_errors import InvalidParam, ServiceFailure
 from bot.racedata.client.transport import Params, Request, Transport
 from bot.racedata.month_quota import Purpose

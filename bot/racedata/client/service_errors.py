@@ -17,7 +17,7 @@ ServiceError                      (bot.errors)
     ├── Spared                    not asked: too little of the month is left for this purpose
     └── WalkBroken                a cursor is missing, came twice, or leads through empty pages; or items are missing
 
-The class follows from the body's `code` (envelope.py). Other failures are never retried.
+The class follows from the body's `code` (calls.py). Other failures are never retried.
 No failure holds a key, a header or a whole address.
 """
 
@@ -27,6 +27,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from bot.errors import ServiceError
+from bot.racedata.client.headers import WINDOW_S
 from bot.racedata.client.records import META_TEXT_MAX
 
 UNLATCH = "racing-bot unlatch"
@@ -65,6 +66,11 @@ class ServiceFailure(ServiceError):
         request = f" (request {self.request_id})" if self.request_id else ""
         message = f": {self.message}" if self.message else ""
         return f"{self.path}: {what or type(self).__name__}{message}{request}"
+
+    @property
+    def rate_wait_s(self) -> float:
+        """Of a 429: Retry-After, at least a second; without Retry-After a whole window."""
+        return WINDOW_S if self.retry_after_s is None else max(1.0, self.retry_after_s)
 
     @property
     def cause(self) -> str:

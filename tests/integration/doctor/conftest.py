@@ -31,9 +31,8 @@ from bot.db import migrate
 from bot.db.engine import Database
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
-from bot.doctor.check_run import CHECK_TIMEOUT_S, examine
+from bot.doctor.check_run import CHECK_TIMEOUT_S, CheckOutcome, Examined, examine
 from bot.doctor.deployment import open_patient
-from bot.doctor.findings import CheckOutcome, Examined
 from bot.doctor.table import CHECKS
 from bot.events.event import EventKind
 from bot.manifest import read_manifest

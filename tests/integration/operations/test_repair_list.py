@@ -12,8 +12,7 @@ from bot.events.event import EventKind
 from bot.operations.quota_warnings import QuotaCheck
 from bot.operations.repair.repair_run import Bounds
 from bot.operations.self_notices import SelfNotices
-from bot.racedata.client.calls import Hooks
-from bot.racedata.client.retry import Patience
+from bot.racedata.client.calls import Hooks, Patience
 from bot.racedata.client.service_errors import ServerFault, ServiceFailure, Spared, WalkBroken
 from sandbox.racing_service.event_payloads import Happening
 from tests.integration.operations.conftest import (

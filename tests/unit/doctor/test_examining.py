@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.doctor.check_run import DoctorCheck, examine
-from bot.doctor.findings import CheckOutcome, CheckReport, NotApplicable, Seen, failed, warning
+from bot.doctor.check_run import CheckOutcome, CheckReport, DoctorCheck, NotApplicable, Seen, examine, failed, warning
 from bot.doctor.table import CHECKS
 from bot.logs import MaskSecrets
 from tests.rows import over
@@ -120,11 +119,19 @@ async def test_report_as_text_has_a_line_for_each_check_and_the_line_that_mends(
     report = CheckReport(
         "1.2",
         AT,
-        await examine([DoctorCheck("a", well), DoctorCheck("b", ill), DoctorCheck("c", well, needs=("b",))], None),
+        await examine(
+            [*checks(poorly, poorly), DoctorCheck("b", ill), DoctorCheck("c", well, needs=("b",))],
+            None,
+        ),
     )
     assert report.as_text().splitlines() == [
         "racing-bot 1.2",
-        "ok       a: all is well",
+        "warning  0: poorly",
+        "         - It is worn.",
+        "           Mend: Oil it.",
+        "warning  1: poorly",
+        "         - It is worn.",
+        "           Mend: Oil it.",
         "failed   b: not well",
         "         - It is worn.",
         "           Mend: Oil it.",
@@ -132,7 +139,7 @@ async def test_report_as_text_has_a_line_for_each_check_and_the_line_that_mends(
         "           Mend: Glue it.",
         "skipped  c: because of b",
         "",
-        "1 failed, 1 skipped, 1 ok",
+        "1 failed, 2 warnings, 1 skipped",
     ]
 
 

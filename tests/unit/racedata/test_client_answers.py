@@ -16,10 +16,9 @@ from structlog.testing import capture_logs
 
 from bot.logs import quieten_http
 from bot.racedata.client import service_errors
+from bot.racedata.client.calls import FOR_COMMANDS, Patience, read_refusal
 from bot.racedata.client.cursor_walk import collect
-from bot.racedata.client.envelope import read_refusal
 from bot.racedata.client.records import META_TEXT_MAX
-from bot.racedata.client.retry import FOR_COMMANDS, Patience
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
     InvalidParam,
