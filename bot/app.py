@@ -67,8 +67,7 @@ from bot.slack.event_messages import PostRenderer
 from bot.slack.listeners.app_home import HomeListener
 from bot.slack.listeners.channel_life import LOOK_S, ChannelListener
 from bot.slack.listeners.command_runner import CommandRunner
-from bot.slack.listeners.forms import FormListener
-from bot.slack.listeners.ways_in import CommandListener
+from bot.slack.listeners.ways_in import CommandListener, FormListener
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.permissions import People

@@ -1,13 +1,18 @@
-"""A channel's filter: the events that a filter takes, and how filters are compared, merged and narrowed."""
+"""A channel's filter: the events that a filter takes, how filters are compared, merged and narrowed.
+
+Further, what the filters ask of a taken event: whom the event mentions, how long it waits, and who acknowledges it.
+"""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from enum import Enum, auto
 from hashlib import sha256
+from operator import itemgetter
 
+from bot.channels.conditions.choices import is_channel, minutes_of, quiet_until, told_at
 from bot.channels.conditions.condition import ALL_REGIONS, EVERY_VALUE, Condition, FilterFields
-from bot.channels.conditions.course_condition import has_course, takes_course
-from bot.channels.conditions.event_conditions import HERE, is_mention
+from bot.channels.conditions.event_conditions import HERE, has_course, is_mention, takes_course
 from bot.channels.conditions.table import BY_FIELD, CONDITIONS, NARROWING, TOPICS
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Course, Race, Value, is_same_course
@@ -186,3 +191,68 @@ def _brings(by: ChannelFilter, course: Course, region_of: Callable[[Course], str
     region = region_of(course)
     is_there = region == by.region if region else has_course(by.courses, course)
     return by.takes_course(course) and (by.region == ALL_REGIONS or is_there)
+
+
+# How long an event waits. Abandonments and void results never wait.
+
+
+def kept_until(
+    filters: Iterable[ChannelFilter], event: RacingEvent, received_at: datetime, now: datetime
+) -> datetime | None:
+    """The earliest moment of the filters that take the event; None for an event told at once.
+
+    The moment follows from the receipt. A moment before `now` came while the delivery waited for fan-out.
+    """
+    if event.topic not in QUIETED or event.reports_loss:
+        return None
+    first = _first(filters, event, received_at, now)
+    return first[0] if first and first[0] > received_at else None
+
+
+def chosen_by(filters: Iterable[ChannelFilter], event: RacingEvent, received_at: datetime) -> ChannelFilter | None:
+    """The filter with the earliest moment; None if no filter takes the event."""
+    first = _first(filters, event, received_at, received_at)
+    return first[1] if first else None
+
+
+def _first(
+    filters: Iterable[ChannelFilter], event: RacingEvent, received_at: datetime, now: datetime
+) -> tuple[datetime, ChannelFilter] | None:
+    moments = [(_told_at(chosen, event, received_at, now), chosen) for chosen in filters if chosen.matches(event)]
+    return min(moments, key=itemgetter(0), default=None)
+
+
+def _told_at(chosen: ChannelFilter, event: RacingEvent, received_at: datetime, now: datetime) -> datetime:
+    """A moment within quiet hours waits for their end, and so does a past moment if `now` is within quiet hours."""
+    at = told_at(chosen, event, received_at)
+    at = quiet_until(chosen, at) or at
+    return at if at > now else quiet_until(chosen, now) or at
+
+
+# The abandonments that a channel wants acknowledged, and the people and channels told otherwise
+
+
+class AckRequest(Value):
+    """`people`: people and user groups, mentioned after `minutes`. `channels`: told after `minutes` more."""
+
+    minutes: int
+    people: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ()
+
+
+def asks(chosen: ChannelFilter) -> bool:
+    return minutes_of(chosen) is not None
+
+
+def request_of(filters: Iterable[ChannelFilter], event: RacingEvent) -> AckRequest | None:
+    """The fewest minutes, and everybody named, of all filters that take the abandonment."""
+    taking = [chosen for chosen in filters if chosen.matches(event)]
+    minutes = [found for chosen in taking if (found := minutes_of(chosen)) is not None]
+    if not (event.reports_loss and minutes):
+        return None
+    told = dict.fromkeys(one for chosen in taking for one in chosen.escalate)
+    return AckRequest(
+        minutes=min(minutes),
+        people=tuple(one for one in told if not is_channel(one)),
+        channels=tuple(one for one in told if is_channel(one)),
+    )

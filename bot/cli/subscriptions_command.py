@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sqlmodel import Session
 
 from bot.channels import channel_lock, subscriptions, watches
-from bot.channels.conditions.course_condition import name_of
+from bot.channels.conditions.event_conditions import name_of
 from bot.channels.conditions.table import OF_RACES
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.channels.watches import WatchedName

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from bot.channels.ack_request import AckRequest
+from bot.channels.filters import AckRequest
 from bot.desk.news import News
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import changes_winner

@@ -8,8 +8,7 @@ from functools import cache, partial
 from sqlmodel import Session
 
 from bot.channels import mutes
-from bot.channels.ack_request import request_of
-from bot.channels.hours import kept_until
+from bot.channels.filters import kept_until, request_of
 from bot.db.tables import MessageKind
 from bot.desk.decide import (
     Choices,

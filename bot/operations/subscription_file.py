@@ -40,7 +40,7 @@ from pydantic import (
 from yaml.nodes import MappingNode
 
 from bot.channels.conditions.condition import Condition
-from bot.channels.conditions.course_condition import has_course
+from bot.channels.conditions.event_conditions import has_course
 from bot.channels.conditions.table import CONDITIONS
 from bot.channels.filters import ChannelFilter, meaningful
 from bot.channels.watches import WATCHES_MAX, WatchedName

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Select, and_, bindparam, func, or_, select, update
 from sqlmodel import Session, col
 
-from bot.channels.ack_request import AckRequest
+from bot.channels.filters import AckRequest
 from bot.db.engine import affected, is_one_of
 from bot.db.tables import Acknowledgement, AckState, EventVersion, MessageKind, OutboxMessage
 from bot.events import event_store

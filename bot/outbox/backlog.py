@@ -9,8 +9,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, or_, select
 from sqlmodel import Session, col
 
 from bot.channels import watches
-from bot.channels.filters import ChannelFilter, Meeting
-from bot.channels.hours import kept_until
+from bot.channels.filters import ChannelFilter, Meeting, kept_until
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, Reason
 from bot.events import event_store
 from bot.outbox import acknowledgements, held_queues, live_meetings, message_store, revisions, telling_store

@@ -8,8 +8,7 @@ from functools import cached_property
 from sqlmodel import Session
 
 from bot.channels import mutes, subscriptions, watches
-from bot.channels.ack_request import asks
-from bot.channels.filters import ChannelFilter
+from bot.channels.filters import ChannelFilter, asks
 from bot.channels.watches import Watches
 from bot.db.tables import MutedMeetingRow
 from bot.racedata.lexicon import Lexicon, kept

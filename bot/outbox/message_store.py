@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, and_, bindparam, case, func, literal_colum
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
-from bot.channels.ack_request import AckRequest
+from bot.channels.filters import AckRequest
 from bot.db.engine import dialect_of, insert_into, is_one_of, table_of
 from bot.db.tables import (
     Acknowledgement,

@@ -15,8 +15,7 @@ from typing import NamedTuple
 from sqlmodel import Session
 
 from bot.channels import channel_lock, pauses, subscriptions
-from bot.channels.filters import ChannelFilter, mentions
-from bot.channels.hours import chosen_by
+from bot.channels.filters import ChannelFilter, chosen_by, mentions
 from bot.clock import Clock
 from bot.db.engine import is_unavailable
 from bot.db.tables import EventVersion, MessageKind

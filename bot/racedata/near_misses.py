@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.channels.conditions.course_condition import COURSE_PREFIX
+from bot.channels.conditions.event_conditions import COURSE_PREFIX
 from bot.errors import CommandError
 from bot.events.sentences import listed
 from bot.events.typed_text import folded

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
 from bot.channels.conditions.condition import NarrowingCondition
-from bot.channels.conditions.course_condition import COURSE_PREFIX
+from bot.channels.conditions.event_conditions import COURSE_PREFIX
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.errors import CommandError, ServiceError, StorageError

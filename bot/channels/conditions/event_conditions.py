@@ -1,15 +1,22 @@
-"""The conditions on an event's region and topic, and whom an abandonment mentions."""
+"""The conditions on an event's region, topic and course, and whom an abandonment mentions.
+
+No filter leaves out an unknown course.
+"""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
-from bot.channels.conditions.condition import ALL_REGIONS, Condition, FilterFields, SaidCondition
+from bot.channels.conditions.condition import ALL_REGIONS, Condition, FileData, FilterFields, SaidCondition
 from bot.events.event import RacingEvent, Topic
-from bot.events.sentences import listed
+from bot.events.races import Course, is_same_course, may_be_same_course
+from bot.events.sentences import counted, listed
 
 REGIONS_FIELD, TOPICS_FIELD = "regions", "topics"
 """The fields of a typed line and of the form: both name several regions."""
+
+COURSE_FIELDS = COURSES_FIELD, NOT_COURSES_FIELD = "courses", "not_courses"
 
 EVERY_REGION = "all"
 """ALL_REGIONS in a file."""
@@ -158,3 +165,146 @@ def is_person(channel_id: str) -> bool:
 def is_direct_message(channel_id: str) -> bool:
     """True also between two people, who can type commands there too."""
     return channel_id.startswith("D")
+
+
+COURSE_PREFIX = "course:"
+"""Stands before a typed course among words of other kinds."""
+
+COURSE_NAMES_MAX = 240
+"""Characters of a list of courses, where one filter is shown; several filters share the room."""
+
+COURSE_NAME_MAX = 100
+
+
+class CoursesCondition(Condition):
+    file_noun = "a course"
+    file_parts = ("name", "id", "country")
+
+    def without(self, before: FilterFields, words: Collection[str]) -> tuple[Course, ...]:
+        return tuple(one for one in self.of(before) if not is_called(one, words))
+
+    def to_file(self, chosen: FilterFields) -> list[str | dict[str, str]]:
+        return [_to_file(course) for course in self.of(chosen)]
+
+    def stored(self, typed: str) -> Course:
+        return Course(name=typed)
+
+    def from_file(self, data: FileData) -> Course:
+        if isinstance(data, str):
+            return self.stored(data)
+        if not (data.get("name") or data.get("id")):
+            raise ValueError("a course needs a name or an id")
+        return Course(course_id=data.get("id"), name=data.get("name"), country=data.get("country"))
+
+    def typed(self, chosen: FilterFields) -> list[str]:
+        return [f"{self.typed_as}{course.as_typed or name_of(course)}" for course in self.of(chosen)]
+
+
+class OnlyCourses(CoursesCondition):
+    field = COURSES_FIELD
+    file_key = "only"
+    is_narrowing = True
+    typed_as = COURSE_PREFIX
+    plural = "courses"
+    label = "Only these courses"
+
+    def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
+        course = event.race.course
+        return _is_among(chosen.courses, course) or (chosen.fails_open_for(event) and _may_mean(chosen, course))
+
+    def takes_unreadable(self, chosen: FilterFields) -> bool:
+        return not chosen.courses
+
+    def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
+        return not wide.courses or (bool(narrow.courses) and _has_all(wide.courses, narrow.courses))
+
+    def added(self, before: FilterFields, chosen: FilterFields) -> tuple[Course, ...]:
+        return but(_union(before.courses, chosen.courses), chosen.not_courses) if before.courses else ()
+
+    def words(self, chosen: FilterFields, names_max: int | None = None) -> str:
+        return f", only {courses_named(chosen.courses, names_max)}" if chosen.courses else ""
+
+    def named(self, chosen: FilterFields) -> str:
+        return courses_named(chosen.courses)
+
+
+class NotCourses(CoursesCondition):
+    field = NOT_COURSES_FIELD
+    file_key = "except"
+    typed_as = f"-{COURSE_PREFIX}"
+    label = "Without these courses"
+
+    def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
+        return not has_course(chosen.not_courses, event.race.course)
+
+    def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
+        return _has_all(narrow.not_courses, wide.not_courses)
+
+    def joined(self, one: FilterFields, other: FilterFields) -> tuple[Course, ...]:
+        return (
+            *(course for course in one.not_courses if not takes_course(other, course)),
+            *(course for course in other.not_courses if not takes_course(one, course)),
+        )
+
+    def added(self, before: FilterFields, chosen: FilterFields) -> tuple[Course, ...]:
+        return _union(but(before.not_courses, chosen.courses), chosen.not_courses)
+
+    def words(self, chosen: FilterFields, names_max: int | None = None) -> str:
+        return f", without {courses_named(chosen.not_courses, names_max)}" if chosen.not_courses else ""
+
+
+def takes_course(chosen: FilterFields, course: Course) -> bool:
+    return _is_among(chosen.courses, course) and not has_course(chosen.not_courses, course)
+
+
+def has_course(courses: Iterable[Course], sought: Course) -> bool:
+    return any(is_same_course(one, sought) for one in courses)
+
+
+def but(courses: Iterable[Course], left_out: Sequence[Course]) -> tuple[Course, ...]:
+    return tuple(one for one in courses if not has_course(left_out, one))
+
+
+def is_called(course: Course, words: Iterable[str]) -> bool:
+    """Whether a word is the course's name or id, in any letter case."""
+    names = {name.casefold() for name in (course.name, course.course_id) if name}
+    return any(word.casefold() in names for word in words)
+
+
+def name_of(course: Course) -> str:
+    return course.name or course.course_id or "?"
+
+
+def courses_named(courses: Sequence[Course], names_max: int | None = COURSE_NAMES_MAX) -> str:
+    names = [
+        name if len(name) <= COURSE_NAME_MAX else f"{name[: COURSE_NAME_MAX - 1]}…" for name in map(name_of, courses)
+    ]
+    if names_max is None or sum(map(len, names)) <= names_max:
+        return listed(names)
+    shown = [name for name, room in zip(names, accumulate(map(len, names)), strict=True) if room <= names_max]
+    shown = shown or names[:1]
+    more = len(names) - len(shown)
+    return f"{counted(len(names), 'course')}: {', '.join(shown)}{f', and {more} more' if more else ''}"
+
+
+def _is_among(courses: Sequence[Course], course: Course) -> bool:
+    return not courses or any(may_be_same_course(course, taken) for taken in courses)
+
+
+def _union(one: Sequence[Course], other: Sequence[Course]) -> tuple[Course, ...]:
+    return (*one, *but(other, one))
+
+
+def _has_all(courses: Sequence[Course], sought: Iterable[Course]) -> bool:
+    return all(has_course(courses, one) for one in sought)
+
+
+def _may_mean(chosen: FilterFields, course: Course) -> bool:
+    return any(taken.course_id is None and is_called(course, [taken.name or ""]) for taken in chosen.courses)
+
+
+def _to_file(course: Course) -> str | dict[str, str]:
+    if course.course_id is None and course.country is None and course.name:
+        return course.name
+    said = {"name": course.name, "id": course.course_id, "country": course.country}
+    return {name: value for name, value in said.items() if value}

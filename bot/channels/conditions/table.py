@@ -11,8 +11,13 @@ from bot.channels.conditions.choices import (
     ZoneCondition,
 )
 from bot.channels.conditions.condition import Condition, NarrowingCondition
-from bot.channels.conditions.course_condition import NotCourses, OnlyCourses
-from bot.channels.conditions.event_conditions import MentionCondition, RegionCondition, TopicCondition
+from bot.channels.conditions.event_conditions import (
+    MentionCondition,
+    NotCourses,
+    OnlyCourses,
+    RegionCondition,
+    TopicCondition,
+)
 from bot.channels.conditions.race_conditions import RaceClassCondition, RaceCodeCondition
 
 REGION, TOPICS, ONLY_COURSES, MENTIONS = RegionCondition(), TopicCondition(), OnlyCourses(), MentionCondition()

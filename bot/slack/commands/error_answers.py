@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.channels import subscriptions
-from bot.channels.conditions.course_condition import COURSE_PREFIX
-from bot.channels.conditions.event_conditions import region_named
+from bot.channels.conditions.event_conditions import COURSE_PREFIX, region_named
 from bot.errors import WITHOUT_LABEL, WITHOUT_THAT, CommandError, ServiceError, SlackError, StorageError
 from bot.events.sentences import listed
 from bot.logs import get_logger

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from bot.channels.conditions.condition import Condition
-from bot.channels.conditions.course_condition import (
+from bot.channels.conditions.event_conditions import (
     COURSE_FIELDS,
     COURSES_FIELD,
     NOT_COURSES_FIELD,
+    REGIONS_FIELD,
     has_course,
     name_of,
+    region_named,
+    topics_in_order,
 )
-from bot.channels.conditions.event_conditions import REGIONS_FIELD, region_named, topics_in_order
 from bot.channels.conditions.table import CHOICES, CONDITIONS, NARROWING, OF_RACES, ONLY_COURSES, TOPICS
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, added
 from bot.errors import CommandError

@@ -8,8 +8,7 @@ from typing import Any
 from sqlmodel import Session
 
 from bot.channels.conditions.condition import EVERY_VALUE
-from bot.channels.conditions.course_condition import COURSES_FIELD
-from bot.channels.conditions.event_conditions import REGIONS_FIELD
+from bot.channels.conditions.event_conditions import COURSES_FIELD, REGIONS_FIELD
 from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter
 from bot.errors import CommandError, SlackDoubtful, SlackError, SlackScopeMissing
 from bot.events.event import DEFAULT_TOPICS
@@ -21,10 +20,10 @@ from bot.racedata.client.records import KnownCourse
 from bot.racedata.lexicon import COURSES, REGIONS, Lexicon, kept
 from bot.racedata.near_misses import TYPED_MAX, find_courses, has_words, likely_courses
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
-from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, course_value, subscribe_form
 from bot.slack.language.request import LineRequest, read
 from bot.slack.messages.answers.subscription_answers import FORM
 from bot.slack.messages.kit.blocks import options
+from bot.slack.subscribe_form import FormOf, PublishedChoices, course_value, subscribe_form
 
 log = get_logger(__name__)
 

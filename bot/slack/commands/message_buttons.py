@@ -15,7 +15,6 @@ from bot.outbox.acknowledgements import Press
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Command, Desk, Invocation, admins_only, row_number, says
 from bot.slack.commands.subscription_changes import note
-from bot.slack.forms.home_view import POST_AGAIN
 from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK, give_back_button
 from bot.slack.messages.alerts.alert_context import Corrected, corrected
 from bot.slack.messages.alerts.result import FULL_RESULT_WORD, full_result
@@ -110,6 +109,9 @@ def _delivered(session: Session, event_key: str) -> Delivered | None:
 
 FULL_RESULT_BUTTON = Command(FULL_RESULT_WORD, _answer_result, _plan_result)
 
+
+POST_AGAIN = "post_again"
+"""The word of the button that posts an alert after all, before the message's id."""
 
 NOT_OFFERED = "Nothing was posted: the alert is posted already, was replaced by later news, or is over two days old."
 

@@ -9,8 +9,8 @@ from itertools import takewhile
 
 from sqlmodel import Session
 
-from bot.channels import ack_request, mutes, subscriptions, watches
-from bot.channels.filters import Abandonments, Meeting, meeting_of
+from bot.channels import mutes, subscriptions, watches
+from bot.channels.filters import Abandonments, Meeting, asks, meeting_of
 from bot.errors import CommandError
 from bot.events import event_store
 from bot.events.days import UTC_NAME, WEEKDAYS, likely_day, zone_of
@@ -23,8 +23,7 @@ from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata.day import lacks_meeting
-from bot.slack.commands.channel_checks import with_direct
-from bot.slack.commands.filter_view import abandonments_here
+from bot.slack.commands.day_commands import DayPlan, day_grammar, day_plan, only_abandonments
 from bot.slack.commands.invocation import (
     SAYING_NOTHING,
     Command,
@@ -35,8 +34,7 @@ from bot.slack.commands.invocation import (
     row_number,
     says,
 )
-from bot.slack.commands.places import DayPlan, day_grammar, day_plan, only_abandonments
-from bot.slack.commands.subscription_changes import announce, audited, note
+from bot.slack.commands.subscription_changes import abandonments_here, announce, audited, note, with_direct
 from bot.slack.language.grammar import Grammar, Phrase
 from bot.slack.language.words import Kind, meanings_in, words_in
 from bot.slack.messages.alerts.alert_notes import MUTE
@@ -93,9 +91,9 @@ def _pause(session: Session, desk: Desk, invocation: Invocation, asked: tuple[Pa
     with audited(session, desk, invocation, "pause"):
         if not pause_channel(session, invocation.channel_id, ends[0], desk.clock()):
             raise CommandError(NOTHING_TO_PAUSE, form="")
-    asks = any(map(ack_request.asks, subscriptions.filters_of(session, invocation.channel_id)))
+    is_asking = any(map(asks, subscriptions.filters_of(session, invocation.channel_id)))
     untaken = acknowledgements.untaken(session, desk.clock() - FIGURES_COVER, invocation.channel_id)
-    return paused(ends, desk.clock(), desk.settings.queue_keep_hours, asks=asks, untaken=untaken)
+    return paused(ends, desk.clock(), desk.settings.queue_keep_hours, asks=is_asking, untaken=untaken)
 
 
 def _resume(session: Session, desk: Desk, invocation: Invocation, _planned: int) -> Message:

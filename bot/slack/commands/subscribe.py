@@ -9,8 +9,11 @@ from sqlmodel import Session
 from bot.channels import pauses, subscriptions
 from bot.channels.conditions.choices import minutes_of
 from bot.channels.conditions.condition import EVERY_VALUE
-from bot.channels.conditions.course_condition import COURSE_FIELDS, COURSE_PREFIX, COURSES_FIELD, NOT_COURSES_FIELD
 from bot.channels.conditions.event_conditions import (
+    COURSE_FIELDS,
+    COURSE_PREFIX,
+    COURSES_FIELD,
+    NOT_COURSES_FIELD,
     REGIONS_FIELD,
     TOPICS_FIELD,
     region_named,
@@ -35,14 +38,11 @@ from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.racedata.day_views import recent
 from bot.slack.channel_membership import is_member
-from bot.slack.commands.channel_checks import check_escalation, is_own_direct
+from bot.slack.commands.day_commands import USUAL_REGIONS
 from bot.slack.commands.filter_choice import FilterChoice, added_to
-from bot.slack.commands.filter_view import as_shown, overriding_in
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change
-from bot.slack.commands.places import USUAL_REGIONS
-from bot.slack.commands.subscription_changes import audited
-from bot.slack.forms.subscribe_form import FormOf, course_value, not_shown, problem
+from bot.slack.commands.subscription_changes import as_shown, audited, check_escalation, is_own_direct, overriding_in
 from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS
 from bot.slack.language.refusals import value_wanted
 from bot.slack.language.request import HOUR_FIELDS, LineRequest, Refusal, read, typed_values
@@ -50,6 +50,7 @@ from bot.slack.language.words import ALL, NOT_GIVEN, SUBSCRIBING, Kind, words_in
 from bot.slack.messages.answers.subscription_answers import Said, Subscribed, subscribed
 from bot.slack.messages.kit.blocks import ENDING
 from bot.slack.messages.kit.text import capital
+from bot.slack.subscribe_form import FormOf, course_value, not_shown, problem
 
 CHANGED = (
     "Somebody has changed or ended this subscription since you opened the form, so nothing was saved. Close the form, "

@@ -1,30 +1,42 @@
-"""Every change of a channel's subscriptions goes into the audit here, and the channel reads of its losses.
+"""What changes of a channel's subscriptions share: checks with Slack, the audit, and the channel's line on its losses.
 
 Announced are pauses, mutes and their ends, and subscriptions narrowed or ended. A wider subscription announces itself
 by its messages.
 """
 
+import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
 from sqlmodel import Session
 
 from bot.channels import audit_log, pauses, subscriptions, watches
+from bot.channels.conditions.choices import is_channel
+from bot.channels.conditions.event_conditions import COURSE_FIELDS, is_person
 from bot.channels.conditions.table import CHOICES
-from bot.channels.filters import ChannelFilter
+from bot.channels.filters import Abandonments, ChannelFilter, Meeting, abandonments_taken, overrides
 from bot.clock import Clock
 from bot.db.tables import AuditEntry, SubscriptionState
+from bot.errors import CommandError, SlackError
+from bot.logs import get_logger
 from bot.outbox import backlog, message_store
 from bot.outbox.message import Message
+from bot.racedata.lexicon import kept, told_apart
 from bot.settings import Settings
-from bot.slack.commands.filter_view import as_shown
-from bot.slack.commands.invocation import Invocation
-from bot.slack.messages.answers.filter_words import in_words
+from bot.slack.channel_membership import is_member, members, problem_of_channel, problem_of_person
+from bot.slack.commands.invocation import MEMBERSHIP_S, Desk, Invocation
+from bot.slack.messages.answers.filter_words import Overriding, in_words
 from bot.slack.messages.answers.pause_and_mute import paused_by, resumed_by
 from bot.slack.messages.answers.subscription_answers import lost_by
+
+log = get_logger(__name__)
+
+ADDED_AT_ONCE_MAX = 10
+"""People and channels of an escalation. More could not be checked in time."""
 
 
 class Books(Protocol):
@@ -135,3 +147,121 @@ def _lost(session: Session, invocation: Invocation, before: Sequence[_Held], aft
         return None
     watched = watches.count_in(session, invocation.channel_id)
     return lost_by(invocation.user_id, as_shown(session, lost), as_shown(session, now), watched=watched)
+
+
+# A channel's filters, for words to people
+
+
+def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[ChannelFilter, ...]:
+    """The filters for a message alone: an ambiguous course's name is completed by the region, the country or the id."""
+    each = [(one, {name: told_apart(session, getattr(one, name)) for name in COURSE_FIELDS}) for one in filters]
+    return tuple(one.model_copy(update=courses) for one, courses in each)
+
+
+def abandonments_here(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> Abandonments:
+    rows = subscriptions.of_channel(session, channel_id)
+    region = meeting.region or kept(session).region_of_course(meeting.course)
+    taken = abandonments_taken(map(subscriptions.read_filter, rows), meeting.model_copy(update={"region": region}))
+    if not taken:
+        return Abandonments.NOT_ASKED_FOR if taken is False else Abandonments.DEPENDS_ON_REGION
+    if any(row.state in subscriptions.CLOSED_STATES for row in rows):
+        return Abandonments.ONCE_OPEN
+    is_paused = pauses.until(session, channel_id, now) is not None
+    return Abandonments.AFTER_THE_PAUSE if is_paused else Abandonments.POSTED
+
+
+def overriding_in(session: Session, pairs: Iterable[tuple[ChannelFilter, ChannelFilter]]) -> Overriding:
+    """The second filter of each pair that brings events left out by the first. For messages alone."""
+    region_of = kept(session).region_of_course
+    found: dict[ChannelFilter, list[str]] = {}
+    for chosen, by in pairs:
+        if overrides(by, chosen, region_of):
+            found.setdefault(by, []).append(chosen.region)
+    return tuple(zip(as_shown(session, found), found.values(), strict=True))
+
+
+# Checks with Slack. App Home and forms outlast a membership.
+
+
+async def check_is_there(desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError for a press at Home in the name of a channel that the person has left."""
+    if invocation.from_home and await has_left(desk, invocation.channel_id, invocation):
+        raise CommandError("You are not in that channel any more, so nothing was changed.")
+
+
+async def check_escalation(desk: Desk, invocation: Invocation, filters: Iterable[ChannelFilter]) -> None:
+    """Raise CommandError for whoever would never be told. Without Slack's answer in time names are taken."""
+    new = {one for chosen in filters for one in chosen.escalate if is_channel(one) or is_person(one)}
+    if new:
+        there = await desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
+        new -= {one for chosen in there for one in chosen.escalate}
+    if invocation.channel_id in new:
+        raise CommandError(
+            "An escalation goes to another channel: this channel has the abandonment already. Name people here, or "
+            "another channel."
+        )
+    if len(new) > ADDED_AT_ONCE_MAX:
+        raise CommandError(f"These are {len(new)} people and channels. Add at most {ADDED_AT_ONCE_MAX} at a time.")
+    told = sorted(new)
+    problems = await asyncio.gather(*(_problem(desk, invocation, one) for one in told))
+    for one, problem in zip(told, problems, strict=True):
+        if problem is not None:
+            raise CommandError(problem, named_ids=[one], form=invocation.text)
+
+
+async def _problem(desk: Desk, invocation: Invocation, told: str) -> str | None:
+    try:
+        async with asyncio.timeout(invocation.left_s(MEMBERSHIP_S)):
+            return await (_of_person(desk, told) if is_person(told) else _of_channel(desk, invocation, told))
+    except (TimeoutError, SlackError) as error:
+        log.info("escalation_not_checked", reference=invocation.reference, told=told, reason=str(error))
+    return None
+
+
+async def _of_person(desk: Desk, user_id: str) -> str | None:
+    problem = await problem_of_person(desk.slack, user_id)
+    return f"{user_id} can't be told: Slack says {problem}." if problem is not None else None
+
+
+async def _of_channel(desk: Desk, invocation: Invocation, channel_id: str) -> str | None:
+    if await problem_of_channel(desk.slack, channel_id) is not None:
+        bot = f"@{desk.identity.name}" if desk.identity.name else "me"
+        return f"I can't post in {channel_id}. Invite me there (/invite {bot}), then save this again."
+    if await has_left(desk, channel_id, invocation):
+        return f"You are not in {channel_id}: ask somebody there to choose it."
+    return None
+
+
+async def is_own_direct(desk: Desk, invocation: Invocation) -> bool:
+    """Whether the channel is the person's direct message with the bot, as far as Slack says in time.
+
+    At Home an admin presses buttons for the direct messages of other people too.
+    """
+    channel_id, left_s = invocation.channel_id, invocation.left_s(MEMBERSHIP_S)
+    if not invocation.is_direct:
+        return False
+    if not invocation.from_home:
+        return await is_member(desk.slack, channel_id, left_s) is not False
+    try:
+        async with asyncio.timeout(left_s):
+            return invocation.user_id in (await members(desk.slack, channel_id) or ())
+    except TimeoutError:
+        return False
+
+
+async def with_direct(desk: Desk, invocation: Invocation, planned: Any) -> tuple[Any, bool]:
+    """The plan, and whether the channel is the person's direct message with the bot."""
+    return planned, await is_own_direct(desk, invocation)
+
+
+async def has_left(desk: Desk, channel_id: str, invocation: Invocation) -> bool:
+    """False for admins. Without Slack's answer in time, a press counts as a typed command does."""
+    user_id = invocation.user_id
+    if channel_id == user_id:
+        return False
+    try:
+        async with asyncio.timeout(MEMBERSHIP_S):
+            there = await members(desk.slack, channel_id)
+            return there is not None and user_id not in there and not await desk.people.is_admin(invocation)
+    except TimeoutError:
+        return False

@@ -17,9 +17,9 @@ from bot.outbox.message import Message
 from bot.racedata.lexicon import COURSES, REGIONS
 from bot.racedata.near_misses import likely
 from bot.slack.channel_membership import members
-from bot.slack.commands.filter_view import abandonments_here, as_shown, overriding_in
 from bot.slack.commands.form_button import form_is_the_answer, open_form
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words, says
+from bot.slack.commands.subscription_changes import abandonments_here, as_shown, overriding_in
 from bot.slack.commands.unsubscribe import end_subscriptions
 from bot.slack.language.request import LineRequest
 from bot.slack.messages.answers.subscription_answers import (

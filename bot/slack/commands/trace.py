@@ -10,8 +10,7 @@ from itertools import chain, islice
 from sqlalchemy import and_, or_, select
 from sqlmodel import Session, col
 
-from bot.channels.conditions.course_condition import COURSES_FIELD
-from bot.channels.conditions.event_conditions import REGIONS_FIELD
+from bot.channels.conditions.event_conditions import COURSES_FIELD, REGIONS_FIELD
 from bot.db.database_clock import database_now
 from bot.db.tables import EventVersion
 from bot.errors import CommandError, ServiceError
@@ -29,8 +28,8 @@ from bot.outbox.message import Message
 from bot.racedata import race_book_store
 from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import find_courses, likely_courses, quoted
+from bot.slack.commands.day_commands import day_grammar
 from bot.slack.commands.invocation import Command, Desk, Invocation
-from bot.slack.commands.places import day_grammar
 from bot.slack.language.refusals import unknown_words
 from bot.slack.language.request import request_of
 from bot.slack.language.words import Kind

@@ -8,8 +8,11 @@ from sqlmodel import Session
 
 from bot.channels import subscriptions, watches
 from bot.channels.conditions.condition import EVERY_VALUE
-from bot.channels.conditions.course_condition import COURSE_FIELDS, COURSE_PREFIX, COURSES_FIELD, NOT_COURSES_FIELD
 from bot.channels.conditions.event_conditions import (
+    COURSE_FIELDS,
+    COURSE_PREFIX,
+    COURSES_FIELD,
+    NOT_COURSES_FIELD,
     REGIONS_FIELD,
     TOPICS_FIELD,
     region_named,
@@ -26,9 +29,8 @@ from bot.events.typed_text import typed_line
 from bot.outbox import backlog
 from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import quoted, refusal, wrong_words
-from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, says
-from bot.slack.commands.subscription_changes import audited
+from bot.slack.commands.subscription_changes import as_shown, audited
 from bot.slack.language.grammar import Phrase
 from bot.slack.language.refusals import value_wanted
 from bot.slack.language.request import LineRequest, Refusal, read, typed_values

@@ -12,8 +12,13 @@ from typing import Any
 
 from bot.channels.conditions.choices import HourCondition
 from bot.channels.conditions.condition import Condition
-from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIELD
-from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD, topics_in_order
+from bot.channels.conditions.event_conditions import (
+    COURSE_PREFIX,
+    COURSES_FIELD,
+    REGIONS_FIELD,
+    TOPICS_FIELD,
+    topics_in_order,
+)
 from bot.channels.conditions.table import BY_FIELD, CHOICES, VALUED
 from bot.channels.filters import ChannelFilter
 from bot.errors import WITHOUT_LABEL, CommandError

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from bot.channels.conditions.course_condition import COURSES_FIELD
-from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD
+from bot.channels.conditions.event_conditions import COURSES_FIELD, REGIONS_FIELD, TOPICS_FIELD
 from bot.channels.conditions.race_conditions import SORTS_OF_RACES
 from bot.events.event import Topic
 from bot.events.word_rows import word_rows

@@ -25,7 +25,7 @@ from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.notices import DELETED, Notices, Urgency
 from bot.outbox.resume import Reopening
 from bot.slack.bot_identity import BotIdentity
-from bot.slack.commands.filter_view import as_shown
+from bot.slack.commands.subscription_changes import as_shown
 from bot.slack.messages.answers.subscription_answers import welcome
 
 log = get_logger(__name__)

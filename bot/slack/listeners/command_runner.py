@@ -9,9 +9,9 @@ from slack_bolt.async_app import AsyncAck
 from bot.errors import CommandError
 from bot.logs import get_logger
 from bot.outbox.message import Message
-from bot.slack.commands.channel_checks import check_is_there
 from bot.slack.commands.error_answers import explain, hand_on, with_working_offers
 from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation, begun, reader_of
+from bot.slack.commands.subscription_changes import check_is_there
 from bot.slack.commands.table import unknown_command
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
 from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX

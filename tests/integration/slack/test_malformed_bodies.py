@@ -29,15 +29,14 @@ from bot.racedata.reference_book import ReferenceBook
 from bot.slack.bolt_app import Listener, make_bolt
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.table import BUTTON_COMMANDS
-from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.listeners.app_home import HomeListener
 from bot.slack.listeners.channel_life import ChannelListener
 from bot.slack.listeners.command_runner import CommandRunner
-from bot.slack.listeners.forms import FormListener
-from bot.slack.listeners.ways_in import CommandListener
+from bot.slack.listeners.ways_in import CommandListener, FormListener
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
+from bot.slack.subscribe_form import FormOf
 from bot.web.json_answers import Refusing
 from bot.web.plain_answers import LineBound
 from bot.web.request_body import BodyReader

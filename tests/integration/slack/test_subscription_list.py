@@ -32,9 +32,9 @@ from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.subscribe import FORM_SUBMITTED
 from bot.slack.commands.subscription_pages import LIST_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
-from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.permissions import People
+from bot.slack.subscribe_form import FormOf
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 from tests.clock import PATIENCE_S, START, now
 from tests.databases import empty

@@ -3,8 +3,7 @@
 from datetime import UTC, datetime
 
 from bot.channels.conditions.choices import quiet_until
-from bot.channels.filters import ChannelFilter
-from bot.channels.hours import chosen_by, kept_until
+from bot.channels.filters import ChannelFilter, chosen_by, kept_until
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Race
 from tests.rows import over

@@ -23,9 +23,9 @@ from bot.errors import CommandError, StorageUnavailable
 from bot.events.event import TOPIC_OF, RacingEvent, Topic
 from bot.events.races import Course, Race
 from bot.racedata.lexicon import Lexicon
+from bot.slack.commands.day_commands import day_grammar
 from bot.slack.commands.list_commands import read_target
 from bot.slack.commands.pause_commands import PAUSE_COMMAND, read_duration, read_until
-from bot.slack.commands.places import day_grammar
 from bot.slack.commands.table import HELPED, find_command
 from bot.slack.commands.watch import read_watch_words
 from bot.slack.language.request import read, request_of

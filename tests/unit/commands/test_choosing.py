@@ -15,8 +15,8 @@ from bot.events.races import Course
 from bot.racedata import lexicon as rows
 from bot.racedata.client.records import KnownCourse
 from bot.slack.commands.error_answers import explain
-from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, abandonments_buttons, unsubscribed
+from bot.slack.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
 from sandbox.slack import modals
 from sandbox.slack.block_rules import view_problems
 from tests.rows import over

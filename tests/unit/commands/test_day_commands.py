@@ -18,9 +18,8 @@ from bot.racedata import race_book_store
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day import note_whole
 from bot.racedata.day_card import Card, Coverage, MeetingCard
-from bot.slack.commands.day_commands import RACECARD_COMMAND, RESULTS_COMMAND
+from bot.slack.commands.day_commands import RACECARD_COMMAND, RESULTS_COMMAND, day_grammar, day_plan
 from bot.slack.commands.pause_commands import MUTE_COMMAND
-from bot.slack.commands.places import day_grammar, day_plan
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.outcome_words import RaceView
 from bot.slack.messages.answers.races_of_day import coming, next_off, racecard

@@ -19,17 +19,17 @@ from bot.events.races import Course, Race
 from bot.events.typed_text import typed_line
 from bot.events.word_rows import word_rows
 from bot.racedata.lexicon import Lexicon
+from bot.slack.commands.day_commands import day_grammar
 from bot.slack.commands.filter_choice import added_to
 from bot.slack.commands.form_button import FORM_BUTTON, filled
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.places import day_grammar
 from bot.slack.commands.table import HELPED, RACING_COMMANDS, find_command
-from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, course_value, problem, read_form, subscribe_form
 from bot.slack.language.grammar import Grammar
 from bot.slack.language.request import MOST_PHRASES, read, request_of
 from bot.slack.language.words import SUBSCRIBING, words_in
 from bot.slack.listeners.ways_in import read_invocation
 from bot.slack.messages.answers.filter_words import describe
+from bot.slack.subscribe_form import FormOf, PublishedChoices, course_value, problem, read_form, subscribe_form
 from sandbox.slack import modals
 from tests.rows import Answers, over
 from tests.unit.commands.plain_reader import EVERY, lines, meanings

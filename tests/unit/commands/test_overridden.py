@@ -24,10 +24,10 @@ from bot.slack.commands.subscribe import said_of
 from bot.slack.commands.subscription_pages import LIST_COMMAND
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.commands.watch import WATCH_COMMAND
-from bot.slack.forms.subscribe_form import saved
 from bot.slack.listeners.command_runner import CommandRunner
-from bot.slack.listeners.forms import FormListener
+from bot.slack.listeners.ways_in import FormListener
 from bot.slack.messages.answers.watch_answer import NowWatched, watched
+from bot.slack.subscribe_form import saved
 from sandbox.slack import modals
 from sandbox.slack.block_rules import VIEW_BLOCKS, block_problems
 from tests.databases import empty

@@ -23,8 +23,8 @@ from bot.slack.commands.pause_commands import MUTE_COMMAND, PAUSE_COMMAND
 from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND, said_of
 from bot.slack.commands.subscription_pages import EDIT_BUTTON
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
-from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
 from bot.slack.messages.alerts.backlog_summary import waited
+from bot.slack.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
 from sandbox.slack import modals
 from tests.unit.commands.town import NOW, make_desk, typed
 

@@ -24,9 +24,9 @@ from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND
 from bot.slack.commands.table import find_command
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
-from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
 from bot.slack.messages.answers.filter_words import describe
 from bot.slack.permissions import Person
+from bot.slack.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
 from sandbox.slack import modals
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

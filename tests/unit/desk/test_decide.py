@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from bot.channels.ack_request import AckRequest
+from bot.channels.filters import AckRequest
 from bot.desk.decide import Because, Choices, Live, Post, Release, Show, Withhold, decide
 from bot.desk.news import News
 from bot.events.event import EventKind, RacingEvent

@@ -26,8 +26,7 @@ from bot.racedata.day_card import at_off
 from bot.racedata.day_views import KnownName
 from bot.slack.commands.error_answers import explain
 from bot.slack.commands.table import COMMAND_GROUPS, HELPED
-from bot.slack.forms.home_view import HomeChannel, HomePage, home_view
-from bot.slack.forms.subscribe_form import FormOf, PublishedChoices, outdated, saved, subscribe_form
+from bot.slack.listeners.app_home import HomeChannel, HomePage, home_view
 from bot.slack.messages.alerts.acknowledge_words import escalation
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.bot_notices import admin_notice, drill
@@ -64,6 +63,7 @@ from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.watch_answer import unwatched, unwatched_by, watched, watching
 from bot.slack.messages.kit.layout import sentence
+from bot.slack.subscribe_form import FormOf, PublishedChoices, outdated, saved, subscribe_form
 from tests.unit.messages import kept_events
 from tests.unit.messages import kept_values as kept
 from tests.unit.messages.kept_events import ABANDONED, ON_TIME, PARTLY, RACE, RACECARD, RECEIVED_AT, RESULT

@@ -19,7 +19,7 @@ from bot.events.event import DEFAULT_TOPICS, EventKind, RacingEvent, Topic
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.message import Message
 from bot.racedata.day_views import Recent
-from bot.slack.forms.home_view import CHANGES_MAX, HomeChannel, HomePage, home_view, said_of
+from bot.slack.listeners.app_home import CHANGES_MAX, HomeChannel, HomePage, home_view, said_of
 from bot.slack.messages.alerts.alert_notes import alert_buttons
 from bot.slack.messages.alerts.result import full_result
 from bot.slack.messages.answers.filter_words import in_words

@@ -16,7 +16,14 @@ from bot.events.races import Course, OffTime, Race
 from bot.outbox.acknowledgements import PersonsAbandonment
 from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.notices import Urgency
-from bot.slack.forms.home_view import ABANDONMENTS_MAX, CHANNELS_MAX, DEAD_LETTERS_MAX, HomeChannel, HomePage, home_view
+from bot.slack.listeners.app_home import (
+    ABANDONMENTS_MAX,
+    CHANNELS_MAX,
+    DEAD_LETTERS_MAX,
+    HomeChannel,
+    HomePage,
+    home_view,
+)
 from bot.slack.messages.alerts.alert_context import MessageContext, late_in_words
 from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.messages.kit.blocks import actions, command_button, context_block, fields, header, section, weight

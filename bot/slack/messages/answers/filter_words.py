@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from bot.channels.conditions.course_condition import COURSE_NAMES_MAX
-from bot.channels.conditions.event_conditions import region_named
+from bot.channels.conditions.event_conditions import COURSE_NAMES_MAX, region_named
 from bot.channels.conditions.table import CONDITIONS, MENTIONS, REGION, TOPICS
 from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter
 from bot.events.sentences import listed

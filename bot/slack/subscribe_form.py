@@ -10,8 +10,15 @@ from typing import Any
 
 from bot.channels.conditions.choices import is_channel
 from bot.channels.conditions.condition import ALL_REGIONS, Condition, FilterFields
-from bot.channels.conditions.course_condition import CoursesCondition, name_of
-from bot.channels.conditions.event_conditions import HERE, REGIONS_FIELD, TOPICS_FIELD, is_direct_message, region_words
+from bot.channels.conditions.event_conditions import (
+    HERE,
+    REGIONS_FIELD,
+    TOPICS_FIELD,
+    CoursesCondition,
+    is_direct_message,
+    name_of,
+    region_words,
+)
 from bot.channels.conditions.table import CONDITIONS, REGION, TOPICS
 from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError

@@ -1,1 +1,0 @@
-"""Modals: pure builders, and readers of submitted modals."""
