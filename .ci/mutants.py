@@ -40,8 +40,7 @@ TABLE: dict[str, tuple[int | None, str]] = {
     ),
     "bot/outbox/claim_sender.py": (3, f"{UNIT}outbox/test_claim_sender.py {PIPELINE}answers_to_edits.py"),
     "bot/outbox/pace.py": (8, BUCKETS),
-    "bot/outbox/poison_messages.py": (13, f"{UNIT}outbox/test_claim_sender.py {UNIT}outbox/test_resolver.py"),
-    "bot/outbox/resolve.py": (0, f"{UNIT}outbox/test_resolver.py"),
+    "bot/outbox/resolve.py": (13, f"{UNIT}outbox/test_resolver.py {UNIT}outbox/test_claim_sender.py"),
     "bot/racedata/client/circuit_breakers.py": (17, f"{UNIT}racedata/test_pace.py {CLIENT}"),
     "bot/racedata/month_quota.py": (4, f"{UNIT}racedata/test_quota_use.py {UNIT}racedata/test_quota_book.py"),
 }

@@ -41,14 +41,14 @@ from bot.operations.quota_warnings import QuotaCheck
 from bot.operations.repair.repair_run import Repair
 from bot.operations.self_notices import SelfNotices
 from bot.operations.watchdog import DeliveryWatch
-from bot.outbox import call_holds
+from bot.outbox import pace
 from bot.outbox.claim_sender import ClaimSender
+from bot.outbox.held_channels import Reopening
 from bot.outbox.message import NativeBlocks
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace
 from bot.outbox.poster import Poster
 from bot.outbox.resolve import Resolver
-from bot.outbox.resume import Reopening
 from bot.ports import Ports
 from bot.racedata import webhook_subscriptions
 from bot.racedata.client.calls import Hooks
@@ -455,7 +455,7 @@ class Service:
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, IDENTITY_WAIT_S)
         try:
-            await self.database.write(call_holds.release_every_call)
+            await self.database.write(pace.release_every_call)
             self.queued.set()
         except StorageError as error:
             # A hold ends within a minute anyway.

@@ -22,9 +22,9 @@ from bot.deliveries.journal import Journal
 from bot.deliveries.payload import read_payload
 from bot.errors import StorageUnavailable
 from bot.operations.repair.repair_run import Repair, Repaired
+from bot.outbox.held_channels import Reopening
 from bot.outbox.notices import Notices
-from bot.outbox.restored import PutInDoubt, put_in_doubt
-from bot.outbox.resume import Reopening
+from bot.outbox.resolve import PutInDoubt, put_in_doubt
 from bot.ports import Ports
 from bot.racedata.client.circuit_breakers import CircuitBreakers
 from bot.racedata.client.service_errors import BREAKER_WORDS

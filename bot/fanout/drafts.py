@@ -14,12 +14,12 @@ from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.fanout.known_meetings import VersionNews
 from bot.fanout.live_messages import LiveMessages
-from bot.outbox import acknowledgements, claim_at_fanout, message_store, said_apart, telling_store
+from bot.outbox import acknowledgements, claim_at_fanout, message_store, said_anew, telling_store
 from bot.outbox.claim_at_fanout import Added, Claiming
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import NewPost
 from bot.outbox.message_view import EventsAround, Tells
-from bot.outbox.revisions import Bump, Bumps
+from bot.outbox.telling_store import Bump, Bumps
 
 Chain = Mapping[str, list[Telling]]
 """By channel, the oldest telling first."""
@@ -222,7 +222,7 @@ class Drafts:
         """`begun`: messages whose edit is claimed. Returns how many other messages may need an edit now."""
         made = set(self.chains.numbers.values())
         waiting = {number for number, bump in self.bumps.messages.items() if bump.after_id not in made}
-        said_apart.say_unnoted(self._session, self.bumps.write(begun, begun_at), self._now)
+        said_anew.say_unnoted(self._session, self.bumps.write(begun, begun_at), self._now)
         return len(waiting.difference(begun))
 
     def _number(self, ids: Mapping[str, int]) -> None:

@@ -15,7 +15,7 @@ from bot.events.facts import COURSE_ID_FACT, COURSE_NAME_FACT, DATE_FACT, Change
 from bot.events.races import Course, Race
 from bot.logs import get_logger
 from bot.outbox import live_meetings
-from bot.outbox.revisions import Bump, Bumps
+from bot.outbox.telling_store import Bump, Bumps
 
 log = get_logger(__name__)
 

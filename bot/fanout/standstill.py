@@ -14,8 +14,7 @@ from bot.errors import SlackDoubtful, SlackError
 from bot.fanout.fanout import Fanout
 from bot.logs import get_logger
 from bot.outbox import channel_queues
-from bot.outbox.message import Message
-from bot.outbox.messenger import Sending
+from bot.outbox.message import Message, Sending
 from bot.outbox.notices import Notices
 from bot.outbox.poster import Poster
 

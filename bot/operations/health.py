@@ -33,7 +33,7 @@ from bot.operations.jobs.scheduler import Jobs
 from bot.operations.metrics import Metrics
 from bot.operations.self_notices import SelfNotices
 from bot.operations.status_figures import read_service_state
-from bot.outbox import call_holds
+from bot.outbox import pace
 from bot.outbox.notices import Notices
 from bot.racedata.client.circuit_breakers import CircuitBreakers
 from bot.web.plain_answers import retry_after
@@ -63,7 +63,7 @@ PROOF_S = 10.0
 STATE_VALID_S = 60.0
 """An older look is no good sign for the heartbeat."""
 
-OF_HEARTBEAT = ("storage", "webhooks", "deliveries", "posts", "slack", f"slack {call_holds.EVERY_CALL}")
+OF_HEARTBEAT = ("storage", "webhooks", "deliveries", "posts", "slack", f"slack {pace.EVERY_CALL}")
 """Parts of `degraded` that keep deliveries out or posts in."""
 
 
@@ -166,7 +166,7 @@ class Health:
         look = await self.database.read(partial(read_service_state, now=now))
         open_breakers = await self.breakers.open_now()
         self.metrics.show(look, [breaker.code for breaker in open_breakers])
-        holds = await self.database.read(partial(call_holds.reasons_of_holds, now=now))
+        holds = await self.database.read(partial(pace.reasons_of_holds, now=now))
         found = {f"slack {self.method_of.get(call, call)}": reason for call, reason in holds.items()}
         found |= self._problems()
         if admins := await self.database.read(self.notices.problem):

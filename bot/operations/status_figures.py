@@ -15,9 +15,9 @@ from bot.deliveries.inbox import Depth, FirstWaiting
 from bot.operations import watchdog
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.job import Job
-from bot.outbox import acknowledgements, message_store, traffic
+from bot.outbox import acknowledgements, ledger, message_store
 from bot.outbox.acknowledgements import Untaken
-from bot.outbox.traffic import Sent, WaitingChannel
+from bot.outbox.ledger import Sent, WaitingChannel
 from bot.racedata import quota_book
 from bot.racedata.month_quota import QuotaReading, month_key
 
@@ -60,11 +60,11 @@ def read_status(
     since = now - FIGURES_COVER
     # Leases and holds use the database's clock.
     database_at = database_now(session, clock)
-    waiting_posts, channels = traffic.waiting(session, database_at, at_most=STATUS_CHANNELS_MAX, channel_id=channel_id)
+    waiting_posts, channels = ledger.waiting(session, database_at, at_most=STATUS_CHANNELS_MAX, channel_id=channel_id)
     return Status(
         at=now,
         deliveries=inbox.count_received(session, since),
-        sent=traffic.sent_since(session, since),
+        sent=ledger.sent_since(session, since),
         waiting_deliveries=inbox.count_waiting(session),
         first_waiting=inbox.first_waiting(session),
         waiting_posts=waiting_posts,

@@ -21,8 +21,8 @@ from bot.events.event import RacingEvent
 from bot.events.races import Value
 from bot.outbox import message_store, message_view
 from bot.outbox.message_view import MessageView
-from bot.outbox.revisions import Bump, bump
 from bot.outbox.states import write
+from bot.outbox.telling_store import Bump, bump
 from bot.racedata import day_views
 
 OPEN = (AckState.ASKED, AckState.REMINDED)

@@ -12,10 +12,10 @@ from bot.channels import watches
 from bot.channels.filters import ChannelFilter, Meeting, kept_until
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, Reason
 from bot.events import event_store
-from bot.outbox import acknowledgements, held_queues, live_meetings, message_store, revisions, telling_store
+from bot.outbox import acknowledgements, held_queues, live_meetings, message_store, telling_store
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DEAD, IS_DUE, IS_QUEUED, IS_UNSENT
-from bot.outbox.said_apart import say_apart
+from bot.outbox.said_anew import say_apart
 from bot.outbox.states import WAITING_STATES, Happened, in_order, move, move_each, write
 
 UNWANTED = "the channel unsubscribed while it waited"
@@ -194,7 +194,7 @@ def drop(session: Session, channel_id: str, now: datetime) -> int:
     watching = [~IS_DUE] if watches.has_any(session, channel_id) else []
     of_events = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.event_id).is_not(None))
     if not watching:
-        revisions.cancel(session, *of_events)
+        telling_store.cancel_edits(session, *of_events)
     return _withdraw(session, *of_events, *watching, detail=UNWANTED, now=now)
 
 
@@ -212,7 +212,7 @@ def drop_of_past_meetings(session: Session, before: datetime, now: datetime) -> 
         # A racecard makes the live message days before.
         and_(col(OutboxMessage.kind) == MessageKind.LIVE, live_meetings.is_of_day_before(before)),
     )
-    cancelled, over = revisions.cancel(session, is_past), "its meeting is over"
+    cancelled, over = telling_store.cancel_edits(session, is_past), "its meeting is over"
     return cancelled + _withdraw(session, is_past, IS_UNSENT, reason=Reason.WAITED_TOO_LONG, detail=over, now=now)
 
 

@@ -24,8 +24,8 @@ from bot.errors import LockTaken
 from bot.events import event_store
 from bot.outbox import acknowledgements
 from bot.outbox.message_store import ALWAYS
-from bot.outbox.revisions import Bump, Bumps
 from bot.outbox.states import Happened, in_order, move, write
+from bot.outbox.telling_store import Bump, Bumps
 
 
 def move_channel(session: Session, old_id: str, new_id: str) -> int:

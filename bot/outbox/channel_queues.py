@@ -34,9 +34,9 @@ from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState,
 from bot.outbox import acknowledgements, live_meetings, message_view
 from bot.outbox.acknowledgements import Escalation
 from bot.outbox.live_meetings import LiveMeeting
+from bot.outbox.message import Call
 from bot.outbox.message_store import IS_DUE, IS_QUEUED, IS_TO_EDIT, IS_UNSENT, Priority, make_queues, slack_ahead
 from bot.outbox.message_view import MessageView, Tells
-from bot.outbox.messenger import Call
 from bot.outbox.states import MESSAGE_TRANSITIONS, PASSES_A_PAUSE, POSTING, UNSENT, Happened, move_each
 
 POST_CALL_S = 5.0

@@ -13,12 +13,11 @@ from bot.db.database_clock import FAR
 from bot.db.engine import as_read, table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, QueueState
 from bot.outbox import message_store, telling_store
-from bot.outbox.call_holds import is_call_free
 from bot.outbox.channel_queues import LEASE, Claim, deadline_of, is_free, lease_end, waits_for_a_call, with_views
+from bot.outbox.message import Call
 from bot.outbox.message_store import IS_DUE, IS_TO_EDIT, IS_UNSENT, NewPost
 from bot.outbox.message_view import Tells
-from bot.outbox.messenger import Call
-from bot.outbox.pace import Buckets
+from bot.outbox.pace import Buckets, is_call_free
 
 _QUEUE = table_of(ChannelQueue)
 _NOW = bindparam("now", type_=_QUEUE.c.next_free_at.type)

@@ -13,14 +13,14 @@ from bot.db.engine import table_of
 from bot.db.tables import ChannelQueue, OutboxMessage, Reason
 from bot.deliveries import inbox
 from bot.logs import get_logger
-from bot.outbox import acknowledgements, call_holds
-from bot.outbox.channel_closing import close_channel, end_closing
+from bot.outbox import acknowledgements, pace
 from bot.outbox.channel_queues import Claim
+from bot.outbox.held_channels import close_channel, end_closing
 from bot.outbox.message_store import OVERRAN, has_overrun, unfold
 from bot.outbox.notices import Notices
-from bot.outbox.revisions import mark_said
-from bot.outbox.said_apart import say_apart
+from bot.outbox.said_anew import say_apart
 from bot.outbox.states import UNSENT, Happened, move, move_each, write
+from bot.outbox.telling_store import mark_said
 
 log = get_logger(__name__)
 
@@ -208,7 +208,7 @@ class CallHeld(ClaimOutcome):
     wait_s: float
 
     def _write(self, at: Recording) -> None:
-        call_holds.hold_call(at.session, self.claim.call, at.now + timedelta(seconds=self.wait_s), self.code)
+        pace.hold_call(at.session, self.claim.call, at.now + timedelta(seconds=self.wait_s), self.code)
         if not self.claim.in_doubt:
             _write_not_sent(at.session, self.claim, self.reason)
 
@@ -222,7 +222,7 @@ class CredentialsDead(ClaimOutcome):
     reason: str
 
     def _write(self, at: Recording) -> None:
-        call_holds.hold_call(at.session, call_holds.EVERY_CALL, at.now + CREDENTIALS_HOLD, self.reason)
+        pace.hold_call(at.session, pace.EVERY_CALL, at.now + CREDENTIALS_HOLD, self.reason)
         log.error("slack_credentials_dead", reason=self.reason)
         _write_not_sent(at.session, self.claim, self.reason)
 

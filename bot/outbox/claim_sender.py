@@ -35,10 +35,8 @@ from bot.outbox.claim_outcomes import (
     Overran,
     Posted,
 )
-from bot.outbox.message import Message, NativeBlocks
-from bot.outbox.messenger import Search, Sender, Sending
-from bot.outbox.poison_messages import UnansweredCalls
-from bot.outbox.resolve import look_for
+from bot.outbox.message import Message, NativeBlocks, Search, Sender, Sending
+from bot.outbox.resolve import UnansweredCalls, look_for
 
 log = get_logger(__name__)
 

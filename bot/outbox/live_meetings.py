@@ -23,9 +23,9 @@ from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.days import racing_day
 from bot.events.event import Topic
 from bot.events.race_state import RaceOutcome
-from bot.outbox import message_store, revisions
+from bot.outbox import message_store, telling_store
 from bot.outbox.message_store import IS_DEAD, IS_QUEUED, NewPost, Priority
-from bot.outbox.revisions import Bump
+from bot.outbox.telling_store import Bump
 from bot.racedata.day import folded_name, is_whole, known_day
 from bot.racedata.day_card import Outcomes, to_come_until
 
@@ -176,7 +176,7 @@ def _columns(meeting: Meeting) -> dict[str, str | None]:
 def delete_unsent(session: Session, channel_id: str) -> None:
     """Edits that are due are not made. SQLite gives the number of a deleted message to another message."""
     of_channel = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.kind) == MessageKind.LIVE)
-    revisions.cancel(session, *of_channel)
+    telling_store.cancel_edits(session, *of_channel)
     unsent = select(col(OutboxMessage.id)).where(*of_channel, IS_QUEUED)
     session.execute(delete(LiveMeetingRow).where(col(LiveMeetingRow.message_id).in_(unsent)))
     session.execute(delete(OutboxMessage).where(col(OutboxMessage.id).in_(unsent)))
@@ -279,7 +279,7 @@ def edit_what_is_out_of_date(session: Session, channels: Callable[[], Collection
     for one, _ in found:
         one.changes_at = None
     session.flush()
-    revisions.bump(session, {one.message_id: Bump(now) for one, channel in found if channel in listening})
+    telling_store.bump(session, {one.message_id: Bump(now) for one, channel in found if channel in listening})
     return len(found)
 
 

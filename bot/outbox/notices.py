@@ -312,7 +312,7 @@ class Notices:
     def stuck(self, session: Session, claim: Claim, now: datetime) -> None:
         """Tell once an hour and level. The notice also shows whether Slack takes other messages.
 
-        See bot.outbox.poison_messages.
+        See bot.outbox.resolve.
         """
         at, urgency = now.astimezone(UTC), _urgency_of(claim)
         words = (

@@ -19,13 +19,13 @@ from bot.errors import SlackDoubtful, StorageError
 from bot.events import drill_mark
 from bot.logs import get_logger
 from bot.loop import POLL_S, Loop
-from bot.outbox import call_holds, channel_queues, claim_outcomes
+from bot.outbox import channel_queues, claim_outcomes, pace
 from bot.outbox.channel_move import move_person
 from bot.outbox.channel_queues import LEASE_MARGIN_S, POST_CALL_S, Claim
 from bot.outbox.claim_at_fanout import Added, Claiming, QueuedOnly
 from bot.outbox.claim_outcomes import ClaimOutcome, Posted, Recording
 from bot.outbox.claim_sender import ClaimSender
-from bot.outbox.messenger import Call
+from bot.outbox.message import Call
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Bucket, Buckets, Pace
 from bot.outbox.resolve import Resolver
@@ -122,7 +122,7 @@ class Poster(Loop):
         taken = self._buckets.take(session)
         # Read after the buckets are locked: no replica has written a later moment into a bucket.
         now = database_now(session, self.clock)
-        holds = call_holds.ends_of_holds(session, now)
+        holds = pace.ends_of_holds(session, now)
         # Without a bucket: another replica is claiming.
         claims = self._claim(session, limit, now, taken, holds) if taken or not limits else []
         if len(claims) >= limit:

@@ -3,14 +3,21 @@
 Slack has no idempotency key. Each message carries a key in its metadata, and after the deadline the channel's history
 is read for the key, twice. Only a missing message is repeated. The history has no replies in threads: for those the
 thread is read. Each claim reads one page, because such calls are limited.
+
+A poison message is given up: Slack leaves its calls unanswered, and answers the calls of other messages. During an
+outage no message is given up, because no other message is sent. A restart counts again.
 """
 
 import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
 from bot.db.database_clock import FAR
-from bot.db.tables import Reason
+from bot.db.tables import ChannelQueue, MessageState, OutboxMessage, Reason
 from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,
@@ -23,9 +30,109 @@ from bot.errors import (
 from bot.logs import get_logger
 from bot.outbox.channel_queues import QUEUE_WAIT_MAX, Claim
 from bot.outbox.claim_outcomes import CallHeld, ClaimOutcome, Found, GivenUp, LookAgain, Repeated
-from bot.outbox.messenger import HISTORY_IN_WORDS, HistoryPage, Search, Sender
-from bot.outbox.poison_messages import Unanswered
+from bot.outbox.message import HISTORY_IN_WORDS, HistoryPage, Search, Sender
+from bot.outbox.message_store import IS_DUE, IS_UNSENT
+from bot.outbox.states import POSTING, SENT_WHILE_PAUSED, Happened, move
 from bot.settings import DoubtfulPosts
+
+PLAIN_AFTER = 4
+"""Unanswered calls. Then plain text is sent: the blocks may be at fault."""
+
+GIVE_UP_AFTER = 8
+"""Unanswered calls with other messages sent in between. Then the message is given up."""
+
+EDIT_LOOKS_MAX = 8
+"""Failed looks at the message of a refused edit. Then the edit becomes a message of its own."""
+
+EDIT_ATTEMPTS = 5
+"""Unanswered calls while others passed. Then the edit of an event becomes a message of its own."""
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """The unanswered calls of a message or an edit, as seen by this process.
+
+    `while_others_passed`: unanswered calls with another message sent since the call before. `passed_before`: other
+    messages sent before the last unanswered call. `called_at_s`: of the last unanswered call, by the monotonic clock.
+    """
+
+    message_id: int | None = None
+    times: int = 0
+    while_others_passed: int = 0
+    passed_before: int = 0
+    called_at_s: float | None = None
+    failed_looks: int = 0
+
+    @property
+    def wants_plain(self) -> bool:
+        return self.times >= PLAIN_AFTER
+
+    @property
+    def is_stuck(self) -> bool:
+        """The channel has waited long: admins are told."""
+        return self.times >= GIVE_UP_AFTER
+
+    @property
+    def is_poison(self) -> bool:
+        """The message is at fault, and not an outage."""
+        return self.while_others_passed >= GIVE_UP_AFTER
+
+
+@dataclass
+class UnansweredCalls:
+    """By queue: the first message and the first edit."""
+
+    _sent: int = 0
+    _edits: int = 0
+    _messages_fail: bool = False
+    _firsts: dict[tuple[str, bool], Unanswered] = field(default_factory=dict)
+
+    def of(self, claim: Claim) -> Unanswered:
+        found = self._firsts.get(_place(claim))
+        return found if found and found.message_id == claim.post.id else Unanswered(claim.post.id)
+
+    def count(self, claim: Claim, *, left: bool) -> Unanswered:
+        """A message's call that never `left` the host does not count."""
+        self._messages_fail |= not claim.is_edit
+        seen = self.of(claim)
+        if not (left or claim.is_edit):
+            return seen
+        # An edit without an event can't become a message, and waits through an outage of edits.
+        passed = self._edits if claim.is_edit and claim.event is None else self._sent
+        seen = replace(
+            seen,
+            times=seen.times + 1,
+            while_others_passed=seen.while_others_passed + (seen.times == 0 or passed > seen.passed_before),
+            passed_before=passed,
+            # A look that our code failed on is no call.
+            called_at_s=seen.called_at_s if claim.in_doubt else claim.begun_at_s,
+        )
+        self._firsts[_place(claim)] = seen
+        return seen
+
+    def look_failed(self, claim: Claim) -> bool:
+        """True if the message of a refused edit is looked at again."""
+        seen = self.of(claim)
+        seen = self._firsts[_place(claim)] = replace(seen, failed_looks=seen.failed_looks + 1)
+        return seen.failed_looks < EDIT_LOOKS_MAX
+
+    def is_poison_edit(self, claim: Claim, edit: Unanswered) -> bool:
+        """True if enough calls were unanswered while others passed. An event's edit waits while messages fail."""
+        fails = claim.event is not None and self._messages_fail
+        return edit.times >= EDIT_ATTEMPTS and edit.while_others_passed > 1 and not fails
+
+    def sent(self, claim: Claim) -> None:
+        self._firsts.pop(_place(claim), None)
+        if claim.is_edit:
+            self._edits += 1
+        else:
+            self._sent += 1
+            self._messages_fail = False
+
+
+def _place(claim: Claim) -> tuple[str, bool]:
+    return claim.channel_id, claim.is_edit
+
 
 log = get_logger(__name__)
 
@@ -208,3 +315,50 @@ def _search(claim: Claim, place: _Place) -> Search:
     assert post.deadline_at
     since, until = post.sending_at + ahead - margin, post.deadline_at + ahead + margin
     return Search(post.idempotency_key, since, until, place.cursor, claim.thread_ts)
+
+
+_POSTING_CHANNELS = select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state).in_(POSTING))
+_IS_IN_QUESTION = (
+    IS_DUE,
+    or_(
+        col(OutboxMessage.state) != MessageState.QUEUED,
+        col(OutboxMessage.kind).in_(SENT_WHILE_PAUSED),
+        col(OutboxMessage.channel_id).in_(_POSTING_CHANNELS),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class PutInDoubt:
+    messages: int
+    oldest: datetime | None
+
+
+def put_in_doubt(session: Session, now: datetime) -> PutInDoubt:
+    """Unsent messages are looked for from their receipt until now, before they are sent.
+
+    A summary is looked for from the receipt of its first message. A second edit changes nothing, so edits stay due.
+    Messages of held queues, and messages that wait for a moment, stay queued: the history has no key of a message
+    within a summary. A second run changes nothing.
+    """
+    first = aliased(OutboxMessage)
+    of_first = (
+        select(func.min(col(first.received_at)))
+        .where(col(first.folded_into) == col(OutboxMessage.id))
+        .correlate(OutboxMessage)
+        .scalar_subquery()
+    )
+    oldest = session.execute(
+        select(func.min(col(OutboxMessage.received_at))).where(IS_UNSENT, *_IS_IN_QUESTION)
+    ).scalar_one()
+    moved = move(
+        session,
+        Happened.RESTORED,
+        *_IS_IN_QUESTION,
+        sending_at=func.coalesce(of_first, col(OutboxMessage.received_at)),
+        deadline_at=now,
+        detail="the database is an older copy: the message may have been posted since",
+        looks=0,
+        failed_looks=0,
+    )
+    return PutInDoubt(moved, oldest)

@@ -15,9 +15,8 @@ from bot.db.engine import Database
 from bot.errors import SlackError, StorageError
 from bot.logs import get_logger
 from bot.outbox import held_queues
-from bot.outbox.channel_closing import close_channel
+from bot.outbox.held_channels import Reopening, close_channel
 from bot.outbox.notices import Notices
-from bot.outbox.resume import Reopening
 from bot.slack.channel_membership import problem_of_channel, problem_of_person
 from bot.slack.web_client import SlackClient
 

@@ -18,8 +18,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from bot.addresses import proxy_of
 from bot.errors import SlackDoubtful, SlackError, SlackRefused, SlackUnreached
 from bot.logs import Mask, MaskSecrets
-from bot.outbox.message import Message
-from bot.outbox.messenger import Call, HistoryPage, Search, Sending
+from bot.outbox.message import Call, HistoryPage, Message, Search, Sending
 from bot.racedata.client.headers import http_date
 from bot.slack.api_errors import EDIT_METHOD, HISTORY_METHOD, POST_METHOD, REPLIES_METHOD, WAIT, classify
 

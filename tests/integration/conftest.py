@@ -26,14 +26,14 @@ from bot.deliveries.journal import Journal
 from bot.deliveries.payload import read_events
 from bot.events.event import DEFAULT_TOPICS
 from bot.fanout.fanout import Fanout
-from bot.outbox import call_holds, channel_queues, message_store
+from bot.outbox import channel_queues, message_store, pace
 from bot.outbox.claim_sender import ClaimSender
+from bot.outbox.held_channels import Reopening
 from bot.outbox.message import NativeBlocks
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace
 from bot.outbox.poster import Poster
 from bot.outbox.resolve import Resolver
-from bot.outbox.resume import Reopening
 from bot.settings import DoubtfulPosts
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.channel_membership import problem_of_channel
@@ -161,7 +161,7 @@ class Pipeline:
 
     def _next_due(self, session: Session) -> tuple[datetime, datetime | None]:
         now = database_now(session, self.clock)
-        return now, channel_queues.next_due(session, call_holds.ends_of_holds(session, now))
+        return now, channel_queues.next_due(session, pace.ends_of_holds(session, now))
 
     def texts(self, channel_id: str) -> list[str]:
         return [message.text for message in self.slack.messages(channel_id)]
@@ -176,7 +176,7 @@ class Pipeline:
     async def holds(self) -> dict[str, str]:
         """Slack's method → reason."""
         held = await self.database.read(
-            lambda session: call_holds.reasons_of_holds(session, database_now(session, self.clock))
+            lambda session: pace.reasons_of_holds(session, database_now(session, self.clock))
         )
         return {METHOD_OF.get(call, call): reason for call, reason in held.items()}
 

@@ -9,7 +9,7 @@ from bot.app import Service
 from bot.db import threads
 from bot.deliveries import intake, journal
 from bot.fanout import delivery_reader, fanout, transaction
-from bot.outbox import channel_queues, claim_sender, poison_messages, poster, resolve, resume
+from bot.outbox import channel_queues, claim_sender, held_channels, poster, resolve
 from bot.racedata.client import service_errors
 from bot.racedata.client.calls import BY_STATUS
 from bot.racedata.month_quota import PLANS
@@ -200,14 +200,14 @@ def cost(of):
         ("design/event.md", f"With {poster.CALLS_AT_ONCE} calls under way, the next"),
         ("design/event.md", f"the next claim waits until {poster.ROOM_TO_CLAIM} calls have ended"),
         ("design/event.md", f"{poster.OUTCOMES_APART_S * 1000:.0f} ms apart at least"),
-        ("design/event.md", f"when {words(poison_messages.EDIT_ATTEMPTS)} calls were unanswered"),
-        ("design/outbox.md", f"{words(poison_messages.GIVE_UP_AFTER)} calls ended in doubt"),
-        ("design/outbox.md", f"After {words(poison_messages.PLAIN_AFTER - 1)} repeats, as plain text"),
+        ("design/event.md", f"when {words(resolve.EDIT_ATTEMPTS)} calls were unanswered"),
+        ("design/outbox.md", f"{words(resolve.GIVE_UP_AFTER)} calls ended in doubt"),
+        ("design/outbox.md", f"After {words(resolve.PLAIN_AFTER - 1)} repeats, as plain text"),
         ("design/outbox.md", f"twice, {words(resolve.LOOK_AGAIN.total_seconds())} seconds apart"),
         ("design/outbox.md", f"{words(resolve.HISTORY_LOOK_BACK.total_seconds() / 60)} minutes either way"),
-        ("design/outbox.md", f"older than {words(resume.SUMMARY_AFTER.total_seconds() / 3600)} hours"),
+        ("design/outbox.md", f"older than {words(held_channels.SUMMARY_AFTER.total_seconds() / 3600)} hours"),
         ("architecture.md", f"for {claim_sender.BACKOFF_S[0]:g} to {claim_sender.BACKOFF_S[-1]:g} seconds"),
-        ("promises.md", f"after {words(poison_messages.EDIT_LOOKS_MAX)} tries"),
+        ("promises.md", f"after {words(resolve.EDIT_LOOKS_MAX)} tries"),
         ("design/storage.md", f"{words(threads.READERS + 1).capitalize()} connections read"),
         ("decisions/0001-store-then-answer.md", f"not stored within {journal.STORE_WITHIN_S} seconds"),
         ("decisions/0002-refuse-when-full.md", f"so {door.ADMITTED_AT_ONCE} places"),

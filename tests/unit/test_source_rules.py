@@ -7,7 +7,7 @@ from collections import Counter
 from importlib.metadata import packages_distributions
 
 from bot.db.named_values import Mark
-from bot.outbox.messenger import Call
+from bot.outbox.message import Call
 from bot.slack.web_client import METHOD_OF, METHODS
 from tests.unit.pages import ROOT, nodes, production, source, text
 

@@ -14,8 +14,8 @@ from bot.db.engine import Database
 from bot.operations.jobs.job import HOUR_S, Job, write_all
 from bot.outbox import backlog, channel_queues, escalations, fanout_knowledge, held_queues, live_meetings
 from bot.outbox.escalations import Absent
+from bot.outbox.held_channels import Reopening
 from bot.outbox.notices import Notices
-from bot.outbox.resume import Reopening
 
 CHANNELS_PER_RUN = 40
 """conversations.info allows about fifty calls a minute."""

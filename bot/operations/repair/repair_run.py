@@ -29,8 +29,8 @@ from bot.operations.repair.failed_record import Failed, ReadPayload, name_of, re
 from bot.operations.repair.missing_deliveries import days_of, find_lacking, find_missing, in_order
 from bot.operations.repair.outage import Outage
 from bot.operations.self_notices import key_of_refusal
+from bot.outbox.held_channels import SUMMARY_AFTER, Reopening
 from bot.outbox.notices import Notices, Urgency
-from bot.outbox.resume import SUMMARY_AFTER, Reopening
 from bot.racedata import quota_book
 from bot.racedata.client.calls import Patience
 from bot.racedata.client.cursor_walk import Trail

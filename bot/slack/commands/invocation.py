@@ -17,8 +17,8 @@ from bot.errors import CommandError
 from bot.events.days import utc_today
 from bot.operations.drill_run import Drills
 from bot.operations.jobs.job import Job
+from bot.outbox.held_channels import Reopening
 from bot.outbox.message import Message
-from bot.outbox.resume import Reopening
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from bot.racedata.reference_book import ReferenceBook

@@ -10,7 +10,7 @@ from bot.errors import CommandError, ServiceError
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.logs import get_logger
-from bot.outbox import acknowledgements, dead_letters
+from bot.outbox import acknowledgements, said_anew
 from bot.outbox.acknowledgements import Press
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Command, Desk, Invocation, admins_only, row_number, says
@@ -119,7 +119,7 @@ NOT_OFFERED = "Nothing was posted: the alert is posted already, was replaced by 
 def _post(session: Session, desk: Desk, invocation: Invocation, _planned: Any) -> str:
     """The channel's id. Raises CommandError for an alert not offered any more."""
     text, now = invocation.text, desk.clock()
-    channel_id = dead_letters.post_again(session, row_number(text), now)
+    channel_id = said_anew.post_again(session, row_number(text), now)
     if channel_id is None:
         raise CommandError(NOT_OFFERED)
     there, post = replace(invocation, channel_id=channel_id), f"message {text}"

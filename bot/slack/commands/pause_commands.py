@@ -19,8 +19,8 @@ from bot.events.races import is_same_course
 from bot.events.typed_times import in_figures, read_clock, read_length
 from bot.operations.status_figures import FIGURES_COVER
 from bot.outbox import acknowledgements, backlog, held_queues
-from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_person
+from bot.outbox.held_channels import pause_channel
 from bot.outbox.message import Message
 from bot.racedata.day import lacks_meeting
 from bot.slack.commands.day_commands import DayPlan, day_grammar, day_plan, only_abandonments

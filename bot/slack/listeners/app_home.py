@@ -21,10 +21,10 @@ from bot.errors import SlackError
 from bot.events.sentences import counted
 from bot.logs import get_logger
 from bot.operations.status_figures import FIGURES_COVER, read_status
-from bot.outbox import acknowledgements, dead_letters
+from bot.outbox import acknowledgements, said_anew
 from bot.outbox.acknowledgements import PersonsAbandonment
-from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.message import Block, Message
+from bot.outbox.said_anew import DeadLetter
 from bot.slack.commands.invocation import Command, Desk, Invocation, team_of
 from bot.slack.commands.message_buttons import DEAD_LETTER_BUTTON, POST_AGAIN
 from bot.slack.commands.subscription_changes import as_shown
@@ -257,7 +257,7 @@ def _page(session: Session, *, desk: Desk, user_id: str, is_admin: bool, said: s
         watches=watches.of_person(session, user_id),
         abandonments=acknowledgements.of_person(session, user_id, now - FIGURES_COVER, ABANDONMENTS_MAX),
         status=status_answer(read_status(session, desk.clock, desk.jobs), desk.degraded()) if is_admin else None,
-        dead_letters=dead_letters.newest(session, DEAD_LETTERS_MAX, now) if is_admin else (),
+        dead_letters=said_anew.newest(session, DEAD_LETTERS_MAX, now) if is_admin else (),
         said=said,
         at=now,
     )

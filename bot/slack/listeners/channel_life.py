@@ -19,11 +19,10 @@ from bot.db.tables import MessageKind
 from bot.errors import SlackError
 from bot.logs import get_logger
 from bot.outbox import message_store
-from bot.outbox.channel_closing import close_channel, is_used
 from bot.outbox.channel_move import move_channel
+from bot.outbox.held_channels import Reopening, close_channel, is_used
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.notices import DELETED, Notices, Urgency
-from bot.outbox.resume import Reopening
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.subscription_changes import as_shown
 from bot.slack.messages.answers.subscription_answers import welcome

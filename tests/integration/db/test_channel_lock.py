@@ -22,12 +22,11 @@ from bot.deliveries.journal import Journal, JournalPlace
 from bot.errors import LockTaken, StorageUnavailable
 from bot.events.event import DEFAULT_TOPICS
 from bot.events.races import Course
-from bot.outbox import call_holds, channel_queues, held_queues, message_store
+from bot.outbox import channel_queues, held_queues, message_store, pace
 from bot.outbox.channel_move import move_channel
-from bot.outbox.message import Message
+from bot.outbox.held_channels import Reopening
+from bot.outbox.message import Call, Message
 from bot.outbox.message_store import NewPost, Priority
-from bot.outbox.messenger import Call
-from bot.outbox.resume import Reopening
 from bot.slack.messages.alerts.backlog_summary import waited
 from tests.databases import empty, on_both, on_postgresql
 
@@ -266,8 +265,8 @@ async def test_clock_that_was_set_back_stops_no_queue(database, column):
 async def test_clock_that_was_set_back_holds_no_method(database):
     await database.write(add("CGB", NOW))
     until = NOW + timedelta(hours=1)
-    await database.write(partial(call_holds.hold_call, call=Call.POST, until=until, reason="ratelimited"))
-    assert await database.read(partial(call_holds.reasons_of_holds, now=NOW)) == {}
+    await database.write(partial(pace.hold_call, call=Call.POST, until=until, reason="ratelimited"))
+    assert await database.read(partial(pace.reasons_of_holds, now=NOW)) == {}
     assert await claimed(database) == ["CGB"]
 
 

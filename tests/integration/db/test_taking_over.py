@@ -23,9 +23,8 @@ from bot.events.facts import VersionRemarks
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox import backlog, held_queues, message_store
 from bot.outbox.acknowledgements import Escalated, StoredRequest
-from bot.outbox.message import Message
+from bot.outbox.message import Message, Sending
 from bot.outbox.message_store import NewPost, Priority
-from bot.outbox.messenger import Sending
 from tests.clock import DAY, START
 from tests.databases import OLDEST
 

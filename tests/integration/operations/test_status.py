@@ -19,7 +19,7 @@ from bot.operations import status_figures
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.job_runs import SlotClaim
 from bot.operations.status_figures import read_service_state, read_status
-from bot.outbox import held_queues, traffic
+from bot.outbox import held_queues, ledger
 from bot.outbox.ledger import LedgerOutcome
 from bot.outbox.notices import Urgency
 from bot.racedata import quota_book, race_book_store
@@ -73,14 +73,14 @@ async def test_last_day_is_counted_with_the_times_from_receipt_to_slack(told):
     assert found.sent.p95_s == pytest.approx(600, abs=0.01)
     told.clock.forward(86_401 + 3_600)
     later = await read(told)
-    assert (later.deliveries, later.sent) == ({}, traffic.Sent(0))
+    assert (later.deliveries, later.sent) == ({}, ledger.Sent(0))
 
 
 @on_both
 async def test_one_post_is_its_own_median_and_no_time_is_negative(gb):
     await tell(gb, result("rc_1"))
     await times(gb, [-5])
-    assert (await read(gb)).sent == traffic.Sent(1, p50_s=0.0, p95_s=0.0)
+    assert (await read(gb)).sent == ledger.Sent(1, p50_s=0.0, p95_s=0.0)
 
 
 async def test_edits_and_notices_are_no_posts(told):

@@ -18,7 +18,7 @@ from bot.db.tables import OutboxMessage, WatchKind
 from bot.events.event import Topic
 from bot.operations.jobs import outbox_jobs
 from bot.outbox import ledger
-from bot.outbox.channel_closing import close_channel, pause_channel
+from bot.outbox.held_channels import close_channel, pause_channel
 from tests.clock import DAY, now, set_ahead
 
 

@@ -12,9 +12,9 @@ from sqlmodel import col
 from bot.channels import subscriptions
 from bot.db.tables import Acknowledgement, AckState, EventVersion, OutboxMessage
 from bot.operations.jobs.outbox_jobs import escalate
-from bot.outbox import call_holds, channel_move, dead_letters, escalations
-from bot.outbox.channel_closing import is_used
-from bot.outbox.messenger import Call
+from bot.outbox import channel_move, escalations, pace, said_anew
+from bot.outbox.held_channels import is_used
+from bot.outbox.message import Call
 from bot.slack.channel_membership import members
 from sandbox.slack import failures
 from tests.clock import DAY, now
@@ -71,8 +71,8 @@ def day(days):
 
 
 async def post_after_all(pipeline):
-    (given_up,) = await pipeline.database.read(lambda session: dead_letters.newest(session, 5, pipeline.clock()))
-    await write(pipeline, dead_letters.post_again, given_up.message_id, pipeline.clock())
+    (given_up,) = await pipeline.database.read(lambda session: said_anew.newest(session, 5, pipeline.clock()))
+    await write(pipeline, said_anew.post_again, given_up.message_id, pipeline.clock())
     await pipeline.post_all()
 
 
@@ -232,7 +232,7 @@ async def test_missed_abandonments_that_are_to_be_acknowledged_are_in_no_summary
         ids = [row.id for row in session.execute(select(EventVersion)).scalars()]
         desk.reopening.summarise_late(session, ids, at - timedelta(hours=1), at)
 
-    await write(desk, call_holds.hold_call, Call.POST, at + timedelta(minutes=5), "ratelimited")
+    await write(desk, pace.hold_call, Call.POST, at + timedelta(minutes=5), "ratelimited")
     while await desk.fanout.run_once():
         continue
     await write(desk, summarise)

@@ -6,8 +6,8 @@ from secrets import token_hex
 import pytest
 
 from bot.db.database_clock import database_now
-from bot.outbox import call_holds, channel_queues
-from bot.outbox.messenger import Call
+from bot.outbox import channel_queues, pace
+from bot.outbox.message import Call
 from bot.settings import DoubtfulPosts
 from bot.slack.web_client import METADATA_EVENT
 from sandbox.slack import failures
@@ -194,7 +194,7 @@ async def test_reply_in_doubt_is_found_in_its_thread_after_the_live_message_was_
     assert left.call is Call.EDIT
     await wait(pipeline, 20)
     until = pipeline.clock() + timedelta(seconds=60)
-    await write(pipeline, call_holds.hold_call, Call.EDIT, until, "ratelimited")
+    await write(pipeline, pace.hold_call, Call.EDIT, until, "ratelimited")
     await fan_out(pipeline, result("rc_3", off_time="15:40"))
     fail(pipeline, post=[failures.passes(), MADE], edit=slack_error("message_not_found"))
     await step(pipeline, 2)

@@ -15,9 +15,9 @@ from structlog.testing import capture_logs
 
 from bot.db.database_clock import database_now
 from bot.db.tables import EventVersion, OutboxMessage, Reason
-from bot.outbox import call_holds, channel_queues
+from bot.outbox import channel_queues, pace
 from bot.outbox.claim_outcomes import GivenUp, NotSent, Posted
-from bot.outbox.messenger import Call, Sender
+from bot.outbox.message import Call, Sender
 from bot.outbox.pace import Pace
 from bot.settings import DoubtfulPosts
 from sandbox.slack import failures
@@ -167,9 +167,9 @@ async def test_shorter_wait_does_not_end_a_longer_one(pipeline):
     now = pipeline.clock()
     for seconds in (60, 5):
         until = now + timedelta(seconds=seconds)
-        await write(pipeline, call_holds.hold_call, call=Call.POST, until=until, reason="429")
+        await write(pipeline, pace.hold_call, call=Call.POST, until=until, reason="429")
     until_30 = now + timedelta(seconds=30)
-    assert await pipeline.database.read(partial(call_holds.reasons_of_holds, now=until_30)) == {Call.POST: "429"}
+    assert await pipeline.database.read(partial(pace.reasons_of_holds, now=until_30)) == {Call.POST: "429"}
 
 
 async def claim(pipeline):

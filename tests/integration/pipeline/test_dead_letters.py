@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from bot.outbox import backlog, dead_letters
-from bot.outbox.dead_letters import OFFERED_FOR
+from bot.outbox import backlog, said_anew
 from bot.outbox.ledger import LedgerOutcome
+from bot.outbox.said_anew import OFFERED_FOR
 from sandbox.slack import failures
 from sandbox.slack.failures import passes
 from tests.databases import on_both
@@ -46,13 +46,13 @@ async def given_up(pipeline, payload):
 
 async def offered(pipeline):
     now = pipeline.clock()
-    letters = await pipeline.database.read(lambda session: dead_letters.newest(session, 5, now))
+    letters = await pipeline.database.read(lambda session: said_anew.newest(session, 5, now))
     return [letter.message_id for letter in letters]
 
 
 async def post_again(pipeline, message_id):
     """True if the alert was queued."""
-    channel_id = await write(pipeline, dead_letters.post_again, message_id, pipeline.clock())
+    channel_id = await write(pipeline, said_anew.post_again, message_id, pipeline.clock())
     await pipeline.post_all()
     return channel_id is not None
 

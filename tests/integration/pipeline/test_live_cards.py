@@ -18,8 +18,8 @@ from bot.db.database_clock import database_now
 from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.event import Topic
 from bot.operations.jobs.outbox_jobs import follow_off_times
-from bot.outbox import call_holds, channel_move, channel_queues
-from bot.outbox.messenger import Call
+from bot.outbox import channel_move, channel_queues, pace
+from bot.outbox.message import Call
 from bot.racedata.race_book import RaceBook
 from sandbox.slack import failures
 from tests.clock import DAY, now, set_ahead
@@ -219,7 +219,7 @@ async def test_abandonment_passes_an_edit_that_a_dead_process_left_while_edits_a
         at = database_now(session, live.clock)
         (claim,) = channel_queues.claim(session, at, token=token_hex(8), limit=1, allowed={})
         assert claim.call is Call.EDIT
-        call_holds.hold_call(session, Call.EDIT, at + timedelta(minutes=5), "ratelimited")
+        pace.hold_call(session, Call.EDIT, at + timedelta(minutes=5), "ratelimited")
 
     await live.database.write(die_while_editing)
     await wait(live, 10)

@@ -15,7 +15,7 @@ from bot.db.tables import Acknowledgement, ChannelQueue, OutboxMessage, Reason
 from bot.outbox import backlog, channel_move, channel_queues, escalations, message_store
 from bot.outbox.claim_outcomes import GivenUp
 from bot.outbox.message_store import ALWAYS
-from bot.outbox.revisions import Bumps
+from bot.outbox.telling_store import Bumps
 from tests.clock import PATIENCE_S, START
 from tests.databases import on_postgresql
 from tests.integration.pipeline.steps import abandonment, fan_out, meeting, quiet_now, result, tell

@@ -11,12 +11,11 @@ from bot.db import migrate
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
 from bot.db.tables import ChannelQueue, MessageKind, MessageState, MethodPace, OutboxMessage
-from bot.outbox import channel_queues, message_store, pace, revisions
-from bot.outbox.message import Message
+from bot.outbox import channel_queues, message_store, pace, telling_store
+from bot.outbox.message import Call, Message, Sending
 from bot.outbox.message_store import NewPost, Priority
-from bot.outbox.messenger import Call, Sending
 from bot.outbox.pace import CallLimit, Pace
-from bot.outbox.revisions import Bump
+from bot.outbox.telling_store import Bump
 from sandbox.slack.failures import drop_after, passes, rate_limited, slack_error
 from tests.databases import new_postgres_database, on_both
 from tests.integration.pipeline.steps import abandonment, count, fail, fan_out, result, step, turns, wait, write
@@ -184,7 +183,7 @@ async def test_method_without_a_call_blocks_neither_the_others_nor_their_queues(
     def arrange(session):
         leave_sending(session, pipeline, "doubtful")
         sent = message_store.ids_of(session, ["said@C1", "said@C2"])
-        revisions.bump(session, {number: Bump(pipeline.clock()) for number in sent.values()})
+        telling_store.bump(session, {number: Bump(pipeline.clock()) for number in sent.values()})
 
     await write(pipeline, arrange)
 

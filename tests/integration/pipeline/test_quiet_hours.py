@@ -9,7 +9,7 @@ from sqlmodel import col
 from bot.channels.filters import ChannelFilter
 from bot.db.tables import OutboxMessage, WatchKind
 from bot.events.event import Topic
-from bot.outbox import backlog, ledger, message_store, traffic
+from bot.outbox import backlog, ledger, message_store
 from tests.clock import DAY
 from tests.integration.pipeline.steps import (
     LEFT,
@@ -120,7 +120,7 @@ async def test_event_waits_for_the_hour_or_is_told_at_once(pipeline, story):
 
 
 async def test_many_results_of_a_night_are_all_named(quiet, monkeypatch):
-    monkeypatch.setattr("bot.outbox.resume.KEPT_PER_SUMMARY", 3)
+    monkeypatch.setattr("bot.outbox.held_channels.KEPT_PER_SUMMARY", 3)
     await tell(quiet, *(result(f"rc_{number}", course=f"Course {number}") for number in range(7)))
     await at_the_hour(quiet)
     told = "\n".join(map(shown, quiet.slack.messages("CGB")))
@@ -210,7 +210,7 @@ async def test_single_result_at_its_hour_is_not_late_but_a_result_after_its_hour
     assert "min late" not in in_time
     assert late.endswith("(alert 30 min late)")
     assert [int(seconds // 60) for seconds in took_s] == [0, 30]
-    sent = await quiet.database.read(lambda s: traffic.sent_since(s, quiet.clock() - timedelta(days=1)))
+    sent = await quiet.database.read(lambda s: ledger.sent_since(s, quiet.clock() - timedelta(days=1)))
     assert sent.p50_s <= 60
     # An edit keeps the message's earlier words.
     await tell(quiet, result("rc_1", going="Soft"))

@@ -10,8 +10,8 @@ from bot.db.tables import EventVersion
 from bot.events.event import DEFAULT_TOPICS
 from bot.operations.jobs.outbox_jobs import check_channels, end_pauses
 from bot.outbox import ledger
+from bot.outbox.held_channels import Reopening
 from bot.outbox.notices import Urgency
-from bot.outbox.resume import Reopening
 from sandbox.slack.failures import drop_after, rate_limited
 from tests.databases import limit_values, on_both
 from tests.integration.pipeline.steps import (

@@ -20,8 +20,8 @@ from bot.errors import StorageUnavailable
 from bot.events.event import EventKind, Topic
 from bot.events.races import Course, Race
 from bot.fanout.plan import Plan
-from bot.outbox import call_holds
-from bot.outbox.messenger import Call
+from bot.outbox import pace
+from bot.outbox.message import Call
 from bot.outbox.pace import Pace
 from bot.racedata import race_book_store
 from sandbox.slack import failures
@@ -126,7 +126,7 @@ async def test_paused_and_closed_channels_and_a_held_method_are_not_sent_to(runn
     # By the server's clock too.
     await wait(running, 0)
     until = running.clock.now + timedelta(seconds=60)
-    await write(running, call_holds.hold_call, Call.POST, until, "ratelimited")
+    await write(running, pace.hold_call, Call.POST, until, "ratelimited")
     await fan_out_and_finish(running, result("rc_2"))
     assert len(running.texts("CALL")) == 1
 

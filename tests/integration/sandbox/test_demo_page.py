@@ -18,7 +18,7 @@ from starlette.routing import Route
 from bot.channels import mutes
 from bot.channels.filters import Meeting
 from bot.events.races import Course
-from bot.outbox.resume import Reopening
+from bot.outbox.held_channels import Reopening
 from bot.racedata.client.records import KnownCourse
 from bot.slack.commands.invocation import Invocation
 from bot.slack.messages.alerts.backlog_summary import waited

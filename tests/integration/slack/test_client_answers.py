@@ -13,8 +13,7 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import SlackChannelClosed, SlackDoubtful, SlackRefused
-from bot.outbox.message import Message
-from bot.outbox.messenger import Search, Sending
+from bot.outbox.message import Message, Search, Sending
 from bot.slack import socket_mode
 from bot.slack.channel_membership import creator, is_member
 from bot.slack.socket_mode import SocketMode

@@ -22,8 +22,8 @@ from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.errors import SlackUnreached
 from bot.outbox import told_once
+from bot.outbox.held_channels import Reopening
 from bot.outbox.notices import Notices
-from bot.outbox.resume import Reopening
 from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.bolt_app import Listener, make_bolt

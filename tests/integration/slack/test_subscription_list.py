@@ -22,7 +22,7 @@ from bot.db.engine import Database
 from bot.errors import CommandError
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
-from bot.outbox.resume import Reopening
+from bot.outbox.held_channels import Reopening
 from bot.racedata import lexicon
 from bot.racedata.client.records import KnownCourse
 from bot.racedata.reference_book import ReferenceBook

@@ -15,7 +15,7 @@ from bot.db.tables import SubscriptionState, WatchKind
 from bot.errors import CommandError, SlackChannelClosed, SlackDoubtful, SlackError, SlackRefused, SlackScopeMissing
 from bot.events.event import DEFAULT_TOPICS
 from bot.outbox import held_queues
-from bot.outbox.resume import Reopening
+from bot.outbox.held_channels import Reopening
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import COMMIT_S, begun

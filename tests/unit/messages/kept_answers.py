@@ -14,13 +14,13 @@ from bot.events.facts import VersionRemarks
 from bot.operations.drill_run import DrillReport, Stop
 from bot.operations.public_url import Problem
 from bot.outbox.acknowledgements import PersonsAbandonment, Untaken
+from bot.outbox.held_channels import Backlog
 from bot.outbox.held_queues import CARDS, CHOICE_ENDED, DIGEST, PAUSED, QUIET, UNDELIVERED, Held
 from bot.outbox.ledger import Trace
 from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.message import Message
 from bot.outbox.message_view import AskedInView
 from bot.outbox.notices import Urgency
-from bot.outbox.resume import Backlog
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.day_card import at_off
 from bot.racedata.day_views import KnownName

@@ -30,13 +30,12 @@ from bot.operations.jobs.job import Job
 from bot.operations.public_url import AddressAnswer
 from bot.operations.status_figures import Status
 from bot.outbox.acknowledgements import Escalation, Untaken
-from bot.outbox.dead_letters import DeadLetter
+from bot.outbox.held_channels import Backlog
 from bot.outbox.held_queues import Held
-from bot.outbox.ledger import LedgerLine, Trace, TracedVersion
+from bot.outbox.ledger import LedgerLine, Sent, Trace, TracedVersion, WaitingChannel
 from bot.outbox.ledger import LedgerOutcome as Became
 from bot.outbox.message_view import AskedInView, Beside, MessageView
-from bot.outbox.resume import Backlog
-from bot.outbox.traffic import Sent, WaitingChannel
+from bot.outbox.said_anew import DeadLetter
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes
 from bot.racedata.day_views import KnownName, Recent

@@ -14,8 +14,8 @@ from bot.db.tables import WatchRow
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Course, OffTime, Race
 from bot.outbox.acknowledgements import PersonsAbandonment
-from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.notices import Urgency
+from bot.outbox.said_anew import DeadLetter
 from bot.slack.listeners.app_home import (
     ABANDONMENTS_MAX,
     CHANNELS_MAX,

@@ -14,9 +14,9 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
 from bot.events.races import Course, OffTime, Race, Runner
+from bot.outbox.held_channels import Backlog
 from bot.outbox.held_queues import DIGEST, PAUSED, UNDELIVERED, Held
 from bot.outbox.ledger import LedgerLine, LedgerOutcome, Trace
-from bot.outbox.resume import Backlog
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServerFault, Unauthorized
 from bot.slack.commands.error_answers import explain
 from bot.slack.messages.alerts.backlog_summary import waited

@@ -36,9 +36,8 @@ from bot.outbox.claim_outcomes import (
     Posted,
 )
 from bot.outbox.claim_sender import ClaimSender
-from bot.outbox.message import Message, NativeBlocks
+from bot.outbox.message import HistoryPage, Message, NativeBlocks, Search, Sending
 from bot.outbox.message_view import MessageView
-from bot.outbox.messenger import HistoryPage, Search, Sending
 from bot.slack.api_errors import classify
 from tests.rows import over
 from tests.sim.ports import VirtualLoop

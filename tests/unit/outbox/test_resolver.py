@@ -15,10 +15,9 @@ from bot.db.tables import MessageKind, OutboxMessage
 from bot.errors import SlackDoubtful, SlackScopeMissing, SlackWait
 from bot.outbox.channel_queues import Claim
 from bot.outbox.claim_outcomes import Found, GivenUp, LookAgain, Repeated
-from bot.outbox.messenger import Call, HistoryPage
+from bot.outbox.message import Call, HistoryPage
 from bot.outbox.pace import TIER_3, Bucket, CallLimit, Pace
-from bot.outbox.poison_messages import Unanswered, UnansweredCalls
-from bot.outbox.resolve import Resolver
+from bot.outbox.resolve import Resolver, Unanswered, UnansweredCalls
 from bot.settings import DoubtfulPosts
 from tests.rows import over
 from tests.sim.ports import VirtualLoop

@@ -11,9 +11,9 @@ from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS
 from bot.events.race_state import NOT_HELD, RaceOutcome
 from bot.events.sentences import counted, listed
+from bot.outbox.held_channels import Backlog
 from bot.outbox.held_queues import CARDS, CHOICE_ENDED, DIGEST, KEPT, PAUSED, QUIET, UNDELIVERED
 from bot.outbox.message import Message
-from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import headed
 from bot.slack.messages.alerts.bot_notices import EVENT_NAME_MAX

@@ -13,8 +13,8 @@ from bot.events.days import UTC_NAME, zone_of
 from bot.events.event import Topic
 from bot.events.sentences import counted, listed
 from bot.outbox.acknowledgements import Untaken
+from bot.outbox.held_channels import SUMMARY_AFTER
 from bot.outbox.message import Block, Message
-from bot.outbox.resume import SUMMARY_AFTER
 from bot.slack.messages.alerts.acknowledge_words import untaken_words
 from bot.slack.messages.kit.blocks import action_button, command_button
 from bot.slack.messages.kit.layout import told
