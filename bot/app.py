@@ -68,8 +68,8 @@ from bot.slack.listeners.app_home import HomeListener
 from bot.slack.listeners.channel_life import LOOK_S, ChannelListener
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import CommandListener, FormListener
+from bot.slack.messages.alerts.alert_notes import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.permissions import People
 from bot.slack.response_url import Responder
 from bot.slack.web_client import METHOD_OF, METHODS, SlackClient, make_web_client

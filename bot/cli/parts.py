@@ -20,7 +20,7 @@ from bot.ports import Ports
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.service_errors import CircuitOpen, ServiceFailure
 from bot.settings import Settings
-from bot.slack.messages.alerts.bot_notices import admin_notice
+from bot.slack.messages.alerts.alert_notes import admin_notice
 
 
 @asynccontextmanager

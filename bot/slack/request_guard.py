@@ -20,7 +20,7 @@ from starlette.responses import Response
 
 from bot.clock import Clock
 from bot.errors import BodyRefused, BodyUnreadable
-from bot.slack.body_router import receive
+from bot.slack.bolt_app import receive
 from bot.web.request_body import BodyReader
 
 SLACK_PATH = "/slack/events"

@@ -39,8 +39,8 @@ from bot.slack.bot_identity import BotIdentity
 from bot.slack.channel_membership import problem_of_channel
 from bot.slack.event_messages import PostRenderer
 from bot.slack.listeners.channel_life import ChannelListener
+from bot.slack.messages.alerts.alert_notes import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.web_client import METHOD_OF, SlackClient, make_session, make_web_client
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import PATIENCE_S, PatientLoop, move_clock, now

@@ -47,7 +47,7 @@ from bot.racedata.client import service_errors
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes
 from bot.racedata.month_quota import QuotaSource
 from bot.settings import Settings, descriptions
-from bot.slack.body_router import EVENTS_HEARD
+from bot.slack.bolt_app import EVENTS_HEARD
 from bot.slack.commands.invocation import COMMIT_S, as_typed
 from bot.slack.commands.table import (
     BUTTON_COMMANDS,
@@ -62,7 +62,6 @@ from bot.slack.listeners.ways_in import DIRECT_MESSAGE_EVENT, UNDER_WAY_FOR
 from bot.slack.messages import EVENT_MESSAGES
 from bot.slack.messages.alerts import backlog_summary
 from bot.slack.messages.answers import (
-    drill_report,
     pause_and_mute,
     races_of_day,
     trace_answer,
@@ -363,7 +362,7 @@ def test_every_coverage_of_an_incomplete_day_has_words(coverage):
 @over("stop", Stop)
 def test_every_end_of_a_drill_has_a_headline(stop):
     report = DrillReport(KEPT, AddressAnswer("https://bot.example.com", 0.1), stop)
-    assert drill_report.drill_report(report, lambda _channel, _ts: None, "bot").text.startswith("*The drill")
+    assert trace_answer.drill_report(report, lambda _channel, _ts: None, "bot").text.startswith("*The drill")
 
 
 def actions_of_buttons():

@@ -23,7 +23,7 @@ from bot.receiver.bot_process import UNREAD_MAX_BYTES, BotProcess, CountsForBot
 from bot.receiver.options import read_options
 from bot.receiver.program import serve, until_stopped
 from bot.settings import Settings
-from bot.slack.body_router import receive
+from bot.slack.bolt_app import receive
 from bot.tasks import Tasks
 from tests.rows import over
 

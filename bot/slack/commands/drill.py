@@ -12,7 +12,7 @@ from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, admins_only
 from bot.slack.language.grammar import Grammar
 from bot.slack.language.words import Kind, words_in
-from bot.slack.messages.answers.drill_report import drill_report
+from bot.slack.messages.answers.trace_answer import drill_report
 
 NAME = "drill"
 DRILL_HERE = "here"

@@ -15,8 +15,8 @@ from bot.outbox.acknowledgements import Press
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Command, Desk, Invocation, admins_only, row_number, says
 from bot.slack.commands.subscription_changes import note
-from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK, give_back_button
 from bot.slack.messages.alerts.alert_context import Corrected, corrected
+from bot.slack.messages.alerts.alert_notes import ACKNOWLEDGE, GIVE_BACK, give_back_button
 from bot.slack.messages.alerts.result import FULL_RESULT_WORD, full_result
 from bot.slack.messages.kit.layout import sentence, told
 from bot.slack.messages.kit.names import abandonment_name

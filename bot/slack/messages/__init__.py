@@ -6,8 +6,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.abandonment import meeting_abandoned, race_abandoned
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
-from bot.slack.messages.alerts.alert_notes import superseded
-from bot.slack.messages.alerts.bot_notices import drill, unreadable
+from bot.slack.messages.alerts.alert_notes import drill, superseded, unreadable
 from bot.slack.messages.alerts.racecard_published import racecard_published
 from bot.slack.messages.alerts.result import result
 

@@ -19,7 +19,7 @@ from bot.deliveries.journal import BYTES_AT_ONCE, Journal, JournalPlace, Letter,
 from bot.deliveries.payload import payload_of
 from bot.errors import StorageUnavailable
 from bot.outbox.notices import Notices
-from bot.slack.messages.alerts.bot_notices import admin_notice
+from bot.slack.messages.alerts.alert_notes import admin_notice
 from tests.clock import START, now
 from tests.databases import empty, on_both, on_postgresql
 

@@ -23,7 +23,7 @@ from bot.operations.public_url import AddressAnswer, Problem
 from bot.operations.status_figures import read_status
 from bot.outbox import ledger, message_store
 from bot.outbox.ledger import LedgerOutcome
-from bot.slack.messages.answers.drill_report import drill_report
+from bot.slack.messages.answers.trace_answer import drill_report
 from sandbox.slack import failures
 from tests.databases import first_on_both, on_both
 from tests.integration.conftest import Moment

@@ -20,7 +20,7 @@ from bot.racedata.day_card import Card, Coverage
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.message_buttons import ACKNOWLEDGE_BUTTON
 from bot.slack.listeners.app_home import HomePage, home_view
-from bot.slack.messages.alerts.acknowledge_words import untaken_named
+from bot.slack.messages.alerts.alert_notes import untaken_named
 from bot.slack.messages.answers.day_answer import losses_of
 from bot.slack.messages.answers.subscription_answers import subscribed
 from tests.clock import DAY, START

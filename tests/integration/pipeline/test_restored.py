@@ -10,7 +10,7 @@ from bot.cli.recovery_commands import restored
 from bot.db.engine import Database
 from bot.outbox.notices import Notices
 from bot.settings import DoubtfulPosts
-from bot.slack.messages.alerts.bot_notices import admin_notice
+from bot.slack.messages.alerts.alert_notes import admin_notice
 from sandbox.slack import failures
 from tests.clock import move_clock
 from tests.databases import new_postgres_database, on_both, postgres_program

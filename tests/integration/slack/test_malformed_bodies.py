@@ -33,8 +33,8 @@ from bot.slack.listeners.app_home import HomeListener
 from bot.slack.listeners.channel_life import ChannelListener
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import CommandListener, FormListener
+from bot.slack.messages.alerts.alert_notes import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.slack.subscribe_form import FormOf
 from bot.web.json_answers import Refusing

@@ -27,12 +27,10 @@ from bot.racedata.day_views import KnownName
 from bot.slack.commands.error_answers import explain
 from bot.slack.commands.table import COMMAND_GROUPS, HELPED
 from bot.slack.listeners.app_home import HomeChannel, HomePage, home_view
-from bot.slack.messages.alerts.acknowledge_words import escalation
+from bot.slack.messages.alerts.alert_notes import admin_notice, drill, escalation
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.alerts.bot_notices import admin_notice, drill
 from bot.slack.messages.alerts.result import full_result
 from bot.slack.messages.answers.day_answer import DayQuestion
-from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.help_answer import command_help, usage_of
 from bot.slack.messages.answers.listings import audit_page, courses, coverage
 from bot.slack.messages.answers.outcome_words import live_meeting
@@ -59,7 +57,7 @@ from bot.slack.messages.answers.subscription_answers import (
     unsubscribed,
     welcome,
 )
-from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
+from bot.slack.messages.answers.trace_answer import TraceView, drill_report, trace_answer
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.watch_answer import unwatched, unwatched_by, watched, watching
 from bot.slack.messages.kit.layout import sentence

@@ -25,7 +25,7 @@ from bot.slack.listeners.app_home import (
     home_view,
 )
 from bot.slack.messages.alerts.alert_context import MessageContext, late_in_words
-from bot.slack.messages.alerts.bot_notices import admin_notice
+from bot.slack.messages.alerts.alert_notes import admin_notice
 from bot.slack.messages.kit.blocks import actions, command_button, context_block, fields, header, section, weight
 from bot.slack.messages.kit.layout import lines, listing, message, section_of, sentence
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, code, escape, flatten, is_as_it_is, named, plain, safe, size

@@ -30,7 +30,7 @@ from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_errors import QuotaExceeded, RateLimited, Unauthorized
 from bot.slack.listeners.channel_life import ChannelListener
-from bot.slack.messages.alerts.bot_notices import admin_notice
+from bot.slack.messages.alerts.alert_notes import admin_notice
 from bot.slack.messages.kit.marks import LEVELS
 from tests.databases import empty
 from tests.rows import over

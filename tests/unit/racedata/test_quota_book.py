@@ -28,7 +28,7 @@ from bot.racedata.client.service_errors import (
 from bot.racedata.month_quota import Purpose, QuotaSource
 from bot.racedata.quota_book import QuotaBook, days_of
 from bot.racedata.reference_book import ReferenceBook
-from bot.slack.messages.alerts.bot_notices import admin_notice
+from bot.slack.messages.alerts.alert_notes import admin_notice
 from tests.said import ALL_CLEAR, NOTE, URGENT, WARNING, level_of
 from tests.unit.pages import settings
 

@@ -23,7 +23,7 @@ from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX, WrongWord, likely, refusal, wrong_words
 from bot.racedata.reference_book import ReferenceBook
-from bot.slack.messages.alerts.bot_notices import admin_notice
+from bot.slack.messages.alerts.alert_notes import admin_notice
 from tests.rows import over
 from tests.said import WARNING, level_of
 from tests.unit.racedata.conftest import START

@@ -1,5 +1,10 @@
-"""The parts shared by all event messages: lateness, conflicts, links to other messages, small print, buttons."""
+"""The parts shared by all event messages: lateness, conflicts, links to other messages, small print, buttons.
 
+Also an abandonment to be acknowledged, and messages that tell of no race: a notice about the bot, a drill, a delivery
+that could not be read.
+"""
+
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from bot.channels.filters import QUIETED, meeting_of
@@ -7,18 +12,32 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import only
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Race
-from bot.events.sentences import listed
+from bot.events.sentences import counted, listed
+from bot.outbox.acknowledgements import Escalation, Untaken
 from bot.outbox.message import Block, Message
-from bot.outbox.message_view import Superseded
-from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, taken_words
+from bot.outbox.message_view import AskedInView, Superseded
+from bot.outbox.notices import Urgency
 from bot.slack.messages.alerts.alert_context import MessageContext, late_in_words
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
 from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context_block, header, section
 from bot.slack.messages.kit.layout import MessagePart, lines, message
-from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
-from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_day
-from bot.slack.messages.kit.text import TEXT_MAX, clip, given, joined, link_to, mentions_in_markup, safe, with_mentions
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, DRILLED, LEVELS, TAKEN_OVER, UNREAD
+from bot.slack.messages.kit.names import SHORT_MAX, abandonment_name, order_note, race_day
+from bot.slack.messages.kit.text import (
+    TEXT_MAX,
+    as_words,
+    clip,
+    code,
+    first_of,
+    given,
+    joined,
+    link_to,
+    mentions_in_markup,
+    named,
+    safe,
+    with_mentions,
+)
 from bot.slack.messages.kit.times import in_readers_zone, in_utc, published_moment
 
 MUTE = "mute_meeting"
@@ -26,6 +45,15 @@ MUTE = "mute_meeting"
 _FROM_BOOK = "region course.name race_date off title race_class race_type distance going surface reason runners"
 _BOOK_WORDS = {"course.name": "course", "off": "time", "title": "name"}
 """The fields of a race that the small print names, and their words; other fields go by their own names."""
+
+ACKNOWLEDGE = "acknowledge"
+GIVE_BACK = "give_back"
+I_HAVE_IT = "I have it"
+
+ALERT_MAX = 600
+EVENT_NAME_MAX = 80
+
+HEADLINE = f"{UNREAD} A delivery could not be read: it may be an abandonment"
 
 
 def alert(
@@ -197,3 +225,87 @@ def _came(context: MessageContext) -> str:
     if not only(context.changes, additions=False):
         return "received"
     return "another version" if context.order_unknown else "corrected"
+
+
+def acknowledge_button(key: str) -> Block:
+    """`key`: of the abandonment's message."""
+    return action_button(I_HAVE_IT, ACKNOWLEDGE, key) | {"style": "primary"}
+
+
+def give_back_button(key: str) -> Block:
+    return action_button("I don't have it", GIVE_BACK, key)
+
+
+def taken_words(asked: AskedInView | None) -> str | None:
+    """None until somebody has the abandonment."""
+    if asked is None or asked.by is None or asked.at is None:
+        return None
+    return f"{TAKEN_OVER} {named(asked.by)} has it since {in_readers_zone(asked.at)}"
+
+
+def untaken_words(untaken: Untaken, where: str) -> str:
+    """For example "Not taken here: 1 abandonment of the last 24 hours (Ascot 14:30)". `where`: " here"."""
+    told = counted(untaken.count, "abandonment")
+    return f"Not taken{where}: {told} of the last 24 hours ({untaken_named(untaken)})"
+
+
+def untaken_named(untaken: Untaken) -> str:
+    """For example "Ascot 14:30, York (whole meeting) and 2 more"."""
+    names = [abandonment_name(event, untaken.partly_run) for event in untaken.first]
+    return listed(first_of(names, len(names), "{} more", untaken.count))
+
+
+def escalation(told: Escalation, alert: str, link: str | None) -> Message:
+    """`alert`: the text of the abandonment's message. `link`: to the alert in its channel, if any."""
+    taken, channel_id = taken_words(told.alert.beside.asked), told.alert.post.channel_id
+    first, channel = clip(alert, ALERT_MAX), named(channel_id)
+    see = link_to(link, "See the alert") or f"The alert is for {channel}"
+    where = see if link is None or told.post.channel_id == channel_id else f"{see} in {channel}"
+    people, pressed = told.people, actions([acknowledge_button(told.alert.post.idempotency_key)])
+    if told.is_replaced or taken:
+        people, pressed = (), None
+    if taken:
+        news, said = taken, f"{taken}. {where}."
+    elif told.is_replaced:
+        news, said = f"A newer message in {channel} has more", f"{where}. A newer message there has more."
+    else:
+        news = f"Nobody has taken it after {counted(told.minutes, 'minute')}."
+        said = joined([news, mentions_in_markup(people), f"{where}."], " ")
+    repeat = context_block("may be a repeat" if told.post.may_be_repeat else None)
+    blocks = [section(f"{ABANDONED} *{first}*"), section(said), pressed, repeat]
+    return message(with_mentions(f"{first}. {news}", people), blocks)
+
+
+def admin_notice(urgency: Urgency, words: str, named_ids: Iterable[str] = ()) -> Message:
+    """Plain words behind the level. An urgent notice has a header. `named_ids` in the words are shown as names."""
+    level = LEVELS[urgency]
+    shown = as_words(words, named_ids)
+    if urgency is Urgency.CRITICAL:
+        return message(f"{level}: {shown}", [header(level), section(shown)])
+    return message(f"{level}: {shown}", [section(f"*{level}:* {shown}")])
+
+
+def drill(event: RacingEvent, context: MessageContext) -> Message:
+    """The text begins with DRILL, in the notification too, and imitates no abandonment."""
+    begun_by = event.drill.begun_by if event.drill else None
+    who = named(begun_by) if begun_by else "an admin"
+    words = f"Started by {who}. No race is affected."
+    received = f"received {in_readers_zone(context.received_at, seconds=True)}"
+    repeat = "may be a repeat" if context.may_be_repeat else None
+    return message(
+        f"DRILL: only a test of the alerts, started by {who}. There is nothing to do.",
+        [
+            header(f"{DRILLED} DRILL: only a test, nothing to do"),
+            section(words),
+            context_block(code(event.key), received, repeat),
+        ],
+    )
+
+
+def unreadable(event: RacingEvent, context: MessageContext) -> Message:
+    name = re.sub("[._]+", " ", event.name or "").strip()
+    named_as = given('The data service calls it "{}".', safe(name, EVENT_NAME_MAX))
+    check = joined(["Check your other source. Admins were told.", named_as], " ")
+    text = f"A delivery could not be read: it may be an abandonment. {check}"
+    parts = [small_print(event, context), alert_buttons(event, context)]
+    return framed(event, context, HEADLINE, [text], [], notes=[check], parts=parts)

@@ -15,8 +15,7 @@ from bot.outbox.held_channels import Backlog
 from bot.outbox.held_queues import CARDS, CHOICE_ENDED, DIGEST, KEPT, PAUSED, QUIET, UNDELIVERED
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.alert_notes import headed
-from bot.slack.messages.alerts.bot_notices import EVENT_NAME_MAX
+from bot.slack.messages.alerts.alert_notes import EVENT_NAME_MAX, headed
 from bot.slack.messages.alerts.racecard_published import declared
 from bot.slack.messages.alerts.result import unusual_status
 from bot.slack.messages.alerts.watch_lines import watch_lines

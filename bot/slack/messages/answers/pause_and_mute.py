@@ -15,7 +15,7 @@ from bot.events.sentences import counted, listed
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.held_channels import SUMMARY_AFTER
 from bot.outbox.message import Block, Message
-from bot.slack.messages.alerts.acknowledge_words import untaken_words
+from bot.slack.messages.alerts.alert_notes import untaken_words
 from bot.slack.messages.kit.blocks import action_button, command_button
 from bot.slack.messages.kit.layout import told
 from bot.slack.messages.kit.text import joined, named, safe

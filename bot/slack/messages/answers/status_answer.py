@@ -6,7 +6,7 @@ from bot.deliveries.inbox import reference
 from bot.events.sentences import counted
 from bot.operations.status_figures import Status
 from bot.outbox.message import Block, Message
-from bot.slack.messages.alerts.acknowledge_words import untaken_named, untaken_words
+from bot.slack.messages.alerts.alert_notes import untaken_named, untaken_words
 from bot.slack.messages.alerts.backlog_summary import COUNTED
 from bot.slack.messages.answers.trace_answer import why_not_posted
 from bot.slack.messages.answers.usage_answer import in_short
