@@ -1,11 +1,10 @@
 """A message on its way to Slack, the calls that the outbox makes, and the protocol of their client."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from bot.clock import Monotonic
@@ -21,18 +20,13 @@ ASK_AGAIN_S = 86_400.0
 class Message:
     """`text` is for notifications and screen readers, `blocks` for the eye. Both are already escaped.
 
-    Workspaces get new kinds of blocks at different times. `make_plainer` makes the same message of older kinds, when
-    first needed; the plainest form has sections alone.
+    Workspaces get new kinds of blocks at different times. `plainer` is the same message of older kinds; the plainest
+    form has sections alone.
     """
 
     text: str
     blocks: Blocks = ()
-    make_plainer: Callable[[], "Message | None"] | None = field(default=None, compare=False, repr=False)
-
-    @cached_property
-    def plainer(self) -> "Message | None":
-        made = self.make_plainer() if self.make_plainer else None
-        return made if made and made.blocks else None
+    plainer: "Message | None" = field(default=None, compare=False, repr=False)
 
     @property
     def forms(self) -> "Iterator[Message]":
@@ -51,12 +45,6 @@ class Message:
         """Empty if `blocks` has nothing native."""
         return self.in_sections().blocks if self.plainer else ()
 
-    def changed(self, text: str, change: Callable[[Blocks], Blocks]) -> "Message":
-        def plainer() -> "Message | None":
-            return self.plainer and self.plainer.changed(text, change)
-
-        return Message(text, change(self.blocks), plainer if self.make_plainer else None)
-
     def in_sections(self) -> "Message":
         *_, plainest = self.forms
         return plainest
@@ -72,7 +60,7 @@ class Message:
         """Raises ValueError or KeyError."""
         kept = json.loads(stored)
         in_sections = cls(kept["text"], tuple(kept.get("plain_blocks", ())))
-        return cls(kept["text"], tuple(kept.get("blocks", ())), (lambda: in_sections) if in_sections.blocks else None)
+        return cls(kept["text"], tuple(kept.get("blocks", ())), in_sections if in_sections.blocks else None)
 
 
 class NativeBlocks:

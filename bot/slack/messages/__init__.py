@@ -6,7 +6,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.abandonment import meeting_abandoned, race_abandoned
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
-from bot.slack.messages.alerts.alert_notes import drill, superseded, unreadable
+from bot.slack.messages.alerts.alert_notes import drill, unreadable
 from bot.slack.messages.alerts.racecard_published import racecard_published
 from bot.slack.messages.alerts.result import result
 
@@ -25,4 +25,4 @@ def render(event: RacingEvent, context: MessageContext) -> Message:
     if event.drill is not None:
         return drill(event, context)
     build = EVENT_MESSAGES[event.kind] if event.kind else unreadable
-    return superseded(build(event, context), context)
+    return build(event, context)

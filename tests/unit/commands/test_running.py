@@ -169,7 +169,7 @@ async def test_answer_that_is_refused_goes_out_in_plain_text_with_what_is_left(w
 TABLE = ({"type": "data_table"},)
 SECTIONS = ({"type": "section"},)
 WORDS = None
-NATIVE = Message(text="Answer", blocks=TABLE, make_plainer=lambda: Message(text="Answer", blocks=SECTIONS))
+NATIVE = Message(text="Answer", blocks=TABLE, plainer=Message(text="Answer", blocks=SECTIONS))
 DROPPED = aiohttp.ServerDisconnectedError()
 UNCONNECTED = aiohttp.ClientConnectorError(NOBODY, OSError("refused"))
 PAGE = (200, "<!doctype html><title>Sign in</title>")

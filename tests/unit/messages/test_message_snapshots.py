@@ -41,7 +41,7 @@ from tests.unit.messages.kept_values import KEMPTON, NOON, TO_COME
 FILES = Path(__file__).parent / "snapshots"
 MESSAGES = EVENTS | ANSWERS
 
-PARTS = {"alert", "framed", "headed", "message", "paged", "told", "with_native", "listing", "render", "superseded"}
+PARTS = {"alert", "framed", "headed", "message", "paged", "told", "listing", "render"}
 """Helpers of builders: no message by themselves."""
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from hypothesis import given
@@ -21,7 +22,7 @@ from bot.slack.messages.answers.outcome_words import live_meeting
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.kit.blocks import section, weight
 from bot.slack.messages.kit.layout import message
-from bot.slack.messages.kit.native_blocks import NOTHING_CAME, cell, data_table, with_native
+from bot.slack.messages.kit.native_blocks import NOTHING_CAME, cell, data_table
 from bot.slack.messages.kit.text import MESSAGE_MAX
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 from tests.clock import DAY, START
@@ -131,8 +132,8 @@ def test_each_kind_of_block_is_refused_by_itself_and_asked_again_after_a_day():
     now = [0.0]
     known = NativeBlocks(lambda: now[0])
     in_sections = Message("text", blocks=SECTIONS)
-    table = with_native(NATIVE, lambda: in_sections)
-    collapsed = with_native(Message("text", blocks=(*NATIVE.blocks, {"type": "container"})), lambda: table)
+    table = replace(NATIVE, plainer=in_sections)
+    collapsed = Message("text", blocks=(*NATIVE.blocks, {"type": "container"}), plainer=table)
     assert [form.kinds for form in collapsed.forms] == [{"data_table", "container"}, {"data_table"}, {"section"}]
     assert known.form_of(collapsed) is collapsed
     known.refused([collapsed], taken=table)
@@ -143,35 +144,11 @@ def test_each_kind_of_block_is_refused_by_itself_and_asked_again_after_a_day():
     assert known.form_of(collapsed) is collapsed
 
 
-def test_sections_are_made_when_they_are_needed_and_once():
-    made = []
-
-    def in_sections():
-        made.append(1)
-        return Message("text", blocks=SECTIONS)
-
-    native = with_native(NATIVE, in_sections)
-    marked = native.changed("marked", lambda blocks: ({"type": "divider"}, *blocks))
-    assert made == []
-    assert marked.in_sections().blocks == marked.in_sections().blocks == ({"type": "divider"}, *SECTIONS)
-    assert native.in_sections() == Message("text", blocks=SECTIONS)
-    assert made == [1]
-
-
 def test_stored_message_has_both_forms():
-    stored = Message.from_json(with_native(NATIVE, lambda: Message("text", blocks=SECTIONS)).as_json())
+    stored = Message.from_json(replace(NATIVE, plainer=Message("text", blocks=SECTIONS)).as_json())
     assert (stored, stored.plain_blocks) == (NATIVE, SECTIONS)
     words = Message("Fröhlich \N{HORSE FACE}")
     assert Message.from_json(words.as_json()) == words
-
-
-def test_sections_that_cannot_be_made_leave_the_text(capsys):
-    def in_sections():
-        raise KeyError("horse")
-
-    native = with_native(NATIVE, in_sections)
-    assert native.plain_blocks == ()
-    assert "plainer_form_not_built" in capsys.readouterr().out
 
 
 # A live message: of more races than a message has room for, of a meeting without a result, and of reasons

@@ -15,7 +15,7 @@ from bot.events.races import Race
 from bot.events.sentences import counted, listed
 from bot.outbox.acknowledgements import Escalation, Untaken
 from bot.outbox.message import Block, Message
-from bot.outbox.message_view import AskedInView, Superseded
+from bot.outbox.message_view import AskedInView
 from bot.outbox.notices import Urgency
 from bot.slack.messages.alerts.alert_context import MessageContext, late_in_words
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
@@ -25,7 +25,6 @@ from bot.slack.messages.kit.layout import MessagePart, lines, message
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, DRILLED, LEVELS, TAKEN_OVER, UNREAD
 from bot.slack.messages.kit.names import SHORT_MAX, abandonment_name, order_note, race_day
 from bot.slack.messages.kit.text import (
-    TEXT_MAX,
     as_words,
     clip,
     code,
@@ -38,7 +37,7 @@ from bot.slack.messages.kit.text import (
     safe,
     with_mentions,
 )
-from bot.slack.messages.kit.times import in_readers_zone, in_utc, published_moment
+from bot.slack.messages.kit.times import in_readers_zone, published_moment
 
 MUTE = "mute_meeting"
 
@@ -99,15 +98,24 @@ def framed(
     beside = _asides(event, context, conflict_said=conflict_said)
     # In the blocks the small print has the link.
     earlier = None if context.contradicts else given("See the {}", _earlier_message(context))
-    told = joined([*text, *map(_in_text, beside), earlier], ". ") + (given(" ({})", late_in_words(context)) or "")
+    above = _superseded(context)
+    told = joined([_in_text(above), *text, *map(_in_text, beside), earlier], ". ") + (
+        given(" ({})", late_in_words(context)) or ""
+    )
     sections = map(section, [*said, joined([*notes, *beside], "\n")])
-    return headed(told, title, context.mentions, [*sections, *parts])
+    return headed(told, title, context.mentions, [*sections, *parts], above)
 
 
-def headed(text: str, title: str | None, mentions: Iterable[str], parts: Iterable[MessagePart]) -> Message:
+def headed(
+    text: str,
+    title: str | None,
+    mentions: Iterable[str],
+    parts: Iterable[MessagePart],
+    above: str = "",
+) -> Message:
     """A channel's message, with the mentions below the header, and in the text."""
     rung = [*mentions]
-    head = [header(title) if title else None, section(mentions_in_markup(rung))]
+    head = [section(above), header(title) if title else None, section(mentions_in_markup(rung))]
     return message(with_mentions(text, rung), [*head, *parts])
 
 
@@ -161,25 +169,16 @@ def other_day(event: RacingEvent, context: MessageContext) -> str:
     return given(", {}", race_day(event.race) if is_another else None) or ""
 
 
-def superseded(message: Message, context: MessageContext) -> Message:
-    if context.superseded is None:
-        return message
+def _superseded(context: MessageContext) -> str:
     later = context.superseded
-    mark = CONFLICTING if later.by or later.disagrees else CORRECTED
-    said = _superseded(later, context.later_link)
-    first, text = section(f"{mark} {said}"), f"{in_utc(said)}. {message.text}"
-    return message.changed(
-        clip(text, TEXT_MAX), lambda blocks: tuple(block for block in (first, *blocks) if block) if blocks else ()
-    )
-
-
-def _superseded(later: Superseded, address: str | None) -> str:
-    link, clock = link_to(address, "later message") or "later message", in_readers_zone(later.at)
+    if later is None:
+        return ""
+    link, clock = link_to(context.later_link, "later message") or "later message", in_readers_zone(later.at)
     if later.by is None:
-        disagrees = f"{DISAGREE.lower()}, " if later.disagrees else ""
-        return f"Superseded {clock}: {disagrees}see the {link}"
+        mark, disagrees = (CONFLICTING, f"{DISAGREE.lower()}, ") if later.disagrees else (CORRECTED, "")
+        return f"{mark} Superseded {clock}: {disagrees}see the {link}"
     see = f", see the {link}" if later.is_posted else ""
-    return f"Contradicted {clock}: {DECLARATIONS[later.by].contradicted}{see}"
+    return f"{CONFLICTING} Contradicted {clock}: {DECLARATIONS[later.by].contradicted}{see}"
 
 
 def small_print(event: RacingEvent, context: MessageContext, *, details_filled_in: bool = False) -> Block | None:

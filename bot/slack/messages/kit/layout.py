@@ -7,14 +7,11 @@ from functools import partial
 from bot.outbox.message import Block, Message
 from bot.slack.messages.kit.blocks import TEXT_OBJECT, actions, command_button, header, section, texts_of, weight
 from bot.slack.messages.kit.marks import without_marks
-from bot.slack.messages.kit.native_blocks import CONTAINER, NATIVE, collapsed, with_native
+from bot.slack.messages.kit.native_blocks import CONTAINER, NATIVE, collapsed
 from bot.slack.messages.kit.text import BLOCKS_MAX, HEADER_MAX, MESSAGE_MAX, SECTION_MAX, TEXT_MAX, as_words, clip, size
 from bot.slack.messages.kit.times import in_utc
 
 LIST_LINE_MAX = 600
-ROOM = MESSAGE_MAX - 400
-"""The rest of MESSAGE_MAX is reserved for an edit's mark."""
-
 _MORE_ROOM = 40
 
 LINES_TOGETHER = 8
@@ -30,8 +27,8 @@ SCREEN = 2_400
 FOR_TURNING = 700
 """Buttons, and the header with the page's number."""
 
-BESIDE_UNITS = 3
-"""Blocks: the header, the buttons, and the block that `message` leaves free for an edit's mark."""
+BESIDE_UNITS = 2
+"""Blocks: the header, and the buttons."""
 
 PAGE_MARK_MAX = 30
 
@@ -57,14 +54,11 @@ def message(text: str | None, parts: Iterable[MessagePart]) -> Message:
     `text`: None for an answer, which rings nobody: the words of its headers and sections.
     """
     every = list(parts)
-    said = spoken(text or words_of(_laid_out(every, ROOM, is_new=False)))
-
-    def made(*, is_new: bool) -> Message:
-        return Message(said, tuple(_laid_out(every, ROOM, is_new=is_new)[: BLOCKS_MAX - 1]))
-
-    newest = made(is_new=True)
-    is_native = any(block["type"] in {*NATIVE, CONTAINER} for block in newest.blocks)
-    return with_native(newest, partial(made, is_new=False)) if is_native else made(is_new=False)
+    newest, oldest = (_laid_out(every, is_new=is_new)[:BLOCKS_MAX] for is_new in (True, False))
+    said = spoken(text or words_of(oldest))
+    in_sections = Message(said, tuple(oldest))
+    is_native = any(block["type"] in {*NATIVE, CONTAINER} for block in newest)
+    return Message(said, tuple(newest), in_sections) if is_native else in_sections
 
 
 def lines(words: Sequence[str], total: int | None = None) -> Filling:
@@ -95,7 +89,7 @@ def section_of(words: Iterable[str], total: int, button: Block | None = None) ->
 
 def all_fit(words: Sequence[str], *beside: Block | None) -> bool:
     """True if every line fits into a message beside the blocks."""
-    return sum(map(len, _packed(words, ROOM - weight(block for block in beside if block)))) == len(words)
+    return sum(map(len, _packed(words, MESSAGE_MAX - weight(block for block in beside if block)))) == len(words)
 
 
 def told(text: str, *buttons: Block) -> Message:
@@ -168,7 +162,7 @@ def spoken(words: str) -> str:
     return clip(in_utc(without_marks(words)), TEXT_MAX)
 
 
-def _laid_out(parts: Sequence[MessagePart], room: int, *, is_new: bool) -> list[Block]:
+def _laid_out(parts: Sequence[MessagePart], room: int = MESSAGE_MAX, *, is_new: bool) -> list[Block]:
     forms = ((part.new if is_new else part.old) if isinstance(part, Either) else [part] for part in parts)
     chosen = [one for form in forms for one in form]
     left = room - weight(one for one in chosen if isinstance(one, dict))

@@ -1,17 +1,12 @@
 """Slack's native table, chart and container; slack_sdk has no class for any of them.
 
-Some workspaces refuse native blocks, so each message has a form in sections too (`with_native`).
+Some workspaces refuse native blocks, so each message has a form in sections too (`message` of `layout.py`).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 
-from bot.logs import get_logger
-from bot.outbox.message import Block, Message
+from bot.outbox.message import Block
 from bot.slack.messages.kit.text import clip, flatten, is_as_it_is, size
-
-log = get_logger(__name__)
 
 DATA_TABLE = "data_table"
 DATA_VISUALIZATION = "data_visualization"
@@ -96,20 +91,6 @@ def collapsed(title: str, blocks: Sequence[Block]) -> Block:
         "default_collapsed": True,
         "child_blocks": list(blocks[:CONTAINER_BLOCKS_MAX]),
     }
-
-
-def with_native(native: Message, plainer: Callable[[], Message]) -> Message:
-    """`plainer` makes the same message of older kinds of blocks, and may have a plainer form itself."""
-    return replace(native, make_plainer=partial(_made, plainer))
-
-
-def _made(plainer: Callable[[], Message]) -> Message | None:
-    try:
-        return plainer()
-    except Exception:
-        # The message is on its way. Without a plainer form Slack shows the text alone.
-        log.exception("plainer_form_not_built")
-        return None
 
 
 def _that_fit(header: Sequence[str], rows: Iterable[Sequence[str]], room: int) -> list[Sequence[str]]:
