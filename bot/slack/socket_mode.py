@@ -34,7 +34,7 @@ OPEN_METHOD = "apps.connections.open"
 CONNECT_S = 10.0
 FIRST_RECONNECT_S = 1.0
 LONGEST_RECONNECT_S = 60.0
-"""About one ticket a minute: docs.slack.dev/apis/web-api/rate-limits, Tier 1."""
+"""About one ticket a minute: docs.slack.dev/apis/web-api/rate-limits, Tier 1. A 429 says when there is a ticket."""
 
 STABLE_AFTER_S = 30.0
 """A longer-lived connection is replaced without a pause."""
@@ -115,7 +115,7 @@ class SocketMode:
         self._is_stopping = False
 
     async def run(self) -> None:
-        """Replace each connection that ends. The pauses grow while connecting fails."""
+        """Replace each connection that ends. The pauses grow while no connection is made."""
         wait_s = 0.0
         while True:
             await asyncio.sleep(wait_s)
@@ -134,8 +134,8 @@ class SocketMode:
             await connection.until_ended()
             self._replaced = asyncio.Event()
             self._closing.start(self._replace(connection, self._replaced), "close a connection")
-            if asyncio.get_running_loop().time() - started >= STABLE_AFTER_S:
-                wait_s = 0.0
+            is_stable = asyncio.get_running_loop().time() - started >= STABLE_AFTER_S
+            wait_s = 0.0 if is_stable else FIRST_RECONNECT_S
             if not await connection.is_connected():
                 self.problem = "the connection broke"
             log.info("socket_mode_connection_ended", again_in_s=wait_s)

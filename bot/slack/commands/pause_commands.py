@@ -63,7 +63,7 @@ _MORNING_H = 10
 """Of a named day, 10.30 is in the morning: there is racing at 2.30."""
 
 _NIGHT_ENDS_H = 6
-"""From this hour on "overnight" means the coming night, and earlier the present night."""
+"""From this hour on "overnight" and "tonight" mean the coming night, and earlier the present night."""
 
 _WEEKLY = frozenset(("weekend", *WEEKDAYS, *(day[:3] for day in WEEKDAYS)))
 _MOMENTS = Grammar(words_in("pause"), has_days=True)
@@ -165,8 +165,10 @@ def read_until(text: str, now: datetime) -> datetime:
     A past time alone means tomorrow. Raises CommandError for other words, for a past moment, beyond LONGEST_PAUSE, and
     for a time such as 2.30 without "am" or "pm".
     """
-    night_ends = "morning" if now.hour < _NIGHT_ENDS_H else "tomorrow morning"
-    said = {"next week": "monday", "overnight": night_ends, "end of day": "24:00", "end of the day": "24:00"}
+    is_night = now.hour < _NIGHT_ENDS_H
+    night_ends, tonight_ends = ("morning", "morning") if is_night else ("tomorrow morning", "24:00")
+    said = {"next week": "monday", "overnight": night_ends, "end of tonight": tonight_ends}
+    said |= dict.fromkeys(("end of day", "end of the day"), "24:00")
     text = in_figures(text)
     text = said.get(text.lower().removeprefix("the "), _HOUR.sub(r"\1:00", text))
     phrases = [one for one in _MOMENTS.read(text, today=now.date()) if one.kind is not Kind.FILLER]
@@ -251,8 +253,8 @@ async def _plan_mute(desk: Desk, invocation: Invocation) -> Meeting:
     """The meeting of the typed course and day. Raises CommandError for the words of a pause: "until 6pm"."""
     if await _is_of_time(desk, invocation):
         raise CommandError(
-            "A mute covers one meeting, and its abandonments still come. A pause holds everything that this channel "
-            "receives, abandonments too.",
+            "A mute covers one meeting, and quiet hours (/racing quiet 22:00-07:00) come every day: in both, "
+            "abandonments still come. A pause holds everything that this channel receives, abandonments too.",
             lines={f"Pause {invocation.text}": f"pause {invocation.text}"},
         )
     words = invocation.text.split()

@@ -161,12 +161,19 @@ def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal
             {f"End {listed(ends)}": LineRequest({REGIONS_FIELD: tuple(ends)})} if is_all_but else {},
         )
     if wanted.refused and not wanted.not_chosen:
-        return wanted.refused
+        return _of_a_while(wanted, wanted.refused) if {Kind.DAY, Kind.TIME} & wanted.taken.keys() else wanted.refused
     if nameless := [one for one in NARROWING if EVERY_VALUE in wanted.of(one.field)]:
         return Refusal(value_wanted(nameless[0]))
     # "results once a day" may mean the digest.
     digests = wanted.digests(wanted.of(TOPICS_FIELD))
     return _of_one_kind(wanted.but(**{one.field: wanted.of(one.field) or (EVERY_VALUE,) for one in digests}))
+
+
+def _of_a_while(wanted: LineRequest, refused: Refusal) -> Refusal:
+    """The refusal of an end for a day. An end for good is not meant, and is not offered."""
+    named = {COURSES_FIELD: wanted.of(COURSES_FIELD), Kind.DAY: wanted.of(Kind.DAY)}
+    told = f"{refused.told} /racing mute holds back a meeting, and /racing pause everything, for a time."
+    return Refusal(told, {"Mute the meeting": LineRequest(named)} if all(named.values()) else {}, command="mute")
 
 
 def _of_one_kind(wanted: LineRequest) -> Refusal | None:

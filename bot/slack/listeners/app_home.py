@@ -1,11 +1,13 @@
 """App Home: published when a person opens Home, and again after each press. A view of at most 100 blocks."""
 
+import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 from sqlalchemy import select
@@ -197,6 +199,8 @@ class HomeListener:
     """Each view comes from the database alone."""
 
     runner: CommandRunner
+    _turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary, compare=False)
+    """By person: a view that is published later also shows later."""
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event(HOME_EVENT)(self.on_opened)
@@ -226,15 +230,16 @@ class HomeListener:
     async def publish(self, invocation: Invocation, said: str | None = None) -> None:
         desk, user_id = self.runner.desk, invocation.user_id
         is_admin = bool(await desk.people.is_admin(invocation))
-        page = await desk.database.read(partial(_page, desk=desk, user_id=user_id, is_admin=is_admin, said=said))
-        try:
-            await desk.slack.call(
-                "views.publish",
-                lambda: desk.slack.web.views_publish(user_id=user_id, view=home_view(page)),
-                timeout_s=PUBLISH_S,
-            )
-        except SlackError as error:
-            log.warning("home_not_published", reason=str(error))
+        async with self._turns.setdefault(user_id, asyncio.Lock()):
+            page = await desk.database.read(partial(_page, desk=desk, user_id=user_id, is_admin=is_admin, said=said))
+            try:
+                await desk.slack.call(
+                    "views.publish",
+                    lambda: desk.slack.web.views_publish(user_id=user_id, view=home_view(page)),
+                    timeout_s=PUBLISH_S,
+                )
+            except SlackError as error:
+                log.warning("home_not_published", reason=str(error))
 
 
 _BUTTONS = {DEAD_LETTER_BUTTON.name: DEAD_LETTER_BUTTON, EDIT: BUTTON_COMMANDS[EDIT]}

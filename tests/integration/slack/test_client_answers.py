@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
+from structlog.testing import capture_logs
 
 from bot.errors import SlackChannelClosed, SlackDoubtful, SlackRefused
 from bot.outbox.message import Message, Search, Sending
@@ -289,6 +290,15 @@ async def test_connection_that_breaks_in_the_middle_is_replaced_and_the_change_s
     assert (await asked).error == "operation_timeout"
     assert rig.committed == 1
     assert (await rig.types("/slow")).error is None
+
+
+async def test_connections_that_break_soon_are_replaced_at_once_each_time(rig, workspace):
+    with capture_logs() as logged:
+        for opened in range(2, 6):
+            await workspace.sockets.cut()
+            await workspace.wait_for(lambda: (workspace.sockets.opened, workspace.sockets.connections) == (opened, 1))  # noqa: B023
+    waits = [one["again_in_s"] for one in logged if one["event"] == "socket_mode_connection_ended"]
+    assert waits == [socket_mode.FIRST_RECONNECT_S] * 4
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_any_line.py
 import os
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -127,6 +127,24 @@ async def test_pause_until_a_time_is_in_utc_where_the_zone_of_whoever_typed_it_i
     town.desk.people.person = from_there
     until, ends_in = await PAUSE_COMMAND.plan(town.desk, replace(here, text="until 18:00"))
     assert (f"{until:%H:%M}", ends_in) == ("18:00", "UTC")
+
+
+@over(
+    ("typed_at", "until"),
+    [
+        ("2026-11-19 23:00", "2026-11-20 08:00"),
+        ("2026-11-20 04:59", "2026-11-20 08:00"),
+        ("2026-11-20 05:00", "2026-11-20 23:00"),
+        ("2026-11-20 22:59", "2026-11-20 23:00"),
+    ],
+)
+async def test_tonight_is_the_night_that_is_or_comes_in_the_zone_of_whoever_typed_it(town, typed_at, until):
+    """In Paris midnight is at 23:00 UTC."""
+    now = datetime.fromisoformat(f"{typed_at}Z")
+    at_night: Any = SimpleNamespace(**vars(town.desk) | {"clock": lambda: now})
+    for words in ("tonight", "for tonight"):
+        ends, _ = await PAUSE_COMMAND.plan(at_night, replace(await town.here("subscribe GB"), text=words))
+        assert f"{ends:%Y-%m-%d %H:%M}" == until
 
 
 # Any text

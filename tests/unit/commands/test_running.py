@@ -15,6 +15,7 @@ from bot.errors import CommandError, SlackUnreached
 from bot.outbox.message import Message, NativeBlocks
 from bot.slack.commands.invocation import Command
 from bot.slack.commands.table import find_command
+from bot.slack.listeners.app_home import HomeListener, HomePage
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import CommandListener
 from bot.slack.response_url import Reply, Responder
@@ -279,3 +280,30 @@ def test_line_of_a_button_is_read_as_typed_after_racing():
     named = find_command("")[0]
     assert named is not None
     assert named.name == "help"
+
+
+async def test_home_published_later_is_not_replaced_by_an_earlier_home(webhook):
+    pages, may_go, shown = iter(("older", "newer")), asyncio.Event(), []
+
+    async def read(_page):
+        return HomePage([], 0, is_admin=False, said=next(pages))
+
+    async def publish(*, view, **_more):
+        said = view["blocks"][0]["text"]["text"]
+        if said == "older":
+            await may_go.wait()
+        shown.append(said)
+
+    async def call(_method, request, **_more):
+        await request()
+
+    runner = make_runner(webhook)
+    runner.desk.database = SimpleNamespace(read=read)
+    runner.desk.slack = SimpleNamespace(call=call, web=SimpleNamespace(views_publish=publish))
+    home = HomeListener(runner)
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(2):
+            tasks.create_task(home.publish(typed()))
+            await asyncio.sleep(0)
+        may_go.set()
+    assert shown == ["older", "newer"]

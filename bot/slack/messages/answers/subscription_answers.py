@@ -10,7 +10,7 @@ from datetime import date, datetime
 from bot.channels.audit_log import pages_of
 from bot.channels.conditions.event_conditions import region_named, region_words
 from bot.channels.conditions.table import CONDITIONS, NARROWING, REGION
-from bot.channels.filters import Abandonments, ChannelFilter, Meeting, without_abandonments
+from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, without_abandonments
 from bot.channels.pauses import UNTIL_RESUMED
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
 from bot.events.event import RacingEvent, Topic
@@ -213,19 +213,19 @@ def unsubscribed(done: Unsubscribed) -> Message:
 
 
 def _undo(was: Sequence[ChannelFilter]) -> list[Block]:
-    """A button for each group of regions with the same filter."""
-    by_words: dict[str, list[str]] = {}
+    """A button for each group of regions with the same filter. "all GB" would be read as GB."""
+    by_words: dict[tuple[str, bool], list[str]] = {}
     for one in was:
         # Hours without a zone are in UTC. Typed, they would go by the person's own clock.
         exact = one.model_copy(update={"zone": one.zone or (("UTC",) if one.has_hours else ())})
         words = typed_line(word for kind in CONDITIONS if kind is not REGION for word in kind.typed(exact))
-        by_words.setdefault(words, []).append(region_words(one.region))
+        by_words.setdefault((words, one.region == ALL_REGIONS), []).append(one.region)
     return [
         command_button(
-            "Undo" if len(by_words) == 1 else f"Undo {listed(regions)}",
-            f"{typed_line(['subscribe', *regions])} {words}",
+            "Undo" if len(by_words) == 1 else f"Undo {listed([*map(region_named, regions)])}",
+            f"{typed_line(['subscribe', *map(region_words, regions)])} {words}",
         )
-        for words, regions in by_words.items()
+        for (words, _), regions in by_words.items()
     ]
 
 
