@@ -193,6 +193,6 @@ def _check_file(parsed: URL, rest: str) -> None:
 
 
 def shown_database(url: URL) -> str:
-    """The address without the password, and with harmless options alone."""
+    """The address without the password and the driver's name, and with harmless options alone."""
     shown = {name: value for name, value in url.query.items() if name in SHOWN_OPTIONS}
-    return url.set(query=shown).render_as_string(hide_password=True)
+    return url.set(drivername=url.get_backend_name(), query=shown).render_as_string(hide_password=True)

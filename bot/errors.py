@@ -237,9 +237,9 @@ class SlackRefused(SlackError):
 
 
 def reason_of(error: BaseException) -> str:
-    """The driver's words, without the statement and the values."""
+    """The first line of the driver's words, without the statement and the values."""
     cause = getattr(error, "orig", None) or error
-    return f"{type(cause).__name__}: {str(cause).splitlines()[0] if str(cause) else ''}"
+    return next(iter(str(cause).splitlines()), "") or type(cause).__name__
 
 
 def database_secrets(address: str) -> set[str]:

@@ -102,9 +102,10 @@ def run_demo(demo: Demo) -> int:
         _explain(screen, folder / "bot.log", error)
         if demo.headless:
             print(json.dumps({"ok": False, "failed": str(error), "log": str(folder / "bot.log")}))
-    # The log of a demo that failed tells why.
-    if not isinstance(failed, DemoFailed):
-        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        # The log of a demo that failed tells why.
+        if not isinstance(failed, DemoFailed):
+            shutil.rmtree(folder, ignore_errors=True)
     return 1 if failed else 0
 
 

@@ -2,8 +2,10 @@
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
@@ -110,6 +112,15 @@ _COLOURS = ("cyan", "green", "magenta", "yellow", "blue")
 _ALARM = "bold white on red"
 
 
+class _PipedConsole(Console):
+    def on_broken_pipe(self) -> None:
+        """End as by Ctrl-C: nobody reads any more, as after `racing-bot demo | head`."""
+        self.quiet = True
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), self.file.fileno())
+        signal.raise_signal(signal.SIGINT)
+
+
 def make_console(file: TextIO, environ: Mapping[str, str] = os.environ) -> Console:
     """100 columns without a terminal. Plain without a terminal, and with NO_COLOR."""
     if hasattr(file, "reconfigure"):
@@ -117,7 +128,7 @@ def make_console(file: TextIO, environ: Mapping[str, str] = os.environ) -> Conso
         file.reconfigure(errors="replace")
     terminal = file.isatty()
     colours = terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
-    return Console(
+    return _PipedConsole(
         file=file,
         width=None if terminal else WIDTH_OF_A_PIPE,
         force_terminal=terminal,

@@ -166,9 +166,10 @@ def subscribe(
         raise typer.BadParameter("is empty. Leave the option out for all regions.", param_hint="--region")
     settings = _settings_of_a_tool()
     if retire is not None:
-        _answer(run_retire(settings, retire))
+        _answer(run_retire(settings, retire), "Nothing was changed: ")
     else:
-        _answer(run_subscribe(settings, events, region, again=again, show_secret=show_secret))
+        told = run_subscribe(settings, events, region, again=again, show_secret=show_secret)
+        _answer(told, "No subscription was made: ")
 
 
 @app.command()

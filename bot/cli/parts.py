@@ -8,7 +8,7 @@ from bot.clock import Clock, utc_now
 from bot.db import migrate
 from bot.db.engine import TOOL_BUSY_S, Database
 from bot.db.named_values import DatabaseStateStore
-from bot.db.schema import Schema, check_is_there
+from bot.db.schema import check_is_there, make_ready
 from bot.deliveries.intake import Intake
 from bot.deliveries.journal import Journal
 from bot.deliveries.payload import read_events
@@ -66,18 +66,18 @@ async def opened(url: str, *, reads_only: bool = False) -> AsyncIterator[Databas
     try:
         if reads_only:
             check_is_there(database)
-            is_ready = await _is_current(database)
-        else:
-            is_ready = await Schema(database).prepare()
-        if not is_ready:
-            raise StorageUnavailable("the database is not ready; see `racing-bot migrate`.")
+            await _check_is_current(database)
+        elif not_ready := await asyncio.to_thread(make_ready, database):
+            raise StorageUnavailable(f"{not_ready.told}.")
         yield database
     finally:
         await database.close()
 
 
-async def _is_current(database: Database) -> bool:
+async def _check_is_current(database: Database) -> None:
     try:
-        return await database.read(lambda session: migrate.is_current(session.connection()))
+        is_current = await database.read(lambda session: migrate.is_current(session.connection()))
     except StorageUnavailable as error:
-        raise StorageUnavailable(f"the database does not answer: {error}") from error
+        raise StorageUnavailable(f"the database can't be opened: {error}.") from error
+    if not is_current:
+        raise StorageUnavailable("the schema is not current: run `racing-bot migrate`.")

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from sqlalchemy.exc import DBAPIError
 
@@ -29,44 +30,54 @@ class Schema:
         self.is_current = asyncio.Event()
 
     async def prepare(self) -> bool:
-        try:
-            self.problem = await asyncio.to_thread(self._prepare)
-        except SchemaUnknown as error:
-            self.problem = str(error)
-        except StorageUnavailable as error:
-            self.problem = "the database is of an older version, and no copy could be made before the migration"
-            log.error("database_not_copied", reason=str(error))  # noqa: TRY400  a traceback says less
-        except DBAPIError as error:
-            self._database.reopen()
-            # Strangers read `/readyz`: the driver's words are for the log alone.
-            self.problem = f"the database can't be opened: {type(error.orig).__name__}"
-            if is_damage(error):
-                self.problem = "the file is damaged, or no database: put a copy in its place, or move it away"
-            elif not_writable := why_not_writable(self._database):
-                self.problem = "the database's file or folder can't be written"
-                log.error("database_not_writable", reason=not_writable)  # noqa: TRY400  a traceback says less
-            log.warning("database_not_opened", reason=reason_of(error))
-        if self.problem:
-            log.error("schema_not_ready", reason=self.problem)
+        not_ready = await asyncio.to_thread(make_ready, self._database)
+        self.problem = not_ready and not_ready.problem
+        if not_ready:
+            log.error("schema_not_ready", reason=not_ready.told)
         else:
             self.is_current.set()
-        return self.problem is None
+        return not_ready is None
 
     async def run(self) -> None:
         while self.problem:
             await asyncio.sleep(TRY_AGAIN_S)
             await self.prepare()
 
-    def _prepare(self) -> str | None:
-        if self._database.is_sqlite:
-            upgraded = migrate.upgrade(self._database)
+
+class NotReady(NamedTuple):
+    """`problem`: for strangers, who read `/readyz`. `reason`: further words, for operators."""
+
+    problem: str
+    reason: str = ""
+
+    @property
+    def told(self) -> str:
+        return ": ".join(filter(None, self))
+
+
+def make_ready(database: Database) -> NotReady | None:
+    """Migrate SQLite. None with a current schema."""
+    try:
+        if database.is_sqlite:
+            upgraded = migrate.upgrade(database)
             if upgraded.copy:
                 log.warning("database_migrated", to=upgraded.after, copy_of_before=str(upgraded.copy))
             return None
-        with self._database.writer.connect() as connection:
-            if migrate.is_current(connection):
-                return None
-        return "the schema is not current: run `racing-bot migrate`"
+        with database.writer.connect() as connection:
+            is_current = migrate.is_current(connection)
+        return None if is_current else NotReady("the schema is not current: run `racing-bot migrate`")
+    except SchemaUnknown as error:
+        return NotReady(str(error))
+    except StorageUnavailable as error:
+        problem = "the database is of an older version, and no copy could be made before the migration"
+        return NotReady(problem, str(error))
+    except DBAPIError as error:
+        database.reopen()
+        if is_damage(error):
+            return NotReady("the file is damaged, or no database: put a copy in its place, or move it away")
+        if not_writable := why_not_writable(database):
+            return NotReady("the database's file or folder can't be written", not_writable)
+        return NotReady("the database can't be opened", reason_of(error))
 
 
 def is_there(database: Database) -> bool:

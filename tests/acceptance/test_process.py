@@ -272,7 +272,7 @@ async def test_folder_that_cannot_be_written_is_named_with_the_user(make_world, 
         await world.bot.start(ready=False)
         await world.bot.wait_for_answer(503, "the database's file or folder can't be written")
         assert (await world.bot.deliver(result())).status_code == 503
-        line = next(line for line in world.bot.log.splitlines() if "database_not_writable" in line)
+        line = next(line for line in world.bot.log.splitlines() if "schema_not_ready" in line)
         told = f"uid {os.getuid()} can't write {data}, which belongs to uid {data.stat().st_uid}"
         assert told in json.loads(line)["reason"]
 

@@ -143,6 +143,7 @@ def test_settings_know_every_secret_that_the_log_is_to_mask(load):
             for ids, number in (("U1,jane", 2), ("C0123", 1))
         ),
         ({"SLACK_SIGNING_SECRET": None}, "SLACK_SIGNING_SECRET is missing"),
+        ({"SLACK_SIGNING_SECRET": "5ecret"}, "SLACK_SIGNING_SECRET is no secret of Slack's"),
         ({"METRICS_PORT": "9000"}, "METRICS_PORT and METRICS_HOST go together"),
         ({"METRICS_HOST": "127.0.0.1"}, "METRICS_PORT and METRICS_HOST go together"),
         *(
@@ -268,7 +269,7 @@ def test_wrong_value_of_any_setting_is_told_in_plain_words_without_the_value(loa
 def test_slip_in_a_name_of_the_environment_is_a_problem_and_a_name_of_another_program_is_not(
     load, monkeypatch, name, meant
 ):
-    told = f"{name.upper()} is no setting. Write {meant} if {meant} is meant, or take {name.upper()} away."
+    told = f"{name.upper()} is no setting. If {meant} is meant, correct the name; else take it away."
     with monkeypatch.context() as patched:
         patched.setenv(name, "5ecret")
         if meant is None:
@@ -297,7 +298,7 @@ def test_name_in_the_file_that_is_close_to_a_settings_is_a_problem(load, tmp_pat
     with pytest.raises(SettingsError) as raised:
         load(str(file))
     (told,) = raised.value.problems
-    assert told.startswith(f"{name.split()[-1]} is no setting. Write {meant} if")
+    assert told.startswith(f"{name.split()[-1]} is no setting. If {meant} is meant")
 
 
 def test_names_close_to_other_settings_do_not_keep_the_database_from_its_migration(load, tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import os
+import signal
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
@@ -147,6 +148,18 @@ async def test_loop_goes_on_after_a_line_while_no_other_is_typed():
     await lines.aclose()
     os.close(writing)
     os.close(reading)
+
+
+def test_demo_ends_as_by_ctrl_c_once_nobody_reads_its_lines(monkeypatch):
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = list[int]()
+    monkeypatch.setattr(signal, "raise_signal", ended.append)
+    with os.fdopen(writing, "w") as pipe:
+        screen = Screen({}, {}, make_console(pipe))
+        screen.plain("the first line after `head` has gone")
+        screen.plain("a line while the demo ends")
+    assert ended == [signal.SIGINT]
 
 
 class Said:
