@@ -42,7 +42,8 @@ OUT = {"horse": "C", "status": "Non-runner"}
 REFUSES_EDITS = slack_answers("edit", always="edit_window_closed")
 TO_ALL = subscribes("CALL", "*", *Topic)
 IN_GB = subscribes("CGB", "GB")
-AT_1430, UNKNOWN = "^ABANDONED: Ascot 14:30 (GB)", "^ABANDONED: course not given, time not given (region unknown)"
+AT_1430 = "^ABANDONED: Ascot 14:30 (GB)"
+UNKNOWN = "^ABANDONED: course not given, time not given, date not given (region unknown)"
 
 
 def at_kempton(race_id, off, **more):
@@ -99,7 +100,9 @@ BY_THE_BOOK = {
         ),
         CGB=[""],
     ),
-    "an earlier delivery without a date": Story(result(date=None), bare(), CGB=["", AT_1430]),
+    "an earlier delivery without a date": Story(
+        result(date=None), bare(), CGB=["", "^ABANDONED: Ascot 14:30, date not given (GB)"]
+    ),
     "nothing known": Story(
         subscribes("CGB", courses=(Course(name="Ascot"),)), lists(listed("rc_2")), bare(), CGB=[UNKNOWN], CIRE=[UNKNOWN]
     ),
@@ -248,7 +251,7 @@ async def test_damaged_row_of_the_race_book_keeps_no_other_race_from_its_fields(
     with capture_logs():
         await gb.post_all()
     assert [text.partition(" (")[0] for text in gb.texts("CGB")] == [
-        "ABANDONED: course not given, time not given",
+        "ABANDONED: course not given, time not given, date not given",
         "ABANDONED: Ascot 15:00",
     ]
     await tell(gb, abandonment("rc_1", date=DAY))

@@ -20,6 +20,7 @@ from bot.slack.messages.kit.names import (
     course_and_time,
     course_name,
     lost_name,
+    race_day,
     race_details,
     race_line,
     reason,
@@ -139,8 +140,9 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
 
 
 def _first(event: RacingEvent, context: MessageContext) -> str:
-    """For example "ABANDONED: Kempton 14:30, Sat 28 Nov (GB)"."""
-    return f"ABANDONED: {course_and_time(event.race)}{other_day(event, context)}{region_mark(event)}"
+    """For example "ABANDONED: Kempton 14:30, Sat 28 Nov (GB)". A missing date is named: readers would take today."""
+    day = other_day(event, context) if race_day(event.race) else ", date not given"
+    return f"ABANDONED: {course_and_time(event.race)}{day}{region_mark(event)}"
 
 
 def _others(context: MessageContext) -> str | None:
