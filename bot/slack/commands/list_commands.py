@@ -165,8 +165,8 @@ async def _plan_courses(desk: Desk, invocation: Invocation) -> tuple[list[KnownC
     meant = await asyncio.to_thread(likely_courses, typed, known)
     raise CommandError(
         f'No course has "{typed[:TYPED_MAX]}" in its name, shortcode, id, region or country.',
-        lines={name: typed_line(["courses", name]) for name in meant},
-        asks=True,
+        lines={name: typed_line(["courses", name]) for name in meant} or {"All courses": "courses"},
+        asks=bool(meant),
     )
 
 

@@ -222,7 +222,13 @@ def _reading(moment: datetime, now: datetime) -> str:
 
 
 PAUSE_COMMAND = Command("pause", says(lambda message: message), _plan, with_direct, may_change, _has_something, _pause)
-RESUME_COMMAND = Command("resume", says(lambda message: message), no_words("resume"), rights=may_change, store=_resume)
+RESUME_COMMAND = Command(
+    "resume",
+    says(lambda message: message),
+    no_words("resume", "A pause that ends by itself is /racing pause until 18:00."),
+    rights=may_change,
+    store=_resume,
+)
 
 MUTED = "results and racecards muted"
 

@@ -123,6 +123,10 @@ def find_command(line: str) -> tuple[Command | None, str]:
     if command and command.is_a_change and "show" in greeting.lower():
         # "show pause" pauses nothing.
         return RACING_COMMANDS["list"], ""
+    if command and not command.is_a_change and not text.startswith(command.name):
+        # "/results who won the 2.30 at York"
+        said, _, rest = in_words_of_commands(text).partition(" ")
+        text = rest if said == command.name else text
     return (command, text.strip()) if command else (None, meant)
 
 

@@ -142,7 +142,7 @@ def _words_of(typed: Sequence[Word], lexicon: Lexicon, *, asks_number: bool = Tr
 def _of_places(loose: Sequence[str], lexicon: Lexicon) -> dict[str, str]:
     """The lines of published places: "follow GB" is meant as a subscription, "when is York running" as a card."""
     words = " ".join(loose)
-    kinds = {one.kind for one in Grammar(SUBSCRIBING).read(words, lexicon)}
+    kinds = {one.kind for one in Grammar(SUBSCRIBING, has_days=True).read(words, lexicon)}
     is_known = Kind.UNKNOWN not in kinds and not THINGS.isdisjoint(kinds)
     return {"Region or course": f"subscribe {words}", "Racecard": f"racecard {words}"} if is_known else {}
 
@@ -167,10 +167,11 @@ def _kind_of(word: Word) -> tuple[WatchKind | None, str, bool]:
 
 
 def _plural(word: Word) -> Word:
-    """The word "horses" for "horse", and "and" for "&"."""
-    kind, _, is_named = _kind_of(word)
-    text = "and" if word.text == "&" else word.text
-    return word._replace(text=f"{kind}s" if kind and not is_named else text)
+    """The word "horses" for "horse", and "and" for "&". "trainer:" may name two people with one licence."""
+    kind, first, is_named = _kind_of(word)
+    if kind and not word.is_quoted and not (is_named and kind is WatchKind.TRAINER):
+        return word._replace(text=f"{kind}s{':' * is_named}{first}")
+    return word._replace(text="and") if word.text == "&" else word
 
 
 def _names(words: Sequence[Word]) -> list[TypedName]:
@@ -185,7 +186,7 @@ def _names(words: Sequence[Word]) -> list[TypedName]:
             last.is_joined = True
             continue
         if kind and (is_named or is_whole):
-            several = one.text.casefold() == f"{kind}s"
+            several = one.text.partition(":")[0].casefold() == f"{kind}s"
             typed.append(_Typed(kind, [first] if first else [], one.is_quoted, are_several=several))
         elif last is None or is_whole or (one.is_quoted and last.words):
             before = last if last and last.is_joined else _Typed(None)

@@ -52,7 +52,7 @@ HOUR_OF_TOPIC: Mapping[Topic | None, Condition] = {one.topic: one for one in VAL
 
 _BEFORE_A_VALUE = frozenset(["at", "from", "after", "before", "within", "between", "daily", "to", "in"])
 _AFTER_A_COURSE = frozenset(["park", "pk", "racecourse", "downs"])
-_MARKS = re.compile(r"[/;:.=!?*_~|()\[\]<>{}]+")
+_MARKS = re.compile(r"[/;:.=!?*_~|()\[\]<>{}&+]+")
 _EMOJI = re.compile(r":[\w+-]+:|[^\w]+")
 _SOME_DAY = date(2000, 1, 1)
 _SWAPPED_WITHIN = timedelta(days=31)

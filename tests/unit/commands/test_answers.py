@@ -148,7 +148,10 @@ async def test_use_reads_as_kept(name):
     check(KEPT, f"Use {name}", as_read(message))
 
 
-@over(("text", "by"), [("", "day"), (" Day ", "day"), ("endpoint", "endpoint"), ('"endpoints"', "endpoint")])
+@over(
+    ("text", "by"),
+    [("", "day"), (" Day ", "day"), ("endpoint", "endpoint"), ('"endpoints"', "endpoint"), ("how much is left", "day")],
+)
 async def test_use_is_grouped_as_typed(text, by):
     assert (await use(make_reading(), text=text))[1] == [by]
 
