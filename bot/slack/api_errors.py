@@ -3,18 +3,7 @@
 Source: docs.slack.dev/reference/methods/chat.postMessage, "Errors", and the pages of the other methods.
 """
 
-from bot.errors import (
-    SlackChannelClosed,
-    SlackCredentialsDead,
-    SlackDoubtful,
-    SlackEditRefused,
-    SlackError,
-    SlackMessageGone,
-    SlackMessageRefused,
-    SlackRefused,
-    SlackScopeMissing,
-    SlackWait,
-)
+from bot import errors
 
 
 def _codes(words: str) -> frozenset[str]:
@@ -71,25 +60,27 @@ RETRY_AFTER_DEFAULT_S = 5.0
 RETRY_AFTER_MAX_S = 300.0
 
 
-def classify(method: str, code: str, *, retry_after: str | None = None, details: str | None = None) -> SlackError:
+def classify(
+    method: str, code: str, *, retry_after: str | None = None, details: str | None = None
+) -> errors.SlackError:
     if code in WAIT:
-        return SlackWait(method, code, wait_s(retry_after))
+        return errors.SlackWait(method, code, wait_s(retry_after))
     if code in IN_DOUBT:
-        return SlackDoubtful(method, code)
+        return errors.SlackDoubtful(method, code)
     if code in CREDENTIALS_DEAD | WORKSPACE_CLOSED or (code in NOT_GRANTED and method in {POST_METHOD, EDIT_METHOD}):
-        return SlackCredentialsDead(method, code, details=details)
+        return errors.SlackCredentialsDead(method, code, details=details)
     if code in NOT_GRANTED or (code in NOT_READABLE and method in {HISTORY_METHOD, REPLIES_METHOD}):
-        return SlackScopeMissing(method, code, details=details)
+        return errors.SlackScopeMissing(method, code, details=details)
     if code in CHANNEL_CLOSED or (code.startswith("restricted_action") and code not in THREAD_CLOSED):
-        return SlackChannelClosed(method, code)
+        return errors.SlackChannelClosed(method, code)
     if code in MESSAGE_REFUSED:
-        return SlackMessageRefused(method, code, details=details)
+        return errors.SlackMessageRefused(method, code, details=details)
     if code in MESSAGE_GONE and method == EDIT_METHOD:
-        return SlackMessageGone(method, code, details=details)
+        return errors.SlackMessageGone(method, code, details=details)
     if method == EDIT_METHOD:
         # Also for unknown codes: the message is posted anew, and the post tells any other problem.
-        return SlackEditRefused(method, code, details=details)
-    return SlackRefused(method, code, details=details)
+        return errors.SlackEditRefused(method, code, details=details)
+    return errors.SlackRefused(method, code, details=details)
 
 
 def wait_s(retry_after: str | None) -> float:

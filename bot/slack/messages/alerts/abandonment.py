@@ -13,20 +13,8 @@ from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import alert, other_day, shows_filled_in
 from bot.slack.messages.alerts.corrections import correction
+from bot.slack.messages.kit import names
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, RUN_TOO, headline
-from bot.slack.messages.kit.names import (
-    ID_MAX,
-    SHORT_MAX,
-    course_and_time,
-    course_name,
-    lost_name,
-    race_day,
-    race_details,
-    race_line,
-    reason,
-    region_mark,
-    times_or_count,
-)
 from bot.slack.messages.kit.text import first_of, given, joined, safe
 from bot.slack.messages.kit.times import aware, off_text
 
@@ -43,21 +31,21 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     lost = [race for race in not_run if not run_too.of(race)]
     named_as_run = len(races) - len(lost) - len(disputed) if context.partly_run else 0
     run = max(named_as_run, event.races_run or 0)
-    name = f"ABANDONED: {lost_name(event, partly_run=context.partly_run)}"
-    title, is_whole = headline(ABANDONED, name, reason(event))
+    name = f"ABANDONED: {names.lost_name(event, partly_run=context.partly_run)}"
+    title, is_whole = headline(ABANDONED, name, names.reason(event))
     figures = _races_in_figures(event, context, len(lost), run)
-    named = times_or_count(disputed, DISPUTED_NAMED)
+    named = names.times_or_count(disputed, DISPUTED_NAMED)
     conflict = f"CONFLICT: {named} reported as run too" if disputed else None
     times = lost_times(lost, event)
     line = partial(_line, event=event, named=not times)
     were_run = f"{counted(run, 'race')} {'was' if run == 1 else 'were'} run" if run else None
     marked = given(f"{CONFLICTING} {{}}", conflict)
-    unsaid = None if is_whole else reason(event)
+    unsaid = None if is_whole else names.reason(event)
     return alert(
         event,
         context,
         title,
-        joined([name, reason(event), figures], ", "),
+        joined([name, names.reason(event), figures], ", "),
         facts=[joined([None if times else figures or were_run, _status(event), marked, unsaid])],
         said=[correction(context)],
         in_text=[conflict],
@@ -68,7 +56,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
 
 def _status(event: RacingEvent) -> str | None:
     """None for "Abandoned" alone, and for a status that is part of the reason."""
-    status = safe(event.race.status, SHORT_MAX)
+    status = safe(event.race.status, names.SHORT_MAX)
     return None if (status or "").casefold() == "abandoned" or (status or "") in (event.reason or "") else status
 
 
@@ -114,7 +102,7 @@ def lost_times(lost: Sequence[Race], event: RacingEvent) -> list[str]:
 
 
 def _line(race: Race, event: RacingEvent, *, named: bool) -> str:
-    line = race_line(race) if named else off_text(race.off)
+    line = names.race_line(race) if named else off_text(race.off)
     return joined([line, safe(own_reason(race.reason, event))])
 
 
@@ -122,11 +110,11 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """`text` begins with "ABANDONED: " in every case."""
     race = event.race
     conflict = None if context.contradicts is None else RUN_TOO
-    title, is_whole = headline(ABANDONED, _first(event, context), reason(event), conflict)
-    details = race_details(race.model_copy(update={"title": None}) if _else_named(race) else race)
+    title, is_whole = headline(ABANDONED, _first(event, context), names.reason(event), conflict)
+    details = names.race_details(race.model_copy(update={"title": None}) if _else_named(race) else race)
     status = _status(event)
-    facts = joined([_else_named(race), details, status, None if is_whole else reason(event)])
-    first = [_first(event, context), _else_named(race), status if race.is_postponed else None, reason(event)]
+    facts = joined([_else_named(race), details, status, None if is_whole else names.reason(event)])
+    first = [_first(event, context), _else_named(race), status if race.is_postponed else None, names.reason(event)]
     return alert(
         event,
         context,
@@ -141,8 +129,8 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
 
 def _first(event: RacingEvent, context: MessageContext) -> str:
     """For example "ABANDONED: Kempton 14:30, Sat 28 Nov (GB)". A missing date is named: readers would take today."""
-    day = other_day(event, context) if race_day(event.race) else ", date not given"
-    return f"ABANDONED: {course_and_time(event.race)}{day}{region_mark(event)}"
+    day = other_day(event, context) if names.race_day(event.race) else ", date not given"
+    return f"ABANDONED: {names.course_and_time(event.race)}{day}{names.region_mark(event)}"
 
 
 def _others(context: MessageContext) -> str | None:
@@ -155,8 +143,8 @@ def _others(context: MessageContext) -> str | None:
 
 def _else_named(race: Race) -> str | None:
     """An identifier for a race without course or time."""
-    if course_name(race) and off_text(race.off):
+    if names.course_name(race) and off_text(race.off):
         return None
-    named = safe(race.title) or given("race {}", safe(race.race_id, ID_MAX))
-    nothing_said = course_name(race) is None and off_text(race.off) is None
+    named = safe(race.title) or given("race {}", safe(race.race_id, names.ID_MAX))
+    nothing_said = names.course_name(race) is None and off_text(race.off) is None
     return named or ("the delivery did not say which race" if nothing_said else None)

@@ -187,11 +187,13 @@ def small_print(event: RacingEvent, context: MessageContext, *, details_filled_i
     `details_filled_in`: the lines of races show fields from the race book (`shows_filled_in`).
     """
     is_result, country = event.kind is EventKind.RESULT_RECEIVED, context.country
+    later = "another version" if context.order_unknown else "corrected"
+    came = later if only(context.changes, additions=False) else "received"
     return context_block(
         # As published, for copying into a command.
         safe(event.race.race_date, SHORT_MAX),
         given("winning time {}", safe(event.race.winning_time, SHORT_MAX)) if is_result else None,
-        f"{_came(context)} {in_readers_zone(context.received_at)}",
+        f"{came} {in_readers_zone(context.received_at)}",
         _from_book(event, details_filled_in),
         given("told without runners and races: {}", safe(event.unreadable_because)) if event.kind else None,
         None if context.contradicts else _earlier_message(context),
@@ -218,12 +220,6 @@ def _from_book(event: RacingEvent, details_filled_in: bool) -> str | None:
     elif details_filled_in:
         words.append("details of races")
     return given("{} from the bot's records", listed(words))
-
-
-def _came(context: MessageContext) -> str:
-    if not only(context.changes, additions=False):
-        return "received"
-    return "another version" if context.order_unknown else "corrected"
 
 
 def acknowledge_button(key: str) -> Block:

@@ -11,26 +11,10 @@ from bot.slack.messages.alerts.alert_notes import alert_buttons, framed, shows_f
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
 from bot.slack.messages.alerts.runner_table import runner_lines
 from bot.slack.messages.alerts.watch_lines import watch_lines
+from bot.slack.messages.kit import names
 from bot.slack.messages.kit.blocks import command_button, fits, section
 from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
-from bot.slack.messages.kit.names import (
-    SHORT_MAX,
-    card_name,
-    course_name,
-    dated_name,
-    day_line,
-    lost_mark,
-    moved_to,
-    outcome_line,
-    race_day,
-    race_details,
-    race_line,
-    reason,
-    region_mark,
-    runners_count,
-    times_or_count,
-)
 from bot.slack.messages.kit.text import first_of, given, joined, safe
 from bot.slack.messages.kit.times import off_text
 
@@ -41,7 +25,7 @@ CARD_LABEL = "Racecard"
 
 def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     """A card that newly marks races abandoned begins with the loss."""
-    card, details = _Card(event, context), section(race_details(event.race))
+    card, details = _Card(event, context), section(names.race_details(event.race))
     loss, changed, lost, title = card.loss, card.changed, card.said(), card.headline()
     watched = watch_lines(event, context)
     leads = bool(context.watched) and not (changed or loss)
@@ -79,7 +63,7 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
 def _card_button(event: RacingEvent) -> Block | None:
     """None where no command finds the card."""
     race = event.race
-    button = command_button(CARD_LABEL, day_line("racecard", race.region, race.race_date, race.course))
+    button = command_button(CARD_LABEL, names.day_line("racecard", race.region, race.race_date, race.course))
     return button if race.course.as_typed and race.region and race.race_date and fits(button) else None
 
 
@@ -96,10 +80,10 @@ class _Card:
         self.is_of_meeting = not (race.race_id or off_text(race.off))
         is_every_race = bool(event.races) and not event.in_parts and len(self.lost) == len(event.races)
         self.is_lost = bool(race.abandoned) or is_every_race or context.in_meeting
-        reasons = {joined([moved_to(one), safe(one.reason)], ", ") for one in self.lost}
-        self.why = reason(event) or (reasons.pop() if len(reasons) == 1 else None)
-        self.name = dated_name(race) if off_text(race.off) else card_name(race)
-        self.place = f"{self.name}{region_mark(event)}"
+        reasons = {joined([names.moved_to(one), safe(one.reason)], ", ") for one in self.lost}
+        self.why = names.reason(event) or (reasons.pop() if len(reasons) == 1 else None)
+        self.name = names.dated_name(race) if off_text(race.off) else names.card_name(race)
+        self.place = f"{self.name}{names.region_mark(event)}"
         abandoned = f"{counted(len(self.lost), 'race')} abandoned" if self.lost else None
         self.title = joined([f"{CARD_LABEL}: {self.place}", abandoned], ", ")
         self.loss = self._loss()
@@ -127,50 +111,50 @@ class _Card:
     def said(self) -> str:
         """The words on lost races, and on an unusual status."""
         by_card = "The racecard says so" if self.loss and not self.context.in_meeting else None
-        said = joined([by_card, _status(self.event.race), None if self.loss else reason(self.event)])
+        said = joined([by_card, _status(self.event.race), None if self.loss else names.reason(self.event)])
         if self.loss:
             return joined([said, None if self.is_lost else declared(self.event)], ". ")
-        lost = [joined([race_line(race), safe(race.reason)]) for race in self.lost]
+        lost = [joined([names.race_line(race), safe(race.reason)]) for race in self.lost]
         return joined([given("ABANDONED: {}", "; ".join(first_of(lost, _LOST_NAMED))), said], ". ")
 
     def _loss(self) -> str | None:
         """For example "ABANDONED: Ascot 11:30 and 12:30, Sat 21 Nov (GB)"."""
-        event, changes, course = self.event, self.context.changes, course_name(self.event.race)
+        event, changes, course = self.event, self.context.changes, names.course_name(self.event.race)
         if not self.is_lost and (not self.lost or (changes and not any(one.marks_lost for one in changes))):
             return None
         lost = [event.race, *event.races] if self.is_lost else self.lost
         put_off = [race.is_postponed for race in lost if race.abandoned]
         word = "POSTPONED" if put_off and all(put_off) and not self.context.in_meeting else "ABANDONED"
-        place = f"{course or 'course not given'} {times_or_count(lost, _TIMES_NAMED)}"
+        place = f"{course or 'course not given'} {names.times_or_count(lost, _TIMES_NAMED)}"
         if self.is_lost and course and self.is_of_meeting:
             place = f"{course} meeting"
         elif self.is_lost:
             return f"{word}: {self.place}"
-        return f"{word}: {joined([place, race_day(event.race)], ', ')}{region_mark(event)}"
+        return f"{word}: {joined([place, names.race_day(event.race)], ', ')}{names.region_mark(event)}"
 
 
 def declared(event: RacingEvent) -> str:
     if event.races_from_book:
         # The race book's list may lack races.
         return "declarations available"
-    declared = counted(len(event.races), "race") if event.races else runners_count(event.race)
+    declared = counted(len(event.races), "race") if event.races else names.runners_count(event.race)
     return f"{declared} declared" if declared else "declarations available"
 
 
 def _status(race: Race) -> str | None:
-    return given("Status: {}", safe(race.status, SHORT_MAX)) if by_card_status(race.status) else None
+    return given("Status: {}", safe(race.status, names.SHORT_MAX)) if by_card_status(race.status) else None
 
 
 def _line(race: Race) -> str:
-    return outcome_line(race, _became(race))
+    return names.outcome_line(race, _became(race))
 
 
 def _lost_line(race: Race) -> str:
-    return joined([off_text(race.off) or race_line(race), _became(race)], "  ")
+    return joined([off_text(race.off) or names.race_line(race), _became(race)], "  ")
 
 
 def _became(race: Race) -> str | None:
-    lost = lost_mark(race) if race.abandoned else None
-    became = joined([lost, moved_to(race) if lost and race.is_postponed else _status(race)], ", ")
+    lost = names.lost_mark(race) if race.abandoned else None
+    became = joined([lost, names.moved_to(race) if lost and race.is_postponed else _status(race)], ", ")
     # An earlier version may have given the reason, when the race was still marked abandoned.
     return joined([became, safe(race.reason)], ", ") if became else None

@@ -15,19 +15,10 @@ from bot.slack.messages.alerts.alert_notes import alert, alert_buttons, framed, 
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
 from bot.slack.messages.alerts.runner_table import runner_lines, runners_table
 from bot.slack.messages.alerts.watch_lines import watch_lines
+from bot.slack.messages.kit import names
 from bot.slack.messages.kit.blocks import action_button, context_block, header, section
 from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines, message
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, VOIDED, headline
-from bot.slack.messages.kit.names import (
-    SHORT_MAX,
-    moved_to,
-    not_held,
-    order_note,
-    race_day,
-    race_details,
-    race_name,
-    region_mark,
-)
 from bot.slack.messages.kit.result_line import GAP, ORDER_MAX, in_order, result_line, walkover
 from bot.slack.messages.kit.text import capital, given, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
@@ -45,7 +36,7 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     changed = changes_in_words(changes, race, disagree=context.order_unknown)
     status, conflict = _status(race, context, changes), _conflict(race, context)
     kind = "CONFLICT" if conflict else _kind(changed, context, changes)
-    name = f"{race_name(race)}{other_day(event, context)}{region_mark(event)}"
+    name = f"{names.race_name(race)}{other_day(event, context)}{names.region_mark(event)}"
     title = joined([f"{kind}: {name}", conflict], " ")
     abandoned_too = "Check before you act: the result says both" if race.abandoned and not context.contradicts else None
     watched, line = watch_lines(event, context, race_named=True), result_line(race, first="Result in")
@@ -73,7 +64,7 @@ def _runners(event: RacingEvent, context: MessageContext) -> list[MessagePart]:
 
     *I have it* stands open, without the details.
     """
-    race, details, small = event.race, section(race_details(event.race)), small_print(event, context)
+    race, details, small = event.race, section(names.race_details(event.race)), small_print(event, context)
     pressed = alert_buttons(event, context, action_button(FULL_RESULT, FULL_RESULT_WORD, event.key))
     runners = in_order(race)
     if not runners or context.asked:
@@ -106,35 +97,35 @@ def _status(race: Race, context: MessageContext, changes: Sequence[Change]) -> s
     if any(one.field == "race.status" for one in changes):
         return None
     was = next((one.before for one in context.changes if _is_official_now(one) and not context.order_unknown), None)
-    return given("Official now, was {}", safe(was, SHORT_MAX)) or unusual_status(race)
+    return given("Official now, was {}", safe(was, names.SHORT_MAX)) or unusual_status(race)
 
 
 def unusual_status(race: Race) -> str | None:
     """For example "Status: Postponed"; None for a settled status."""
     is_said_already = is_settled_status(race.status) or walkover(race)
-    return None if is_said_already else given("Status: {}", safe(race.status, SHORT_MAX))
+    return None if is_said_already else given("Status: {}", safe(race.status, names.SHORT_MAX))
 
 
 def not_official(race: Race) -> str | None:
     """None for another status, which may be older than the result."""
     is_provisional = state_in(race.status) is RaceState.PROVISIONAL
-    return given("Status: {}", safe(race.status, SHORT_MAX)) if is_provisional else None
+    return given("Status: {}", safe(race.status, names.SHORT_MAX)) if is_provisional else None
 
 
 def race_not_run(event: RacingEvent, context: MessageContext) -> Message:
     """A void race, or a result without placings whose status is abandoned or postponed. `text` begins with the word."""
     race = event.race
-    mark, word = VOIDED if race.is_void else ABANDONED, not_held(race).upper()
+    mark, word = VOIDED if race.is_void else ABANDONED, names.not_held(race).upper()
     others = [change for change in context.changes if not (race.is_void and _makes_void(change))]
     changed = changes_in_words(others, race, disagree=context.order_unknown)
     if race.is_void:
         said = [_void_in_words(context), labelled(changed, context)]
     else:
         said = ["The result says so", capital(changed)]
-    first = f"{word}: {race_name(race)}{other_day(event, context)}{region_mark(event)}"
-    because = joined([moved_to(race), safe(race.reason)], ", ")
+    first = f"{word}: {names.race_name(race)}{other_day(event, context)}{names.region_mark(event)}"
+    because = joined([names.moved_to(race), safe(race.reason)], ", ")
     title, is_whole = headline(mark, first, because)
-    facts = [joined([race_details(race), None if is_whole else because])]
+    facts = [joined([names.race_details(race), None if is_whole else because])]
     return alert(event, context, title, joined([first, because], ", "), facts=facts, said=said)
 
 
@@ -165,17 +156,17 @@ def full_result(
     corrected = _corrected(race, changed)
     # No place of a void race counts.
     runners = [] if race.is_void else in_order(race)
-    name = f"{race_name(race)}{region_mark(event)}"
+    name = f"{names.race_name(race)}{names.region_mark(event)}"
     line = IS_VOID if race.is_void else result_line(race, in_text=True, first="Result in")
     is_unknown = changed is not None and changed.order_unknown
     kind = f"{FULL_RESULT}, {DISAGREE.lower() if is_unknown else 'corrected'}" if corrected else FULL_RESULT
     status = not_official(race)
     text = joined([f"{kind}: {name}: {line}", status], ". ")
-    time = given("winning time {}", safe(race.winning_time, SHORT_MAX))
-    head = [header(f"{kind}: {name}"), section(joined([race_day(race), time, race_details(race)]))]
+    time = given("winning time {}", safe(race.winning_time, names.SHORT_MAX))
+    head = [header(f"{kind}: {name}"), section(joined([names.race_day(race), time, names.race_details(race)]))]
     head += [section(corrected), None if runners and not race.disputed else section(line), section(status)]
     received = f"Result received {moment_for_readers(received_at)}"
-    foot = context_block(order_note(countries, {event.race.region}), received)
+    foot = context_block(names.order_note(countries, {event.race.region}), received)
     listed = lines([*runner_lines(runners, race)])
     table = partial(runners_table, "Every runner", runners, race)
     return message(text, [*head, Either([table], [listed]), foot])

@@ -3,7 +3,7 @@
 Some workspaces refuse native blocks, so each message has a form in sections too (`message` of `layout.py`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from bot.outbox.message import Block
 from bot.slack.messages.kit.text import clip, flatten, is_as_it_is, size
@@ -52,7 +52,13 @@ def data_table(caption: str, columns: Mapping[str, Sequence[str]], row_header: s
     """
     shown = {title: cells for title, cells in columns.items() if set(cells) - {NOTHING_CAME}}
     header = list(shown)
-    rows = _that_fit(header, zip(*shown.values(), strict=True), min(room, TABLE_MAX) - size(caption))
+    rows: list[Sequence[str]] = []
+    left = min(room, TABLE_MAX) - size(caption)
+    for row in (header, *zip(*shown.values(), strict=True)):
+        left -= sum(map(size, row))
+        if left < 0 or len(rows) == TABLE_ROWS_MAX:
+            break
+        rows.append(row)
     if len(rows) < 2:
         return None
     return {
@@ -91,13 +97,3 @@ def collapsed(title: str, blocks: Sequence[Block]) -> Block:
         "default_collapsed": True,
         "child_blocks": list(blocks[:CONTAINER_BLOCKS_MAX]),
     }
-
-
-def _that_fit(header: Sequence[str], rows: Iterable[Sequence[str]], room: int) -> list[Sequence[str]]:
-    fitting: list[Sequence[str]] = []
-    for row in (header, *rows):
-        room -= sum(map(size, row))
-        if room < 0 or len(fitting) == TABLE_ROWS_MAX:
-            break
-        fitting.append(row)
-    return fitting
