@@ -124,6 +124,8 @@ NOBODY: Any = None
         ("why Enable", "help"),
         ("IRE", "racecard IRE"),
         ("undo that", "list"),
+        ("horse Misty Ghost", "watch horse Misty Ghost"),
+        ("test", "drill here"),
         ("we need IRE results", "IRE results"),
         ("I'd like the racecards for GB", "racecards for GB"),
         ("can we have Irish results please", "Irish results"),
