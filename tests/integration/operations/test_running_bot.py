@@ -161,12 +161,12 @@ BEYOND = ("/account/usage", "/webhooks/deliveries", "/reference", "/races/search
 async def test_running_bot_asks_for_nothing_beyond_the_plan_until_the_plan_changes(tmp_path):
     async with run_bot(tmp_path) as bot:
         await bot.well()
-        for plan, hours, times in (("free", 24, {1}), ("analyst", 30, range(1, 100))):
+        for plan, hours, times in (("free", 24, {1}), ("analyst", 36, range(1, 100))):
             bot.racing.switch(reach=dict.fromkeys(BEYOND, ("analyst",)))
             bot.racing.set_plan(plan)
             asked = len(bot.racing.requests)
-            for _ in range(hours // 6):
-                await bot.forward(6 * 3_600)
+            for _ in range(hours // 12):
+                await bot.forward(12 * 3_600)
                 await bot.service.races.card("GB", bot.clock().date())
             counts = Counter(request.endpoint for request in bot.racing.requests[asked:])
             assert {counts[endpoint] for endpoint in BEYOND} <= {*times}

@@ -24,6 +24,7 @@ from bot.web.plain_answers import LineBound
 from bot.web.request_body import BodyReader
 from sandbox.slack import bot_requests
 from tests.clock import START
+from tests.rows import over
 
 SECRET = "guard-secret"
 MAX_BYTES = 64 * 1024
@@ -128,7 +129,7 @@ async def test_url_verification_is_answered_and_an_event_that_comes_again_says_s
     assert guard.retries == [None, ["1"]]
 
 
-@pytest.mark.parametrize(("age_s", "status"), [(301, 401), (-301, 401), (86_400, 401), (300, 200), (-300, 200)])
+@over(("age_s", "status"), [(301, 401), (-301, 401), (86_400, 401), (300, 200), (-300, 200)])
 async def test_timestamp_more_than_five_minutes_off_is_refused_either_way(guard, age_s, status):
     assert (await guard.post(GB, *signed(GB, at=NOW - age_s))).status_code == status
 
@@ -159,7 +160,7 @@ WRONG: dict[str, list[tuple[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@over("wrong", WRONG)
 async def test_request_that_is_not_surely_slacks_is_refused(guard, wrong):
     assert (await guard.post(GB, *WRONG[wrong])).status_code == 401
     assert guard.heard == []
@@ -201,7 +202,7 @@ async def test_unsigned_large_body_is_refused_without_being_read(guard):
     assert read <= 1024
 
 
-@pytest.mark.parametrize(
+@over(
     ("body", "kind"),
     [
         (b"\xff\xfe\xfa", FORM),

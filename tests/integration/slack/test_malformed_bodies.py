@@ -42,6 +42,7 @@ from bot.web.plain_answers import LineBound
 from bot.web.request_body import BodyReader
 from sandbox.slack import bot_requests
 from tests.clock import now
+from tests.rows import over
 
 SECRET = "shapes-secret"
 FORM = "application/x-www-form-urlencoded"
@@ -294,9 +295,7 @@ ODD_AND_TAKEN: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(
-    "body", [*BODIES, *UNHEARD, *ODD_AND_TAKEN], ids=lambda body: str(body.get("type") or body["command"])
-)
+@over("body", [*BODIES, *UNHEARD, *ODD_AND_TAKEN])
 def test_body_of_slacks_shape_is_taken_and_what_nothing_listens_to_is_acked(runner, endpoint, capsys, body):
     assert runner.run(endpoint.send(body)).status_code == 200
     said = capsys.readouterr().out
@@ -324,7 +323,7 @@ def test_each_loss_of_the_token_is_logged_and_told_once(runner, endpoint, capsys
         assert runner.run(endpoint.database.read(partial(told_once.is_noted, key=f"revoked:{event_id}")))
 
 
-@pytest.mark.parametrize(
+@over(
     "body",
     [
         event(type="member_joined_channel", user=BOT, channel=None),
@@ -343,13 +342,12 @@ def test_each_loss_of_the_token_is_logged_and_told_once(runner, endpoint, capsys
         command("list") | dict.fromkeys(map(str, range(1_001)), "x"),
         command("list") | {"user_id": "U\0"},
     ],
-    ids=lambda body: str(body.get("event") or body.get("type") or body.get("command"))[:60],
 )
 def test_what_does_not_say_who_or_where_or_has_too_many_fields_is_refused(runner, endpoint, body):
     assert runner.run(endpoint.send(body)).status_code == 400
 
 
-@pytest.mark.parametrize(
+@over(
     ("path", "other"),
     [
         (("actions",), "y"),
@@ -370,14 +368,14 @@ def test_click_of_another_shape_is_refused_with_the_place_and_without_what_stand
     assert "secret words" not in answer.text
 
 
-@pytest.mark.parametrize("metadata", ["", "{}", "[]", "no JSON", '{"channel_id": 7}'])
+@over("metadata", ["", "{}", "[]", "no JSON", '{"channel_id": 7}'])
 def test_form_whose_metadata_can_not_be_read_says_what_to_do(runner, endpoint, metadata):
     answer = runner.run(endpoint.send(changed(submission(), ("view", "private_metadata"), metadata)))
     assert answer.status_code == 200
     assert "open it again" in answer.json()["errors"]["regions"]
 
 
-@pytest.mark.parametrize("odd", ["\\ud800", "\\udc00x", "a\\u0000b", "\\\\\\u0000"])
+@over("odd", ["\\ud800", "\\udc00x", "a\\u0000b", "\\\\\\u0000"])
 def test_text_that_no_database_takes_is_refused(runner, endpoint, odd):
     body = json.dumps(event(type="member_joined_channel", user=BOT, channel="C7")).replace("Ev1", odd)
     assert runner.run(endpoint.send_raw(body.encode(), "application/json")).status_code == 400

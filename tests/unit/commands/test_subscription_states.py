@@ -172,34 +172,34 @@ async def test_what_a_channel_never_received_can_not_be_ended(channel, words):
         await channel.ends("GB results")
 
 
+OF_OTHERS = SlackChannelClosed("conversations.history", "channel_not_found")
+
+
 async def test_direct_message_of_other_people_is_refused_in_words(channel):
     channel.channel_id = "D1"
-    channel.hears(SlackChannelClosed("conversations.history", "channel_not_found"))
+    channel.hears(OF_OTHERS)
     with pytest.raises(CommandError, match="direct messages between other people") as caught:
         await channel.types("GB")
     assert "/invite" not in str(caught.value)
     assert await channel.states() == {}
 
 
-async def test_mute_in_a_direct_message_of_other_people_leaves_the_watches_of_the_person(channel):
+@pytest.mark.parametrize(
+    ("heard", "commands", "from_home"),
+    [
+        (OF_OTHERS, [(MUTE_COMMAND, "course:York")], False),
+        ({"members": ["U2"]}, [(SUBSCRIBE_COMMAND, "GB"), (PAUSE_COMMAND, "")], True),
+    ],
+    ids=["mute", "press at home"],
+)
+async def test_watch_does_not_move_into_a_direct_message_of_other_people(channel, heard, commands, from_home):
     name = WatchedName(WatchKind.HORSE, "Fog")
     add = partial(watches.add, channel_id="U1", names=[name], user_id="U1", now=NOW, person_id="U1")
     await channel.database.write(add)
     channel.channel_id = "D1"
-    channel.hears(SlackChannelClosed("conversations.history", "channel_not_found"))
-    await MUTE_COMMAND.commit(channel.desk, channel.typed("course:York"))
-    (row,) = await channel.database.read(partial(watches.of_person, person_id="U1"))
-    assert row.channel_id == "U1"
-
-
-async def test_press_at_home_moves_no_watch_into_the_direct_message_of_another_person(channel):
-    name = WatchedName(WatchKind.HORSE, "Fog")
-    add = partial(watches.add, channel_id="U1", names=[name], user_id="U1", now=NOW, person_id="U1")
-    await channel.database.write(add)
-    channel.channel_id = "D2"
-    channel.hears({"members": ["U2"]})
-    for command, words in ((SUBSCRIBE_COMMAND, "GB"), (PAUSE_COMMAND, "")):
-        await command.commit(channel.desk, channel.typed(words, from_home=True))
+    channel.hears(heard)
+    for command, words in commands:
+        await command.commit(channel.desk, channel.typed(words, from_home=from_home))
     (row,) = await channel.database.read(partial(watches.of_person, person_id="U1"))
     assert (row.channel_id, row.paused_until) == ("U1", None)
 
