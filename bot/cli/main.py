@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from bot.errors import (
     ProblemsFound,
@@ -46,7 +47,31 @@ class Event(StrEnum):
     RACECARD_PUBLISHED = "racecard.published"
 
 
+PLAIN_WORDS = {
+    "value_error": "{error}",
+    "greater_than_equal": "must be at least {ge}.",
+    "less_than_equal": "must be at most {le}.",
+    "int_parsing": "must be a whole number.",
+    "float_parsing": "must be a number.",
+}
+"""In place of the words of pydantic, by which typer checks values."""
+
+
+class _Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        from pydantic import ValidationError
+
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            first = error.__cause__.errors()[0] if isinstance(error.__cause__, ValidationError) else None
+            if first and first["type"] in PLAIN_WORDS:
+                error.message = PLAIN_WORDS[first["type"]].format_map(first.get("ctx", {}))
+            raise
+
+
 app = typer.Typer(
+    cls=_Commands,
     name="racing-bot",
     no_args_is_help=True,
     add_completion=False,
@@ -126,6 +151,8 @@ def demo(  # noqa: PLR0917  typer passes options by name
     """Play a day's racing on this machine. No account and no settings are needed."""
     if headless and open_page:
         raise typer.BadParameter("give one of the two.", param_hint=["--headless", "--open"])
+    if database_url and not database_url.startswith("postgres"):
+        raise typer.BadParameter("must begin with postgresql://.", param_hint="--database-url")
     # The only import of the sandbox, absent from the wheel.
     try:
         from sandbox.demo import Demo, run_demo

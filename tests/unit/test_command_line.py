@@ -32,7 +32,8 @@ WRONG_WORDS = {
     ("subscribe", "--event", "race.abandoned", "--event", "Race.Abandoned"): ["'Race.Abandoned'", *Event],
     ("subscribe", "--retire", "1", "--event", "race.abandoned"): ["--retire", "without other options"],
     ("subscribe", "--retire", "1", "--show-secret"): ["--retire", "without other options"],
-    ("subscribe", "--retire", "0"): ["--retire"],
+    ("subscribe", "--retire", "0"): ["'--retire': must be at least 1."],
+    ("subscribe", "--retire", "one"): ["'--retire': must be a whole number."],
     ("demo", "--headless", "--open"): ["--headless", "--open", "one of the two"],
     ("subscribe", "--region", " "): ["--region", "all regions"],
     ("unlatch", "month"): ["'month'", "'quota', 'key', 'plan'"],
@@ -41,7 +42,10 @@ WRONG_WORDS = {
     ("manifest", "--url", "http://bot.example.com"): ["--url", "must be https"],
     ("manifest", "--url", "http://127.0.0.1:3000"): ["must be https."],
     ("manifest", "--url", "https://bot.example.com/slack/events"): ["--url", "must end before /slack/events"],
-    ("demo", "--speed", "0"): ["--speed"],
+    ("demo", "--speed", "0"): ["'--speed': must be at least 0.1."],
+    ("demo", "--speed", "quick"): ["'--speed': must be a number."],
+    ("demo", "--port", "65536"): ["'--port': must be at most 65535."],
+    ("demo", "--database-url", "sqlite:///x.db"): ["--database-url", "must begin with postgresql://"],
     ("migrate", "now"): ["now"],
     ("backup",): ["PATH"],
     ("subscriptions",): ["Usage:", "export", "apply"],
@@ -64,6 +68,7 @@ def test_wrong_words_are_told_on_stderr_with_exit_code_2(run, words):
     ran = run(*words)
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert [told for told in WRONG_WORDS[words] if told not in ran.stderr] == []
+    assert not re.search("Input should|Value error", ran.stderr), "pydantic's words"
 
 
 def test_every_command_explains_itself_without_settings(run):
