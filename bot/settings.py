@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cache, cached_property, partial
+from io import StringIO
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -340,33 +341,39 @@ def load_database_url(env_file: str | None = ".env") -> str:
 
 
 def _load(kind: type[SettingsT], env_file: str | None, overrides: Mapping[str, Any]) -> SettingsT:
-    # Wrong lines are told as problems, and need no words in the log.
-    logging.getLogger("dotenv.main").setLevel(logging.ERROR)
     file = Path(env_file or "").absolute()
+    # Docker makes a folder where a mounted file is missing. pydantic would pass over the folder.
+    is_there = env_file is not None and (file.is_file() or file.is_dir())
+    lines = list(parse_stream(StringIO(read_env_file(file)))) if is_there else []
+    problems = wrong_lines(lines, file)
+    problems += _misspelt(kind.model_fields, [one.key for one in lines if one.key], os.environ)
     try:
-        lines = _lines_of(env_file)
-        problems = [f"Line {_number_of(one)} of {file} is not NAME=value." for one in lines if one.error]
-        problems += _misspelt(kind.model_fields, [one.key for one in lines if one.key], os.environ)
         settings = kind(_env_file=env_file, **overrides)
         problems += proxy_problems(settings.called)
         problems += certificate_problems(settings.called, os.environ.get("SSL_CERT_FILE"))
     except ValidationError as error:
         problems += [_in_words(details) for details in error.errors(include_input=False, include_url=False)]
-    except OSError as error:
-        problems = [f"The file {file} can't be read: {error.strerror}."]
-    except UnicodeDecodeError:
-        problems = [f"The file {file} is no text in UTF-8: save the file as UTF-8."]
     if problems:
         raise SettingsError(problems)
     return settings
 
 
-def _lines_of(env_file: str | None) -> list[Binding]:
-    """Fails on a folder, which Docker makes where a mounted file is missing. pydantic would pass over the folder."""
-    if env_file is None or not (Path(env_file).is_file() or Path(env_file).is_dir()):
-        return []
-    with Path(env_file).open(encoding=ENV_FILE_ENCODING) as stream:
-        return list(parse_stream(stream))
+def read_env_file(file: Path) -> str:
+    """Empty for a missing file. Raises SettingsError."""
+    # Wrong lines are told as problems, and need no words in the log.
+    logging.getLogger("dotenv.main").setLevel(logging.ERROR)
+    try:
+        return file.read_text(encoding=ENV_FILE_ENCODING)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise SettingsError([f"The file {file} can't be read: {error.strerror}."]) from error
+    except UnicodeDecodeError:
+        raise SettingsError([f"The file {file} is no text in UTF-8: save the file as UTF-8."]) from None
+
+
+def wrong_lines(lines: Iterable[Binding], file: Path) -> list[str]:
+    return [f"Line {_number_of(one)} of {file} is not NAME=value." for one in lines if one.error]
 
 
 def _number_of(line: Binding) -> int:

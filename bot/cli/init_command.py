@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from secrets import token_hex
@@ -13,7 +14,7 @@ from dotenv import dotenv_values
 from dotenv.parser import parse_stream
 
 from bot.errors import SettingsError
-from bot.settings import load_settings
+from bot.settings import load_settings, read_env_file, wrong_lines
 
 PLACEHOLDER = re.compile(
     r"[<>…]|\.\.\.|\b\w[\w-]*\.example\.(?:com|org|net)\b|C0123456789|U0123ABCD|\bchange[-_ ]?me\b|\byour[-_ ]",
@@ -115,8 +116,16 @@ def taken_from(environment: Mapping[str, str], kept: Mapping[str, str]) -> dict[
     return given
 
 
-def write(path: Path, given: Mapping[str, str], kept: Mapping[str, str]) -> None:
-    """Write the file, readable by your own user alone. Keys of an earlier file stay, and its other lines as typed.
+def read_before(path: Path) -> str:
+    """The earlier file. Raises SettingsError for a file that `write` would not keep whole."""
+    before = read_env_file(path)
+    if problems := wrong_lines(parse_stream(StringIO(before)), path):
+        raise SettingsError(problems)
+    return before
+
+
+def write(path: Path, given: Mapping[str, str], kept: Mapping[str, str], before: str) -> None:
+    """Write the file, readable by your own user alone. Keys of the text before stay, and its other lines as typed.
 
     Raises SettingsError.
     """
@@ -127,17 +136,21 @@ def write(path: Path, given: Mapping[str, str], kept: Mapping[str, str]) -> None
     lines = [f"# {one.comment}\n{_line(one.name, given[one.name])}" for one in ASKED if one.name in given]
     lines += [f"# {comment}\n{_line(name, made[name])}" for name, (comment, _) in MADE.items()]
     ours = {one.name for one in ASKED} | MADE.keys()
-    before = StringIO(path.read_text(encoding="utf-8-sig") if path.exists() else "")
-    others = [one for one in parse_stream(before) if one.value is not None and one.key not in ours]
+    others = [one for one in parse_stream(StringIO(before)) if one.value is not None and one.key not in ours]
     lines += [f"# Kept from the file before.\n{one.original.string.strip()}\n" for one in others]
     load_settings(
         None, **{name.lower(): value for name, value in {**given, **made}.items() if name != "POSTGRES_PASSWORD"}
     )
     new = path.with_name(f"{path.name}.new")
-    new.unlink(missing_ok=True)
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write("# The settings of racing-bot; docs/settings.md has all of them.\n\n" + "\n".join(lines))
-    new.replace(path)
+    try:
+        new.unlink(missing_ok=True)
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write("# The settings of racing-bot; docs/settings.md has all of them.\n\n" + "\n".join(lines))
+        new.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise SettingsError([f"The file {path} can't be written: {error.strerror}."]) from error
 
 
 def read(text: str) -> dict[str, str]:

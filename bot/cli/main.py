@@ -106,14 +106,15 @@ def init(
     """Write .env, the file of settings. Each value is checked, and nothing is called."""
     import os
 
-    from bot.cli.init_command import MADE, Asked, ask_all, read, taken_from, write
+    from bot.cli.init_command import MADE, Asked, ask_all, read, read_before, taken_from, write
 
     path = Path(".env").absolute()
     if not (from_env or sys.stdin.isatty()):
         sys.exit("Nothing was written: there is no terminal for questions. Give --from-env.")
     if path.exists() and not overwrite and (from_env or not typer.confirm(f"{path} exists. Replace the file?")):
         sys.exit(f"Nothing was written: {path} exists. Give --overwrite.")
-    kept = read(path.read_text(encoding="utf-8-sig")) if path.exists() else {}
+    file = read_before(path)
+    kept = read(file)
     if from_env:
         kept |= {name: os.environ[name] for name in MADE if os.environ.get(name)}
 
@@ -124,7 +125,7 @@ def init(
         typed = typer.prompt(f"{asked.name}{hint}", default="", show_default=False, hide_input=asked.is_secret)
         return str(typed) or before
 
-    write(path, taken_from(os.environ, kept) if from_env else ask_all(ask, print, kept), kept)
+    write(path, taken_from(os.environ, kept) if from_env else ask_all(ask, print, kept), kept, file)
     print(f"{path} is written, for your own user to read. Start the bot: racing-bot serve. Then: racing-bot doctor")
 
 
@@ -235,7 +236,7 @@ def apply_subscriptions(
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
         raise typer.BadParameter(f"{file} can't be read: {reason}.", param_hint="FILE") from error
 
     def agree() -> bool:

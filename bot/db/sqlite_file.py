@@ -80,5 +80,8 @@ def copy_file(database: Path, to: Path) -> None:
             source.backup(target)
         part.replace(to)
     except (OSError, sqlite3.Error) as error:
-        part.unlink(missing_ok=True)
-        raise StorageUnavailable(f"no copy of the database was made at {to}: {error}") from error
+        # A read-only folder refuses this too.
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        reason = getattr(error, "strerror", None) or error
+        raise StorageUnavailable(f"no copy of the database was made at {to}: {reason}") from error

@@ -95,7 +95,7 @@ def read(text: str) -> SubscriptionFile:
     except (yaml.YAMLError, RecursionError) as error:
         raise SubscriptionFileWrong([f"no YAML that can be read ({type(error).__name__})"]) from error
     except ValidationError as error:
-        raise SubscriptionFileWrong([_told(**one) for one in error.errors(include_url=False)]) from error
+        raise SubscriptionFileWrong([_told(one) for one in error.errors(include_url=False)]) from error
     return SubscriptionFile(_flat(file.channels), None if file.watches is None else _flat(file.watches))
 
 
@@ -103,13 +103,15 @@ def _flat(by_channel: Mapping[str, Sequence[T]]) -> list[tuple[str, T]]:
     return [(channel_id, one) for channel_id, some in by_channel.items() for one in some]
 
 
-def _told(*, type: str, loc: Sequence[str | int], msg: str, **_rest: Any) -> str:  # noqa: A002  pydantic's name
+def _told(details: Any) -> str:
     """Pydantic's words for a program are replaced."""
+    loc, expected = details["loc"], details.get("ctx", {}).get("expected", "").replace("'", "")
     place = ".".join(str(part) for part in loc if part != "[key]") or "the file"
     known = ", ".join(_Subscription.model_fields if len(loc) > 1 else _File.model_fields)
     words = {"extra_forbidden": f"is unknown; known are {known}", "missing": "is missing"}
     words |= {"list_type": "must be a list", "dict_type": "must have names", "model_type": "must have names"}
-    return f"{place}: {words.get(type, msg.removeprefix('Value error, '))}"
+    words |= dict.fromkeys(("literal_error", "enum"), f"must be {expected}")
+    return f"{place}: {words.get(details['type'], details['msg'].removeprefix('Value error, '))}"
 
 
 class _Words(yaml.BaseLoader):

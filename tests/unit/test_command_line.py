@@ -63,6 +63,13 @@ def run(monkeypatch, tmp_path):
     return lambda *words: CliRunner().invoke(app, words, env={"TERM": "dumb"}, prog_name="racing-bot")
 
 
+def test_file_of_subscriptions_that_is_no_text_is_refused_in_plain_words(run, tmp_path, monkeypatch):
+    for name, value in GIVEN.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "a.yaml").write_bytes(b"\xff")
+    assert "a.yaml can't be read: it is no text in UTF-8." in run("subscriptions", "apply", "a.yaml").stderr
+
+
 @over("words", WRONG_WORDS)
 def test_wrong_words_are_told_on_stderr_with_exit_code_2(run, words):
     ran = run(*words)
@@ -158,7 +165,7 @@ watches:
   C1: {horse: ["()", .], hors: [x]}
 """
     assert problems(text) == (
-        "version: Input should be '1'",
+        "version: must be 1",
         "channels.gb-racing: gb-racing is no channel id, such as C0123456789",
         "channels.gb-racing.0.topics.0: result is no topic; topics are results, abandonments, racecards",
         "channels.gb-racing.0.only.1: a course needs a name or an id",
@@ -170,7 +177,7 @@ watches:
         "channels.C1.2: Ascot is in `only` and in `except`",
         "channels.C2: the region all stands twice",
         "watches.C1.horse.1: . is no name",
-        "watches.C1.hors: Input should be 'horse', 'trainer' or 'jockey'",
+        "watches.C1.hors: must be horse, trainer or jockey",
         "chanels: is unknown; known are version, channels, watches",
     )
 
@@ -387,6 +394,30 @@ def test_every_missing_or_wrong_value_of_the_environment_is_named_and_nothing_is
     missing = [one.partition(" is missing") for one in ended.problems[1:]]
     assert all(one.comment in where for names, _, where in missing for one in ASKED if one.name in names.split())
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        (".env", None, "{file} can't be read: Is a directory"),
+        (".env", b"ADMIN_USERS=cl\xe9", "{file} is no text in UTF-8"),
+        (".env", b"LOG_LEVEL=info\nmy notes\n", "Line 2 of {file} is not NAME=value."),
+        (".env.new", None, "The file {folder}/.env can't be written: "),
+    ],
+)
+def test_file_that_can_not_be_read_or_written_stays_and_is_told(init, tmp_path, name, content, words):
+    file = tmp_path / name
+    if content is None:
+        file.mkdir()
+    else:
+        file.write_bytes(content)
+    ran = init("--from-env", "--overwrite", **GIVEN)
+    ended = ran.exception
+    assert isinstance(ended, SettingsError)
+    assert words.format(file=file, folder=tmp_path) in "".join(ended.problems)
+    assert file.is_dir() if content is None else file.read_bytes() == content
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert ran.stderr == ""
 
 
 def test_without_a_terminal_and_without_the_environment_nothing_is_asked(init, tmp_path):
