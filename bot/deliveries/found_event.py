@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
-from bot.events.race_state import RaceState, is_doubtful_or_reinstated, is_reinstated, state_in
+from bot.events.race_state import NOT_ABANDONED, RaceState, is_doubtful_or_reinstated, is_reinstated, state_in
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading.aliases import string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
@@ -23,8 +23,6 @@ DEEPEST_EVENT_NAME = 2
 SURE_NAMES = frozenset(NAMES_OF["event.sure_name"])
 
 NOWHERE = Race()
-
-NOT_ABANDONED = "also marked as not abandoned"
 
 _NOT_RUN_ELSE = {RaceState.VOID, RaceState.POSTPONED}
 

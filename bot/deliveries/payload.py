@@ -17,7 +17,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.lost_part import run_before_loss
 from bot.events.merge import in_common
-from bot.events.race_state import RaceState, is_meeting_reinstated, state_in
+from bot.events.race_state import NOT_ABANDONED, RaceState, state_in
 from bot.events.races import Course, Race, in_short, may_be_there
 from bot.events.reading.fields import first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
@@ -172,7 +172,7 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
     first_attempt_at = first_of(every, "event.first_attempt_at", read_instant)
     # A retry may have the data of the first attempt, with a later `data_as_of`.
     as_of = None if first_attempt_at else first_of(every, "event.data_as_of", read_instant)
-    return RacingEvent(
+    event = RacingEvent(
         key=key_of(found, number, body, race),
         kind=found.named.kind,
         name=found.named.name,
@@ -188,6 +188,12 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
         data_as_of=first_of(every, "event.data_as_of", text),
         unreadable_because=TOO_MANY if found.stands_for_many else _why_unread(found.named, race, races),
     )
+    if event.is_taken_back:
+        event = event.model_copy(update={"reason": race.reason})
+    if event.is_of_meeting and (event.is_taken_back or race.status == NOT_ABANDONED):
+        # "abandoned": false says then that the race is to come, not that the race was run.
+        races = tuple(one if one.abandoned else one.model_copy(update={"abandoned": None}) for one in races)
+    return event.model_copy(update={"races": races})
 
 
 def _reason(found: FoundEvent, race: Race) -> str | None:
@@ -216,8 +222,6 @@ def _races(found: FoundEvent, race: Race) -> tuple[Race, ...]:
     if found.named.subject is Subject.RACE and not found.stands_for_many:
         return ()
     races = read_races((part.fields for part in found.parts if part.about is not About.DELIVERY), race)
-    if found.named.subject is Subject.MEETING and is_meeting_reinstated(race.status or ""):
-        return tuple(one if one.abandoned else one.model_copy(update={"abandoned": None}) for one in races)
     return marked_as_run(found.fields, races, race) if found.named.subject is Subject.MEETING else races
 
 

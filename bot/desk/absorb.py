@@ -8,7 +8,7 @@ from bot.desk.news import News
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks, brings_placings, changes_between
 from bot.events.merge import completed
-from bot.events.race_state import NOT_HELD, RaceState, state_in
+from bot.events.race_state import NO_LONGER_ABANDONED, NOT_ABANDONED, NOT_HELD, RaceState, state_in
 
 FillIn = Callable[[RacingEvent, RacingEvent], RacingEvent]
 """The event with the race book's values; second, the event as stored."""
@@ -51,9 +51,9 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
         contradicts = _contradicted(event, known) or _lost_otherwise(event, known)
         remarks = VersionRemarks(contradicts=contradicts, had_at=_had_at(event))
         return News(event, remarks, rings=True, is_first=True)
-    event = event.as_delivered()
     last = known.reports[-1]
     stored = known.silent or last.event
+    event = _flag_as_news(event.as_delivered(), stored)
     newer = ordered = event.is_newer_than(stored)
     if ordered is None and event.race.outranks(stored.race):
         newer = None if any(report.event.race.outranks(event.race) for report in known.reports) else True
@@ -65,7 +65,8 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
             return None
         # An older version adds only placings.
         event = completed(before, event)
-    delivered, event = event, fill_in(completed(event, before), stored)
+    in_doubt = not newer and (stored.in_doubt or (event.is_abandonment and event.is_reinstated != stored.is_reinstated))
+    delivered, event = event, fill_in(completed(event, before).model_copy(update={"in_doubt": in_doubt}), stored)
     told = _as_told(stored) if placings_come else before
     changes = changes_between(told, delivered, received_at=received_at)
     moves = event.place != stored.place
@@ -94,14 +95,23 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
         # The return of a superseded version is told once. The event stays unchanged.
         disagrees = {"again": repeated, "order_unknown": True, "contradicts": last.remarks.contradicts}
         again = remarks.model_copy(update=disagrees)
-        return News(as_stored(event, stored), again, rings=False, is_first=False)
+        return News(as_stored(event, stored), again, rings=in_doubt and not stored.in_doubt, is_first=False)
     return News(event, remarks, rings=rings, is_first=False)
 
 
 def as_stored(event: RacingEvent, stored: RacingEvent) -> RacingEvent:
     """The stored event: a delivery without news may still state an order, and the race's id."""
     race = stored.race.model_copy(update={"race_id": event.race.race_id})
-    return stored.model_copy(update={"race": race, **event.latest_order(stored)})
+    return stored.model_copy(update={"race": race, "in_doubt": event.in_doubt, **event.latest_order(stored)})
+
+
+def _flag_as_news(event: RacingEvent, stored: RacingEvent) -> RacingEvent:
+    """The event. A false flag that the earlier version lacks takes the loss back."""
+    if event.race.status != NOT_ABANDONED or stored.race.status == NOT_ABANDONED:
+        return event
+    status = stored.race.status if stored.is_reinstated else NO_LONGER_ABANDONED
+    race = event.race.model_copy(update={"status": status})
+    return event.model_copy(update={"race": race, "reason": None})
 
 
 def _repeated(delivered: RacingEvent, reports: Sequence[Report], received_at: datetime) -> int | None:
@@ -128,9 +138,9 @@ def _contradicted(event: RacingEvent, known: Known) -> EventKind | None:
     """The kind of the contradicted event of the same race.
 
     None for a void race, for a result without placings that is marked abandoned, and for a postponed race with a result
-    of another day. An abandonment that was taken back is contradicted only if the order of the versions is unknown.
+    of another day, and for an abandonment that was taken back.
     """
-    if known.other is None or (known.other.event.is_taken_back and not known.other.remarks.order_unknown):
+    if known.other is None or known.other.event.is_taken_back:
         return None
     races = event.race, known.other.event.race
     is_of_other_day = len({race.race_date for race in races} - {None}) > 1

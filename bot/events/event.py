@@ -4,9 +4,9 @@ from datetime import datetime
 from typing import Any
 
 from bot.events.drill_mark import Drill
-from bot.events.kinds import DECLARATIONS, DEFAULT_TOPICS, EventKind, Topic
-from bot.events.race_state import is_meeting_reinstated, is_reinstated
-from bot.events.races import Race, Value
+from bot.events.kinds import DECLARATIONS, DEFAULT_TOPICS, EventKind, Subject, Topic
+from bot.events.race_state import is_reinstated
+from bot.events.races import OffTime, Race, Value
 
 __all__ = ["CONTRADICTIONS", "DEFAULT_TOPICS", "TOPIC_OF", "EventKind", "RacingEvent", "Topic"]
 
@@ -24,7 +24,8 @@ class RacingEvent(Value):
     `kind` is None for an unreadable payload, which is posted as a plain line. `race`: the race, or the fields of the
     meeting. `races`: of a meeting or a card. Of an abandoned meeting `races_run`, 0 for an untold number, and
     `lost_from`, the first lost time. `updated_at`: the moment of the record's data. `races_from_book`: from the race
-    book or other deliveries. `in_parts`: the `races` came in several deliveries.
+    book or other deliveries. `in_parts`: the `races` came in several deliveries. `in_doubt`: one version reports a
+    loss, another takes the loss back, and nothing tells the newer version.
     """
 
     key: str
@@ -43,6 +44,7 @@ class RacingEvent(Value):
     unreadable_because: str | None = None
     races_from_book: bool = False
     in_parts: bool = False
+    in_doubt: bool = False
     drill: Drill | None = None
 
     def as_delivered(self) -> "RacingEvent":
@@ -78,10 +80,21 @@ class RacingEvent(Value):
         return self.races_run is not None or any(race.says_run for race in self.races)
 
     @property
+    def is_of_meeting(self) -> bool:
+        """True for a meeting, and for a card of a meeting."""
+        subject = DECLARATIONS[self.kind].subject if self.kind else None
+        is_whole = self.race.race_id is None and self.race.off == OffTime()
+        return subject is Subject.MEETING or (subject is Subject.CARD and is_whole)
+
+    @property
+    def is_reinstated(self) -> bool:
+        """True for a status that takes the loss of the race, or of the meeting, back."""
+        return is_reinstated(self.race.status or "", self.race.course.name, of_meeting=self.is_of_meeting)
+
+    @property
     def is_taken_back(self) -> bool:
-        """True for an abandonment that was taken back: "Reinstated"."""
-        is_back = is_meeting_reinstated if self.kind is EventKind.MEETING_ABANDONED else is_reinstated
-        return self.is_abandonment and is_back(self.race.status or "")
+        """True for an abandonment that was taken back for certain."""
+        return self.is_abandonment and self.is_reinstated and not self.in_doubt
 
     @property
     def contradicting_key(self) -> str | None:

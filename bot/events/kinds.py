@@ -142,7 +142,7 @@ _EVENT: DeclaredFields = {
     **_each("event", "first_attempt_at data_as_of", _ENVELOPE),
     **_each("event", "races_run lost_from", _NOT_SHOWN),
     "event.races_from_book": _FILLED_IN,
-    **_each("event", "in_parts drill", _OURS),
+    **_each("event", "in_parts in_doubt drill", _OURS),
     "event.unreadable_because": Noise("ours, about reading"),
 }
 _COURSE: DeclaredFields = {

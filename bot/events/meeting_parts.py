@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.merge import completed_race
-from bot.events.race_state import NOT_HELD, is_meeting_reinstated, is_reinstated
+from bot.events.race_state import NOT_HELD
 from bot.events.races import OffTime, Race, is_same_course, may_share_meeting
 from bot.events.same_races import SameRaces, is_same_race, is_told_again
 
@@ -83,20 +83,17 @@ def taken_back(lost: RacingEvent, card: RacingEvent) -> RacingEvent | None:
 
     The status of the same race counts, else the status of the whole card.
     """
-    is_whole = card.race.race_id is None and card.race.off == OffTime()
     each = {race.status for race in card.races}
-    is_back = is_meeting_reinstated(card.race.status or "")
-    of_card = card.race.status if is_back else each.pop() if len(each) == 1 else None
-    named = card.races if is_whole else (card.race,)
+    of_card = card.race.status if card.is_reinstated else each.pop() if len(each) == 1 else None
+    named = card.races if card.is_of_meeting else (card.race,)
     same = [race for race in named if lost.kind is EventKind.RACE_ABANDONED and _is_same(race, lost.race)]
-    said = [race.status for race in same] + [of_card if is_whole and is_part_of(lost, card) else None]
+    said = [race.status for race in same] + [of_card if card.is_of_meeting and is_part_of(lost, card) else None]
     status = next(filter(None, said), None)
-    if not status or not is_reinstated(status):
-        return None
     lost = lost.as_delivered()
     order = {name: getattr(card, name) for name in ("occurred_at", "updated_at", "first_attempt_at")}
     race = lost.race.model_copy(update={"status": status})
-    return lost.model_copy(update={**order, "sequence": None, "race": race, "reason": status})
+    later = lost.model_copy(update={**order, "sequence": None, "race": race, "in_doubt": False})
+    return later if later.is_taken_back else None
 
 
 def _is_same(race: Race, lost: Race) -> bool:

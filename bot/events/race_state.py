@@ -53,6 +53,9 @@ NOT_HELD = frozenset({RaceOutcome.ABANDONED, RaceOutcome.VOID})
 
 LONGEST_STATUS = 200
 
+NOT_ABANDONED, NO_LONGER_ABANDONED = "also marked as not abandoned", "marked as no longer abandoned"
+"""The status of an abandonment with a false flag. In a first version the flag may be a default, later it is news."""
+
 _DOTTED = {ord("\u0130"): "i", ord("\u0131"): "i"}
 """Turkish spells "I" with a dot, and "i" without."""
 
@@ -118,7 +121,7 @@ _REVERSED = re.compile(
 
 _GOES_AHEAD = re.compile(
     rf"(?!.*\b(?:doubt|not|inspection|beside|date) )(?:{_SUBJECT}|is |the |at race |until )*"
-    "(?:(?:held|ahead(?: at (?:race|other|(?:number )*number))?) (?:today )*(?:cause |$)|at $)"
+    "(?:(?:held|ahead(?: at (?:race|(?:number )*number))?) (?:today )*(?:cause |$)|at $)"
     f"|(?:{_SUBJECT}|is |other |beside |cause )*not (?:is )*abandoned $"
 )
 """Of a whole status: "Meeting will go ahead as planned", "Racing is on", "No longer abandoned".
@@ -241,17 +244,20 @@ def is_doubtful_or_reinstated(status: str) -> bool:
     return is_doubtful(status) or is_reinstated(status)
 
 
-def is_reinstated(status: str) -> bool:
-    """True for "Lifted", "Reinstated", "Going ahead" and "No longer abandoned"."""
-    roles = _roles(status)
+@lru_cache(maxsize=1024)
+def is_reinstated(status: str, course: str | None = None, *, of_meeting: bool = False) -> bool:
+    """True for "Lifted", "Reinstated", "Going ahead" and "No longer abandoned".
+
+    False for NOT_ABANDONED. "Going ahead at Kempton" takes no loss at another `course` back, and words about some of
+    the races, "Race 3 reinstated", no loss `of_meeting`.
+    """
+    if status == NOT_ABANDONED or (of_meeting and _OF_SOME_RACES.search(_words(status))):
+        return False
+    roles = _roles(_with_race(status, _names_of((course,)), course) if course else status)
     said = re.sub("^(?:void|abandoned|postponed) ", "LOST ", roles)
-    is_back = _REVERSED.search(said) is not None or _GOES_AHEAD.match(roles) is not None
+    goes_ahead = roles if course else roles.replace("ahead at other ", "ahead at race ")
+    is_back = _REVERSED.search(said) is not None or _GOES_AHEAD.match(goes_ahead) is not None
     return is_back and state_in(status) is None
-
-
-def is_meeting_reinstated(status: str) -> bool:
-    """True for a reinstated meeting. False for words about some of the races: "Race 3 reinstated"."""
-    return is_reinstated(status) and not _OF_SOME_RACES.search(_words(status))
 
 
 def express_losses(

@@ -242,7 +242,7 @@ class Race(Value):
     def outdates_status(self, earlier: "Race") -> bool:
         """True without a status: for placings after a lost or void race or provisional places, and for a new loss."""
         is_outdated = earlier.status == PROVISIONAL or state_in(earlier.status) in LOST_OR_VOID
-        is_lost_anew = self.abandoned and earlier.abandoned and earlier.status and is_reinstated(earlier.status)
+        is_lost_anew = self.abandoned and earlier.abandoned and is_reinstated(earlier.status or "", earlier.course.name)
         return self.status is None and bool((is_outdated and self.has_places) or is_lost_anew)
 
     def outranks(self, other: "Race") -> bool:

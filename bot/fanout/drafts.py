@@ -165,8 +165,9 @@ class Drafts:
         """The message of a meeting says the event too."""
         self.chains.fold(_telling(news, channel, number)._replace(withheld=Because.MEETING))
 
-    def link(self, version: EventVersion, show: Show, after: int | None) -> None:
-        self._shown.append(_Shown(show, version, version.received_at, after, is_link=True))
+    def link(self, version: EventVersion, show: Show, after: int | None, *, anew: bool = False) -> None:
+        """Once for each event, unless `anew`."""
+        self._shown.append(_Shown(show, version, version.received_at, after, is_link=not anew))
 
     def show(self, news: VersionNews, show: Show, at: datetime, after: int | None, *, is_late: bool) -> None:
         self._shown.append(_Shown(show, news.version, at if show.edits else None, after, is_late=is_late))

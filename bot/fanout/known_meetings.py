@@ -13,7 +13,7 @@ from bot.events import event_bounds, event_store
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.event_store import Around, By
 from bot.events.meeting_parts import is_part_of, is_run_there, lost_in, names_race, results_denied, taken_back
-from bot.events.race_state import RaceOutcome, is_reinstated
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Race
 from bot.events.same_races import is_told_again
 
@@ -179,7 +179,8 @@ class KnownMeetings:
 
         A meeting in plain form names no race, so the meeting's message says nothing of the race.
         """
-        meetings = [one for one in self._of_kind(EventKind.MEETING_ABANDONED) if one.unreadable_because is None]
+        every = self._of_kind(EventKind.MEETING_ABANDONED)
+        meetings = [one for one in every if not (one.unreadable_because or one.is_taken_back)]
         is_of = is_run_there if event.kind is EventKind.RESULT_RECEIVED else is_part_of
         found = [one for one in meetings if is_of(event, one)]
         return sorted(found, key=lambda meeting: names_race(meeting, event.race.race_id) is None)
@@ -191,7 +192,8 @@ class KnownMeetings:
         lost, unless told as contradictions.
         """
         every = self._of_kind(EventKind.MEETING_ABANDONED)
-        meetings = [one for one in every if not one.is_taken_back]
+        # A first version that takes a loss back is linked nowhere.
+        meetings = [one for one in every if not one.is_taken_back or len(self.versions_of(one.key)) > 1]
         lost = [*self._of_kind(EventKind.RACE_ABANDONED), *self._of_kind(EventKind.RACECARD_PUBLISHED)]
         found = [
             (meeting, part)
@@ -203,7 +205,8 @@ class KnownMeetings:
         results = self._of_kind(EventKind.RESULT_RECEIVED)
         run = {result.race.race_id for result in results} - {None}
         said = [one for one in results if not any(map(event_store.contradicted_by, self.versions_of(one.key)))]
-        denied = [(meeting, result) for meeting in meetings for result in results_denied(meeting, said)]
+        standing = [one for one in meetings if not one.is_taken_back]
+        denied = [(meeting, result) for meeting in standing for result in results_denied(meeting, said)]
         return [
             *((meeting, part) for meeting, part in found if part.race.race_id not in run),
             *((meeting, result) for meeting, result in denied if keys & {meeting.key, result.key}),
@@ -211,7 +214,7 @@ class KnownMeetings:
 
     def _losing(self, event: RacingEvent) -> EventKind | None:
         """The kind of an event by which the race is lost: an abandoned meeting, else a racecard."""
-        if any(lost_in(meeting)(event.race) for meeting in self.of(event) if not meeting.is_taken_back):
+        if any(lost_in(meeting)(event.race) for meeting in self.of(event)):
             return EventKind.MEETING_ABANDONED
         cards = self._of_kind(EventKind.RACECARD_PUBLISHED)
         is_lost = any(race.outcome() is RaceOutcome.ABANDONED for _, race in _as_named(event.race.race_id, cards))
@@ -219,9 +222,8 @@ class KnownMeetings:
 
     def taken_back(self, card: RacingEvent) -> list[RacingEvent]:
         """The abandonments that a racecard takes back, each as a later version."""
-        said = [race.status for race in (card.race, *card.races) if race.status]
-        may_be = card.kind is EventKind.RACECARD_PUBLISHED and any(map(is_reinstated, said))
-        lost = [one for one in self._events.values() if may_be and one.is_abandonment]
+        is_card = card.kind is EventKind.RACECARD_PUBLISHED
+        lost = [one for one in self._events.values() if is_card and one.is_abandonment]
         return [*filter(None, (taken_back(one, card) for one in lost))]
 
     def also_losing(self, race: Race, but: str) -> list[str]:
@@ -259,5 +261,5 @@ def _says_lost(event: RacingEvent, named: Race, race: Race) -> bool | None:
     elif event.kind is EventKind.RESULT_RECEIVED:
         lost = None if named.is_void else named.outcome() is RaceOutcome.ABANDONED
     else:
-        lost = event.kind is EventKind.RACE_ABANDONED or not named.says_run
+        lost = not event.is_taken_back and (event.kind is EventKind.RACE_ABANDONED or not named.says_run)
     return None if lost and named.is_postponed != race.is_postponed else lost

@@ -103,11 +103,13 @@ class Plan:
         pairs = self.meetings.pairs(self._linked)
         self._chains.read({event.key for pair in pairs for event in pair})
         for meeting, part in pairs:
-            here = self._chains.of({meeting.key})
+            here, versions = self._chains.of({meeting.key}), self.meetings.versions_of(meeting.key)
+            earlier = versions[-2:-1] if meeting.key in self._linked else ()
+            is_turned = any(event_store.known(row)[0].is_taken_back != meeting.is_taken_back for row in earlier)
             for channel, chain in self._chains.of({part.key}).items():
                 own = standing(here.get(channel, ()))
                 if show := linked(own, chain, asks=channel in self.known.with_asking):
-                    self._drafts.link(self.meetings.versions_of(meeting.key)[-1], show, own.id if own else None)
+                    self._drafts.link(versions[-1], show, own.id if own else None, anew=is_turned)
 
     def write(self, claiming: Claiming) -> Added:
         """Ends the transaction."""

@@ -243,7 +243,7 @@ def outcomes_of(
     """
     known = _KnownRaces(races)
     here = [event for event in told if _is_of(event, region, known)]
-    lost = [event for event in here if event.kind is EventKind.MEETING_ABANDONED]
+    lost = [event for event in here if event.kind is EventKind.MEETING_ABANDONED and not event.is_taken_back]
     for event in here:
         _add(event, known, doubts.get(event.key))
     for meeting in lost:
@@ -311,11 +311,12 @@ def _is_of(event: RacingEvent, region: str | None, known: _KnownRaces) -> bool:
 def _add(event: RacingEvent, known: _KnownRaces, doubt: RaceOutcome | None) -> None:
     told = event.races if event.kind is EventKind.MEETING_ABANDONED else (event.race,)
     for race in told:
-        one = known.find_or_add(race.model_copy(update={"region": race.region or event.race.region}))
+        said = {"abandoned": None} if event.is_taken_back else {}
+        one = known.find_or_add(race.model_copy(update={"region": race.region or event.race.region, **said}))
         if event.kind is EventKind.RESULT_RECEIVED and race.outcome() is not RaceOutcome.ABANDONED:
             one.has_result, one.doubt = True, one.doubt or doubt
         # A meeting's own delivery may name races that were run before the meeting was lost.
-        if event.kind is EventKind.RACE_ABANDONED:
+        if event.kind is EventKind.RACE_ABANDONED and not event.is_taken_back:
             one.is_lost, one.reason = True, one.reason or event.reason or race.reason
 
 

@@ -39,7 +39,7 @@ from bot.slack.messages.answers.subscription_answers import EDIT, STATE_WORDS, l
 from bot.slack.messages.answers.watch_answer import end_line
 from bot.slack.messages.kit.blocks import action_button, actions, confirmed_by, context_block, header, section
 from bot.slack.messages.kit.marks import ABANDONED
-from bot.slack.messages.kit.names import HORSE_MAX, abandonment_name, course_name, race_name, reason
+from bot.slack.messages.kit.names import HORSE_MAX, abandonment_name, course_name, present_state, race_name, reason
 from bot.slack.messages.kit.text import clip, given, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
@@ -181,8 +181,8 @@ def _dead_letters(letters: Sequence[DeadLetter]) -> list[Block]:
     blocks: list[Block | None] = []
     for one in letters:
         name = joined([race_name(one.event.race) or course_name(one.event.race), reason(one.event)])
-        kind = f"{ABANDONED} ABANDONED: " if one.event.is_abandonment else ""
-        words = f"{kind}{name}, for {named(one.channel_id)}, {moment_for_readers(one.given_up_at)}"
+        name = " ".join(present_state(one.event, name)) if one.event.is_abandonment else name
+        words = f"{name}, for {named(one.channel_id)}, {moment_for_readers(one.given_up_at)}"
         blocks += [
             section(f"{words}\n{safe(one.reason, DETAIL_MAX) or ''}"),
             actions([_button(one.channel_id, "Post it after all", f"{POST_AGAIN} {one.message_id}")]),

@@ -115,6 +115,39 @@ async def test_part_by_the_last_message(pipeline, steps, part):
     assert _parts(pipeline.texts("CGB")[-1]) == [part]
 
 
+NOT_LOST = abandonment(status="Reinstated") | {"sequence": 2}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param([abandonment() | {"sequence": 1}, NOT_LOST], id="status"),
+        pytest.param(
+            [abandonment() | {"sequence": 1}, NOT_LOST, abandonment() | {"sequence": 1, "attempt": 2}], id="late repeat"
+        ),
+        pytest.param([abandonment() | {"sequence": 1}, abandonment(abandoned=False) | {"sequence": 2}], id="flag"),
+        pytest.param(
+            [
+                meeting() | {"sequence": 1, "races": [{"race_id": "rc_1", "off_time": "14:30", "abandoned": True}]},
+                meeting("rc_1", status="Reinstated") | {"sequence": 2},
+            ],
+            id="meeting",
+        ),
+    ],
+)
+async def test_loss_that_was_taken_back_is_no_outcome_of_the_day(pipeline, steps):
+    await take(pipeline, subscribes("CGB", ack=("10m",)), *steps)
+    now = pipeline.clock()
+
+    def read(session):
+        outcomes = known_day(session, date.fromisoformat(DAY), "GB").outcomes()
+        recent = day_views.recent(session, [ChannelFilter(region="GB", topics=frozenset(Topic))], now, None)
+        untaken = untaken_named(acknowledgements.untaken(session, now - timedelta(days=1)))
+        return [outcome.value for _, outcome in outcomes.each], outcomes.lost, recent.abandoned, "reinstated" in untaken
+
+    assert await pipeline.database.read(read) == (["open"], (), (), True)
+
+
 # A loss told twice rings once. An abandonment and another fact ring
 
 

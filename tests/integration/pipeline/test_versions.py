@@ -126,23 +126,29 @@ RINGS = {
     ),
     "abandonment taken back": Story(
         *(abandonment(), abandonment(status="Reinstated") | {"attempt": 2}),
-        CGB=["^Superseded", "Two versions disagree | status is Reinstated in one only"],
+        CGB=[
+            "^Superseded",
+            "^CONFLICT: Ascot 14:30 (GB) reported abandoned and reinstated | disagree | Reinstated in one only",
+        ],
     ),
     "abandonment taken back later": Story(
         *(abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}),
-        CGB=["^Superseded", "status is now Reinstated | !disagree"],
+        CGB=[
+            "^Superseded",
+            "^GOING AHEAD: Ascot 14:30 (GB), Reinstated. | status is now Reinstated | !disagree | !frost",
+        ],
     ),
     "abandonment taken back by a flag": Story(
         *(abandonment() | {"sequence": 1}, abandonment(abandoned=False, reason=None) | {"sequence": 2}),
-        CGB=["^Superseded", "ABANDONED: Ascot 14:30 | status is now also marked as not abandoned"],
+        CGB=["^Superseded", "^GOING AHEAD: Ascot 14:30 | status is now marked as no longer abandoned"],
     ),
     "abandoned meeting taken back by a flag": Story(
         *(meeting() | {"sequence": 1}, meeting(abandoned=False) | {"sequence": 2}),
-        CGB=["^Superseded", "status is now also marked as not abandoned"],
+        CGB=["^Superseded", "^GOING AHEAD: Ascot, | status is now marked as no longer abandoned"],
     ),
     "abandoned meeting taken back": Story(
         *(meeting() | {"sequence": 1}, meeting(status="Goes ahead") | {"sequence": 2}),
-        CGB=["^Superseded", "status is now Goes ahead"],
+        CGB=["^Superseded", "^GOING AHEAD: Ascot, | status is now Goes ahead | !whole meeting | !Lost"],
     ),
     "postponement that is no abandonment": Story(
         abandonment(status="Postponed", abandoned=False), CGB=["Postponed, frost | !not abandoned"]
@@ -162,11 +168,11 @@ RINGS = {
     "abandoned meeting taken back with its races": Story(
         meeting("rc_1") | {"sequence": 1},
         meeting(abandoned=False) | {"races": [{"race_id": "rc_1", "abandoned": False}], "sequence": 2},
-        CGB=["^Superseded", "whole meeting | also marked as not abandoned | !rest of the meeting"],
+        CGB=["^Superseded", "^GOING AHEAD | marked as no longer abandoned | !rest of the meeting"],
     ),
     "abandonment taken back by a flag, and the race run": Story(
         *(abandonment() | {"sequence": 1}, abandonment(abandoned=False) | {"sequence": 2}, version(FIRST)),
-        CGB=["^Superseded", "ABANDONED: Ascot 14:30", "^Result | !CONFLICT"],
+        CGB=["^Superseded", "^GOING AHEAD: Ascot 14:30", "^Result | !CONFLICT"],
     ),
     "abandonment taken back, and again": Story(
         *(abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}),
@@ -175,18 +181,65 @@ RINGS = {
     ),
     "abandonment taken back by a card": Story(
         *(abandonment(), abandonment("rc_2", off_time="15:00"), marked(1, status="Reinstated")),
-        CGB=["^Superseded", "", "ABANDONED: Ascot | status is Reinstated in one only"],
+        CGB=["^Superseded", "", "^CONFLICT: Ascot | status is Reinstated in one only"],
     ),
     "abandoned meeting taken back by a card": Story(
         *(meeting(), card("rc_1", "rc_2", status="Going ahead")),
-        CGB=["^Superseded", "ABANDONED: Ascot | status is Going ahead in one only"],
+        CGB=["^Superseded", "^CONFLICT: Ascot | status is Going ahead in one only"],
     ),
     "abandoned meeting, and a card with one race back": Story(
         *(meeting(), card("rc_1", "rc_2", status="Race 2 reinstated")), CGB=["!Superseded"]
     ),
     "race of an abandoned meeting taken back": Story(
         *(meeting("rc_1", "rc_2"), abandonment(status="Reinstated")),
-        CGB=["ABANDONED: Ascot, whole meeting", "ABANDONED: Ascot 14:30 | Reinstated"],
+        CGB=["ABANDONED: Ascot, whole meeting", "^GOING AHEAD: Ascot 14:30 | Reinstated"],
+    ),
+    "flag that the first version has too": Story(
+        abandonment(abandoned=False) | {"sequence": 1},
+        abandonment(abandoned=False, going="Heavy") | {"sequence": 2},
+        version(FIRST),
+        CGB=["^Contradicted | ABANDONED: Ascot 14:30 | also marked as not abandoned", "^CONFLICT"],
+    ),
+    "race abandoned, after its meeting was taken back": Story(
+        *(meeting("rc_1") | {"sequence": 1}, meeting("rc_1", status="Reinstated") | {"sequence": 2}, abandonment()),
+        CGB=["^Superseded", "^GOING AHEAD: Ascot, | but 14:30 abandoned", "^ABANDONED: Ascot 14:30"],
+    ),
+    "meeting taken back, and a race abandoned before": Story(
+        *(meeting("rc_1", "rc_2") | {"sequence": 1}, abandonment()),
+        meeting("rc_1", "rc_2", status="Reinstated") | {"sequence": 2},
+        CGB=["^Superseded", "^GOING AHEAD: Ascot, | but 14:30 abandoned"],
+    ),
+    "card of a meeting that was taken back": Story(
+        *(subscribes("CGB", "GB", *Topic), card(*of_parts(1, 2)), meeting() | {"sequence": 1}),
+        meeting(status="Reinstated") | {"sequence": 2},
+        CGB=["^Racecard: Ascot | !ABANDONED | !abandoned", "^Superseded", "^GOING AHEAD: Ascot,"],
+    ),
+    "card of a meeting that was taken back, and lost again": Story(
+        *(subscribes("CGB", "GB", *Topic), card(*of_parts(1, 2)), meeting() | {"sequence": 1}),
+        *(meeting(status="Reinstated") | {"sequence": 2}, meeting(status="Abandoned") | {"sequence": 3}),
+        CGB=["^ABANDONED: Ascot meeting", "^Superseded", "^Superseded", "^ABANDONED: Ascot, whole meeting"],
+    ),
+    "abandonment taken back, and the abandonment late": Story(
+        *(abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}),
+        abandonment() | {"sequence": 1, "attempt": 2},
+        CGB=["^Superseded", "^GOING AHEAD"],
+    ),
+    "abandonment taken back, and again without an order": Story(
+        *(abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}),
+        abandonment() | {"attempt": 2},
+        CGB=["^Superseded", "^Superseded", "^CONFLICT: Ascot 14:30 (GB) reported abandoned and reinstated"],
+    ),
+    "going ahead elsewhere": Story(
+        *(abandonment() | {"sequence": 1}, abandonment(status="Going ahead at Kempton") | {"sequence": 2}),
+        CGB=["^Superseded", "^ABANDONED: Ascot 14:30 (GB), Going ahead at Kempton"],
+    ),
+    "going ahead here": Story(
+        *(abandonment() | {"sequence": 1}, abandonment(status="Going ahead at Ascot") | {"sequence": 2}),
+        CGB=["^Superseded", "^GOING AHEAD: Ascot 14:30"],
+    ),
+    "taken back in a summary": Story(
+        *(pause, abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}, resumes),
+        CGB=["^GOING AHEAD: Ascot 14:30"],
     ),
     "abandoned meeting, and a plain card": Story(
         *(meeting(), card("rc_1", "rc_2", status="Declared")), CGB=["!Superseded"]

@@ -33,6 +33,7 @@ SHOWN_ALTHOUGH_NOISE = {
     "event.kind": "names the event",
     "event.unreadable_because": "says why a delivery is told in its plain form",
     "event.data_as_of": "tells the age of the data: a mere retry may have another age",
+    "event.in_doubt": "two versions of unknown order: the status of one of the two is told",
     "event.drill": "marks a drill, which is delivered once",
     "race.race_id": "names the event",
     "race.meeting_id": "names the meeting that a button mutes",

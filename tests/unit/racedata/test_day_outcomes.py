@@ -78,6 +78,16 @@ GB_DAYS = {
         [MEETING_LOST.model_copy(update={"races_run": 1}), result("b")],
         {"a": "settled", "b": "both", "c": "abandoned"},
     ),
+    "taken back": (
+        [race("a", "14:30"), race("b", "15:00")],
+        [
+            lost("a", "14:30", abandoned=True, status="Reinstated"),
+            told(EventKind.MEETING_ABANDONED, race(None, status="Going ahead at Ascot")),
+            lost("c", abandoned=True, status="Going ahead at York"),
+            lost("d", abandoned=True, status="Reinstated").model_copy(update={"in_doubt": True}),
+        ],
+        {"a": "open", "b": "open", "c": "abandoned", "d": "abandoned"},
+    ),
     "both": ([], [result("a"), lost("a")], {"a": "both"}),
     "both, once without an id": ([], [lost(None, "14:30"), result("a", "14:30")], {"a": "both"}),
     "unknown region": ([], [lost("a", region=None), result("c", region=None)], {"a": "abandoned"}),

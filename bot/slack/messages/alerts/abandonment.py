@@ -14,7 +14,7 @@ from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import alert, other_day, shows_filled_in
 from bot.slack.messages.alerts.corrections import correction
 from bot.slack.messages.kit import names
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, RUN_TOO, headline
+from bot.slack.messages.kit.marks import CONFLICTING, RUN_TOO, headline
 from bot.slack.messages.kit.text import first_of, given, joined, safe
 from bot.slack.messages.kit.times import aware, off_text
 
@@ -23,7 +23,12 @@ OPEN_RACES_NAMED = 8
 
 
 def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
-    """The lost races by name; races run before the abandonment, and races reported as both, as counts."""
+    """The lost races by name; races run before the abandonment, and races reported as both, as counts.
+
+    Of a meeting that was taken back, only the races with an abandonment of their own are lost.
+    """
+    if event.is_taken_back:
+        event = event.model_copy(update={"races": (), "races_run": None})
     races = _races(event, context)
     run_too = SameRaces(one.race for one in context.lost if one.key in context.disputed)
     disputed = [race for race in races if run_too.of(race)]
@@ -31,9 +36,10 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     lost = [race for race in not_run if not run_too.of(race)]
     named_as_run = len(races) - len(lost) - len(disputed) if context.partly_run else 0
     run = max(named_as_run, event.races_run or 0)
-    name = f"ABANDONED: {names.lost_name(event, partly_run=context.partly_run)}"
-    title, is_whole = headline(ABANDONED, name, names.reason(event))
-    figures = _races_in_figures(event, context, len(lost), run)
+    part = None if event.is_taken_back else context.partly_run
+    mark, name = names.present_state(event, names.lost_name(event, partly_run=part))
+    title, is_whole = headline(mark, name, names.reason(event))
+    figures = _races_in_figures(event, context, lost, run)
     named = names.times_or_count(disputed, DISPUTED_NAMED)
     conflict = f"CONFLICT: {named} reported as run too" if disputed else None
     times = lost_times(lost, event)
@@ -57,17 +63,20 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
 def _status(event: RacingEvent) -> str | None:
     """None for "Abandoned" alone, and for a status that is part of the reason."""
     status = safe(event.race.status, names.SHORT_MAX)
-    return None if (status or "").casefold() == "abandoned" or (status or "") in (event.reason or "") else status
+    is_said = (status or "").casefold() == "abandoned" or (status or "") in (event.reason or "")
+    return None if is_said or event.is_taken_back else status
 
 
-def _races_in_figures(event: RacingEvent, context: MessageContext, lost: int, run: int) -> str | None:
+def _races_in_figures(event: RacingEvent, context: MessageContext, lost: Sequence[Race], run: int) -> str | None:
     """For example "6 races", "6 races lost, 1 run"; None if the list may be incomplete."""
+    if event.is_taken_back:
+        return given("but {} abandoned", names.times_or_count(lost, DISPUTED_NAMED) if lost else None)
     # The race book's list may lack races.
     if not lost or not event.races or event.races_from_book:
         return None
     if not context.partly_run:
-        return counted(lost, "race")
-    return joined([f"{counted(lost, 'race')} lost", f"{run} run" if run else None], ", ")
+        return counted(len(lost), "race")
+    return joined([f"{counted(len(lost), 'race')} lost", f"{run} run" if run else None], ", ")
 
 
 def _races(event: RacingEvent, context: MessageContext) -> list[Race]:
@@ -107,14 +116,17 @@ def _line(race: Race, event: RacingEvent, *, named: bool) -> str:
 
 
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
-    """`text` begins with "ABANDONED: " in every case."""
+    """`text` begins with "ABANDONED: ", unless the loss was taken back."""
     race = event.race
     conflict = None if context.contradicts is None else RUN_TOO
-    title, is_whole = headline(ABANDONED, _first(event, context), names.reason(event), conflict)
+    # Readers would take a missing date for today.
+    day = other_day(event, context) if names.race_day(race) else ", date not given"
+    mark, name = names.present_state(event, f"{names.course_and_time(race)}{day}{names.region_mark(event)}")
+    title, is_whole = headline(mark, name, names.reason(event), conflict)
     details = names.race_details(race.model_copy(update={"title": None}) if _else_named(race) else race)
     status = _status(event)
     facts = joined([_else_named(race), details, status, None if is_whole else names.reason(event)])
-    first = [_first(event, context), _else_named(race), status if race.is_postponed else None, names.reason(event)]
+    first = [name, _else_named(race), status if race.is_postponed else None, names.reason(event)]
     return alert(
         event,
         context,
@@ -125,12 +137,6 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         in_text=[conflict],
         conflict_said=True,
     )
-
-
-def _first(event: RacingEvent, context: MessageContext) -> str:
-    """For example "ABANDONED: Kempton 14:30, Sat 28 Nov (GB)". A missing date is named: readers would take today."""
-    day = other_day(event, context) if names.race_day(event.race) else ", date not given"
-    return f"ABANDONED: {names.course_and_time(event.race)}{day}{names.region_mark(event)}"
 
 
 def _others(context: MessageContext) -> str | None:

@@ -22,7 +22,16 @@ from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import context_block, section
 from bot.slack.messages.kit.layout import lines
 from bot.slack.messages.kit.marks import ABANDONED, MARKED_CONFLICT, MARKED_LOST, MARKED_VOID, RUN_TOO, headline
-from bot.slack.messages.kit.names import card_name, course_name, dated_name, lost_mark, lost_name, reason, region_mark
+from bot.slack.messages.kit.names import (
+    card_name,
+    course_name,
+    dated_name,
+    lost_mark,
+    lost_name,
+    present_state,
+    reason,
+    region_mark,
+)
 from bot.slack.messages.kit.result_line import result_line
 from bot.slack.messages.kit.text import HEADER_MAX, capital, code, first_of, given, joined, mentions_in_markup, size
 from bot.slack.messages.kit.times import aware, moment_for_readers
@@ -58,9 +67,9 @@ def waited(summary: Backlog) -> list[tuple[Message, int]]:
     """Messages, each with its number of named abandonments. The last message adds results and counts."""
     named = []
     for event, remarks in summary.abandonments:
-        place, conflict = _place(summary, event), _conflict(summary, event, remarks)
-        line = joined([place, reason(event), conflict], ", ") + _had(summary, remarks)
-        named.append(joined([line, _watched(summary, event, remarks)], ". "))
+        mark, place = _place(summary, event)
+        line = joined([place, reason(event), _conflict(summary, event, remarks)], ", ") + _had(summary, remarks)
+        named.append((mark, joined([line, _watched(summary, event, remarks)], ". ")))
     parts = _parts(named, ABANDONMENTS_TEXT_MAX - size(mentions_in_markup(summary.mentions)))
     return [
         (_message(summary, lost, summary.mentions if number == 1 else (), is_last=number == len(parts)), len(lost))
@@ -68,21 +77,21 @@ def waited(summary: Backlog) -> list[tuple[Message, int]]:
     ]
 
 
-def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *, is_last: bool) -> Message:
+def _message(summary: Backlog, named: Sequence[tuple[str, str]], mentions: Sequence[str], *, is_last: bool) -> Message:
     rest = _rest(summary) if is_last else None
     told = _lines(summary) if is_last else {}
     total = summary.counts.get(EventKind.RESULT_RECEIVED, 0) + len(summary.cards) if is_last else 0
     loud = {event.key for event, _ in summary.results if event.reports_loss}
     in_text = [key for key in told if summary.held.because in KEPT or summary.watched.get(key) or key in loud]
     first_told = "; ".join(told[key] for key in in_text)
-    text = joined([given("ABANDONED: {}", "; ".join(named)), _why(summary), rest, first_told], ". ")
-    title, lost = _only_abandonment(summary) or (
-        _heading(summary, is_urgent=bool(named)),
-        ["\n".join(f"{ABANDONED} ABANDONED: {line}" for line in named)],
-    )
+    lost = [line.removeprefix("ABANDONED: ") for mark, line in named if mark == ABANDONED]
+    others = [line for mark, line in named if mark != ABANDONED]
+    text = joined([given("ABANDONED: {}", "; ".join(lost)), *others, _why(summary), rest, first_told], ". ")
+    every = "\n".join(f"{mark} {line}" for mark, line in named)
+    title, facts = _only_abandonment(summary) or (_heading(summary, is_urgent=bool(lost)), [every])
     since = moment_for_readers(summary.held.since)
     small = [f"The first came {since}"] if summary.held.because in KEPT else [_why(summary), f"since {since}"]
-    parts = [*map(section, [*lost, rest]), lines(list(told.values()), total), context_block(*small)]
+    parts = [*map(section, [*facts, rest]), lines(list(told.values()), total), context_block(*small)]
     return headed(text, title, mentions, parts)
 
 
@@ -94,8 +103,8 @@ def _only_abandonment(summary: Backlog) -> tuple[str, list[str]] | None:
     if len(summary.abandonments) != 1:
         return None
     ((event, remarks),) = summary.abandonments
-    name, conflict = f"ABANDONED: {_place(summary, event)}", _conflict(summary, event, remarks)
-    title, is_whole = headline(ABANDONED, name, reason(event), conflict)
+    conflict = _conflict(summary, event, remarks)
+    title, is_whole = headline(*_place(summary, event), reason(event), conflict)
     if size(title) > HEADER_MAX:
         return None
     facts = joined([f"Told late{_had(summary, remarks)}", None if is_whole else reason(event)])
@@ -125,18 +134,19 @@ def _watched(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> s
     return ". ".join(watch_lines(event, circumstances))
 
 
-def _parts(lines: Sequence[str], room: int) -> list[list[str]]:
-    """The lines of each message, at least one message."""
-    lots: list[list[str]] = [[]]
+def _parts(lines: Sequence[tuple[str, str]], room: int) -> list[list[tuple[str, str]]]:
+    """The lines of each message, each with its mark; at least one message."""
+    lots: list[list[tuple[str, str]]] = [[]]
     for line in lines:
-        if lots[-1] and sum(size(one) + 16 for one in [*lots[-1], line]) > room:
+        if lots[-1] and sum(size(one) + 4 for _, one in [*lots[-1], line]) > room:
             lots.append([])
         lots[-1].append(line)
     return lots
 
 
-def _place(summary: Backlog, event: RacingEvent) -> str:
-    return lost_name(event, partly_run=event.key in summary.partly_run)
+def _place(summary: Backlog, event: RacingEvent) -> tuple[str, str]:
+    """The mark, and the words up to the place: "ABANDONED: Kempton 14:30, Sat 28 Nov (GB)"."""
+    return present_state(event, lost_name(event, partly_run=event.key in summary.partly_run))
 
 
 def _conflict(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> str | None:

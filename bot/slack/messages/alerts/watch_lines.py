@@ -51,9 +51,11 @@ def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContex
         return joined([f"{horse} is no longer {left}", at], ": ")
     name = joined([horse, given("({})", by)], " ")
     if event.is_abandonment:
-        also_run = "reported abandoned and run, check" if context.contradicts else "abandoned"
+        state = "going ahead" if event.is_taken_back else "abandoned"
+        if context.contradicts or event.in_doubt:
+            state = f"reported abandoned and {'run' if context.contradicts else 'reinstated'}, check"
         # The alert has named course and day.
-        return joined([f"{name}, race {also_run}", off_text(race.off)], ": ")
+        return joined([f"{name}, race {state}", off_text(race.off)], ": ")
     if is_result:
         return f"{name}{_in_result(one, runner, field, at, context)}"
     if event.race.abandoned or context.in_meeting or race.abandoned:

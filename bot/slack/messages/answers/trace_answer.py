@@ -124,6 +124,8 @@ def _became(found: Trace, race: Race | None, *, by_card: bool) -> str | None:
     name, kinds = _named(race), {one.row.kind for one in found.versions}
     if race is None or name is None or kinds & {EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED}:
         return None
+    if any(one.is_taken_back for one in found.versions):
+        return None
     if EventKind.MEETING_ABANDONED in kinds and not race.is_settled:
         return f"{name} was abandoned with its meeting."
     if found.deliveries:
@@ -154,6 +156,7 @@ def _nothing(name: str, kept_since: datetime | None) -> str:
 def _version(one: TracedVersion, view: TraceView, room: int) -> Iterator[str]:
     unknown = view.ids(code(one.row.kind)) or "A delivery that could not be read"
     kind, _ = KINDS_IN_WORDS.get(one.row.kind, (unknown, race_name))
+    kind = "Abandonment taken back" if one.is_taken_back else kind
     number = f", version {one.row.version}" if one.row.version > 1 else ""
     # Only Slack knows each reader's clock.
     off = aware(one.race.off.off_at) if one.race else None

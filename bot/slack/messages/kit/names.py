@@ -7,7 +7,7 @@ from bot.events.race_state import RaceState, letters
 from bot.events.races import Course, Race, Runner
 from bot.events.sentences import counted, listed
 from bot.racedata.client.records import KnownCountry
-from bot.slack.messages.kit.marks import MARKED_LOST, MARKED_POSTPONED
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, MARKED_LOST, MARKED_POSTPONED
 from bot.slack.messages.kit.text import clip, given, joined, safe
 from bot.slack.messages.kit.times import off_text, published_day
 
@@ -72,15 +72,24 @@ def card_name(race: Race) -> str:
     return joined([course_name(race), race_day(race)], ", ") or _race_by_id(race) or "card not named"
 
 
+def present_state(event: RacingEvent, name: str) -> tuple[str, str]:
+    """The mark of an abandonment, and its first words: "ABANDONED: Kempton 14:30", unless the loss was taken back."""
+    if event.in_doubt:
+        return CONFLICTING, f"CONFLICT: {name} reported abandoned and reinstated"
+    if event.is_taken_back:
+        return CORRECTED, f"GOING AHEAD: {name}"
+    return ABANDONED, f"ABANDONED: {name}"
+
+
 def abandonment_name(event: RacingEvent, partly_run: Collection[str]) -> str:
     """For example "Ascot 14:30", "York (whole meeting)" or "York (rest of the meeting)".
 
     `partly_run`: keys of abandoned meetings with a race that was run.
     """
     if event.kind is EventKind.MEETING_ABANDONED:
-        part = lost_part(partly_run=event.key in partly_run)
+        part = "reinstated" if event.is_taken_back else lost_part(partly_run=event.key in partly_run)
         return f"{course_name(event.race) or 'course not given'} ({part})"
-    return race_name(event.race)
+    return f"{race_name(event.race)}{' (reinstated)' if event.is_taken_back else ''}"
 
 
 def lost_part(*, partly_run: bool) -> str:
@@ -105,6 +114,9 @@ def not_held(race: Race) -> str:
 
 
 def reason(event: RacingEvent) -> str | None:
+    """Why the race or meeting is lost, or the words that take the loss back."""
+    if event.is_taken_back:
+        return safe(event.race.status, SHORT_MAX)
     return safe(event.reason) or safe(event.race.reason)
 
 
