@@ -15,6 +15,7 @@ from bot.errors import (
     SlackError,
     SlackMessageGone,
     SlackMessageRefused,
+    SlackRefused,
     SlackScopeMissing,
     SlackUnreached,
     SlackWait,
@@ -47,7 +48,7 @@ EDIT_LOOK_S = 2.0
 """Within the queue's lease."""
 
 BACKOFF_S = (1.0, 2.0, 5.0, 10.0, 30.0)
-"""Waits after the first, second, … call of a message that never left the host."""
+"""Waits after the first, second, … call of a message that never left the host, or was refused by an unknown code."""
 
 Render = Callable[[Claim, datetime], Message]
 """Never raises."""
@@ -123,15 +124,16 @@ class ClaimSender:
                 return GivenUp(claim, Reason.NO_ENTRY, error.code) if is_over else ChannelClosed(claim, error.code)
             case SlackCredentialsDead():
                 return CredentialsDead(claim, reason)
-            case SlackMessageRefused() if claim.thread_ts and not claim.is_edit:
+            case _ if claim.thread_ts and not claim.is_edit:
                 return NotInThread(claim, reason)
             case SlackMessageRefused() if not claim.post.plain:
                 log.error("blocks_refused", post=claim.post.idempotency_key, reason=reason)
                 return NotSent(claim, reason, plain=True)
             case SlackMessageGone() | SlackEditRefused() | SlackMessageRefused() if claim.is_edit:
                 return await self._edit_refused(claim, error)
-            case _ if claim.thread_ts and not claim.is_edit:
-                return NotInThread(claim, reason)
+            case SlackRefused() if claim.calls <= len(BACKOFF_S) or not (claim.post.detail or "").endswith(reason):
+                # Nobody knows whether an unknown code is for good.
+                return NotSent(claim, reason, after=timedelta(seconds=_backoff_s(claim)))
             case _:
                 return GivenUp(claim, Reason.REFUSED, reason)
 

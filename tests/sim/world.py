@@ -360,9 +360,9 @@ class World:
         return verdict
 
     async def _unfinished(self) -> int:
-        return await self.database.read(unfinished) or unread(
-            self.receiver().journal, await self.database.read(place_in)
-        )
+        # The journal first: what the bot reads meanwhile stands in the inbox.
+        left = unread(self.receiver().journal, await self.database.read(place_in))
+        return left or await self.database.read(unfinished)
 
     async def _judge(self) -> Verdict:
         known = await self.database.read(receipts)

@@ -150,7 +150,7 @@ async def test_channel_that_takes_posts_has_the_warning(admins, how):
 
 
 async def test_warning_that_is_refused_for_good_goes_to_admins_directly(admins):
-    fail(admins, post=[slack_error("as_user_not_supported")])
+    fail(admins, post=[slack_error("msg_too_long")] * 2)
     await warn(admins, *"ab")
     assert (warned_directly(admins), warned(admins, "CADMIN")) == (["a"] * 2, "b")
 
@@ -186,7 +186,7 @@ async def test_message_that_is_refused_or_in_doubt_makes_nobody_unreachable(make
     pipeline = make_pipeline(doubtful=DoubtfulPosts.HOLD)
     without_channel(pipeline, "UONE")
     # Once in the first form, and once in plain words.
-    refusals = [failures.drop_after()] if code == "in doubt" else [slack_error(code)] * 2
+    refusals = [failures.drop_after()] if code == "in doubt" else [slack_error(code)] * 6
     fail(pipeline, post=refusals, look=slack_error("missing_scope"))
     await warn(pipeline, "a")
     await turns(pipeline, 120)

@@ -44,7 +44,7 @@ from tests.said import URGENT
 
 FAILS, TAKEN, LIMITED = http_error(503), http_error(503).accepted(), rate_limited(9)
 DEAD, UNKNOWN, NO_BLOCKS = slack_error("token_revoked"), slack_error("never_heard_of_it"), slack_error("invalid_blocks")
-ARCHIVED, NO_SCOPE = slack_error("is_archived"), slack_error("missing_scope")
+ARCHIVED, NO_SCOPE, TOO_LONG = slack_error("is_archived"), slack_error("missing_scope"), slack_error("msg_too_long")
 
 DOUBT = {0: "post", 5: ""}
 """The first turn after the call's deadline finds that the history may lag."""
@@ -74,8 +74,15 @@ CASES = {
     "limited": Case({0: "post", 7: "post"}, [rate_limited(7)]),
     "token dead": Case({0: "post", 60: "post"}, [DEAD]),
     "blocks refused": Case({0: "post post post"}, [NO_BLOCKS] * 2, in_words=True),
+    "unknown": Case({0: "post", 1: "post"}, [UNKNOWN]),
     # Notices to admins are posts too, and of a closing the notice to whoever subscribed.
-    "unknown": Case({0: "post post"}, [UNKNOWN], stand=0, waiting="dead_letter", told="never_heard_of_it"),
+    "unknown six times": Case(
+        dict.fromkeys([0, 1, 3, 8, 18], "post") | {48: "post post"},
+        [UNKNOWN] * 6,
+        stand=0,
+        waiting="dead_letter",
+        told="never_heard_of_it",
+    ),
     "closed": Case({0: "post post post"}, [ARCHIVED], stand=0, waiting="queued", told="no longer lets me post"),
     "taken": Case(DOUBT | {15: "look"}, [TAKEN]),
     "not there": Case(DOUBT | {15: "look", 20: "look post"}, [FAILS]),
@@ -127,8 +134,8 @@ async def test_call_or_every_call_is_held_for_all_channels_and_no_message_is_los
     ("failures", "asked"),
     [
         ([], {0: "post", 1: "post", 2: "post"}),
-        # The second of the first turn is the notice to admins.
-        ([UNKNOWN], {0: "post post", 1: "post", 2: "post"}),
+        # The last of the first turn is the notice to admins.
+        ([TOO_LONG] * 3, {0: "post post post post", 1: "post", 2: "post"}),
         ([NO_BLOCKS] * 2, {0: "post post post", 1: "post", 2: "post"}),
         ([TAKEN], DOUBT | {15: "look", 16: "post", 17: "post"}),
     ],
@@ -263,9 +270,10 @@ async def test_stored_event_that_cant_be_read_keeps_nobody_waiting(pipeline):
 
 async def test_token_that_slack_echoes_is_stored_told_and_logged_masked(gb):
     body = {"ok": False, "error": f"odd_{TOKEN}", "needed": f"chat:write {TOKEN}"}
-    fail(gb, post=[Failure(name="echo", status=200, body=json.dumps(body))])
+    fail(gb, post=[Failure(name="echo", status=200, body=json.dumps(body))] * 6)
     with capture_logs() as logged:
-        await tell(gb, abandonment())
+        await gb.deliver(abandonment())
+        await turns(gb, 60)
 
     def stored(session):
         return [(row.detail, row.content) for row in session.execute(select(OutboxMessage)).scalars()]

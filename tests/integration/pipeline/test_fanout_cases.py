@@ -357,7 +357,7 @@ async def test_abandonment_waits_for_its_own_races_result_that_is_being_sent(gb)
 async def test_notice_that_slack_refuses_makes_no_further_notice(pipeline):
     pipeline.slack.script("chat.postMessage", [], then_always=failures.slack_error("never_heard_of_it"))
     await pipeline.deliver(b"not json")
-    for _ in range(5):
+    for _ in range(6):
         await an_hour_passes(pipeline)
     assert await pipeline.waiting() == {"dead_letter": 1}
 

@@ -79,13 +79,13 @@ async def test_race_meeting_key_and_reference_name_it_and_its_meetings_abandonme
     [
         (failures.rate_limited(30), LedgerOutcome.WAITING, "ratelimited"),
         (failures.slack_error("is_archived"), LedgerOutcome.WAITING, "is_archived"),
-        (failures.slack_error("never_heard_of_it"), LedgerOutcome.DEAD_LETTER, "never_heard_of_it"),
+        (failures.slack_error("msg_too_long"), LedgerOutcome.DEAD_LETTER, "msg_too_long"),
         (failures.drop_before(), LedgerOutcome.IN_DOUBT, "chat.postMessage"),
     ],
     ids=["rate limited", "closed", "given up", "doubtful"],
 )
 async def test_why_a_channel_was_not_told_is_said(pipeline, failure, outcome, why):
-    fail(pipeline, post=[failure])
+    fail(pipeline, post=[failure] * 3)
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result())
     # Past the call's deadline.

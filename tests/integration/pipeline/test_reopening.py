@@ -145,12 +145,12 @@ STORIES = (
     }
     | {
         f"summary refused {how}": Story(
-            *(close, *CORRECTED, result("rc_2"), hours(4), slack_answers("post", *refusals), reopen),
+            *(close, *CORRECTED, result("rc_2"), hours(4), slack_answers("post", *refusals), reopen, does(turns, 60)),
             waiting={"dead_letter": 1},
             CGB=["or Soft | +Another version", "+rc_2"],
             CADMIN=["", f"^{WARNING}A message for channel <#CGB> was not posted | {refusals[0]}", f"^{ALL_CLEAR}"],
         )
-        for how, refusals in {"as a message": ["odd"], "in any form": ["invalid_blocks"] * 2}.items()
+        for how, refusals in {"as a message": ["odd"] * 6, "in any form": ["invalid_blocks"] * 2}.items()
     }
     | {
         "old and young": Story(
@@ -173,7 +173,7 @@ STORIES = (
         "taken back": Story(close, *CORRECTED, hours(4), makes_a_summary, close, hours(-4), reopen, CGB=["or Soft"]),
         "refused, of a meeting and its races": Story(
             *(close, meeting("rc_1", "rc_2"), abandonment("rc_1"), abandonment("rc_2", reason="Flood"), hours(4)),
-            *(slack_answers("post", "odd"), reopen),
+            *(slack_answers("post", "invalid_blocks", "invalid_blocks"), reopen),
             waiting={"dead_letter": 1},
             CGB=["+Flood"],
         ),

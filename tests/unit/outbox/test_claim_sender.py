@@ -37,6 +37,7 @@ from bot.outbox.claim_outcomes import (
 )
 from bot.outbox.claim_sender import ClaimSender
 from bot.outbox.message import HistoryPage, Message, NativeBlocks, Search, Sending
+from bot.outbox.message_store import OVERRAN
 from bot.outbox.message_view import MessageView
 from bot.slack.api_errors import classify
 from tests.rows import over
@@ -126,14 +127,19 @@ ANSWERS = [
     ("message", message, HERE, [SHUT], ChannelClosed),
     ("message", message, HERE, [DEAD], CredentialsDead),
     ("message", message, HERE, [BAD], NotSent),
-    ("message", message, HERE, [REFUSED], GivenUp),
+    # An unknown code may pass.
+    ("message", message, HERE, [REFUSED], NotSent),
+    ("message, for the fifth time", message, {"attempts": 5, "detail": "m: odd"}, [REFUSED], NotSent),
+    ("message, for the sixth time", message, {"attempts": 6, "detail": "m: odd"}, [REFUSED], GivenUp),
+    ("plain message, for the sixth time", message, {"attempts": 6, "detail": f"{OVERRAN}; m: odd"}, [REFUSED], GivenUp),
+    ("message, after other failures", message, {"attempts": 6, "detail": "m: refused"}, [REFUSED], NotSent),
     ("plain message", message, PLAIN, [BAD], GivenUp),
     ("reply", message, THREAD, [DOUBT], LookAgain),
     ("reply", message, THREAD, [BAD], NotInThread),
     ("reply", message, THREAD, [REFUSED], NotInThread),
     ("message for a person", message, PERSON, [SHUT], GivenUp),
     ("edit of a reply", edit, THREAD | PLAIN, [BAD], NotEdited),
-    ("edit of a reply", edit, THREAD | LIVE, [REFUSED], GivenUp),
+    ("edit of a reply", edit, THREAD | LIVE, [REFUSED], NotSent),
     ("edit", edit, HERE, [None], Posted),
     ("edit", edit, HERE, [UNREACHED], CallHeld),
     ("edit", edit, HERE, [DOUBT], CallHeld),
@@ -175,9 +181,8 @@ async def test_answer_has_its_outcome(what, made, more, answers, outcome):
     if isinstance(found, CallHeld):
         assert found.wait_s == (7 if answers[0] is WAIT else 2 if more is AGAIN else 1)
     if isinstance(found, NotSent):
-        assert (found.plain, found.after) == (
-            (None, timedelta(seconds=1)) if answers[0] is UNREACHED else (True, timedelta(0))
-        )
+        waits_s = 0 if answers == [BAD] else 30 if claim.calls >= 5 else 1
+        assert (found.plain, found.after) == (answers == [BAD] or None, timedelta(seconds=waits_s))
 
 
 async def many(claims, slack, *steps):
