@@ -15,7 +15,7 @@ from bot.events.reading.lazy import Lazy
 from bot.events.reading.race_list import lists_races, within
 from bot.events.reading.race_record import race_from
 from bot.events.reading.record_objects import About, Part, kind_of, may_be_about_the_race
-from bot.events.reading.sources import Sources, course_of, meeting_id_of, off_of, race_id_of, sources_of
+from bot.events.reading.sources import Sources, meeting_id_of, race_id_of, sources_of
 from bot.events.spellings import by_card_status
 
 DEEPEST_EVENT_NAME = 2
@@ -92,14 +92,14 @@ class FoundEvent:
 
     @property
     def place(self) -> Race:
-        return Race(course=course_of(self.sources), meeting_id=text(self.meeting_id))
+        return Race(course=self.sources.course, meeting_id=text(self.meeting_id))
 
     @property
     def names_subject(self) -> bool:
         """True if the record names its race or meeting. A list beside a race then has the other races of the card."""
         if self.named.subject is Subject.RACE:
             is_numbered = first_of(self.fields, "race.number", count) is not None
-            return self.race_id is not None or is_numbered or off_of(self.sources) != OffTime()
+            return self.race_id is not None or is_numbered or self.sources.off != OffTime()
         return self.race_id is not None or has_place(self.place)
 
     @property

@@ -35,7 +35,7 @@ from bot.events.reading.record_objects import (
     races_by_key,
     type_of,
 )
-from bot.events.reading.sources import course_of, meeting_id_of, race_id_of, sources_of
+from bot.events.reading.sources import meeting_id_of, race_id_of, sources_of
 from bot.events.same_races import is_same_race
 from bot.events.spellings import by_card_status
 
@@ -99,7 +99,7 @@ def _shared(parts: Sequence[Part]) -> Race:
     return Race(
         region=sources.look("race.region"),
         meeting_id=text(meeting_id_of(parts)),
-        course=course_of(sources),
+        course=sources.course,
         race_date=(sources_of(racing).race_date if racing else None)
         or first_of((part.fields for part in parts), "race.date.own", read_plain_date),
     )
@@ -126,7 +126,7 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
         entries = [one for one in entries if race_id_of(one) == found.race_id]
     if in_groups and not (is_one or entries or found.names_subject):
         groups = (_subjects([*_below(one, About.DATA), *parts], shared, in_groups=False) for one in _groups(found))
-        return [*chain.from_iterable(groups)] or [*_of_days(found)]
+        return [*chain.from_iterable(groups)] or _of_days(found)
     others = _others_lost(found)
     if not entries or (names_subject and not _are_others(entries, found)):
         return [*_of_days(found), *others]
@@ -156,7 +156,7 @@ def _others_lost(found: FoundEvent) -> list[FoundEvent]:
     if found.named.kind is not EventKind.RACE_ABANDONED or not found.names_subject:
         return []
     lists = [*map(_of_lost_races, found.carried)]
-    entries = _entries(lists, About.RACE, lost=True)[1]
+    entries = _entries(lists, About.RACE, lost=True)[1] if any(part.fields for part in lists) else []
     of_entry = _handed_down(found.parts, entries, found.shared)
     parts = [part._replace(fields=part.fields.only(_OF_EACH_LOSS)) for part in found.parts]
     each = [FoundEvent.of(found.named, [*parts, *more], partial(of_entry, more)) for more in entries]
@@ -180,12 +180,14 @@ def _is_id_of_list(found: FoundEvent) -> bool:
     return _OF_A_RESULT.isdisjoint(fact for fact, names in facts if not _LISTS_OF_RESULTS.issuperset(names))
 
 
-def _of_days(found: FoundEvent) -> Iterator[FoundEvent]:
+def _of_days(found: FoundEvent) -> list[FoundEvent]:
     """The loss of each day: {"dates": ["2026-11-27", "2026-11-28"]}. One id of a meeting would name all days."""
     days = [] if found.named.kind not in ABANDONMENTS or found.race_id else _days(found)
+    if not days:
+        return [found]
     parts = [part._replace(fields=part.fields.without(_DAYS + _IDS)) for part in found.parts]
     each = [FoundEvent.of(found.named, [_meeting(**day), *parts], found.shared) for day in days]
-    yield from _meant(each, [one.parts[:1] for one in each]) if each else [found]
+    return _meant(each, [one.parts[:1] for one in each])
 
 
 def _days(found: FoundEvent) -> list[dict[str, Any]]:
@@ -258,7 +260,7 @@ def _handed_down(
 
 
 def _place_of(parts: Sequence[Part]) -> Race:
-    return Race(course=course_of(sources_of(parts, About.MEETING)), meeting_id=text(meeting_id_of(parts)))
+    return Race(course=sources_of(parts, About.MEETING).course, meeting_id=text(meeting_id_of(parts)))
 
 
 def _with_races_beside(entries: list[list[Part]], found: FoundEvent) -> list[list[Part]]:

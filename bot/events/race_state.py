@@ -76,6 +76,14 @@ _GROUPS = [
     for (_, role), group in groupby(sorted(_PHRASES, key=itemgetter(0)), key=itemgetter(0, 1))
 ]
 _PHRASE = re.compile("|".join(rf"({phrases})(?!\w)" for _, phrases in _GROUPS) + r"|\w+")
+_OF_A_LOSS = re.compile(
+    "|".join(
+        rf"\b(?:{phrases})(?!\w)"
+        for role, phrases in _GROUPS
+        if role in {"no", *_ROWS["lost"], *_ROWS["lost alone"], *_ROWS["lost by"]} - {"held", "ahead", "today"}
+    )
+)
+"""A word of a loss. The name of a race counts as "race", so that "No Ebor" is "no race"."""
 
 _CLAUSES = re.compile(r"[:;.,!] |\(| [-\u2013\u2014] ")
 _IN_A_ROW = re.compile(r", (?=(?:[A-Z]\w+, )*[A-Z]\w+ and [A-Z]\w+)")
@@ -182,6 +190,12 @@ def state_in(status: str | None) -> RaceState | None:
         return losses[0].state if losses else None
     whole = letters(said)
     return next((state for state, pattern in _HELD.items() if pattern.fullmatch(whole)), None)
+
+
+@lru_cache(maxsize=1024)
+def may_tell_loss(words: str) -> bool:
+    """False for most texts: they have no word of a loss."""
+    return any(_OF_A_LOSS.search(_words(clause).casefold()) for clause in _CLAUSES.split(words))
 
 
 class _Loss(NamedTuple):

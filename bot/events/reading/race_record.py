@@ -16,7 +16,7 @@ from bot.events.reading.off_times import read_clock
 from bot.events.reading.record_objects import About, Part, parts_of
 from bot.events.reading.record_state import state_of
 from bot.events.reading.runner_list import read_placings
-from bot.events.reading.sources import Sources, course_of, meeting_id_of, off_of, race_id_of, sources_of
+from bot.events.reading.sources import Sources, meeting_id_of, race_id_of, sources_of
 
 _LOOKED_UP = (
     *("region", "title", "number", "race_class", "race_type", "distance", "going", "surface", "winning_time"),
@@ -29,7 +29,7 @@ _NO_PLACE = re.compile(r"\b(?:race|heat|event|off|at|to(?:day|morrow|night)|\w{3
 
 
 def read_off(record: Mapping[str, Any]) -> OffTime:
-    return off_of(sources_of(_race_parts(record)))
+    return sources_of(_race_parts(record)).off
 
 
 def read_race(record: Mapping[str, Any]) -> Race:
@@ -47,7 +47,7 @@ def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) 
     placings = read_placings(sources.own + sources.data)
     state = state_of(sources, placings)
     read["number"] = read["number"] or find(sources.own, ("race",), aliases.read_short_number)
-    course, off = course_of(sources), off_of(sources)
+    course, off = sources.course, sources.off
     said = find(sources.own, ("race",), aliases.string)
     if said and " " in said and not read["number"]:
         called = _called(said) if course == Course() and off == OffTime() else None

@@ -18,6 +18,7 @@ from bot.events.race_state import (
     is_in_doubt,
     is_pending,
     is_reinstated,
+    may_tell_loss,
     state_in,
 )
 from bot.events.races import PROVISIONAL, OffTime
@@ -27,7 +28,7 @@ from bot.events.reading.json_values import flag, flag_in, is_no, is_yes, text
 from bot.events.reading.off_times import read_clock, read_clock_of_date, read_date, read_plain_date
 from bot.events.reading.record_objects import BY_FULL_NAME, MOST_ENTRIES, About, kind_of, may_tell_a_loss
 from bot.events.reading.runner_list import Placings
-from bot.events.reading.sources import Sources, off_of
+from bot.events.reading.sources import Sources
 
 _FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RUN, RaceState.WALKOVER)
 
@@ -186,12 +187,12 @@ def _is_lost(words: str) -> bool:
 
 def _losses(statuses: Sequence[str], remarks: Sequence[str], sources: Sources, *, is_open: bool) -> Iterator[str]:
     """The words of each loss of the race in any text, because notes have many names."""
-    own, year = sources.own_names, (read_plain_date(sources.race_date) or "")[:4]
     for words, is_about_race, beside_places in _texts(statuses, remarks, sources):
+        year = (read_plain_date(sources.race_date) or "")[:4]
         if any(one < year for one in _YEAR.findall(words)):
             continue
         is_note = is_about_race and not _NOT_NOW.search(words)
-        for state, clause in express_losses(words, own, is_note=is_note, is_open=is_open):
+        for state, clause in express_losses(words, sources.own_names, is_note=is_note, is_open=is_open):
             is_told = is_open or (state in beside_places and (words in statuses or not _OF_HORSES.search(clause)))
             if is_told and not _is_of_another(clause, sources, is_open=is_open):
                 told = words if len(words) <= LONGEST_REMARK else clause
@@ -202,19 +203,19 @@ def _texts(
     statuses: Sequence[str], remarks: Sequence[str], sources: Sources
 ) -> Iterator[tuple[str, bool, Collection[RaceState]]]:
     """Each text, whether the text is about the race, and which losses the text tells beside places."""
-    yield from ((one, True, LOST_OR_VOID) for one in statuses)
-    yield from ((one, True, {RaceState.VOID, RaceState.ABANDONED}) for one in remarks)
+    yield from ((one, True, LOST_OR_VOID) for one in filter(may_tell_loss, statuses))
+    yield from ((one, True, {RaceState.VOID, RaceState.ABANDONED}) for one in filter(may_tell_loss, remarks))
     for about, objects in ((_ABOUT_THE_RACE, sources.own), (_NOTES, sources.data)):
         for name, value in chain.from_iterable(map(Fields.items, objects)):
             if name in about or may_tell_a_loss(name):
                 said = (one for one in _spread([value]) if isinstance(one, str) or name in about)
-                texts = (one for one in _strings_in(said) if " " in one or not kind_of(one))
-                yield from ((one, name in about, {RaceState.VOID}) for one in texts)
+                texts = (one for one in filter(may_tell_loss, _strings_in(said)) if " " in one or not kind_of(one))
+                yield from ((one, name in about, {RaceState.VOID}) for one in texts if one not in statuses)
 
 
 def _is_of_another(loss: str, sources: Sources, *, is_open: bool) -> bool:
     """True for the loss of another race, of the rest of a meeting, or on another day."""
-    if sources.look("race.number"):
+    if sources.number:
         loss = in_figures(loss)
     run = run_before_loss(loss)
     is_of_others = run == 0 or (run and not is_open) or _OTHER_RACES.search(loss) is not None
@@ -227,7 +228,7 @@ def _names_another(words: str, sources: Sources) -> bool:
         return not is_among
     if _NOT_NOW.search(words):
         return True
-    number, off = sources.look("race.number"), off_of(sources)
+    number, off = sources.number, sources.off
     day = read_plain_date(sources.race_date)
     weekday, year = (WEEKDAYS[date.fromisoformat(day).weekday()], day[:4]) if day else (None, None)
     said = ((_NUMBERED.search(words), number), (_YEAR.search(words), year), (_WEEKDAY.match(words), weekday))
@@ -240,7 +241,7 @@ def _names_another(words: str, sources: Sources) -> bool:
 
 
 def _is_among_lost(loss: str, sources: Sources) -> bool | None:
-    lost, number = races_lost(loss), sources.look("race.number")
+    lost, number = races_lost(loss), sources.number
     return int(number) in lost if lost and number and number.isdecimal() else None
 
 
@@ -255,11 +256,11 @@ def _is_lost_by_more(sources: Sources) -> bool:
 
 def _is_meeting_lost(sources: Sources) -> bool:
     """False for a meeting that is lost in part, unless the words tell this race as lost: the race may have been run."""
-    places, own = sources.meetings + sources.courses, sources.own_names
+    places = sources.meetings + sources.courses
     flags = [*values_of(sources.own, "state.meeting_abandoned"), *values_of(places, "state.abandoned")]
     said = chain(values_of(sources.own, "state.of_meeting"), values_of(places, "state.status.own"))
     noted = (one for one in _strings_in(values_of(places, "marks.note")) if not _NOT_NOW.search(one))
-    notes = (loss for one in noted for _, loss in express_losses(one, own, is_note=True, is_open=True))
+    notes = (loss for one in noted for _, loss in express_losses(one, sources.own_names, is_note=True, is_open=True))
     words = [*_strings_in(flags), *_strings_in(said), *notes]
     told = [fields_of(one).within("abandonment", BY_FULL_NAME) for one in flags if isinstance(one, dict)]
     extent = chain.from_iterable(values_of([*places, *told], fact) for fact in _EXTENT)

@@ -283,10 +283,10 @@ class _Outcome(NamedTuple):
 def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
     """`away`: "NR" in the place of another text."""
     places = []
-    for fact, standing in _PLACES.items():
+    for fact in filter(said.facts.__contains__, _PLACES):
         for published in filter(None, map(read_position, said.of(fact))):
             is_anew = not published.isdecimal() and _PLACED_ANEW.search(published)
-            places.append(SaidPlace(Standing.OFFICIAL if is_anew else standing, _with_new_place(published)))
+            places.append(SaidPlace(Standing.OFFICIAL if is_anew else _PLACES[fact], _with_new_place(published)))
     positions = [one.position for one in places if not one.position.isdecimal()]
     if not (positions or away) and _OUTCOMES.isdisjoint(said.facts):
         return _Outcome(places)

@@ -66,6 +66,35 @@ class Sources:
                 yield from ((name, fields[name]) for name in fields.facts.get(of, ()))
 
     @Lazy
+    def course(self) -> Course:
+        """A course's own country comes before any other country. A meeting without a course is called by its own name.
+
+        Ids of another shape than the service's tell no two courses with names apart.
+        """
+        meetings = self.own if self.subject is About.MEETING else self.meetings
+        # A track comes after a course, because the track may be "turf".
+        names = filter(None, map(self.look, ("course.name", "course.track", "course.meeting")))
+        name = next(names, None) or first_of(meetings, "course.of_meeting", aliases.read_course_name)
+        in_names = (self.look(fact, aliases.read_course_id) for fact in ("course.name", "course.track"))
+        course_id = self.look("ids.course") or next(filter(None, in_names), None)
+        if name and course_id and not aliases.COURSE_ID_SHAPE.fullmatch(course_id):
+            course_id = None
+        country = first_of(self.courses, "course.country", text) or self.look("course.country")
+        return Course(course_id=course_id, name=name, country=country)
+
+    @Lazy
+    def number(self) -> str | None:
+        number: str | None = self.look("race.number")
+        return number
+
+    @Lazy
+    def off(self) -> OffTime:
+        """The date may hold the time too, where no other field has a time."""
+        beside_dates = filter(None, map(read_clock_of_date, self.values("race.date")))
+        called = find(self.own, ("race",), lambda said: read_clock(said) if _CLOCK.fullmatch(str(said)) else None)
+        return off_by_standing([*self.off_values, [*beside_dates], [called] if called else []])
+
+    @Lazy
     def off_values(self) -> list[list[Any]]:
         """The values by standing, local times first. Bare UTC times come last: races are called by the local time."""
         found = [
@@ -96,7 +125,7 @@ class Sources:
         days = _spellings_of(day) if day else ()
         meetings = chain(self.values("course.meeting"), values_of(self.meetings, "course.of_meeting"))
         named = (plain_name(one) for one in map(aliases.read_meetings_name, meetings) if one)
-        return (plain_name(course_of(self).name or ""), *filter(None, (*named, title, *days)))
+        return (plain_name(self.course.name or ""), *filter(None, (*named, title, *days)))
 
 
 @lru_cache(maxsize=64)
@@ -141,30 +170,6 @@ def meeting_id_of(parts: Sequence[Part]) -> str | None:
         or first_of(_of(parts, About.MEETING), "ids.plain", identifier)
         or find(everywhere, NAMES_OF["objects.meeting"], read_bare_id)
     )
-
-
-def course_of(sources: Sources) -> Course:
-    """A course's own country comes before any other country. A meeting without a course is called by its own name.
-
-    Ids of another shape than the service's tell no two courses with names apart.
-    """
-    meetings = sources.own if sources.subject is About.MEETING else sources.meetings
-    # A track comes after a course, because the track may be "turf".
-    names = filter(None, map(sources.look, ("course.name", "course.track", "course.meeting")))
-    name = next(names, None) or first_of(meetings, "course.of_meeting", aliases.read_course_name)
-    in_names = (sources.look(fact, aliases.read_course_id) for fact in ("course.name", "course.track"))
-    course_id = sources.look("ids.course") or next(filter(None, in_names), None)
-    if name and course_id and not aliases.COURSE_ID_SHAPE.fullmatch(course_id):
-        course_id = None
-    country = first_of(sources.courses, "course.country", text) or sources.look("course.country")
-    return Course(course_id=course_id, name=name, country=country)
-
-
-def off_of(sources: Sources) -> OffTime:
-    """The date may hold the time too, where no other field has a time."""
-    beside_dates = filter(None, map(read_clock_of_date, sources.values("race.date")))
-    called = find(sources.own, ("race",), lambda said: read_clock(said) if _CLOCK.fullmatch(str(said)) else None)
-    return off_by_standing([*sources.off_values, [*beside_dates], [called] if called else []])
 
 
 def _of(parts: Sequence[Part], about: About) -> list[Fields]:
