@@ -51,9 +51,6 @@ class ChannelFilter(FilterFields):
         said = {name: value for name, value in said.items() if value or name in _ALWAYS_IN_FINGERPRINT}
         return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
-    def takes_course(self, course: Course) -> bool:
-        return takes_course(self, course)
-
     def covers(self, other: "ChannelFilter") -> bool:
         return all(condition.covers(self, other) for condition in CONDITIONS)
 
@@ -190,7 +187,7 @@ def _brings(by: ChannelFilter, course: Course, region_of: Callable[[Course], str
     """
     region = region_of(course)
     is_there = region == by.region if region else has_course(by.courses, course)
-    return by.takes_course(course) and (by.region == ALL_REGIONS or is_there)
+    return takes_course(by, course) and (by.region == ALL_REGIONS or is_there)
 
 
 # How long an event waits. Abandonments and void results never wait.

@@ -17,6 +17,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.channels import subscriptions
+from bot.channels.conditions.event_conditions import takes_course
 from bot.channels.filters import ALL_REGIONS, Meeting
 from bot.db.engine import insert_here
 from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
@@ -243,7 +244,7 @@ def _results_in(session: Session, channel_id: str, meeting: Meeting) -> ResultsI
     here = [
         chosen
         for chosen in filters
-        if (meeting.region is None or chosen.region in regions) and chosen.takes_course(meeting.course)
+        if (meeting.region is None or chosen.region in regions) and takes_course(chosen, meeting.course)
     ]
     taking = [chosen for chosen in here if Topic.RESULTS in chosen.topics]
     if not taking:

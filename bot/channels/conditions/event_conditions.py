@@ -210,7 +210,8 @@ class OnlyCourses(CoursesCondition):
 
     def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
         course = event.race.course
-        return _is_among(chosen.courses, course) or (chosen.fails_open_for(event) and _may_mean(chosen, course))
+        unchecked = [one for one in chosen.courses if one.course_id is None and chosen.fails_open_for(event)]
+        return _is_among(chosen.courses, course) or any(is_called(course, [one.name or ""]) for one in unchecked)
 
     def takes_unreadable(self, chosen: FilterFields) -> bool:
         return not chosen.courses
@@ -297,10 +298,6 @@ def _union(one: Sequence[Course], other: Sequence[Course]) -> tuple[Course, ...]
 
 def _has_all(courses: Sequence[Course], sought: Iterable[Course]) -> bool:
     return all(has_course(courses, one) for one in sought)
-
-
-def _may_mean(chosen: FilterFields, course: Course) -> bool:
-    return any(taken.course_id is None and is_called(course, [taken.name or ""]) for taken in chosen.courses)
 
 
 def _to_file(course: Course) -> str | dict[str, str]:

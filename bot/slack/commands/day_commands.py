@@ -18,7 +18,6 @@ from bot.channels.conditions.choices import time_of_day
 from bot.channels.conditions.event_conditions import COURSES_FIELD, REGIONS_FIELD, TOPICS_FIELD
 from bot.channels.conditions.table import OF_RACES
 from bot.channels.filters import ALL_REGIONS
-from bot.db.engine import Database
 from bot.errors import WITHOUT_THAT, CommandError
 from bot.events.days import likely_day, utc_today
 from bot.events.event import Topic
@@ -129,12 +128,6 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
 
 def only_abandonments(wanted: LineRequest) -> bool:
     return wanted.of(TOPICS_FIELD) == (Topic.ABANDONMENTS,)
-
-
-async def first_regions(database: Database, channel_id: str) -> Sequence[str]:
-    """The regions whose meetings are listed first: the channel's regions, else the usual regions."""
-    rows = await database.read(lambda session: subscriptions.of_channel(session, channel_id))
-    return [row.region for row in rows if row.region != ALL_REGIONS] or USUAL_REGIONS
 
 
 def _with_regions(phrases: Sequence[Phrase], lexicon: Lexicon) -> Sequence[Phrase]:
@@ -279,7 +272,9 @@ async def _card(desk: Desk, invocation: Invocation, asked: DayPlan) -> Card:
 
 async def _question(desk: Desk, invocation: Invocation, asked: DayPlan, card: Card) -> DayQuestion:
     reader = await reader_of(desk, invocation) if card.coverage in STOPPED else NOBODY_KNOWN
-    regions = await first_regions(desk.database, invocation.channel_id)
+    there = await desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
+    # The channel's regions are listed first.
+    regions = [one.region for one in there if one.region != ALL_REGIONS] or USUAL_REGIONS
     return DayQuestion(desk.clock(), asked.unchecked, asked.page, reader, regions)
 
 

@@ -140,7 +140,8 @@ class _Trying:
                 self.idle.append(line)
             elif error is None and line not in self.found.values():
                 self.found.setdefault(shown, line)
-            elif error is not None and tries and not self._would_turn(line):
+            # A mended line might subscribe to another region, where an end was asked for.
+            elif error is not None and tries and (line.startswith(ENDING) or not self.refused.startswith(ENDING)):
                 await self.work(error, most // len(lines), tries - 1, shown)
 
     async def _try(self, line: str) -> tuple[CommandError | None, bool]:
@@ -155,10 +156,6 @@ class _Trying:
         except (ServiceError, TimeoutError):
             # A list that can't be read now says nothing against the words.
             return None, True
-
-    def _would_turn(self, line: str) -> bool:
-        """Whether an offer subscribes where an end was asked for. A mended line might bring another region."""
-        return self.refused.startswith(ENDING) and not line.startswith(ENDING)
 
 
 def _label(label: str, more: str) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlmodel import Session
@@ -87,10 +87,6 @@ class Invocation:
 
     def left_s(self, at_most_s: float) -> float:
         return min(at_most_s, max(0.05, self.began_s + COMMIT_S - STORING_S - asyncio.get_running_loop().time()))
-
-
-def begun(invocation: Invocation) -> Invocation:
-    return replace(invocation, began_s=asyncio.get_running_loop().time())
 
 
 def team_of(body: Mapping[str, Any]) -> str | None:

@@ -212,23 +212,16 @@ async def check_escalation(desk: Desk, invocation: Invocation, filters: Iterable
 async def _problem(desk: Desk, invocation: Invocation, told: str) -> str | None:
     try:
         async with asyncio.timeout(invocation.left_s(MEMBERSHIP_S)):
-            return await (_of_person(desk, told) if is_person(told) else _of_channel(desk, invocation, told))
+            if is_person(told):
+                problem = await problem_of_person(desk.slack, told)
+                return f"{told} can't be told: Slack says {problem}." if problem is not None else None
+            if await problem_of_channel(desk.slack, told) is not None:
+                bot = f"@{desk.identity.name}" if desk.identity.name else "me"
+                return f"I can't post in {told}. Invite me there (/invite {bot}), then save this again."
+            if await has_left(desk, told, invocation):
+                return f"You are not in {told}: ask somebody there to choose it."
     except (TimeoutError, SlackError) as error:
         log.info("escalation_not_checked", reference=invocation.reference, told=told, reason=str(error))
-    return None
-
-
-async def _of_person(desk: Desk, user_id: str) -> str | None:
-    problem = await problem_of_person(desk.slack, user_id)
-    return f"{user_id} can't be told: Slack says {problem}." if problem is not None else None
-
-
-async def _of_channel(desk: Desk, invocation: Invocation, channel_id: str) -> str | None:
-    if await problem_of_channel(desk.slack, channel_id) is not None:
-        bot = f"@{desk.identity.name}" if desk.identity.name else "me"
-        return f"I can't post in {channel_id}. Invite me there (/invite {bot}), then save this again."
-    if await has_left(desk, channel_id, invocation):
-        return f"You are not in {channel_id}: ask somebody there to choose it."
     return None
 
 

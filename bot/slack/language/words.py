@@ -42,14 +42,9 @@ Words = Mapping[str, tuple[Kind, Any]]
 _ROWS = word_rows("bot.slack.language", "words.ini")
 
 
-def rows_of(section: str) -> Mapping[str, tuple[str, ...]]:
-    """The words of each meaning of a section."""
-    return _ROWS[section]
-
-
 def meanings_in(section: str) -> dict[str, str]:
     """Each word of a section, with the beginning of the word's row."""
-    return {word: meaning for meaning, words in rows_of(section).items() for word in words}
+    return {word: meaning for meaning, words in _ROWS[section].items() for word in words}
 
 
 def words_in(section: str) -> Words:
@@ -59,7 +54,7 @@ def words_in(section: str) -> Words:
 
 def parts_in(section: str, **parts: str) -> Mapping[str, str]:
     """The patterns of a section by name. A pattern may include the patterns before: "{no}"."""
-    for name, patterns in rows_of(section).items():
+    for name, patterns in _ROWS[section].items():
         parts[name] = f"(?:{'|'.join(patterns)})".format(**parts)
     return parts
 
@@ -68,7 +63,7 @@ def patterns_in(section: str, parts: Mapping[str, str]) -> list[tuple["re.Patter
     """The patterns of a section, each for the beginning of a text, with the meaning."""
     return [
         (re.compile(f"^(?:{pattern.format(**parts)})", re.IGNORECASE), meaning)
-        for meaning, patterns in rows_of(section).items()
+        for meaning, patterns in _ROWS[section].items()
         for pattern in patterns
     ]
 

@@ -27,7 +27,7 @@ from bot.outbox import acknowledgements, said_anew
 from bot.outbox.acknowledgements import PersonsAbandonment
 from bot.outbox.message import Block, Message
 from bot.outbox.said_anew import DeadLetter
-from bot.slack.commands.invocation import Command, Desk, Invocation, team_of
+from bot.slack.commands.invocation import Desk, Invocation, team_of
 from bot.slack.commands.message_buttons import DEAD_LETTER_BUTTON, POST_AGAIN
 from bot.slack.commands.subscription_changes import as_shown
 from bot.slack.commands.table import BUTTON_COMMANDS, find_command
@@ -214,7 +214,8 @@ class HomeListener:
 
     async def on_action(self, ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         channel_id, _, words = str(action.get("value") or "").partition(" ")
-        command, text = _command(words)
+        name, _, text = words.partition(" ")
+        command, text = (_BUTTONS[name], text) if name in _BUTTONS else find_command(words)
         pressed = invocation_of(body, text, self.runner.new_reference())
         invocation = replace(pressed, channel_id=channel_id, from_message=False, from_home=True)
         log.info("home_action", reference=invocation.reference, channel_id=channel_id)
@@ -244,12 +245,6 @@ class HomeListener:
 
 _BUTTONS = {DEAD_LETTER_BUTTON.name: DEAD_LETTER_BUTTON, EDIT: BUTTON_COMMANDS[EDIT]}
 """Changes by the first word. Other first words are names of commands."""
-
-
-def _command(words: str) -> tuple[Command | None, str]:
-    name, _, text = words.partition(" ")
-    button = _BUTTONS.get(name)
-    return (button, text) if button else find_command(words)
 
 
 def _page(session: Session, *, desk: Desk, user_id: str, is_admin: bool, said: str | None) -> HomePage:

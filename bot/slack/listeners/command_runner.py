@@ -1,7 +1,7 @@
 """How a command is carried out: commit, then the ack, then the answer."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck
@@ -10,7 +10,7 @@ from bot.errors import CommandError
 from bot.logs import get_logger
 from bot.outbox.message import Message
 from bot.slack.commands.error_answers import explain, hand_on, with_working_offers
-from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation, begun, reader_of
+from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation, reader_of
 from bot.slack.commands.subscription_changes import check_is_there
 from bot.slack.commands.table import unknown_command
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
@@ -61,7 +61,7 @@ class CommandRunner:
 
     async def commit(self, command: Command | None, invocation: Invocation) -> Committed:
         """The change is stored when this returns, or `error` says why not."""
-        invocation = begun(invocation)
+        invocation = replace(invocation, began_s=asyncio.get_running_loop().time())
         if len(invocation.text) > BUTTON_VALUE_MAX:
             told = f"A line has at most {BUTTON_VALUE_MAX} characters, so nothing was read. Type several lines."
             return Committed(invocation, error=CommandError(told))

@@ -1,5 +1,6 @@
 """Live, waiting or suspended: a channel's subscriptions after changes, by Slack's answers."""
 
+import asyncio
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from bot.outbox import held_queues
 from bot.outbox.held_channels import Reopening
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.form_button import open_form
-from bot.slack.commands.invocation import COMMIT_S, begun
+from bot.slack.commands.invocation import COMMIT_S
 from bot.slack.commands.pause_commands import MUTE_COMMAND, PAUSE_COMMAND
 from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND, said_of
 from bot.slack.commands.subscription_pages import EDIT_BUTTON
@@ -213,7 +214,7 @@ async def test_nobody_is_told_to_invite_the_bot_into_a_direct_message(channel):
 
 
 async def test_slack_is_asked_no_longer_than_leaves_time_to_store(channel):
-    began_s = begun(channel.typed("")).began_s - COMMIT_S + 1.0
+    began_s = asyncio.get_running_loop().time() - COMMIT_S + 1.0
     await SUBSCRIBE_COMMAND.commit(channel.desk, channel.typed("GB", began_s=began_s))
     assert 0 < channel.desk.slack.timeouts_s[0] <= 0.7
     channel.hears(SlackDoubtful("views.open", "no answer"))
