@@ -27,10 +27,9 @@ from bot.slack.commands.pause_commands import (
     UNMUTE_BUTTON,
     UNMUTE_COMMAND,
 )
+from bot.slack.commands.present_subscriptions import EDIT_BUTTON, LIST_COMMAND, REMOVE_BUTTON, UNSUBSCRIBE_COMMAND
 from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
-from bot.slack.commands.subscription_pages import EDIT_BUTTON, LIST_COMMAND, REMOVE_BUTTON
 from bot.slack.commands.trace import TRACE_COMMAND
-from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
 from bot.slack.language.grammar import Grammar
 from bot.slack.language.sayings import in_words_of_commands, offers_for, without_greeting

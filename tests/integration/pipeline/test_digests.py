@@ -13,7 +13,7 @@ from bot.events.event import Topic
 from bot.outbox import message_store
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.pause_commands import MUTE_BUTTON, UNMUTE_BUTTON
-from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
+from bot.slack.commands.present_subscriptions import UNSUBSCRIBE_COMMAND
 from tests.clock import START
 from tests.databases import on_both
 from tests.integration.pipeline.steps import (

@@ -29,9 +29,8 @@ from bot.racedata.reference_book import ReferenceBook
 from bot.settings import SubscribeBy
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.invocation import Invocation
+from bot.slack.commands.present_subscriptions import LIST_COMMAND, UNSUBSCRIBE_COMMAND
 from bot.slack.commands.subscribe import FORM_SUBMITTED
-from bot.slack.commands.subscription_pages import LIST_COMMAND
-from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.permissions import People
 from bot.slack.subscribe_form import FormOf

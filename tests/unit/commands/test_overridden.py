@@ -20,8 +20,8 @@ from bot.racedata import lexicon, race_book_store
 from bot.racedata.client.records import KnownCourse
 from bot.racedata.day_views import look_up
 from bot.slack.bot_identity import BotIdentity
+from bot.slack.commands.present_subscriptions import LIST_COMMAND
 from bot.slack.commands.subscribe import said_of
-from bot.slack.commands.subscription_pages import LIST_COMMAND
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.commands.watch import WATCH_COMMAND
 from bot.slack.listeners.command_runner import CommandRunner

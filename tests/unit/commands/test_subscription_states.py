@@ -21,9 +21,8 @@ from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import COMMIT_S
 from bot.slack.commands.pause_commands import MUTE_COMMAND, PAUSE_COMMAND
+from bot.slack.commands.present_subscriptions import EDIT_BUTTON, UNSUBSCRIBE_COMMAND
 from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND, said_of
-from bot.slack.commands.subscription_pages import EDIT_BUTTON
-from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
 from sandbox.slack import modals
