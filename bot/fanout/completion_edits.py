@@ -1,4 +1,7 @@
-"""Fills in events: before the news, and again later. Later values edit messages, and may bring in further channels."""
+"""Fills in events: before the news, and again later. Later values edit messages, and may bring in further channels.
+
+Further, the channels that watch a runner of an event's races: a filled in event may name more runners.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -6,23 +9,27 @@ from typing import NamedTuple
 
 from sqlmodel import Session
 
+from bot.channels.watches import Watches
 from bot.clock import Clock
 from bot.db.tables import EventVersion
 from bot.deliveries import inbox
 from bot.events import event_bounds, event_store, touched
-from bot.events.event import RacingEvent
+from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.meeting_parts import shows_the_same
+from bot.events.races import Race
 from bot.events.touched import Name, What
-from bot.events.watched import WatchedIn, WatchedRunner
+from bot.events.watched import WatchedIn, WatchedRunner, renewed
 from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.fanout.plan import Heard, Plan
-from bot.fanout.watchers import noted_with, watched_in
+from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
 from bot.outbox.claim_at_fanout import Added, QueuedOnly
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.racedata import race_book_store
 from bot.racedata.event_completion import KnownElsewhere
+
+log = get_logger(__name__)
 
 EDITED_WITHIN = timedelta(hours=1)
 """After receipt, sent messages are edited for so long; later only unsent messages."""
@@ -148,3 +155,35 @@ def amend(plan: Plan, changed: Sequence[_Amended], now: datetime) -> None:
         listening = plan.known.listening if one.is_recent and one.event.place != one.stored.place else ()
         moved = {channel_id for channel_id, chosen in listening if chosen.matches(one.event)}
         plan.add(one.news(now), Heard(moved, set(one.watched)))
+
+
+def watched_in(watches: Watches, elsewhere: KnownElsewhere, event: RacingEvent, received_at: datetime) -> WatchedIn:
+    """The watched runners by channel, also of the race book's declarations.
+
+    Never raises: an error here would hold up every channel.
+    """
+    if not watches.channels or event.kind is None or event.drill is not None:
+        return {}
+    try:
+        found = watches.in_races(_races_asked(elsewhere, event), received_at, name_off=bool(event.races))
+    except Exception:
+        log.exception("watches_not_asked", event_key=event.key)
+        return {}
+    return {channel_id: tuple(runners) for channel_id, runners in found.items()}
+
+
+def noted_with(elsewhere: KnownElsewhere, event: RacingEvent, noted: WatchedIn, found: WatchedIn) -> WatchedIn:
+    """The found runners by channel, with the runners `noted` for earlier versions of the event. Never raises."""
+    if not noted:
+        return found
+    try:
+        races = _races_asked(elsewhere, event)
+        return {one: renewed(noted.get(one, ()), found.get(one, ()), races) for one in noted.keys() | found.keys()}
+    except Exception:
+        log.exception("watched_not_renewed", event_key=event.key)
+        return found
+
+
+def _races_asked(elsewhere: KnownElsewhere, event: RacingEvent) -> list[Race]:
+    races = elsewhere.with_runners(event)
+    return [race for race in races if not race.placed()] if event.kind is EventKind.MEETING_ABANDONED else races

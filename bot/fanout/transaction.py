@@ -20,11 +20,10 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.touched import What
 from bot.events.watched import out_or_back
 from bot.fanout import drills
-from bot.fanout.completion_edits import EDITED_WITHIN, amend, fill, later_values, repeated
+from bot.fanout.completion_edits import EDITED_WITHIN, amend, fill, later_values, noted_with, repeated, watched_in
 from bot.fanout.delivery_reader import ReadDelivery
 from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.fanout.plan import Heard, Plan
-from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
 from bot.outbox.claim_at_fanout import Added, Claiming, QueuedOnly
@@ -241,8 +240,7 @@ class _Transaction:
     def _matching(self, news: VersionNews) -> set[str]:
         if news.event.drill is not None:
             return drills.channels(news.event, self._known.listening)
-        filters = self._known.filters.items()
-        return {channel_id for chosen, channels in filters if chosen.matches(news.event) for channel_id in channels}
+        return self._known.taking(news.event)
 
 
 def log_lines(lines: Iterable[LogLine]) -> None:

@@ -1,5 +1,6 @@
 """Values for every event, kept in memory until the generation moves."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,9 +9,10 @@ from functools import cached_property
 from sqlmodel import Session
 
 from bot.channels import mutes, subscriptions, watches
-from bot.channels.filters import ChannelFilter, asks
+from bot.channels.filters import ALL_REGIONS, ChannelFilter, asks
 from bot.channels.watches import Watches
 from bot.db.tables import MutedMeetingRow
+from bot.events.event import RacingEvent
 from bot.racedata.lexicon import Lexicon, kept
 
 
@@ -34,6 +36,20 @@ class FanoutKnowledge:
         for channel_id, chosen in self.listening:
             found.setdefault(chosen, []).append(channel_id)
         return found
+
+    @cached_property
+    def _by_region(self) -> Mapping[str, Sequence[tuple[ChannelFilter, Sequence[str]]]]:
+        found = defaultdict[str, list[tuple[ChannelFilter, Sequence[str]]]](list)
+        for chosen, channels in self.filters.items():
+            found[chosen.region.casefold()].append((chosen, channels))
+        return found
+
+    def taking(self, event: RacingEvent) -> set[str]:
+        """The channels with a filter that takes the event. A filter of another region is not asked."""
+        region, said = event.race.region, event.race.said_region
+        regions = {ALL_REGIONS, region.casefold(), (said or region).casefold()} if region else self._by_region
+        asked = (one for each in regions for one in self._by_region.get(each, ()))
+        return {channel_id for chosen, channels in asked if chosen.matches(event) for channel_id in channels}
 
     @cached_property
     def listeners(self) -> frozenset[str]:
