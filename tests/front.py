@@ -10,13 +10,12 @@ from bot.db.engine import Database
 from bot.db.vault import Vault
 from bot.deliveries.intake import Intake, place_in
 from bot.deliveries.journal import Journal
-from bot.deliveries.signing_secrets import SigningSecrets
+from bot.deliveries.signing_secrets import SigningSecrets, reading
 from bot.ports import Ports
 from bot.receiver.bot_process import CountsForBot
 from bot.receiver.door import ADMITTED_AT_ONCE, Appending, Door, reader_of
-from bot.receiver.front import Front
 from bot.receiver.log import log
-from bot.receiver.stored_secrets import reading
+from bot.receiver.relay import Front
 from bot.settings import Settings
 from tests.clock import PATIENCE_S, now
 

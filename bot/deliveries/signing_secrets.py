@@ -1,13 +1,20 @@
 """The active signing secrets: from the settings, and stored by `racing-bot subscribe`."""
 
 import asyncio
+import contextlib
+import sqlite3
 from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+from urllib.parse import quote, unquote
 
-from bot.db.vault import OpenedSecrets
-from bot.errors import StorageError
+from bot.db.vault import OpenedSecrets, Vault
+from bot.deliveries.journal import connect_postgresql
+from bot.errors import StorageError, StorageUnavailable, reason_of
 
 REREAD_S, REREAD_EVERY_S = 2.0, 5.0
 """Between two reads of the stored secrets for unknown signatures at least, and between two reads at most."""
+
+_LIVE = "SELECT id, secret FROM webhook_subscription WHERE retired_at IS NULL AND secret IS NOT NULL ORDER BY id"
 
 
 class SigningSecrets:
@@ -75,3 +82,24 @@ class SigningSecrets:
         changed = stored != self._stored
         self._stored = stored
         return changed
+
+
+def reading(url: str, vault: Vault) -> Callable[[], OpenedSecrets]:
+    """A blocking reader of the stored secrets, without the bot. Raises StorageUnavailable."""
+    return lambda: vault.open_all(_locked(url))
+
+
+def _locked(url: str) -> dict[int, bytes]:
+    try:
+        with contextlib.closing(_connect(url)) as connection:
+            return {number: bytes(secret) for number, secret in connection.execute(_LIVE).fetchall()}
+    except Exception as error:
+        raise StorageUnavailable(reason_of(error)) from error
+
+
+def _connect(url: str) -> Any:
+    scheme, _, name = url.partition(":///")
+    if scheme != "sqlite":
+        return connect_postgresql(url)
+    # The bot alone makes the database's file.
+    return sqlite3.connect(f"file:{quote(unquote(name))}?mode=rw", uri=True, timeout=1.0)

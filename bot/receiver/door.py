@@ -53,6 +53,8 @@ EVENT_NAMES = (
 REREAD_WITHIN_S = 1.0
 """Limit for the stored secrets: the service waits for the answer a couple of seconds (Interface, Events 5)."""
 
+_IN_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
 Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -219,7 +221,7 @@ def values(headers: Headers, name: str) -> list[str]:
 
 
 def in_json(status: int, content: Mapping[str, object], headers: Mapping[str, str] | None = None) -> HttpAnswer:
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+    body = _IN_JSON.encode(content).encode()
     lines = {"Content-Length": str(len(body)), "Content-Type": "application/json", **(headers or {})}
     return HttpAnswer(status, [(name.lower().encode(), value.encode()) for name, value in lines.items()], body)
 

@@ -10,6 +10,8 @@ from bot.clock import Monotonic, utc_now
 from bot.stderr import stderr
 from bot.web.plain_answers import LineBound
 
+_IN_JSON = json.JSONEncoder(ensure_ascii=False, default=str)
+
 LOG_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
@@ -43,7 +45,7 @@ class Log:
         masked = {name: self._masked(value) if isinstance(value, str) else value for name, value in values.items()}
         told = {**masked, "event": event, "level": level, "logger": "bot.receiver", "timestamp": moment}
         if self.as_json:
-            line = json.dumps(told, ensure_ascii=False, default=str)
+            line = _IN_JSON.encode(told)
         else:
             fields = [f"{name}={_quoted(str(value))}" for name, value in masked.items()]
             line = " ".join([moment, f"[{level:9}]", f"{event:30}", *fields])

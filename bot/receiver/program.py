@@ -24,16 +24,14 @@ from uvicorn.config import Config
 from bot.clock import utc_now
 from bot.db.vault import Vault
 from bot.deliveries.journal import Journal
-from bot.deliveries.signing_secrets import SigningSecrets
+from bot.deliveries.signing_secrets import SigningSecrets, reading
 from bot.errors import StorageError
 from bot.receiver.bot_process import BotProcess, CountsForBot
 from bot.receiver.door import ADMITTED_AT_ONCE, Appending, Door, HttpAnswer, SenderLeft, in_json, reader_of
-from bot.receiver.front import Front, HttpMessage, Receive, Send, answer
 from bot.receiver.http_protocol import Connections, Limits, StrangerProtocol
 from bot.receiver.log import OfLibraries, log
 from bot.receiver.options import Options, read_options
-from bot.receiver.relay import BotSilent, Relay
-from bot.receiver.stored_secrets import reading
+from bot.receiver.relay import BotSilent, Front, HttpMessage, Receive, Relay, Send, answer
 from bot.web.uvicorn_server import Server, server_config
 
 BOT_READY_S = JOURNAL_READY_S = 1.0

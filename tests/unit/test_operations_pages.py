@@ -237,7 +237,7 @@ STATUSES_OF_BOLT = {"200", "404", "500"}
 PROTOCOL = "bot/receiver/http_protocol.py"
 REFUSING = (
     ("bot/app.py", "count", 1),
-    ("bot/receiver/front.py", "_wrong_method", 0),
+    ("bot/receiver/relay.py", "_wrong_method", 0),
     (PROTOCOL, "count", 0),
     (PROTOCOL, "_RefusedError", 1),
 )

@@ -15,7 +15,7 @@ from bot.deliveries.signing_secrets import SigningSecrets
 from bot.operations.metrics import ReceiverNews
 from bot.receiver.bot_process import CountsForBot
 from bot.receiver.door import Door
-from bot.receiver.front import Front
+from bot.receiver.relay import Front
 from bot.web.plain_answers import WEBHOOK_PATH
 from bot.web.request_body import BodyReader
 

@@ -21,7 +21,7 @@ from bot.db.replicas import DEAD_AFTER, Replicas
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import OpenedSecrets, Vault
 from bot.deliveries import signing_secrets
-from bot.deliveries.signing_secrets import SigningSecrets
+from bot.deliveries.signing_secrets import SigningSecrets, reading
 from bot.errors import StorageUnavailable
 from bot.outbox import told_once
 from bot.racedata import webhook_subscriptions
@@ -29,7 +29,6 @@ from bot.racedata.client.circuit_breakers import CircuitBreakers
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServiceFailure, UpgradeRequired
 from bot.racedata.quota_book import QuotaBook
-from bot.receiver.stored_secrets import reading
 from sandbox.racing_service import RacingService
 from tests.clock import now
 from tests.databases import on_both
