@@ -49,9 +49,10 @@ def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Ra
     first_lost, until = _first_lost(fields) or (races_run(fields, races) or 0) + 1, lost_from(fields).minute_of_day
 
     def was_run(race: Race) -> bool:
-        number, off = race.card_number, race.local_minute
+        number, offs = race.card_number, race.local_minutes
         is_before = number is not None and number < first_lost
-        return race.winning_time is not None or is_before or (off is not None and until is not None and off < until)
+        is_early = until is not None and offs != [] and max(offs) < until
+        return race.winning_time is not None or is_before or is_early
 
     return tuple(
         race.model_copy(update={"abandoned": False}) if race.abandoned is None and was_run(race) else race

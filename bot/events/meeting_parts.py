@@ -116,15 +116,16 @@ def results_denied(meeting: RacingEvent, events: Iterable[RacingEvent]) -> list[
 
 def _is_after_the_last(race: Race, meeting: RacingEvent) -> bool | None:
     """Whether the race comes after the races that were run. None if the number and the time do not tell."""
-    at, until = race.local_minute, OffTime(text=meeting.lost_from).minute_of_day
+    until = OffTime(text=meeting.lost_from).minute_of_day
     if meeting.races_run and race.card_number:
         return race.card_number > meeting.races_run
-    return None if at is None or until is None else at >= until
+    is_late = set() if until is None else {at >= until for at in race.local_minutes}
+    return is_late.pop() if len(is_late) == 1 else None
 
 
 def _is_known_in_utc_alone(race: Race, meeting: RacingEvent) -> bool:
     """True if the off is known in UTC alone, and the meeting is lost from a local time on."""
-    return meeting.lost_from is not None and race.off.off_at is not None and race.local_minute is None
+    return meeting.lost_from is not None and race.off.off_at is not None and race.off.local_minute is None
 
 
 def first_run(races: Iterable[Race], meeting: RacingEvent) -> tuple[Race, ...]:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from bot.events.number_words import CARDINALS, ORDINALS
 from bot.events.race_state import LOST_OR_VOID, RaceOutcome, RaceState, is_amended, is_reinstated, letters, state_in
-from bot.events.region_zones import zone_of_region
+from bot.events.region_zones import zones_of_region
 
 PROVISIONAL = RaceState.PROVISIONAL.capitalize()
 """The status of places that are all provisional."""
@@ -263,13 +263,12 @@ class Race(Value):
         return self.abandoned is False or self.as_delivered().is_settled
 
     @property
-    def local_minute(self) -> int | None:
-        """The off by the course's clock. None for a time in UTC, unless the region has a single zone."""
-        zone = zone_of_region(self.region)
-        if self.off.local_minute is not None or self.off.off_at is None or zone is None:
-            return self.off.local_minute
-        at = self.off.off_at.astimezone(zone)
-        return at.hour * 60 + at.minute
+    def local_minutes(self) -> list[int]:
+        """The off by the course's clock. For a time in UTC, the off by the clock of each zone of the region."""
+        if self.off.local_minute is not None:
+            return [self.off.local_minute]
+        at = (self.off.off_at.astimezone(zone) for zone in zones_of_region(self.region) if self.off.off_at)
+        return [one.hour * 60 + one.minute for one in at]
 
     @property
     def is_void(self) -> bool:

@@ -1,4 +1,4 @@
-"""Time zones of regions that have a single zone. A race's own zone is not published (Spec gap G16)."""
+"""Time zones of regions. A race's own zone is not published (Spec gap G16)."""
 
 from datetime import tzinfo
 
@@ -25,9 +25,12 @@ _CODES = {
     "Asia/Tokyo": "JPN JP JAP",
     "Asia/Seoul": "KOR KR",
     "Pacific/Auckland": "NZ NZL",
+    "Australia/Perth Australia/Darwin Australia/Adelaide Australia/Brisbane Australia/Sydney": "AU AUS",
+    "America/New_York America/Chicago America/Denver America/Phoenix America/Los_Angeles": "US USA",
+    "America/Halifax America/Toronto America/Winnipeg America/Regina America/Edmonton America/Vancouver": "CA CAN",
 }
-_ZONE_OF = {code: zone for zone, codes in _CODES.items() for code in codes.split()}
+_ZONES_OF = {code: zones.split() for zones, codes in _CODES.items() for code in codes.split()}
 
 
-def zone_of_region(region: str | None) -> tzinfo | None:
-    return known_zone(_ZONE_OF.get(region or ""))
+def zones_of_region(region: str | None) -> list[tzinfo]:
+    return [*filter(None, map(known_zone, _ZONES_OF.get(region or "", ())))]

@@ -65,6 +65,9 @@ _OF_A_CARD = re.compile("going|draw|declar|entr|weight|class|type|title|name")
 SHORTEST_NOTE = 6
 """Characters of "Lifted". "On" and "Run" may be said of anything."""
 
+LONGEST_DELAY_MIN = 120
+"""A new time without a day, further off or before the off, may be of another day: the race counts as postponed."""
+
 LONGEST_REMARK = 60
 """Characters of a result or headline that is told whole."""
 
@@ -118,7 +121,7 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     for state in (RaceState.VOID, RaceState.POSTPONED):
         if state in told:
             moved_to = _moved_to(sources) if state in NOT_RUN else []
-            is_late = state in NOT_RUN and state not in states and bool(moved_to) and _is_same_day(moved_to, sources)
+            is_late = state in NOT_RUN and state not in states and bool(moved_to) and _is_delay(moved_to, sources)
             word = "Delayed" if is_late else states.get(state) or state.capitalize()
             status = f"{word}{', now' if ' ' in word else ' to'} {' '.join(moved_to)}" if moved_to else word
             return {"status": status, "abandoned": True if state in NOT_RUN and not is_late else None}
@@ -153,9 +156,12 @@ def _moved_to(sources: Sources) -> list[str]:
     return sorted(filter(None, dict.fromkeys(read)), key=len, reverse=True)
 
 
-def _is_same_day(moved_to: Sequence[str], sources: Sources) -> bool:
-    """True if the new time is on the race's own day: the race is late, not postponed."""
-    return all(read_clock(one) or one == sources.race_date for one in moved_to)
+def _is_delay(moved_to: Sequence[str], sources: Sources) -> bool:
+    """True if the new time is on the race's own day, or without a day soon after the off."""
+    if days := [one for one in moved_to if not read_clock(one)]:
+        return days == [sources.race_date]
+    off, late = off_of(sources).minute_of_day, OffTime(text=moved_to[0]).minute_of_day
+    return off is not None and late is not None and 0 <= late - off <= LONGEST_DELAY_MIN
 
 
 def _state_objects(sources: Sources) -> list[Fields]:

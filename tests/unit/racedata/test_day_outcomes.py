@@ -32,6 +32,10 @@ def race(race_id, off=None, *, course=ASCOT, region="GB", **fields):
     return Race(race_id=race_id, course=course, race_date=DAY, region=region, off=moment, **fields)
 
 
+def in_utc(hour):
+    return OffTime(off_at=datetime(2026, 11, 20, hour, tzinfo=UTC))
+
+
 def told(kind, one, **fields):
     return RacingEvent(key=f"{kind}:{one.race_id}", kind=kind, race=one, **fields)
 
@@ -78,6 +82,26 @@ GB_DAYS = {
         [MEETING_LOST.model_copy(update={"races_run": 1}), result("b")],
         {"a": "settled", "b": "both", "c": "abandoned"},
     ),
+    "in UTC, and lost from a local time on, in a region of several zones": (
+        [],
+        [
+            MEETING_LOST.model_copy(update={"lost_from": "14:00", "race": race(None, region="AUS")}),
+            result("a", in_utc(2), region="AUS"),
+            result("b", in_utc(4), region="AUS"),
+            result("c", in_utc(7), region="AUS"),
+        ],
+        {"a": "settled", "b": "settled", "c": "both"},
+    ),
+    "lost in a meeting that names a race as run": (
+        [],
+        [MEETING_LOST.model_copy(update={"races": (race("a", abandoned=False), race("b"))}), result("b")],
+        {"a": "settled", "b": "both"},
+    ),
+    "lost in a meeting that names races from 2 on": (
+        [],
+        [MEETING_LOST.model_copy(update={"races": (race("b", number="2"), race("c", number="3"))}), result("b")],
+        {"b": "both", "c": "abandoned"},
+    ),
     "taken back": (
         [race("a", "14:30"), race("b", "15:00")],
         [
@@ -102,7 +126,8 @@ GB_DAYS = {
 @over("name", GB_DAYS)
 def test_race_of_a_day_has_its_outcome(name):
     book, events, expected = GB_DAYS[name]
-    assert found(outcomes_of(book, events, "GB", None)) == expected
+    region = "AUS" if "several zones" in name else "GB"
+    assert found(outcomes_of(book, events, region, None)) == expected
 
 
 def test_nothing_known_is_no_outcome():
