@@ -26,7 +26,7 @@ from tests.integration.pipeline.stories import (
     subscribes,
 )
 
-CLOSED, UNHEARD = "edit_window_closed", "never_heard_of_it"
+CLOSED, UNHEARD = "edit_window_closed", ["msg_too_long"] * 3
 
 
 def without_id(payload):
@@ -77,7 +77,7 @@ FOLDED = {
         meeting("rc_1"), subscribes("CALL"), abandonment("rc_1"), edits=1, CGB=[""], CALL=[""]
     ),
     "of a meeting that could not be posted": Story(
-        *(slack_answers("post", UNHEARD), (meeting("rc_1"), abandonment("rc_1"))),
+        *(slack_answers("post", *UNHEARD), (meeting("rc_1"), abandonment("rc_1"))),
         waiting={"dead_letter": 1},
         CGB=["^ABANDONED: Ascot 14:30"],
     ),

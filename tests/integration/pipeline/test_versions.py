@@ -23,7 +23,7 @@ from tests.integration.pipeline.stories import (
 
 FIRST, SWAPPED = ("Alpha", "Bravo"), ("Bravo", "Alpha")
 GOOD, SOFT, HEAVY, FIRM = (result(going=going) for going in ("Good", "Soft", "Heavy", "Firm"))
-CLOSED, GONE, UNHEARD = "edit_window_closed", "message_not_found", "never_heard_of_it"
+CLOSED, GONE, UNHEARD = "edit_window_closed", "message_not_found", ["msg_too_long"] * 3
 CLASS_1 = subscribes("CGB", classes=("Class 1",))
 CARDS = subscribes("CGB", "GB", Topic.RACECARDS)
 
@@ -109,7 +109,7 @@ EDITED = {
 REFUSED_EDIT = {
     "refused": Story(GOOD, slack_answers("edit", CLOSED), (SOFT, HEAVY), CGB=["!Corrected", "going is Soft or Heavy"]),
     "of a message that was given up": Story(
-        slack_answers("post", UNHEARD), (GOOD, SOFT), waiting={"dead_letter": 1}, CGB=[""]
+        slack_answers("post", *UNHEARD), (GOOD, SOFT), waiting={"dead_letter": 1}, CGB=[""]
     ),
 }
 
@@ -308,12 +308,12 @@ MARKS = {
         CGB=[">2", "^ABANDONED"],
     ),
     "refused, and the later message was given up": Story(
-        *(version(FIRST, 1), slack_answers("post", UNHEARD), slack_answers("edit", GONE), version(SWAPPED, 2)),
+        *(version(FIRST, 1), slack_answers("post", *UNHEARD), slack_answers("edit", GONE), version(SWAPPED, 2)),
         waiting={"dead_letter": 1},
         CGB=["^Result", "^CORRECTION"],
     ),
     "names the contradiction where the later message was given up": Story(
-        *(abandonment(), slack_answers("post", UNHEARD), version(FIRST)),
+        *(abandonment(), slack_answers("post", *UNHEARD), version(FIRST)),
         waiting={"dead_letter": 1},
         CGB=["^Contradicted | UTC: a result was reported. ABANDONED: "],
     ),
