@@ -184,6 +184,11 @@ def read_until(text: str, now: datetime) -> datetime:
     until = datetime.combine(begins, clock or time(), now.tzinfo)
     if until <= now and (not day or days[0].typed.lower() in _WEEKLY):
         until = datetime.combine(begins + timedelta(days=7 if day else 1), clock or time(), now.tzinfo)
+    is_tomorrow = day == now.date() + timedelta(days=1) and days[0].typed.isalpha()
+    if is_night and is_tomorrow and days[0].typed.lower() not in _WEEKLY:
+        # At night people may say "tomorrow" of the day that has begun.
+        earlier = until - timedelta(days=1) if clock else read_until("morning", now)
+        _check_meant(days[0].typed, [one for one in (earlier, until) if one > now], now)
     if not now < until <= now + LONGEST_PAUSE:
         why = "is past" if until <= now else "is more than 365 days away"
         raise CommandError(f'"{text[:40]}" {why}. {_EXAMPLES}')
@@ -208,6 +213,13 @@ def _check_half(typed: str, clock: time, day: date | None, now: datetime) -> Non
     moments = [first, first + timedelta(hours=_HALF_DAY if clock.hour < _HALF_DAY else -_HALF_DAY)]
     if day is None:
         moments = sorted(moment if moment > now else moment + timedelta(days=1) for moment in moments)
+    _check_meant(typed, moments, now)
+
+
+def _check_meant(typed: str, moments: Sequence[datetime], now: datetime) -> None:
+    """Raise CommandError with all readings of words that may mean several moments."""
+    if len(moments) == 1:
+        return
     readings = {_reading(moment, now): moment for moment in moments}
     raise CommandError(
         f"{typed} may be {' or '.join(readings)}. Until when?",
@@ -222,13 +234,8 @@ def _reading(moment: datetime, now: datetime) -> str:
 
 
 PAUSE_COMMAND = Command("pause", says(lambda message: message), _plan, with_direct, may_change, _has_something, _pause)
-RESUME_COMMAND = Command(
-    "resume",
-    says(lambda message: message),
-    no_words("resume", "A pause that ends by itself is /racing pause until 18:00."),
-    rights=may_change,
-    store=_resume,
-)
+_plan_resume = no_words("resume", "A pause that ends by itself is /racing pause until 18:00.")
+RESUME_COMMAND = Command("resume", says(lambda message: message), _plan_resume, rights=may_change, store=_resume)
 
 MUTED = "results and racecards muted"
 

@@ -147,6 +147,24 @@ async def test_tonight_is_the_night_that_is_or_comes_in_the_zone_of_whoever_type
         assert f"{ends:%Y-%m-%d %H:%M}" == until
 
 
+@over(
+    ("typed_at", "words", "offered"),
+    [
+        ("2026-11-19 23:30", "until tomorrow", ["2026-11-20 09:00", "2026-11-21 00:00"]),
+        ("2026-11-19 23:30", "until tomorrow morning", ["2026-11-20 09:00", "2026-11-21 09:00"]),
+        ("2026-11-20 04:59", "until tmrw 6pm", ["2026-11-20 18:00", "2026-11-21 18:00"]),
+        ("2026-11-20 05:00", "until tomorrow morning", []),
+        ("2026-11-20 04:59", "until tomorrow 5am", []),
+        ("2026-11-19 23:30", "until Saturday", []),
+    ],
+)
+async def test_tomorrow_typed_at_night_may_be_the_day_that_has_begun(town, typed_at, words, offered):
+    now = datetime.fromisoformat(f"{typed_at}Z")
+    at_night: Any = SimpleNamespace(**vars(town.desk) | {"clock": lambda: now})
+    error = await refusal(at_night, await town.here("subscribe GB"), f"pause {words}")
+    assert [line.removeprefix("pause until ") for line in (error.lines.values() if error else ())] == offered
+
+
 # Any text
 
 TYPED = st.text() | st.sampled_from(
