@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from sandbox.page import happenings
+from sandbox.page import documents, happenings
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -140,6 +140,7 @@ async def test_tour_is_three_presses_and_is_remembered(desk, width, scheme, monk
     await page.keyboard.press("Enter")
     await tour.get_by_role("button", name="Kill the bot").click()
     await page.wait_for_selector(".down")
+    await page.reload()
     await tour.get_by_role("button", name="Start the bot").click()
     await tour.get_by_text("Nothing was lost.").wait_for()
     await tour.get_by_role("button", name="End the tour").click()
@@ -149,6 +150,16 @@ async def test_tour_is_three_presses_and_is_remembered(desk, width, scheme, monk
     assert await page.evaluate("document.documentElement.scrollWidth") <= width, "nothing is wider than the screen"
     assert await page.evaluate("document.querySelector('.top').scrollWidth") <= width, "the counts fit beside the name"
     await desk.end_subscriptions("C0GB")
+
+
+async def test_tour_without_a_race_to_come_says_so_and_ends(desk, monkeypatch):
+    race = documents._race
+    monkeypatch.setattr(documents, "_race", lambda *about: race(*about) | {"status": "result"})
+    page = await desk.open()
+    tour = page.locator("#tour")
+    await tour.get_by_text("No race is left today.").wait_for()
+    await tour.get_by_role("button", name="End the tour").click()
+    assert await tour.is_hidden()
 
 
 async def test_narrow_screen_has_its_channels_and_its_desk_in_drawers(desk):

@@ -93,9 +93,10 @@ const KILL = "bot_killed_in_burst";
 const tour = { step: document.cookie.includes(TOUR) ? null : -1, channel: "C0GB", known: new Set() };
 
 const alarms = () => of("message").filter((one) => one.channel === tour.channel && !one.only && one.text.startsWith("ABANDONED") && !tour.known.has(one.ts));
-const nextRace = () => of("meeting").filter((one) => one.region === "GB").flatMap((one) => one.races.map((race) => ({ ...race, course: one.course }))).find((race) => race.status === "declared");
+const nextRace = (region) => of("meeting").filter((one) => !region || one.region === region).flatMap((one) => one.races.map((race) => ({ ...race, course: one.course }))).find((race) => race.status === "declared");
 const isOn = () => Boolean(documents.get(`trouble/${KILL}`)?.on);
 const remembered = () => { tour.step = null; document.cookie = `${TOUR}; max-age=31536000; SameSite=Strict`; drawTour(); };
+const NO_RACE = ["No race is left today.", "Start the demo again for another day, and take the tour before its races are run.", "End the tour", () => { tour.step = null; drawTour(); }];
 const goTo = (step) => { Object.assign(tour, { step, wasKilled: false }); if (step === 0) tour.known = new Set(alarms().map((one) => one.ts)); drawTour(); };
 
 function showAlarm() {
@@ -113,9 +114,9 @@ async function abandon(race) {
 const STEPS = [
   {
     say: () => {
-      const race = nextRace();
-      const words = ["Abandon a race.", `The button types ${ASKED}: somebody has to take each abandonment. Then watch #gb-racing: the alarm comes within a second.`];
-      return race ? [...words, `Abandon the ${race.off} at ${race.course}`, () => abandon(race)] : words;
+      const race = nextRace("GB");
+      if (!race) return NO_RACE;
+      return ["Abandon a race.", `The button types ${ASKED}: somebody has to take each abandonment. Then watch #gb-racing: the alarm comes within a second.`, `Abandon the ${race.off} at ${race.course}`, () => abandon(race)];
     },
     isOver: () => alarms().length > 0,
   },
@@ -126,6 +127,7 @@ const STEPS = [
   {
     say: () => {
       tour.wasKilled ||= isOn();
+      if (!tour.wasKilled && !nextRace()) return NO_RACE;
       if (!tour.wasKilled) return ["Kill the bot while 50 races settle.", "The channels asked for some of these results. Watch the counts at the top.", "Kill the bot", () => trouble(KILL, true)];
       if (isOn() && documents.get("bot").is_running) return ["The bot starts.", "A few seconds, and the bot is ready."];
       if (isOn()) return ["The bot is dead.", "The data service gets no answer, and will send again. Bring the bot back:", "Start the bot", () => trouble(KILL, false)];
@@ -140,7 +142,8 @@ export function drawTour() {
   const box = at("tour");
   box.hidden = tour.step === null || !documents.get("day")?.is_begun;
   if (box.hidden) return;
-  if (tour.step < 0) return goTo(0);
+  // A page that was loaded anew while the bot is dead goes on with the bot's return.
+  if (tour.step < 0) return goTo(isOn() ? STEPS.length - 1 : 0);
   if (STEPS[tour.step].isOver?.()) tour.step += 1;
   const [what, look, label, act] = STEPS[tour.step].say();
   replaceWithin(
