@@ -312,10 +312,6 @@ def _split(phrases: Sequence[Phrase]) -> tuple[list[Phrase], list[Phrase]]:
     return taken, out
 
 
-def _request(taken: Sequence[Phrase], out: Sequence[Phrase]) -> LineRequest:
-    return LineRequest(_named(taken), _named(out))
-
-
 def _named(phrases: Sequence[Phrase]) -> dict[str, tuple[Any, ...]]:
     found: dict[str, list[Any]] = {}
     for one in phrases:
@@ -448,7 +444,7 @@ def _without_each(plain: Sequence[Phrase], whole: LineRequest) -> list[LineReque
         # "no results for GB", with no other place: the results are GB's.
         return []
     before = _without(_split(plain)[0], after)
-    return [*(_request(before, group) for sort, group in groups if sort != "class"), whole]
+    return [*(LineRequest(_named(before), _named(group)) for sort, group in groups if sort != "class"), whole]
 
 
 def _no_at(phrases: Sequence[Phrase]) -> int:
