@@ -160,7 +160,7 @@ def _is_delay(moved_to: Sequence[str], sources: Sources) -> bool:
     """True if the new time is on the race's own day, or without a day soon after the off."""
     if days := [one for one in moved_to if not read_clock(one)]:
         return days == [sources.race_date]
-    off, late = off_of(sources).minute_of_day, OffTime(text=moved_to[0]).minute_of_day
+    off, late = sources.off.minute_of_day, OffTime(text=moved_to[0]).minute_of_day
     return off is not None and late is not None and 0 <= late - off <= LONGEST_DELAY_MIN
 
 
