@@ -6,9 +6,8 @@ from functools import partial
 from typing import Any
 
 from bot.app import Service
-from bot.db.engine import Database
 from bot.db.vault import Vault
-from bot.deliveries.intake import Intake, place_in
+from bot.deliveries.intake import place_in
 from bot.deliveries.journal import Journal
 from bot.deliveries.signing_secrets import SigningSecrets, reading
 from bot.ports import Ports
@@ -17,7 +16,7 @@ from bot.receiver.door import ADMITTED_AT_ONCE, Appending, Door, reader_of
 from bot.receiver.log import log
 from bot.receiver.relay import Front
 from bot.settings import Settings
-from tests.clock import PATIENCE_S, now
+from tests.clock import PATIENCE_S
 
 
 class Receiver:
@@ -74,11 +73,6 @@ def receiver_of(service: Service) -> Receiver:
 async def has_unread(service: Service) -> bool:
     """Whether the journal has an unread letter."""
     return bool(service.journal.after(await service.database.read(place_in), 1)[1])
-
-
-def intake_on(database: Database) -> Intake:
-    """For a fan-out with deliveries from the inbox."""
-    return Intake(database, Journal(database.address, lambda: 0.0), now)
 
 
 async def _aside(work: Callable[..., Any], *given: Any) -> Any:

@@ -61,12 +61,7 @@ from bot.slack.language.words import TOPIC_WORDS
 from bot.slack.listeners.ways_in import DIRECT_MESSAGE_EVENT, UNDER_WAY_FOR
 from bot.slack.messages import EVENT_MESSAGES
 from bot.slack.messages.alerts import backlog_summary
-from bot.slack.messages.answers import (
-    pause_and_mute,
-    races_of_day,
-    trace_answer,
-    usage_answer,
-)
+from bot.slack.messages.answers import pause_and_mute, races_of_day, trace_answer, usage_answer
 from bot.slack.messages.answers.day_answer import DayQuestion, DayView
 from bot.web.plain_answers import WEBHOOK_PATH
 from sandbox.demo_stage import COMMANDS

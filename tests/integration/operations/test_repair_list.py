@@ -15,14 +15,7 @@ from bot.operations.self_notices import SelfNotices
 from bot.racedata.client.calls import Hooks, Patience
 from bot.racedata.client.service_errors import ServerFault, ServiceFailure, Spared, WalkBroken
 from sandbox.racing_service.event_payloads import Happening
-from tests.integration.operations.conftest import (
-    LIST,
-    count,
-    falls_silent,
-    first_race,
-    leads_back,
-    mend,
-)
+from tests.integration.operations.conftest import LIST, count, falls_silent, first_race, leads_back, mend
 from tests.said import ALL_CLEAR, URGENT, WARNING, level_of
 from tests.unit.pages import settings
 
