@@ -55,14 +55,12 @@ async def an_hour_passes(pipeline):
 
 
 STORIES = {
-    "unreadable": Story(b"not json", CGB=[], CALL=["could not be read"], CADMIN=["inbox-1"]),
-    "no object": Story(
+    "unreadable": Story(
         b"[]",
         CGB=[],
-        CALL=[""],
-        CADMIN=[f"^{URGENT}A signed delivery could not be read: The JSON is not one object. It"],
+        CALL=["could not be read"],
+        CADMIN=[f"^{URGENT}A signed delivery could not be read: The JSON is not one object. It | inbox-1"],
     ),
-    "empty": Story(b"", CGB=[], CALL=["could not be read"], CADMIN=["inbox-1"]),
     "unreadable, and no channel takes all regions": Story(
         b"not json", CGB=[], CADMIN=[f"^{URGENT}A signed delivery could not be read | no channel is told"]
     ),

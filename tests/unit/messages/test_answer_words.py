@@ -126,11 +126,9 @@ SAID: dict[str, Callable[[], Message]] = {
         takes(digest=("18:00",)), waiting=[NOW, NOW, NOW + timedelta(hours=1)]
     ),
     "Subscribed to results alone, for an hour": lambda: said(takes(Topic.RESULTS, digest=("18:00",))),
-    "Unsubscribed": lambda: unsubscribed(Unsubscribed(1, 0, [])),
     "Unsubscribed 4": lambda: unsubscribed(Unsubscribed(4, 0, [])),
     "Unsubscribed 1 and changed 2": lambda: unsubscribed(Unsubscribed(1, 2, [GB])),
     "Unsubscribed beside many courses": lambda: unsubscribed(Unsubscribed(1, 0, [MANY_COURSES])),
-    "Muted": lambda: muted(ASCOT_TODAY, 7, Abandonments.POSTED),
     "Muted where no meeting is": lambda: muted(ASCOT_TODAY, 7, Abandonments.POSTED, is_missing=True),
     "Resumed where nothing waited": lambda: resumed_by("U1", 0),
 }
@@ -207,10 +205,8 @@ LISTS = {
     "of a subscription in a pause": lambda: page(Listed(row(state="paused", paused_until=NOW), GB)),
     "of a suspended subscription": lambda: page(Listed(row(state="suspended", state_reason="is_archived"), GB)),
     "of an older subscription": lambda: page(Listed(row(), GB), today=date(2027, 1, 2)),
-    "of a subscription that lacks something": lambda: page(Listed(row(), GB, orphaned=["GB is no longer published."])),
     "in a pause": lambda: page(*IN_A_PAUSE, pause=paused_since(NOW + timedelta(hours=2), NOW, "U7")),
     "in a pause without end": lambda: page(*IN_A_PAUSE, pause=paused_since(datetime(9999, 1, 1, tzinfo=UTC))),
-    "of watches alone in a pause": lambda: page(pause=paused_since(NOW, NOW, "U7"), watched=4),
     "of changes": lambda: audit_page(AuditPage([entry()], 1, 1), "in C1", "audit C1"),
     "of no changes": lambda: audit_page(AuditPage([], 1, 0), "in C1", "audit C1"),
 }
