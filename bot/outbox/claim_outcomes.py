@@ -256,12 +256,18 @@ class GivenUp(ClaimOutcome):
 
 @dataclass(frozen=True)
 class ChannelClosed(ClaimOutcome):
+    """A message repeated without a look is in doubt again: once the channel is open, its history may be readable."""
+
     name = "channel_closed"
 
     code: str
 
     def _write(self, at: Recording) -> None:
-        _write_not_sent(at.session, self.claim, self.code)
+        if self.claim.post.may_be_repeat and not self.claim.is_edit:
+            again = {"detail": _detail(self.claim, self.code), "looks": 0, "failed_looks": 0}
+            move(at.session, Happened.UNANSWERED, _is_of(self.claim), **again)
+        else:
+            _write_not_sent(at.session, self.claim, self.code)
         close_channel(at.session, at.notices, self.claim.channel_id, self.code, at.now)
 
 

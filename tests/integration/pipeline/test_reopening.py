@@ -126,6 +126,7 @@ def hours(number):
     return does(wait, number * HOUR_S)
 
 
+OUT_AT_THE_LOOK = slack_answers("post", drop_after(), "is_archived"), slack_answers("look", "not_in_channel")
 SUSPENDED, LIVE = does(subscription, gives="suspended"), does(subscription, gives="live")
 WINNERS = [result(f"rc_{number}", placings=(f"Horse {number}",)) for number in range(4)]
 SIGHTED = {"event": BALLOON_SIGHTED, "race": {"race_id": "rc_2", "region": "GB"}}
@@ -140,6 +141,7 @@ STORIES = (
         )
         for how, before, edited in (
             ("in doubt", [slack_answers("post", drop_after()), result()], []),
+            ("repeated blindly", [*OUT_AT_THE_LOOK, result(), does(turns, 20)], []),
             ("edited", [CORRECTED[0]], [CORRECTED[1]]),
         )
     }
