@@ -9,7 +9,8 @@ from bot.events.reading.json_api import with_related
 DEEPEST_JSON = 200
 """Levels. Python's own bound varies with the caller's stack."""
 
-_DECODER = json.JSONDecoder(strict=False)
+_DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _nan: None)
+"""NaN, as some senders write a missing value, is none."""
 
 
 class NotAnObject(RacingBotError):

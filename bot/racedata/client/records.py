@@ -12,10 +12,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    FiniteFloat,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
+    field_validator,
 )
 
 from bot.events.races import Course
@@ -67,7 +70,7 @@ META_TEXT_MAX = 200
 Text = Annotated[str | None, _else(None)]
 ShortText = Annotated[Annotated[str, Field(max_length=META_TEXT_MAX)] | None, _else(None)]
 Whole = Annotated[int | None, _else(None)]
-Number = Annotated[float | None, _else(None)]
+Number = Annotated[FiniteFloat | None, _else(None)]
 Flag = Annotated[bool | None, _else(None)]
 Rows = Annotated[list[T], BeforeValidator(_objects_only)]
 ListedRows = Annotated[list[T], BeforeValidator(_listed)]
@@ -93,6 +96,11 @@ class ServicePage(BaseModel, Generic[T]):
 
     meta: Meta
     data: T
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _null_for_no_items(cls, value: Any, info: ValidationInfo) -> Any:
+        return [] if value is None and "meta" in info.data and info.data["meta"].count == 0 else value
 
 
 class _Listed(BaseModel):

@@ -154,7 +154,7 @@ class Transport:
 def read_body(body: bytes) -> Any:
     """The parsed JSON, else the text. A letter beyond Unicode becomes a question mark, and spoils no page."""
     try:
-        return from_json(body)
+        return from_json(body, allow_inf_nan=False)
     except ValueError:
         pass
     try:

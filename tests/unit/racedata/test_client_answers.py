@@ -18,7 +18,7 @@ from bot.logs import quieten_http
 from bot.racedata.client import service_errors
 from bot.racedata.client.calls import FOR_COMMANDS, Patience, read_refusal
 from bot.racedata.client.cursor_walk import collect
-from bot.racedata.client.records import META_TEXT_MAX
+from bot.racedata.client.records import META_TEXT_MAX, KnownCountry
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
     InvalidParam,
@@ -150,6 +150,19 @@ async def test_bad_letter_spoils_no_page(service, racing, name):
     service.replies = [answer(200, b'\xef\xbb\xbf{"meta": {}, "data": [{"name": "%b"}]}' % name)]
     page = await collect(racing.walk_races())
     assert page.data == [{"name": "Bold?Ghost"}]
+
+
+async def test_value_that_is_no_number_is_missing(service, racing):
+    service.replies = [answer(200, b'{"meta": {"plan": NaN}, "data": [{"name": -Infinity, "position_pct": 1e999}]}')]
+    page = await racing.countries()
+    assert (page.meta.plan, page.data) == (None, [KnownCountry()])
+
+
+async def test_list_of_no_items_may_be_null_where_the_envelope_counts_none(service, racing):
+    service.replies = [answer(200, {"meta": {"count": count}, "data": None}) for count in (0, 1, None)]
+    assert (await collect(racing.walk_failed_deliveries())).data == []
+    for _ in range(2):
+        assert isinstance(await failure(collect(racing.walk_failed_deliveries())), AnswerUnreadable)
 
 
 @pytest.mark.parametrize("key", ["sk/recognisable/0123", r"sk\/recognisable\/0123", r"sk/recognis\u0061ble/0123"])
