@@ -140,7 +140,7 @@ def _contradicted(event: RacingEvent, known: Known) -> EventKind | None:
     None for a void race, for a result without placings that is marked abandoned, and for a postponed race with a result
     of another day, and for an abandonment that was taken back.
     """
-    if known.other is None or known.other.event.is_taken_back:
+    if known.other is None or event.is_taken_back or known.other.event.is_taken_back:
         return None
     races = event.race, known.other.event.race
     is_of_other_day = len({race.race_date for race in races} - {None}) > 1

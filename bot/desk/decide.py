@@ -187,7 +187,7 @@ class _Told:
         self.denied_before = {one.id for one in others if one.stands and one.id < since}
         is_named = contradicts is EventKind.MEETING_ABANDONED and any(one.tells for _, one in meetings)
         self.has_heard = bool(self.own or self._denied or is_named)
-        self.meeting = next(((event, one) for event, one in meetings if one.stands), None)
+        self.meeting = next(((event, one) for event, one in meetings if one.stands and not event.is_reinstated), None)
 
     def replaced(self, choices: Choices) -> list[Telling]:
         last = [self.last] if self.last and (self._rings or choices.rung) else []

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.merge import completed_race
-from bot.events.race_state import NOT_HELD
+from bot.events.pairs import paired_races
+from bot.events.race_state import NO_LONGER_ABANDONED, NOT_HELD
 from bot.events.races import OffTime, Race, is_same_course, may_share_meeting
 from bot.events.same_races import SameRaces, is_same_race, is_told_again
 
@@ -94,6 +95,20 @@ def taken_back(lost: RacingEvent, card: RacingEvent) -> RacingEvent | None:
     race = lost.race.model_copy(update={"status": status})
     later = lost.model_copy(update={**order, "sequence": None, "race": race, "in_doubt": False})
     return later if later.is_taken_back else None
+
+
+def with_marks_off(card: RacingEvent, before: RacingEvent) -> RacingEvent:
+    """The racecard, with a status for each race that the earlier version marked abandoned, and this version does not.
+
+    A mark that was never there says nothing: many services send "abandoned": false by default.
+    """
+    races = [_with_mark_off(now, was) for was, now in paired_races(before.races, card.races) if now]
+    return card.model_copy(update={"race": _with_mark_off(card.race, before.race), "races": tuple(races)})
+
+
+def _with_mark_off(now: Race, was: Race | None) -> Race:
+    is_off = was is not None and was.abandoned and now.puts_back(was)
+    return now.model_copy(update={"status": NO_LONGER_ABANDONED}) if is_off else now
 
 
 def _is_same(race: Race, lost: Race) -> bool:

@@ -12,7 +12,15 @@ from bot.desk.news import News
 from bot.events import event_bounds, event_store
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.event_store import Around, By
-from bot.events.meeting_parts import is_part_of, is_run_there, lost_in, names_race, results_denied, taken_back
+from bot.events.meeting_parts import (
+    is_part_of,
+    is_run_there,
+    lost_in,
+    names_race,
+    results_denied,
+    taken_back,
+    with_marks_off,
+)
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Race
 from bot.events.same_races import is_told_again
@@ -223,6 +231,8 @@ class KnownMeetings:
     def taken_back(self, card: RacingEvent) -> list[RacingEvent]:
         """The abandonments that a racecard takes back, each as a later version."""
         is_card = card.kind is EventKind.RACECARD_PUBLISHED
+        if is_card and len(rows := self.versions_of(card.key)) > 1:
+            card = with_marks_off(card, event_store.known(rows[-2])[0])
         lost = [one for one in self._events.values() if is_card and one.is_abandonment]
         return [*filter(None, (taken_back(one, card) for one in lost))]
 

@@ -105,7 +105,7 @@ class Plan:
         for meeting, part in pairs:
             here, versions = self._chains.of({meeting.key}), self.meetings.versions_of(meeting.key)
             earlier = versions[-2:-1] if meeting.key in self._linked else ()
-            is_turned = any(event_store.known(row)[0].is_taken_back != meeting.is_taken_back for row in earlier)
+            is_turned = any(event_store.known(row)[0].is_reinstated != meeting.is_reinstated for row in earlier)
             for channel, chain in self._chains.of({part.key}).items():
                 own = standing(here.get(channel, ()))
                 if show := linked(own, chain, asks=channel in self.known.with_asking):

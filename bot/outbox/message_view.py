@@ -225,7 +225,7 @@ def _view(
             posted = [one for one in here if one.message_ts] or [one for one in here if one.is_unsent]
             linked = posted[-1] if posted else None
             in_meeting, meeting_ts = True, linked.message_ts if linked else None
-            if event_store.known(event)[0].is_taken_back:
+            if event_store.known(event)[0].is_reinstated:
                 in_meeting, meeting_ts = False, None
         # The other message is sent first.
         if linked and linked.unsent and said.rev > message.sent_rev:

@@ -183,6 +183,20 @@ RINGS = {
         *(abandonment(), abandonment("rc_2", off_time="15:00"), marked(1, status="Reinstated")),
         CGB=["^Superseded", "", "^CONFLICT: Ascot | status is Reinstated in one only"],
     ),
+    "abandonment taken back by the mark of a card": Story(
+        *(abandonment(off_time="11:30"), marked(1, abandoned=False), marked(2, abandoned=True)),
+        *(marked(3, abandoned=False), marked(4, abandoned=False)),
+        CGB=["^Superseded", "^CONFLICT: Ascot 11:30 (GB) reported abandoned and reinstated"],
+    ),
+    "result, then an abandonment that was taken back": Story(
+        *(version(FIRST), abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}),
+        CGB=["^Contradicted", "^Superseded", "^GOING AHEAD: Ascot 14:30 | !CONFLICT"],
+    ),
+    "abandoned meeting in doubt, and a race lost": Story(
+        *(subscribes("CGB", "GB", *Topic), meeting("rc_1", "rc_2"), card("rc_1", "rc_2", status="Going ahead")),
+        abandonment(),
+        CGB=["^Superseded", "^CONFLICT: Ascot", "^Racecard: | !ABANDONED", "^ABANDONED: Ascot 14:30"],
+    ),
     "abandoned meeting taken back by a card": Story(
         *(meeting(), card("rc_1", "rc_2", status="Going ahead")),
         CGB=["^Superseded", "^CONFLICT: Ascot | status is Going ahead in one only"],
