@@ -265,7 +265,9 @@ def _as_named(race_id: str | None, events: Iterable[RacingEvent]) -> Iterator[tu
 
 
 def _says_lost(event: RacingEvent, named: Race, race: Race) -> bool | None:
-    """Whether the event's named race is lost. None for a race that is void, or lost in another way than `race`."""
+    """Whether the event's named race is lost. None in doubt, for a void race, and for another loss than of `race`."""
+    if event.in_doubt:
+        return None
     if event.kind is EventKind.RACECARD_PUBLISHED:
         lost = named.abandoned
     elif event.kind is EventKind.RESULT_RECEIVED:

@@ -208,10 +208,14 @@ STORIES = {
     ),
     "put back by the card, then lost": Story(
         *(ALL, card(1), abandonment(), MARKED, card(3, "Declared"), card(4, "Abandoned")),
-        CGB=["Superseded", "", "Superseded | no longer marked abandoned", "^ABANDONED: Ascot 14:30"],
+        CGB=[
+            *("Superseded", "Superseded", "^CONFLICT: Ascot 14:30"),
+            *("Superseded | no longer marked abandoned", "^ABANDONED: Ascot 14:30"),
+        ],
     ),
     "put back by the card, then lost by the result": Story(
-        *(ALL, card(1), abandonment(), MARKED, card(3, "Declared"), lost()), CGB=["Superseded", "", "", FROM_RESULT]
+        *(ALL, card(1), abandonment(), MARKED, card(3, "Declared"), lost()),
+        CGB=["Superseded", "Superseded", "^CONFLICT: Ascot 14:30", "", FROM_RESULT],
     ),
     "run, then lost by the card": Story(
         *(ALL, card(1), abandonment(), RUN_AFTER_ALL, MARKED),

@@ -181,7 +181,7 @@ class _Differences:
         if change.field.endswith(".abandoned"):
             return self._now(of or "the race", "marked abandoned", still=change.now != NO)
         was, is_now = (state_in(one) if change.field == "race.status" else None for one in (change.before, change.now))
-        if self._disagree and was != is_now and {was, is_now} & LOST_OR_VOID:
+        if self._disagree and was and is_now and was != is_now and {was, is_now} & LOST_OR_VOID:
             return f"the race is {_state(was)} or {_state(is_now)}"
         if was in LOST_OR_VOID and is_now not in LOST_OR_VOID:
             return f"the race is no longer {'' if was is RaceState.VOID else 'reported '}{was}"
@@ -264,8 +264,8 @@ def _holders(horses: Sequence[str]) -> str:
     return f"{'a dead heat: ' if len(horses) > 1 else ''}{_listed(horses)}"
 
 
-def _state(state: RaceState | None) -> str:
-    return str(state) if state in LOST_OR_VOID else "run" if state else "neither"
+def _state(state: RaceState) -> str:
+    return str(state) if state in LOST_OR_VOID else "run"
 
 
 def _added(field: str, added: Sequence[Change]) -> str:
