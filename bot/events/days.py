@@ -6,6 +6,7 @@ unknown.
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from difflib import get_close_matches
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -38,6 +39,7 @@ _BEGINNINGS = frozenset(
 )
 _NTH = "([0-9]{1,2})(?:st|nd|rd|th)?"
 _WRITTEN_OUT = re.compile(rf"(?:{_NTH}(?: of)? ([a-z]{{3,9}})|([a-z]{{3,9}}) {_NTH}),?(?: ([0-9]{{4}}))?", re.ASCII)
+_DATE_FOR_SURE = re.compile("[a-z/]")
 _ORDINAL = re.compile("([0-9]{1,2})(?:st|nd|rd|th)")
 _RACES_MOST = 12
 """Up to here, "the 2nd" may be a race of the card."""
@@ -119,6 +121,8 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
     folded = _NAMED.get(word.lower(), word.lower())
     if (away := _days_away(folded)) is not None:
         return today + timedelta(days=away)
+    if day := _on_weekday(folded, today, looks_back=looks_back):
+        return day
     which, _, weekday = folded.rpartition(" ")
     weekday = _SHORT.get(weekday) or weekday.removesuffix("s")
     if weekday in WEEKDAYS and which in {"", *_WHICH}:
@@ -136,6 +140,17 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
         return _in_figures(found, today, looks_back=looks_back)
     if _LIKE_A_DATE.fullmatch(word):
         raise ValueError(f"{word} is not written as YYYY-MM-DD")
+    return None
+
+
+def _on_weekday(folded: str, today: date, *, looks_back: bool) -> date | None:
+    """The date of "sat 28 nov", if the date is a Saturday. "sat 5.12" may have a time."""
+    weekday, _, dated = folded.partition(" ")
+    if not _DATE_FOR_SURE.search(dated) or (weekday := weekday.rstrip(",")) not in {*_SHORT, *WEEKDAYS}:
+        return None
+    with suppress(ValueError):
+        day = parse_day(dated, today, looks_back=looks_back)
+        return day if day and WEEKDAYS[day.weekday()] == _SHORT.get(weekday, weekday) else None
     return None
 
 

@@ -145,7 +145,7 @@ def _refused(wanted: LineRequest, command: str, shows: Collection[Topic]) -> Ref
         places = [(name, one) for name in (REGIONS_FIELD, COURSES_FIELD) for one in wanted.of(name)]
         plain = replace(wanted.but(regions=(), courses=(), topics=(), flags=(), all=()), left_out={})
         told = f"I can leave nothing out here. /{command} shows a region, a course, or everything."
-        return Refusal(told, {one: plain.but(**{name: (one,)}) for name, one in places})
+        return Refusal(told, {one: plain.but(**{name: (one,)}) for name, one in places} or {"Everything": plain})
     past = [one for one in wanted.of(Kind.FLAG) if one in {WAS, BEEN}]
     if past and not only_abandonments(wanted):
         known = wanted.without(Kind.FLAG, Kind.UNKNOWN)

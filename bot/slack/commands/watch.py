@@ -43,6 +43,9 @@ _OWNED = re.compile(
 
 NAMES_MAX = 10
 
+_NO_NAME = re.compile("[#@<]")
+"""Stands before a channel or a person."""
+
 _KINDS = {word: kind for kind in WatchKind for word in (kind.value, f"{kind}s")}
 _BEFORE_A_KIND = {*words_in("watch"), *(word for word, (kind, _) in JOINING.items() if kind is Kind.FILLER)} - {*_KINDS}
 
@@ -239,6 +242,8 @@ def _without_me(words: Sequence[Word]) -> tuple[Sequence[Word], bool]:
 def _checked(kind: WatchKind, name: str) -> WatchedName:
     if not any(map(str.isalnum, name_key(name).bare)):
         raise CommandError(f'The {kind} has no name there: write {kind}:"Name", as published.')
+    if _NO_NAME.search(name):
+        raise CommandError("A watch is for this channel, or with the word me for yourself. Type the name alone.")
     if len(name) > TYPED_MAX:
         raise CommandError(f"A name has at most {TYPED_MAX} characters: type the name as published.")
     return WatchedName(kind, name)
