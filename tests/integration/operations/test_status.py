@@ -13,7 +13,6 @@ from bot.db import migrate, replicas
 from bot.db.database_clock import database_now
 from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.deliveries import inbox
-from bot.errors import CommandError
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.operations import status_figures
 from bot.operations.jobs import job_runs
@@ -243,13 +242,6 @@ async def test_status_counts_the_races_that_a_channel_takes_hours_past_their_off
     assert (await read(gb)).without_result == 2
     message = await answer(gb, is_admin=False)
     assert message.text.startswith("Status\n*2 past races without a result hours after the off.")
-
-
-async def test_status_takes_no_further_words(pipeline):
-    command, words = find_command("status GB")
-    assert command is not None
-    with pytest.raises(CommandError, match="without further words"):
-        await command.plan(desk_of(pipeline, is_admin=True), Invocation(words, "CGB", "UALICE", "cmd-1"))
 
 
 # The figures of the gauges

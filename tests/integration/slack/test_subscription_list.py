@@ -11,7 +11,6 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 import pytest_asyncio
 from sqlalchemy import Engine, event
 
@@ -19,7 +18,6 @@ from bot.channels import subscriptions
 from bot.channels.conditions.table import CONDITIONS
 from bot.channels.filters import ChannelFilter
 from bot.db.engine import Database
-from bot.errors import CommandError
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
 from bot.outbox.held_channels import Reopening
@@ -81,12 +79,6 @@ async def subscribe(database, *filters, user_id="UALICE"):
 
 def gb(**changes):
     return ChannelFilter(**{"region": "GB", "topics": DEFAULT_TOPICS} | changes)
-
-
-@pytest.mark.parametrize("text", ["foo", "GB", "page:2 GB"])
-async def test_list_of_a_word_is_refused(listed, text):
-    with pytest.raises(CommandError, match="It is /racing list, without further words"):
-        await listed(text)
 
 
 async def test_region_and_course_that_are_published_no_longer_are_flagged(database, listed):

@@ -26,7 +26,7 @@ from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.day_commands import day_grammar
 from bot.slack.commands.list_commands import read_target
 from bot.slack.commands.pause_commands import PAUSE_COMMAND, read_duration, read_until
-from bot.slack.commands.table import HELPED, find_command
+from bot.slack.commands.table import HELPED, find_command, unknown_command
 from bot.slack.commands.watch import read_watch_words
 from bot.slack.language.request import read, request_of
 from bot.slack.permissions import Person
@@ -255,7 +255,8 @@ SECTIONS = ["# " + part for part in FILE.read_text(encoding="utf-8").split("# ")
 async def meaning(town, here, line):
     """The meaning of an understood line, and the notes beside."""
     command, words = find_command(line)
-    assert command is not None
+    if command is None:
+        raise unknown_command(words)
     name = command.name
     if name == "watch":
         read = read_watch_words(words)

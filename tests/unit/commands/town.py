@@ -23,7 +23,7 @@ from bot.slack.commands.error_answers import with_working_offers
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.present_subscriptions import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND
-from bot.slack.commands.table import find_command
+from bot.slack.commands.table import find_command, unknown_command
 from bot.slack.messages.answers.filter_words import describe
 from bot.slack.permissions import Person
 from bot.slack.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
@@ -134,7 +134,8 @@ async def make_desk(database, *, regions: Sequence[str] = REGIONS, courses: Sequ
 async def refusal(desk, invocation, line):
     """Why the bot refuses a line, or None."""
     command, text = find_command(line)
-    assert command is not None
+    if command is None:
+        return unknown_command(text)
     try:
         await command.would_change(desk, replace(invocation, text=text))
     except CommandError as error:
