@@ -7,7 +7,7 @@ become one summary for each channel.
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,18 +20,19 @@ from bot.deliveries import inbox
 from bot.deliveries.intake import arrival_of
 from bot.errors import ServiceError, StorageError
 from bot.events import event_store
+from bot.events.days import racing_day
+from bot.events.event import EventKind, RacingEvent
 from bot.fanout.fanout import OTHER_TURN_S, Fanout
 from bot.fanout.transaction import LogLine, log_lines
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
 from bot.operations.repair import outage
 from bot.operations.repair.failed_record import Failed, ReadPayload, name_of, read_record
-from bot.operations.repair.missing_deliveries import days_of, find_lacking, find_missing, in_order
 from bot.operations.repair.outage import Outage
 from bot.operations.self_notices import key_of_refusal
 from bot.outbox.held_channels import SUMMARY_AFTER, Reopening
 from bot.outbox.notices import Notices, Urgency
-from bot.racedata import quota_book
+from bot.racedata import quota_book, race_book_store
 from bot.racedata.client.calls import Patience
 from bot.racedata.client.cursor_walk import Trail
 from bot.racedata.client.service_client import DELIVERIES_PATH, RacingClient
@@ -195,7 +196,7 @@ class Repair:
         found.records = len(records)
         failed = [one for _, one in read if one is not None]
         found.unread = tuple(name for name, one in read if one is None or not one.says_where)
-        found.missing = await self.database.read(partial(find_missing, failed=in_order(failed)))
+        found.missing = await self.database.read(partial(_find_missing, failed=_in_order(failed)))
         found.known = len(failed) - len(found.missing)
         return found
 
@@ -218,15 +219,15 @@ class Repair:
         return found
 
     async def _look_up(self, missing: Sequence[Failed]) -> None:
-        lacking = await self.database.read(partial(find_lacking, missing=missing))
+        lacking = await self.database.read(partial(_find_lacking, missing=missing))
         if not lacking:
             return
         try:
             async with asyncio.timeout(LOOK_UP_S):
                 for race_id in dict.fromkeys(one.event.race.race_id for one in lacking):
                     await self._look_up_race(race_id)
-                still = await self.database.read(partial(find_lacking, missing=lacking))
-                for region, day in days_of(still):
+                still = await self.database.read(partial(_find_lacking, missing=lacking))
+                for region, day in _days_of(still):
                     await self.races.top_up(region, day, LOOK_UP_BUDGET)
         except TimeoutError:
             log.info("races_not_looked_up", deliveries=len(lacking), after_s=LOOK_UP_S)
@@ -270,7 +271,7 @@ class Repair:
         if now is None:
             return None
         # Another process may have been quicker.
-        failed = find_missing(session, failed)
+        failed = _find_missing(session, failed)
         stored = inbox.store(session, [arrival_of(one.body, one.sha256, now) for one in failed]) if failed else ()
         if not stored:
             return _Made(failed)
@@ -290,7 +291,7 @@ class Repair:
     def _only_store(self, session: Session, *, failed: Sequence[Failed], found: Outage) -> _Made:
         """Store for fan-out, which handles deliveries singly if necessary."""
         now = self.clock()
-        failed = find_missing(session, failed)
+        failed = _find_missing(session, failed)
         if failed:
             inbox.store(session, [arrival_of(one.body, one.sha256, now) for one in failed])
             outage.tell(session, self.notices, found, now)
@@ -311,3 +312,75 @@ class Repair:
             "myself: what was given up meanwhile is posted as soon as I can look it up, for 30 days.",
             urgency=Urgency.CRITICAL if isinstance(error, STOPPING) else Urgency.WARNING,
         )
+
+
+def _in_order(failed: Sequence[Failed]) -> tuple[Failed, ...]:
+    """Abandonments first, with all events of their races and meetings, by when the service had the event.
+
+    Within these no abandonment overtakes an earlier result. A record without a payload gives way to a record with the
+    payload.
+    """
+    lost = {mark for one in failed if one.event.is_abandonment for mark in _marks(one.event)}
+    whole = {one.event.key for one in failed if one.has_payload}
+
+    def place(numbered: tuple[int, Failed]) -> tuple[bool, bool, float, int]:
+        number, one = numbered
+        had_at = one.event.occurred_at or one.tried_at
+        return lost.isdisjoint(_marks(one.event)), had_at is None, had_at.timestamp() if had_at else 0.0, number
+
+    kept = [one for one in failed if one.has_payload or one.event.key not in whole]
+    return tuple(one for _, one in sorted(enumerate(kept), key=place))
+
+
+def _marks(event: RacingEvent) -> set[tuple[str | None, ...]]:
+    race = event.race
+    marks: set[tuple[str | None, ...]] = {("event", event.key), ("meeting", race.meeting_id)}
+    marks |= {("race", one.race_id) for one in (race, *event.races)}
+    marks.add(("place", race.course.course_id or race.course.name, race.race_date))
+    return {mark for mark in marks if None not in mark}
+
+
+def _find_missing(session: Session, failed: Sequence[Failed]) -> list[Failed]:
+    bare = [one.event.race for one in failed if not one.has_payload]
+    bodies = inbox.known_bodies(session, (digest for one in failed for digest in one.digests))
+    keys = inbox.known_keys(session, (one.event.key for one in failed))
+    race_ids, meeting_ids = {race.race_id for race in bare} - {None}, {race.meeting_id for race in bare} - {None}
+    stored = event_store.kinds_of(session, race_ids, meeting_ids)
+
+    def is_stored(one: Failed) -> bool:
+        event, race = one.event, one.event.race
+        if one.has_payload or event.kind is None:
+            return not bodies.isdisjoint(one.digests)
+        return event.key in keys or (race.race_id or race.meeting_id, event.kind) in stored
+
+    return list({one.sha256: one for one in failed if not is_stored(one)}.values())
+
+
+def _find_lacking(session: Session, missing: Sequence[Failed]) -> list[Failed]:
+    """Deliveries without a payload, if the race book lacks the place or the order too."""
+    bare = [one for one in missing if not one.has_payload]
+    ids = {one.event.race.race_id for one in bare if one.event.race.race_id}
+    meetings = {one.event.race.meeting_id for one in bare if one.event.race.meeting_id}
+    book = race_book_store.find(session, ids, meetings)
+    in_book = {race.meeting_id for race in book.values()}
+
+    def is_lacking(one: Failed) -> bool:
+        race = one.event.race
+        known = book.get(race.race_id or "")
+        if one.event.kind is EventKind.RESULT_RECEIVED:
+            return known is None or not known.placed()
+        return known is None and race.meeting_id not in in_book
+
+    return [one for one in bare if is_lacking(one)]
+
+
+def _days_of(lacking: Iterable[Failed]) -> list[tuple[str | None, date]]:
+    """Regions and days to look up. A card without a date has no day."""
+    found: dict[tuple[str | None, date], None] = {}
+    for one in lacking:
+        day = racing_day(one.event.race.race_date)
+        if day is None and one.tried_at and one.event.kind is not EventKind.RACECARD_PUBLISHED:
+            day = one.tried_at.date()
+        if day:
+            found[one.event.race.region, day] = None
+    return list(found)
