@@ -181,8 +181,7 @@ async def receive(
 
     Raises BodyUnreadable for a body of another shape than Slack's.
     """
-    _check_shape(body)
-    if not _is_ours(body):
+    if not _is_heard(body):
         kind, event = body.get("type") or "", body.get("event", {}).get("type") or ""
         log.warning("slack_request_not_ours", kind=str(kind)[:100], slack_event=str(event)[:100])
         return BoltResponse(status=200, body="")
@@ -212,23 +211,24 @@ def _tidy(body: dict[str, Any]) -> None:
             part[name] = tidy(part[name])
 
 
-def _check_shape(body: dict[str, Any]) -> None:
-    """Raise BodyUnreadable if a part is missing or of another kind."""
-    kind = body.get("type")
+def _is_heard(body: dict[str, Any]) -> bool:
+    """True if a listener takes this kind of body. Raises BodyUnreadable if a part is missing or of another kind."""
     try:
         _Body.model_validate(body)
     except ValidationError as error:
         # The error names the place only: people's words can stand there.
         raise _unreadable(".".join(map(str, error.errors(include_input=False)[0]["loc"]))) from None
+    kind, event = body.get("type"), body.get("event", {}).get("type")
     if body.get("command") is not None:
-        needed: tuple[str, ...] = ("command", "user_id", "channel_id")
+        needed: tuple[str, ...] | None = ("command", "user_id", "channel_id")
+    elif kind == "event_callback" and event and isinstance(event, str):
+        needed = EVENTS_HEARD.get(event)
     else:
-        needed = _NEEDED.get(kind, ()) if kind else ("ssl_check",)
-    if kind == "event_callback":
-        needed += EVENTS_HEARD.get(str(body.get("event", {}).get("type")), ())
-    for places in needed:
+        needed = _NEEDED.get(kind) if kind else ("ssl_check",)
+    for places in needed or ():
         if not any(_is_there(body, place) for place in places.split()):
             raise _unreadable(places)
+    return needed is not None
 
 
 def _is_there(body: dict[str, Any], place: str) -> bool:
@@ -241,11 +241,3 @@ def _is_there(body: dict[str, Any], place: str) -> bool:
 
 def _unreadable(where: str) -> BodyUnreadable:
     return BodyUnreadable(f"not the shape of what Slack sends: {where[:100]}")
-
-
-def _is_ours(body: dict[str, Any]) -> bool:
-    """True if a listener takes this kind of body. The body has passed `_check_shape`."""
-    kind = body.get("type")
-    if "command" in body:
-        return True
-    return kind in _NEEDED and (kind != "event_callback" or body["event"]["type"] in EVENTS_HEARD)
