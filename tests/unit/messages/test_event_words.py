@@ -215,6 +215,15 @@ OTHERS: dict[str, tuple[RacingEvent, dict[str, Any]]] = {
         event(ABANDONED, Race(race_id="rc_9", off=OffTime(text="14:30"))),
         {},
     ),
+    "A result that says abandoned, of which id and time came": (
+        event(RESULT, Race(race_id="rc_9", off=OffTime(text="14:30"), status="Abandoned", abandoned=True)),
+        {},
+    ),
+    "A card of lost races, of which no date came": (
+        event(CARD, Race(region="GB", course=Course(name="Ascot")), races=card_in(abandoned=True).races),
+        {},
+    ),
+    "A lost card of which nothing came": (event(CARD, Race(abandoned=True)), {}),
     "An abandoned race corrected, late and contradicting": (
         event(ABANDONED, reason="frozen track"),
         {

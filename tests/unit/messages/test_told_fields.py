@@ -47,8 +47,8 @@ SHOWN_ALTHOUGH_NOISE = {
 
 EXCEPTIONS = {(kind, path) for path in SHOWN_ALTHOUGH_NOISE for kind in EventKind} - {
     (EventKind.RESULT_RECEIVED, "race.reason")
-}
-"""The race book fills in the reason of no result."""
+} | {(EventKind.RESULT_RECEIVED, "card.abandoned")}
+"""The race book fills in the reason of no result. A loss of unknown region is told everywhere, and says so."""
 
 OTHERS: dict[str, tuple[object, ...]] = {
     "OffTime": (OffTime(text="23:59"), OffTime()),

@@ -119,14 +119,12 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """`text` begins with "ABANDONED: ", unless the loss was taken back."""
     race = event.race
     conflict = None if context.contradicts is None else RUN_TOO
-    # Readers would take a missing date for today.
-    day = other_day(event, context) if names.race_day(race) else ", date not given"
-    mark, name = names.present_state(event, f"{names.course_and_time(race)}{day}{names.region_mark(event)}")
+    place = f"{names.course_and_time(race)}{other_day(event, context)}{names.region_mark(event)}"
+    mark, name = names.present_state(event, place)
     title, is_whole = headline(mark, name, names.reason(event), conflict)
-    details = names.race_details(race.model_copy(update={"title": None}) if _else_named(race) else race)
-    status = _status(event)
-    facts = joined([_else_named(race), details, status, None if is_whole else names.reason(event)])
-    first = [name, _else_named(race), status if race.is_postponed else None, names.reason(event)]
+    else_named, status = names.else_named(race), _status(event)
+    facts = joined([names.lost_details(race), status, None if is_whole else names.reason(event)])
+    first = [name, else_named, status if race.is_postponed else None, names.reason(event)]
     return alert(
         event,
         context,
@@ -145,12 +143,3 @@ def _others(context: MessageContext) -> str | None:
     times = list(filter(None, (off_text(race.off) for race in coming)))
     named = listed(first_of(times, OPEN_RACES_NAMED, "{} more"))
     return given("No abandonment reported for {} of this meeting", named)
-
-
-def _else_named(race: Race) -> str | None:
-    """An identifier for a race without course or time."""
-    if names.course_name(race) and off_text(race.off):
-        return None
-    named = safe(race.title) or given("race {}", safe(race.race_id, names.ID_MAX))
-    nothing_said = names.course_name(race) is None and off_text(race.off) is None
-    return named or ("the delivery did not say which race" if nothing_said else None)

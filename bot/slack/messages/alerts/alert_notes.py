@@ -164,9 +164,14 @@ def _earlier_message(context: MessageContext) -> str | None:
 
 
 def other_day(event: RacingEvent, context: MessageContext) -> str:
-    """For example ", Sat 28 Nov", if different from the day of receipt: readers take "14:30" for today."""
-    is_another = event.race.race_date != f"{context.received_at:%Y-%m-%d}"
-    return given(", {}", race_day(event.race) if is_another else None) or ""
+    """For example ", Sat 28 Nov", if different from the day of receipt: readers take "14:30" for today.
+
+    The missing day of a loss is named.
+    """
+    if event.race.race_date == f"{context.received_at:%Y-%m-%d}":
+        return ""
+    unknown = "date not given" if event.reports_loss else None
+    return given(", {}", race_day(event.race) or unknown) or ""
 
 
 def _superseded(context: MessageContext) -> str:

@@ -19,19 +19,10 @@ from bot.slack.messages.alerts.alert_notes import EVENT_NAME_MAX, headed
 from bot.slack.messages.alerts.racecard_published import declared
 from bot.slack.messages.alerts.result import unusual_status
 from bot.slack.messages.alerts.watch_lines import watch_lines
+from bot.slack.messages.kit import names
 from bot.slack.messages.kit.blocks import context_block, section
 from bot.slack.messages.kit.layout import lines
 from bot.slack.messages.kit.marks import ABANDONED, MARKED_CONFLICT, MARKED_LOST, MARKED_VOID, RUN_TOO, headline
-from bot.slack.messages.kit.names import (
-    card_name,
-    course_name,
-    dated_name,
-    lost_mark,
-    lost_name,
-    present_state,
-    reason,
-    region_mark,
-)
 from bot.slack.messages.kit.result_line import result_line
 from bot.slack.messages.kit.text import HEADER_MAX, capital, code, first_of, given, joined, mentions_in_markup, size
 from bot.slack.messages.kit.times import aware, moment_for_readers
@@ -68,7 +59,7 @@ def waited(summary: Backlog) -> list[tuple[Message, int]]:
     named = []
     for event, remarks in summary.abandonments:
         mark, place = _place(summary, event)
-        line = joined([place, reason(event), _conflict(summary, event, remarks)], ", ") + _had(summary, remarks)
+        line = joined([place, names.reason(event), _conflict(summary, event, remarks)], ", ") + _had(summary, remarks)
         named.append((mark, joined([line, _watched(summary, event, remarks)], ". ")))
     parts = _parts(named, ABANDONMENTS_TEXT_MAX - size(mentions_in_markup(summary.mentions)))
     return [
@@ -104,10 +95,10 @@ def _only_abandonment(summary: Backlog) -> tuple[str, list[str]] | None:
         return None
     ((event, remarks),) = summary.abandonments
     conflict = _conflict(summary, event, remarks)
-    title, is_whole = headline(*_place(summary, event), reason(event), conflict)
+    title, is_whole = headline(*_place(summary, event), names.reason(event), conflict)
     if size(title) > HEADER_MAX:
         return None
-    facts = joined([f"Told late{_had(summary, remarks)}", None if is_whole else reason(event)])
+    facts = joined([f"Told late{_had(summary, remarks)}", None if is_whole else names.reason(event)])
     return title, [joined([facts, _watched(summary, event, remarks)], ". ")]
 
 
@@ -124,7 +115,7 @@ def _lines(summary: Backlog) -> dict[str, str]:
 def _by_meeting(told: tuple[RacingEvent, VersionRemarks]) -> tuple[str, str, str, datetime, int]:
     race = told[0].race
     off_at = aware(race.off.off_at) or datetime.max.replace(tzinfo=UTC)
-    return race.race_date or "", race.region or "", course_name(race) or "", off_at, race.off.minute_of_day or 0
+    return race.race_date or "", race.region or "", names.course_name(race) or "", off_at, race.off.minute_of_day or 0
 
 
 def _watched(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> str:
@@ -146,7 +137,7 @@ def _parts(lines: Sequence[tuple[str, str]], room: int) -> list[list[tuple[str, 
 
 def _place(summary: Backlog, event: RacingEvent) -> tuple[str, str]:
     """The mark, and the words up to the place: "ABANDONED: Kempton 14:30, Sat 28 Nov (GB)"."""
-    return present_state(event, lost_name(event, partly_run=event.key in summary.partly_run))
+    return names.present_state(event, names.lost_name(event, partly_run=event.key in summary.partly_run))
 
 
 def _conflict(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> str | None:
@@ -159,27 +150,27 @@ def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
     """The order and an unusual status, as the result's own message says them; of a lost or void race the mark."""
     race, conflict = event.race, f"{MARKED_CONFLICT}: {BOTH}"
     if (outcome := race.outcome()) in NOT_HELD:
-        because = reason(event) if outcome is RaceOutcome.ABANDONED else None
-        said = [MARKED_VOID if race.is_void else lost_mark(race), because]
+        because = names.reason(event) if outcome is RaceOutcome.ABANDONED else None
+        said = [MARKED_VOID if race.is_void else names.lost_mark(race), because]
     else:
         status = unusual_status(race)
         order = result_line(race, in_text=True, first=None if status else "result in")
         said = [order, conflict if race.abandoned else None, status]
     said += ["corrected" if remarks.changes else None, conflict if remarks.contradicts and not race.abandoned else None]
-    return f"{dated_name(race)}{region_mark(event)}: {joined(said, ', ')}"
+    return f"{names.dated_name(race)}{names.region_mark(event)}: {joined(said, ', ')}"
 
 
 def _card(summary: Backlog, event: RacingEvent) -> str:
     lost = MARKED_LOST if event.key in summary.lost or event.race.abandoned else None
-    return joined([f"{card_name(event.race)}{region_mark(event)}: {declared(event)}", lost], ", ")
+    return joined([f"{names.card_name(event.race)}{names.region_mark(event)}: {declared(event)}", lost], ", ")
 
 
 def _rest(summary: Backlog) -> str:
     counts = {kind: count for kind, count in summary.counts.items() if kind not in ABANDONMENTS}
     said = [counted(counts[kind], *words) for kind, words in COUNTED.items() if counts.get(kind)]
     if others := {kind: count for kind, count in counts.items() if kind not in COUNTED}:
-        names = [code(name, EVENT_NAME_MAX) or "no name" for name in others]
-        named = listed(first_of(names, OTHERS_NAMED, "{} more"))
+        others_named = [code(name, EVENT_NAME_MAX) or "no name" for name in others]
+        named = listed(first_of(others_named, OTHERS_NAMED, "{} more"))
         said.append(f"{counted(sum(others.values()), 'other event')} ({named})")
     came = listed(said) + ("" if summary.held.because in {DIGEST, CARDS} else " came meanwhile")
     dropped = f"{counted(summary.given_up, 'message')} had waited too long and will not be posted"

@@ -74,16 +74,12 @@ def corrected_in_words(corrected: Corrected, race: Race) -> str:
 
 def repeated_in_words(repeated: Corrected, race: Race) -> str:
     """`race`: of the newest version, which the message still shows."""
-    changed = changes_in_words(repeated.changes, _with_positions(race, repeated.changes), disagree=True)
+    now = {change.of: change.now for change in repeated.changes if change.field == POSITION_FACT}
+    runners = ((one, runner_label(one)) for one in race.runners)
+    repeats = tuple(one.model_copy(update={"position": now.get(of, one.position)}) for one, of in runners)
+    changed = changes_in_words(repeated.changes, race.model_copy(update={"runners": repeats}), disagree=True)
     said = f"An earlier version was delivered again {in_readers_zone(repeated.at)}"
     return f"{said}. {DISAGREE}: {changed}" if changed else said
-
-
-def _with_positions(race: Race, changes: Sequence[Change]) -> Race:
-    now = {change.of: change.now for change in changes if change.field == POSITION_FACT}
-    runners = ((one, runner_label(one)) for one in race.runners)
-    changed = tuple(one.model_copy(update={"position": now.get(of, one.position)}) for one, of in runners)
-    return race.model_copy(update={"runners": changed})
 
 
 class _Move:

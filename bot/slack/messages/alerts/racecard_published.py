@@ -125,12 +125,11 @@ class _Card:
         lost = [event.race, *event.races] if self.is_lost else self.lost
         put_off = [race.is_postponed for race in lost if race.abandoned]
         word = "POSTPONED" if put_off and all(put_off) and not self.context.in_meeting else "ABANDONED"
-        place = f"{course or 'course not given'} {names.times_or_count(lost, _TIMES_NAMED)}"
-        if self.is_lost and course and self.is_of_meeting:
-            place = f"{course} meeting"
-        elif self.is_lost:
-            return f"{word}: {self.place}"
-        return f"{word}: {joined([place, names.race_day(event.race)], ', ')}{names.region_mark(event)}"
+        if self.is_lost and not self.is_of_meeting:
+            return f"{word}: {names.lost_name(event, partly_run=None)}"
+        what = "meeting" if self.is_lost else names.times_or_count(lost, _TIMES_NAMED)
+        day = names.race_day(event.race) or "date not given"
+        return f"{word}: {course or 'course not given,'} {what}, {day}{names.region_mark(event)}"
 
 
 def declared(event: RacingEvent) -> str:

@@ -122,11 +122,12 @@ def race_not_run(event: RacingEvent, context: MessageContext) -> Message:
         said = [_void_in_words(context), labelled(changed, context)]
     else:
         said = ["The result says so", capital(changed)]
-    first = f"{word}: {names.race_name(race)}{other_day(event, context)}{names.region_mark(event)}"
+    first = f"{word}: {names.course_and_time(race)}{other_day(event, context)}{names.region_mark(event)}"
     because = joined([names.moved_to(race), safe(race.reason)], ", ")
     title, is_whole = headline(mark, first, because)
-    facts = [joined([names.race_details(race), None if is_whole else because])]
-    return alert(event, context, title, joined([first, because], ", "), facts=facts, said=said)
+    facts = [joined([names.lost_details(race), None if is_whole else because])]
+    text = joined([first, names.else_named(race), because], ", ")
+    return alert(event, context, title, text, facts=facts, said=said)
 
 
 def _void_in_words(context: MessageContext) -> str:

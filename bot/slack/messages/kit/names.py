@@ -55,6 +55,20 @@ def course_and_time(race: Race) -> str:
     return f"{course or 'course not given'}, {off or race_by_number(race) or 'time not given'}"
 
 
+def else_named(race: Race) -> str | None:
+    """An identifier for a race without course or time."""
+    if course_name(race) and off_text(race.off):
+        return None
+    named = safe(race.title) or _race_by_id(race)
+    nothing_said = course_name(race) is None and off_text(race.off) is None
+    return named or ("the delivery did not say which race" if nothing_said else None)
+
+
+def lost_details(race: Race) -> str:
+    named = else_named(race)
+    return joined([named, race_details(race.model_copy(update={"title": None}) if named else race)])
+
+
 def lost_name(event: RacingEvent, *, partly_run: bool | None) -> str:
     """For example "Ascot, whole meeting, Sat 21 Nov (GB)". Missing values are named, because readers overlook a gap.
 
@@ -103,9 +117,9 @@ def race_day(race: Race) -> str | None:
 
 
 def region_mark(event: RacingEvent) -> str:
-    """An abandonment told to every region, because its own is unreadable, gets "region unknown"."""
+    """A loss told to every region, because its own is unreadable, gets "region unknown"."""
     said = safe(event.race.region, SHORT_MAX) or safe(event.race.said_region, SHORT_MAX)
-    return given(" ({})", said or ("region unknown" if event.is_abandonment else None)) or ""
+    return given(" ({})", said or ("region unknown" if event.reports_loss else None)) or ""
 
 
 def not_held(race: Race) -> str:
