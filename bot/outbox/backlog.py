@@ -1,8 +1,7 @@
 """The messages of held queues: given up after a time, or summarised once the channel is back."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, and_, delete, func, or_, select
@@ -10,13 +9,19 @@ from sqlmodel import Session, col
 
 from bot.channels import watches
 from bot.channels.filters import ChannelFilter, Meeting, kept_until
+from bot.clock import Clock
+from bot.db.database_clock import database_now
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, Reason
 from bot.events import event_store
 from bot.outbox import acknowledgements, held_queues, live_meetings, message_store, telling_store
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DEAD, IS_DUE, IS_QUEUED, IS_UNSENT
+from bot.outbox.notices import Notices
 from bot.outbox.said_anew import say_apart
 from bot.outbox.states import WAITING_STATES, Happened, in_order, move, move_each, write
+
+EXPIRED_PER_COMMIT = 200
+"""The number is small, because intake waits for the transaction."""
 
 UNWANTED = "the channel unsubscribed while it waited"
 MEETING_MUTED = "the channel muted the meeting while it waited"
@@ -28,15 +33,6 @@ class Waiting(NamedTuple):
     post: OutboxMessage
     own: EventVersion
     beside: list[EventVersion]
-
-
-@dataclass(frozen=True)
-class Lost:
-    """The messages given up by a held queue. `has_abandonment`: among the `count` messages."""
-
-    held: Held
-    count: int
-    has_abandonment: bool
 
 
 def lock(session: Session, channel_id: str) -> None:
@@ -151,11 +147,13 @@ def unfold(session: Session, channel_id: str) -> None:
     session.execute(delete(OutboxMessage).where(col(OutboxMessage.id).in_(summaries)))
 
 
-def give_up(session: Session, before: datetime, limit: int, now: datetime) -> dict[str, Lost]:
-    """Give up old event messages of held queues, by channel. Locked queues are left out.
+def give_up(session: Session, notices: Notices, keep_hours: int, clock: Clock) -> int:
+    """Give up event messages held for so long, and tell admins. Returns how many. Locked queues are left out.
 
     A message that waits for an hour is old once the hour is long over.
     """
+    # The closing has the database's time, and the summary counts from the closing.
+    now, before = database_now(session, clock), clock() - timedelta(hours=keep_hours)
     statement = (
         select(col(OutboxMessage.id), ChannelQueue, EventVersion)
         .select_from(ChannelQueue)
@@ -164,7 +162,7 @@ def give_up(session: Session, before: datetime, limit: int, now: datetime) -> di
         .where(col(ChannelQueue.state).in_(WAITING_STATES), IS_QUEUED)
         .where(before > COUNTS_FROM)
         .order_by(col(ChannelQueue.channel_id), col(OutboxMessage.id))
-        .limit(limit)
+        .limit(EXPIRED_PER_COMMIT)
         .with_for_update(of=ChannelQueue, skip_locked=True)
     )
     found: dict[tuple[str, Held], dict[int, EventVersion]] = {}
@@ -178,10 +176,10 @@ def give_up(session: Session, before: datetime, limit: int, now: datetime) -> di
         message_store.unfold(session, list(ids))
         for beside in telling_store.shown_beside(session, ids).values():
             say_apart(session, beside[0].message, now, lambda one: one.event.received_at >= before)
-    return {
-        channel_id: Lost(held, len(lost), any(event_store.known(version)[0].reports_loss for version in lost.values()))
-        for (channel_id, held), lost in found.items()
-    }
+    for (channel_id, held), lost in found.items():
+        has_abandonment = any(event_store.known(version)[0].reports_loss for version in lost.values())
+        notices.given_up(session, channel_id, held, keep_hours, has_abandonment=has_abandonment)
+    return sum(map(len, found.values()))
 
 
 def drop(session: Session, channel_id: str, now: datetime) -> int:

@@ -26,9 +26,6 @@ MEMBERS_READ_S = 10.0
 MEETING_FOR = timedelta(days=1)
 """A live message or an escalation that could not be sent for so long is needless."""
 
-EXPIRED_PER_COMMIT = 200
-"""The number is small, because intake waits for the transaction."""
-
 
 def check_channels(
     database: Database,
@@ -125,13 +122,8 @@ def expire_queue(database: Database, notices: Notices, keep_hours: int, clock: C
     """Gives up messages held too long. The messages are kept, and admins are told."""
 
     def expire(session: Session) -> int:
-        # The closing has the database's time, and the summary counts from the closing.
-        now = database_now(session, clock)
-        backlog.drop_of_past_meetings(session, clock() - MEETING_FOR, now)
-        given_up = backlog.give_up(session, clock() - timedelta(hours=keep_hours), EXPIRED_PER_COMMIT, now)
-        for channel_id, lost in given_up.items():
-            notices.given_up(session, channel_id, lost.held, keep_hours, has_abandonment=lost.has_abandonment)
-        return sum(lost.count for lost in given_up.values())
+        backlog.drop_of_past_meetings(session, clock() - MEETING_FOR, database_now(session, clock))
+        return backlog.give_up(session, notices, keep_hours, clock)
 
     run = partial(write_all, database, expire)
     return Job("expire_queue", "Messages that waited too long given up", HOUR_S, run)
