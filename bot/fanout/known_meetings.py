@@ -73,9 +73,15 @@ class KnownMeetings:
     def as_known(self, event: RacingEvent, fill_in: FillIn) -> RacingEvent:
         """The event under the key of the race's known events: a race may come once with an id, and once without.
 
-        An event without an id gets the race's. Events with two ids are never joined.
+        An event without an id gets the race's. Events with two ids are never joined. A meeting that is reinstated takes
+        the key of the only abandoned meeting there.
         """
-        if event.kind not in CONTRADICTIONS or self.versions_of(event.key):
+        if self.versions_of(event.key):
+            return event
+        if event.kind is EventKind.MEETING_ABANDONED and event.is_taken_back:
+            lost = self.of(event)
+            return event.model_copy(update={"key": lost[0].key}) if len(lost) == 1 else event
+        if event.kind not in CONTRADICTIONS:
             return event
         own_id = event.race.race_id
         # Of two races without an id the keys tell.

@@ -150,6 +150,18 @@ RINGS = {
         *(meeting() | {"sequence": 1}, meeting(status="Goes ahead") | {"sequence": 2}),
         CGB=["^Superseded", "^GOING AHEAD: Ascot, | status is now Goes ahead | !whole meeting | !Lost"],
     ),
+    "abandoned meeting taken back by another id": Story(
+        *(meeting("rc_1", meeting_id=None) | {"sequence": 1}, meeting("rc_1", status="Reinstated") | {"sequence": 2}),
+        CGB=["^Superseded", "^GOING AHEAD: Ascot,"],
+    ),
+    "abandoned meeting taken back without an id": Story(
+        *(meeting("rc_1") | {"sequence": 1}, meeting(meeting_id=None, status="Reinstated") | {"sequence": 2}),
+        CGB=["^Superseded", "^GOING AHEAD: Ascot,"],
+    ),
+    "one of two abandoned meetings taken back without an id": Story(
+        *(meeting(), meeting(meeting_id="mt_2"), meeting(meeting_id=None, status="Reinstated")),
+        CGB=["^ABANDONED", "^ABANDONED", "^GOING AHEAD: Ascot,"],
+    ),
     "postponement that is no abandonment": Story(
         abandonment(status="Postponed", abandoned=False), CGB=["Postponed, frost | !not abandoned"]
     ),
