@@ -190,7 +190,7 @@ TROUBLES = {
     ),
     "live message in doubt": Story(LIVE, slack_answers("post", TAKEN), result(), AT_1505, *LOOKS, CGB=IN_THREAD),
     "live message given up": Story(
-        *(LIVE, slack_answers("post", "msg_blocked_by_policy"), result(), AT_1505),
+        *(LIVE, slack_answers("post", *["msg_too_long"] * 3), result(), AT_1505),
         waiting={"dead_letter": 1},
         CGB=["^Result: Ascot 14:30", FLAT_1505],
     ),
