@@ -84,7 +84,7 @@ class Plan:
             of_races = event_store.keys_of([event]), event.race_ids
             self._chains.read(*of_races)
             self._drafts.hurry(self._chains.all_of(*of_races))
-        muted = self._muted(news)
+        muted = {} if news.remarks.contradicts else mutes.muting(self.known.mutes(self._now), event)
         steps = self._decided(news, heard, meetings, muted)
         own = self._carry(news, steps, muted)
         told = sum(self._is_told(news, heard, channel, found) for channel, found in steps.items())
@@ -195,10 +195,6 @@ class Plan:
         return {
             channel: max(one[channel] for one in told) for channel in told[0] if all(channel in one for one in told)
         }
-
-    def _muted(self, news: VersionNews) -> Mapping[str, str]:
-        """Channel → who muted the event's meeting there."""
-        return {} if news.remarks.contradicts else mutes.muting(self.known.mutes(self._now), news.event)
 
     def _until(self, channel: str, event: RacingEvent, received_at: datetime) -> datetime | None:
         filters = self.known.with_hours.get(channel)

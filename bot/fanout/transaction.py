@@ -195,7 +195,9 @@ class _Transaction:
         is_card = news.event.kind is EventKind.RACECARD_PUBLISHED
         have = partial(self._known.watches.have, received_at=news.version.received_at)
         rung = out_or_back(noted, renewed, have) if is_card else ()
-        self._plan.add(news, Heard(self._matching(news), watched, rung, at_first=at_first))
+        is_drill = news.event.drill is not None
+        takes = drills.channels(news.event, self._known.listening) if is_drill else self._known.taking(news.event)
+        self._plan.add(news, Heard(takes, watched, rung, at_first=at_first))
         if self._plan.is_unfinished:
             return
         self._notify(news.event, reference, news.version.posts)
@@ -236,11 +238,6 @@ class _Transaction:
                 raise
             log.exception("later_values_not_told", reference=inbox.reference(delivery.inbox_id))
             touched.note(self._session, What.EVENT, [event.key])
-
-    def _matching(self, news: VersionNews) -> set[str]:
-        if news.event.drill is not None:
-            return drills.channels(news.event, self._known.listening)
-        return self._known.taking(news.event)
 
 
 def log_lines(lines: Iterable[LogLine]) -> None:
