@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from bot.channels.filters import AckRequest
-from bot.desk.news import News
+from bot.desk.absorb import News
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import changes_winner
 from bot.events.meeting_parts import says_all_of

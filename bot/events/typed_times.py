@@ -1,13 +1,15 @@
-"""Times of day and lengths of time as people type them."""
+"""Times of day, off times and lengths of time as people type them. "2:40" may mean the afternoon."""
 
 import re
+from collections.abc import Iterable
 from datetime import time, timedelta
 
 from bot.events.number_words import CARDINALS
+from bot.events.races import OffTime
 
 _CLOCK = re.compile(r"(2[0-4]|[01]?[0-9])(?:[:.]([0-5][0-9]))?(?:\s?([ap])\.?m\.?)?", re.ASCII | re.IGNORECASE)
 _NAMED = {"noon": "12:00", "midday": "12:00", "midnight": "00:00"}
-_NOON_H, _MIDNIGHT_H = 12, 24
+NOON_H, _MIDNIGHT_H = 12, 24
 
 _NUMBER = r"\d{1,4}(?:\.\d{1,2})?|an?(?=\s)"
 _UNITS = (
@@ -66,7 +68,7 @@ def _clock_of(found: "re.Match[str]") -> str:
     if found["hour"]:
         minutes = _PARTS[found["part"].lower()]
     of_day = int(_FIGURES.get(hour, hour)) * 60 + minutes
-    return f"{of_day // 60 or _NOON_H}:{of_day % 60:02}"
+    return f"{of_day // 60 or NOON_H}:{of_day % 60:02}"
 
 
 def read_clock(typed: str, *, is_hour_enough: bool = False) -> time | None:
@@ -79,8 +81,8 @@ def read_clock(typed: str, *, is_hour_enough: bool = False) -> time | None:
     if found is None or not (found[2] or found[3] or is_hour_enough):
         return None
     hour, minute, half = int(found[1]), int(found[2] or 0), (found[3] or "").lower()
-    if half and 1 <= hour <= _NOON_H:
-        return time(hour % _NOON_H + (_NOON_H if half == "p" else 0), minute)
+    if half and 1 <= hour <= NOON_H:
+        return time(hour % NOON_H + (NOON_H if half == "p" else 0), minute)
     if half or (hour == _MIDNIGHT_H and minute):
         return None
     return time(hour % _MIDNIGHT_H, minute)
@@ -96,3 +98,45 @@ def read_length(typed: str) -> timedelta | None:
         return None
     parts = {name: 1.0 if part[0] in "aA" else float(part) for name, part in found.groupdict().items() if part}
     return timedelta(**parts)
+
+
+_WITHOUT_POINT = re.compile(r"^(\d{1,2})(?: (?=1[3-9]|[2-5]\d)|(?=\d\d(?!\d)))", re.ASCII)
+"""Of "230", and of "2 30" as voices are written down. "2 10" may be a date."""
+
+
+def read_off(typed: str) -> str | None:
+    """For example "14:40"; None for other words. An hour alone needs "am" or "pm"."""
+    off = read_clock(_WITHOUT_POINT.sub(r"\1:", typed))
+    return f"{off.hour}:{off.minute:02}" if off else None
+
+
+def is_off_at(off: OffTime, typed: str) -> bool:
+    """True by the text, or by the time of day: "14:30" is the time of a race at "14.30" and at "2:30"."""
+    hour, _, minutes = typed.partition(":")
+    return (off.text or "").lstrip("0") == typed.lstrip("0") or int(hour) * 60 + int(minutes) == off.minute_of_day
+
+
+def in_the_afternoon(typed: str) -> str | None:
+    """Twelve hours later, for a time before noon: people call the 14:40 race "the 2:40"."""
+    hour, _, minutes = typed.partition(":")
+    return f"{int(hour) + NOON_H}:{minutes}" if int(hour) < NOON_H else None
+
+
+def minutes_apart(off: OffTime, typed: str) -> float:
+    """The minutes between a race's off and the nearer reading of a typed time; infinite for an incomparable off."""
+    return min(_apart(off, one) for one in _readings(typed))
+
+
+def as_meant(typed: str, offs: Iterable[OffTime]) -> str:
+    """The typed time, or its afternoon, whichever is nearer to one of these races: "2:30" is 14:30 beside a 13:55."""
+    races = list(offs)
+    return min(_readings(typed), key=lambda one: min((_apart(off, one) for off in races), default=0))
+
+
+def _readings(typed: str) -> list[str]:
+    return list(filter(None, (typed, in_the_afternoon(typed))))
+
+
+def _apart(off: OffTime, typed: str) -> float:
+    apart = OffTime(text=off.text).minutes_from(OffTime(text=typed.rjust(len("14:30"), "0")))
+    return float("inf") if apart is None else apart

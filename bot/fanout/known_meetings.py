@@ -7,8 +7,7 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.db.tables import EventVersion
-from bot.desk.absorb import FillIn, Known, Report, absorb, as_stored
-from bot.desk.news import News
+from bot.desk.absorb import FillIn, Known, News, Report, absorb, as_stored
 from bot.events import event_bounds, event_store
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.event_store import Around, By

@@ -8,8 +8,8 @@ from sqlmodel import Session
 
 from bot.channels.filters import ChannelFilter, Meeting, meeting_of
 from bot.db.engine import is_unavailable
+from bot.desk.absorb import News
 from bot.desk.decide import Live
-from bot.desk.news import News
 from bot.events.event import RacingEvent
 from bot.events.facts import COURSE_ID_FACT, COURSE_NAME_FACT, DATE_FACT, Change
 from bot.events.races import Course, Race

@@ -18,7 +18,7 @@ from bot.events.merge import completed, of_declarations
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_same_course, may_be_there
 from bot.events.same_races import SAME_MAX, is_same_race, names_of
-from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at
+from bot.events.typed_times import as_meant, in_the_afternoon, is_off_at
 
 
 class Coverage(StrEnum):

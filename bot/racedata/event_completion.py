@@ -19,7 +19,6 @@ from bot.db.engine import is_damage, is_unavailable
 from bot.errors import RacingBotError
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import DayAndCourse, places_of
-from bot.events.kinds import DECLARATIONS, Subject
 from bot.events.meeting_parts import first_run
 from bot.events.merge import (
     completed_race,
@@ -169,7 +168,7 @@ class KnownElsewhere:
         event = self.coded(event) if self.lists.regions else event
         event = event.model_copy(update={"race": self._placed(event)})
         at_place = self._at_place(event.race, event)
-        if _is_of_meeting(event):
+        if event.is_of_meeting:
             return self._filled_meeting(event, at_place, before)
         race, earlier = event.race, before.race if before else Race()
         if race.race_id is None and (same := _same_of_card(race, SameRaces(at_place))):
@@ -200,7 +199,7 @@ class KnownElsewhere:
         return event.model_copy(update={"race": race, "races": races, "races_from_book": from_book})
 
     def _placed(self, event: RacingEvent) -> Race:
-        race, is_meeting = event.race, _is_of_meeting(event)
+        race, is_meeting = event.race, event.is_of_meeting
         if not is_meeting and (same := self._with_id(race, event)):
             race = filled_in(race, reduce(completed_race, same), kind=event.kind, is_sure=True)
         race = filled_in_from_meeting(race, self._with_ids(race, event), is_meeting=is_meeting, is_sure=True)
@@ -348,17 +347,12 @@ def lacks(event: RacingEvent) -> bool:
     return _lacks_place(event.race) or not races or any(race.off == OffTime() for race in races)
 
 
-def _is_of_meeting(event: RacingEvent) -> bool:
-    subject = DECLARATIONS[event.kind].subject if event.kind else None
-    return subject is Subject.MEETING or (subject is Subject.CARD and not event.race.race_id)
-
-
 def _own_races(event: RacingEvent) -> Sequence[Race]:
-    return event.races if _is_of_meeting(event) else (event.race,)
+    return event.races if event.is_of_meeting else (event.race,)
 
 
 def _lacks_races(event: RacingEvent) -> bool:
-    if _is_of_meeting(event) and (not event.races or event.races_from_book):
+    if event.is_of_meeting and (not event.races or event.races_from_book):
         return True
     return event.kind is not None and any(race.race_id is None and _lacks(race) for race in _own_races(event))
 

@@ -21,8 +21,8 @@ from bot.events.meeting_parts import is_part_of, is_there
 from bot.events.races import Race, is_same_course
 from bot.events.same_races import is_same_race
 from bot.events.sentences import listed
-from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at, minutes_apart
 from bot.events.typed_text import folded, typed_line
+from bot.events.typed_times import as_meant, in_the_afternoon, is_off_at, minutes_apart
 from bot.outbox import ledger
 from bot.outbox.message import Message
 from bot.racedata import race_book_store

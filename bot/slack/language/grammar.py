@@ -16,9 +16,8 @@ from bot.channels.conditions.table import TYPED_AS, VALUED
 from bot.channels.conditions.zones import zone_called
 from bot.events.days import DayUnclearError, is_day, may_be_year, may_begin_day, parse_day
 from bot.events.event import Topic
-from bot.events.typed_off import NOON_H, read_off
 from bot.events.typed_text import SINGLE_QUOTE
-from bot.events.typed_times import with_clocks
+from bot.events.typed_times import NOON_H, read_off, with_clocks
 from bot.racedata.lexicon import Lexicon, grouped
 from bot.slack.language.refusals import date_or_time, no_day, not_chosen, nothing_follows
 from bot.slack.language.tokens import Word, parted, words_of

@@ -6,9 +6,8 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.desk.absorb import Known, Report, SilentRepeat, absorb
+from bot.desk.absorb import Known, News, Report, SilentRepeat, absorb
 from bot.desk.decide import Because, Choices, Live, Post, Release, Show, Withhold, decide, linked, meetings_without_race
-from bot.desk.news import News
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, VersionRemarks
 from bot.events.races import Race, Runner

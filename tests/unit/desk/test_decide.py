@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from bot.channels.filters import AckRequest
+from bot.desk.absorb import News
 from bot.desk.decide import Because, Choices, Live, Post, Release, Show, Withhold, decide
-from bot.desk.news import News
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, VersionRemarks
 from bot.events.races import Race, Runner

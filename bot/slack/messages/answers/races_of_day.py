@@ -11,7 +11,7 @@ from itertools import chain, tee
 from bot.events.days import utc_today
 from bot.events.race_state import HAS_RUN, WITH_RESULT, RaceOutcome
 from bot.events.sentences import counted
-from bot.events.typed_off import minutes_apart, read_off
+from bot.events.typed_times import minutes_apart, read_off
 from bot.outbox.message import Message
 from bot.racedata.day_card import Card, Coverage
 from bot.slack.messages.alerts.runner_table import runner_lines, runners_table
