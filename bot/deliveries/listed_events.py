@@ -15,7 +15,7 @@ from bot.deliveries.found_event import FoundEvent, has_place, is_named, named_in
 from bot.deliveries.meeting_extent import tells_loss
 from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS, Subject
-from bot.events.race_state import RaceState, is_doubtful, state_in
+from bot.events.race_state import RaceState, is_doubtful, is_reinstated, state_in
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_there, may_share_meeting
 from bot.events.reading.aliases import read_region
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
@@ -299,21 +299,27 @@ def _meant(races: list[FoundEvent], entries: Sequence[list[Part]]) -> list[Found
         of_race = [one for one, more in zip(races, entries, strict=True) if not is_of_another_bet(more[0].fields)]
         return [one for one in of_race if not one.is_to_come] or of_race or races
     lost = [one for one in races if one.is_lost]
-    if kind is EventKind.MEETING_ABANDONED and lost:
-        return [one for one, more in zip(races, entries, strict=True) if one.is_lost or _tells_loss(more)]
+    if kind is EventKind.MEETING_ABANDONED:
+        each = [(one, *_loss_told(more)) for one, more in zip(races, entries, strict=True)]
+        return [one for one, tells, goes in each if one.is_lost or tells or not (lost or goes)] or races
     others = [one for one in races if kind is EventKind.RACE_ABANDONED and one.said.says_run]
     is_told_apart = kind is EventKind.RACE_ABANDONED and any(one.said.status and one.is_to_come for one in races)
     return ((others or is_told_apart) and lost) or [one for one in races if one not in others] or races
 
 
-def _tells_loss(more: Sequence[Part]) -> bool:
-    """True if a meeting's own status, reason or extent tells a loss, or if a race is lost. "Declared" tells no loss."""
+def _loss_told(more: Sequence[Part]) -> tuple[bool, bool]:
+    """Whether a meeting's own status, reason or extent tells a loss, or a race is lost; whether all races go ahead.
+
+    "Declared" tells no loss. Results alone leave the races to come open.
+    """
     own = race_from(sources_of(more, About.MEETING), race_id=None, meeting_id=None)
     fields = [part.fields for part in more]
     races = read_races(fields, own)
     is_status = by_card_status(own.status) and not is_doubtful(own.status)
     is_told = is_status or any(one.abandoned or one.is_void or one.reason for one in (own, *races))
-    return own.abandoned is not False and bool(is_told or tells_loss(fields, races))
+    ahead = [is_reinstated(one.status or "") for one in (own, *races)]
+    goes_ahead = any(ahead) and all(goes or one.says_run for goes, one in zip(ahead[1:], races, strict=True))
+    return own.abandoned is not False and bool(is_told or tells_loss(fields, races)), goes_ahead
 
 
 def _are_others(entries: Sequence[list[Part]], found: FoundEvent) -> bool:

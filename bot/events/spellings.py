@@ -17,6 +17,7 @@ _FAVOURITE = re.compile(" ?[jc]?f(?:av)?$", re.IGNORECASE)
 
 _TO_COME = frozenset(
     {"declared", "declarations", "confirmed", "scheduled", "upcoming", "open", "published", "entries", "pending"}
+    | {"nominations", "weights", "acceptances", "fields", "finalfields"}
     | {"active", "asplanned", "asscheduled", "goesahead", "goingahead", "willgoahead", "proceeding"}
     | {"live", "normal", "ok", "on", "racing", "running"}
 )

@@ -59,6 +59,10 @@ def _standings(section: str) -> dict[str, Standing]:
 STANDING_OF, _STANDING_IN_WORDS = map(_standings, ("objects", "words"))
 NAMING_HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
 _NOT_PLACED = frozenset({"lists.non_runners", "lists.reserves", "lists.disqualified"})
+_OF_A_BET = frozenset(fact for fact in NAMING_HORSES if fact.startswith("order.")).union(
+    ("lists.runners", "lists.results", "lists.placed", "lists.disqualified")
+)
+"""Facts that another bet than the bet to win tells otherwise. An abandonment beside such a bet has its races."""
 
 BY_FULL_NAME = frozenset(fact for fact in NAMES_OF if fact.startswith("order.")).union(
     f"state.{fact}" for fact in ("last_run", "first_lost", "last_lost", "lost_from", "scope")
@@ -141,7 +145,7 @@ class Part(NamedTuple):
 
 def parts_of(record: Mapping[str, Any], about: About = About.DATA) -> list[Part]:
     fields = fields_of(record)
-    parts = [Part(about, "", 0, fields.without(NAMING_HORSES) if is_of_another_bet(fields) else fields)]
+    parts = [Part(about, "", 0, fields.without(_OF_A_BET) if is_of_another_bet(fields) else fields)]
     for part in parts:  # The list grows under the loop: breadth first.
         parts.extend(islice(_children(part), MOST_PARTS - len(parts)))
     return parts
@@ -234,7 +238,7 @@ def _children(part: Part) -> Iterator[Part]:
                 continue
             fields = fields.within(name, BY_FULL_NAME)
             hidden = frozenset[str]() if is_market else _hidden_in(part, name)
-            if told_elsewhere := NAMING_HORSES if is_of_another_bet(fields) else hidden:
+            if told_elsewhere := _OF_A_BET if is_of_another_bet(fields) else hidden:
                 fields = fields.without(told_elsewhere)
             standing = _standing_in(fields) if len(listed) > 1 else None
             fields.standing = STANDING_OF.get(name, part.fields.standing) if standing is None else standing

@@ -26,7 +26,14 @@ from bot.events.reading import aliases
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_values import flag, flag_in, is_no, is_yes, text
 from bot.events.reading.off_times import read_clock, read_clock_of_date, read_date, read_plain_date
-from bot.events.reading.record_objects import BY_FULL_NAME, MOST_ENTRIES, About, kind_of, may_tell_a_loss
+from bot.events.reading.record_objects import (
+    BY_FULL_NAME,
+    MOST_ENTRIES,
+    NAMING_HORSES,
+    About,
+    kind_of,
+    may_tell_a_loss,
+)
 from bot.events.reading.runner_list import Placings
 from bot.events.reading.sources import Sources
 
@@ -104,8 +111,9 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     """
     inner = _state_objects(sources)
     own, is_open = [*sources.own, *inner], not placings.has_places
-    published = (one for one in map(text, _spread(sources.values("state.status"))) if one and flag(one))
-    statuses = [one for one in published if state_in(one) or not _CODE.fullmatch(one)]
+    meetings = sources.own if sources.subject is About.MEETING else []
+    published = map(text, _spread([*sources.values("state.status"), *values_of(meetings, "state.of_meeting")]))
+    statuses = [one for one in published if one and flag(one) and (state_in(one) or not _CODE.fullmatch(one))]
     words = _spread(chain(values_of(sources.own, "state.result"), *sources.off_values))
     remarks = [*filter(None, map(aliases.string, chain(words, *map(Fields.values, inner))))]
     losses = [*_losses(statuses, remarks, sources, is_open=is_open)]
@@ -113,9 +121,10 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     said = [*statuses, *(one for one in remarks if len(one) <= LONGEST_REMARK and not _is_lost(one)), *losses]
     states = {state: words for words in reversed(said) if (state := state_in(words))}
     flags = {state: [*map(_lost_flag, values_of(own, f"state.{state}"))] for state in _FLAGS}
+    flags[RaceState.ABANDONED] += map(_lost_flag, values_of(meetings, "state.meeting_abandoned"))
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
-    if placings.has_places and _is_provisional(sources, own, statuses, is_run=RaceState.RUN in told):
+    if placings.has_places and _is_provisional(sources, own, said, is_run=RaceState.RUN in told):
         told |= {RaceState.PROVISIONAL}
         states.setdefault(RaceState.PROVISIONAL, PROVISIONAL)
     for state in (RaceState.VOID, RaceState.POSTPONED):
@@ -173,12 +182,15 @@ def _state_objects(sources: Sources) -> list[Fields]:
     return inner + [fields_of(value) for value in further if isinstance(value, dict)]
 
 
-def _is_provisional(sources: Sources, own: Sequence[Fields], statuses: Sequence[str], *, is_run: bool) -> bool:
+def _is_provisional(sources: Sources, own: Sequence[Fields], said: Sequence[str], *, is_run: bool) -> bool:
+    # A flag beside the winner is about the winner: {"race": {…}, "result": {"official": false, "winner": …}}.
+    beside = [one for one in sources.data if not _is_decided(one)]
+    own = [*own, *(one for one in beside if not NAMING_HORSES.isdisjoint(one.facts))]
     official = [*values_of(own, "state.official")]
     texts = ((name, value) for fields in own for name, value in fields.items() if isinstance(value, str))
-    inquiries = values_of([*own, *(one for one in sources.data if not _is_decided(one))], "state.inquiry")
+    inquiries = values_of([*own, *beside], "state.inquiry")
     is_waited_for = any(map(_is_pending, inquiries))
-    is_waited_for = is_waited_for or any(map(is_in_doubt, [*statuses, *filter(None, map(aliases.string, official))]))
+    is_waited_for = is_waited_for or any(map(is_in_doubt, [*said, *filter(None, map(aliases.string, official))]))
     return (
         (is_waited_for and not is_run and not any(map(is_yes, official)))
         or any(map(is_no, official))
@@ -263,8 +275,8 @@ def _is_lost_by_more(sources: Sources) -> bool:
 def _is_meeting_lost(sources: Sources) -> bool:
     """False for a meeting that is lost in part, unless the words tell this race as lost: the race may have been run."""
     places = sources.meetings + sources.courses
-    flags = [*values_of(sources.own, "state.meeting_abandoned"), *values_of(places, "state.abandoned")]
-    said = chain(values_of(sources.own, "state.of_meeting"), values_of(places, "state.status.own"))
+    flags = [*values_of(sources.own + places, "state.meeting_abandoned"), *values_of(places, "state.abandoned")]
+    said = chain(values_of(sources.own + places, "state.of_meeting"), values_of(places, "state.status.own"))
     noted = (one for one in _strings_in(values_of(places, "marks.note")) if not _NOT_NOW.search(one))
     notes = (loss for one in noted for _, loss in express_losses(one, sources.own_names, is_note=True, is_open=True))
     words = [*_strings_in(flags), *_strings_in(said), *notes]
