@@ -230,12 +230,18 @@ class Usage(Value):
     def in_month(self, month: str, *, until: str = LAST_DAY) -> UsageRow:
         """The sums of a month's dated rows up to a day, else the figures beside the rows (Spec gap G5).
 
+        A larger figure that names the month goes before the rows' sum: a quota that runs out is told too early rather
+        than too late.
+
         The label is the month, if the answer tells that the figures are the month's. A sum without all figures is None.
         """
         dated = [row for row in self.rows if _month_of(row.label)]
         rows = [row for row in dated if _month_of(row.label) == month and row.label <= until]
         requests = _whole_sum([row.requests for row in rows])
         if not dated or requests is None:
+            return self.whole
+        # Rows may reach back only some days.
+        if self.whole.label == month and until == LAST_DAY and (self.whole.requests or 0) > requests:
             return self.whole
         return UsageRow(
             label=month,
@@ -289,6 +295,9 @@ def _month_of(label: str) -> str | None:
 
 
 def _count(value: Any) -> int | None:
+    is_digits = isinstance(value, str) and re.fullmatch("[0-9]{1,15}", value)
+    if is_digits or (isinstance(value, float) and value.is_integer()):
+        value = int(value)
     return value if type(value) is int and 0 <= value < LARGEST_COUNT else None
 
 

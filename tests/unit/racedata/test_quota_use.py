@@ -75,6 +75,8 @@ def requests_of(data, month):
         [{"date": day, "requests": count} for day, count in DAYS],
         {"rows": [{"day": day, "requests": count} for day, count in DAYS], "total": 24},
         {"by_day": [{"period": day, "requests": count} for day, count in DAYS], "limit": 15_000},
+        [{"date": day, "requests": str(count)} for day, count in DAYS],
+        [{"date": day, "requests": float(count)} for day, count in DAYS],
     ],
 )
 def test_usage_of_days_is_summed_over_a_month(data):
@@ -89,6 +91,10 @@ def test_usage_of_endpoints_belongs_to_no_month_and_that_of_a_named_month_to_the
     assert requests_of([{"month": "2026-11", "requests": 40}], "2026-11") == 40
     named = read_usage({"period": "2026-11", "used": 123, "limit": 15000, "by_day": []})
     assert named.in_month("2026-11") == UsageRow(label="2026-11", requests=123)
+    last_days = [{"date": "2026-11-29", "requests": 8}, {"date": "2026-11-30", "requests": 9}]
+    assert requests_of({"month": "2026-11", "total": 14_500, "days": last_days}, "2026-11") == 14_500
+    assert requests_of({"month": "2026-11", "total": 16, "days": last_days}, "2026-11") == 17
+    assert requests_of({"month": "2026-12", "total": 14_500, "days": last_days}, "2026-11") == 17
 
 
 @over(
@@ -98,8 +104,8 @@ def test_usage_of_endpoints_belongs_to_no_month_and_that_of_a_named_month_to_the
         ({"rate\x00_limited": 1, "\x00": 1, "of_which": "some"}, 1, (("rate_limited", 1),)),
         ({"rate_limited\ud800": 1}, 1, (("rate_limited\ufffd", 1),)),
         ({}, 0, ()),
-        (7, 7, ()),
-        *((refusals, None, ()) for refusals in ("7", -7, True, ["rate_limited"], None)),
+        *((refusals, 7, ()) for refusals in (7, "7", 7.0)),
+        *((refusals, None, ()) for refusals in ("-7", "7e9", 7.5, 1e30, -7, True, ["rate_limited"], None)),
     ],
 )
 def test_refusals_are_read_by_kind_where_kinds_came(refusals, total, kinds):
