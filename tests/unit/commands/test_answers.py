@@ -154,12 +154,6 @@ async def test_use_is_grouped_as_typed(text, by):
     assert (await use(make_reading(), text=text))[1] == [by]
 
 
-@pytest.mark.parametrize("text", ["week", "day endpoint"])
-async def test_use_by_another_word_is_told_what_would_be_right(text):
-    with pytest.raises(CommandError, match="grouping"):
-        await use(make_reading(), text=text)
-
-
 async def test_use_by_many_endpoints_stays_within_slacks_limits():
     many = tuple(UsageRow(label=f"/<!here>/{number}" * 9, requests=number) for number in range(5_000))
     message, _ = await use(make_reading(rows=many, grouped_by="endpoint"), text="endpoint")

@@ -14,28 +14,12 @@ from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
 from bot.racedata import lexicon as rows
 from bot.racedata.client.records import KnownCourse
-from bot.slack.commands.error_answers import explain
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, abandonments_buttons, unsubscribed
 from bot.slack.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
 from sandbox.slack import modals
 from sandbox.slack.block_rules import view_problems
 from tests.rows import over
 from tests.unit.commands.town import COURSES, NOW, buttons, option
-
-
-async def test_naming_a_course_never_widens_what_takes_all_courses(channel):
-    await channel.types("GB abandonments")
-    before = await channel.receives()
-    for words in ("GB course:Bath results", "course:Bath results", "GB course:Bath"):
-        with pytest.raises(CommandError, match="receives abandonments of all courses") as caught:
-            await channel.types(words)
-        assert caught.value.edits == "GB"
-        explained = explain(caught.value, "cmd-1")
-        assert {label: one["value"] for label, one in buttons(explained).items()} == {"Edit GB": "GB"}
-    assert await channel.receives() == before
-    await channel.types("GB course:Bath abandonments")
-    await channel.types("GB results")
-    assert (await channel.receives())["GB"].topics == DEFAULT_TOPICS
 
 
 async def test_course_whose_region_is_not_known_goes_to_all_regions(channel):

@@ -177,12 +177,6 @@ async def test_day_and_off_time_are_told_apart(desk_with, asked):
     assert "14:00" in said.text
 
 
-async def test_two_off_times_are_asked_back(desk_with):
-    with pytest.raises(CommandError, match="One off time at a time") as refused:
-        await answer(RACECARD_COMMAND, desk_with(make_card()), typed("Ascot 14:30 15:00"))
-    assert refused.value.lines == {"14:30": "racecard 14:30 Ascot", "15:00": "racecard 15:00 Ascot"}
-
-
 WITH_MOMENTS = [timed(make_race("13:30"), 12, 30), timed(make_race("15:00"), 15)]
 
 

@@ -1,6 +1,5 @@
 """Answers and list say which events a subscription leaves out and another brings; and the answer to a new watch."""
 
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -220,14 +219,6 @@ async def test_course_is_told_apart_by_what_only_it_has(database, namesakes, nam
 
 
 # The words of `/racing watch`, and the races of the name in the answer
-
-
-@pytest.mark.parametrize("words", ["", "me", "horse:", 'horse:""', "horse: me", "horse:()", f"horse:{'x' * 81}"])
-async def test_line_without_a_name_is_refused_and_offered_by_no_button(town, words):
-    here = await town.here()
-    for run in (WATCH_COMMAND.plan, WATCH_COMMAND.commit):
-        with pytest.raises(CommandError):
-            await run(town.desk, replace(here, text=words))
 
 
 @over(

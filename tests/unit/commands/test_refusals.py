@@ -19,7 +19,7 @@ from bot.slack.commands.day_commands import RACECARD_COMMAND
 from bot.slack.commands.error_answers import explain, with_working_offers
 from bot.slack.commands.form_button import course_options
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.list_commands import COURSES_COMMAND, USAGE_COMMAND
+from bot.slack.commands.list_commands import COURSES_COMMAND
 from bot.slack.commands.table import find_command
 from bot.slack.language.request import read
 from bot.slack.language.tokens import words_of
@@ -116,12 +116,6 @@ async def test_mistyped_command_is_answered_with_its_offer(channel):
     (message,) = said
     assert "/racing help lists the commands" in message.text
     assert [one["value"] for one in buttons(message).values()] == ["Irish results", "subscribe Irish results"]
-
-
-@pytest.mark.parametrize("text", ["days and endpoints", "by day, by endpoint"])
-async def test_usage_by_day_and_by_endpoint_is_one_at_a_time(text):
-    with pytest.raises(CommandError, match="One grouping at a time"):
-        await USAGE_COMMAND.plan(NOBODY, typed(text))
 
 
 # The search for near words: beside the event loop, in time, and for so many words of a line

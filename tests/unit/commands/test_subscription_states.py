@@ -162,16 +162,6 @@ async def test_partial_unsubscribe_keeps_why_the_channel_is_suspended(channel):
     assert await channel.states() == {"GB": ("suspended", ARCHIVED)}
 
 
-@pytest.mark.parametrize("words", ["GB racecards", "racecards"])
-async def test_what_a_channel_never_received_can_not_be_ended(channel, words):
-    await channel.types("GB")
-    with pytest.raises(CommandError, match=r"no racecards there.*channel receives results and abandonments from GB"):
-        await channel.ends(words)
-    await channel.ends("GB racecards results")
-    with pytest.raises(CommandError, match="no results there"):
-        await channel.ends("GB results")
-
-
 OF_OTHERS = SlackChannelClosed("conversations.history", "channel_not_found")
 
 
