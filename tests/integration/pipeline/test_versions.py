@@ -6,9 +6,10 @@ from bot.events.races import Runner
 from sandbox.slack.failures import drop_after, rate_limited
 from tests.clock import DAY
 from tests.databases import on_both
-from tests.integration.pipeline.steps import abandonment, meeting, pause, result, tell
+from tests.integration.pipeline.steps import abandonment, meeting, pause, result, tell, watch
 from tests.integration.pipeline.stories import (
     Story,
+    does,
     links,
     listed,
     lists,
@@ -47,6 +48,9 @@ def card(*races, meeting_id="mt_1", **more):
 
 def of_parts(*numbers):
     return [{"race_id": f"rc_{number}", "off_time": f"1{number}:00"} for number in numbers]
+
+
+WITH_ALPHA = [{"race_id": "rc_1", "off_time": "14:30", "runners": [{"horse": "Alpha"}, {"horse": "Bravo"}]}]
 
 
 def first_attempt_at(attempt, minute):
@@ -135,12 +139,24 @@ RINGS = {
         *(abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}),
         CGB=[
             "^Superseded",
-            "^GOING AHEAD: Ascot 14:30 (GB), Reinstated. | status is now Reinstated | !disagree | !frost",
+            "^GOING AHEAD: Ascot 14:30 (GB), Reinstated | is now Reinstated | !frost | !No abandonment",
         ],
     ),
     "abandonment taken back by a flag": Story(
         *(abandonment() | {"sequence": 1}, abandonment(abandoned=False, reason=None) | {"sequence": 2}),
         CGB=["^Superseded", "^GOING AHEAD: Ascot 14:30 | status is now marked as no longer abandoned"],
+    ),
+    "watched horse of a race that was taken back": Story(
+        *(does(watch, "CGB", "Alpha"), card(*WITH_ALPHA), abandonment() | {"sequence": 1}),
+        *(abandonment(status="Reinstated") | {"sequence": 2}, abandonment() | {"attempt": 2}),
+        CGB=[
+            *("^⭐ Alpha declared", "^Superseded | Alpha, race abandoned"),
+            *("^Superseded", "^CONFLICT | Alpha, race reported abandoned and reinstated, check"),
+        ],
+    ),
+    "watched horse of a race that is on": Story(
+        *(does(watch, "CGB", "Alpha"), card(*WITH_ALPHA), abandonment(status="Reinstated")),
+        CGB=["^⭐ Alpha declared", "^GOING AHEAD: Ascot 14:30 | Alpha, race going ahead"],
     ),
     "abandoned meeting taken back by a flag": Story(
         *(meeting() | {"sequence": 1}, meeting(abandoned=False) | {"sequence": 2}),

@@ -130,7 +130,7 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         context,
         title,
         joined(first, ", "),
-        facts=[joined([facts, _others(context)], "\n")],
+        facts=[joined([facts, None if event.is_taken_back else _others(context)], "\n")],
         said=[correction(context, race)],
         in_text=[conflict],
         conflict_said=True,
