@@ -22,9 +22,6 @@ PLACEHOLDER = re.compile(
 )
 """The README's own examples, and the words of other samples."""
 
-SLACK_SECRET_LENGTH = 32
-"""The verification token beside the secret has 24 characters."""
-
 READ_BACK = "can't stand in a .env: take line breaks, quotes, # and ${ out of the value"
 
 
@@ -74,8 +71,6 @@ def problem_with(name: str, value: str) -> str | None:
         return f"{name} still has a placeholder, {found[0]}: give your own value."
     if read(_line(name, value)).get(name) != value:
         return f"{name} {READ_BACK}."
-    if name == "SLACK_SIGNING_SECRET" and len(value) < SLACK_SECRET_LENGTH:
-        return f"{name} has {len(value)} characters, and Slack's have {SLACK_SECRET_LENGTH}: copy the whole secret."
     try:
         load_settings(None, **{name.lower(): value})
     except SettingsError as error:

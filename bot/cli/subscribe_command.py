@@ -22,7 +22,7 @@ from bot.racedata.client.service_errors import (
     ServiceUnreachable,
 )
 from bot.racedata.reference_book import ReferenceBook
-from bot.settings import MAKE_KEY, SECRET_MIN, Settings
+from bot.settings import MAKE_KEY, WEBHOOK_SECRET_MIN, Settings
 from bot.web.plain_answers import WEBHOOK_PATH
 
 log = get_logger(__name__)
@@ -67,7 +67,7 @@ async def _ask(client: RacingClient, vault: Vault, row: WebhookSubscriptionRow) 
     except ServiceFailure as error:
         raise ShellCommandFailed(f"{for_operators(error)}{_doubt(error)}") from error
     secret = page.data.secret
-    if secret is not None and len(secret.get_secret_value()) >= SECRET_MIN:
+    if secret is not None and len(secret.get_secret_value()) >= WEBHOOK_SECRET_MIN:
         row.secret = vault.lock(secret.get_secret_value())
         return secret.get_secret_value()
     answer = page.model_dump_json()

@@ -287,7 +287,6 @@ GIVEN = {
         ("PUBLIC_URL", "http://racing-bot.test", "https"),
         ("ADMIN_CHANNEL", "#racing", "channel's id"),
         ("ADMIN_USERS", "U0ALICE,bob", "number 2"),
-        ("SLACK_SIGNING_SECRET", "0123456789abcdef0123456", "has 23 characters, and Slack's have 32"),
         ("RACING_API_KEY", "one\ntwo", "can't stand in a .env"),
         ("RACING_API_KEY", "${HOME}", "can't stand in a .env"),
     ],
