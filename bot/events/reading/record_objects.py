@@ -250,7 +250,12 @@ def _children(part: Part) -> Iterator[Part]:
 
 
 def _hidden_in(part: Part, name: str) -> frozenset[str]:
-    """The hidden facts of an object with an unknown name: leaders; beside a list of runners every order and horse."""
+    """The hidden facts of an object with an unknown name: leaders; beside a list of runners every order and horse.
+
+    The winner in the object of a bet on a place is not the race's: {"market": "Place", "race": {"winner": …}}.
+    """
+    if any(map(_BET_ON_A_PLACE.match, filter(None, map(text, part.fields.of("is.bet"))))):
+        return _OF_LEADERS
     if part.hidden or not part.is_racing or _may_tell_winner(name):
         return frozenset() if BY_NAME.get(name) is About.RACE else part.hidden
     is_listed = any(isinstance(one, list) for one in part.fields.of("lists.runners"))
