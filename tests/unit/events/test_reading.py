@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.deliveries.payload import read_payload
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.events.reading.json_api import LONGEST_RELATED, with_related
+from bot.events.reading.json_object import LONGEST_RELATED, with_related
 from bot.events.reading.json_values import LONGEST_READ, note_text
 from bot.events.reading.order_spellings import MOST_RUNNERS
 from bot.events.reading.race_list import MOST_RACES
