@@ -283,6 +283,14 @@ RINGS = {
         *(pause, abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}, resumes),
         CGB=["^GOING AHEAD: Ascot 14:30"],
     ),
+    "losses in doubt in a summary": Story(
+        *(pause, abandonment(), abandonment(status="Reinstated"), meeting(), meeting(status="Reinstated"), resumes),
+        CGB=["^CONFLICT: Ascot 14:30 | . CONFLICT: Ascot, | +CONFLICT during the pause"],
+    ),
+    "abandonment by a status taken back": Story(
+        *(abandonment(status="Abandoned"), abandonment(status="Reinstated")),
+        CGB=["^Superseded", "^CONFLICT: Ascot 14:30 | disagree: status is Abandoned or Reinstated"],
+    ),
     "abandoned meeting, and a plain card": Story(
         *(meeting(), card("rc_1", "rc_2", status="Declared")), CGB=["!Superseded"]
     ),

@@ -22,7 +22,15 @@ from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit import names
 from bot.slack.messages.kit.blocks import context_block, section
 from bot.slack.messages.kit.layout import lines
-from bot.slack.messages.kit.marks import ABANDONED, MARKED_CONFLICT, MARKED_LOST, MARKED_VOID, RUN_TOO, headline
+from bot.slack.messages.kit.marks import (
+    ABANDONED,
+    CONFLICTING,
+    MARKED_CONFLICT,
+    MARKED_LOST,
+    MARKED_VOID,
+    RUN_TOO,
+    headline,
+)
 from bot.slack.messages.kit.result_line import result_line
 from bot.slack.messages.kit.text import HEADER_MAX, capital, code, first_of, given, joined, mentions_in_markup, size
 from bot.slack.messages.kit.times import aware, moment_for_readers
@@ -79,7 +87,9 @@ def _message(summary: Backlog, named: Sequence[tuple[str, str]], mentions: Seque
     others = [line for mark, line in named if mark != ABANDONED]
     text = joined([given("ABANDONED: {}", "; ".join(lost)), *others, _why(summary), rest, first_told], ". ")
     every = "\n".join(f"{mark} {line}" for mark, line in named)
-    title, facts = _only_abandonment(summary) or (_heading(summary, is_urgent=bool(lost)), [every])
+    doubt = f"{CONFLICTING} CONFLICT" if CONFLICTING in dict(named) else ""
+    warning = f"{ABANDONED} ABANDONED" if lost else doubt
+    title, facts = _only_abandonment(summary) or (_heading(summary, warning), [every])
     since = moment_for_readers(summary.held.since)
     small = [f"The first came {since}"] if summary.held.because in KEPT else [_why(summary), f"since {since}"]
     parts = [*map(section, [*facts, rest]), lines(list(told.values()), total), context_block(*small)]
@@ -183,13 +193,13 @@ def _had(summary: Backlog, remarks: VersionRemarks) -> str:
     return f", known since {moment_for_readers(remarks.had_at)}"
 
 
-def _heading(summary: Backlog, *, is_urgent: bool) -> str:
+def _heading(summary: Backlog, warning: str) -> str:
     if summary.held.because == UNDELIVERED:
-        return f"{ABANDONED} ABANDONED, told late" if is_urgent else "Told late"
-    if summary.held.because in KEPT and not is_urgent:
+        return f"{warning}, told late" if warning else "Told late"
+    if summary.held.because in KEPT and not warning:
         return _why(summary)
     when = "during the pause" if summary.held.because == PAUSED else "while nothing could be posted here"
-    return f"{ABANDONED} ABANDONED {when}" if is_urgent else capital(when)
+    return f"{warning} {when}" if warning else capital(when)
 
 
 def _why(summary: Backlog) -> str:

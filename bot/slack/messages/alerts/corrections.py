@@ -179,7 +179,7 @@ class _Differences:
         was, is_now = (state_in(one) if change.field == "race.status" else None for one in (change.before, change.now))
         if self._disagree and was and is_now and was != is_now and {was, is_now} & LOST_OR_VOID:
             return f"the race is {_state(was)} or {_state(is_now)}"
-        if was in LOST_OR_VOID and is_now not in LOST_OR_VOID:
+        if was in LOST_OR_VOID and is_now not in LOST_OR_VOID and not self._disagree:
             return f"the race is no longer {'' if was is RaceState.VOID else 'reported '}{was}"
         label, before, now = _label(change), safe(change.before, _VALUE_MAX), _value(change.now)
         if change.field == HORSE_FACT and before and not self._disagree:
