@@ -368,7 +368,7 @@ def read_env_file(file: Path) -> str:
     except OSError as error:
         raise SettingsError([f"The file {file} can't be read: {error.strerror}."]) from error
     except UnicodeDecodeError:
-        raise SettingsError([f"The file {file} is no text in UTF-8: save the file as UTF-8."]) from None
+        raise SettingsError([f"The file {file} is not UTF-8 text: save the file as UTF-8."]) from None
 
 
 def wrong_lines(lines: Iterable[Binding], file: Path) -> list[str]:
@@ -394,7 +394,7 @@ def _misspelt(ours: Iterable[str], in_file: Iterable[str], in_environment: Itera
         is_ours = name in file or name.startswith(OUR_PREFIX)
         meant = _closest(name, wanted) if is_ours else next((one for one in wanted if _is_slip(name, one)), None)
         if meant is not None:
-            problems.append(f"{name} is no setting. If {meant} is meant, correct the name; else take it away.")
+            problems.append(f"{name} is no setting. Rename {name} to {meant}, or remove {name}.")
     return problems
 
 

@@ -236,7 +236,7 @@ def apply_subscriptions(
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        reason = error.strerror if isinstance(error, OSError) else "the file is not UTF-8 text"
         raise typer.BadParameter(f"{file} can't be read: {reason}.", param_hint="FILE") from error
 
     def agree() -> bool:

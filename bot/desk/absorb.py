@@ -186,8 +186,8 @@ def _told_again(reports: Sequence[Report]) -> set[int]:
 def _contradicted(event: RacingEvent, known: Known) -> EventKind | None:
     """The kind of the contradicted event of the same race.
 
-    None for a void race, for a result without placings that is marked abandoned, and for a postponed race with a result
-    of another day, and for an abandonment that was taken back.
+    None for a void race, for a result without placings that is marked abandoned, for a postponed race with a result of
+    another day, and for an abandonment that was taken back.
     """
     if known.other is None or event.is_taken_back or known.other.event.is_taken_back:
         return None

@@ -53,7 +53,7 @@ NOT_HELD = frozenset({RaceOutcome.ABANDONED, RaceOutcome.VOID})
 
 LONGEST_STATUS = 200
 
-NOT_ABANDONED, NO_LONGER_ABANDONED = "also marked as not abandoned", "marked as no longer abandoned"
+NOT_ABANDONED, NO_LONGER_ABANDONED = "also marked as not abandoned", "Not abandoned"
 """The status of an abandonment with a false flag. In a first version the flag may be a default, later it is news."""
 
 _DOTTED = {ord("\u0130"): "i", ord("\u0131"): "i"}

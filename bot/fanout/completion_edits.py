@@ -1,6 +1,6 @@
 """Fills in events: before the news, and again later. Later values edit messages, and may bring in further channels.
 
-Further, the channels that watch a runner of an event's races: a filled in event may name more runners.
+Further, the channels that watch a runner of an event's races: a filled-in event may name more runners.
 """
 
 from collections.abc import Sequence

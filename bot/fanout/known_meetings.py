@@ -72,8 +72,8 @@ class KnownMeetings:
     def as_known(self, event: RacingEvent, fill_in: FillIn) -> RacingEvent:
         """The event under the key of the race's known events: a race may come once with an id, and once without.
 
-        An event without an id gets the race's. Events with two ids are never joined. A meeting that is reinstated takes
-        the key of the only abandoned meeting there.
+        An event without an id gets the race's id. Events with two ids are never joined. A reinstated meeting takes the
+        key of the only abandoned meeting there.
         """
         if self.versions_of(event.key):
             return event
@@ -270,7 +270,7 @@ def _as_named(race_id: str | None, events: Iterable[RacingEvent]) -> Iterator[tu
 
 
 def _says_lost(event: RacingEvent, named: Race, race: Race) -> bool | None:
-    """Whether the event's named race is lost. None in doubt, for a void race, and for another loss than of `race`."""
+    """Whether the event's named race is lost. None in doubt, for a void race, and where one of the two is postponed."""
     if event.in_doubt:
         return None
     if event.kind is EventKind.RACECARD_PUBLISHED:

@@ -179,7 +179,7 @@ class _Transaction:
         event = known
         news = self._meetings.news(event, elsewhere.filled, delivery.inbox_id, delivery.received_at)
         if event.is_abandonment and (told := self._meetings.told(event.key)[0]).is_taken_back:
-            # The race book has the delivery: of an older version, or before the flag was compared.
+            # The race book has read the delivery alone: of an older version, or before the flag was compared.
             elsewhere.look_up(lambda: race_book_store.learn(self._session, [told], self._now), [told])
         if not isinstance(news, VersionNews):
             if news is not None and alone:

@@ -67,7 +67,7 @@ def test_file_of_subscriptions_that_is_no_text_is_refused_in_plain_words(run, tm
     for name, value in GIVEN.items():
         monkeypatch.setenv(name, value)
     (tmp_path / "a.yaml").write_bytes(b"\xff")
-    assert "a.yaml can't be read: it is no text in UTF-8." in run("subscriptions", "apply", "a.yaml").stderr
+    assert "a.yaml can't be read: the file is not UTF-8 text." in run("subscriptions", "apply", "a.yaml").stderr
 
 
 @over("words", WRONG_WORDS)
@@ -399,7 +399,7 @@ def test_every_missing_or_wrong_value_of_the_environment_is_named_and_nothing_is
     ("name", "content", "words"),
     [
         (".env", None, "{file} can't be read: Is a directory"),
-        (".env", b"ADMIN_USERS=cl\xe9", "{file} is no text in UTF-8"),
+        (".env", b"ADMIN_USERS=cl\xe9", "{file} is not UTF-8 text"),
         (".env", b"LOG_LEVEL=info\nmy notes\n", "Line 2 of {file} is not NAME=value."),
         (".env.new", None, "The file {folder}/.env can't be written: "),
     ],

@@ -268,7 +268,7 @@ def test_wrong_value_of_any_setting_is_told_in_plain_words_without_the_value(loa
 def test_slip_in_a_name_of_the_environment_is_a_problem_and_a_name_of_another_program_is_not(
     load, monkeypatch, name, meant
 ):
-    told = f"{name.upper()} is no setting. If {meant} is meant, correct the name; else take it away."
+    told = f"{name.upper()} is no setting. Rename {name.upper()} to {meant}, or remove {name.upper()}."
     with monkeypatch.context() as patched:
         patched.setenv(name, "5ecret")
         if meant is None:
@@ -297,7 +297,7 @@ def test_name_in_the_file_that_is_close_to_a_settings_is_a_problem(load, tmp_pat
     with pytest.raises(SettingsError) as raised:
         load(str(file))
     (told,) = raised.value.problems
-    assert told.startswith(f"{name.split()[-1]} is no setting. If {meant} is meant")
+    assert told.startswith(f"{name.split()[-1]} is no setting. Rename {name.split()[-1]} to {meant},")
 
 
 def test_names_close_to_other_settings_do_not_keep_the_database_from_its_migration(load, tmp_path, monkeypatch):
@@ -314,7 +314,7 @@ def test_names_close_to_other_settings_do_not_keep_the_database_from_its_migrati
     ("content", "words"),
     [
         (None, "The file {file} can't be read: Is a directory"),
-        (b"RACING_API_KEY=cl\xe9", "The file {file} is no text in UTF-8"),
+        (b"RACING_API_KEY=cl\xe9", "The file {file} is not UTF-8 text"),
         (b"# mine\n\nRACING_API_KEY 5ecret\nexport HOST=::1\n", "Line 3 of {file} is not NAME=value."),
     ],
 )

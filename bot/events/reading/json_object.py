@@ -18,7 +18,7 @@ LONGEST_RELATED = 1_000_000
 _Name = tuple[str, str]
 
 _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _nan: None)
-"""NaN, as some senders write a missing value, is none."""
+"""Some senders write NaN for a missing value: None."""
 
 
 class NotAnObject(RacingBotError):

@@ -62,7 +62,7 @@ _NOT_PLACED = frozenset({"lists.non_runners", "lists.reserves", "lists.disqualif
 _OF_A_BET = frozenset(fact for fact in NAMING_HORSES if fact.startswith("order.")).union(
     ("lists.runners", "lists.results", "lists.placed", "lists.disqualified")
 )
-"""Facts that another bet than the bet to win tells otherwise. An abandonment beside such a bet has its races."""
+"""Facts that differ for a bet other than to win. The lost races of an abandonment do not."""
 
 BY_FULL_NAME = frozenset(fact for fact in NAMES_OF if fact.startswith("order.")).union(
     f"state.{fact}" for fact in ("last_run", "first_lost", "last_lost", "lost_from", "scope")

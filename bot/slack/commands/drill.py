@@ -30,7 +30,7 @@ async def _plan(_desk: Desk, invocation: Invocation) -> str | None:
     kinds = {one.kind for one in _WORDS.read(invocation.text)} - {Kind.FILLER}
     if not kinds <= {Kind.FLAG}:
         raise CommandError(
-            "It is /racing drill for every channel that takes abandonments, or /racing drill here for this channel "
+            "Type /racing drill for every channel that takes abandonments, or /racing drill here for this channel "
             "alone.",
             lines={"Here alone": f"{NAME} {DRILL_HERE}"},
         )

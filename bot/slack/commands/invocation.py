@@ -241,7 +241,7 @@ def no_words(command: str, told: str = "") -> CommandPlan:
         words, page = read_list_words(invocation.text)
         if not SAYING_NOTHING.issuperset(words.casefold().split()):
             raise CommandError(
-                f"It is /racing {command}, without further words. {told}".strip(), lines={command: command}
+                f"Type /racing {command} without further words. {told}".strip(), lines={command: command}
             )
         return page
 

@@ -37,7 +37,7 @@ async def _answer_status(desk: Desk, invocation: Invocation, _planned: Any) -> M
 
 
 STATUS_COMMAND = Command(
-    "status", _answer_status, no_words("status", "/racing trace and a race's id tells of one race.")
+    "status", _answer_status, no_words("status", "/racing trace with a course and a time tells of one race.")
 )
 
 
@@ -105,7 +105,7 @@ def read_target(what: str) -> AuditTarget:
     found = _ID.fullmatch(phrases[0].typed) if len(phrases) == 1 else None
     if found is None:
         raise CommandError(
-            "It is /racing audit for this channel, /racing audit all, or /racing audit and the id of a channel or of a "
+            "Type /racing audit for this channel, /racing audit all, or /racing audit and the id of a channel or of a "
             "person. Slack shows ids at the end of a channel's details, and in a person's profile as the member ID.",
             lines={"This channel": "audit", "All channels": "audit all"},
         )

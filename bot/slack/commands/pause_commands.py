@@ -222,13 +222,14 @@ def _check_meant(typed: str, moments: Sequence[datetime], now: datetime) -> None
         return
     readings = {_reading(moment, now): moment for moment in moments}
     raise CommandError(
-        f"{typed} may be {' or '.join(readings)}. Until when?",
+        f"{typed} may mean {' or '.join(readings)}. Until when?",
         lines={label: f"pause until {moment:%Y-%m-%d %H:%M}" for label, moment in readings.items()},
     )
 
 
 def _reading(moment: datetime, now: datetime) -> str:
-    days = {0: "today", 1: "tomorrow"}
+    # At night "today" and "tomorrow" may be taken for the same day.
+    days = {} if now.hour < _NIGHT_ENDS_H else {0: "today", 1: "tomorrow"}
     day = days.get((moment.date() - now.date()).days, f"on {moment:%a} {moment.day} {moment:%b}")
     return f"{moment:%H:%M} {day}"
 
@@ -266,8 +267,8 @@ async def _plan_mute(desk: Desk, invocation: Invocation) -> Meeting:
     """The meeting of the typed course and day. Raises CommandError for the words of a pause: "until 6pm"."""
     if await _is_of_time(desk, invocation):
         raise CommandError(
-            "A mute covers one meeting, and quiet hours (/racing quiet 22:00-07:00) come every day: in both, "
-            "abandonments still come. A pause holds everything that this channel receives, abandonments too.",
+            "Only a pause holds messages for a set time, and a pause holds abandonments too. Abandonments still come "
+            "during a mute of one meeting (/racing mute York), and in daily quiet hours (/racing quiet 22:00-07:00).",
             lines={f"Pause {invocation.text}": f"pause {invocation.text}"},
         )
     words = invocation.text.split()

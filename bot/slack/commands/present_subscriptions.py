@@ -191,7 +191,10 @@ def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal
 def _of_a_while(wanted: LineRequest, refused: Refusal) -> Refusal:
     """The refusal of an end for a day. An end for good is not meant, and is not offered."""
     named = {COURSES_FIELD: wanted.of(COURSES_FIELD), Kind.DAY: wanted.of(Kind.DAY)}
-    told = f"{refused.told} /racing mute holds back a meeting, and /racing pause everything, for a time."
+    told = (
+        f"{refused.told} /racing mute holds back the results and racecards of one meeting. /racing pause holds back "
+        "everything for a set time, abandonments too."
+    )
     return Refusal(told, {"Mute the meeting": LineRequest(named)} if all(named.values()) else {}, command="mute")
 
 
@@ -346,6 +349,6 @@ async def _gone(desk: Desk, channel_id: str, creators: set[str]) -> dict[str, st
     return gone
 
 
-LIST_COMMAND = Command("list", _answer, no_words("list", "It shows all that this channel receives."))
+LIST_COMMAND = Command("list", _answer, no_words("list", "The list shows all that this channel receives."))
 EDIT_BUTTON = Command(EDIT, form_is_the_answer, _plan_edit, open_form, may_change)
 REMOVE_BUTTON = Command(REMOVE, says(unsubscribed), _plan_remove, rights=may_change, store=end_subscriptions)

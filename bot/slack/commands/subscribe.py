@@ -230,7 +230,8 @@ async def _filters(check: FilterChoice, wanted: LineRequest, there: Sequence[Cha
     if wanted.out(REGIONS_FIELD):
         raise await _others(check, wanted)
     if any(one.removeprefix("<").startswith("#") for one in wanted.of(Kind.UNKNOWN)):
-        raise CommandError("A subscription is of the channel where it is typed. Type the line in the other channel.")
+        told = "A subscription is for the channel where you type the line."
+        raise CommandError(f"{told} Type the line in the other channel, without the channel's name.")
     is_placed = bool(places or wanted.of(COURSES_FIELD) or wanted.everything)
     # "quiet 22-7" is for all that the channel receives.
     adds = wanted.of_choices

@@ -243,7 +243,8 @@ def _checked(kind: WatchKind, name: str) -> WatchedName:
     if not any(map(str.isalnum, name_key(name).bare)):
         raise CommandError(f'The {kind} has no name there: write {kind}:"Name", as published.')
     if _NO_NAME.search(name):
-        raise CommandError("A watch is for this channel, or with the word me for yourself. Type the name alone.")
+        told = "A watch is for the channel where you type the line; with the word me at the end, for you alone."
+        raise CommandError(f"{told} Leave out the other channel or person.")
     if len(name) > TYPED_MAX:
         raise CommandError(f"A name has at most {TYPED_MAX} characters: type the name as published.")
     return WatchedName(kind, name)
@@ -399,5 +400,5 @@ def _is_named(row: WatchRow, name: WatchedName | None) -> bool:
 
 
 WATCH_COMMAND = Command("watch", _answer, _plan, _ask, _may_watch, _changes, _watch)
-WATCHING_COMMAND = Command("watching", _answer_watching, no_words("watching", "To watch a name it is /racing watch."))
+WATCHING_COMMAND = Command("watching", _answer_watching, no_words("watching", "/racing watch adds a name."))
 UNWATCH_COMMAND = Command("unwatch", says(_unwatched), _plan_unwatch, _may_end, store=_unwatch)

@@ -144,7 +144,7 @@ RINGS = {
     ),
     "abandonment taken back by a flag": Story(
         *(abandonment() | {"sequence": 1}, abandonment(abandoned=False, reason=None) | {"sequence": 2}),
-        CGB=["^Superseded", "^GOING AHEAD: Ascot 14:30 | status is now marked as no longer abandoned"],
+        CGB=["^Superseded", "^GOING AHEAD: Ascot 14:30 | status is now Not abandoned"],
     ),
     "watched horse of a race that was taken back": Story(
         *(does(watch, "CGB", "Alpha"), card(*WITH_ALPHA), abandonment() | {"sequence": 1}),
@@ -160,7 +160,7 @@ RINGS = {
     ),
     "abandoned meeting taken back by a flag": Story(
         *(meeting() | {"sequence": 1}, meeting(abandoned=False) | {"sequence": 2}),
-        CGB=["^Superseded", "^GOING AHEAD: Ascot, | status is now marked as no longer abandoned"],
+        CGB=["^Superseded", "^GOING AHEAD: Ascot, | status is now Not abandoned"],
     ),
     "abandoned meeting taken back": Story(
         *(meeting() | {"sequence": 1}, meeting(status="Goes ahead") | {"sequence": 2}),
@@ -196,7 +196,7 @@ RINGS = {
     "abandoned meeting taken back with its races": Story(
         meeting("rc_1") | {"sequence": 1},
         meeting(abandoned=False) | {"races": [{"race_id": "rc_1", "abandoned": False}], "sequence": 2},
-        CGB=["^Superseded", "^GOING AHEAD | marked as no longer abandoned | !rest of the meeting"],
+        CGB=["^Superseded", "^GOING AHEAD | Not abandoned | !rest of the meeting"],
     ),
     "abandonment taken back by a flag, and the race run": Story(
         *(abandonment() | {"sequence": 1}, abandonment(abandoned=False) | {"sequence": 2}, version(FIRST)),
@@ -209,7 +209,7 @@ RINGS = {
     ),
     "abandonment taken back by a card": Story(
         *(abandonment(), abandonment("rc_2", off_time="15:00"), marked(1, status="Reinstated")),
-        CGB=["^Superseded", "", "^CONFLICT: Ascot | status is Reinstated in one only"],
+        CGB=["^Superseded", "", "^CONFLICT: Ascot | status is Reinstated in one only | Check before you act"],
     ),
     "abandonment taken back by the mark of a card": Story(
         *(abandonment(off_time="11:30"), marked(1, abandoned=False), marked(2, abandoned=True)),

@@ -165,9 +165,9 @@ async def test_abandonments_that_will_not_come_are_said_and_a_button_adds_them(t
     ("lines", "labels"),
     [
         (["subscribe GB IRE results abandonments racecards", "turn everything off"], ["Undo"]),
-        (["subscribe GB results", "subscribe IRE", "unsubscribe all"], ["Undo GB", "Undo IRE"]),
-        (["subscribe GB results", "subscribe all", "unsubscribe all"], ["Undo all regions", "Undo GB"]),
-        (["subscribe GB", "subscribe all", "unsubscribe all"], ["Undo all regions", "Undo GB"]),
+        (["subscribe GB results", "subscribe IRE", "unsubscribe all"], ["Undo: GB", "Undo: IRE"]),
+        (["subscribe GB results", "subscribe all", "unsubscribe all"], ["Undo: all regions", "Undo: GB"]),
+        (["subscribe GB", "subscribe all", "unsubscribe all"], ["Undo: all regions", "Undo: GB"]),
         (["subscribe all course:York class 1 quiet 22-7 zone:UTC ack:5m escalate:U2", "unsubscribe all"], ["Undo"]),
         (["subscribe GB racecards cards:19:00", "unsubscribe GB racecards"], ["Undo"]),
         (["subscribe GB results racecards cards:19:00", "unsubscribe GB racecards"], ["Undo"]),

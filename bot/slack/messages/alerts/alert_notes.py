@@ -156,6 +156,8 @@ def _asides(event: RacingEvent, context: MessageContext, *, conflict_said: bool)
         other = given("see the {}", link) if is_said else DECLARATIONS[context.contradicts].contradicted
         said.append(joined([f"{kind} before you act", other], ": "))
         said.append(None if is_said else given("See the {}", link))
+    elif event.in_doubt:
+        said.append("Check before you act")
     return [words for words in said if words]
 
 

@@ -222,7 +222,7 @@ def _undo(was: Sequence[ChannelFilter]) -> list[Block]:
         by_words.setdefault((words, one.region == ALL_REGIONS), []).append(one.region)
     return [
         command_button(
-            "Undo" if len(by_words) == 1 else f"Undo {listed([*map(region_named, regions)])}",
+            "Undo" if len(by_words) == 1 else f"Undo: {listed([*map(region_named, regions)])}",
             f"{typed_line(['subscribe', *map(region_words, regions)])} {words}",
         )
         for (words, _), regions in by_words.items()
