@@ -131,8 +131,8 @@ class ClaimSender:
                 return NotSent(claim, reason, plain=True)
             case SlackMessageGone() | SlackEditRefused() | SlackMessageRefused() if claim.is_edit:
                 return await self._edit_refused(claim, error)
-            case SlackRefused() if claim.calls <= len(BACKOFF_S) or not (claim.post.detail or "").endswith(reason):
-                # Nobody knows whether an unknown code is for good.
+            case SlackRefused() if claim.calls <= len(BACKOFF_S) or error.code not in (claim.post.detail or ""):
+                # Nobody knows whether an unknown code is for good. Slack's further words may differ each time.
                 return NotSent(claim, reason, after=timedelta(seconds=_backoff_s(claim)))
             case _:
                 return GivenUp(claim, Reason.REFUSED, reason)

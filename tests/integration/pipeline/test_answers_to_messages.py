@@ -70,6 +70,12 @@ class Case:
 
 HOLD = DoubtfulPosts.HOLD
 
+
+def refused_with(words):
+    body = {"ok": False, "error": "never_heard_of_it", "response_metadata": {"messages": [words]}}
+    return Failure(name=words, status=200, body=json.dumps(body))
+
+
 CASES = {
     "limited": Case({0: "post", 7: "post"}, [rate_limited(7)]),
     "token dead": Case({0: "post", 60: "post"}, [DEAD]),
@@ -82,6 +88,13 @@ CASES = {
         stand=0,
         waiting="dead_letter",
         told="never_heard_of_it",
+    ),
+    "unknown six times, in other words each time": Case(
+        dict.fromkeys([0, 1, 3, 8, 18], "post") | {48: "post post"},
+        [refused_with(f"see {number}") for number in range(6)],
+        stand=0,
+        waiting="dead_letter",
+        told="never_heard_of_it (see 5)",
     ),
     "closed": Case({0: "post post post"}, [ARCHIVED], stand=0, waiting="queued", told="no longer lets me post"),
     "taken": Case(DOUBT | {15: "look"}, [TAKEN]),
