@@ -83,7 +83,8 @@ def _named(text: str) -> Command:
 
 
 def _not_known(word: str, lines: Mapping[str, str]) -> CommandError:
-    told = f"I don't know /racing {word[:TYPED_MAX]}."
+    # Other words may have been typed for these: "shut up" for "stop".
+    told = "There is no such command." if word in _ASKED else f"I don't know /racing {word[:TYPED_MAX]}."
     return CommandError(told, lines=lines, asks=True, after="/racing help lists the commands.")
 
 
