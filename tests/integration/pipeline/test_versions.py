@@ -383,7 +383,7 @@ MARKS = {
 STORIES = EDITED | REFUSED_EDIT | RINGS | NO_NEWS | MARKS
 
 
-@rows(STORIES, "in doubt", "refused")
+@rows(STORIES, "in doubt", "refused", "abandoned meeting in doubt, and a race lost")
 async def test_later_version(pipeline, story):
     await play(pipeline, story)
 
