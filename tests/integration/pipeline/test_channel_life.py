@@ -240,3 +240,19 @@ async def test_deleted_channel_is_told_as_what_can_not_come_back(gb, channels):
     assert "Type /racing subscribe in another channel" in closed
     assert "nvite" not in closed
     assert "Once the channel is back" not in given_up
+
+
+@on_both
+async def test_edit_is_no_last_post_of_the_channel_or_of_its_subscription(gb):
+    await tell(gb, result(going="Good"))
+    gb.clock.forward(3600)
+    await tell(gb, result(going="Soft"))
+
+    def last(session):
+        filters = [subscriptions.read_filter(row) for row in subscriptions.of_channel(session, "CGB")]
+        (post,) = subscriptions.last_posts(session, "CGB", filters)
+        assert post
+        return post.sent_at, subscriptions.last_post_at(session, "CGB")
+
+    of_list, of_home = await gb.database.read(last)
+    assert of_list == of_home

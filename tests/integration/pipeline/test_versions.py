@@ -1,12 +1,10 @@
 """Effects of a later version of an event on the standing message: an edit, a new message, a mark, or nothing."""
 
-from bot.channels import subscriptions
 from bot.events.event import Topic
 from bot.events.races import Runner
 from sandbox.slack.failures import drop_after, rate_limited
 from tests.clock import DAY
-from tests.databases import on_both
-from tests.integration.pipeline.steps import abandonment, meeting, pause, result, tell, watch
+from tests.integration.pipeline.steps import abandonment, meeting, pause, result, watch
 from tests.integration.pipeline.stories import (
     Story,
     does,
@@ -386,19 +384,3 @@ STORIES = EDITED | REFUSED_EDIT | RINGS | NO_NEWS | MARKS
 @rows(STORIES, "in doubt", "refused", "abandoned meeting in doubt, and a race lost")
 async def test_later_version(pipeline, story):
     await play(pipeline, story)
-
-
-@on_both
-async def test_edit_is_no_last_post_of_the_channel_or_of_its_subscription(gb):
-    await tell(gb, GOOD)
-    gb.clock.forward(3600)
-    await tell(gb, SOFT)
-
-    def last(session):
-        filters = [subscriptions.read_filter(row) for row in subscriptions.of_channel(session, "CGB")]
-        (post,) = subscriptions.last_posts(session, "CGB", filters)
-        assert post
-        return post.sent_at, subscriptions.last_post_at(session, "CGB")
-
-    of_list, of_home = await gb.database.read(last)
-    assert of_list == of_home
