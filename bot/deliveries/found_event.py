@@ -104,7 +104,9 @@ class FoundEvent:
 
     @property
     def carried(self) -> Iterator[Part]:
-        return (part for part in self.parts if part.about not in {About.DELIVERY, About.COURSE})
+        """The objects about the event. The object with the event's name is one, although it may be called `meta`."""
+        others = {About.DELIVERY, About.COURSE}
+        return (part for part in self.parts if part.about not in others or part is self.named.bearer)
 
     @property
     def fields(self) -> list[Fields]:

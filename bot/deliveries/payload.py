@@ -230,7 +230,7 @@ def _occurred_at(found: FoundEvent) -> datetime | None:
     fact = f"event.occurred_at.{DECLARATIONS[kind].topic}" if kind else "event.occurred_at"
     top = [part for part in found.carried if part.depth == 0 or part is found.named.bearer]
     return (
-        first_of(found.fields, fact, read_instant)
+        first_of([*found.fields, *(part.fields for part in found.parts)], fact, read_instant)
         or first_of((part.fields for part in top), "event.occurred_at.top", read_instant)
         or first_of((part.fields for part in top if not part.is_racing), "event.occurred_at.envelope", read_instant)
     )
