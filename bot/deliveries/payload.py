@@ -193,7 +193,8 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
     if event.is_of_meeting and (event.is_taken_back or race.status == NOT_ABANDONED):
         # "abandoned": false says then that the race is to come, not that the race was run.
         races = tuple(one if one.abandoned else one.model_copy(update={"abandoned": None}) for one in races)
-    return event.model_copy(update={"races": races})
+        event = event.model_copy(update={"races": races})
+    return event
 
 
 def _reason(found: FoundEvent, race: Race) -> str | None:
