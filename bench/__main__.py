@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench import acks, delivery, footprint, ingest, overload, postgres, wide
+from bench import acks, delivery, footprint, ingest, overload, processes, wide
 from bench.common import FULL, NONE, QUICK, Measure, Plan, table
 from bench.outside import Outside
 from bot.cli.server import loop_factory
@@ -24,7 +24,7 @@ async def measure_bot(plan: Plan) -> list[Measure]:
     outside = Outside()
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
-        with postgres.server(folder / "postgres") as new_postgres:
+        with processes.postgresql(folder / "postgres") as new_postgres:
             async with serve(outside) as outside_url:
                 parts = {
                     "taking deliveries": partial(ingest.measure, folder, outside_url, new_postgres, plan),

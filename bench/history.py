@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from bench import postgres
 from bench.__main__ import main, said
 from bench.common import AtMost, Measure, Plan, paired_ratio, percentile
 from bench.delivery import CHANNELS, READ_S, REGIONS, WARM_UP, Deliveries, Turns, subscribe
@@ -21,7 +20,7 @@ from bench.filled import fill
 from bench.ingest import WARM_UP_S, Contender
 from bench.outside import Outside
 from bench.payloads import Results
-from bench.processes import bot
+from bench.processes import bot, postgresql
 from bot.db.engine import Database
 from sandbox.loopback_server import serve
 
@@ -109,7 +108,7 @@ async def measure_both(plan: Plan) -> list[Measure]:
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         urls = [f"sqlite:///{name}/{side}.db" for side in ("few", "full")]
         lines = await said("SQLite", partial(measure, "SQLite", urls, Path(name), plan))
-    with tempfile.TemporaryDirectory(prefix="bench-") as name, postgres.server(Path(name) / "postgres") as new_postgres:
+    with tempfile.TemporaryDirectory(prefix="bench-") as name, postgresql(Path(name) / "postgres") as new_postgres:
         if new_postgres is not None:
             urls = [new_postgres() for _ in urls]
             lines += await said("PostgreSQL", partial(measure, "PostgreSQL", urls, Path(name), plan))

@@ -12,8 +12,7 @@ from bench import processes
 from bench.common import NONE, AtLeast, AtMost, Measure, Plan, Target, paired_ratio, percentile, percentiles
 from bench.load import LATE_S, Load, closed_loop, fixed_rate
 from bench.payloads import Results
-from bench.postgres import NewDatabase
-from bench.processes import baseline, debian_webhook, empty_inbox
+from bench.processes import NewDatabase, baseline, debian_webhook, empty_inbox
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
 

@@ -150,9 +150,12 @@ class Pool:
         """The status of the answer; 0 without an answer."""
         self.free = [one for one in self.free if one.is_open]
         try:
-            connection = self.free.pop() if self.free else await self._another()
+            if not self.free:
+                self.free.append(await connect(self.port))
+                self.opened.append(self.free[-1])
         except OSError:
             return 0
+        connection = self.free.pop()
         status = await connection.ask(request)
         if connection.is_open:
             self.free.append(connection)
@@ -162,11 +165,6 @@ class Pool:
         """Wait for no answer any longer."""
         for connection in self.opened:
             connection.close()
-
-    async def _another(self) -> Connection:
-        connection = await connect(self.port)
-        self.opened.append(connection)
-        return connection
 
 
 async def fixed_rate(

