@@ -382,7 +382,7 @@ class Service:
         settings, database, clock, wake, ports = self.settings, self.database, self.clock, self.queued, self.ports
         repair = Repair(
             database,
-            self.racing.for_upkeep().in_one_try(),
+            self.racing.in_one_try(),
             quota_book=self.quota,
             races=self.races,
             fanout=self.fanout,

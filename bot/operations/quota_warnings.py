@@ -71,8 +71,11 @@ class QuotaWarning:
     needs_help: bool = False
 
 
-def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[int]) -> list[QuotaWarning]:
-    found = [*_turn(session, reading), *_jumps(session, reading)]
+def find_warnings(
+    session: Session, reading: QuotaReading, thresholds: Sequence[int], *, is_refused: bool
+) -> list[QuotaWarning]:
+    """`is_refused`: the service takes no requests for the quota's sake, perhaps until its own month turns."""
+    found = [*(() if is_refused else _turn(session, reading)), *_jumps(session, reading)]
     if not reading.is_readable:
         found.append(QuotaWarning(f"quota:not-readable:{reading.month}", Urgency.WARNING, USAGE_UNREAD))
     if reading.limit is None:
@@ -204,15 +207,15 @@ class QuotaCheck:
             # This job can't succeed before the plan changes.
             await self.database.write(partial(self._tell_beyond_plan, error=error))
             return
-        has_room = bool(reading.tier.purposes) and not await self.quota_book.is_refused()
-        await self.database.write(partial(self._tell_over, has_room=has_room))
-        news = await self.database.read(partial(self._news, reading=reading))
+        is_refused = await self.quota_book.is_refused()
+        await self.database.write(partial(self._tell_over, has_room=bool(reading.tier.purposes) and not is_refused))
+        news = await self.database.read(partial(self._news, reading=reading, is_refused=is_refused))
         if news:
             rows = await self._by_endpoint() if any(warning.of_use for warning in news) else ()
             await self.database.write(partial(self._tell, news=news, reading=reading, rows=rows))
 
-    def _news(self, session: Session, reading: QuotaReading) -> list[QuotaWarning]:
-        found = find_warnings(session, reading, self.settings.quota_warn_at)
+    def _news(self, session: Session, reading: QuotaReading, *, is_refused: bool) -> list[QuotaWarning]:
+        found = find_warnings(session, reading, self.settings.quota_warn_at, is_refused=is_refused)
         news = [warning for warning in found if not told_once.is_noted(session, warning.key)]
         of_use = [warning for warning in news if warning.of_use]
         milder = tuple(warning.key for warning in of_use[:-1])

@@ -201,7 +201,7 @@ class Tier(NamedTuple):
 
 TIERS = (
     Tier(5, frozenset(Purpose), None),
-    Tier(1, frozenset({Purpose.PEOPLE}), "With 5% left or less, I spend requests only on what people ask for."),
+    Tier(1, frozenset({Purpose.PEOPLE}), "With 5% left or less, I read only what people ask for, and lost deliveries."),
     Tier(-1, frozenset(), "With 1% left or less, I ask only for the quota, which costs nothing."),
 )
 """The first tier that fits holds. `/account/usage` is free, and is read in each tier."""

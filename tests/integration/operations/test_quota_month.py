@@ -329,6 +329,12 @@ async def test_refusal_is_told_at_once_and_the_turn_of_the_month_after_a_refusal
     assert told.startswith(f"{URGENT}This month's allowance of requests is used up.")
     world.service.heal()
     world.now = at(2027, 1, 1)
+    world.service.fail_next("/countries", "quota_exceeded")
+    with pytest.raises(ServiceFailure, match="quota_exceeded"):
+        await world.replicas[0].client.countries()
     await world.days(at(2027, 1, 3), 100)
-    assert [gist(text) for text in (await world.said())[1:]] == [f"{ALL_CLEAR}A new month has begun | 0"]
+    assert len(await world.said()) == 1
+    assert await outcome(world.replicas[0].client.countries()) == "asked"
+    await world.days(at(2027, 1, 5), 100)
+    assert [gist(text) for text in (await world.said())[1:]] == [f"{ALL_CLEAR}A new month has begun | 3"]
     assert await outcome(world.replicas[0].client.countries()) == "asked"

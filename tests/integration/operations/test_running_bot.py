@@ -192,6 +192,20 @@ async def test_job_asks_a_failing_service_once_a_run(tmp_path, job, endpoints):
         assert {endpoint: asked[endpoint] for endpoint in endpoints} == dict.fromkeys(endpoints, 1)
 
 
+async def test_failed_deliveries_are_looked_up_while_lists_are_spared(tmp_path):
+    async with run_bot(tmp_path) as bot:
+        await bot.well()
+        bot.clock.forward(48 * 3_600)
+        bot.racing.set_plan("free")
+        bot.racing.set_used(14_500)
+        await bot.service.quota.read()
+        before = len(bot.racing.requests)
+        for job in bot.service.jobs.table:
+            if job.id in {"repair", "refresh_reference"}:
+                await bot.service.jobs.run(job)
+        assert {request.endpoint for request in bot.racing.requests[before:]} == {"/webhooks/deliveries"}
+
+
 # The heartbeat against a monitor over a real socket: a success, a failure with its reason, a monitor in trouble
 
 
