@@ -12,7 +12,6 @@ from typing import Any
 
 from sqlalchemy import (
     Boolean,
-    ColumnElement,
     Integer,
     Select,
     bindparam,
@@ -388,18 +387,18 @@ def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error
     )
 
 
-def known_keys(session: Session, event_keys: Iterable[str]) -> set[str]:
-    return _known(session, KEYS.c.event_key, event_keys)
+def last_received(session: Session, event_keys: Iterable[str]) -> dict[str, datetime]:
+    """When the last delivery of each event was received."""
+    key, received_at = KEYS.c.event_key, func.max(_INBOX.c.received_at)
+    last = select(key, received_at).join(_INBOX, _INBOX.c.id == KEYS.c.inbox_id).group_by(key)
+    found = (session.connection().execute(last.where(key.in_(some))) for some in _parts(event_keys))
+    return {name: at for rows in found for name, at in rows}
 
 
 def known_bodies(session: Session, hashes: Iterable[str]) -> set[str]:
-    return _known(session, _INBOX.c.body_sha256, hashes)
-
-
-def _known(session: Session, column: ColumnElement[str], values: Iterable[str]) -> set[str]:
-    found = set[str]()
-    for some in _parts(values):
-        found |= set(session.connection().execute(select(column).where(column.in_(some))).scalars())
+    known, found = _INBOX.c.body_sha256, set[str]()
+    for some in _parts(hashes):
+        found |= set(session.connection().execute(select(known).where(known.in_(some))).scalars())
     return found
 
 

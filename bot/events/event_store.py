@@ -87,14 +87,15 @@ _OF_KEYS = (
 )
 
 
-def kinds_of(
+def last_of_ids(
     session: Session, race_ids: Collection[str | None], meeting_ids: Collection[str | None]
-) -> set[tuple[str, str]]:
-    """The ids and kinds of the races' events, and of whole meetings' events, under any key."""
-    kind, race_id, meeting_id = _EVENT.c.kind, _EVENT.c.race_id, _EVENT.c.meeting_id
+) -> dict[tuple[str, str], datetime]:
+    """By id and kind: the races' events, and whole meetings' events, under any key."""
+    kind, race_id, meeting_id, received_at = (_EVENT.c[one] for one in ("kind", "race_id", "meeting_id", "received_at"))
     of_meetings = meeting_id.in_(meeting_ids), kind.in_(OF_MEETINGS), race_id.is_(None)
-    found = union(select(race_id, kind).where(race_id.in_(race_ids)), select(meeting_id, kind).where(*of_meetings))
-    return {(name, said) for name, said in session.execute(found)}
+    of_races = select(race_id, kind, func.max(received_at)).where(race_id.in_(race_ids)).group_by(race_id, kind)
+    whole = select(meeting_id, kind, func.max(received_at)).where(*of_meetings).group_by(meeting_id, kind)
+    return {(name, said): at for name, said, at in session.execute(union(of_races, whole))}
 
 
 def outcomes_near(

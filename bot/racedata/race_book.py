@@ -256,13 +256,13 @@ class RaceBook:
         outcomes = await self._database.read(lambda session: known_day(session, day, region).outcomes(course))
         return Card(day, region, course, outcomes, _so_far(outcomes))
 
-    async def race(self, race_id: str, purpose: Purpose = Purpose.PEOPLE) -> Race | None:
-        """The race from the book. If the book has no finishing order, the race is read by RACING_RACE_PATH.
+    async def race(self, race_id: str, purpose: Purpose = Purpose.PEOPLE, *, anew: bool = False) -> Race | None:
+        """The race from the book. `anew`, or if the book has no finishing order, the race is read by RACING_RACE_PATH.
 
         Raises ServiceError if the service failed and the book lacks the race.
         """
         known = await self._database.read(lambda session: race_book_store.by_id(session, race_id))
-        if (known and known.placed()) or await self._quota.commands_left() == 0:
+        if (known and known.placed() and not anew) or await self._quota.commands_left() == 0:
             return known
         try:
             return await self._paths.read_race(self._client_for(purpose), race_id, known or Race()) or known

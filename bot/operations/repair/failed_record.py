@@ -9,14 +9,14 @@ without an event or a race, and the log has the record.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import DECLARATIONS, Subject
-from bot.events.races import Course
+from bot.events.races import Course, Race
 from bot.events.reading.fields import Fields, fields_of, find
 from bot.events.reading.json_object import NotAnObject, read_object
 from bot.events.reading.json_values import identifier, text
@@ -62,20 +62,25 @@ class EndpointAnswer(NamedTuple):
 class Failed:
     """A failed delivery, and the body to be stored.
 
-    `event`: read from the body. `has_payload`: the body is the record's payload. `digests`: SHA-256 of all forms that
-    the service may have sent. `tried_at`: when the service first had the event.
+    `event`: read from the body. `has_payload`: the body is the record's payload. `sha256`: the record is stored once
+    under this digest. `digests`: SHA-256 of all forms that the service may have sent. `tried_at`: when the service
+    first had the event. `is_later`: than all that the bot has of the race's event.
     """
 
     body: bytes
     event: RacingEvent
     has_payload: bool
+    sha256: str
     digests: frozenset[str]
     tried_at: datetime | None
     answered: EndpointAnswer = field(default_factory=EndpointAnswer)
+    is_later: bool = False
 
-    @property
-    def sha256(self) -> str:
-        return sha256(self.body).hexdigest()
+    def telling(self, race: Race, read: ReadPayload) -> "Failed":
+        """The delivery with the race as looked up since the first attempt."""
+        said = json.loads(self.body)
+        body = _bytes({"occurred_at": said["first_attempt_at"], **said, Subject.RACE: _fields_of(race)})
+        return replace(self, body=body, event=read(body))
 
     @property
     def says_where(self) -> bool:
@@ -100,11 +105,12 @@ def read_record(record: Mapping[str, Any], read: ReadPayload, now: datetime) -> 
     for payload in filter(None, map(_payload, sent)):
         body, event = _timed(payload, kind, read, tried_at)
         if event.kind is not None:
-            digests = frozenset(sha256(form).hexdigest() for form in (body, *_forms(payload)))
-            found.append(Failed(body, event, True, digests, tried_at, answered))
+            digest, *others = (sha256(form).hexdigest() for form in (body, *_forms(payload)))
+            found.append(Failed(body, event, True, digest, frozenset({digest, *others}), tried_at, answered))
     if kind is not None:
         body = _bytes(_as_said(kind, record, tried_at))
-        found.append(Failed(body, read(body), False, frozenset({sha256(body).hexdigest()}), tried_at, answered))
+        digest = sha256(body).hexdigest()
+        found.append(Failed(body, read(body), False, digest, frozenset({digest}), tried_at, answered))
     return next((one for one in found if one.says_where), found[0] if found else None)
 
 
@@ -174,22 +180,15 @@ def _as_said(kind: EventKind, record: Mapping[str, Any], tried_at: datetime | No
         race_id=race_id_of(parts),
         meeting_id=meeting_id_of(parts),
     )
-    said: dict[str, Any] = {
-        "race_id": race.race_id,
-        "meeting_id": race.meeting_id,
-        "region": race.region,
-        "course_id": race.course.course_id,
-        "course": race.course.name,
-        "race_date": race.race_date,
-        "off_time": race.off.text,
-        "off_at": race.off.off_at.isoformat() if race.off.off_at else None,
-        "race_number": race.number,
-        "race_name": race.title,
-    }
     subject = Subject.MEETING if of_meeting and not race.race_id else Subject.RACE
-    named = {name: value for name, value in said.items() if value is not None}
     first = {"first_attempt_at": tried_at.isoformat()} if tried_at else {}
-    return {"event": kind.value, **first, subject: named, "delivery": {"delivery_id": name_of(record)}}
+    return {"event": kind.value, **first, subject: _fields_of(race), "delivery": {"delivery_id": name_of(record)}}
+
+
+def _fields_of(race: Race) -> dict[str, Any]:
+    said = race.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    off: dict[str, str] = said.pop("off", {})
+    return said | {name: off[key] for name, key in (("off_time", "text"), ("off_at", "off_at")) if key in off}
 
 
 def _answered(objects: Sequence[Fields]) -> EndpointAnswer:

@@ -15,13 +15,14 @@ from sqlmodel import Session
 
 from bot.clock import Clock
 from bot.db.engine import Database
-from bot.db.tables import EventVersion
+from bot.db.tables import BookRace, EventVersion
 from bot.deliveries import inbox
 from bot.deliveries.intake import arrival_of
 from bot.errors import ServiceError, StorageError
 from bot.events import event_store
 from bot.events.days import racing_day
 from bot.events.event import EventKind, RacingEvent
+from bot.events.races import Race
 from bot.fanout.fanout import OTHER_TURN_S, Fanout
 from bot.fanout.transaction import LogLine, log_lines
 from bot.logs import get_logger
@@ -153,7 +154,7 @@ class Repair:
         """Raises ServiceError if not all records were read."""
         found = await self._find()
         await self.database.write(lambda session: quota_book.spend(session, found.requests, self.clock()))
-        await self._look_up(found.missing)
+        found.missing = await self._look_up(found.missing)
         await self._make_all_good(found)
         names, now = found.unread, self.clock()
         is_news = bool(names) and await self.database.write(
@@ -218,24 +219,29 @@ class Repair:
             log.error("failed_delivery_not_read", delivery_id=name_of(record), record=str(record)[:LOGGED_MAX])
         return found
 
-    async def _look_up(self, missing: Sequence[Failed]) -> None:
+    async def _look_up(self, missing: Sequence[Failed]) -> Sequence[Failed]:
+        """The deliveries to be made good now: later news of a known event wait until the race is looked up."""
+        later = [one for one in missing if one.is_later]
         lacking = await self.database.read(partial(_find_lacking, missing=missing))
-        if not lacking:
-            return
         try:
             async with asyncio.timeout(LOOK_UP_S):
-                for race_id in dict.fromkeys(one.event.race.race_id for one in lacking):
+                for race_id in dict.fromkeys(one.event.race.race_id for one in (*later, *lacking)):
                     await self._look_up_race(race_id)
                 still = await self.database.read(partial(_find_lacking, missing=lacking))
                 for region, day in _days_of(still):
                     await self.races.top_up(region, day, LOOK_UP_BUDGET)
         except TimeoutError:
             log.info("races_not_looked_up", deliveries=len(lacking), after_s=LOOK_UP_S)
+        races = await self.database.read(
+            lambda session: [_race_since(session, one) if one.is_later else None for one in missing]
+        )
+        both = zip(missing, races, strict=True)
+        return [one.telling(race, self.read_payload) if race else one for one, race in both if race or not one.is_later]
 
     async def _look_up_race(self, race_id: str | None) -> None:
         try:
             if race_id is not None:
-                await self.races.race(race_id, Purpose.UPKEEP)
+                await self.races.race(race_id, Purpose.UPKEEP, anew=True)
         except ServiceError as error:
             log.info("race_not_looked_up", race_id=race_id, reason=str(error))
 
@@ -343,21 +349,27 @@ def _marks(event: RacingEvent) -> set[tuple[str | None, ...]]:
 def _find_missing(session: Session, failed: Sequence[Failed]) -> list[Failed]:
     bare = [one.event.race for one in failed if not one.has_payload]
     bodies = inbox.known_bodies(session, (digest for one in failed for digest in one.digests))
-    keys = inbox.known_keys(session, (one.event.key for one in failed))
+    keys = inbox.last_received(session, (one.event.key for one in failed))
     race_ids, meeting_ids = {race.race_id for race in bare} - {None}, {race.meeting_id for race in bare} - {None}
-    stored = event_store.kinds_of(session, race_ids, meeting_ids)
+    stored = event_store.last_of_ids(session, race_ids, meeting_ids)
 
-    def is_stored(one: Failed) -> bool:
+    def missing(one: Failed) -> Failed | None:
         event, race = one.event, one.event.race
+        if not bodies.isdisjoint(one.digests):
+            return None
         if one.has_payload or event.kind is None:
-            return not bodies.isdisjoint(one.digests)
-        return event.key in keys or (race.race_id or race.meeting_id, event.kind) in stored
+            return one
+        named = race.race_id or race.meeting_id or "", event.kind
+        received = [at for at in (keys.get(event.key), stored.get(named)) if at]
+        # The record of a delivery that came by a retry was tried before.
+        is_later = bool(race.race_id and one.tried_at and received and one.tried_at > max(received))
+        return replace(one, is_later=is_later) if is_later or not received else None
 
-    return list({one.sha256: one for one in failed if not is_stored(one)}.values())
+    return list({one.sha256: one for one in map(missing, failed) if one}.values())
 
 
 def _find_lacking(session: Session, missing: Sequence[Failed]) -> list[Failed]:
-    """Deliveries without a payload, if the race book lacks the place or the order too."""
+    """Deliveries without a payload, if the race book lacks the place, or the order since the first attempt."""
     bare = [one for one in missing if not one.has_payload]
     ids = {one.event.race.race_id for one in bare if one.event.race.race_id}
     meetings = {one.event.race.meeting_id for one in bare if one.event.race.meeting_id}
@@ -365,13 +377,22 @@ def _find_lacking(session: Session, missing: Sequence[Failed]) -> list[Failed]:
     in_book = {race.meeting_id for race in book.values()}
 
     def is_lacking(one: Failed) -> bool:
+        if one.is_later or one.event.kind is EventKind.RESULT_RECEIVED:
+            return _race_since(session, one) is None
         race = one.event.race
-        known = book.get(race.race_id or "")
-        if one.event.kind is EventKind.RESULT_RECEIVED:
-            return known is None or not known.placed()
-        return known is None and race.meeting_id not in in_book
+        return race.race_id not in book and race.meeting_id not in in_book
 
     return [one for one in bare if is_lacking(one)]
+
+
+def _race_since(session: Session, one: Failed) -> Race | None:
+    """The race of the race book, if read or told since the first attempt. The race of a result has an order."""
+    race_id, is_result = one.event.race.race_id, one.event.kind is EventKind.RESULT_RECEIVED
+    row = session.get(BookRace, race_id) if race_id else None
+    if row is None or (one.tried_at and row.updated_at <= one.tried_at):
+        return None
+    race = race_book_store.read_row(row.race_id, row.region, row.data)
+    return race if race and (race.placed() or not is_result) else None
 
 
 def _days_of(lacking: Iterable[Failed]) -> list[tuple[str | None, date]]:

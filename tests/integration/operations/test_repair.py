@@ -143,6 +143,28 @@ async def test_race_is_read_by_its_path_where_that_is_known(bot, outage):
     assert [one.endpoint for one in outage.service.requests] == [LIST]
 
 
+async def test_corrected_results_whose_records_have_ids_alone_are_told_once_looked_up(bot, outage):
+    race = first_race(outage)
+    (came,) = await outage.lose(outage.service.settle(race.race_id))
+    came.shape = "bare"
+    await bot.deliver(came.happening.payload)
+    await bot.post_all()
+    for number in range(2):
+        bot.clock.forward(1)
+        outage.now = bot.clock()
+        (lost,) = await outage.lose(outage.service.correct(race.race_id))
+        lost.shape = "bare"
+        bot.clock.forward(1)
+        outage.service.fail_next("/races/search", "server_error", times=9)
+        assert (await mend(bot, outage)).made == []
+        outage.service.heal()
+        await mend(bot, outage, racing_race_path="race/{race_id}")
+        winner = next(one.horse for one in race.runners if outage.service.racing.state(race).position_of(one) == "1")
+        assert len(bot.texts("CGB")) == number + 2
+        assert winner in bot.texts("CGB")[-1]
+        assert (await mend(bot, outage)).made == []
+
+
 async def test_real_delivery_after_its_record_is_no_second_message(bot, outage):
     (delivery,) = await outage.lose(outage.service.abandon_race(first_race(outage).race_id, "Frozen track"))
     delivery.shape = "bare"
