@@ -14,7 +14,7 @@ import pytest
 import structlog
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Engine
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.util import LRUCache
 
@@ -116,16 +116,12 @@ def served_pragmas() -> Iterator[Sequence[str]]:
 def statements_compiled_once() -> Iterator[None]:
     """Engines share compiled statements. Else each bot compiles each statement anew: half of a short life's time."""
     compiled: LRUCache[Any, Any] = LRUCache(4_000)
-
-    def share(connection: Connection) -> None:
-        connection.execution_options(compiled_cache=compiled)
-
     with pytest.MonkeyPatch.context() as patched:
+        # No listener: with one, SQLAlchemy looks for listeners of each kind at each statement.
+        patched.setattr(Engine, "_compiled_cache", property(lambda _: compiled, lambda *_: None), raising=False)
         patched.setattr(SQLiteDialect_pysqlite, "__eq__", lambda one, other: type(one) is type(other))
         patched.setattr(SQLiteDialect_pysqlite, "__hash__", lambda one: hash(type(one)))
-        event.listen(Engine, "engine_connect", share)
         yield
-        event.remove(Engine, "engine_connect", share)
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,8 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
-from sqlalchemy.engine import Compiled, Engine
+from sqlalchemy.engine import Compiled
+from sqlalchemy.engine.default import DefaultDialect
 
 from bot.db.engine import Database
 
@@ -82,14 +83,23 @@ class Ledger:
         self.ran: dict[str, dict[str, str]] = {"sqlite": {}, "postgresql": {}}
         self._noted: set[tuple[str, str]] = set()
         self._told: dict[str, str] = {}
-        event.listen(Engine, "before_cursor_execute", self._note)
+        self._patched = pytest.MonkeyPatch()
+        # No listener: with one, SQLAlchemy looks for listeners of each kind at each statement.
+        for name in ("do_execute", "do_executemany"):
+            self._patched.setattr(DefaultDialect, name, self._noting(getattr(DefaultDialect, name)))
 
     def close(self) -> None:
-        event.remove(Engine, "before_cursor_execute", self._note)
+        self._patched.undo()
 
-    def _note(self, connection: Any, _cursor: Any, _sql: str, _values: Any, context: Any, _many: bool) -> None:
-        compiled = context.compiled
-        if compiled is None or (key := (connection.dialect.name, compiled.string)) in self._noted:
+    def _noting(self, execute: Any) -> Any:
+        def noting(dialect: Any, cursor: Any, sql: str, values: Any, context: Any = None) -> None:
+            self._note(dialect.name, context and context.compiled)
+            execute(dialect, cursor, sql, values, context)
+
+        return noting
+
+    def _note(self, database: str, compiled: Compiled | None) -> None:
+        if compiled is None or (key := (database, compiled.string)) in self._noted:
             return
         if not COUNTED.match(compiled.string) or not _is_of_the_bot():
             return
