@@ -37,7 +37,7 @@ _MARGIN = (
 )
 _PLACE = re.compile(
     rf"(?:(?:place|pos|position|p)[ _-]?(?=[0-9]))?(?P<before>(?:{_SHARED})[ .:-]*(?:for )?)?"
-    rf"(?:(?P<place>[0-9]{{1,6}})(?:\.0+|\.|st|nd|rd|th|er|ère|e|着|º|°)?|(?P<word>{_WORDS}))"
+    rf"(?:(?P<place>[0-9]{{1,6}})(?:\.0+|\.|st|nd|rd|th|er|[eè]re|i?[eè]me|e|着|º|°)?|(?P<word>{_WORDS}))"
     r"(?: place| past the post)?(?: of [0-9]{1,3}|/[0-9]{1,3})?"
     rf"(?P<after>[ -]?\(?(?:{_SHARED})\)?)?(?:{_MARGIN})?"
     r"(?: ?\((?:promoted|placed|demoted|disq(?:ualified)?[.]? (?:and|&) placed|降)[^)]*\))?",

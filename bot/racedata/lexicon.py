@@ -107,8 +107,13 @@ class Lexicon:
         return course.model_copy(update={"name": name}) if name and name != course.name else course
 
     def region_of_course(self, course: Course) -> str | None:
-        """None if the list has several regions for the course's name."""
-        return _only(self._regions_of.get(course.course_id or (course.name or "").casefold(), ()))
+        """None if the list has several regions for the course's name, or if the course is in another country."""
+        listed: Sequence[KnownCourse] = self._called.get(course.course_id or (course.name or "").casefold(), ())
+        if course.country and not course.course_id:
+            meant, label = self.region_meant(course.country), _plain(course.country)
+            there = [one for one in listed if one.region == meant or _plain(one.country or "") == label]
+            listed = there if there or meant else listed
+        return _only({one.region for one in listed})
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -122,10 +127,10 @@ class Lexicon:
         return grouped((folded(name), name) for name in self._names)
 
     @cached_property
-    def _regions_of(self) -> dict[str, list[str | None]]:
-        """Regions by a course's id, and by the course's casefolded name."""
-        named = ((word, one.region) for one in self.courses for word in (one.course_id, (one.name or "").casefold()))
-        return grouped((word, region) for word, region in named if word)
+    def _called(self) -> dict[str, list[KnownCourse]]:
+        """The courses by id, and by casefolded name."""
+        named = ((word, one) for one in self.courses for word in (one.course_id, (one.name or "").casefold()))
+        return grouped((word, one) for word, one in named if word)
 
     @cached_property
     def _first_words(self) -> frozenset[str]:

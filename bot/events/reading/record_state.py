@@ -50,6 +50,8 @@ _LOST_TITLE = re.compile(
 )
 """How a list writes a lost race before, behind or in the place of the title."""
 
+OFFICIAL = "Official"
+
 _CODE = re.compile("[A-Z]{2,3}")
 """May be the Australian or American `state` of the course: "NSW". Such letters count only as a known status: "ABD"."""
 
@@ -65,6 +67,9 @@ _PROVISIONAL = frozenset(
     spelled for word in NAMES_OF["words.provisional"] for spelled in (word, word.upper(), word.capitalize())
 )
 """Whole values that mean "provisional" under any name: {"certainty": "provisional"}."""
+
+_STANDINGS = {"p": PROVISIONAL, "u": PROVISIONAL, "i": PROVISIONAL, "o": OFFICIAL, "f": OFFICIAL}
+"""Letters as the status of a result: provisional, unofficial, interim, official, final."""
 
 _OF_A_CARD = re.compile("going|draw|declar|entr|weight|class|type|title|name")
 """In the name of a field: not the order, but the going or the draw may be provisional."""
@@ -116,6 +121,9 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     statuses = [one for one in published if one and flag(one) and (state_in(one) or not _CODE.fullmatch(one))]
     words = _spread(chain(values_of(sources.own, "state.result"), *sources.off_values))
     remarks = [*filter(None, map(aliases.string, chain(words, *map(Fields.values, inner))))]
+    results = [fields_of(value) for value in values_of(sources.own, "lists.results") if isinstance(value, dict)]
+    letters = chain(values_of(sources.own, "state.of_result"), values_of(results, "state.status.own"))
+    remarks += [_STANDINGS[one.casefold()] for one in filter(None, map(text, letters)) if one.casefold() in _STANDINGS]
     losses = [*_losses(statuses, remarks, sources, is_open=is_open)]
     statuses = [one for one in statuses if not _is_lost(one) or (is_open and not _names_another(one, sources))]
     said = [*statuses, *(one for one in remarks if len(one) <= LONGEST_REMARK and not _is_lost(one)), *losses]
@@ -127,6 +135,8 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     if placings.has_places and _is_provisional(sources, own, said, is_run=RaceState.RUN in told):
         told |= {RaceState.PROVISIONAL}
         states.setdefault(RaceState.PROVISIONAL, PROVISIONAL)
+    elif placings.has_places and not told and any(map(is_yes, values_of(own, "state.official"))):
+        told, states = {RaceState.RUN}, {RaceState.RUN: OFFICIAL}
     for state in (RaceState.VOID, RaceState.POSTPONED):
         if state in told:
             moved_to = _moved_to(sources) if state in NOT_RUN else []
@@ -189,7 +199,8 @@ def _is_provisional(sources: Sources, own: Sequence[Fields], said: Sequence[str]
     official = [*values_of(own, "state.official")]
     texts = ((name, value) for fields in own for name, value in fields.items() if isinstance(value, str))
     inquiries = values_of([*own, *beside], "state.inquiry")
-    is_waited_for = any(map(_is_pending, inquiries))
+    announced = [_standing_in(one) for one in _strings_in(values_of(own, "state.message"))]
+    is_waited_for = [*filter(None, announced)][-1:] == [RaceState.PROVISIONAL] or any(map(_is_pending, inquiries))
     is_waited_for = is_waited_for or any(map(is_in_doubt, [*said, *filter(None, map(aliases.string, official))]))
     return (
         (is_waited_for and not is_run and not any(map(is_yes, official)))
@@ -309,6 +320,11 @@ def _is_pending(inquiry: Any) -> bool:
         flags = (is_yes(value) for name, value in fields.items() if is_pending(name))
         return not _is_decided(fields) and any([*map(_is_pending, fields.of("state.decision")), *flags])
     return is_yes(inquiry) or (isinstance(inquiry, str) and is_pending(inquiry))
+
+
+def _standing_in(message: str) -> RaceState | None:
+    """The last message with a standing counts: "Stewards enquiry", then "Result stands"."""
+    return RaceState.RUN if is_decided(message) else state_in(message)
 
 
 def _is_decided(inquiry: Fields) -> bool:

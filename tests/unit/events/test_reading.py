@@ -53,7 +53,7 @@ def test_race_reads_the_same_from_every_shape(shape):
     assert read_race(SHAPES[shape]) == Race(race_id="rc_1", region="GB", course=ascot, race_date="2025-06-17", off=off)
 
 
-@over("record", [{"weather": "fine", "attempt": 3, "country_code": "GB"}, {"next_race": {"race_id": "rc_2"}}])
+@over("record", [{"weather": "fine", "attempt": 3, "plan": "GB"}, {"next_race": {"race_id": "rc_2"}}])
 def test_race_of_an_unknown_record_is_empty(record):
     assert read_race(record) == Race()
 
