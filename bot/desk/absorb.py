@@ -97,7 +97,7 @@ class Known(NamedTuple):
 def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: datetime) -> News | SilentRepeat | None:
     """None for an older version without new placings."""
     if not known.reports:
-        contradicts = _contradicted(event, known) or _lost_otherwise(event, known)
+        contradicts = contradicted(event, known) or _lost_otherwise(event, known)
         remarks = VersionRemarks(contradicts=contradicts, had_at=_had_at(event))
         return News(event, remarks, rings=True, is_first=True)
     last = known.reports[-1]
@@ -123,7 +123,7 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
         return SilentRepeat(event)
     # The race book is no version.
     disputed = changes_between(before, delivered, received_at=received_at)
-    contradicts = _contradicted(event, known)
+    contradicts = contradicted(event, known)
     # A repeat with one more value does not renew a statement that was contradicted since.
     is_stated_anew = newer or placings_come or not all(change.is_addition for change in changes)
     if last.remarks.contradicts is None and not is_stated_anew:
@@ -183,7 +183,7 @@ def _told_again(reports: Sequence[Report]) -> set[int]:
     return numbers
 
 
-def _contradicted(event: RacingEvent, known: Known) -> EventKind | None:
+def contradicted(event: RacingEvent, known: Known) -> EventKind | None:
     """The kind of the contradicted event of the same race.
 
     None for a void race, for a result without placings that is marked abandoned, for a postponed race with a result of

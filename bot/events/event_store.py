@@ -387,8 +387,13 @@ def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
 
 
 def note_watched(row: EventVersion, watched: WatchedIn) -> None:
-    remarks = remarks_of(row)
-    row.remarks = _stored_remarks(remarks.model_copy(update={"watched": {**remarks.watched, **watched}}))
+    note(row, watched={**remarks_of(row).watched, **watched})
+
+
+def note(row: EventVersion, **remarks: Any) -> VersionRemarks:
+    noted = remarks_of(row).model_copy(update=remarks)
+    row.remarks = _stored_remarks(noted)
+    return noted
 
 
 def rename_watching(session: Session, old_id: str, new_id: str) -> None:

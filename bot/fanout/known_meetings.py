@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.db.tables import EventVersion
-from bot.desk.absorb import FillIn, Known, News, Report, absorb, as_stored
+from bot.desk.absorb import FillIn, Known, News, Report, absorb, as_stored, contradicted
 from bot.events import event_bounds, event_store
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.event_store import Around, By
@@ -105,23 +105,27 @@ class KnownMeetings:
     ) -> VersionNews | RacingEvent | None:
         """News becomes the next version. A delivery without news may give the stored event with silent values.
 
-        A delivery that some channels are not told of yet gives the same news again.
+        A delivery that some channels are not told of yet gives the same news again, unless a later version told them.
         """
+        stored = [row for row in self.versions_of(event.key) if row.id]
+        if inbox_id in [row.inbox_id for row in stored]:
+            return None if len(stored) > 1 else self._begun(event, stored[0], received_at)
         found = absorb(event, self._known(event), fill_in, received_at=received_at)
         if isinstance(found, News):
             return self._new_version(found, inbox_id, received_at)
-        rows = self.versions_of(event.key)
-        if [row.inbox_id for row in rows if row.id] == [inbox_id]:
-            remarks = event_store.remarks_of(rows[0])
-            stored = event if event.unreadable_because else self._events[event.key]
-            begun = News(stored, remarks, rings=True, is_first=True)
-            return _of_version(begun, rows[0], received_at)
         if found is not None:
             self._keep_order_and_id(found.event)
             if event.kind is not None and not found.again:
                 self._silent[event.key] = found.event
                 return found.event
         return None
+
+    def _begun(self, event: RacingEvent, row: EventVersion, received_at: datetime) -> VersionNews:
+        """The news for the channels that are not told yet: the race may be contradicted since."""
+        stored, remarks = event if event.unreadable_because else self._events[event.key], event_store.remarks_of(row)
+        if remarks.contradicts is None and (since := contradicted(stored, self._known(event))):
+            remarks = event_store.note(row, contradicts=since)
+        return _of_version(News(stored, remarks, rings=True, is_first=True), row, received_at)
 
     def _known(self, event: RacingEvent) -> Known:
         own = self._reports(event.key)

@@ -25,7 +25,7 @@ from bot.desk.decide import (
 from bot.events import event_store, named_races
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import lost_in
-from bot.fanout.drafts import Drafts
+from bot.fanout.drafts import FIRST_NEW, Drafts
 from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.fanout.live_messages import LiveMessages
 from bot.outbox.claim_at_fanout import Added, Claiming
@@ -141,7 +141,10 @@ class Plan:
         if heard.only is not None:
             channels &= {heard.only}
         if news.is_begun:
-            channels -= self._chains.of({event.key}).keys()
+            # Later messages about the race say the event too.
+            begun = min((one.id for one in self._chains.all_of({event.key})), default=FIRST_NEW)
+            of_race = self._chains.all_of(event_store.keys_of([event]))
+            channels -= {one.channel_id for one in of_race if one.id >= begun}
         loss_told = self._loss_told(news) if news.may_repeat_loss else {}
         of_race = self._chains.all_of(event_store.keys_of([event]), [event.race.race_id])
         is_unheard = news.is_first and not (news.is_begun or of_race or loss_told or any(here for _, here in told))

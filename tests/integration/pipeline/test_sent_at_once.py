@@ -42,6 +42,7 @@ from tests.integration.pipeline.steps import (
     wait,
     write,
 )
+from tests.integration.pipeline.stories import so_far
 
 
 @pytest_asyncio.fixture
@@ -258,23 +259,39 @@ async def test_correction_of_an_event_that_nobody_was_told_of_goes_to_each_chann
     assert [len(running.texts(channel_id)) for channel_id in channels] == [1, 1, 1]
 
 
-async def test_other_channels_are_told_later_where_our_code_fails_on_one(running, monkeypatch):
+RESULT, LOST = "^Result", "^ABANDONED | CONFLICT: reported as run too"
+DISAGREE = "^Two versions disagree | !delivered again"
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "told"),
+    [
+        ((), [[RESULT], [RESULT], [RESULT]]),
+        ((abandonment(),), [["Contradicted", LOST], [LOST], ["^CONFLICT | Blue Moon"]]),
+        ((NEWER,), [["Superseded", DISAGREE], [DISAGREE], [DISAGREE]]),
+    ],
+    ids=["nothing", "abandonment", "correction"],
+)
+async def test_other_channels_are_told_later_where_our_code_fails_on_one(running, monkeypatch, meanwhile, told):
     def fail_on(_plan, channel_id, *_about):
         assert channel_id == "CALL"
 
     monkeypatch.setattr("bot.fanout.transaction.FIRST_CHANNELS", 1)
-    for channel_id in ("CALL", "CGB"):
-        await running.subscribe(channel_id, "GB")
+    channels = ("CALL", "CGB", "CIRE")
+    for channel_id in channels:
+        topics = [Topic.RESULTS] if channel_id == "CIRE" else [Topic.RESULTS, Topic.ABANDONMENTS]
+        await running.subscribe(channel_id, "GB", frozenset(topics))
     with monkeypatch.context() as patched:
         patched.setattr(Plan, "_until", fail_on)
         await fan_out_and_finish(running, result())
         await running.fanout.run_once()
-    assert [len(running.texts(channel_id)) for channel_id in ("CALL", "CGB")] == [1, 0]
+    assert [len(running.texts(channel_id)) for channel_id in channels] == [1, 0, 0]
     found = await traced(running)
     assert (found.untold, [one.attempts for one in found.deliveries]) == ((), [1])
+    await fan_out_and_finish(running, *meanwhile)
     await wait(running, 2 * inbox.FIRST_BACKOFF_S)
     await running.post_all()
-    assert [len(running.texts(channel_id)) for channel_id in ("CALL", "CGB")] == [1, 1]
+    await so_far(**dict(zip(channels, told, strict=True)))(running)
 
 
 @pytest.fixture
