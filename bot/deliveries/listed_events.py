@@ -310,13 +310,13 @@ def _meant(races: list[FoundEvent], entries: Sequence[list[Part]]) -> list[Found
 def _loss_told(more: Sequence[Part]) -> tuple[bool, bool]:
     """Whether a meeting's own status, reason or extent tells a loss, or a race is lost; whether all races go ahead.
 
-    "Declared" tells no loss. Results alone leave the races to come open.
+    "Declared" tells no loss, and the reason for an inspection none. Results alone leave the races to come open.
     """
     own = race_from(sources_of(more, About.MEETING), race_id=None, meeting_id=None)
     fields = [part.fields for part in more]
     races = read_races(fields, own)
-    is_status = by_card_status(own.status) and not is_doubtful(own.status)
-    is_told = is_status or any(one.abandoned or one.is_void or one.reason for one in (own, *races))
+    is_told = not is_doubtful(own.status) and (by_card_status(own.status) or any(one.reason for one in (own, *races)))
+    is_told = is_told or any(one.abandoned or one.is_void for one in (own, *races))
     ahead = [is_reinstated(one.status or "") for one in (own, *races)]
     goes_ahead = any(ahead) and all(goes or one.says_run for goes, one in zip(ahead[1:], races, strict=True))
     return own.abandoned is not False and bool(is_told or tells_loss(fields, races)), goes_ahead
