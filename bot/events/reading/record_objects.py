@@ -123,6 +123,9 @@ _ID_SHAPE = re.compile(
 _DETAILS = re.compile("(?<=.)(?:details?|info)$")
 _OF_A_RACE = frozenset({"lists.runners", "order.plain", "off.plain"})
 KINDS_BY_WORD = {fold(kind): kind for kind in EventKind}
+_IN_NAMESPACE = re.compile(
+    rf"(?:[\w-]+\.)*({'|'.join(kind.replace('.', '[._:-]?') for kind in EventKind)})(?:\.v[0-9.]+)?", re.IGNORECASE
+)
 
 
 class Part(NamedTuple):
@@ -214,8 +217,11 @@ def read_bare_id(value: Any) -> str | None:
 
 
 def kind_of(name: Any) -> EventKind | None:
-    """The kind of a name in any spelling: "RESULT_RECEIVED", "result:received"."""
-    return KINDS_BY_WORD.get(fold(name)) if isinstance(name, str) and len(name) <= LONGEST_NAME else None
+    """The kind of a name in any spelling: "RESULT_RECEIVED", "result:received", "com.racing.race.abandoned.v1"."""
+    if not isinstance(name, str) or len(name) > LONGEST_NAME:
+        return None
+    within = _IN_NAMESPACE.fullmatch(name)
+    return KINDS_BY_WORD.get(fold(within[1] if within else name))
 
 
 def _children(part: Part) -> Iterator[Part]:

@@ -81,7 +81,9 @@ def test_odd_body_is_read_all_the_same(body):
     assert Payload(body).identity == ("race.abandoned:rc_1", "race.abandoned")
 
 
-@over("name", ["result.received", "RESULT_RECEIVED", "result:received", "Result.Received", "resultReceived"])
+@over(
+    "name", ["result.received", "RESULT_RECEIVED", "result:received", "com.racing.result.received.v1", "resultReceived"]
+)
 @over(
     "envelope",
     [
