@@ -17,7 +17,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.lost_part import run_before_loss
 from bot.events.merge import in_common
-from bot.events.race_state import NOT_ABANDONED, RaceState, state_in
+from bot.events.race_state import NOT_ABANDONED, RaceState, is_reinstated, state_in
 from bot.events.races import Course, Race, in_short, may_be_there
 from bot.events.reading.fields import first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
@@ -223,7 +223,19 @@ def _races(found: FoundEvent, race: Race) -> tuple[Race, ...]:
     if found.named.subject is Subject.RACE and not found.stands_for_many:
         return ()
     races = read_races((part.fields for part in found.parts if part.about is not About.DELIVERY), race)
-    return marked_as_run(found.fields, races, race) if found.named.subject is Subject.MEETING else races
+    if found.named.subject is Subject.MEETING:
+        return marked_as_run(found.fields, races, race)
+    run = races_run(found.fields, races) if race.abandoned else 0
+    return tuple(
+        _of_lost_card(one, race) if run is None or (run and (one.card_number or 0) > run) else one for one in races
+    )
+
+
+def _of_lost_card(race: Race, card: Race) -> Race:
+    if race.says_run or is_reinstated(race.status or ""):
+        return race
+    reason, status = race.reason or card.reason, race.status or card.status
+    return race.model_copy(update={"abandoned": True, "reason": reason, "status": status})
 
 
 def _occurred_at(found: FoundEvent) -> datetime | None:

@@ -79,7 +79,7 @@ class _Card:
         self.lost = [one for one in event.races if one.abandoned]
         self.is_of_meeting = not (race.race_id or off_text(race.off))
         is_every_race = bool(event.races) and not event.in_parts and len(self.lost) == len(event.races)
-        self.is_lost = bool(race.abandoned) or is_every_race or context.in_meeting
+        self.is_lost = bool(race.abandoned and not self.lost) or is_every_race or context.in_meeting
         reasons = {joined([names.moved_to(one), safe(one.reason)], ", ") for one in self.lost}
         self.why = names.reason(event) or (reasons.pop() if len(reasons) == 1 else None)
         self.name = names.dated_name(race) if off_text(race.off) else names.card_name(race)
@@ -89,7 +89,8 @@ class _Card:
         self.loss = self._loss()
         # A change of a meeting's card names the meeting.
         meeting = {"of": "the meeting"} if self.is_of_meeting else {}
-        changes = [one.model_copy(update=meeting if one.field == "race.abandoned" else {}) for one in context.changes]
+        own = [one.model_copy(update=meeting) for one in context.changes if one.field == "race.abandoned"]
+        changes = own + [one for one in context.changes if one.marks_lost is None or not own]
         self.back = [one for one in changes if one.marks_lost is False]
         shown = [one for one in changes if context.order_unknown or not (self.loss and one.marks_lost)]
         self.changed = changes_in_words(shown, race, disagree=context.order_unknown)
