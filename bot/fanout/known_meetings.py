@@ -108,7 +108,9 @@ class KnownMeetings:
         A delivery that some channels are not told of yet gives the same news again, unless a later version told them.
         """
         stored = [row for row in self.versions_of(event.key) if row.id]
-        if inbox_id in [row.inbox_id for row in stored]:
+        # A delivery may bring several versions.
+        own = (Known([_report(row)]) for row in stored if row.inbox_id == inbox_id)
+        if not all(isinstance(absorb(event, one, fill_in, received_at=received_at), News) for one in own):
             return None if len(stored) > 1 else self._begun(event, stored[0], received_at)
         found = absorb(event, self._known(event), fill_in, received_at=received_at)
         if isinstance(found, News):
@@ -139,7 +141,7 @@ class KnownMeetings:
         )
 
     def _reports(self, event_key: str) -> list[Report]:
-        return [Report(row.version, *event_store.known(row)) for row in self.versions_of(event_key)]
+        return [_report(row) for row in self.versions_of(event_key)]
 
     def _keep_order_and_id(self, event: RacingEvent) -> None:
         stored, row = self.told(event.key)
@@ -258,6 +260,10 @@ class KnownMeetings:
 
     def _of_kind(self, kind: EventKind) -> list[RacingEvent]:
         return [event for event in self._events.values() if event.kind is kind]
+
+
+def _report(row: EventVersion) -> Report:
+    return Report(row.version, *event_store.known(row))
 
 
 def _of_version(news: News, row: EventVersion, received_at: datetime) -> VersionNews:

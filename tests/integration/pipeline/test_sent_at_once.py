@@ -248,6 +248,16 @@ async def test_delivery_that_is_done_singly_passes_no_unfinished_delivery(runnin
     assert all("CONFLICT" in running.texts(channel_id)[1] for channel_id in ("CALL", "CGB"))
 
 
+async def test_other_channels_are_told_of_each_version_in_a_delivery(running, monkeypatch):
+    monkeypatch.setattr("bot.fanout.transaction.FIRST_CHANNELS", 1)
+    channels = ("CALL", "CGB", "CIRE")
+    for channel_id in channels:
+        await running.subscribe(channel_id, "GB")
+    await fan_out_and_finish(running, {"events": [result(), NEWER]})
+    await running.post_all()
+    await so_far(**{one: ["Superseded", "^Two versions disagree"] for one in channels})(running)
+
+
 async def test_correction_of_an_event_that_nobody_was_told_of_goes_to_each_channel(running, monkeypatch):
     monkeypatch.setattr("bot.fanout.transaction.FIRST_CHANNELS", 1)
     channels = ("CALL", "CGB", "CIRE")
