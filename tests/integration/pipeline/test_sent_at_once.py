@@ -250,12 +250,12 @@ async def test_delivery_that_is_done_singly_passes_no_unfinished_delivery(runnin
 
 async def test_other_channels_are_told_of_each_version_in_a_delivery(running, monkeypatch):
     monkeypatch.setattr("bot.fanout.transaction.FIRST_CHANNELS", 1)
-    channels = ("CALL", "CGB", "CIRE")
-    for channel_id in channels:
+    for channel_id in ("CALL", "CGB", "CIRE"):
         await running.subscribe(channel_id, "GB")
     await fan_out_and_finish(running, {"events": [result(), NEWER]})
     await running.post_all()
-    await so_far(**{one: ["Superseded", "^Two versions disagree"] for one in channels})(running)
+    told = ["Superseded", "^Two versions disagree"]
+    await so_far(CALL=told, CGB=told, CIRE=told)(running)
 
 
 async def test_correction_of_an_event_that_nobody_was_told_of_goes_to_each_channel(running, monkeypatch):
