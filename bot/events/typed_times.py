@@ -7,7 +7,7 @@ from datetime import time, timedelta
 from bot.events.number_words import CARDINALS
 from bot.events.races import OffTime
 
-_CLOCK = re.compile(r"(2[0-4]|[01]?[0-9])(?:[:.]([0-5][0-9]))?(?:\s?([ap])\.?m\.?)?", re.ASCII | re.IGNORECASE)
+_CLOCK = re.compile(r"(2[0-4]|[01]?[0-9])(?:[:.h]([0-5][0-9])|h(?=$))?(?:\s?([ap])\.?m\.?)?", re.ASCII | re.IGNORECASE)
 _NAMED = {"noon": "12:00", "midday": "12:00", "midnight": "00:00"}
 NOON_H, _MIDNIGHT_H = 12, 24
 

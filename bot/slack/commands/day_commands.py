@@ -30,10 +30,10 @@ from bot.racedata.near_misses import LOOKED_UP_MAX, course_words, find_courses, 
 from bot.slack.commands.filter_choice import no_region
 from bot.slack.commands.invocation import Command, CommandPlan, Desk, Invocation, reader_of
 from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS, Grammar, Phrase
-from bot.slack.language.refusals import one_at_a_time, unknown_words
+from bot.slack.language.refusals import not_chosen, one_at_a_time, unknown_words
 from bot.slack.language.request import LineRequest, Refusal, request_of
 from bot.slack.language.tokens import without_page
-from bot.slack.language.words import JOINTS, NON_RUNNERS, NOT_CHOSEN, OF_ALL, THINGS, Kind, words_in
+from bot.slack.language.words import JOINTS, NON_RUNNERS, NOT_CHOSEN, NOT_GIVEN, OF_ALL, THINGS, Kind, words_in
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
 from bot.slack.messages.answers.races_of_day import (
@@ -172,7 +172,9 @@ def _of_some_races(wanted: LineRequest) -> Refusal | None:
     if len(others) == len(words):
         return None
     narrowed = " A subscription can be to race classes, flat, jumps or aw alone." if is_chosen else ""
-    return Refusal(f"A day is shown with all its races.{narrowed}", {WITHOUT_THAT: wanted.but(unknown=others)})
+    lacking = next((not_chosen(one, is_told=False) for one in words if one.casefold() in NOT_GIVEN), None)
+    told = lacking or f"A day is shown with all its races.{narrowed}"
+    return Refusal(told, {WITHOUT_THAT: wanted.but(unknown=others)})
 
 
 def _hour_asked(phrases: Sequence[Phrase], wanted: LineRequest, command: str) -> CommandError | None:

@@ -102,7 +102,7 @@ async def with_working_offers(
         there = await desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
         is_of_filters = any(one.startswith("subscribe ") for one in trying.idle)
         takes = f": {in_plain_words(there)}" if is_of_filters and there else ""
-        has = listed([trying.named(one.partition(" ")[2]) for one in trying.idle])
+        has = listed([trying.named(one.partition(" ")[2]).replace(COURSE_PREFIX, "") for one in trying.idle])
         told.after = f"This channel has {has} already{takes}. {error.after}".strip()
         if error.asks_meaning and not trying.found:
             told.told = "Nothing to change."
@@ -159,5 +159,5 @@ class _Trying:
 
 
 def _label(label: str, more: str) -> str:
-    is_whole = more.startswith((label, "Leave out ")) or label.startswith((WITHOUT_THAT, WITHOUT_LABEL, "until "))
-    return more if is_whole else f"{label} {more}"
+    is_dropped = label.startswith((WITHOUT_THAT, WITHOUT_LABEL, "until "))
+    return more if is_dropped or more.startswith((label, "Leave out ", "Unwatch ")) else f"{label} {more}"

@@ -265,11 +265,11 @@ async def _plan_by_key(desk: Desk, invocation: Invocation) -> Meeting:
 
 async def _plan_mute(desk: Desk, invocation: Invocation) -> Meeting:
     """The meeting of the typed course and day. Raises CommandError for the words of a pause: "until 6pm"."""
-    if await _is_of_time(desk, invocation):
+    if line := await _as_pause(desk, invocation):
         raise CommandError(
             "Only a pause holds messages for a set time, and a pause holds abandonments too. Abandonments still come "
             "during a mute of one meeting (/racing mute York), and in daily quiet hours (/racing quiet 22:00-07:00).",
-            lines={f"Pause {invocation.text}": f"pause {invocation.text}"},
+            lines={f"Pause {invocation.text}": line},
         )
     words = invocation.text.split()
     meeting = list(takewhile(lambda word: word.lower() not in _UNTIL, words))
@@ -288,13 +288,16 @@ async def _plan_mute(desk: Desk, invocation: Invocation) -> Meeting:
     return Meeting(course=asked.course, race_date=asked.day.isoformat(), region=asked.region)
 
 
-async def _is_of_time(desk: Desk, invocation: Invocation) -> bool:
-    """True for the words of a pause: "until 6pm", and "until 9", which asks whether morning or evening is meant."""
+async def _as_pause(desk: Desk, invocation: Invocation) -> str | None:
+    """The line for the words of a pause: "until 6pm", and "until 9", which asks whether morning or evening is meant."""
+    line = f"pause {invocation.text}"
     try:
-        await PAUSE_COMMAND.plan(desk, invocation)
+        until, _ = await PAUSE_COMMAND.plan(desk, invocation)
     except CommandError as error:
-        return {"pause until"} == {" ".join(line.split()[:2]) for line in error.lines.values()}
-    return bool(invocation.text)
+        is_moment = {"pause until"} == {" ".join(offer.split()[:2]) for offer in error.lines.values()}
+        return line if is_moment else None
+    # Only the bare word's button asks for confirmation.
+    return invocation.text and (line if until else PAUSE_COMMAND.name)
 
 
 def _mute(session: Session, desk: Desk, invocation: Invocation, asked: tuple[Meeting, bool]) -> Muted:

@@ -110,11 +110,11 @@ def ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channel
 
     A refusal opens the form of the subscription, if the line can mean a single subscription.
     """
-    if not filters:
-        raise CommandError("This channel has no subscriptions. /racing subscribe GB would make one.", form="")
     try:
         return _ended(filters, wanted)
     except CommandError as error:
+        if name := " ".join(wanted.of(Kind.UNKNOWN)):
+            error.lines[f"Unwatch {name}"] = f"unwatch {name}"
         regions = [one.region for one in filters]
         meant = [region for region in regions if region in wanted.of(REGIONS_FIELD)] or regions
         error.edits = meant[0] if len(meant) == 1 else None
@@ -126,6 +126,8 @@ def ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channel
 
 
 def _ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[ChannelFilter, ChannelFilter | None]:
+    if not filters:
+        raise CommandError("This channel has no subscriptions. /racing subscribe GB would make one.", form="")
     regions = [one.region for one in filters]
     there = ", ".join(map(region_words, regions))
     if refused := _refused(wanted, regions, there):

@@ -1,7 +1,7 @@
 """What changes of a channel's subscriptions share: checks with Slack, the audit, and the channel's line on its losses.
 
-Announced are pauses, mutes and their ends, and subscriptions narrowed or ended. A wider subscription announces itself
-by its messages.
+Announced are pauses, mutes, hours and their ends, and subscriptions narrowed or ended. A wider subscription announces
+itself by its messages.
 """
 
 import asyncio
@@ -142,11 +142,16 @@ def _pause_words(until: datetime | None) -> str:
 
 def _lost(session: Session, invocation: Invocation, before: Sequence[_Held], after: Sequence[_Held]) -> Message | None:
     now = [one.chosen for one in after]
-    lost = [one.chosen for one in before if not any(other.covers(one.chosen) for other in now)]
+    lost = [one.chosen for one in before if not any(_keeps(other, one.chosen) for other in now)]
     if not lost:
         return None
     watched = watches.count_in(session, invocation.channel_id)
     return lost_by(invocation.user_id, as_shown(session, lost), as_shown(session, now), watched=watched)
+
+
+def _keeps(after: ChannelFilter, before: ChannelFilter) -> bool:
+    """Whether all events still come, and no choice has ended: the end of quiet hours is announced, as of a mute."""
+    return after.covers(before) and all(one.of(before) in {(), one.of(after)} for one in CHOICES)
 
 
 # A channel's filters, for words to people

@@ -116,7 +116,7 @@ def find_command(line: str) -> tuple[Command | None, str]:
         return HELP_COMMAND, command.name
     meant = in_words_of_commands(line)
     word, text = (*meant.split(maxsplit=1), "", "")[:2]
-    name = word.lower().strip("/,.:;!?") or HELP
+    name = word.lower().replace("-", "").strip("/,.:;!?") or HELP
     command = RACING_COMMANDS.get(name)
     if command is None and (whole := _with_command(meant)):
         command, text = find_command(" ".join(whole.split()))

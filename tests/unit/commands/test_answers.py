@@ -274,6 +274,7 @@ CHANGES: dict[str, tuple[list[ChannelFilter], list[ChannelFilter]]] = {
     ),
     "with fewer mentions": ([takes(mentions=("U7", "here"))], [takes()]),
     "with quiet hours": ([takes()], [takes(quiet=("22:00-07:00",))]),
+    "without quiet hours": ([takes(quiet=("22:00-07:00",))], [takes()]),
     "by another clock": ([takes(quiet=("22:00-07:00",))], [takes(quiet=("22:00-07:00",), zone=("America/New_York",))]),
     "with a digest": ([takes()], [takes(digest=("18:00",), zone=("Europe/London",))]),
     "with cards on the eve": ([takes(topics=Topic)], [takes(topics=Topic, cards=("19:00",))]),
