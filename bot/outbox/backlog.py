@@ -15,7 +15,7 @@ from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage
 from bot.events import event_store
 from bot.outbox import acknowledgements, held_queues, live_meetings, message_store, telling_store
 from bot.outbox.held_queues import Held
-from bot.outbox.message_store import COUNTS_FROM, IS_DEAD, IS_DUE, IS_QUEUED, IS_UNSENT
+from bot.outbox.message_store import COUNTS_FROM, IS_DEAD, IS_DUE, IS_QUEUED, IS_WAITING
 from bot.outbox.notices import Notices
 from bot.outbox.said_anew import say_apart
 from bot.outbox.states import WAITING_STATES, Happened, in_order, move, move_each, write
@@ -159,7 +159,7 @@ def give_up(session: Session, notices: Notices, keep_hours: int, clock: Clock) -
         .select_from(ChannelQueue)
         .join(OutboxMessage, col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id))
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(col(ChannelQueue.state).in_(WAITING_STATES), IS_QUEUED)
+        .where(col(ChannelQueue.state).in_(WAITING_STATES), IS_WAITING)
         .where(before > COUNTS_FROM)
         .order_by(col(ChannelQueue.channel_id), col(OutboxMessage.id))
         .limit(EXPIRED_PER_COMMIT)
@@ -171,7 +171,7 @@ def give_up(session: Session, notices: Notices, keep_hours: int, clock: Clock) -
     acknowledgements.lock(session, [post_id for ids in found.values() for post_id in ids])
     for (_, held), ids in found.items():
         these, detail = col(OutboxMessage.id).in_(ids), f"it waited too long for its channel ({held.because})"
-        _withdraw(session, these, reason=Reason.WAITED_TOO_LONG, detail=detail, now=now)
+        _expire(session, these, detail=detail, now=now)
         # What a dead letter was to show too is younger.
         message_store.unfold(session, list(ids))
         for beside in telling_store.shown_beside(session, ids).values():
@@ -211,13 +211,18 @@ def drop_of_past_meetings(session: Session, before: datetime, now: datetime) -> 
         and_(col(OutboxMessage.kind) == MessageKind.LIVE, live_meetings.is_of_day_before(before)),
     )
     cancelled, over = telling_store.cancel_edits(session, is_past), "its meeting is over"
-    return cancelled + _withdraw(session, is_past, IS_UNSENT, reason=Reason.WAITED_TOO_LONG, detail=over, now=now)
+    return cancelled + _expire(session, is_past, detail=over, now=now)
 
 
-def _withdraw(
-    session: Session, *where: ColumnElement[bool], detail: str, now: datetime, reason: Reason = Reason.UNSUBSCRIBED
-) -> int:
-    return move(session, Happened.EXPIRED, *where, reason=reason, detail=detail, given_up_at=now)
+def _withdraw(session: Session, *where: ColumnElement[bool], detail: str, now: datetime) -> int:
+    written = {"reason": Reason.UNSUBSCRIBED, "detail": detail, "given_up_at": now}
+    return move(session, Happened.EXPIRED, *where, **written)
+
+
+def _expire(session: Session, *where: ColumnElement[bool], detail: str, now: datetime) -> int:
+    """A message in doubt too: nobody has looked for the message for so long."""
+    written = {"reason": Reason.WAITED_TOO_LONG, "detail": detail, "given_up_at": now}
+    return sum(move(session, one, IS_WAITING, *where, **written) for one in (Happened.EXPIRED, Happened.GIVEN_UP))
 
 
 def count_waiting(session: Session, channel_id: str) -> int:

@@ -50,6 +50,8 @@ EDIT_LOOK_S = 2.0
 BACKOFF_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Waits after the first, second, … call of a message that never left the host, or was refused by an unknown code."""
 
+UNKNOWN_CODE = "refused by an unknown code: "
+
 Render = Callable[[Claim, datetime], Message]
 """Never raises."""
 
@@ -131,9 +133,9 @@ class ClaimSender:
                 return NotSent(claim, reason, plain=True)
             case SlackMessageGone() | SlackEditRefused() | SlackMessageRefused() if claim.is_edit:
                 return await self._edit_refused(claim, error)
-            case SlackRefused() if claim.calls <= len(BACKOFF_S) or error.code not in (claim.post.detail or ""):
-                # Nobody knows whether an unknown code is for good. Slack's further words may differ each time.
-                return NotSent(claim, reason, after=timedelta(seconds=_backoff_s(claim)))
+            case SlackRefused() if claim.calls <= len(BACKOFF_S) or UNKNOWN_CODE not in (claim.post.detail or ""):
+                # Nobody knows whether an unknown code is for good. Code and words may differ each time.
+                return NotSent(claim, f"{UNKNOWN_CODE}{reason}", after=timedelta(seconds=_backoff_s(claim)))
             case _:
                 return GivenUp(claim, Reason.REFUSED, reason)
 

@@ -41,7 +41,7 @@ def _is(state: MessageState) -> ColumnElement[bool]:
 
 
 IS_UNSENT = is_one_of(OutboxMessage.state, UNSENT)
-IS_QUEUED = and_(IS_UNSENT, _is(MessageState.QUEUED))
+IS_QUEUED, IS_WAITING = and_(IS_UNSENT, _is(MessageState.QUEUED)), and_(IS_UNSENT, ~_is(MessageState.SENDING))
 IS_SENT, IS_DEAD = _is(MessageState.SENT), _is(MessageState.DEAD_LETTER)
 
 IS_TO_EDIT = and_(

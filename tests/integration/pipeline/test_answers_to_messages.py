@@ -71,8 +71,8 @@ class Case:
 HOLD = DoubtfulPosts.HOLD
 
 
-def refused_with(words):
-    body = {"ok": False, "error": "never_heard_of_it", "response_metadata": {"messages": [words]}}
+def refused_with(words, code="never_heard_of_it"):
+    body = {"ok": False, "error": code, "response_metadata": {"messages": [words]}}
     return Failure(name=words, status=200, body=json.dumps(body))
 
 
@@ -95,6 +95,13 @@ CASES = {
         stand=0,
         waiting="dead_letter",
         told="never_heard_of_it (see 5)",
+    ),
+    "unknown six times, by two codes in turn": Case(
+        dict.fromkeys([0, 1, 3, 8, 18], "post") | {48: "post post"},
+        [UNKNOWN, refused_with("so", "nor_of_that")] * 3,
+        stand=0,
+        waiting="dead_letter",
+        told="nor_of_that (so)",
     ),
     "closed": Case({0: "post post post"}, [ARCHIVED], stand=0, waiting="queued", told="no longer lets me post"),
     "taken": Case(DOUBT | {15: "look"}, [TAKEN]),

@@ -9,7 +9,7 @@ from bot.outbox import backlog, said_anew
 from bot.outbox.ledger import LedgerOutcome
 from bot.outbox.said_anew import OFFERED_FOR
 from sandbox.slack import failures
-from sandbox.slack.failures import passes
+from sandbox.slack.failures import drop_after, passes
 from tests.databases import on_both
 from tests.integration.pipeline.steps import (
     KEEP_HOURS,
@@ -27,6 +27,7 @@ from tests.integration.pipeline.steps import (
     step,
     tell,
     traced,
+    turns,
     wait,
     write,
 )
@@ -173,6 +174,12 @@ LOOSE_HORSE = abandonment("rc_1", reason="a loose horse")
 STORIES = {
     "edit of days ago, in a pause": Story(
         *(going("Good"), pause, going("Soft", 1), does(wait, (KEEP_HOURS + 1) * 3_600), expire, resume), CGB=["+Soft"]
+    ),
+    "in doubt, in a channel that stays closed": Story(
+        *(slack_answers("post", drop_after(), "is_archived"), slack_answers("look", "not_in_channel"), result()),
+        *(does(turns, 20), does(wait, (KEEP_HOURS + 1) * 3_600), expire),
+        CGB=["^Result"],
+        waiting={"dead_letter": 1, "queued": 1},
     ),
     "races of a refused meeting": Story(
         *(REFUSED, (meeting("rc_1", "rc_2"), abandonment("rc_1"), abandonment("rc_2", off_time="15:05"))),

@@ -35,7 +35,7 @@ from bot.outbox.claim_outcomes import (
     Overran,
     Posted,
 )
-from bot.outbox.claim_sender import ClaimSender
+from bot.outbox.claim_sender import UNKNOWN_CODE, ClaimSender
 from bot.outbox.message import HistoryPage, Message, NativeBlocks, Search, Sending
 from bot.outbox.message_store import OVERRAN
 from bot.outbox.message_view import MessageView
@@ -129,9 +129,9 @@ ANSWERS = [
     ("message", message, HERE, [BAD], NotSent),
     # An unknown code may pass.
     ("message", message, HERE, [REFUSED], NotSent),
-    ("message, for the fifth time", message, {"attempts": 5, "detail": "m: odd"}, [REFUSED], NotSent),
-    ("message, for the sixth time", message, {"attempts": 6, "detail": "m: odd"}, [REFUSED], GivenUp),
-    ("plain message, for the sixth time", message, {"attempts": 6, "detail": f"{OVERRAN}; m: odd"}, [REFUSED], GivenUp),
+    ("message, for the fifth time", message, {"attempts": 5, "detail": f"{UNKNOWN_CODE}m: odd"}, [REFUSED], NotSent),
+    ("message, for the sixth time", message, {"attempts": 6, "detail": f"{UNKNOWN_CODE}m: other"}, [REFUSED], GivenUp),
+    ("plain, sixth time", message, {"attempts": 6, "detail": f"{OVERRAN}; {UNKNOWN_CODE}m: odd"}, [REFUSED], GivenUp),
     ("message, after other failures", message, {"attempts": 6, "detail": "m: refused"}, [REFUSED], NotSent),
     ("plain message", message, PLAIN, [BAD], GivenUp),
     ("reply", message, THREAD, [DOUBT], LookAgain),
