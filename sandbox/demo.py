@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 import webbrowser
@@ -32,7 +33,8 @@ async def stay_up(stage: Stage, stdin: TextIO) -> None:
     """Answers typed lines until cancelled, and retries deliveries."""
     delivering = asyncio.create_task(stage.service.run_deliveries())
     try:
-        if stdin.isatty():
+        # Neither /dev/null nor a file can be waited for.
+        if stdin.isatty() or stat.S_ISFIFO(os.fstat(stdin.fileno()).st_mode):
             stage.screen.is_typed_at = True
             stage.screen.plain(
                 "Type a command as if in #everything, as an admin: /racecard IRE, /racing drill, /racing trace inbox-1 "
@@ -46,19 +48,19 @@ async def stay_up(stage: Stage, stdin: TextIO) -> None:
 
 
 async def answer(stage: Stage, line: str) -> None:
-    """Lines are such as "/racecard IRE", "#everything /racecard IRE" or "press Who was told"."""
+    """Lines are such as "/racecard IRE", "help", "#everything /racecard IRE" or "press Who was told"."""
     where, _, rest = line.strip().partition(" ")
     by_name = {f"#{name}": channel_id for channel_id, name in CHANNELS.items()}
     if where.startswith("#") and where not in by_name:
         stage.screen.note(f"{where} is no channel here; the channels are {', '.join(by_name)}.")
         return
-    problem: str | None = None
     channel_id, command = (by_name[where], rest.strip()) if where in by_name else (CHANNEL, line.strip())
     verb, _, label = command.partition(" ")
     if verb == PRESS:
         problem = await stage.press(channel_id, USER, label.strip(" []"))
-    elif command:
-        problem = await stage.say(channel_id, USER, command)
+    else:
+        said = command if command.startswith("/") else f"/racing {command}"
+        problem = await stage.say(channel_id, USER, said) if command else None
     if problem is not None:
         stage.screen.note(problem)
 

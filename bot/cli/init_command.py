@@ -14,13 +14,15 @@ from dotenv import dotenv_values
 from dotenv.parser import parse_stream
 
 from bot.errors import SettingsError
-from bot.settings import load_settings, read_env_file, wrong_lines
+from bot.settings import Settings, load_settings, read_env_file, wrong_lines
 
 PLACEHOLDER = re.compile(
     r"[<>…]|\.\.\.|\b\w[\w-]*\.example\.(?:com|org|net)\b|C0123456789|U0123ABCD|\bchange[-_ ]?me\b|\byour[-_ ]",
     re.IGNORECASE,
 )
 """The README's own examples, and the words of other samples."""
+
+FROM_ENVIRONMENT = "From the environment."
 
 READ_BACK = "can't stand in a .env: take line breaks, quotes, # and ${ out of the value"
 
@@ -96,8 +98,10 @@ def ask_all(ask: Callable[[Asked, str], str], told: Callable[[str], None], kept:
 
 
 def taken_from(environment: Mapping[str, str], kept: Mapping[str, str]) -> dict[str, str]:
-    """The values of the environment, else the kept values. Raises SettingsError with every problem."""
-    found = {one.name: environment.get(one.name, "").strip() or kept.get(one.name, "") for one in ASKED}
+    """All settings of the environment, else the kept values. Raises SettingsError with every problem."""
+    others = [name for name in map(str.upper, Settings.model_fields) if name not in MADE and environment.get(name)]
+    names = dict.fromkeys([*(one.name for one in ASKED), *others])
+    found = {name: environment.get(name, "").strip() or kept.get(name, "") for name in names}
     given = {name: value for name, value in found.items() if value}
     problems = [problem for name, value in given.items() if (problem := problem_with(name, value))]
     problems += [
@@ -128,9 +132,10 @@ def write(path: Path, given: Mapping[str, str], kept: Mapping[str, str], before:
     changed = [name for name, value in made.items() if read(_line(name, value)) != {name: value}]
     if changed:
         raise SettingsError([f"{name} {READ_BACK}." for name in changed])
-    lines = [f"# {one.comment}\n{_line(one.name, given[one.name])}" for one in ASKED if one.name in given]
+    comments = {one.name: one.comment for one in ASKED}
+    lines = [f"# {comments.get(name, FROM_ENVIRONMENT)}\n{_line(name, value)}" for name, value in given.items()]
     lines += [f"# {comment}\n{_line(name, made[name])}" for name, (comment, _) in MADE.items()]
-    ours = {one.name for one in ASKED} | MADE.keys()
+    ours = comments.keys() | MADE.keys() | given.keys()
     others = [one for one in parse_stream(StringIO(before)) if one.value is not None and one.key not in ours]
     lines += [f"# Kept from the file before.\n{one.original.string.strip()}\n" for one in others]
     load_settings(

@@ -209,8 +209,9 @@ def test_file_is_for_the_own_user_alone_is_read_by_the_bot_and_never_overwritten
     assert path.read_text() == written
     path.write_text(f"{written}\nLOG_LEVEL=debug\nSLACK_APP_TOKEN=xapp-1-abc\n")
     before = read_env(path.read_text())
-    assert init("--from-env", "--overwrite", RACING_API_KEY="new").exit_code == 0
-    assert read_env(path.read_text()) == {**before, "RACING_API_KEY": "new"}, "all that the environment lacks stays"
+    changed = {"RACING_API_KEY": "new", "LOG_LEVEL": "info", "PORT": "3100"}
+    assert init("--from-env", "--overwrite", **changed).exit_code == 0
+    assert read_env(path.read_text()) == before | changed, "all that the environment lacks stays"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 

@@ -178,9 +178,10 @@ class Said:
 
 async def test_line_is_said_where_its_first_word_says():
     stage = Said()
-    for line in ("/racecard IRE", " #gb-racing  /racing list ", "#gb-racing", "", "/foo", "#nowhere /racing"):
+    for line in ("/racecard IRE", " #gb-racing  /racing list ", "#gb-racing", "", "help", "/foo", "#nowhere /racing"):
         await answer(cast("Stage", stage), line)
-    assert stage.said == [("C0ALL", "/racecard IRE"), ("C0GB", "/racing list"), ("C0ALL", "/foo")]
+    everywhere = [("C0ALL", line) for line in ("/racecard IRE", "/racing help", "/foo")]
+    assert stage.said == [everywhere[0], ("C0GB", "/racing list"), *everywhere[1:]]
     assert stage.notes == [
         "no such command",
         "#nowhere is no channel here; the channels are #gb-racing, #ire-racing, #everything, #racing-admins.",
