@@ -136,7 +136,7 @@ class Database:
             self._kept.take_anew()
 
     def _let_go(self) -> None:
-        """A connection of SQLite that was opened while the file was read-only stays read-only."""
+        """While a connection of SQLite is open that found the files read-only, every new connection is read-only."""
         if self._kept:
             self._kept.let_go()
         self.writer.dispose()
@@ -178,6 +178,7 @@ class Database:
 
     def _read(self, work: Work[T]) -> T:
         self.check_file()
+        pool = self._reader.pool
         try:
             with Session(self._reader, expire_on_commit=False) as session:
                 return _result_of(work, session)
@@ -185,6 +186,10 @@ class Database:
             if not is_unavailable(error):
                 raise
             raise StorageUnavailable(reason_of(error)) from error
+        finally:
+            if pool is not self._reader.pool:
+                # Let go during the read: nothing else closes the connection that came back.
+                pool.dispose()
 
     def _commit_together(self, batch: Sequence[WorkUnit]) -> None:
         try:

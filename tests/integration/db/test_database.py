@@ -374,16 +374,35 @@ def folder_of_nobody():
             os.seteuid(0)
 
 
+def copy_read_only(opened, file):
+    for end in ("", "-wal", "-shm"):
+        Path(f"{file}{end}").write_bytes(Path(f"{opened}{end}").read_bytes())
+        Path(f"{file}{end}").chmod(0o400)
+
+
 async def test_read_only_file_that_becomes_writable_is_opened_without_a_restart(folder_of_nobody):
-    file = folder_of_nobody / "bot.db"
-    before = Database(f"sqlite:///{file}")
+    """As after a kill. SQLite opens the log's index once for all connections, and closes it with the last."""
+    killed, file = folder_of_nobody / "killed.db", folder_of_nobody / "bot.db"
+    before = Database(f"sqlite:///{killed}")
     assert await Schema(before).prepare()
+    copy_read_only(killed, file)
     await before.close()
-    file.chmod(0o400)
     database = Database(f"sqlite:///{file}")
     assert await Schema(database).prepare()
+    reads, may_end = threading.Event(), threading.Event()
+
+    def read_slowly(session):
+        number = count(session)
+        reads.set()
+        may_end.wait()
+        return number
+
+    reading = asyncio.create_task(database.read(read_slowly))
+    await asyncio.to_thread(reads.wait)
     with pytest.raises(StorageUnavailable, match="readonly"):
         await database.write(note)
+    may_end.set()
+    assert await reading == 0
     file.chmod(0o600)
     await database.write(note)
     assert await database.read(count) == 1
