@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bot.events.lost_part import lost_at_the_end, lost_from_time, run_before_loss
+from bot.events.lost_part import lost_at_the_end, lost_from_time, named_as_lost, run_before_loss
+from bot.events.race_state import LOST_OR_VOID, state_in
 from bot.events.races import OffTime, Race
 from bot.events.reading.fields import Fields, first_of, values_of
 from bot.events.reading.json_values import MOST_NOTES, flag, is_no, text
@@ -21,7 +22,7 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
         first_of(fields, f"state.{key}", read_card_number)
         for key in ("races_run", "first_lost", "races_lost", "races_in_all")
     )
-    lost = lost or next(filter(None, map(lost_at_the_end, _said_of_extent(fields))), None)
+    lost = lost or last_lost(fields)
     in_all = in_all or len(races)
     run = run or _last_run(fields) or (first_lost - 1 if first_lost and first_lost > 1 else None)
     if run or (lost and in_all and lost < in_all):
@@ -86,8 +87,20 @@ def _last_run(fields: Sequence[Fields]) -> int | None:
     return next(filter(None, _run_in_words(fields)), None) or first_of(fields, "state.last_run", read_card_number)
 
 
+def last_lost(fields: Sequence[Fields]) -> int | None:
+    """How many races at the end of the card are lost: 3 of "Last three races abandoned"."""
+    return next(filter(None, map(lost_at_the_end, _said_of_extent(fields))), None)
+
+
+def lost_by_number(fields: Sequence[Fields], meeting: Race) -> tuple[Race, ...]:
+    """The lost races, if each text about the loss names its races: "Races 2 and 4 abandoned"."""
+    said = [named_as_lost(words) for words in _said_of_extent(fields) if state_in(words) in LOST_OR_VOID]
+    return tuple(within(Race(number=str(one)), meeting) for one in said[0]) if said and all(said) else ()
+
+
 def _run_in_words(fields: Sequence[Fields]) -> Iterator[int | None]:
-    return map(run_before_loss, _said_of_extent(fields))
+    """Empty for words that name the lost races: nothing is said of the others."""
+    return iter(()) if lost_by_number(fields, Race()) else map(run_before_loss, _said_of_extent(fields))
 
 
 def _said_of_extent(fields: Sequence[Fields]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from bot.deliveries.event_keys import bounded, further_keys, key_of, unreadable_key
 from bot.deliveries.found_event import NOWHERE, EventName, FoundEvent, has_place, is_named
 from bot.deliveries.listed_events import MOST_EVENTS, first_told, found_in
-from bot.deliveries.meeting_extent import extent_of, lost_from, marked_as_run, races_run
+from bot.deliveries.meeting_extent import extent_of, last_lost, lost_by_number, lost_from, marked_as_run, races_run
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
@@ -172,6 +172,12 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
     first_attempt_at = first_of(every, "event.first_attempt_at", read_instant)
     # A retry may have the data of the first attempt, with a later `data_as_of`.
     as_of = None if first_attempt_at else first_of(every, "event.data_as_of", read_instant)
+    run = races_run(found.fields, races)
+    extent = {
+        "races_run": run,
+        "lost_from": lost_from(found.fields).text,
+        "last_lost": None if run else last_lost(found.fields),
+    }
     event = RacingEvent(
         key=key_of(found, number, body, race),
         kind=found.named.kind,
@@ -179,14 +185,13 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
         race=race if is_explained else race.model_copy(update={"reason": None}),
         races=races,
         reason=_reason(found, race),
-        races_run=races_run(found.fields, races) if found.named.subject is Subject.MEETING else None,
-        lost_from=lost_from(found.fields).text if found.named.subject is Subject.MEETING else None,
         occurred_at=_occurred_at(found),
         updated_at=_last_update(found) or as_of,
         first_attempt_at=first_attempt_at,
         sequence=first_of(found.fields, "event.sequence", _read_sequence),
         data_as_of=first_of(every, "event.data_as_of", text),
         unreadable_because=TOO_MANY if found.stands_for_many else _why_unread(found.named, race, races),
+        **(extent if found.named.subject is Subject.MEETING else {}),
     )
     if event.is_taken_back:
         event = event.model_copy(update={"reason": race.reason})
@@ -224,7 +229,7 @@ def _races(found: FoundEvent, race: Race) -> tuple[Race, ...]:
         return ()
     races = read_races((part.fields for part in found.parts if part.about is not About.DELIVERY), race)
     if found.named.subject is Subject.MEETING:
-        return marked_as_run(found.fields, races, race)
+        return marked_as_run(found.fields, races or lost_by_number(found.fields, race), race)
     run = races_run(found.fields, races) if race.abandoned else 0
     return tuple(
         _of_lost_card(one, race) if run is None or (run and (one.card_number or 0) > run) else one for one in races

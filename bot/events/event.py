@@ -22,10 +22,10 @@ class RacingEvent(Value):
     """`key` identifies the event: "result.received:rc_1" (see bot.deliveries.event_keys).
 
     `kind` is None for an unreadable payload, which is posted as a plain line. `race`: the race, or the fields of the
-    meeting. `races`: of a meeting or a card. Of an abandoned meeting `races_run`, 0 for an untold number, and
-    `lost_from`, the first lost time. `updated_at`: the moment of the record's data. `races_from_book`: from the race
-    book or other deliveries. `in_parts`: the `races` came in several deliveries. `in_doubt`: one version reports a
-    loss, another takes the loss back, and nothing tells the newer version.
+    meeting. `races`: of a meeting or a card. Of an abandoned meeting `races_run`, 0 for an untold number, `lost_from`,
+    the first lost time, and `last_lost`, the number of lost races at the end. `updated_at`: the moment of the record's
+    data. `races_from_book`: from the race book or other deliveries. `in_parts`: the `races` came in several deliveries.
+    `in_doubt`: one version reports a loss, another takes the loss back, and nothing tells the newer version.
     """
 
     key: str
@@ -41,6 +41,7 @@ class RacingEvent(Value):
     data_as_of: str | None = None
     races_run: int | None = None
     lost_from: str | None = None
+    last_lost: int | None = None
     unreadable_because: str | None = None
     races_from_book: bool = False
     in_parts: bool = False

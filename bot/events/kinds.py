@@ -140,7 +140,7 @@ _EVENT: DeclaredFields = {
     "event.reason": ToldField("reason"),
     **_each("event", "occurred_at updated_at sequence", Noise("says which version is the newer")),
     **_each("event", "first_attempt_at data_as_of", _ENVELOPE),
-    **_each("event", "races_run lost_from", _NOT_SHOWN),
+    **_each("event", "races_run lost_from last_lost", _NOT_SHOWN),
     "event.races_from_book": _FILLED_IN,
     **_each("event", "in_parts in_doubt drill", _OURS),
     "event.unreadable_because": Noise("ours, about reading"),

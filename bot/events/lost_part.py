@@ -1,6 +1,7 @@
 """How many races of a meeting were run before the loss of the rest, by words: "Abandoned after race 3"."""
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 
 from bot.events.number_words import CARDINALS, ORDINALS
@@ -21,7 +22,13 @@ _AT_LOSS = rf"(?:^|{_LOST}[ ,:(-]+)"
 """What stands before "from the fourth" race. Elsewhere "the 12th" may be a day, and then tells of no race run."""
 
 _SEVERAL = r"(?:races? ?|r)(\d{1,2})(?:,? ?(?:-|\u2013|to|thru|through|,|&|and) ?r?\d{1,2})+"
-_NAMED = re.compile(rf"(?<!\w){_SEVERAL}")
+_NAMED = re.compile(rf"(?<!\w)(?:{_SEVERAL}|(?:race |r)\d{{1,2}})")
+_ALONE = rf"(?!.*\b(?:{_LOST}|off|no)\b).*"
+_NAMED_ALONE = re.compile(
+    rf"(?:the )?{_NAMED.pattern}[ :-]*(?:(?:are|were|is|was|have|has|been|be|now|all|both) )*{_LOST}{_ALONE}"
+    rf"|{_LOST}[ :(-]+{_SEVERAL}{_ALONE}|{_SEVERAL}"
+)
+_FROM_TO = re.compile(r"(\d+)(?: ?(?:-|\u2013|to|thru|through) ?r?(\d+))?")
 
 _RUN = re.compile(
     rf"\b(?:after|following|après la|nach) (?:the |dem )?(?:{_RACE}|(?:first )?(\d{{1,2}}) races?\b)"
@@ -38,14 +45,15 @@ _OF_TIME = re.compile(
     rf"(?:^|{_LOST} )(?P<how>after|from) (?P<race>the )?(?P<time>\d{{1,2}}[:.]\d{{2}})(?: race)?(?=$|[,.;])"
 )
 _AT_THE_END = re.compile(
-    r"\b(?:last|final) (\d{1,2}) races\b|\bwith (?:the )?(\d{1,2}) races? (?:remaining|left|to go)\b"
+    rf"\b(?:last|final|remaining)(?: (\d{{1,2}}) races| race (?:{_LOST}|only))\b"
+    r"|\bwith (?:the )?(\d{1,2}) races? (?:remaining|left|to go)\b"
 )
 _PART = re.compile(
     r"\b(?:remaining|remainder|rest|balance)(?: of)?(?: (?:the|today\W?s|\d{1,2}(?:th)?)){0,2}"
     rf" (?:races|racing|card|meeting|program(?:me)?|{_LOST})\b"
     r"|\bpart(?:ly|ial(?:ly)?)?[ -]?(?:abandon|cancel|lost)"
     rf"|{_AT_THE_END.pattern}"
-    rf"|\b(?:last|final) race (?:{_LOST}|only\b)|\bbefore (?:the )?(?:last|final)(?: race)?(?=$|[,.;])"
+    r"|\bbefore (?:the )?(?:last|final)(?: race)?(?=$|[,.;])"
     rf"|\b(?:before(?! (?:the )?1st)|after) (?:the )?{_NTH}"
     rf"|{_OF_TIME.pattern}"
     r"|\b(?:after|following) (?:this|that) race\b|\bno (?:further|more) racing\b|\bnot (?:be )?resumed?\b|\bmidway\b"
@@ -84,7 +92,15 @@ def run_before_loss(words: str) -> int | None:
 def lost_at_the_end(words: str) -> int | None:
     """How many races were lost after the races that were run: 3 of "Last three races abandoned"."""
     found = _AT_THE_END.search(_in_figures(words))
-    return int(found[1] or found[2]) if found else None
+    return int(found[1] or found[2] or 1) if found else None
+
+
+def named_as_lost(words: str) -> list[int]:
+    """The numbers in a text about these races alone: "Races 2 and 4 abandoned", "First two races abandoned"."""
+    said = re.sub(r"^(?:the )?first (\d{1,2}) races\b", r"races 1-\1", _in_figures(words))
+    named = None if _PART.search(said) or not _NAMED_ALONE.fullmatch(said) else _NAMED.search(said)
+    each = _FROM_TO.findall(named[0]) if named else ()
+    return [number for first, last in each for number in range(int(first), int(last or first) + 1)]
 
 
 def lost_from_time(words: str) -> str | None:
@@ -96,8 +112,7 @@ def lost_from_time(words: str) -> str | None:
     return f"{(minute + 1) // 60:02}:{(minute + 1) % 60:02}" if found["race"] else None
 
 
-def races_lost(words: str) -> range | None:
+def races_lost(words: str) -> Collection[int] | None:
     """The numbers of the lost races. None if the words give no number of the first."""
-    run, several = run_before_loss(words), _NAMED.search(words.casefold())
-    last = int(re.findall("[0-9]+", several[0])[-1]) if several else MOST_LOST
-    return range(run + 1, last + 1) if run else None
+    run = run_before_loss(words)
+    return named_as_lost(words) or (range(run + 1, MOST_LOST + 1) if run else None)

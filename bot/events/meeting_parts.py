@@ -1,6 +1,6 @@
 """Abandoned meetings, and the abandoned races and racecards that are part of a meeting."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.merge import completed_race
@@ -143,8 +143,13 @@ def _is_known_in_utc_alone(race: Race, meeting: RacingEvent) -> bool:
     return meeting.lost_from is not None and race.off.off_at is not None and race.off.local_minute is None
 
 
-def first_run(races: Iterable[Race], meeting: RacingEvent) -> tuple[Race, ...]:
-    """The race book's races of an abandoned meeting. `abandoned` is False for the first races, which were run."""
+def first_run(races: Sequence[Race], meeting: RacingEvent) -> tuple[Race, ...]:
+    """The race book's races of an abandoned meeting: where the last races are lost, these alone.
+
+    `abandoned` is False for the first races, which were run.
+    """
+    if meeting.last_lost:
+        return tuple(race.model_copy(update={"abandoned": True}) for race in races[-meeting.last_lost :])
     return tuple(
         race.model_copy(update={"abandoned": False}) if _is_after_the_last(race, meeting) is False else race
         for race in races

@@ -327,9 +327,8 @@ def _may_be_at_one_place(one: Race, other: Race) -> bool:
 
 def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
     is_lost, is_denied = lost_in(meeting), lost_in(meeting, expressly=True)
-    for one in known:
-        if not is_part_of(RacingEvent(key="", race=one.race), meeting):
-            continue
+    parts = [one for one in known if is_part_of(RacingEvent(key="", race=one.race), meeting)]
+    for one in sorted(parts, key=lambda one: one.race.order)[-(meeting.last_lost or len(parts)) :]:
         if is_lost(one.race) is False:
             one.has_result = True
             continue

@@ -194,6 +194,12 @@ def test_abandoned_meeting_says_how_many_races_were_run(says, races_run):
     assert event.races_run == races_run
 
 
+@over(("words", "numbers"), Answers(ROWS, "lost by number"))
+def test_words_about_numbered_races_of_a_meeting_tell_of_these_alone(words, numbers):
+    event = read({"event": "meeting.abandoned", "course": "York", "status": words})
+    assert "; ".join(race.number for race in event.races) == numbers
+
+
 @over(
     ("lost_from", "offs", "abandoned"),
     [
