@@ -14,8 +14,7 @@ from math import ceil
 from bot.cli.parts import make_fanout, make_notices, opened, opened_client
 from bot.clock import Clock, utc_now
 from bot.db import replicas
-from bot.db.database_clock import database_now
-from bot.db.engine import Database
+from bot.db.engine import Database, database_now
 from bot.db.named_values import DatabaseStateStore
 from bot.deliveries.intake import Intake
 from bot.deliveries.journal import Journal

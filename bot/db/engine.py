@@ -7,6 +7,7 @@ separate transaction: a unit may run twice, and is committed once. `Threads` say
 import asyncio
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -21,8 +22,10 @@ from sqlalchemy import (
     create_engine,
     event,
     exc,
+    func,
     inspect,
     literal_column,
+    select,
 )
 from sqlalchemy.engine import URL, make_url
 from sqlmodel import Session, SQLModel, col
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.addresses import shown_database
+from bot.clock import Clock
 from bot.db.postgresql import CONNECTION, conninfo
 from bot.db.sqlite_file import SqliteFile
 from bot.db.threads import READERS, Threads, WorkRunner, WorkUnit
@@ -51,6 +55,9 @@ LOCK_PATIENCE_S = 1.0
 
 LOCK_AGAIN_S = 0.02
 """The first pause; each further pause is twice as long."""
+
+FAR = timedelta(minutes=15)
+"""No wait is so long: a moment further ahead was written before somebody set the clock back."""
 
 PRAGMAS = (
     "journal_mode=WAL",
@@ -260,6 +267,14 @@ def is_one_of(column: Any, words: Iterable[str]) -> ColumnElement[bool]:
 
 def dialect_of(session: Session) -> str:
     return session.get_bind().dialect.name
+
+
+def database_now(session: Session, clock: Clock) -> datetime:
+    """The clock of leases: PostgreSQL's, so that replicas agree on holders; on SQLite the clock of the process."""
+    if dialect_of(session) == "sqlite":
+        return clock()
+    moment: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
+    return moment.astimezone(UTC)
 
 
 def as_read(model: type[Row], **values: object) -> Row:

@@ -13,8 +13,7 @@ from sqlmodel import Session, col
 
 from bot.clock import Clock
 from bot.db import named_values
-from bot.db.database_clock import database_now
-from bot.db.engine import Database
+from bot.db.engine import Database, database_now
 from bot.db.named_values import Mark
 from bot.db.tables import StoredState
 from bot.errors import StorageError

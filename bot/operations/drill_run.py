@@ -9,8 +9,7 @@ from sqlmodel import Session
 
 from bot.channels import subscriptions
 from bot.clock import Clock, Monotonic
-from bot.db.database_clock import database_now
-from bot.db.engine import Database
+from bot.db.engine import Database, database_now
 from bot.errors import StorageError
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill

@@ -71,18 +71,6 @@ class QuotaWarning:
     needs_help: bool = False
 
 
-def find_warnings(
-    session: Session, reading: QuotaReading, thresholds: Sequence[int], *, is_refused: bool
-) -> list[QuotaWarning]:
-    """`is_refused`: the service takes no requests for the quota's sake, perhaps until its own month turns."""
-    found = [*(() if is_refused else _turn(session, reading)), *_jumps(session, reading)]
-    if not reading.is_readable:
-        found.append(QuotaWarning(f"quota:not-readable:{reading.month}", Urgency.WARNING, USAGE_UNREAD))
-    if reading.limit is None:
-        return [*found, QuotaWarning("quota:limit-unknown", Urgency.NOTE, _ask_for_limit(reading))]
-    return [*found, *_of_use(reading, thresholds)]
-
-
 def most_used(rows: Sequence[UsageRow], own: int) -> str:
     """`own`: requests counted by this bot."""
     most = sorted((row for row in rows if row.requests), key=lambda row: -(row.requests or 0))[:ENDPOINTS_NAMED]
@@ -215,7 +203,14 @@ class QuotaCheck:
             await self.database.write(partial(self._tell, news=news, reading=reading, rows=rows))
 
     def _news(self, session: Session, reading: QuotaReading, *, is_refused: bool) -> list[QuotaWarning]:
-        found = find_warnings(session, reading, self.settings.quota_warn_at, is_refused=is_refused)
+        """`is_refused`: the service takes no requests for the quota's sake, perhaps until its own month turns."""
+        found = [*(() if is_refused else _turn(session, reading)), *_jumps(session, reading)]
+        if not reading.is_readable:
+            found.append(QuotaWarning(f"quota:not-readable:{reading.month}", Urgency.WARNING, USAGE_UNREAD))
+        if reading.limit is None:
+            found.append(QuotaWarning("quota:limit-unknown", Urgency.NOTE, _ask_for_limit(reading)))
+        else:
+            found += _of_use(reading, self.settings.quota_warn_at)
         news = [warning for warning in found if not told_once.is_noted(session, warning.key)]
         of_use = [warning for warning in news if warning.of_use]
         milder = tuple(warning.key for warning in of_use[:-1])

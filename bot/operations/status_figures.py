@@ -9,7 +9,7 @@ from sqlmodel import Session
 
 from bot.clock import Clock
 from bot.db import migrate, replicas
-from bot.db.database_clock import database_now
+from bot.db.engine import database_now
 from bot.deliveries import inbox
 from bot.deliveries.inbox import Depth, FirstWaiting
 from bot.operations import watchdog

@@ -10,7 +10,7 @@ from sqlmodel import Session, col
 from bot.channels import watches
 from bot.channels.filters import ChannelFilter, Meeting, kept_until
 from bot.clock import Clock
-from bot.db.database_clock import database_now
+from bot.db.engine import database_now
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, Reason
 from bot.events import event_store
 from bot.outbox import acknowledgements, held_queues, live_meetings, message_store, telling_store

@@ -9,8 +9,7 @@ from sqlalchemy import Boolean, and_, bindparam, exists, or_, select, update
 from sqlalchemy.sql.dml import ReturningUpdate
 from sqlmodel import Session, col
 
-from bot.db.database_clock import FAR
-from bot.db.engine import as_read, table_of
+from bot.db.engine import FAR, as_read, table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, QueueState
 from bot.outbox import message_store, telling_store
 from bot.outbox.channel_queues import LEASE, Claim, deadline_of, is_free, lease_end, waits_for_a_call, with_views

@@ -14,8 +14,7 @@ from typing import Final, Literal
 from sqlalchemy import ColumnElement, bindparam, case, delete, exists, select, update
 from sqlmodel import Session, col
 
-from bot.db.database_clock import FAR
-from bot.db.engine import affected, insert_here, is_one_of, table_of
+from bot.db.engine import FAR, affected, insert_here, is_one_of, table_of
 from bot.db.tables import MethodHold, MethodPace
 from bot.outbox.message import Call
 from bot.outbox.message_store import ALWAYS

@@ -11,8 +11,7 @@ from sqlmodel import Session
 
 from bot.channels.conditions.event_conditions import is_person
 from bot.clock import Clock, Monotonic, Token
-from bot.db.database_clock import database_now
-from bot.db.engine import Database, dialect_of
+from bot.db.engine import Database, database_now, dialect_of
 from bot.db.tables import MessageKind
 from bot.deliveries import inbox
 from bot.errors import SlackDoubtful, StorageError

@@ -16,7 +16,7 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
-from bot.db.database_clock import FAR
+from bot.db.engine import FAR
 from bot.db.tables import ChannelQueue, MessageState, OutboxMessage, Reason
 from bot.errors import (
     SlackChannelClosed,

@@ -19,8 +19,7 @@ from sqlmodel import Session
 from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
 from bot.db import engine
-from bot.db.database_clock import database_now
-from bot.db.engine import Database
+from bot.db.engine import Database, database_now
 from bot.deliveries.intake import Intake, arrival_of
 from bot.deliveries.journal import Journal
 from bot.deliveries.payload import read_events

@@ -9,8 +9,7 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.clock import Clock
-from bot.db.database_clock import database_now
-from bot.db.engine import Database
+from bot.db.engine import Database, database_now
 from bot.operations.jobs.job import HOUR_S, Job, write_all
 from bot.outbox import backlog, channel_queues, escalations, fanout_knowledge, held_queues, live_meetings
 from bot.outbox.escalations import Absent

@@ -15,8 +15,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 from sqlmodel import Session
 
 from bot.clock import Clock, Monotonic, Token
-from bot.db.database_clock import database_now
-from bot.db.engine import Database
+from bot.db.engine import Database, database_now
 from bot.errors import RacingBotError, StorageError
 from bot.logs import get_logger
 from bot.operations.jobs import job_runs

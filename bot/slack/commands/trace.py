@@ -11,7 +11,7 @@ from sqlalchemy import and_, or_, select
 from sqlmodel import Session, col
 
 from bot.channels.conditions.event_conditions import COURSES_FIELD, REGIONS_FIELD
-from bot.db.database_clock import database_now
+from bot.db.engine import database_now
 from bot.db.tables import EventVersion
 from bot.errors import CommandError, ServiceError
 from bot.events import event_store

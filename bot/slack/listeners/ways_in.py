@@ -13,7 +13,7 @@ from sqlmodel import Session
 
 from bot.channels.conditions.choices import ESCALATE_GROUPS_FIELD
 from bot.channels.conditions.event_conditions import COURSES_FIELD, GROUPS_FIELD, NOT_COURSES_FIELD, REGIONS_FIELD
-from bot.db.database_clock import database_now
+from bot.db.engine import database_now
 from bot.db.tables import MessageKind
 from bot.errors import CommandError, FieldsWrong, SlackError
 from bot.logs import get_logger

@@ -10,7 +10,7 @@ from sqlmodel import col
 
 from bot.app import Service
 from bot.db import migrate, replicas
-from bot.db.database_clock import database_now
+from bot.db.engine import database_now
 from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.deliveries import inbox
 from bot.events.races import Course, OffTime, Race, Runner

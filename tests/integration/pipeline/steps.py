@@ -13,7 +13,7 @@ from sqlalchemy import event, select
 from bot.channels import watches
 from bot.channels.conditions.choices import MEETINGS
 from bot.channels.watches import WatchedName
-from bot.db.database_clock import database_now
+from bot.db.engine import database_now
 from bot.db.tables import OutboxMessage, WatchKind
 from bot.events.event import Topic
 from bot.operations.jobs import outbox_jobs

@@ -5,7 +5,7 @@ from secrets import token_hex
 
 import pytest
 
-from bot.db.database_clock import database_now
+from bot.db.engine import database_now
 from bot.outbox import channel_queues, pace
 from bot.outbox.message import Call
 from bot.settings import DoubtfulPosts

@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from sqlmodel import col
 from structlog.testing import capture_logs
 
-from bot.db.database_clock import database_now
+from bot.db.engine import database_now
 from bot.db.tables import EventVersion, OutboxMessage, Reason
 from bot.outbox import channel_queues, pace
 from bot.outbox.claim_outcomes import GivenUp, NotSent, Posted

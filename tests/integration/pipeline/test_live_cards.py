@@ -14,7 +14,7 @@ from sqlmodel import col
 
 from bot.channels import subscriptions
 from bot.channels.conditions.choices import MEETINGS
-from bot.db.database_clock import database_now
+from bot.db.engine import database_now
 from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.event import Topic
 from bot.operations.jobs.outbox_jobs import follow_off_times

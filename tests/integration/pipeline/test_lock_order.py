@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import create_engine, select, text, update
 from sqlmodel import Session, col
 
-from bot.db.database_clock import database_now
+from bot.db.engine import database_now
 from bot.db.tables import Acknowledgement, ChannelQueue, OutboxMessage, Reason
 from bot.outbox import backlog, channel_move, channel_queues, escalations, message_store
 from bot.outbox.claim_outcomes import GivenUp

@@ -8,8 +8,7 @@ from sqlalchemy import select, update
 from sqlmodel import Session, col
 
 from bot.db import migrate
-from bot.db.database_clock import database_now
-from bot.db.engine import Database
+from bot.db.engine import Database, database_now
 from bot.db.tables import ChannelQueue, MessageKind, MessageState, MethodPace, OutboxMessage
 from bot.outbox import channel_queues, message_store, pace, telling_store
 from bot.outbox.message import Call, Message, Sending

@@ -13,7 +13,7 @@ from sqlmodel import col
 from bot.channels import mutes
 from bot.channels.conditions.choices import MEETINGS
 from bot.channels.filters import Meeting
-from bot.db.database_clock import database_now
+from bot.db.engine import database_now
 from bot.db.tables import ChannelQueue, InboxDelivery
 from bot.deliveries import inbox
 from bot.errors import StorageUnavailable

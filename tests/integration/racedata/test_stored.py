@@ -14,8 +14,7 @@ from pydantic import SecretStr
 
 from bot.cli.recovery_commands import run_unlatch, unlatch
 from bot.db import named_values, replicas
-from bot.db.database_clock import database_now
-from bot.db.engine import Database
+from bot.db.engine import Database, database_now
 from bot.db.named_values import DatabaseStateStore, Mark
 from bot.db.replicas import DEAD_AFTER, Replicas
 from bot.db.tables import WebhookSubscriptionRow
