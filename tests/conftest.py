@@ -15,6 +15,7 @@ import structlog
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from sqlalchemy import Engine
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.util import LRUCache
 
@@ -119,8 +120,9 @@ def statements_compiled_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         # No listener: with one, SQLAlchemy looks for listeners of each kind at each statement.
         patched.setattr(Engine, "_compiled_cache", property(lambda _: compiled, lambda *_: None), raising=False)
-        patched.setattr(SQLiteDialect_pysqlite, "__eq__", lambda one, other: type(one) is type(other))
-        patched.setattr(SQLiteDialect_pysqlite, "__hash__", lambda one: hash(type(one)))
+        for dialect in (SQLiteDialect_pysqlite, PGDialect_psycopg):
+            patched.setattr(dialect, "__eq__", lambda one, other: type(one) is type(other))
+            patched.setattr(dialect, "__hash__", lambda one: hash(type(one)))
         yield
 
 

@@ -16,6 +16,7 @@ from bot.receiver import program
 from bot.receiver.program import OtherRequests
 from bot.receiver.relay import Relay
 from sandbox.loopback_server import LOOPBACK, cut_connection, serve
+from tests.answering import answering
 from tests.world import own_port
 
 
@@ -33,8 +34,7 @@ async def large(_request: Request):
     return PlainTextResponse("x" * 210_000)
 
 
-async def up():
-    return True
+up = answering(True)
 
 
 class Cut:
@@ -237,8 +237,7 @@ async def asked_ready(port, prove):
         yield client
 
 
-async def storable():
-    return None
+storable = answering()
 
 
 async def test_bot_that_is_away_ends_or_hangs_is_told_by_the_receiver(monkeypatch):

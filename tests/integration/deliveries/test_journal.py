@@ -20,6 +20,7 @@ from bot.deliveries.payload import payload_of
 from bot.errors import StorageUnavailable
 from bot.outbox.notices import Notices
 from bot.slack.messages.alerts.alert_notes import admin_notice
+from tests.answering import failing
 from tests.clock import START, now
 from tests.databases import empty, on_both, on_postgresql
 
@@ -215,10 +216,7 @@ async def test_intake_goes_on_after_the_database_was_away(database, journal, mon
     journal.append([letter(1)])
     write = database.write
 
-    async def fail(_work):
-        raise StorageUnavailable("gone")
-
-    monkeypatch.setattr(database, "write", fail)
+    monkeypatch.setattr(database, "write", failing(StorageUnavailable("gone")))
     running = asyncio.create_task(intake.run())
     while intake.problem is None:  # noqa: ASYNC110  nothing tells of a problem
         await asyncio.sleep(0)

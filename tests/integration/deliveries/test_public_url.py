@@ -26,6 +26,7 @@ from bot.slack.response_url import Reply, Responder
 from bot.slack.socket_mode import Connection
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 from bot.web.outgoing import open_http
+from tests.answering import answering, failing
 from tests.authority import Authority
 from tests.clock import real_clock
 from tests.world import own_port
@@ -177,10 +178,6 @@ async def test_address_that_leads_nowhere_is_named_and_without_secret_or_address
 REFUSAL = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n"
 
 
-async def nothing():
-    return ()
-
-
 async def none_stored():
     return OpenedSecrets({}, {})
 
@@ -225,21 +222,17 @@ async def answer_by_response_url(place):
 
 async def connect_by_socket_mode(place):
     async with slack_at(place) as web:
-        connection = Connection(SecretStr("xapp-test"), web, f"wss://{place}/link", take_nothing)
+        connection = Connection(SecretStr("xapp-test"), web, f"wss://{place}/link", failing(AssertionError()))
         with suppress(aiohttp.ClientError):
             await connection.connect()
         await connection.close()
-
-
-async def take_nothing(*_):
-    raise AssertionError
 
 
 async def beat(place):
     url = f"https://{place}/ping"
 
     async with open_http(url, 5.0) as http:
-        assert not await Heartbeat(SecretStr(url), http, nothing).beat()
+        assert not await Heartbeat(SecretStr(url), http, answering(())).beat()
 
 
 async def deliver_to_ourselves(place):

@@ -18,6 +18,7 @@ from bot.receiver.door import Door
 from bot.receiver.relay import Front
 from bot.web.plain_answers import WEBHOOK_PATH
 from bot.web.request_body import BodyReader
+from tests.answering import answering
 
 SECRETS = ("first-secret", "second-secret")
 MAX_BYTES = 4096
@@ -86,9 +87,6 @@ class Seen:
 def make_app(
     seen: Seen, store, *, places=None, read_stored=None, budget=16 * MAX_BYTES, body_s=0.3, monotonic=lambda: 0.0
 ):
-    async def none_stored() -> OpenedSecrets:
-        return OpenedSecrets({}, {})
-
     report = seen.report
 
     def warn(event: str, **values: object) -> None:
@@ -97,7 +95,7 @@ def make_app(
     door = Door(
         bodies=BodyReader(max_bytes=4 * MAX_BYTES, budget_bytes=budget, small_bytes=SMALL_BYTES, body_s=body_s),
         max_body_bytes=MAX_BYTES,
-        signing_secrets=SigningSecrets(SECRETS, read_stored or none_stored, monotonic, warn),
+        signing_secrets=SigningSecrets(SECRETS, read_stored or answering(OpenedSecrets({}, {})), monotonic, warn),
         store=store,
         places=places or asyncio.Semaphore(128),
         clock=lambda: datetime(2026, 11, 20, tzinfo=UTC),

@@ -17,6 +17,7 @@ from bot.events.races import Course
 from bot.operations.subscription_file import as_data, as_yaml, read
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.lexicon import Lexicon
+from tests.answering import answering
 from tests.databases import on_both, on_postgresql
 from tests.integration.pipeline.steps import fan_out, pause
 from tests.unit.pages import settings
@@ -35,11 +36,8 @@ WHO = "operator jo"
 
 
 def make(pipeline, member: bool | None = True) -> Applying:
-    async def is_member(_channel_id):
-        return member
-
     chosen: Any = SimpleNamespace(announce_changes=True)
-    return Applying(pipeline.database, chosen, pipeline.clock, WHO, is_member, reference="apply-1")
+    return Applying(pipeline.database, chosen, pipeline.clock, WHO, answering(member), reference="apply-1")
 
 
 async def every(pipeline):

@@ -23,6 +23,7 @@ from bot.operations.health import BODY_MAX, HEARTBEAT_CALL_S, PROOF_S, STATE_VAL
 from bot.racedata import webhook_subscriptions
 from bot.web.outgoing import open_http
 from sandbox.loopback_server import serve
+from tests.answering import answering
 from tests.clock import PATIENCE_S
 from tests.databases import empty
 from tests.integration.operations import breaking
@@ -244,11 +245,8 @@ async def make_heartbeat():
     opened = []
 
     def make(url, problem=None):
-        async def find_problem():
-            return problem
-
         opened.append(open_http(url, HEARTBEAT_CALL_S))
-        return Heartbeat(SecretStr(url), opened[-1], find_problem)
+        return Heartbeat(SecretStr(url), opened[-1], answering(problem))
 
     yield make
     for http in opened:

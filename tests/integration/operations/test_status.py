@@ -26,6 +26,7 @@ from bot.racedata.month_quota import QuotaReading, QuotaSource, month_key
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.table import find_command
 from sandbox.slack import failures
+from tests.answering import answering
 from tests.clock import START
 from tests.databases import on_both
 from tests.integration.pipeline.steps import abandonment, fan_out, result, tell
@@ -171,14 +172,11 @@ async def test_status_only_reads_in_one_transaction_by_indexes(told):
 
 
 def desk_of(pipeline, *, is_admin, degraded=None):
-    async def says(_user_id):
-        return is_admin
-
     desk: Any = SimpleNamespace(
         database=pipeline.database,
         clock=pipeline.clock,
         jobs=Service(settings()).jobs.table,
-        people=SimpleNamespace(is_admin=says),
+        people=SimpleNamespace(is_admin=answering(is_admin)),
         degraded=lambda: degraded or {},
     )
     return desk

@@ -16,6 +16,7 @@ from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.month_quota import QuotaReading, QuotaSource
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
+from tests.answering import failing
 from tests.clock import now
 from tests.databases import on_both
 from tests.integration.conftest import Moment
@@ -339,10 +340,7 @@ async def test_run_that_dies_before_its_commit_is_made_good_by_the_next(watched,
 async def test_look_that_finds_nothing_writes_nothing(watched, pipeline, monkeypatch):
     await watched.book(race(1, hours_ago=1))
 
-    async def refuse(_work):
-        raise AssertionError("a write")
-
-    monkeypatch.setattr(pipeline.database, "write", refuse)
+    monkeypatch.setattr(pipeline.database, "write", failing(AssertionError("a write")))
     assert await watched.watch().run() is False
 
 

@@ -14,6 +14,7 @@ from bot.settings import DoubtfulPosts
 from bot.slack.admin_check import AdminCheck
 from sandbox.slack import failures
 from sandbox.slack.failures import slack_error
+from tests.answering import answering
 from tests.databases import first_on_both, on_both
 from tests.integration.pipeline.steps import KEEP_HOURS, abandonment, expire, fail, pause, result, turns, wait, write
 from tests.said import words_of
@@ -222,10 +223,6 @@ async def test_admin_who_refused_a_warning_is_tried_beside_those_who_take_warnin
 # A channel where nobody may post is tried again and again: one closing, told once, until a post is taken
 
 
-async def is_member(_channel_id):
-    return True
-
-
 class Restricted:
     """CGB, in which nobody may post until `lift`, and to which GB is subscribed."""
 
@@ -233,7 +230,7 @@ class Restricted:
         self.pipeline = pipeline
         self.is_lifted = False
         self.check = check_channels(
-            pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.poster.wake
+            pipeline.database, answering(True), pipeline.reopening, pipeline.clock, pipeline.poster.wake
         ).run
         pipeline.slack.failure_of = self._refused
 

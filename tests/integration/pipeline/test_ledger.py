@@ -22,6 +22,7 @@ from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.trace import TRACE_COMMAND, named_race, no_such_race, place_of
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from sandbox.slack import failures
+from tests.answering import answering
 from tests.clock import DAY, START
 from tests.databases import on_both
 from tests.integration.conftest import Moment
@@ -170,17 +171,11 @@ async def asked(pipeline, words, *, is_admin=True):
     names = ("York", "Bath", "Kempton (AW)")
     lists = [KnownCourse(course_id=f"crs_{name}", name=name, region="GB") for name in names]
 
-    async def known(_timeout_s):
-        return lists
-
-    async def admin(_user_id):
-        return is_admin
-
     desk: Any = SimpleNamespace(
-        people=SimpleNamespace(is_admin=admin),
+        people=SimpleNamespace(is_admin=answering(is_admin)),
         database=pipeline.database,
         clock=pipeline.clock,
-        reference=SimpleNamespace(courses=known),
+        reference=SimpleNamespace(courses=answering(lists)),
         identity=SimpleNamespace(permalink=lambda channel_id, ts: f"https://x.slack.com/{channel_id}/{ts}"),
     )
     try:

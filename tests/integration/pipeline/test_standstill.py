@@ -13,6 +13,7 @@ from bot.errors import StorageUnavailable
 from bot.fanout.standstill import Standstill
 from bot.outbox.ledger import LedgerOutcome
 from sandbox.slack import failures
+from tests.answering import failing
 from tests.clock import DAY
 from tests.integration.pipeline.steps import abandonment, fan_out, meeting, result, step, tell, traced
 from tests.integration.pipeline.stories import Story, passes, play, so_far, subscribes
@@ -90,8 +91,7 @@ async def test_nothing_stands_still_where_nothing_waits_and_while_deliveries_go_
     assert gb.texts("CADMIN") == []
 
 
-async def refuse_at_once(_work):
-    raise StorageUnavailable("no such savepoint")
+refuse_at_once = failing(StorageUnavailable("no such savepoint"))
 
 
 async def fail(_work):

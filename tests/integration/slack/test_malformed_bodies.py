@@ -41,6 +41,7 @@ from bot.web.json_answers import Refusing
 from bot.web.plain_answers import LineBound
 from bot.web.request_body import BodyReader
 from sandbox.slack import bot_requests
+from tests.answering import answering
 from tests.clock import now
 from tests.rows import over
 
@@ -172,18 +173,6 @@ async def unreached(method, _start, **_more):
     raise SlackUnreached(method, "nobody is there")
 
 
-async def allow(_user_id, _channel_id):
-    return None
-
-
-async def nothing_wrong(_channel_id):
-    return None
-
-
-async def not_admin(_user_id):
-    return False
-
-
 async def no_service():
     raise ServiceUnreachable("reference", message="nobody is there", may_have_arrived=False)
 
@@ -201,7 +190,7 @@ class Endpoint:
             database=database,
             reference=reference,
             settings=SimpleNamespace(announce_changes=True),
-            people=SimpleNamespace(check_may_change=allow, is_admin=not_admin),
+            people=SimpleNamespace(check_may_change=answering(), is_admin=answering(False)),
             slack=SimpleNamespace(call=unreached, web=SimpleNamespace(usergroups_list=None)),
             reopening=Reopening(waited),
             identity=BotIdentity("xoxb-test", bot_user_id=BOT),
@@ -211,7 +200,7 @@ class Endpoint:
         )
         runner = CommandRunner(desk, nobody, SimpleNamespace(start=lambda answer, _name: answer.close()))  # type: ignore[arg-type]  # answers are of no concern here
         notices = Notices(None, admin_notice, clock=lambda: NOW)
-        channels = ChannelListener(database, desk.identity, nothing_wrong, notices, desk.reopening, desk.clock, wake)
+        channels = ChannelListener(database, desk.identity, answering(), notices, desk.reopening, desk.clock, wake)
         listeners: list[Listener] = [HomeListener(runner), CommandListener(runner), FormListener(runner), channels]
         self.endpoint = SlackEndpoint(
             bolt=make_bolt(desk.identity, listeners),

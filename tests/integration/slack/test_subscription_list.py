@@ -33,6 +33,7 @@ from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.permissions import People
 from bot.slack.subscribe_form import FormOf
 from bot.slack.web_client import SlackClient, make_session, make_web_client
+from tests.answering import answering
 from tests.clock import PATIENCE_S, START, now
 from tests.databases import empty
 from tests.integration.conftest import TOKEN
@@ -50,7 +51,7 @@ async def listed(database, slack):
     async def answer(text="", book=None):
         desk: Any = SimpleNamespace(
             database=database,
-            reference=book or SimpleNamespace(regions=not_asked),
+            reference=book or SimpleNamespace(regions=answering()),
             slack=client,
             identity=BotIdentity(TOKEN),
             people=People(client, BotIdentity("xoxb-test"), frozenset(), SubscribeBy.MEMBERS, lambda: 0.0),
@@ -63,10 +64,6 @@ async def listed(database, slack):
 
     yield answer
     await session.close()
-
-
-async def not_asked(_timeout_s):
-    return None
 
 
 async def subscribe(database, *filters, user_id="UALICE"):
@@ -148,7 +145,7 @@ class Replica:
             slack=self.slack,
             reference=ReferenceBook(self.database, racing, now),
             reopening=self.reopening,
-            people=SimpleNamespace(check_may_change=nobody_minds),
+            people=SimpleNamespace(check_may_change=answering()),
             settings=SimpleNamespace(announce_changes=True, queue_keep_hours=72),
             clock=now,
             wake=asyncio.Event(),
@@ -165,10 +162,6 @@ class Replica:
 
 def typed(text):
     return Invocation(text, "CGB", "UALICE", "cmd-1")
-
-
-async def nobody_minds(_user_id, _channel_id):
-    return None
 
 
 @pytest_asyncio.fixture

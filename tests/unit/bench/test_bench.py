@@ -30,6 +30,7 @@ from bot.deliveries import inbox
 from bot.deliveries.inbox import Arrival
 from bot.events.event import RacingEvent
 from bot.events.races import Race
+from tests.answering import failing
 from tests.rows import over
 
 NOW = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
@@ -72,10 +73,7 @@ def test_report_has_a_line_for_each_measure_and_marks_a_missed_target():
 
 
 async def test_part_that_fails_is_a_line_that_is_not_met(capsys):
-    async def fails():
-        raise OSError("no room")
-
-    (line,) = await said("posting", fails)
+    (line,) = await said("posting", failing(OSError("no room")))
     assert (line.name, line.verdict) == ("posting: failed, OSError", "NOT MET")
     assert "no room" in capsys.readouterr().err
 

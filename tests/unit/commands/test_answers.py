@@ -29,6 +29,7 @@ from bot.slack.commands.subscription_changes import audited
 from bot.slack.messages.answers.pause_and_mute import paused, resumed
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX
+from tests.answering import answering
 from tests.databases import empty
 from tests.rows import over
 from tests.unit.commands.town import NOW, typed
@@ -197,23 +198,14 @@ LISTS = {
 
 
 async def listed(command, text, countries=COUNTRIES, known=COURSES, why=None):
-    async def give_countries(_timeout_s):
-        return countries
-
-    async def give_courses(_timeout_s):
-        return known
-
-    async def give_regions(_timeout_s):
-        return ("AUS", "GB", "IRE")
-
-    async def give_lexicon(_timeout_s):
-        return Lexicon(sorted({course.region for course in known if course.region}), known, countries)
-
+    published = sorted({course.region for course in known or () if course.region})
     given = SimpleNamespace(
-        countries=give_countries,
-        courses=give_courses,
-        regions=give_regions,
-        lexicon=give_lexicon,
+        countries=answering(countries),
+        courses=answering(known),
+        regions=answering(("AUS", "GB", "IRE")),
+        lexicon=answering(
+            Lexicon(sorted({course.region for course in known or () if course.region}), known, countries)
+        ),
         why_none=lambda name: why[name],
     )
     desk: Any = SimpleNamespace(reference=given)

@@ -24,6 +24,7 @@ from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.outcome_words import RaceView
 from bot.slack.messages.answers.races_of_day import coming, next_off, racecard
 from sandbox.slack.block_rules import block_problems
+from tests.answering import answering
 from tests.databases import empty
 from tests.rows import over
 from tests.unit.commands.town import (
@@ -47,10 +48,6 @@ from tests.unit.commands.town import (
 from tests.unit.kept_text import as_read, check
 
 
-async def no(_user_id):
-    return False
-
-
 async def answer(command, desk, invocation):
     message = await command.say(desk, invocation)
     assert message is not None
@@ -66,7 +63,7 @@ def asked():
 async def desk_with(database, asked):
     """A desk without lists, whose only card is this card."""
     desk = await make_desk(database, regions=())
-    desk.people = SimpleNamespace(is_admin=no, admin_users=frozenset())
+    desk.people = SimpleNamespace(is_admin=answering(False), admin_users=frozenset())
 
     def give(card):
         async def of_day(*words):
@@ -222,11 +219,8 @@ SEEN = (MeetingCard(ADRIFT, "GB"), MeetingCard(NAMED, None), MeetingCard(Course(
 async def place_of(database, text, known=(), **lists):
     """The region and the course, and the words that were not checked."""
 
-    async def known_of_day(_region, _day):
-        return SimpleNamespace(meetings=known)
-
     desk = await make_desk(database, **lists)
-    desk.races.known = known_of_day
+    desk.races.known = answering(SimpleNamespace(meetings=known))
     found = await day_plan("racecard", day_grammar(), {Topic.RACECARDS})(desk, typed(text))
     return found.region, found.course, found.unchecked
 

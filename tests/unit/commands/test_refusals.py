@@ -24,6 +24,7 @@ from bot.slack.commands.table import find_command
 from bot.slack.language.request import read
 from bot.slack.language.tokens import words_of
 from bot.slack.listeners.command_runner import CommandRunner
+from tests.answering import answering
 from tests.rows import over
 from tests.unit.commands.town import COURSES, NOW, REGIONS, buttons, no_meetings, refusal, typed
 
@@ -184,11 +185,10 @@ async def test_list_of_courses_is_not_gone_through_for_each_word():
 
     known = Counted(COURSES)
 
-    async def lexicon(_timeout_s):
-        return Lexicon(REGIONS, known)
-
     races = SimpleNamespace(known=no_meetings)
-    desk: Any = SimpleNamespace(reference=SimpleNamespace(lexicon=lexicon), races=races, clock=lambda: NOW)
+    desk: Any = SimpleNamespace(
+        reference=SimpleNamespace(lexicon=answering(Lexicon(REGIONS, known))), races=races, clock=lambda: NOW
+    )
     with pytest.raises(CommandError):
         await RACECARD_COMMAND.plan(desk, typed("xyzzy " * 300))
     assert known.times < 20

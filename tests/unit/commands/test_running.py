@@ -20,6 +20,7 @@ from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import CommandListener
 from bot.slack.response_url import Reply, Responder
 from bot.tasks import Tasks
+from tests.answering import answering
 from tests.rows import over
 from tests.unit.commands.town import NOW, typed
 
@@ -62,12 +63,8 @@ def make_responder(webhook, native=None):
     return Responder(AsyncWebClient(session=session), API, native or NativeBlocks(lambda: 0.0), pause_s=0.0)
 
 
-async def no(_user_id):
-    return False
-
-
 def make_runner(webhook, at_s=(0.0, 0.0, 0.0), **timing):
-    people = SimpleNamespace(is_admin=no, admin_users=frozenset())
+    people = SimpleNamespace(is_admin=answering(False), admin_users=frozenset())
     desk: Any = SimpleNamespace(
         people=people, clock=lambda: NOW, token=lambda size: "0" * 2 * size, wake=asyncio.Event()
     )

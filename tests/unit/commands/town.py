@@ -28,6 +28,7 @@ from bot.slack.messages.answers.filter_words import describe
 from bot.slack.permissions import Person
 from bot.slack.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
 from sandbox.slack import modals
+from tests.answering import answering
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 """A Friday."""
@@ -89,8 +90,7 @@ class Away:
     reference = courses = countries = fails
 
 
-async def allow(_user_id, _channel_id):
-    return None
+allow = answering()
 
 
 async def unreached(method, *_args, **_more):
@@ -98,12 +98,8 @@ async def unreached(method, *_args, **_more):
     raise SlackUnreached(method, "no_connection")
 
 
-async def no_meetings(_region, _day):
-    return SimpleNamespace(meetings=())
-
-
-async def in_paris(_user_id):
-    return Person(zone="Europe/Paris")
+no_meetings = answering(SimpleNamespace(meetings=()))
+in_paris = answering(Person(zone="Europe/Paris"))
 
 
 async def make_desk(database, *, regions: Sequence[str] = REGIONS, courses: Sequence[KnownCourse] = COURSES) -> Any:

@@ -9,33 +9,19 @@ import pytest
 from bot.doctor.check_run import CheckOutcome, CheckReport, DoctorCheck, NotApplicable, Seen, examine, failed, warning
 from bot.doctor.table import CHECKS
 from bot.logs import MaskSecrets
+from tests.answering import answering, failing
 from tests.rows import over
 
 AT = datetime(2026, 11, 22, 18, tzinfo=UTC)
 
 
-async def well(_patient):
-    return Seen("all is well")
-
-
-async def ill(_patient):
-    return Seen("not well", (warning("worn", "It is worn.", "Oil it."), failed("broken", "It broke.", "Glue it.")))
-
-
-async def poorly(_patient):
-    return Seen("poorly", (warning("worn", "It is worn.", "Oil it."),))
-
-
-async def absent(_patient):
-    return NotApplicable("there is none")
-
-
-async def crash(_patient):
-    raise ValueError("xoxb-secret-token")
-
-
-async def crash_by_timeout(_patient):
-    raise TimeoutError
+well = answering(Seen("all is well"))
+ill = answering(
+    Seen("not well", (warning("worn", "It is worn.", "Oil it."), failed("broken", "It broke.", "Glue it.")))
+)
+poorly = answering(Seen("poorly", (warning("worn", "It is worn.", "Oil it."),)))
+absent = answering(NotApplicable("there is none"))
+crash = failing(ValueError("xoxb-secret-token"))
 
 
 async def hang(_patient):
@@ -64,12 +50,12 @@ async def test_check_whose_need_did_not_end_well_is_skipped_with_the_check_right
     assert [found[name].because_of for name in "23"] == (["1", "2"] if is_skipped else [None, None])
 
 
-@pytest.mark.parametrize("look", [crash, crash_by_timeout])
+@pytest.mark.parametrize("look", [crash, failing(TimeoutError())])
 async def test_crash_is_a_finding_with_its_place_and_without_its_words(look):
     first, second = (await outcomes(*checks(look, well))).values()
     (finding,) = first.findings
     assert (first.outcome, finding.code, finding.outcome) == ("crashed", "crashed", "crashed")
-    assert "Error at test_examining.py:" in finding.told
+    assert "Error at answering.py:" in finding.told
     assert "xoxb" not in finding.told
     assert second.outcome == "ok"
 

@@ -23,6 +23,7 @@ from bot.racedata.client.service_errors import (
 )
 from bot.racedata.lexicon import kept
 from bot.racedata.reference_book import ReferenceBook
+from tests.answering import failing
 from tests.databases import empty
 from tests.rows import over
 from tests.sim.ports import VirtualLoop
@@ -261,10 +262,7 @@ async def test_unknown_or_ambiguous_course_is_refused_with_near_courses(*, book,
 
 
 async def test_lists_that_cannot_be_kept_are_not_asked_for_at_once_again(book, database, client, monkeypatch):
-    async def fail(_work):
-        raise StorageError("the disk is full")
-
-    monkeypatch.setattr(database, "write", fail)
+    monkeypatch.setattr(database, "write", failing(StorageError("the disk is full")))
     assert await book.regions() is None
     assert await book.courses() is None
     assert [await book.regions(), await book.courses()] == [None, None]
