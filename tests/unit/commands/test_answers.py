@@ -203,9 +203,7 @@ async def listed(command, text, countries=COUNTRIES, known=COURSES, why=None):
         countries=answering(countries),
         courses=answering(known),
         regions=answering(("AUS", "GB", "IRE")),
-        lexicon=answering(
-            Lexicon(sorted({course.region for course in known or () if course.region}), known, countries)
-        ),
+        lexicon=answering(Lexicon(published, known, countries)),
         why_none=lambda name: why[name],
     )
     desk: Any = SimpleNamespace(reference=given)
