@@ -203,7 +203,7 @@ class KnownElsewhere:
         if not is_meeting and (same := self._with_id(race, event)):
             race = filled_in(race, reduce(completed_race, same), kind=event.kind, is_sure=True)
         race = filled_in_from_meeting(race, self._with_ids(race, event), is_meeting=is_meeting, is_sure=True)
-        return filled_in(race, Race(region=self._region_of(race)))
+        return filled_in(race, Race(region=self._region_of(race)), is_sure=True)
 
     def _filled_race(self, race: Race, event: RacingEvent, known: SameRaces) -> Race:
         for one in self._with_id(race, event):
@@ -232,10 +232,14 @@ class KnownElsewhere:
         return known.course.course_id is not None and known.course.course_id == race.course.course_id
 
     def _region_of(self, race: Race) -> str | None:
-        """The race's region, else the only region of its course. A said region is never replaced."""
-        if race.region or race.said_region or race.course == Course():
+        """The race's region, else the only region of its course.
+
+        A said region, "Victoria", is replaced only where the said country has the region of the course.
+        """
+        if race.region or race.course == Course():
             return race.region
-        return self.lists.region_of_course(race.course)
+        region = self.lists.region_of_course(race.course)
+        return None if race.said_region and self._code_of(race.course.country) != region else region
 
     def _with_ids(self, race: Race, event: RacingEvent) -> list[Race]:
         named = [("race", race.race_id) for race in event.races]

@@ -24,6 +24,9 @@ FIELDS_OF_A_SHAPE = 64
 """The shape of a larger object is not remembered."""
 
 
+_NAMESPACE = re.compile(r"^[A-Za-z][\w.-]*:(?=[A-Za-z])")
+"""Of XML: "ns:course"."""
+
 _TYPE_PREFIX = re.compile("^(?:str|int|dtm|arr|obj|bln|dbl)(?=[A-Z])")
 
 
@@ -139,7 +142,7 @@ def _shape(keys: tuple[str, ...]) -> tuple[list[tuple[int, str]], Facts]:
     places: dict[str, list[int]] = {}
     for key, place in sorted(zip(keys, count(), strict=False)):
         if len(key) <= LONGEST_NAME:
-            places.setdefault(fold(key), []).insert(0, place)
+            places.setdefault(fold(_NAMESPACE.sub("", key)), []).insert(0, place)
     return [(place, name) for name in places for place in places[name]], facts_of(places)
 
 

@@ -17,6 +17,9 @@ LONGEST_RELATED = 1_000_000
 
 _Name = tuple[str, str]
 
+_TEXT_OF_XML = {"$", "_", "$t"}
+_PACKED = (b'"{', b'"[', *(f'"{name}"'.encode() for name in _TEXT_OF_XML))
+
 _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _nan: None)
 """Some senders write NaN for a missing value: None."""
 
@@ -28,7 +31,7 @@ class NotAnObject(RacingBotError):
 def read_objects(body: bytes) -> list[dict[str, Any]]:
     """The object, or the objects of a list with objects alone. Raises nothing but NotAnObject."""
     value = decode(body)
-    if b'"{' in body or b'"[' in body:
+    if any(mark in body for mark in _PACKED):
         unpacked = _unpacked(value)
         value = value if _is_too_deep(unpacked) else unpacked
     if b'"relationships"' in body:
@@ -68,10 +71,15 @@ def decode(body: bytes) -> Any:
 def _unpacked(value: Any) -> Any:
     """The value, with texts of JSON as the objects and lists in the texts: queues carry messages as texts.
 
+    {"$": "York"} is "York". {"$": "York", "@id": 7} is {"text": "York", "@id": 7}: so converters of XML write texts.
+
     The recursion ends: a text within a text is shorter.
     """
     if isinstance(value, dict):
-        return {name: _unpacked(inner) for name, inner in value.items()}
+        if len(value) == 1 and not _TEXT_OF_XML.isdisjoint(value):
+            return _unpacked(*value.values())
+        named = ((name, _unpacked(inner)) for name, inner in value.items())
+        return {"text" if name in _TEXT_OF_XML and isinstance(one, str) else name: one for name, one in named}
     if isinstance(value, list):
         return [*map(_unpacked, value)]
     if not isinstance(value, str) or value[:1] not in {"{", "["}:

@@ -19,6 +19,7 @@ from bot.events.reading.runner_entry import (
     Horse,
     SaidPlace,
     horse_of,
+    is_name,
     is_no_finish,
     is_runner,
     outcome_of,
@@ -108,6 +109,8 @@ def in_places(entries: Sequence[Any]) -> Order:
     In [["A", 2], ["B", 1]] the numbers may be cloth numbers: only in their own order are the numbers places.
     """
     entries = entries[:MOST_RUNNERS]
+    if _are_unclear_rows(entries):
+        return Order([Group([None])])
     if len(entries) > 1 and all(_is_pair_at(place, one) for place, one in enumerate(entries, 1)):
         return Order([Group([number], str(place)) for place, number in entries])
     pairs = [pair for one in entries if (pair := _placed(reversed(one[:2]) if isinstance(one, list) else ()))]
@@ -214,6 +217,17 @@ def _is_ranking(places: Iterable[int]) -> bool:
     """True for 1, 2, 2, 4."""
     ranked = pairwise([0, *sorted(places)])
     return all(place in {at, before} for at, (before, place) in enumerate(ranked, 1))
+
+
+def _are_unclear_rows(entries: Sequence[Any]) -> bool:
+    """Of [[1, "A", 2], [2, "B", 1]] two columns may be places; of [["A", "J"], ["B", "K"]] either may be horses."""
+    if len(entries) < 2 or not all(isinstance(one, list) for one in entries) or len({*map(len, entries)}) > 1:
+        return False
+    columns = [[*map(text, column)] for column in zip(*entries, strict=True)]
+    places = [[*map(finishing_position, column)] for column in columns]
+    rankings = {tuple(one) for one in places if None not in one and _is_ranking(filter(None, one))}
+    names = [column for column in columns if all(one and not count(one) and is_name(one) for one in column)]
+    return len(rankings) > 1 or (not rankings and len(names) > 1)
 
 
 def _group(entry: Any) -> Group:

@@ -389,7 +389,7 @@ def read_position(value: Any) -> str | None:
 
 @lru_cache(maxsize=1024)
 def position_in(position: str) -> str | None:
-    """For example "1" for "1.0", "P1" and "First". 0 is no position: the horse would come before the winner.
+    """For example "1" for "1.0", "P1" and "First". 0 and "Y" are no positions: 0 would come before the winner.
 
     "1.30" is the dividend for a place.
     """
@@ -397,7 +397,8 @@ def position_in(position: str) -> str | None:
         return position if position.strip("0") else None
     position = _WHOLE.sub(r"\1", position)
     is_number = re.fullmatch(r"-[0-9]+|[0-9]+\.[0-9]+", position)
-    if not position.strip("0-. ") or is_number or fold(position[:LONGEST_NAME]) in _NO_NAME:
+    is_flag = position.isalpha() and (is_yes(position) or is_no(position))
+    if not position.strip("0-. ") or is_number or is_flag or fold(position[:LONGEST_NAME]) in _NO_NAME:
         return None
     is_word = not re.search("[0-9]", position) and state_in(position) is not RaceState.WALKOVER
     place = finishing_position(position) if is_word else None
