@@ -66,21 +66,36 @@ from tests.unit.messages import kept_events
 from tests.unit.messages import kept_values as kept
 from tests.unit.messages.kept_events import ABANDONED, ON_TIME, PARTLY, RACE, RACECARD, RECEIVED_AT, RESULT
 
+
+def live(standing):
+    meeting = LiveMeeting(kept.LIVE, kept_events.AT_PLUMPTON, standing)
+    return partial(live_meeting, meeting, kept.NOON + timedelta(hours=2))
+
+
+def held(why, kind=EventKind.RESULT_RECEIVED, number=12, *, results=((RESULT, kept.NO_REMARKS),), **more):
+    told = {"abandonments": (), "results": results, "counts": {kind: number}, "given_up": 0} | more
+    return partial(waited, Backlog(Held(why, kept.NOON), **told))
+
+
+VIEW = TraceView(kept.address)
+
+
+def traced(trace, wanted="rc_1", view=VIEW, **more):
+    return partial(trace_answer, trace, wanted, view, **more)
+
+
+def home(*channels, total=1, is_admin=False, **more):
+    return partial(home_view, HomePage([*channels], total, is_admin=is_admin, **more))
+
+
+OF_ITS_RACE = replace(kept.VERSION, race=RACE)
 ANSWERS: dict[str, partial[Any]] = {
     "escalation": partial(escalation, kept.escalated(), kept.ALERT, kept.address("C1", "1.2")),
     "escalation_there": partial(escalation, kept.escalated("C1"), kept.ALERT, kept.address("C1", "1.2")),
     "escalation_taken": partial(escalation, kept.escalated(asked=AskedInView("", "U2", kept.NOON)), kept.ALERT, None),
     "escalation_replaced": partial(escalation, kept.escalated(is_replaced=True), kept.ALERT, kept.address("C1", "1.2")),
-    "live_meeting": partial(
-        live_meeting,
-        LiveMeeting(kept.LIVE, kept_events.AT_PLUMPTON, kept_events.LIVE_MEETING),
-        kept.NOON + timedelta(hours=2),
-    ),
-    "live_meeting_abandoned": partial(
-        live_meeting,
-        LiveMeeting(kept.LIVE, kept_events.AT_PLUMPTON, kept_events.LIVE_MEETING_ABANDONED),
-        kept.NOON + timedelta(hours=2),
-    ),
+    "live_meeting": live(kept_events.LIVE_MEETING),
+    "live_meeting_abandoned": live(kept_events.LIVE_MEETING_ABANDONED),
     "answer_in_a_sentence": partial(sentence, "The message goes to C1 now.", ["C1"]),
     "notice": partial(
         admin_notice,
@@ -121,38 +136,16 @@ ANSWERS: dict[str, partial[Any]] = {
     "welcome_without_subscriptions": partial(welcome, [], is_paused=False),
     "waited": partial(waited, kept.held_back("is_archived")),
     "waited_in_a_pause": partial(waited, kept.held_back(PAUSED)),
-    "waited_with_one_abandonment": partial(
-        waited,
-        Backlog(
-            Held("is_archived", kept.NOON),
-            ((ABANDONED, kept.NO_REMARKS),),
-            ((RESULT, kept.NO_REMARKS),),
-            {EventKind.RESULT_RECEIVED: 12},
-            0,
-        ),
+    "waited_with_one_abandonment": held("is_archived", abandonments=((ABANDONED, kept.NO_REMARKS),)),
+    "waited_for_a_digest": held(DIGEST, number=1),
+    "waited_for_the_eve": held(
+        *(CARDS, EventKind.RACECARD_PUBLISHED, 1),
+        results=(),
+        cards=((RACECARD, kept.NO_REMARKS),),
+        lost=frozenset({RACECARD.key}),
     ),
-    "waited_for_a_digest": partial(
-        waited, Backlog(Held(DIGEST, kept.NOON), (), ((RESULT, kept.NO_REMARKS),), {EventKind.RESULT_RECEIVED: 1}, 0)
-    ),
-    "waited_for_the_eve": partial(
-        waited,
-        Backlog(
-            Held(CARDS, kept.NOON),
-            (),
-            (),
-            {EventKind.RACECARD_PUBLISHED: 1},
-            0,
-            cards=((RACECARD, kept.NO_REMARKS),),
-            lost=frozenset({RACECARD.key}),
-        ),
-    ),
-    "waited_in_quiet_hours": partial(
-        waited, Backlog(Held(QUIET, kept.NOON), (), ((RESULT, kept.NO_REMARKS),), {EventKind.RESULT_RECEIVED: 12}, 0)
-    ),
-    "waited_until_a_choice_ended": partial(
-        waited,
-        Backlog(Held(CHOICE_ENDED, kept.NOON), (), ((RESULT, kept.NO_REMARKS),), {EventKind.RESULT_RECEIVED: 12}, 0),
-    ),
+    "waited_in_quiet_hours": held(QUIET),
+    "waited_until_a_choice_ended": held(CHOICE_ENDED),
     "waited_undelivered": partial(waited, kept.held_back(UNDELIVERED, VersionRemarks(had_at=kept.NOON))),
     "full_result": partial(full_result, RESULT, None, RECEIVED_AT, (kept.ITALY, PARTLY)),
     "card": partial(racecard, kept.SIX_MEETINGS, DayQuestion(kept_events.NOW, first_regions=("GB", "IRE"))),
@@ -275,33 +268,21 @@ ANSWERS: dict[str, partial[Any]] = {
     "status": partial(status_answer, kept.STATUS, kept.DEGRADED),
     "status_for_anybody": partial(status_answer, replace(kept.STATUS, untaken_here=None), kept.DEGRADED, "C1"),
     "status_where_all_is_well": partial(status_answer, kept.WELL, {}),
-    "trace": partial(trace_answer, kept.TRACE, "rc_1", TraceView(kept.address)),
-    "trace_of_a_race_on_the_card": partial(
-        trace_answer, Trace((), (), 0, kept.NOON), "rc_1", TraceView(kept.address), race=kept.DECLARED, here="C1"
+    "trace": traced(kept.TRACE),
+    "trace_of_a_race_on_the_card": traced(Trace((), (), 0, kept.NOON), race=kept.DECLARED, here="C1"),
+    "trace_of_a_race_of_an_abandoned_meeting": traced(
+        replace(kept.LOST_TRACE, untold=("C1", "C4", "C5")), race=kept.DECLARED, here="C1"
     ),
-    "trace_of_a_race_of_an_abandoned_meeting": partial(
-        trace_answer,
-        replace(kept.LOST_TRACE, untold=("C1", "C4", "C5")),
-        "rc_1",
-        TraceView(kept.address),
-        race=kept.DECLARED,
-        here="C1",
+    "trace_of_a_conflict": traced(
+        replace(kept.TRACE, versions=(replace(OF_ITS_RACE, contradicts=EventKind.RESULT_RECEIVED),)), race=RACE
     ),
-    "trace_of_a_conflict": partial(
-        trace_answer,
-        replace(kept.TRACE, versions=(replace(kept.VERSION, race=RACE, contradicts=EventKind.RESULT_RECEIVED),)),
-        "rc_1",
-        TraceView(kept.address),
-        race=RACE,
-    ),
-    "who_was_told": partial(
-        trace_answer,
-        replace(kept.TRACE, versions=(replace(kept.VERSION, race=RACE),)),
+    "who_was_told": traced(
+        replace(kept.TRACE, versions=(OF_ITS_RACE,)),
         "race.abandoned:rc_1",
         TraceView(kept.address, has_ids=False, only_channel="C1"),
         race=RACE,
     ),
-    "trace_of_nothing": partial(trace_answer, Trace((), (), 0, kept.NOON), "rc_2", TraceView(kept.address)),
+    "trace_of_nothing": traced(Trace((), (), 0, kept.NOON), "rc_2"),
 }
 
 HOME_LIVE = HomeChannel("C1", [kept.GB], "live", is_paused=False, last_post_at=kept.NOON)
@@ -316,40 +297,22 @@ VIEWS: dict[str, partial[Any]] = {
     ),
     "form_outdated": partial(outdated),
     "form_saved": partial(saved, subscribed(kept.SAID).blocks),
-    "home": partial(
-        home_view,
-        HomePage(
-            [HOME_LIVE, HOME_PAUSED],
-            2,
-            is_admin=False,
-            watches=[kept.OWN_WATCH],
-            said="PAUSED until 14:00.",
-            at=kept.NOON,
-        ),
+    "home": home(HOME_LIVE, HOME_PAUSED, total=2, watches=[kept.OWN_WATCH], said="PAUSED until 14:00.", at=kept.NOON),
+    "home_of_nobody": home(total=0, at=kept.NOON),
+    "home_of_a_person_who_was_told_of_abandonments": home(
+        replace(HOME_LIVE, watched=3),
+        abandonments=[
+            PersonsAbandonment(kept.LOST_ALERT.event, "C1", None),
+            PersonsAbandonment(kept.LOST_ALERT.event, "C2", kept.NOON),
+        ],
     ),
-    "home_of_nobody": partial(home_view, HomePage([], 0, is_admin=False, at=kept.NOON)),
-    "home_of_a_person_who_was_told_of_abandonments": partial(
-        home_view,
-        HomePage(
-            [replace(HOME_LIVE, watched=3)],
-            1,
-            is_admin=False,
-            abandonments=[
-                PersonsAbandonment(kept.LOST_ALERT.event, "C1", None),
-                PersonsAbandonment(kept.LOST_ALERT.event, "C2", kept.NOON),
-            ],
-        ),
-    ),
-    "home_of_an_admin": partial(
-        home_view,
-        HomePage(
-            [HOME_LIVE],
-            21,
-            is_admin=True,
-            status=status_answer(replace(kept.STATUS, untaken_here=None), kept.DEGRADED),
-            dead_letters=[kept.LOST_ALERT],
-            at=kept.NOON,
-        ),
+    "home_of_an_admin": home(
+        HOME_LIVE,
+        total=21,
+        is_admin=True,
+        status=status_answer(replace(kept.STATUS, untaken_here=None), kept.DEGRADED),
+        dead_letters=[kept.LOST_ALERT],
+        at=kept.NOON,
     ),
 }
 
