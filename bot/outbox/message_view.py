@@ -293,7 +293,7 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
             known.read(list(lacking.values()))
             # Other events keep their fields: the race book was not read for them.
             stored |= {number: known.filled(event.as_delivered(), event) for number, event in lacking.items()}
-        called_off = [event for event in around if event.kind is EventKind.RACE_ABANDONED]
+        called_off = [one for one in around if one.kind is EventKind.RACE_ABANDONED and not one.is_taken_back]
         for meeting in whole(EventKind.MEETING_ABANDONED):
             of_meeting = (race for race in called_off if is_part_of(race, meeting))
             lost[meeting.key] = (*of_meeting, *results_denied(meeting, around))

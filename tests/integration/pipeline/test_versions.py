@@ -246,8 +246,9 @@ RINGS = {
     ),
     "meeting taken back, and a race abandoned before": Story(
         *(meeting("rc_1", "rc_2") | {"sequence": 1}, abandonment()),
+        abandonment("rc_2", off_time="15:05", status="Reinstated"),
         meeting("rc_1", "rc_2", status="Reinstated") | {"sequence": 2},
-        CGB=["^Superseded", "^GOING AHEAD: Ascot, | but 14:30 abandoned"],
+        CGB=["^Superseded", "^GOING AHEAD: Ascot 15:05", "^GOING AHEAD: Ascot, | but 14:30 abandoned"],
     ),
     "card of a meeting that was taken back": Story(
         *(subscribes("CGB", "GB", *Topic), card(*of_parts(1, 2)), meeting() | {"sequence": 1}),
