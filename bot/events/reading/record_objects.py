@@ -173,8 +173,15 @@ def entries_of(
     for key, inner in sorted(value.items())[:MOST_ENTRIES]:
         spread = entries_of(inner, context_of, of_several, deepest - 1)
         context = ((of_several if spread else None) or context_of)(str(key))
-        found += [{**context, **entry} if isinstance(entry, dict) else entry for entry in spread or [inner]]
+        found += [_with_context(entry, context) if isinstance(entry, dict) else entry for entry in spread or [inner]]
     return found[:MOST_ENTRIES]
+
+
+def _with_context(entry: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+    """The key over an entry with a course of its own is no course: {"Meet": {"Venue": "York"}}."""
+    fields = fields_of(entry)
+    has_course = [*fields.of("course.name"), *(one for one in fields.of("course.track") if isinstance(one, dict))]
+    return {**{name: said for name, said in context.items() if name != "course" or not has_course}, **entry}
 
 
 def is_by_key(value: Any) -> bool:
