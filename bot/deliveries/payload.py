@@ -17,7 +17,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.lost_part import run_before_loss
 from bot.events.merge import in_common
-from bot.events.race_state import NOT_ABANDONED, RaceState, is_reinstated, state_in
+from bot.events.race_state import LOST_OR_VOID, NOT_ABANDONED, RaceState, is_reinstated, state_in
 from bot.events.races import Course, Race, in_short, may_be_there
 from bot.events.reading.fields import first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
@@ -205,7 +205,7 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
 def _reason(found: FoundEvent, race: Race) -> str | None:
     """With the status of an abandonment that says neither that the race is lost nor when: "Reinstated".
 
-    An abandonment that names no race tells from which race on.
+    An abandonment that names no race tells from which race on. Without a course, a text about the loss may name it.
     """
     is_race = found.named.kind is EventKind.RACE_ABANDONED
     others = {None, RaceState.VOID} if is_race else {None, RaceState.VOID, RaceState.POSTPONED}
@@ -213,8 +213,15 @@ def _reason(found: FoundEvent, race: Race) -> str | None:
     status = race.status if is_other and by_card_status(race.status) else None
     is_told = any(run_before_loss(words) is not None for words in (race.reason, race.status) if words)
     extent = extent_of(found.fields) if is_race and not (found.names_subject or is_told) else None
-    said = (status, extent, race.reason)
+    is_placed = has_place(found.place) or race.race_id or race.course != Course()
+    told = None if is_placed or found.named.kind not in ABANDONMENTS else _lost_in_words(found)
+    said = (status, extent, race.reason, told if told not in {status, race.title} else None)
     return ", ".join(dict.fromkeys(filter(None, said))) or None
+
+
+def _lost_in_words(found: FoundEvent) -> str | None:
+    texts = (said for fields in found.fields for said in fields.values() if isinstance(said, str) and " " in said)
+    return next((text(said) for said in texts if state_in(said) in LOST_OR_VOID), None)
 
 
 def _last_update(found: FoundEvent) -> datetime | None:

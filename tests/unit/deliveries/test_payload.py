@@ -221,6 +221,11 @@ def test_reason_is_told_as_published(says, reason):
     assert read({"event": "race.abandoned", "race": {"race_id": "rc_1", **says}}).reason == reason
 
 
+@over(("says", "reason"), Answers(ROWS, "lost in words"))
+def test_text_about_a_loss_is_told_where_no_course_is_given(says, reason):
+    assert read({"event": "meeting.abandoned", "date": "2026-11-20", "region": "GB", **says}).reason == reason
+
+
 @over(("says", "reason"), Answers(ROWS, "from a race on"))
 def test_abandonment_that_names_no_race_says_from_which_race_on(says, reason):
     assert read({"event": "race.abandoned", "course": "York", "date": "2026-11-20", **says}).reason == reason
