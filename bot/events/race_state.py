@@ -39,17 +39,20 @@ class RaceOutcome(StrEnum):
     """A result and an abandonment contradict each other."""
     UNCERTAIN = "uncertain"
     """Two versions of the result name two winners, and neither is known to be newer; or a version is in conflict."""
+    IN_DOUBT = "in doubt"
+    """Reported abandoned and reinstated, and neither is known to be newer."""
     VOID = "void"
     """The result says that the race was declared void."""
     OPEN = "open"
 
 
-CONFLICTS = frozenset({RaceOutcome.BOTH, RaceOutcome.UNCERTAIN})
-WITH_RESULT = CONFLICTS | {RaceOutcome.SETTLED}
+CONFLICTS = frozenset({RaceOutcome.BOTH, RaceOutcome.UNCERTAIN, RaceOutcome.IN_DOUBT})
+WITH_RESULT = frozenset({RaceOutcome.SETTLED, RaceOutcome.BOTH, RaceOutcome.UNCERTAIN})
 
 HAS_RUN = WITH_RESULT | {RaceOutcome.VOID}
 
 NOT_HELD = frozenset({RaceOutcome.ABANDONED, RaceOutcome.VOID})
+REPORTED_LOST = frozenset({RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.IN_DOUBT})
 
 LONGEST_STATUS = 200
 

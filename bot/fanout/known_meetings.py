@@ -247,6 +247,25 @@ class KnownMeetings:
         lost = [one for one in self._events.values() if is_card and one.is_abandonment]
         return [*filter(None, (taken_back(one, card) for one in lost))]
 
+    def replaced(self, event: RacingEvent) -> set[str]:
+        """Results in conflict with a loss that is now taken back; and losses taken back before a new loss.
+
+        A racecard, or a result, may alone report the new loss.
+        """
+        if event.is_taken_back:
+            results = (one for one in self._of_kind(EventKind.RESULT_RECEIVED) if is_run_there(one, event))
+            near = (
+                results
+                if event.kind is EventKind.MEETING_ABANDONED
+                else filter(None, [self._events.get(event.contradicting_key or "")])
+            )
+            return {
+                one.key for one in near if event.kind in map(event_store.contradicted_by, self.versions_of(one.key))
+            }
+        lost = {race.race_id for race in (event.race, *event.races) if race.abandoned} - {None}
+        back = (one for one in self._of_kind(EventKind.RACE_ABANDONED) if one.is_taken_back and one.key != event.key)
+        return {one.key for one in back if one.race.race_id in lost}
+
     def also_losing(self, race: Race, but: str) -> list[str]:
         """The other events that report the loss of the race, but not before a report that the race is run after all."""
         said = [

@@ -15,6 +15,7 @@ from bot.desk.decide import (
     Decision,
     Post,
     Release,
+    Show,
     Telling,
     Withhold,
     decide,
@@ -241,6 +242,11 @@ class Plan:
 
     def _tell_relatives(self, news: VersionNews, meetings: Sequence[RacingEvent], own: Mapping[str, int]) -> None:
         event = news.event
+        if replaced := self.meetings.replaced(event):
+            self._chains.read(replaced)
+            for channel, chain in self._chains.of(replaced).items():
+                if channel in own and (one := standing(chain)):
+                    self._drafts.link(news.version, Show(one.id), own[channel], anew=True)
         if self.known.with_hours and news.is_urgent and not news.is_late:
             for one in self._chains.all_of(event_store.keys_of([event]), [event.race.race_id]):
                 if one.waits:

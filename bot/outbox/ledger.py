@@ -103,6 +103,7 @@ class TracedVersion:
     contradicts: EventKind | None = None
     left_out: Mapping[ChannelFilter, Sequence[Condition]] = field(default_factory=dict)
     is_taken_back: bool = False
+    in_doubt: bool = False
 
 
 @dataclass(frozen=True)
@@ -323,7 +324,7 @@ def _version(
     lines = tuple(sorted(told, key=lambda one: (order[one.outcome], one.channel_id)))
     is_untold = row.kind != drill_mark.KIND and all(one.channel_id != here for one in told)
     why = left_out(filters, event) if is_untold else {}
-    return TracedVersion(row, lines, event.race, remarks.contradicts, why, event.is_taken_back)
+    return TracedVersion(row, lines, event.race, remarks.contradicts, why, event.is_taken_back, event.in_doubt)
 
 
 _IS_SENT_EVENT = (IS_SENT, col(OutboxMessage.kind) == literal_column("'event'"))

@@ -20,6 +20,7 @@ from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
 from bot.events.meeting_parts import is_part_of, results_denied
+from bot.events.race_state import NOT_HELD
 from bot.events.races import Race, Value
 from bot.events.watched import WatchedRunner
 from bot.logs import get_logger
@@ -67,7 +68,8 @@ class Beside(Value):
     Of an abandoned meeting: `lost` has the abandonments of races, and the results of lost races; `settled` the ids of
     races with a result, and `disputed` the keys of events of `lost` for races with an abandonment and a result.
     `partly_run`: a race was run; None if not looked up.
-    Of an abandoned race: `others`, the meeting's races without result and abandonment.
+    Of an abandoned race: `others`, the meeting's races without result and abandonment. `was_run`: of a loss that was
+    taken back, a result of the race came.
     Of a race of an abandoned meeting: `in_meeting`.
 
     `mentions`: rung by an abandonment (bot.channels.filters). `watched`: the runners that the channel watches.
@@ -79,6 +81,7 @@ class Beside(Value):
     settled: frozenset[str] = frozenset()
     partly_run: bool | None = False
     others: tuple[Race, ...] = ()
+    was_run: bool = False
     disputed: frozenset[str] = frozenset()
     in_meeting: bool = False
     mentions: tuple[str, ...] = ()
@@ -192,12 +195,20 @@ def _later(own: EventVersion, event: EventVersion, told: Iterable[Telling]) -> T
 
 
 def _contradicts(version: EventVersion, other: EventVersion) -> bool:
-    """The message of a result shows an abandoned meeting only where the meeting says that the race is lost."""
+    """The message of a result shows an abandoned meeting only where the meeting says that the race is lost, or was."""
     if version.kind == EventKind.MEETING_ABANDONED:
-        return other.kind == EventKind.RESULT_RECEIVED
+        return other.kind == EventKind.RESULT_RECEIVED and not event_store.known(version)[0].is_taken_back
     kind = EventKind(other.kind) if other.kind else None
     is_opposite = kind is not None and kind in CONTRADICTIONS and CONTRADICTIONS[kind] == version.kind
     return is_opposite and event_store.contradicted_by(version) == kind
+
+
+def _replaces(version: EventVersion, other: EventVersion) -> bool:
+    """A loss that was taken back ends the conflict of a result, and a new loss a loss that was taken back."""
+    if version.event_key == other.event_key:
+        return True
+    is_of_meeting = version.kind == EventKind.MEETING_ABANDONED
+    return other.kind in CONTRADICTIONS and (not is_of_meeting or other.kind == EventKind.RESULT_RECEIVED)
 
 
 def _view(
@@ -215,7 +226,7 @@ def _view(
             linked, kind = by, EventKind(event.kind or "")
             ts, is_posted = by.message_ts if by else None, by is not None
             superseded = Superseded(event.received_at, ts, kind, _disagrees(by), is_posted)
-        elif by and not is_other:
+        elif by and _replaces(event, own):
             linked, superseded = by, Superseded(by.received_at, by.message_ts, None, _disagrees(by))
         elif not is_other:
             versions.append(event)
@@ -285,6 +296,7 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
     }
     lost: dict[str, tuple[RacingEvent, ...]] = {}
     others: Mapping[str, tuple[Race, ...]] = {}
+    was_run = set[str]()
     if about := [*lacking.values(), *whole(*ABANDONMENTS)]:
         around = new.around(about) if new else _around(session, about)
         if lacking:
@@ -297,12 +309,18 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
         for meeting in whole(EventKind.MEETING_ABANDONED):
             of_meeting = (race for race in called_off if is_part_of(race, meeting))
             lost[meeting.key] = (*of_meeting, *results_denied(meeting, around))
+        run = {
+            one.key for one in around if one.kind is EventKind.RESULT_RECEIVED and one.race.outcome() not in NOT_HELD
+        }
+        was_run = {
+            one.key for one in whole(EventKind.RACE_ABANDONED) if one.is_taken_back and one.contradicting_key in run
+        }
         others = day_views.open_races(session, whole(EventKind.RACE_ABANDONED), around, careful=new is None)
     for view in views:
         view.event = stored.get(view.newest.id)
         key = view.newest.event_key
         if key in lost or key in others:
-            view.say(lost=lost.get(key, ()), others=others.get(key, ()))
+            view.say(lost=lost.get(key, ()), others=others.get(key, ()), was_run=key in was_run)
 
 
 def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]:

@@ -15,7 +15,7 @@ from bot.events.days import begins_at, racing_day
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of, lost_in
 from bot.events.merge import completed, of_declarations
-from bot.events.race_state import RaceOutcome
+from bot.events.race_state import REPORTED_LOST, RaceOutcome
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_same_course, may_be_there
 from bot.events.same_races import SAME_MAX, is_same_race, names_of
 from bot.events.typed_times import as_meant, in_the_afternoon, is_off_at
@@ -55,8 +55,11 @@ class MeetingCard:
 
 @dataclass(frozen=True)
 class Outcomes:
+    """`lost`: abandoned meetings. `partly_run`: the keys of those of them with a race that was run."""
+
     meetings: tuple[MeetingCard, ...] = ()
     lost: tuple[RacingEvent, ...] = ()
+    partly_run: frozenset[str] = frozenset()
 
     @property
     def each(self) -> list[tuple[Race, RaceOutcome]]:
@@ -69,21 +72,6 @@ class Outcomes:
         """The races of all meetings together, by off time."""
         order = order_of([race for race, _ in self.each])
         return sorted(self.each, key=lambda one: order(one[0]))
-
-    def partly_run(self, meeting: RacingEvent) -> bool:
-        """True if a race of the meeting was run. A void race, or one also reported abandoned, is no proof.
-
-        Nor is a race of one region, where courses of several regions may be meant. A meeting may name its lost races
-        alone, so a race of the same course and day counts too.
-        """
-        if meeting.says_partly_run:
-            return True
-        forms = meeting, meeting.model_copy(update={"races": ()})
-        races = [(RacingEvent(key="", race=race), outcome) for race, outcome in self.each]
-        parts = [(part, outcome) for part, outcome in races if any(is_part_of(part, form) for form in forms)]
-        regions = {part.race.region for part, _ in parts if part.race.region}
-        is_certain = bool(meeting.race.region or meeting.race.meeting_id) or len(regions) <= 1
-        return is_certain and any(outcome in {RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN} for _, outcome in parts)
 
 
 @dataclass(frozen=True)
@@ -136,7 +124,7 @@ def at_off(card: Card, off: str | None) -> Card:
     # A lost meeting may be the meeting of an open race, as where no date was given. Other races tell their own outcome.
     still_open = [race for one in races for race, outcome in one.each if outcome is RaceOutcome.OPEN]
     lost = tuple(event for event in card.outcomes.lost if any(may_be_there(race, event.race) for race in still_open))
-    return replace(card, outcomes=Outcomes(races, lost), whole=card.outcomes, off=off)
+    return replace(card, outcomes=replace(card.outcomes, meetings=races, lost=lost), whole=card.outcomes, off=off)
 
 
 def _races_at(card: Card, off: str) -> tuple[MeetingCard, ...]:
@@ -212,18 +200,39 @@ def _minute(off: OffTime) -> int:
 
 @dataclass
 class _Known:
-    """`reason`: of the race's own abandonment. `doubt`: of the result, BOTH or UNCERTAIN."""
+    """`is_lost`: by an abandonment, `is_surely_lost` by one not in doubt, `is_back` by one that was taken back.
+
+    `reason`: of the race's own abandonment. `doubt`: of the result, BOTH or UNCERTAIN.
+    """
 
     race: Race
     has_result: bool = False
     is_lost: bool = False
+    is_surely_lost: bool = False
+    is_back: bool = False
     reason: str | None = None
     doubt: RaceOutcome | None = None
 
     @property
+    def was_run(self) -> bool:
+        """False for a void race, and for a race that is lost by itself. A lost meeting may have races that were run."""
+        return self._alone in {RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN}
+
+    @property
     def outcome(self) -> RaceOutcome:
-        found = self.race.outcome(has_result=self.has_result, is_lost=self.is_lost)
-        return (found in {RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN} and self.doubt) or found
+        found = self._alone
+        if found is RaceOutcome.ABANDONED and self.is_lost and not self.is_surely_lost:
+            return RaceOutcome.IN_DOUBT
+        # A loss that was taken back contradicts no result.
+        doubt = None if self.is_back and self.doubt is RaceOutcome.BOTH else self.doubt
+        return (self.was_run and doubt) or found
+
+    @property
+    def _alone(self) -> RaceOutcome:
+        return self.race.outcome(has_result=self.has_result, is_lost=self.is_lost)
+
+    def lose(self, event: RacingEvent) -> None:
+        self.is_lost, self.is_surely_lost = True, self.is_surely_lost or not event.in_doubt
 
 
 NO_DOUBTS: Mapping[str, RaceOutcome] = MappingProxyType({})
@@ -243,16 +252,18 @@ def outcomes_of(
     """
     known = _KnownRaces(races)
     here = [event for event in told if _is_of(event, region, known)]
-    lost = [event for event in here if event.kind is EventKind.MEETING_ABANDONED and not event.is_taken_back]
+    meetings = [event for event in here if event.kind is EventKind.MEETING_ABANDONED]
+    lost = [event for event in meetings if not event.is_taken_back]
     for event in here:
         _add(event, known, doubts.get(event.key))
-    for meeting in lost:
+    for meeting in meetings:
         _lose(meeting, known.all)
     for one in known.all:
         one.race = one.race.model_copy(update={"reason": one.reason or one.race.reason})
     return Outcomes(
         _by_meeting([one for one in known.all if _is_at(one, course)]),
         tuple(event for event in lost if course is None or _may_be_at(event.race, course)),
+        frozenset(event.key for event in lost if _is_partly_run(event, known.all)),
     )
 
 
@@ -316,8 +327,11 @@ def _add(event: RacingEvent, known: _KnownRaces, doubt: RaceOutcome | None) -> N
         if event.kind is EventKind.RESULT_RECEIVED and race.outcome() is not RaceOutcome.ABANDONED:
             one.has_result, one.doubt = True, one.doubt or doubt
         # A meeting's own delivery may name races that were run before the meeting was lost.
-        if event.kind is EventKind.RACE_ABANDONED and not event.is_taken_back:
-            one.is_lost, one.reason = True, one.reason or event.reason or race.reason
+        if event.kind is EventKind.RACE_ABANDONED and event.is_taken_back:
+            one.is_back = True
+        elif event.kind is EventKind.RACE_ABANDONED:
+            one.lose(event)
+            one.reason = one.reason or event.reason or race.reason
 
 
 def _may_be_at_one_place(one: Race, other: Race) -> bool:
@@ -329,14 +343,33 @@ def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
     is_lost, is_denied = lost_in(meeting), lost_in(meeting, expressly=True)
     parts = [one for one in known if is_part_of(RacingEvent(key="", race=one.race), meeting)]
     for one in sorted(parts, key=lambda one: one.race.order)[-(meeting.last_lost or len(parts)) :]:
+        if meeting.is_taken_back:
+            one.is_back = True
+            continue
         if is_lost(one.race) is False:
             one.has_result = True
             continue
         if is_denied(one.race) or not (one.has_result or one.race.is_settled):
-            one.is_lost = True
+            one.lose(meeting)
             one.race = one.race.model_copy(update={"abandoned": True})
-        if one.outcome in {RaceOutcome.ABANDONED, RaceOutcome.BOTH}:
+        if one.outcome in REPORTED_LOST:
             one.reason = one.reason or one.race.reason or meeting.reason or meeting.race.reason
+
+
+def _is_partly_run(meeting: RacingEvent, known: list[_Known]) -> bool:
+    """True if a race of the meeting was run. A void race, or one also reported abandoned, is no proof.
+
+    Nor is a race of one region, where courses of several regions may be meant. A meeting may name its lost races
+    alone, so a race of the same course and day counts too.
+    """
+    if meeting.says_partly_run:
+        return True
+    forms = meeting, meeting.model_copy(update={"races": ()})
+    events = [(one, RacingEvent(key="", race=one.race)) for one in known]
+    parts = [one for one, part in events if any(is_part_of(part, form) for form in forms)]
+    regions = {one.race.region for one in parts if one.race.region}
+    is_certain = bool(meeting.race.region or meeting.race.meeting_id) or len(regions) <= 1
+    return is_certain and any(one.was_run for one in parts)
 
 
 def _together(told: Race, kept: Race) -> Race:

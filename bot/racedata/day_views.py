@@ -22,7 +22,7 @@ from bot.events.days import racing_day, utc_today
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import Around, By, names_in
 from bot.events.meeting_parts import is_part_of
-from bot.events.race_state import HAS_RUN, RaceOutcome
+from bot.events.race_state import HAS_RUN, REPORTED_LOST, RaceOutcome
 from bot.events.races import Race
 from bot.events.watched import NameKey, name_key
 from bot.racedata import race_book_store
@@ -120,7 +120,7 @@ class Recent:
     """`is_whole`: the bot has stored deliveries for RECENT_DAYS days. `abandoned`: of today, by the published date.
 
     `partly_run`: keys of abandoned meetings with a race that was run. `disputed`: today's abandonments of races
-    with a result.
+    with a result, and those in doubt.
     """
 
     results: int
@@ -140,20 +140,21 @@ def recent(session: Session, filters: Sequence[ChannelFilter], now: datetime, fi
     for day in (today - timedelta(days=ago) for ago in range(RECENT_DAYS)):
         outcomes = known_day(session, day, region).outcomes()
         meetings = [event for event in outcomes.lost if _takes(filters, event)]
-        lost |= {event.key: event for event in meetings}
-        partly_run |= {event.key for event in meetings if outcomes.partly_run(event)}
+        for event in meetings:
+            (disputed if event.in_doubt else lost)[event.key] = event
+        partly_run |= outcomes.partly_run
         for race, outcome in outcomes.in_order():
             name = race.race_id or (day, race.course, race.off, race.number)
-            abandonment = RacingEvent(key="", kind=EventKind.RACE_ABANDONED, race=race, reason=race.reason)
+            kind, in_doubt = EventKind.RACE_ABANDONED, outcome is RaceOutcome.IN_DOUBT
+            abandonment = RacingEvent(key="", kind=kind, race=race, reason=race.reason, in_doubt=in_doubt)
             result = RacingEvent(key="", kind=EventKind.RESULT_RECEIVED, race=race)
             if outcome in HAS_RUN and _takes(filters, result):
                 results.add(name)
-            if outcome is RaceOutcome.BOTH and _takes(filters, abandonment):
-                disputed[name] = abandonment
             # A lost meeting stands for its races.
-            of_meeting = any(is_part_of(abandonment, meeting) for meeting in meetings)
-            if outcome is RaceOutcome.ABANDONED and not of_meeting and _takes(filters, abandonment):
-                lost[name] = abandonment
+            of_meeting = any(is_part_of(abandonment, one) for one in meetings if one.in_doubt is in_doubt)
+            is_told = of_meeting and outcome is not RaceOutcome.BOTH
+            if outcome in REPORTED_LOST and not is_told and _takes(filters, abandonment):
+                (lost if outcome is RaceOutcome.ABANDONED else disputed)[name] = abandonment
     return Recent(
         results=len(results),
         abandonments=len(lost),
@@ -194,7 +195,7 @@ def run_races(
     told = {event.key: event for event in (*stored, *meetings)}
     outcomes = outcomes_of(book.values(), list(told.values()), None, None)
     return RunRaces(
-        frozenset(meeting.key for meeting in meetings if outcomes.partly_run(meeting)),
+        outcomes.partly_run,
         frozenset(
             event.race.race_id
             for event in stored

@@ -15,9 +15,10 @@ from bot.db.engine import database_now
 from bot.db.tables import EventVersion
 from bot.errors import CommandError, ServiceError
 from bot.events import event_store
-from bot.events.days import utc_today
+from bot.events.days import racing_day, utc_today
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of, is_there
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Race, is_same_course
 from bot.events.same_races import is_same_race
 from bot.events.sentences import listed
@@ -26,6 +27,7 @@ from bot.events.typed_times import as_meant, in_the_afternoon, is_off_at, minute
 from bot.outbox import ledger
 from bot.outbox.message import Message
 from bot.racedata import race_book_store
+from bot.racedata.day import known_day
 from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import find_courses, likely_courses, quoted
 from bot.slack.commands.day_commands import day_grammar
@@ -91,7 +93,7 @@ async def _answer(desk: Desk, invocation: Invocation, wanted: str) -> Message:
     """Raises CommandError for a course and a time of no known race."""
     only_channel = None if await desk.people.is_admin(invocation) else invocation.channel_id
 
-    def read(session: Session) -> tuple[Place | None, Named, Collection[str], ledger.Trace]:
+    def read(session: Session) -> tuple[Place | None, Named, Collection[str], ledger.Trace, RaceOutcome | None]:
         now = desk.clock()
         place = place_of(session, wanted, now)
         named = (place and named_race(place, now)) or Named(wanted)
@@ -101,15 +103,17 @@ async def _answer(desk: Desk, invocation: Invocation, wanted: str) -> Message:
         at = database_now(session, desk.clock)
         here, also = invocation.channel_id, (*named.also, *cards)
         found = ledger.trace(session, named.key, at, channel_id=only_channel, here=here, also=also)
-        return place, named, cards, found
+        race = named.race or next((one.race for one in found.versions), None)
+        return place, named, cards, found, _outcome(session, race) if race else None
 
-    place, named, cards, found = await desk.database.read(read)
+    place, named, cards, found, outcome = await desk.database.read(read)
     if place and not (found.versions or found.deliveries or named.race):
         if error := no_such_race(place, desk.clock()):
             raise error
         await _check_course(desk, place)
     view = TraceView(desk.identity.permalink, not invocation.from_message, only_channel)
-    return trace_answer(found, named.key, view, race=named.race, by_card=bool(cards), here=invocation.channel_id)
+    here, by_card = invocation.channel_id, bool(cards)
+    return trace_answer(found, named.key, view, race=named.race, outcome=outcome, by_card=by_card, here=here)
 
 
 async def _plan(_desk: Desk, invocation: Invocation) -> str:
@@ -256,6 +260,15 @@ def _lost_by_cards(session: Session, race: Race, now: datetime) -> Collection[st
     told = [(key, one.race) for key, card in cards.items() for one in _races_of(card)]
     lost = [(key, one) for key, one in told if (one.abandoned or one.is_void) and is_same_race(one, race)]
     return list(dict.fromkeys(key for key, one in lost if is_same_course(one.course, race.course)))
+
+
+def _outcome(session: Session, race: Race) -> RaceOutcome | None:
+    """By all that is known of the day; None for a meeting, and for a race without an id or a day."""
+    day = racing_day(race.race_date)
+    if day is None or race.race_id is None:
+        return None
+    found = known_day(session, day, race.region).of_races({race.race_id})
+    return next((outcome for _, outcome in found.values()), None)
 
 
 def _is_of_race(event: RacingEvent) -> bool:

@@ -221,6 +221,19 @@ STORIES = {
         *(ALL, card(1), abandonment(), RUN_AFTER_ALL, MARKED),
         CGB=["Superseded", "Contradicted", "^CONFLICT", "^ABANDONED: Ascot 14:30"],
     ),
+    "taken back after the result": Story(
+        *(links, abandonment(sequence=1), RUN_AFTER_ALL, abandonment(status="Reinstated", sequence=2)),
+        CGB=["Superseded | >3", "Superseded | CONFLICT | >3", "^RUN AFTER ALL: Ascot 14:30"],
+    ),
+    "meeting taken back after the result": Story(
+        *(links, meeting("rc_1", "rc_2", sequence=1), RUN_AFTER_ALL),
+        meeting("rc_1", "rc_2", status="Reinstated", sequence=2),
+        CGB=["Superseded | >3", "Superseded | CONFLICT | >3", "^GOING AHEAD: Ascot"],
+    ),
+    "taken back, then lost by the card": Story(
+        *(links, ALL, card(1), abandonment(sequence=1), abandonment(status="Reinstated", sequence=2), MARKED),
+        CGB=["Superseded", "Superseded | >3", "Superseded | GOING AHEAD | >4", "^ABANDONED: Ascot 14:30"],
+    ),
     "without an id": Story(abandonment(None), lost(None), so_far(CGB=[ALERT, FROM_RESULT]), CGB=["", ""]),
 }
 

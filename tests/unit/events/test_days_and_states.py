@@ -306,6 +306,7 @@ def test_status_is_compared_by_its_letters(status):
         (RaceOutcome.SETTLED, {WITH_RESULT, HAS_RUN}),
         (RaceOutcome.BOTH, {WITH_RESULT, HAS_RUN, CONFLICTS}),
         (RaceOutcome.UNCERTAIN, {WITH_RESULT, HAS_RUN, CONFLICTS}),
+        (RaceOutcome.IN_DOUBT, {CONFLICTS}),
         (RaceOutcome.VOID, {HAS_RUN, NOT_HELD}),
         (RaceOutcome.ABANDONED, {NOT_HELD}),
         (RaceOutcome.OPEN, set()),

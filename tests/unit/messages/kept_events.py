@@ -342,4 +342,5 @@ LIVE_MEETING_ABANDONED = outcomes_at_plumpton(
     tuple(race.model_copy(update={"reason": race.reason or "Waterlogged"}) for race in PLUMPTON_RACES),
     RaceOutcome.ABANDONED,
     lost=(LOST_AT_PLUMPTON,),
+    partly_run=frozenset({LOST_AT_PLUMPTON.key}),
 )

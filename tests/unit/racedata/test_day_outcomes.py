@@ -101,7 +101,12 @@ GB_DAYS = {
             lost("c", abandoned=True, status="Going ahead at York"),
             lost("d", abandoned=True, status="Reinstated").model_copy(update={"in_doubt": True}),
         ],
-        {"a": "open", "b": "open", "c": "abandoned", "d": "abandoned"},
+        {"a": "open", "b": "open", "c": "abandoned", "d": "in doubt"},
+    ),
+    "in doubt with the meeting, and surely lost by itself": (
+        [race("a", "14:30", abandoned=True), race("b", "15:00")],
+        [MEETING_LOST.model_copy(update={"in_doubt": True}), lost("b"), result("c")],
+        {"a": "in doubt", "b": "abandoned", "c": "settled"},
     ),
     "both": ([], [result("a"), lost("a")], {"a": "both"}),
     "both, once without an id": ([], [lost(None, "14:30"), result("a", "14:30")], {"a": "both"}),
@@ -270,7 +275,7 @@ PARTLY_RUN = {
 def test_meeting_is_partly_run_if_a_race_was_or_its_event_says_so(name):
     says, events, is_partly_run = PARTLY_RUN[name]
     meeting = MEETING_LOST.model_copy(update=says)
-    assert day(*events, meeting).meeting(ASCOT, "GB").partly_run(meeting) is is_partly_run
+    assert day(*events, meeting).meeting(ASCOT, "GB").partly_run == ({meeting.key} if is_partly_run else set())
 
 
 def test_only_rows_that_may_be_of_the_meeting_are_parsed():

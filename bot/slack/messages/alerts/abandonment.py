@@ -120,7 +120,7 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     race = event.race
     conflict = None if context.contradicts is None else RUN_TOO
     place = f"{names.course_and_time(race)}{other_day(event, context)}{names.region_mark(event)}"
-    mark, name = names.present_state(event, place)
+    mark, name = names.present_state(event, place, was_run=context.was_run)
     title, is_whole = headline(mark, name, names.reason(event), conflict)
     else_named, status = names.else_named(race), _status(event)
     facts = joined([names.lost_details(race), status, None if is_whole else names.reason(event)])

@@ -147,13 +147,16 @@ def _parts(lines: Sequence[tuple[str, str]], room: int) -> list[list[tuple[str, 
 
 def _place(summary: Backlog, event: RacingEvent) -> tuple[str, str]:
     """The mark, and the words up to the place: "ABANDONED: Kempton 14:30, Sat 28 Nov (GB)"."""
-    return names.present_state(event, names.lost_name(event, partly_run=event.key in summary.partly_run))
+    was_run = event.contradicting_key in {result.key for result, _ in summary.results}
+    name = names.lost_name(event, partly_run=event.key in summary.partly_run)
+    return names.present_state(event, name, was_run=was_run)
 
 
 def _conflict(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> str | None:
     """The mark of a loss whose result was told before, or is told by this summary."""
     told = {result.race.race_id for result, of_result in summary.results if of_result.contradicts} - {None}
-    return RUN_TOO if remarks.contradicts or event.race.race_id in told else None
+    is_both = remarks.contradicts or event.race.race_id in told
+    return RUN_TOO if is_both and not event.is_taken_back else None
 
 
 def _result(event: RacingEvent, remarks: VersionRemarks) -> str:

@@ -51,7 +51,8 @@ def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContex
         return joined([f"{horse} is no longer {left}", at], ": ")
     name = joined([horse, given("({})", by)], " ")
     if event.is_abandonment:
-        state = "going ahead" if event.is_taken_back else "abandoned"
+        back = "run after all" if context.was_run else "going ahead"
+        state = back if event.is_taken_back else "abandoned"
         if context.contradicts or event.in_doubt:
             state = f"reported abandoned and {'run' if context.contradicts else 'reinstated'}, check"
         # The alert has named course and day.

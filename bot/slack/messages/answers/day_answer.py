@@ -7,14 +7,14 @@ from datetime import datetime
 from bot.events.days import utc_today
 from bot.events.event import RacingEvent
 from bot.events.meeting_parts import is_part_of
-from bot.events.race_state import RaceOutcome
+from bot.events.race_state import CONFLICTS, RaceOutcome
 from bot.events.races import Race, is_same_course
 from bot.events.sentences import counted, listed
 from bot.outbox.message import Block, Message
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, order_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
-from bot.slack.messages.answers.outcome_words import TO_COME, RaceView, marked_lost
+from bot.slack.messages.answers.outcome_words import REPORTED_TOO, TO_COME, RaceView, marked_lost
 from bot.slack.messages.kit.blocks import command_button, context_block, section
 from bot.slack.messages.kit.layout import PAGE_LINE_MAX, Either, line_units, paged, unit
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
@@ -25,8 +25,6 @@ from bot.slack.messages.kit.times import aware, off_text, published_day, publish
 LINES_ON_PAGE = 8
 """Meetings of a day, or races of a course: about the screen of a phone."""
 
-IN_CONFLICT = "reported abandoned and as run, check"
-
 ON_EVERY_PAGE_MAX = 2_000
 """Longer lists of abandonments are on pages of their own, before the meetings."""
 
@@ -36,9 +34,12 @@ IN_FIGURES = {
     RaceOutcome.SETTLED: "run",
     RaceOutcome.ABANDONED: "abandoned",
     RaceOutcome.BOTH: "reported abandoned and run",
+    RaceOutcome.IN_DOUBT: "reported abandoned and reinstated",
     RaceOutcome.UNCERTAIN: "with disputed places",
     RaceOutcome.VOID: "void",
 }
+
+IN_CONFLICT = {which: f"reported abandoned and {words}, check" for which, words in REPORTED_TOO.items()}
 
 
 @dataclass(frozen=True)
@@ -149,12 +150,13 @@ class DayView:
         """For example "rest of 1 meeting (6 races) and 1 other race abandoned". Each race counts once."""
         outcomes = self.card.outcomes
         races = _races(outcomes, RaceOutcome.ABANDONED)
-        of_lost = sum(_is_of_lost(race, outcomes) for race in races)
+        lost = _meetings(outcomes, RaceOutcome.ABANDONED)
+        of_lost = sum(_is_of(race, lost) for race in races)
         others = len(races) - of_lost
-        if not outcomes.lost:
+        if not lost:
             return f"{counted(others, 'race')} abandoned" if others else None
-        rest = sum(map(outcomes.partly_run, outcomes.lost))
-        whole = len(outcomes.lost) - rest
+        rest = sum(event.key in outcomes.partly_run for event in lost)
+        whole = len(lost) - rest
         meetings = [
             f"rest of {counted(rest, 'meeting')}" if rest else None,
             counted(whole, "meeting") if whole else None,
@@ -169,7 +171,7 @@ class DayView:
         count, races = self.card.outcomes.count, [one for some in self.meetings for one in some.races]
         coming = sum(one.is_to_come for one in races)
         settled, void = count(RaceOutcome.SETTLED), count(RaceOutcome.VOID)
-        disputed = {IN_FIGURES[one]: count(one) for one in (RaceOutcome.BOTH, RaceOutcome.UNCERTAIN)}
+        disputed = {words: count(one) for one, words in IN_FIGURES.items() if one in CONFLICTS}
         open_races = {"without a result yet": count(RaceOutcome.OPEN) - coming, TO_COME: coming}
 
         def named(races: Mapping[str, int]) -> list[str]:
@@ -260,26 +262,30 @@ def in_figures(outcomes: Sequence[RaceOutcome], *unsaid: RaceOutcome) -> list[st
     return [share(number, len(outcomes), words) for words, number in counts.items()]
 
 
+_LOSSES = {
+    RaceOutcome.ABANDONED: (f"{MARKED_LOST}{{}}", ON_EVERY_PAGE_MAX),
+    **{which: (f"{MARKED_CONFLICT}{{}}: {IN_CONFLICT[which]}", CONFLICTS_ON_EVERY_PAGE_MAX) for which in REPORTED_TOO},
+}
+"""The titles of losses, and how long a list stands on every page."""
+
+
 def losses_of(card: Card, when: str = "") -> tuple[list[Block | None], list[Either]]:
     """The blocks for every page, and long lists as units. `when`: said of races that were not asked for.
 
     A line for each abandoned meeting, and for the other abandoned races of a meeting with one reason; then such lines
-    of races that were reported abandoned and run.
+    of conflicts about a loss.
     """
     outcomes, region = card.outcomes, card.region
-    whole = [_lost_meeting(event, outcomes, region) for event in outcomes.lost]
-    singly = [race for race in _races(outcomes, RaceOutcome.ABANDONED) if not _is_of_lost(race, outcomes)]
-    disputed = [*_lines(_races(outcomes, RaceOutcome.BOTH), region)]
     blocks, units = list[Block | None](), list[Either]()
-    for title, lines, on_every_page_max in (
-        (f"{MARKED_LOST}{when}", [*whole, *_lines(singly, region)], ON_EVERY_PAGE_MAX),
-        (f"{MARKED_CONFLICT}{when}: {IN_CONFLICT}", disputed, CONFLICTS_ON_EVERY_PAGE_MAX),
-    ):
-        text = "\n".join([title, *(clip(line, PAGE_LINE_MAX) for line in lines)])
+    for which, (title, on_every_page_max) in _LOSSES.items():
+        whole = _meetings(outcomes, which)
+        singly = [race for race in _races(outcomes, which) if not _is_of(race, whole)]
+        lines = [*(_lost_meeting(event, outcomes, region) for event in whole), *_lines(singly, region)]
+        text = "\n".join([title.format(when), *(clip(line, PAGE_LINE_MAX) for line in lines)])
         if lines and size(text) <= on_every_page_max:
             blocks.append(section(text))
         elif lines:
-            units += line_units([title, *lines])
+            units += line_units([title.format(when), *lines])
     return blocks, units
 
 
@@ -288,9 +294,14 @@ def loss_units(card: Card, when: str) -> list[Either]:
     return [*map(unit, blocks), *units]
 
 
-def _is_of_lost(race: Race, outcomes: Outcomes) -> bool:
+def _meetings(outcomes: Outcomes, which: RaceOutcome) -> list[RacingEvent]:
+    """The meetings that are abandoned, or in doubt."""
+    return [one for one in outcomes.lost if which is (RaceOutcome.IN_DOUBT if one.in_doubt else RaceOutcome.ABANDONED)]
+
+
+def _is_of(race: Race, meetings: Iterable[RacingEvent]) -> bool:
     part = RacingEvent(key="", race=race)
-    return any(is_part_of(part, event) for event in outcomes.lost)
+    return any(is_part_of(part, event) for event in meetings)
 
 
 def _races(outcomes: Outcomes, which: RaceOutcome) -> list[Race]:
@@ -325,7 +336,7 @@ def _lines(races: Iterable[Race], region: str | None) -> Iterator[str]:
 def _lost_meeting(event: RacingEvent, outcomes: Outcomes, region: str | None) -> str:
     unknown = "" if event.race.region else " (region unknown)"
     course = joined([course_name(event.race) or "course not given", _in_brackets(event.race.region, region)], " ")
-    part = lost_part(partly_run=outcomes.partly_run(event))
+    part = lost_part(partly_run=event.key in outcomes.partly_run)
     return joined([course, f"{part}{unknown}", reason(event)], ", ")
 
 

@@ -17,13 +17,16 @@ from bot.slack.messages.alerts.result import not_official
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.layout import all_fit, lines, message
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT, MARKED_PART, MARKED_VOID
-from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_mark, outcome_line, race_line
+from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_mark, lost_part, outcome_line, race_line
 from bot.slack.messages.kit.result_line import ORDER_MAX, result_line, winner
 from bot.slack.messages.kit.text import given, joined, safe
 from bot.slack.messages.kit.times import aware, off_text, weekday_and_day
 
-MARKED = frozenset({RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.UNCERTAIN, RaceOutcome.VOID})
+MARKED = frozenset(RaceOutcome) - {RaceOutcome.OPEN, RaceOutcome.SETTLED}
 """Outcomes whose words have a mark."""
+
+REPORTED_TOO = {RaceOutcome.BOTH: "as run", RaceOutcome.IN_DOUBT: "reinstated"}
+"""Of conflicts about a loss."""
 
 NO_RESULT_YET = "no result yet"
 TO_COME = "to come"
@@ -79,8 +82,9 @@ class RaceView:
                 return MARKED_VOID
             case RaceOutcome.ABANDONED:
                 return joined([lost_mark(race), because], ", ")
-            case RaceOutcome.BOTH:
-                return f"{MARKED_CONFLICT}: reported abandoned{given(' ({})', because) or ''} and as run: check"
+            case RaceOutcome.BOTH | RaceOutcome.IN_DOUBT:
+                lost = f"reported abandoned{given(' ({})', because) or ''}"
+                return f"{MARKED_CONFLICT}: {lost} and {REPORTED_TOO[self.outcome]}: check"
             case RaceOutcome.SETTLED:
                 return self.settled(run)
             case RaceOutcome.UNCERTAIN if race.disputed:
@@ -112,7 +116,12 @@ class RaceView:
 
 def marked_lost(outcomes: Outcomes, lost: Sequence[RacingEvent]) -> str | None:
     """`lost`: the abandonments of one meeting. None without any."""
-    return MARKED_PART[any(map(outcomes.partly_run, lost))] if lost else None
+    if not lost:
+        return None
+    partly_run = not outcomes.partly_run.isdisjoint(event.key for event in lost)
+    if all(event.in_doubt for event in lost):
+        return f"{MARKED_CONFLICT}: {lost_part(partly_run=partly_run)} reported abandoned and reinstated"
+    return MARKED_PART[partly_run]
 
 
 def live_meeting(live: LiveMeeting, now: datetime) -> Message:

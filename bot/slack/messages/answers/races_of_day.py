@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, tzinfo
 from itertools import chain, tee
 
 from bot.events.days import utc_today
-from bot.events.race_state import HAS_RUN, WITH_RESULT, RaceOutcome
+from bot.events.race_state import HAS_RUN, REPORTED_LOST, WITH_RESULT, RaceOutcome
 from bot.events.sentences import counted
 from bot.events.typed_times import minutes_apart, read_off
 from bot.outbox.message import Message
@@ -135,7 +135,7 @@ def _race_with_runners(one: RaceView, at: str | None, zone: tzinfo | None, *, is
 def results_of_day(card: Card, question: DayQuestion) -> Message:
     day, only_abandonments = DayView(card, question), question.only_abandonments
     outcomes, is_ahead = card.outcomes, _is_ahead(day)
-    are_none_lost = only_abandonments and not (outcomes.lost or outcomes.count(RaceOutcome.ABANDONED, RaceOutcome.BOTH))
+    are_none_lost = only_abandonments and not (outcomes.lost or outcomes.count(*REPORTED_LOST))
     settled_in = {race.region or card.region for race, outcome in outcomes.in_order() if outcome in WITH_RESULT}
     none_lost = f"No abandonment is known {day.nowhere_else} on {day.day}." if are_none_lost else None
     notes = [
@@ -156,9 +156,9 @@ def results_of_day(card: Card, question: DayQuestion) -> Message:
 
 
 def _is_ahead(day: DayView) -> bool:
-    """True for a later day whose races are all open or abandoned. In the east a day begins before today (UTC) ends."""
+    """True for a later day of open races, none of them run. In the east a day begins before today (UTC) ends."""
     outcomes = {outcome for _, outcome in day.card.outcomes.each}
-    return day.card.day > day.today and RaceOutcome.OPEN in outcomes <= {RaceOutcome.OPEN, RaceOutcome.ABANDONED}
+    return day.card.day > day.today and RaceOutcome.OPEN in outcomes and outcomes.isdisjoint(HAS_RUN)
 
 
 def _meetings(day: DayView) -> list[Either]:

@@ -14,6 +14,7 @@ from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeti
 from bot.channels.pauses import UNTIL_RESUMED
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
 from bot.events.event import RacingEvent, Topic
+from bot.events.race_state import RaceOutcome
 from bot.events.sentences import counted, listed
 from bot.events.typed_text import typed_line
 from bot.outbox.message import Block, Message
@@ -179,7 +180,15 @@ def _lost_today(said: Said) -> list[str]:
         return "\n".join([title, *first_of(names, most)]) + more if names else ""
 
     lost = told(f"{ABANDONED} *Already abandoned today*", said.recent.abandoned, ABANDONMENTS_NAMED)
-    return [*filter(None, [lost, told(f"{MARKED_CONFLICT}: {IN_CONFLICT}", said.recent.disputed, CONFLICTS_NAMED)])]
+    by_outcome = {
+        which: [one for one in said.recent.disputed if one.in_doubt is (which is RaceOutcome.IN_DOUBT)]
+        for which in IN_CONFLICT
+    }
+    conflicts = (
+        told(f"{MARKED_CONFLICT}: {IN_CONFLICT[which]}", events, CONFLICTS_NAMED)
+        for which, events in by_outcome.items()
+    )
+    return [*filter(None, [lost, *conflicts])]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from bot.db.tables import AckState, InboxDelivery, InboxState
 from bot.deliveries.inbox import reference
 from bot.events import drill_mark
 from bot.events.kinds import DECLARATIONS, EventKind, Subject
+from bot.events.race_state import RaceOutcome
 from bot.events.races import Race
 from bot.events.sentences import counted, listed
 from bot.operations.drill_run import DrillReport, Stop
@@ -93,16 +94,17 @@ def trace_answer(
     view: TraceView,
     *,
     race: Race | None = None,
+    outcome: RaceOutcome | None = None,
     by_card: bool = False,
     here: str | None = None,
 ) -> Message:
-    """`wanted`: the typed id. `race`: the traced race. `by_card`: a racecard tells the loss of the race.
+    """`wanted`: the typed id. `race`: the traced race. `outcome`: of the race, else of the race of an event.
 
-    `here`: the channel in which the trace was asked for.
+    `by_card`: a racecard tells the loss of the race. `here`: the channel in which the trace was asked for.
     """
     name = view.ids(code(wanted, ID_MAX)) or "this event"
     limited = f"Limited to this channel, {named(view.only_channel)}: admins see all." if view.only_channel else None
-    became = _became(found, race, by_card=by_card)
+    became = _became(found, race, outcome, by_card=by_card)
     if not found.versions and not found.deliveries:
         return listing(became or _nothing(name, found.kept_since), [])
     room = max(CHANNELS_NAMED_LEAST, TRACE_CHANNELS_MAX // max(1, len(found.versions)))
@@ -116,11 +118,14 @@ def trace_answer(
     return message(None, [*head, lines(said), small])
 
 
-def _became(found: Trace, race: Race | None, *, by_card: bool) -> str | None:
+def _became(found: Trace, race: Race | None, outcome: RaceOutcome | None, *, by_card: bool) -> str | None:
     """A race by all deliveries together; None where each line says everything."""
-    if disputed := [_race_named(one) for one in found.versions if one.contradicts]:
+    disputed = [_race_named(one) for one in found.versions if one.contradicts or one.in_doubt]
+    if outcome is None and disputed:
+        outcome = RaceOutcome.IN_DOUBT if found.versions[-1].in_doubt else RaceOutcome.BOTH
+    if outcome in IN_CONFLICT:
         races = "" if race else listed(list(dict.fromkeys(filter(None, disputed))))
-        return f"{MARKED_CONFLICT}: {joined([races, IN_CONFLICT], ', ')}."
+        return f"{MARKED_CONFLICT}: {joined([races, IN_CONFLICT[outcome]], ', ')}."
     name, kinds = _named(race), {one.row.kind for one in found.versions}
     if race is None or name is None or kinds & {EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED}:
         return None
@@ -156,7 +161,7 @@ def _nothing(name: str, kept_since: datetime | None) -> str:
 def _version(one: TracedVersion, view: TraceView, room: int) -> Iterator[str]:
     unknown = view.ids(code(one.row.kind)) or "A delivery that could not be read"
     kind, _ = KINDS_IN_WORDS.get(one.row.kind, (unknown, race_name))
-    kind = "Abandonment taken back" if one.is_taken_back else kind
+    kind = "Abandonment taken back" if one.is_taken_back else "Abandonment in doubt" if one.in_doubt else kind
     number = f", version {one.row.version}" if one.row.version > 1 else ""
     # Only Slack knows each reader's clock.
     off = aware(one.race.off.off_at) if one.race else None

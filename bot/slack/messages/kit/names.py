@@ -86,12 +86,12 @@ def card_name(race: Race) -> str:
     return joined([course_name(race), race_day(race)], ", ") or _race_by_id(race) or "card not named"
 
 
-def present_state(event: RacingEvent, name: str) -> tuple[str, str]:
+def present_state(event: RacingEvent, name: str, *, was_run: bool = False) -> tuple[str, str]:
     """The mark of an abandonment, and its first words: "ABANDONED: Kempton 14:30", unless the loss was taken back."""
     if event.in_doubt:
         return CONFLICTING, f"CONFLICT: {name} reported abandoned and reinstated"
     if event.is_taken_back:
-        return CORRECTED, f"GOING AHEAD: {name}"
+        return CORRECTED, f"{'RUN AFTER ALL' if was_run else 'GOING AHEAD'}: {name}"
     return ABANDONED, f"ABANDONED: {name}"
 
 
