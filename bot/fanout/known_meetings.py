@@ -253,15 +253,11 @@ class KnownMeetings:
         A racecard, or a result, may alone report the new loss.
         """
         if event.is_taken_back:
-            results = (one for one in self._of_kind(EventKind.RESULT_RECEIVED) if is_run_there(one, event))
-            near = (
-                results
-                if event.kind is EventKind.MEETING_ABANDONED
-                else filter(None, [self._events.get(event.contradicting_key or "")])
-            )
-            return {
-                one.key for one in near if event.kind in map(event_store.contradicted_by, self.versions_of(one.key))
-            }
+            results = self._of_kind(EventKind.RESULT_RECEIVED)
+            run = [one.key for one in results if event.is_of_meeting and is_run_there(one, event)]
+            own = run or [event.contradicting_key or ""]
+            both = self.versions_of(event.key)
+            return {key for key in own if any(map(event_store.contradicted_by, [*both, *self.versions_of(key)]))}
         lost = {race.race_id for race in (event.race, *event.races) if race.abandoned} - {None}
         back = (one for one in self._of_kind(EventKind.RACE_ABANDONED) if one.is_taken_back and one.key != event.key)
         return {one.key for one in back if one.race.race_id in lost}

@@ -216,7 +216,7 @@ RINGS = {
     ),
     "result, then an abandonment that was taken back": Story(
         *(version(FIRST), abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}),
-        CGB=["^Contradicted", "^Superseded", "^GOING AHEAD: Ascot 14:30 | !CONFLICT"],
+        CGB=["^Superseded", "^Superseded", "^RUN AFTER ALL: Ascot 14:30 | !CONFLICT"],
     ),
     "abandoned meeting in doubt, and a race lost": Story(
         *(subscribes("CGB", "GB", *Topic), meeting("rc_1", "rc_2"), card("rc_1", "rc_2", status="Going ahead")),
