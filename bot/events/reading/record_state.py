@@ -50,7 +50,7 @@ _LOST_TITLE = re.compile(
 )
 """How a list writes a lost race before, behind or in the place of the title."""
 
-OFFICIAL = "Official"
+OFFICIAL, AMENDED = "Official", "Amended result"
 
 _CODE = re.compile("[A-Z]{2,3}")
 """May be the Australian or American `state` of the course: "NSW". Such letters count only as a known status: "ABD"."""
@@ -135,8 +135,11 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     if placings.has_places and _is_provisional(sources, own, said, is_run=RaceState.RUN in told):
         told |= {RaceState.PROVISIONAL}
         states.setdefault(RaceState.PROVISIONAL, PROVISIONAL)
-    elif placings.has_places and not told and any(map(is_yes, values_of(own, "state.official"))):
-        told, states = {RaceState.RUN}, {RaceState.RUN: OFFICIAL}
+    elif placings.has_places and told <= {RaceState.RUN}:
+        is_official = any(map(is_yes, values_of(own, "state.official")))
+        is_amended = any(map(is_yes, values_of(own, "state.amended")))
+        if is_amended or (is_official and not told):
+            told, states = {RaceState.RUN}, {RaceState.RUN: AMENDED if is_amended else OFFICIAL}
     for state in (RaceState.VOID, RaceState.POSTPONED):
         if state in told:
             moved_to = _moved_to(sources) if state in NOT_RUN else []
@@ -197,7 +200,8 @@ def _is_provisional(sources: Sources, own: Sequence[Fields], said: Sequence[str]
     beside = [one for one in sources.data if not _is_decided(one)]
     own = [*own, *(one for one in beside if not NAMING_HORSES.isdisjoint(one.facts))]
     official = [*values_of(own, "state.official")]
-    texts = ((name, value) for fields in own for name, value in fields.items() if isinstance(value, str))
+    told = [*own, *sources.delivery]
+    texts = ((name, value) for fields in told for name, value in fields.items() if isinstance(value, str))
     inquiries = values_of([*own, *beside], "state.inquiry")
     announced = [_standing_in(one) for one in _strings_in(values_of(own, "state.message"))]
     is_waited_for = [*filter(None, announced)][-1:] == [RaceState.PROVISIONAL] or any(map(_is_pending, inquiries))
@@ -205,7 +209,7 @@ def _is_provisional(sources: Sources, own: Sequence[Fields], said: Sequence[str]
     return (
         (is_waited_for and not is_run and not any(map(is_yes, official)))
         or any(map(is_no, official))
-        or any(map(is_yes, values_of(own, "state.provisional")))
+        or any(map(is_yes, values_of(told, "state.provisional")))
         or any(value in _PROVISIONAL and not _OF_A_CARD.search(name) for name, value in texts)
     )
 

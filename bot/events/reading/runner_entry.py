@@ -336,7 +336,8 @@ def _says_that_it_runs(said: Fields, statuses: frozenset[str]) -> bool:
 def _out_of(said: Fields, words: Sequence[str]) -> tuple[str | None, str | None]:
     """The position of a non-runner, a reserve, a disqualified horse or a horse that did not finish; and a reason."""
     away = next(filter(is_non_runner, words), None)
-    if any(map(flag, said.of("marks.reserve"))) or fold(away or "").startswith(("reserve", "emergency")):
+    is_reserve = any(map(flag, said.of("marks.reserve"))) and not any(map(is_no, said.of("marks.non_runner")))
+    if is_reserve or fold(away or "").startswith(("reserve", "emergency")):
         return RESERVED, None
     is_marked = _is_marked(said, "non_runner") or any(map(_is_nr, said.of("marks.nr")))
     if away or is_marked or any(map(_is_not_running, said.of("marks.running"))):

@@ -38,7 +38,8 @@ _CLOCK = re.compile("[0-9]{1,2}[:.][0-9]{2}")
 class Sources:
     """The objects of a record in the order of the search for a race's fields, without objects about the delivery.
 
-    `own`: the race's, or the meeting's of a meeting's event. `data`: other objects about the event.
+    `own`: the race's, or the meeting's of a meeting's event. `data`: other objects about the event. `delivery` may
+    tell the standing of a result, and nothing else of a race.
     """
 
     subject: About
@@ -47,6 +48,7 @@ class Sources:
     meetings: list[Fields]
     courses: list[Fields]
     others: list[Fields]
+    delivery: list[Fields]
 
     def look(self, fact: str, read: Callable[[Any], Any] | None = None) -> Any:
         """The fact of the race's own objects by any name, else of the other objects."""
@@ -150,7 +152,8 @@ def sources_of(parts: Sequence[Part], subject: About = About.RACE) -> Sources:
     data = [fields for fields in data + by_about[About.OTHER] if id(fields) not in held]
     meetings, races = by_about.get(About.MEETING, []), by_about.get(About.RACE, [])
     courses = by_about[About.COURSE]
-    return Sources(subject, own, data, meetings, courses, [*data, *meetings, *courses, *races])
+    others = [*data, *meetings, *courses, *races]
+    return Sources(subject, own, data, meetings, courses, others, by_about[About.DELIVERY])
 
 
 def race_id_of(parts: Sequence[Part]) -> str | None:

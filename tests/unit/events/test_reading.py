@@ -80,7 +80,10 @@ def test_race_keeps_every_field_as_published():
 @over(
     ("record", "region", "course"),
     [
-        *(({"region": region}, None, Course()) for region in (7, {"id": 7}, {"name": "Great Britain"}, ["GB"], True)),
+        *(
+            ({"region": region}, None, Course())
+            for region in (7, "eu-west-1", {"id": 7}, {"name": "Great Britain"}, ["GB"], True)
+        ),
         ({"country_code": "IE", "country": "Ireland", "course": {"name": "York", "region": "GB"}}, "GB", "York"),
         ({"region": "Great Britain", "region_code": "GB"}, "GB", Course()),
         *(({"region": {name: "GB"}}, "GB", Course()) for name in ("#text", "value")),
