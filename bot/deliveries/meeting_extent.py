@@ -29,7 +29,9 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
         return run or in_all - (lost or 0)
     is_part = first_of(fields, "state.partly", flag) or any(map(is_no, values_of(fields, "state.whole")))
     is_part = is_part or any(one and not is_no(one) for one in values_of(fields, "state.remaining"))
-    is_part = is_part or any(run is not None for run in _run_in_words(fields))
+    is_part = (
+        is_part or any(run is not None for run in _run_in_words(fields)) or len(lost_by_number(fields, Race())) == 1
+    )
     begins_later = min((race.card_number or 1 for race in races), default=1) > 1
     from_a_time = not races and lost_from(fields).text is not None
     return 0 if is_part or begins_later or from_a_time else None

@@ -18,6 +18,8 @@ from bot.slack.messages.kit.marks import CONFLICTING, RUN_TOO, headline
 from bot.slack.messages.kit.text import first_of, given, joined, safe
 from bot.slack.messages.kit.times import aware, off_text
 
+_LOST = "Lost"
+
 DISPUTED_NAMED = 6
 OPEN_RACES_NAMED = 8
 
@@ -42,7 +44,8 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     figures = _races_in_figures(event, context, lost, run)
     named = names.times_or_count(disputed, DISPUTED_NAMED)
     conflict = f"CONFLICT: {named} reported as run too" if disputed else None
-    times = lost_times(lost, event)
+    is_untold = event.races_from_book and event.races_run == 0 and not (run or event.last_lost or event.lost_from)
+    times = lost_times(lost, event, label="Which of these are lost is not said" if is_untold else _LOST)
     line = partial(_line, event=event, named=not times)
     were_run = f"{counted(run, 'race')} {'was' if run == 1 else 'were'} run" if run else None
     marked = given(f"{CONFLICTING} {{}}", conflict)
@@ -97,7 +100,7 @@ def _with_reason_of(lost: Race, race: Race, event: RacingEvent) -> Race:
     return race.model_copy(update={"reason": reason, "from_book": from_book})
 
 
-def lost_times(lost: Sequence[Race], event: RacingEvent) -> list[str]:
+def lost_times(lost: Sequence[Race], event: RacingEvent, *, label: str = _LOST) -> list[str]:
     """The times of the races with one reason, in a line: a list of names would fill a phone.
 
     Empty for one race, and where races have no time of their own.
@@ -106,7 +109,7 @@ def lost_times(lost: Sequence[Race], event: RacingEvent) -> list[str]:
     for race in lost:
         by_reason.setdefault(safe(own_reason(race.reason, event)), []).append(off_text(race.off) or "")
     times = {time for same in by_reason.values() for time in same if time}
-    lines = [joined([f"Lost: {', '.join(same)}", because]) for because, same in by_reason.items()]
+    lines = [joined([f"{label}: {', '.join(same)}", because]) for because, same in by_reason.items()]
     return lines if 1 < len(lost) == len(times) else []
 
 
