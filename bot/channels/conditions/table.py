@@ -1,15 +1,7 @@
 """Every kind of condition, in the order of a form and of a file. A new kind is a class, a field and a line here."""
 
-from bot.channels.conditions.choices import (
-    AckCondition,
-    ChoiceCondition,
-    DigestCondition,
-    EscalateCondition,
-    EveCondition,
-    QuietCondition,
-    ShowCondition,
-    ZoneCondition,
-)
+from bot.channels.conditions import choices
+from bot.channels.conditions.choices import ChoiceCondition
 from bot.channels.conditions.condition import Condition, NarrowingCondition
 from bot.channels.conditions.event_conditions import (
     MentionCondition,
@@ -30,13 +22,13 @@ CONDITIONS: tuple[Condition, ...] = (
     RaceClassCondition(),
     RaceCodeCondition(),
     MENTIONS,
-    DigestCondition(),
-    EveCondition(),
-    QuietCondition(),
-    ZoneCondition(),
-    ShowCondition(),
-    AckCondition(),
-    EscalateCondition(),
+    choices.DigestCondition(),
+    choices.EveCondition(),
+    choices.QuietCondition(),
+    choices.ZoneCondition(),
+    choices.ShowCondition(),
+    choices.AckCondition(),
+    choices.EscalateCondition(),
 )
 
 BY_FIELD: dict[str, Condition] = {one.field: one for one in CONDITIONS}

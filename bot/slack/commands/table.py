@@ -7,6 +7,7 @@ from bot.errors import CommandError
 from bot.events.word_rows import word_rows
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely
+from bot.slack.commands import pause_commands
 from bot.slack.commands.day_commands import NEXT_COMMAND, RACECARD_COMMAND, RESULTS_COMMAND
 from bot.slack.commands.drill import DRILL_COMMAND
 from bot.slack.commands.form_button import FORM_BUTTON
@@ -19,14 +20,6 @@ from bot.slack.commands.list_commands import (
     USAGE_COMMAND,
 )
 from bot.slack.commands.message_buttons import ACKNOWLEDGE_BUTTON, FULL_RESULT_BUTTON, GIVE_BACK_BUTTON
-from bot.slack.commands.pause_commands import (
-    MUTE_BUTTON,
-    MUTE_COMMAND,
-    PAUSE_COMMAND,
-    RESUME_COMMAND,
-    UNMUTE_BUTTON,
-    UNMUTE_COMMAND,
-)
 from bot.slack.commands.present_subscriptions import EDIT_BUTTON, LIST_COMMAND, REMOVE_BUTTON, UNSUBSCRIBE_COMMAND
 from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
 from bot.slack.commands.trace import TRACE_COMMAND
@@ -167,10 +160,10 @@ COMMAND_GROUPS: Mapping[str, Sequence[Command]] = {
         SUBSCRIBE_COMMAND,
         UNSUBSCRIBE_COMMAND,
         LIST_COMMAND,
-        PAUSE_COMMAND,
-        RESUME_COMMAND,
-        MUTE_COMMAND,
-        UNMUTE_COMMAND,
+        pause_commands.PAUSE_COMMAND,
+        pause_commands.RESUME_COMMAND,
+        pause_commands.MUTE_COMMAND,
+        pause_commands.UNMUTE_COMMAND,
         WATCH_COMMAND,
         UNWATCH_COMMAND,
         WATCHING_COMMAND,
@@ -193,8 +186,8 @@ BUTTON_COMMANDS: dict[str, Command] = {
     button.name: button
     for button in (
         FULL_RESULT_BUTTON,
-        MUTE_BUTTON,
-        UNMUTE_BUTTON,
+        pause_commands.MUTE_BUTTON,
+        pause_commands.UNMUTE_BUTTON,
         ACKNOWLEDGE_BUTTON,
         GIVE_BACK_BUTTON,
         FORM_BUTTON,

@@ -350,11 +350,8 @@ async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
     typed = " ".join(name for _, name in names)
     here, own = await desk.database.read(partial(_both, invocation=invocation))
     rows = own if is_own else [*here, *own]
-    there = [
-        one
-        for one in rows
-        if any(_is_named(one, WatchedName(kind or WatchKind(one.kind), name)) for kind, name in names)
-    ]
+    keys = {(kind, str(name_key(name))) for kind, name in names}
+    there = [one for one in rows if {(None, one.name_key), (one.kind, one.name_key)} & keys]
     there = [one for one in there if one in here] or there or (list(rows) if typed.casefold() in OF_ALL else [])
     if len(there) == 1:
         return there[0]
