@@ -87,15 +87,11 @@ _OF_KEYS = (
 )
 
 
-def last_of_ids(
-    session: Session, race_ids: Collection[str | None], meeting_ids: Collection[str | None]
-) -> dict[tuple[str, str], datetime]:
-    """By id and kind: the races' events, and whole meetings' events, under any key."""
-    kind, race_id, meeting_id, received_at = (_EVENT.c[one] for one in ("kind", "race_id", "meeting_id", "received_at"))
-    of_meetings = meeting_id.in_(meeting_ids), kind.in_(OF_MEETINGS), race_id.is_(None)
-    of_races = select(race_id, kind, func.max(received_at)).where(race_id.in_(race_ids)).group_by(race_id, kind)
-    whole = select(meeting_id, kind, func.max(received_at)).where(*of_meetings).group_by(meeting_id, kind)
-    return {(name, said): at for name, said, at in session.execute(union(of_races, whole))}
+def meetings_told(session: Session, meeting_ids: Collection[str | None]) -> set[tuple[str, str]]:
+    """The ids and kinds of events of whole meetings, under any key."""
+    row = _EVENT.c
+    of_meetings = row.meeting_id.in_(meeting_ids), row.kind.in_(OF_MEETINGS), row.race_id.is_(None)
+    return {(name, said) for name, said in session.execute(select(row.meeting_id, row.kind).where(*of_meetings))}
 
 
 def outcomes_near(

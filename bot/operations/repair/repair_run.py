@@ -347,23 +347,20 @@ def _marks(event: RacingEvent) -> set[tuple[str | None, ...]]:
 
 
 def _find_missing(session: Session, failed: Sequence[Failed]) -> list[Failed]:
-    bare = [one.event.race for one in failed if not one.has_payload]
     bodies = inbox.known_bodies(session, (digest for one in failed for digest in one.digests))
     keys = inbox.last_received(session, (one.event.key for one in failed))
-    race_ids, meeting_ids = {race.race_id for race in bare} - {None}, {race.meeting_id for race in bare} - {None}
-    stored = event_store.last_of_ids(session, race_ids, meeting_ids)
+    meetings = event_store.meetings_told(session, {one.event.race.meeting_id for one in failed} - {None})
 
     def missing(one: Failed) -> Failed | None:
-        event, race = one.event, one.event.race
-        if not bodies.isdisjoint(one.digests):
+        event, received = one.event, keys.get(one.event.key)
+        is_told = event.is_of_meeting and (event.race.meeting_id, event.kind) in meetings
+        if not bodies.isdisjoint(one.digests) or (is_told and not one.has_payload):
             return None
-        if one.has_payload or event.kind is None:
+        if one.has_payload or received is None:
             return one
-        named = race.race_id or race.meeting_id or "", event.kind
-        received = [at for at in (keys.get(event.key), stored.get(named)) if at]
         # The record of a delivery that came by a retry was tried before.
-        is_later = bool(race.race_id and one.tried_at and received and one.tried_at > max(received))
-        return replace(one, is_later=is_later) if is_later or not received else None
+        is_later = bool(one.event.race.race_id and one.tried_at and one.tried_at > received)
+        return replace(one, is_later=True) if is_later else None
 
     return list({one.sha256: one for one in map(missing, failed) if one}.values())
 

@@ -190,6 +190,14 @@ async def test_lost_news_of_a_race_that_came_without_an_id_counts_as_made_good(b
     assert bot.texts("CGB")[0].startswith("Superseded")
 
 
+async def test_record_of_a_meeting_that_came_without_an_id_is_left_alone(bot, outage):
+    (delivery,) = await outage.lose(outage.service.abandon_meeting(first_race(outage).meeting_id, "Fog"))
+    payload, delivery.shape = delivery.happening.payload, "bare"
+    await bot.deliver(payload | {"meeting": payload["meeting"] | {"meeting_id": None}})
+    await bot.post_all()
+    assert (await mend(bot, outage)).made == []
+
+
 async def test_delivery_that_came_by_a_retry_is_left_alone(bot, outage):
     (delivery,) = await outage.lose(outage.service.settle(first_race(outage).race_id))
     for separators in (None, (",", ":")):
