@@ -177,34 +177,27 @@ async def test_running_bot_asks_for_nothing_beyond_the_plan_until_the_plan_chang
 # Requests of the data service
 
 
-LISTS = ("/courses", "/reference", "/countries")
+RECORDS, LISTS = ["/webhooks/deliveries"], ["/courses", "/reference", "/countries"]
 
 
-@pytest.mark.parametrize(("job", "endpoints"), [("repair", ["/webhooks/deliveries"]), ("refresh_reference", LISTS)])
-async def test_job_asks_a_failing_service_once_a_run(tmp_path, job, endpoints):
+@pytest.mark.parametrize("used", [0, 14_500], ids=["much left", "little left"])
+@pytest.mark.parametrize(("job", "endpoints"), [("repair", RECORDS), ("refresh_reference", LISTS)])
+async def test_job_asks_a_failing_service_once_a_run_and_lists_are_spared_before_lost_deliveries(
+    tmp_path, job, endpoints, used
+):
     async with run_bot(tmp_path) as bot:
         await bot.well()
         for endpoint in endpoints:
             bot.racing.fail_next(endpoint, "server_error", 100)
         bot.clock.forward(48 * 3_600)
+        bot.racing.set_plan("free")
+        bot.racing.set_used(used)
+        await bot.service.quota.read()
         before = len(bot.racing.requests)
         await bot.service.jobs.run(next(one for one in bot.service.jobs.table if one.id == job))
         asked = Counter(request.endpoint for request in bot.racing.requests[before:])
-        assert {endpoint: asked[endpoint] for endpoint in endpoints} == dict.fromkeys(endpoints, 1)
-
-
-async def test_failed_deliveries_are_looked_up_while_lists_are_spared(tmp_path):
-    async with run_bot(tmp_path) as bot:
-        await bot.well()
-        bot.clock.forward(48 * 3_600)
-        bot.racing.set_plan("free")
-        bot.racing.set_used(14_500)
-        await bot.service.quota.read()
-        before = len(bot.racing.requests)
-        for job in bot.service.jobs.table:
-            if job.id in {"repair", "refresh_reference"}:
-                await bot.service.jobs.run(job)
-        assert {request.endpoint for request in bot.racing.requests[before:]} == {"/webhooks/deliveries"}
+        once = 0 if used and endpoints is LISTS else 1
+        assert {endpoint: asked[endpoint] for endpoint in endpoints} == dict.fromkeys(endpoints, once)
 
 
 # The heartbeat against a monitor over a real socket: a success, a failure with its reason, a monitor in trouble
