@@ -50,8 +50,6 @@ _LOST_TITLE = re.compile(
 )
 """How a list writes a lost race before, behind or in the place of the title."""
 
-OFFICIAL, AMENDED = "Official", "Amended result"
-
 _CODE = re.compile("[A-Z]{2,3}")
 """May be the Australian or American `state` of the course: "NSW". Such letters count only as a known status: "ABD"."""
 
@@ -68,8 +66,10 @@ _PROVISIONAL = frozenset(
 )
 """Whole values that mean "provisional" under any name: {"certainty": "provisional"}."""
 
+OFFICIAL, AMENDED = "Official", "Amended result"
+
 _STANDINGS = {"p": PROVISIONAL, "u": PROVISIONAL, "i": PROVISIONAL, "o": OFFICIAL, "f": OFFICIAL}
-"""Letters as the status of a result: provisional, unofficial, interim, official, final."""
+"""Letters as the status of a result with places: provisional, unofficial, interim, official, final."""
 
 _OF_A_CARD = re.compile("going|draw|declar|entr|weight|class|type|title|name")
 """In the name of a field: not the order, but the going or the draw may be provisional."""
@@ -123,7 +123,8 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     remarks = [*filter(None, map(aliases.string, chain(words, *map(Fields.values, inner))))]
     results = [fields_of(value) for value in values_of(sources.own, "lists.results") if isinstance(value, dict)]
     letters = chain(values_of(sources.own, "state.of_result"), values_of(results, "state.status.own"))
-    remarks += [_STANDINGS[one.casefold()] for one in filter(None, map(text, letters)) if one.casefold() in _STANDINGS]
+    standings = (_STANDINGS.get((text(one) or "").casefold()) for one in letters if not is_open)
+    remarks += filter(None, standings)
     losses = [*_losses(statuses, remarks, sources, is_open=is_open)]
     statuses = [one for one in statuses if not _is_lost(one) or (is_open and not _names_another(one, sources))]
     said = [*statuses, *(one for one in remarks if len(one) <= LONGEST_REMARK and not _is_lost(one)), *losses]
@@ -203,8 +204,10 @@ def _is_provisional(sources: Sources, own: Sequence[Fields], said: Sequence[str]
     told = [*own, *sources.delivery]
     texts = ((name, value) for fields in told for name, value in fields.items() if isinstance(value, str))
     inquiries = values_of([*own, *beside], "state.inquiry")
-    announced = [_standing_in(one) for one in _strings_in(values_of(own, "state.message"))]
-    is_waited_for = [*filter(None, announced)][-1:] == [RaceState.PROVISIONAL] or any(map(_is_pending, inquiries))
+    # The last message with a standing counts: "Stewards enquiry", then "Result stands".
+    messages = _strings_in(values_of(own, "state.message"))
+    announced = [*filter(None, (RaceState.RUN if is_decided(one) else state_in(one) for one in messages))]
+    is_waited_for = announced[-1:] == [RaceState.PROVISIONAL] or any(map(_is_pending, inquiries))
     is_waited_for = is_waited_for or any(map(is_in_doubt, [*said, *filter(None, map(aliases.string, official))]))
     return (
         (is_waited_for and not is_run and not any(map(is_yes, official)))
@@ -324,11 +327,6 @@ def _is_pending(inquiry: Any) -> bool:
         flags = (is_yes(value) for name, value in fields.items() if is_pending(name))
         return not _is_decided(fields) and any([*map(_is_pending, fields.of("state.decision")), *flags])
     return is_yes(inquiry) or (isinstance(inquiry, str) and is_pending(inquiry))
-
-
-def _standing_in(message: str) -> RaceState | None:
-    """The last message with a standing counts: "Stewards enquiry", then "Result stands"."""
-    return RaceState.RUN if is_decided(message) else state_in(message)
 
 
 def _is_decided(inquiry: Fields) -> bool:
