@@ -16,7 +16,7 @@ from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from itertools import chain
 
-from sqlalchemy import exists, or_, select, union
+from sqlalchemy import and_, exists, or_, select, union
 from sqlmodel import Session, col
 
 from bot.channels import subscriptions
@@ -28,7 +28,7 @@ from bot.deliveries import inbox
 from bot.events import event_store
 from bot.events.days import racing_day, utc_today
 from bot.events.event import EventKind, RacingEvent
-from bot.events.kinds import OUTCOMES
+from bot.events.kinds import ABANDONMENTS, OUTCOMES
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Race
 from bot.events.sentences import counted
@@ -219,18 +219,24 @@ def _without_outcome(session: Session, races: Sequence[Race], since: datetime) -
 
 
 def _undelivered(session: Session, first_day: str, last_day: str) -> list[Race]:
-    """The race book's races from the first day to the last, without a delivered outcome of the same race id."""
+    """The race book's races from the first day to the last, without a delivered outcome of the same race id.
+
+    An abandonment that was taken back is no outcome.
+    """
     book, event, named = BookRace, EventVersion, NamedRace
-    told = select(col(event.race_id)).where(
-        col(event.race_date).between(first_day, last_day),
-        col(event.kind).in_(OUTCOMES),
-        col(event.race_id).is_not(None),
-    )
-    of_race = exists().where(col(event.race_id) == col(book.race_id), col(event.kind).in_(OUTCOMES))
+    of_days = col(event.race_date).between(first_day, last_day)
+    abandoned = session.execute(
+        select(col(event.event_key)).where(of_days, col(event.kind).in_(ABANDONMENTS))
+    ).scalars()
+    latest = event_store.latest(session, set(abandoned))
+    back = [key for key, row in latest.items() if event_store.known(row)[0].is_taken_back]
+    is_outcome = and_(col(event.kind).in_(OUTCOMES), col(event.event_key).not_in(back))
+    told = select(col(event.race_id)).where(of_days, is_outcome, col(event.race_id).is_not(None))
+    of_race = exists().where(col(event.race_id) == col(book.race_id), is_outcome)
     of_meeting = exists().where(
-        col(event.meeting_id) == col(book.meeting_id), col(event.kind) == EventKind.MEETING_ABANDONED
+        col(event.meeting_id) == col(book.meeting_id), col(event.kind) == EventKind.MEETING_ABANDONED, is_outcome
     )
-    by_meeting = exists().where(col(named.race_id) == col(book.race_id))
+    by_meeting = exists().where(col(named.race_id) == col(book.race_id), col(named.event_key).not_in(back))
     statement = select(col(book.race_id), col(book.region), col(book.data)).where(
         col(book.race_date).between(first_day, last_day),
         # Nearly every race has a delivered outcome: one look-up for each race would read a long history.

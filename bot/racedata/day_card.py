@@ -232,7 +232,8 @@ class _Known:
         return self.race.outcome(has_result=self.has_result, is_lost=self.is_lost)
 
     def lose(self, event: RacingEvent) -> None:
-        self.is_lost, self.is_surely_lost = True, self.is_surely_lost or not event.in_doubt
+        # A race of a lost meeting may be reinstated by itself, before or after.
+        self.is_lost, self.is_surely_lost = True, self.is_surely_lost or not (event.in_doubt or self.is_back)
 
 
 NO_DOUBTS: Mapping[str, RaceOutcome] = MappingProxyType({})

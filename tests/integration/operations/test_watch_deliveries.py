@@ -157,6 +157,19 @@ async def test_outcome_that_was_delivered_in_any_form_is_not_missed(watched, del
     assert await watched.run() == []
 
 
+@pytest.mark.parametrize(
+    "named", [{"race_id": "rc_1"}, {"race_id": "rc_1", "meeting_id": "mt_1"}, {"meeting_id": "mt_1"}]
+)
+async def test_race_whose_loss_was_taken_back_is_missed(watched, named):
+    event, subject = ("race.abandoned", "race") if "race_id" in named else ("meeting.abandoned", "meeting")
+    await watched.book(race(1, meeting_id="mt_1"))
+    for sequence, status in enumerate(("Abandoned", "Reinstated")):
+        said = {"event": event, subject: AT_ASCOT | {"region": "GB", "status": status, **named}, "sequence": sequence}
+        await watched.deliver(said)
+    (told,) = await watched.run()
+    assert "Ascot (GB, 2026-11-20) 14:00" in told
+
+
 async def test_race_of_a_date_that_is_no_day_is_missed_by_its_off_and_not_asked_for(watched):
     """A moment in place of the date stands between the days as a text."""
     await watched.book(race(1).model_copy(update={"race_date": "2026-11-20 14:00 UTC"}))

@@ -108,6 +108,11 @@ GB_DAYS = {
         [MEETING_LOST.model_copy(update={"in_doubt": True}), lost("b"), result("c")],
         {"a": "in doubt", "b": "abandoned", "c": "settled"},
     ),
+    "taken back alone, in a lost meeting": (
+        [race("a", "14:30"), race("b", "15:00")],
+        [MEETING_LOST, lost("a", "14:30", status="Reinstated")],
+        {"a": "in doubt", "b": "abandoned"},
+    ),
     "both": ([], [result("a"), lost("a")], {"a": "both"}),
     "both, once without an id": ([], [lost(None, "14:30"), result("a", "14:30")], {"a": "both"}),
     "unknown region": ([], [lost("a", region=None), result("c", region=None)], {"a": "abandoned"}),
