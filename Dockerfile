@@ -48,7 +48,7 @@ EXPOSE 3000
 # http.client takes no notice of a proxy in the environment, as urllib would.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=20s CMD ["python", "-c", "\
 import http.client, os, sys; \
-asked = http.client.HTTPConnection('127.0.0.1', int(os.environ['PORT']), timeout=4); \
+asked = http.client.HTTPConnection('127.0.0.1', int(os.environ['PORT'] or 3000), timeout=4); \
 asked.request('GET', '/readyz'); \
 answer = asked.getresponse(); \
 print(answer.status, answer.read().decode()); \
