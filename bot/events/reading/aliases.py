@@ -22,9 +22,9 @@ SURFACES = frozenset(NAMES_OF["course.surfaces"])
 
 
 def read_region(value: Any) -> str | None:
-    """No code has a figure ("eu-west-1"): a wrong region would hide an abandonment."""
+    """A number, and a cloud's "eu-west-1", is no code: a wrong region would hide an abandonment."""
     code = first_of([fields_of(value)], "course.region_code", identifier) if isinstance(value, dict) else value
-    return text(code) if isinstance(code, str) and not re.search("[0-9]", code) else None
+    return text(code) if isinstance(code, str) and not re.fullmatch("(?:.*-)?[0-9]+", code) else None
 
 
 def read_course_id(value: Any) -> str | None:
