@@ -15,19 +15,17 @@ import pytest
 from sqlalchemy import event, inspect, text
 from sqlmodel import Session
 
-from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db import migrate, named_values
 from bot.db.engine import FILE_GONE, SYNCHRONOUS, Database, Repeatable, as_read
 from bot.db.schema import Schema
-from bot.db.tables import EventVersion, OutboxMessage, WebhookSubscriptionRow
+from bot.db.tables import EventVersion, OutboxMessage
 from bot.db.threads import READERS, WorkUnit
 from bot.deliveries import inbox
 from bot.errors import StorageUnavailable
-from bot.events.event import Topic
 from bot.events.races import Race
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.job_runs import SlotClaim
-from bot.racedata import race_book_store, webhook_subscriptions
+from bot.racedata import race_book_store
 from tests.databases import on_both
 from tests.rows import over
 
@@ -249,21 +247,6 @@ async def test_slot_is_finished_by_the_claimant_alone(database):
     assert await claim("c", later) is SlotClaim.UNDER_WAY
     await finish("b")
     assert await claim("c", later + timedelta(seconds=61)) is SlotClaim.DONE
-
-
-@on_both
-async def test_uncovered_events_are_those_that_no_subscription_delivers(database):
-    async def uncovered(region):
-        chosen = ChannelFilter(region=region, topics=(Topic.RESULTS, Topic.RACECARDS))
-        return await database.read(partial(webhook_subscriptions.uncovered, filters=[chosen]))
-
-    asked = {"result.received", "racecard.published"}
-    assert await uncovered("GB") == {}
-    row = WebhookSubscriptionRow(url="https://b", events="result.received", region="GB", created_at=NOW)
-    await database.write(partial(webhook_subscriptions.add, row=row))
-    assert await uncovered("GB") == {"racecard.published": ["GB"]}
-    assert await uncovered("IRE") == {event: ["IRE"] for event in asked}
-    assert await uncovered(ALL_REGIONS) == {event: [ALL_REGIONS] for event in asked}
 
 
 # SQLite's file: for one user alone, and storage is unavailable without the opened file

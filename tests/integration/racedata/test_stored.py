@@ -1,4 +1,4 @@
-"""Rows on the data service: circuit breakers, signing secrets, and the count of replicas."""
+"""Rows on the data service: circuit breakers, signing secrets, webhook subscriptions, and the count of replicas."""
 
 import asyncio
 import itertools
@@ -12,6 +12,7 @@ import pytest
 from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.cli.recovery_commands import run_unlatch, unlatch
 from bot.db import named_values, replicas
 from bot.db.engine import Database, database_now
@@ -22,6 +23,7 @@ from bot.db.vault import OpenedSecrets, Vault
 from bot.deliveries import signing_secrets
 from bot.deliveries.signing_secrets import SigningSecrets, reading
 from bot.errors import StorageUnavailable
+from bot.events.event import Topic
 from bot.outbox import told_once
 from bot.racedata import webhook_subscriptions
 from bot.racedata.client.circuit_breakers import CircuitBreakers
@@ -292,3 +294,21 @@ async def test_replica_goes_on_while_the_database_is_away(tmp_path):
     await lonely.beat()
     await lonely.leave()
     await away.close()
+
+
+# Webhook subscriptions
+
+
+@on_both
+async def test_uncovered_events_are_those_that_no_subscription_delivers(database):
+    async def uncovered(region):
+        chosen = ChannelFilter(region=region, topics=(Topic.RESULTS, Topic.RACECARDS))
+        return await database.read(partial(webhook_subscriptions.uncovered, filters=[chosen]))
+
+    asked = {"result.received", "racecard.published"}
+    assert await uncovered("GB") == {}
+    row = WebhookSubscriptionRow(url="https://b", events="result.received", region="GB", created_at=now())
+    await database.write(partial(webhook_subscriptions.add, row=row))
+    assert await uncovered("GB") == {"racecard.published": ["GB"]}
+    assert await uncovered("IRE") == {event: ["IRE"] for event in asked}
+    assert await uncovered(ALL_REGIONS) == {event: [ALL_REGIONS] for event in asked}
