@@ -101,17 +101,20 @@ class Connection(asyncio.Protocol):
         self._transport.close()
 
 
-async def connect(port: int) -> Connection:
-    """An open connection. Raises OSError where nothing listens."""
+async def connect(port: int, opened: list[Connection]) -> Connection:
+    """An open connection, added to the list. Raises OSError where nothing listens."""
     _, connection = await asyncio.get_running_loop().create_connection(Connection, LOOPBACK, port)
+    opened.append(connection)
     return connection
 
 
 @asynccontextmanager
 async def connected(port: int, connections: int = 1) -> AsyncIterator[list[Connection]]:
     """`connections` open connections. Connections added to the list meanwhile are closed too."""
-    opened = [await connect(port) for _ in range(connections)]
+    opened: list[Connection] = []
     try:
+        for _ in range(connections):
+            await connect(port, opened)
         yield opened
     finally:
         for connection in opened:
@@ -150,12 +153,9 @@ class Pool:
         """The status of the answer; 0 without an answer."""
         self.free = [one for one in self.free if one.is_open]
         try:
-            if not self.free:
-                self.free.append(await connect(self.port))
-                self.opened.append(self.free[-1])
+            connection = self.free.pop() if self.free else await connect(self.port, self.opened)
         except OSError:
             return 0
-        connection = self.free.pop()
         status = await connection.ask(request)
         if connection.is_open:
             self.free.append(connection)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from bench import filled
+from bench import filled, load
 from bench.__main__ import said
 from bench.common import AtLeast, AtMost, Measure, number, paired_ratio, percentile, percentiles, table
 from bench.load import Connection, Load, Pool
@@ -144,6 +144,18 @@ async def test_connection_carries_no_request_after_an_answer_that_ends_it(answer
     assert await pool.ask(b"GET /") == status
     assert connection.is_open is is_open
     assert pool.free == [connection] * is_open
+
+
+async def test_requests_at_once_open_a_connection_each(monkeypatch):
+    async def connect(_port, opened):
+        await asyncio.sleep(0)
+        opened.append(Server(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").connection)
+        return opened[-1]
+
+    monkeypatch.setattr(load, "connect", connect)
+    pool = Pool(0, [])
+    assert {*await asyncio.gather(pool.ask(b"GET /"), pool.ask(b"GET /"))} == {200}
+    assert len(pool.opened) == 2
 
 
 async def test_request_on_a_connection_that_breaks_has_no_status():
