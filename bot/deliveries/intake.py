@@ -155,10 +155,11 @@ def place_in(session: Session) -> JournalPlace | None:
 
 def arrival_of(body: bytes, sha256: str, received_at: datetime, request: str | None = None) -> Arrival:
     payload = payload_of(body)
+    key, name, region, further_keys = "", None, "", list[str]()
     try:
-        (key, name), region, further_keys = payload.identity, payload.region, payload.further_keys
+        (key, name), region = payload.identity, payload.region
+        further_keys = payload.further_keys
     except Exception:
         # A bug of ours: fan-out tries again, and tells the event in plain form at last.
         log.exception("delivery_not_read", request=request)
-        key, name, region, further_keys = unreadable_key(body), None, "", []
-    return Arrival(key, name, sha256, body, received_at, region, request, further_keys)
+    return Arrival(key or unreadable_key(body), name, sha256, body, received_at, region, request, further_keys)
