@@ -149,7 +149,10 @@ def first_run(races: Sequence[Race], meeting: RacingEvent) -> tuple[Race, ...]:
     `abandoned` is False for the first races, which were run.
     """
     if meeting.last_lost:
-        return tuple(race.model_copy(update={"abandoned": True}) for race in races[-meeting.last_lost :])
+        last = races[-meeting.last_lost :]
+        # If one of these was run, the race book lacks the last races.
+        is_whole = not any(race.is_settled for race in last)
+        return tuple(race.model_copy(update={"abandoned": True}) for race in last) if is_whole else ()
     return tuple(
         race.model_copy(update={"abandoned": False}) if _is_after_the_last(race, meeting) is False else race
         for race in races
