@@ -220,7 +220,7 @@ def _withdraw(session: Session, *where: ColumnElement[bool], detail: str, now: d
 
 
 def _expire(session: Session, *where: ColumnElement[bool], detail: str, now: datetime) -> int:
-    """A message in doubt too: nobody has looked for the message for so long."""
+    """A message in doubt too: nobody has looked for such a message in all this time."""
     written = {"reason": Reason.WAITED_TOO_LONG, "detail": detail, "given_up_at": now}
     return sum(move(session, one, IS_WAITING, *where, **written) for one in (Happened.EXPIRED, Happened.GIVEN_UP))
 

@@ -204,7 +204,7 @@ def _contradicts(version: EventVersion, other: EventVersion) -> bool:
 
 
 def _replaces(version: EventVersion, other: EventVersion) -> bool:
-    """A loss that was taken back ends the conflict of a result, and a new loss a loss that was taken back."""
+    """A loss taken back ends the conflict of a result. A new loss ends the news of a loss taken back."""
     if version.event_key == other.event_key:
         return True
     is_of_meeting = version.kind == EventKind.MEETING_ABANDONED

@@ -55,7 +55,7 @@ class MeetingCard:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """`lost`: abandoned meetings. `partly_run`: the keys of those of them with a race that was run."""
+    """`lost`: abandoned meetings. `partly_run`: the keys of abandoned meetings with a race that was run."""
 
     meetings: tuple[MeetingCard, ...] = ()
     lost: tuple[RacingEvent, ...] = ()

@@ -220,7 +220,7 @@ def _is_ranking(places: Iterable[int]) -> bool:
 
 
 def _are_unclear_rows(entries: Sequence[Any]) -> bool:
-    """Of [[1, "A", 2], [2, "B", 1]] two columns may be places; of [["A", "J"], ["B", "K"]] either may be horses."""
+    """In [[1, "A", 2], [2, "B", 1]] two columns may be places; in [["A", "J"], ["B", "K"]] both may be horses."""
     if len(entries) < 2 or not all(isinstance(one, list) for one in entries) or len({*map(len, entries)}) > 1:
         return False
     columns = [[*map(text, column)] for column in zip(*entries, strict=True)]

@@ -26,7 +26,7 @@ MARKED = frozenset(RaceOutcome) - {RaceOutcome.OPEN, RaceOutcome.SETTLED}
 """Outcomes whose words have a mark."""
 
 REPORTED_TOO = {RaceOutcome.BOTH: "as run", RaceOutcome.IN_DOUBT: "reinstated"}
-"""Of conflicts about a loss."""
+"""The other report in a conflict about a loss."""
 
 NO_RESULT_YET = "no result yet"
 TO_COME = "to come"
