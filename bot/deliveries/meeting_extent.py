@@ -29,9 +29,7 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
         return run or in_all - (lost or 0)
     is_part = first_of(fields, "state.partly", flag) or any(map(is_no, values_of(fields, "state.whole")))
     is_part = is_part or any(one and not is_no(one) for one in values_of(fields, "state.remaining"))
-    is_part = (
-        is_part or any(run is not None for run in _run_in_words(fields)) or len(lost_by_number(fields, Race())) == 1
-    )
+    is_part = is_part or any(run is not None for run in _run_in_words(fields)) or len(_numbers_lost(fields)) == 1
     begins_later = min((race.card_number or 1 for race in races), default=1) > 1
     from_a_time = not races and lost_from(fields).text is not None
     return 0 if is_part or begins_later or from_a_time else None
@@ -95,14 +93,18 @@ def last_lost(fields: Sequence[Fields]) -> int | None:
 
 
 def lost_by_number(fields: Sequence[Fields], meeting: Race) -> tuple[Race, ...]:
+    return tuple(within(Race(number=str(one)), meeting) for one in _numbers_lost(fields))
+
+
+def _numbers_lost(fields: Sequence[Fields]) -> list[int]:
     """The lost races, if each text about the loss names its races: "Races 2 and 4 abandoned"."""
     said = [named_as_lost(words) for words in _said_of_extent(fields) if state_in(words) in LOST_OR_VOID]
-    return tuple(within(Race(number=str(one)), meeting) for one in said[0]) if said and all(said) else ()
+    return said[0] if said and all(said) else []
 
 
 def _run_in_words(fields: Sequence[Fields]) -> Iterator[int | None]:
     """Empty for words that name the lost races: nothing is said of the others."""
-    return iter(()) if lost_by_number(fields, Race()) else map(run_before_loss, _said_of_extent(fields))
+    return iter(()) if _numbers_lost(fields) else map(run_before_loss, _said_of_extent(fields))
 
 
 def _said_of_extent(fields: Sequence[Fields]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from bot.events.lost_part import run_before_loss
 from bot.events.merge import in_common
 from bot.events.race_state import LOST_OR_VOID, NOT_ABANDONED, RaceState, is_reinstated, state_in
 from bot.events.races import Course, Race, in_short, may_be_there
-from bot.events.reading.fields import first_of, values_of
+from bot.events.reading.fields import Fields, first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
 from bot.events.reading.json_values import identifier, text
 from bot.events.reading.lazy import Lazy
@@ -172,12 +172,6 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
     first_attempt_at = first_of(every, "event.first_attempt_at", read_instant)
     # A retry may have the data of the first attempt, with a later `data_as_of`.
     as_of = None if first_attempt_at else first_of(every, "event.data_as_of", read_instant)
-    run = races_run(found.fields, races)
-    extent = {
-        "races_run": run,
-        "lost_from": lost_from(found.fields).text,
-        "last_lost": None if run else last_lost(found.fields),
-    }
     event = RacingEvent(
         key=key_of(found, number, body, race),
         kind=found.named.kind,
@@ -191,7 +185,7 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
         sequence=first_of(found.fields, "event.sequence", _read_sequence),
         data_as_of=first_of(every, "event.data_as_of", text),
         unreadable_because=TOO_MANY if found.stands_for_many else _why_unread(found.named, race, races),
-        **(extent if found.named.subject is Subject.MEETING else {}),
+        **(_extent(found.fields, races) if found.named.subject is Subject.MEETING else {}),
     )
     if event.is_taken_back:
         event = event.model_copy(update={"reason": race.reason})
@@ -200,6 +194,11 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
         races = tuple(one if one.abandoned else one.model_copy(update={"abandoned": None}) for one in races)
         event = event.model_copy(update={"races": races})
     return event
+
+
+def _extent(fields: Sequence[Fields], races: Sequence[Race]) -> dict[str, Any]:
+    run = races_run(fields, races)
+    return {"races_run": run, "lost_from": lost_from(fields).text, "last_lost": None if run else last_lost(fields)}
 
 
 def _reason(found: FoundEvent, race: Race) -> str | None:
@@ -213,8 +212,8 @@ def _reason(found: FoundEvent, race: Race) -> str | None:
     status = race.status if is_other and by_card_status(race.status) else None
     is_told = any(run_before_loss(words) is not None for words in (race.reason, race.status) if words)
     extent = extent_of(found.fields) if is_race and not (found.names_subject or is_told) else None
-    is_placed = has_place(found.place) or race.race_id or race.course != Course()
-    told = None if is_placed or found.named.kind not in ABANDONMENTS else _lost_in_words(found)
+    is_nowhere = race.race_id is None and race.course == Course() and not has_place(found.place)
+    told = _lost_in_words(found) if is_nowhere and found.named.kind in ABANDONMENTS else None
     said = (status, extent, race.reason, told if told not in {status, race.title} else None)
     return ", ".join(dict.fromkeys(filter(None, said))) or None
 

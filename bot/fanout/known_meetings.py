@@ -256,11 +256,11 @@ class KnownMeetings:
             results = self._of_kind(EventKind.RESULT_RECEIVED)
             run = [one.key for one in results if event.is_of_meeting and is_run_there(one, event)]
             own = run or [event.contradicting_key or ""]
-            both = self.versions_of(event.key)
-            return {key for key in own if any(map(event_store.contradicted_by, [*both, *self.versions_of(key)]))}
+            versions = self.versions_of(event.key)
+            return {key for key in own if any(map(event_store.contradicted_by, [*versions, *self.versions_of(key)]))}
         lost = {race.race_id for race in (event.race, *event.races) if race.abandoned} - {None}
-        back = (one for one in self._of_kind(EventKind.RACE_ABANDONED) if one.is_taken_back and one.key != event.key)
-        return {one.key for one in back if one.race.race_id in lost}
+        others = (one for one in self._of_kind(EventKind.RACE_ABANDONED) if one.key != event.key)
+        return {one.key for one in others if one.race.race_id in lost and one.is_taken_back}
 
     def also_losing(self, race: Race, but: str) -> list[str]:
         """The other events that report the loss of the race, but not before a report that the race is run after all."""

@@ -144,8 +144,8 @@ class Plan:
         if news.is_begun:
             # Later messages about the race say the event too.
             begun = min((one.id for one in self._chains.all_of({event.key})), default=FIRST_NEW)
-            of_race = self._chains.all_of(event_store.keys_of([event]))
-            channels -= {one.channel_id for one in of_race if one.id >= begun}
+            told_since = (one for one in self._chains.all_of(event_store.keys_of([event])) if one.id >= begun)
+            channels -= {one.channel_id for one in told_since}
         loss_told = self._loss_told(news) if news.may_repeat_loss else {}
         of_race = self._chains.all_of(event_store.keys_of([event]), [event.race.race_id])
         is_unheard = news.is_first and not (news.is_begun or of_race or loss_told or any(here for _, here in told))

@@ -227,8 +227,10 @@ def kind_of(name: Any) -> EventKind | None:
     """The kind of a name in any spelling: "RESULT_RECEIVED", "result:received", "com.racing.race.abandoned.v1"."""
     if not isinstance(name, str) or len(name) > LONGEST_NAME:
         return None
+    if kind := KINDS_BY_WORD.get(fold(name)):
+        return kind
     within = _IN_NAMESPACE.fullmatch(name)
-    return KINDS_BY_WORD.get(fold(within[1] if within else name))
+    return KINDS_BY_WORD[fold(within[1])] if within else None
 
 
 def _children(part: Part) -> Iterator[Part]:

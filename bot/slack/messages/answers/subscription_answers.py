@@ -179,16 +179,11 @@ def _lost_today(said: Said) -> list[str]:
         more = f": `/results {region} abandonments` lists them all" if len(names) > most else ""
         return "\n".join([title, *first_of(names, most)]) + more if names else ""
 
-    lost = told(f"{ABANDONED} *Already abandoned today*", said.recent.abandoned, ABANDONMENTS_NAMED)
-    by_outcome = {
-        which: [one for one in said.recent.disputed if one.in_doubt is (which is RaceOutcome.IN_DOUBT)]
-        for which in IN_CONFLICT
-    }
-    conflicts = (
-        told(f"{MARKED_CONFLICT}: {IN_CONFLICT[which]}", events, CONFLICTS_NAMED)
-        for which, events in by_outcome.items()
-    )
-    return [*filter(None, [lost, *conflicts])]
+    lists = [told(f"{ABANDONED} *Already abandoned today*", said.recent.abandoned, ABANDONMENTS_NAMED)]
+    for which, words in IN_CONFLICT.items():
+        events = [one for one in said.recent.disputed if one.in_doubt is (which is RaceOutcome.IN_DOUBT)]
+        lists.append(told(f"{MARKED_CONFLICT}: {words}", events, CONFLICTS_NAMED))
+    return [*filter(None, lists)]
 
 
 @dataclass(frozen=True)
