@@ -1,6 +1,6 @@
 """Abandoned meetings, and the abandoned races and racecards that are part of a meeting."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.merge import completed_race
@@ -77,6 +77,18 @@ def lost_in(meeting: RacingEvent, *, expressly: bool = False) -> Callable[[Race]
         return True if same and (tells or all(one.abandoned for one in same)) else None
 
     return is_lost
+
+
+def marked_lost(card: RacingEvent, meeting: RacingEvent, run: Container[str | None]) -> RacingEvent:
+    """The card with the lost races of its meeting marked. `run`: the ids of races with a result."""
+    is_lost = lost_in(meeting)
+
+    def marked(race: Race) -> Race:
+        is_gone = race.race_id not in run and is_lost(race)
+        return race.model_copy(update={"abandoned": True}) if is_gone else race
+
+    update = {"races": tuple(map(marked, card.races))} if card.races else {"race": marked(card.race)}
+    return card.model_copy(update=update)
 
 
 def taken_back(lost: RacingEvent, card: RacingEvent) -> RacingEvent | None:

@@ -65,6 +65,7 @@ class Plan:
         self._drafts = Drafts(session, self.live, known, meetings.around, now)
         self._chains = self._drafts.chains
         self._linked: set[str] = set()
+        self._run_since: set[str] = set()
         self.posts = 0
         self.is_unfinished = False
 
@@ -99,14 +100,15 @@ class Plan:
 
     def _link_meetings(self) -> None:
         """Have messages on races and racecards link the message of the abandoned meeting."""
-        if not self._linked:
+        if not (self._linked or self._run_since):
             return
-        pairs = self.meetings.pairs(self._linked)
+        pairs = self.meetings.pairs(self._linked | self._run_since)
         self._chains.read({event.key for pair in pairs for event in pair})
         for meeting, part in pairs:
             here, versions = self._chains.of({meeting.key}), self.meetings.versions_of(meeting.key)
             earlier = versions[-2:-1] if meeting.key in self._linked else ()
-            is_turned = any(event_store.known(row)[0].is_reinstated != meeting.is_reinstated for row in earlier)
+            is_turned = any(_extent(event_store.known(row)[0], part) != _extent(meeting, part) for row in earlier)
+            is_turned = is_turned or (meeting.key in self._run_since and part.kind is EventKind.RACECARD_PUBLISHED)
             for channel, chain in self._chains.of({part.key}).items():
                 own = standing(here.get(channel, ()))
                 if show := linked(own, chain, asks=channel in self.known.with_asking):
@@ -253,11 +255,20 @@ class Plan:
                     self._drafts.release(Release(one.id))
         if event.kind is not EventKind.RESULT_RECEIVED or not (meetings or news.remarks.contradicts):
             return
+        # The card of a meeting whose first race was run is not lost as a whole.
+        self.meetings.read(meetings)
+        self._run_since |= {meeting.key for meeting in meetings}
         of_race = [self._chains.of({meeting.key}) for meeting in meetings]
         lost = self._chains.of({event.contradicting_key or ""} if news.remarks.contradicts else ())
         for channel in sorted({channel for found in (*of_race, lost) for channel in found}):
             for show in meetings_without_race([found.get(channel, ()) for found in of_race], lost.get(channel, ())):
                 self._drafts.link(news.version, show, own.get(channel))
+
+
+def _extent(meeting: RacingEvent, part: RacingEvent) -> object:
+    """How much of the part is lost with the meeting."""
+    lost = [*map(lost_in(meeting), part.races or (part.race,))]
+    return meeting.is_reinstated, meeting.says_partly_run, lost
 
 
 def _last(chain: Sequence[Telling]) -> Telling | None:

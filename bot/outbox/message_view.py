@@ -19,7 +19,7 @@ from bot.events import event_bounds, event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
-from bot.events.meeting_parts import is_part_of, results_denied
+from bot.events.meeting_parts import is_part_of, marked_lost, results_denied
 from bot.events.race_state import NOT_HELD
 from bot.events.races import Race, Value
 from bot.events.watched import WatchedRunner
@@ -70,7 +70,7 @@ class Beside(Value):
     `partly_run`: a race was run; None if not looked up.
     Of an abandoned race: `others`, the meeting's races without result and abandonment. `was_run`: of a loss that was
     taken back, a result of the race came.
-    Of a race of an abandoned meeting: `in_meeting`.
+    Of a race of an abandoned meeting, and of a card: `in_meeting`; of a card also `partly_run`.
 
     `mentions`: rung by an abandonment (bot.channels.filters). `watched`: the runners that the channel watches.
     `country`: of a result, if the country publishes no full finishing order. `superseded`: by a later message.
@@ -99,7 +99,8 @@ class MessageView:
     `event`: of `newest`, completed; None if unreadable.
 
     `rev`: the revision shown. `waits_for`: the message that the next revision links. `previous_ts`: the earlier message
-    that this message corrects or contradicts. `meeting_ts`: the message of the abandoned meeting, once sent.
+    that this message corrects or contradicts. `meeting`: the abandoned meeting of the race or card; `meeting_ts`: its
+    message, once sent.
     """
 
     post: OutboxMessage
@@ -107,6 +108,7 @@ class MessageView:
     newest: EventVersion
     event: RacingEvent | None = None
     beside: Beside = field(default_factory=Beside)
+    meeting: RacingEvent | None = None
     meeting_ts: str | None = None
     rev: int = 0
     waits_for: int | None = None
@@ -154,7 +156,7 @@ def views_of(session: Session, heads: Sequence[StoredPost], new: Tells | None = 
     told = _told(session, heads, shown, new)
     views = [_view(post, own, shown.get(post.id, ()), told.get(post.channel_id, ())) for post, own in heads]
     _add_events(session, views, new)
-    _take_out_races_with_result(session, views, careful=new is None)
+    _add_run_races(session, views, careful=new is None)
     _add_mentions(session, views, new)
     _add_acknowledgements(session, views, new)
     _add_countries(session, views, new)
@@ -215,7 +217,8 @@ def _view(
     message: OutboxMessage, own: EventVersion, shown: Sequence[ShownBeside], told: Sequence[Telling]
 ) -> MessageView:
     versions = [own]
-    in_meeting, meeting_ts = False, None
+    meeting: RacingEvent | None = None
+    meeting_ts: str | None = None
     superseded: Superseded | None = None
     rev, waits_for = message.wanted_rev, None
     for said, _, _, event in shown:
@@ -235,9 +238,9 @@ def _view(
             # The newest message that was posted, else the newest.
             posted = [one for one in here if one.message_ts] or [one for one in here if one.is_unsent]
             linked = posted[-1] if posted else None
-            in_meeting, meeting_ts = True, linked.message_ts if linked else None
-            if event_store.known(event)[0].is_reinstated:
-                in_meeting, meeting_ts = False, None
+            meeting, meeting_ts = event_store.known(event)[0], linked.message_ts if linked else None
+            if meeting.is_reinstated:
+                meeting, meeting_ts = None, None
         # The other message is sent first.
         if linked and linked.unsent and said.rev > message.sent_rev:
             rev, waits_for = min(rev, said.rev - 1), linked.unsent
@@ -250,9 +253,10 @@ def _view(
         beside=Beside(
             partly_run=None if message_store.has_overrun(message) else False,
             watched=event_store.watched_in(message.channel_id, [own, *after.values()]),
-            in_meeting=in_meeting,
+            in_meeting=meeting is not None,
             superseded=superseded,
         ),
+        meeting=meeting,
         meeting_ts=meeting_ts,
         rev=rev,
         waits_for=waits_for,
@@ -330,12 +334,12 @@ def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]
     return sorted(events, key=lambda event: event.key)
 
 
-def _take_out_races_with_result(session: Session, views: Iterable[MessageView], *, careful: bool) -> None:
-    """A race with a result is not lost."""
+def _add_run_races(session: Session, views: Iterable[MessageView], *, careful: bool) -> None:
+    """A race with a result is not lost, in the messages on abandoned meetings and on their cards."""
     meetings = [
-        (view, view.event)
+        (view, meeting)
         for view in views
-        if view.event and view.event.kind is EventKind.MEETING_ABANDONED and not view.has_overrun
+        if view.event and not view.has_overrun and (meeting := _meeting_of(view, view.event))
     ]
     lost = [event for view, _ in meetings for event in view.beside.lost]
     ids = [event.race.race_id for event in lost if event.race.race_id]
@@ -349,6 +353,15 @@ def _take_out_races_with_result(session: Session, views: Iterable[MessageView], 
             partly_run=event.key in partly_run,
             disputed=run.union(one.key for one in of_view if one.key in without_id),
         )
+        if view.event and view.event is not event and event.key in partly_run:
+            view.event = marked_lost(view.event, event, with_result)
+
+
+def _meeting_of(view: MessageView, event: RacingEvent) -> RacingEvent | None:
+    """The abandoned meeting that the message shows, as its own event or beside a card."""
+    if event.kind is EventKind.MEETING_ABANDONED:
+        return event
+    return view.meeting if event.kind is EventKind.RACECARD_PUBLISHED else None
 
 
 def _results_without_id(session: Session, lost: Iterable[RacingEvent]) -> set[str]:

@@ -327,7 +327,27 @@ EXTENTS = CONFLICTS | {
     ),
 }
 
-STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME | EXTENTS
+PUBLISHED = meeting() | {"races": [listed_at(f"rc_{one}", f"{13 + one}:00", one) for one in range(1, 5)]}
+PUBLISHED |= {"event": "racecard.published"}
+ON_CARDS = subscribes("CGB", "GB", Topic.RACECARDS)
+LAST_TWO = "^ABANDONED: Ascot 16:00 and 17:00, | The rest of this meeting was abandoned"
+OF_CARDS = {
+    "card of the whole": Story(ON_CARDS, PUBLISHED, meeting(), CGB=["^ABANDONED: Ascot meeting, | . This meeting was"]),
+    "card, races after a number": Story(ON_CARDS, PUBLISHED, AFTER_RACE_2, CGB=[LAST_TWO]),
+    "card, races with a result": Story(ON_CARDS, PUBLISHED, meeting(), *map(numbered, (1, 2)), CGB=[LAST_TWO]),
+    "card, races with a result before": Story(ON_CARDS, PUBLISHED, *map(numbered, (1, 2)), meeting(), CGB=[LAST_TWO]),
+    "card, more by a later version": Story(
+        ON_CARDS, PUBLISHED, AFTER_RACE_2, meeting(races_run=1), CGB=["15:00, 16:00"]
+    ),
+    "card, an untold part": Story(
+        ON_CARDS, PUBLISHED, meeting(reason="Partly abandoned"), CGB=["^ABANDONED: Ascot rest of the meeting | !Lost"]
+    ),
+    "card of a race that was run": Story(
+        *(ON_CARDS, declared("rc_1", "14:00"), meeting(races_run=1, meeting_id=None)),
+        CGB=["^Racecard: | The rest of this"],
+    ),
+}
+STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME | EXTENTS | OF_CARDS
 
 ON_BOTH = (
     *("without an id, others of the course", *BY_ID, *BY_TIME),

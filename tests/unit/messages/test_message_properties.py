@@ -253,7 +253,8 @@ def says_lost(event, context):
             lost = any(one.abandoned for one in event.races)
             is_news = not context.changes or any(one.marks_lost for one in context.changes)
             is_whole = bool(event.races) and all(one.abandoned for one in event.races)
-            return bool(race.abandoned) or context.in_meeting or is_whole or (lost and is_news)
+            is_of_meeting = context.in_meeting and (event.is_of_meeting or not context.partly_run)
+            return bool(race.abandoned) or is_of_meeting or is_whole or (lost and is_news)
     return event.is_abandonment
 
 

@@ -145,7 +145,8 @@ def _asides(event: RacingEvent, context: MessageContext, *, conflict_said: bool)
         said.append(f"{CORRECTED} {repeated_in_words(context.repeated, event.race)}")
     if context.in_meeting:
         is_card = event.kind is EventKind.RACECARD_PUBLISHED
-        words = "This meeting was abandoned" if is_card else "Part of the abandoned meeting"
+        of_card = f"{'The rest of this' if context.partly_run else 'This'} meeting was abandoned"
+        words = of_card if is_card else "Part of the abandoned meeting"
         said.append(joined([words, link_to(context.meeting_link, "see its message")], ": "))
     if context.contradicts is not None:
         link = _earlier_message(context)

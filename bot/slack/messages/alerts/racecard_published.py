@@ -70,16 +70,18 @@ def _card_button(event: RacingEvent) -> Block | None:
 class _Card:
     """The parts of a card's sentences. `loss`: of a newly reported loss; `changed`: "" without words.
 
-    `lost`: the abandoned races. `is_lost`: the whole card, or the only race, is abandoned.
+    `lost`: the abandoned races. `is_lost`: the whole card, or the only race, is abandoned; `is_in_part`: with a part of
+    the meeting.
     """
 
     def __init__(self, event: RacingEvent, context: MessageContext) -> None:
         race = event.race
         self.event, self.context = event, context
         self.lost = [one for one in event.races if one.abandoned]
-        self.is_of_meeting = not (race.race_id or off_text(race.off))
         is_every_race = bool(event.races) and not event.in_parts and len(self.lost) == len(event.races)
-        self.is_lost = bool(race.abandoned and not self.lost) or is_every_race or context.in_meeting
+        is_whole = context.in_meeting and not context.partly_run
+        self.is_lost = bool(race.abandoned and not self.lost) or is_every_race or is_whole
+        self.is_in_part = event.is_of_meeting and context.in_meeting and not self.is_lost
         reasons = {joined([names.moved_to(one), safe(one.reason)], ", ") for one in self.lost}
         self.why = names.reason(event) or (reasons.pop() if len(reasons) == 1 else None)
         self.name = names.dated_name(race) if off_text(race.off) else names.card_name(race)
@@ -88,7 +90,7 @@ class _Card:
         self.title = joined([f"{CARD_LABEL}: {self.place}", abandoned], ", ")
         self.loss = self._loss()
         # A change of a meeting's card names the meeting.
-        meeting = {"of": "the meeting"} if self.is_of_meeting else {}
+        meeting = {"of": "the meeting"} if event.is_of_meeting else {}
         own = [one.model_copy(update=meeting) for one in context.changes if one.field == "race.abandoned"]
         changes = own + [one for one in context.changes if one.marks_lost is None or not own]
         self.back = [one for one in changes if one.marks_lost is False]
@@ -121,14 +123,16 @@ class _Card:
     def _loss(self) -> str | None:
         """For example "ABANDONED: Ascot 11:30 and 12:30, Sat 21 Nov (GB)"."""
         event, changes, course = self.event, self.context.changes, names.course_name(self.event.race)
-        if not self.is_lost and (not self.lost or (changes and not any(one.marks_lost for one in changes))):
+        is_new = self.lost and (not changes or any(one.marks_lost for one in changes))
+        if not (self.is_lost or self.is_in_part or is_new):
             return None
         lost = [event.race, *event.races] if self.is_lost else self.lost
         put_off = [race.is_postponed for race in lost if race.abandoned]
         word = "POSTPONED" if put_off and all(put_off) and not self.context.in_meeting else "ABANDONED"
-        if self.is_lost and not self.is_of_meeting:
+        if self.is_lost and not event.is_of_meeting:
             return f"{word}: {names.lost_name(event, partly_run=None)}"
-        what = "meeting" if self.is_lost else names.times_or_count(lost, _TIMES_NAMED)
+        part = names.times_or_count(lost, _TIMES_NAMED) if lost else names.lost_part(partly_run=True)
+        what = "meeting" if self.is_lost else part
         day = names.race_day(event.race) or "date not given"
         return f"{word}: {course or 'course not given,'} {what}, {day}{names.region_mark(event)}"
 

@@ -59,7 +59,7 @@ def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContex
         return joined([f"{name}, race {state}", off_text(race.off)], ": ")
     if is_result:
         return f"{name}{_in_result(one, runner, field, at, context)}"
-    if event.race.abandoned or context.in_meeting or race.abandoned:
+    if event.race.abandoned or race.abandoned or (context.in_meeting and not context.partly_run):
         return f"{name}, race {not_held(race)}: {where}"
     if one.is_back and context.order_unknown:
         return f"{name}, reported declared again, check: {where}"
