@@ -34,6 +34,10 @@ FORGET_AT_ONCE = 200
 BYTES_AT_ONCE = 1024 * 1024
 """Of bodies: a parsed body takes several times as much memory."""
 
+_BY_HASH = "FROM journal INDEXED BY sqlite_autoindex_journal_1 WHERE number > ?"
+
+_FIELDS = "number, sha256, reference, received_at, body"
+
 JOURNAL_GONE = "the file of the journal was removed or replaced: put the file back, or restart the bot"
 
 _MOMENT = timedelta(microseconds=1)
@@ -108,15 +112,41 @@ class Journal:
 
         The letter that reaches BYTES_AT_ONCE is the last.
         """
+        following = "FROM journal WHERE number > ? ORDER BY number LIMIT ?"
+        try:
+            with self._transaction() as run:
+                place = _known(run, place)
+                since = place.number if place else 0
+                sizes = [size for (size,) in run(f"SELECT COALESCE(LENGTH(body), 0) {following}", since, limit)]
+                count = 1 + sum(size < BYTES_AT_ONCE for size in accumulate(sizes))
+                letters = list(map(_letter, run(f"SELECT {_FIELDS} {following}", since, min(count, limit))))
+                if self._kept:
+                    _check_gaps(run, since, letters)
+                return place, letters
+        except StorageUnavailable as error:
+            if not _is_damage(error):
+                raise
+        # The index has the hash of each letter, and is on other pages than the letters.
         with self._transaction() as run:
             place = _known(run, place)
-            since = place.number if place else 0
-            following = "FROM journal WHERE number > ? ORDER BY number LIMIT ?"
-            sizes = [size for (size,) in run(f"SELECT LENGTH(body) {following}", since, limit).fetchall()]
-            count = 1 + sum(size < BYTES_AT_ONCE for size in accumulate(sizes))
-            fields = "number, sha256, reference, received_at, body"
-            rows = run(f"SELECT {fields} {following}", since, min(count, limit)).fetchall()
-        return place, [(row[0], Letter(row[1], row[2], _moment(row[3]), bytes(row[4]))) for row in rows]
+            listed = f"SELECT number, sha256 {_BY_HASH} ORDER BY number LIMIT ?"
+            numbers = run(listed, place.number if place else 0, limit).fetchall()
+        return place, [self._one(number, sha256) for number, sha256 in numbers]
+
+    def _one(self, number: int, sha256: str) -> tuple[int, Letter]:
+        """A letter that can't be read is told as a delivery that can't be read."""
+        try:
+            with self._transaction() as run:
+                only = "FROM journal WHERE number = ?"
+                return _letter(run(f"SELECT {_FIELDS} {only}", number).fetchone())
+        except StorageUnavailable as error:
+            if not _is_damage(error):
+                raise
+        with self._transaction() as run:
+            by_receipt = "SELECT received_at FROM journal INDEXED BY ix_journal_received_at WHERE number = ?"
+            (received_at,) = run(by_receipt, number).fetchone()
+        body = f"Letter {number} of the journal can't be read: the file is damaged."
+        return number, Letter(sha256, f"journal-{number}", _moment(received_at), body.encode())
 
     def waiting(self, place: JournalPlace | None) -> tuple[int, datetime | None]:
         """The number of letters after the place, and the receipt of the first letter."""
@@ -244,9 +274,30 @@ def connect_postgresql(url: str, **how: Any) -> Any:
 
 
 def _known(run: Run, place: JournalPlace | None) -> JournalPlace | None:
-    """The place, if the journal has the letter of the place; else None."""
-    found = place and run("SELECT sha256 FROM journal WHERE number = ?", place.number).fetchone()
-    return place if place and found == (place.sha256,) else None
+    """The place, if the journal has the letter of the place; else None. The index tells, also of a damaged letter."""
+    found = place and run("SELECT number FROM journal WHERE sha256 = ?", place.sha256).fetchone()
+    return place if place and found == (place.number,) else None
+
+
+def _letter(row: Sequence[Any] | None) -> tuple[int, Letter]:
+    """A row within damaged bytes is gone, or has lost its values."""
+    if row is None or None in row:
+        raise sqlite3.DatabaseError("a letter is damaged")
+    number, sha256, reference, received_at, body = row
+    return number, Letter(sha256, reference, _moment(received_at), bytes(body))
+
+
+def _check_gaps(run: Run, since: int, letters: Sequence[tuple[int, Letter]]) -> None:
+    """A repeated body leaves a gap in the numbers, and so does a letter whose number is damaged."""
+    if letters and (last := letters[-1][0]) - since != len(letters):
+        counted = run(f"SELECT COUNT(*) {_BY_HASH} AND number <= ?", since, last).fetchone()
+        if counted != (len(letters),):
+            raise sqlite3.DatabaseError("letters are damaged")
+
+
+def _is_damage(error: StorageUnavailable) -> bool:
+    """True if SQLite's file is damaged: the driver's error is then of this very class."""
+    return type(error.__cause__) is sqlite3.DatabaseError
 
 
 def _number(moment: datetime) -> int:

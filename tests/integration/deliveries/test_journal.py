@@ -121,6 +121,27 @@ async def test_large_bodies_are_read_a_few_at_a_time_and_not_kept_as_read(databa
     assert payload_of(bodies[0].encode()) is not payload_of(bodies[0].encode())
 
 
+@pytest.mark.parametrize(("begin", "end"), [(0, 4096), (2048, 2560), (0, 512)], ids=["page", "letters", "head"])
+async def test_damaged_letters_are_told_as_such_and_the_others_are_read(database, journal, begin, end):
+    letters = [one._replace(body=one.body + b" " * 700) for one in map(letter, range(24))]
+    journal.append(letters)
+    journal.close()
+    with closing(sqlite3.connect(journal.file)) as connection:
+        first = "SELECT pgoffset FROM dbstat WHERE name = 'journal' AND pagetype = 'leaf' ORDER BY path LIMIT 1"
+        (offset,) = connection.execute(first).fetchone()
+    with journal.file.open("r+b") as file:
+        file.seek(offset + begin)
+        file.write(bytes(end - begin))
+    intake = Intake(database, journal, now)
+    assert [await intake.take() for _ in range(2)] == [24, 0]
+    read = await keys(database)
+    lost = sum(key.startswith("unreadable:") for key in read)
+    assert 1 <= lost <= 4
+    assert read[4:] == [f"result.received:rc_{number}" for number in range(4, 24)]
+    journal.append([letter(24)])
+    assert await Intake(database, journal, now).take() == 1
+
+
 @on_postgresql
 async def test_tables_of_the_journal_are_made_once(database, journal):
     journal.append([letter(1)])
