@@ -14,7 +14,7 @@ from bot.racedata.client.service_errors import (
     Unauthorized,
     UpgradeRequired,
 )
-from bot.racedata.month_quota import PLANS, allowance, month_after, month_key, read_usage
+from bot.racedata.month_quota import PLANS, allowance, month_after, read_usage
 from bot.slack.request_guard import MAX_AGE_S
 
 CLOCK_DRIFT_WARN_S = 60.0
@@ -100,9 +100,9 @@ async def quota(deployment: Deployment) -> Seen | NotApplicable:
     found = await deployment.usage()
     if isinstance(found, UpgradeRequired):
         return NotApplicable("the plan does not reach /account/usage")
-    month = month_key(deployment.ports.clock())
     limit = allowance(found.meta.plan, deployment.settings.monthly_quota)
     usage = read_usage(found.data)
+    month = usage.month(deployment.ports.clock())
     published = usage.in_month(month)
     used = 0 if usage.is_empty else published.requests if published.label == month else None
     if used is None or limit is None:

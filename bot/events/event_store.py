@@ -87,11 +87,12 @@ _OF_KEYS = (
 )
 
 
-def meetings_told(session: Session, meeting_ids: Collection[str | None]) -> set[tuple[str, str]]:
-    """The ids and kinds of events of whole meetings, under any key."""
+def meetings_told(session: Session, meeting_ids: Collection[str | None]) -> dict[tuple[str, str], datetime]:
+    """The last receipt of each meeting's events of whole meetings, under any key, by the meeting's id and the kind."""
     row = _EVENT.c
     of_meetings = row.meeting_id.in_(meeting_ids), row.kind.in_(OF_MEETINGS), row.race_id.is_(None)
-    return {(name, said) for name, said in session.execute(select(row.meeting_id, row.kind).where(*of_meetings))}
+    told = select(row.meeting_id, row.kind, row.received_at).where(*of_meetings).order_by(row.received_at)
+    return {(name, kind): received_at for name, kind, received_at in session.execute(told)}
 
 
 def outcomes_near(

@@ -196,7 +196,8 @@ class QuotaCheck:
             await self.database.write(partial(self._tell_beyond_plan, error=error))
             return
         is_refused = await self.quota_book.is_refused()
-        await self.database.write(partial(self._tell_over, has_room=bool(reading.tier.purposes) and not is_refused))
+        has_room = bool(reading.tier.purposes) and not is_refused
+        await self.database.write(partial(self._tell_over, month=reading.month, has_room=has_room))
         news = await self.database.read(partial(self._news, reading=reading, is_refused=is_refused))
         if news:
             rows = await self._by_endpoint() if any(warning.of_use for warning in news) else ()
@@ -237,13 +238,12 @@ class QuotaCheck:
             if self.notices.tell(session, warning.key, words, urgency=warning.urgency):
                 told_once.note(session, warning.covers, self.clock())
 
-    def _tell_over(self, session: Session, *, has_room: bool) -> None:
+    def _tell_over(self, session: Session, *, month: str, has_room: bool) -> None:
         """The all clear of refusals that are over. The service has answered, so the key and requests are taken.
 
         The quota's is told once a day: answers may take turns in their plan, and so in their allowance.
         """
-        now, month = self.clock(), month_key(self.clock())
-        both = (month_before(month), month)
+        now, both = self.clock(), (month_before(month), month)
         for cause, months, what, once_in in (
             (UNAUTHORIZED, both, "takes the key again", now.isoformat()),
             (RATE, both, "takes requests again", now.isoformat()),
@@ -256,7 +256,7 @@ class QuotaCheck:
                 self.notices.tell(session, key, words, urgency=Urgency.ALL_CLEAR)
 
     def _tell_beyond_plan(self, session: Session, error: UpgradeRequired) -> None:
-        self._tell_over(session, has_room=False)
+        self._tell_over(session, month=month_key(self.clock()), has_room=False)
         read_at = quota_book.last_read_at(session)
         # Answers of the service may alternate between two plans.
         if read_at is None or self.clock() - read_at > UNDONE_FOR:

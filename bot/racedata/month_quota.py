@@ -1,6 +1,7 @@
-"""The month's quota: plans' allowances, published use, its forecast, requests that may be spent. Months are in UTC.
+"""The month's quota: plans' allowances, published use, its forecast, requests that may be spent.
 
-The data service does not say when its month turns (Spec gap G13). The forecast is by run rate, with a range:
+The data service does not say when its month turns (Spec gap G13): in UTC, or earlier where an answer names the next
+month. The forecast is by run rate, with a range:
 `docs/decisions/0039-a-forecast-by-run-rate.md` has sources and results.
 """
 
@@ -25,6 +26,9 @@ ENDPOINT_NAMES = ("endpoint", "path")
 SUM_NAMES = ("used", "total", "requests")
 LAST_DAY = "9999-12-31"
 LARGEST_COUNT = 10**15
+
+EARLIEST_TURN = timedelta(hours=14)
+"""A month begins this long before the month in UTC, in the time zone that is furthest ahead."""
 
 STALENESS_S = ((100_000, 60), (15_001, 300))
 """Requests left → seconds for which a reading stays fresh. With fewer left, or unknown: STALENESS_WHEN_LOW_S."""
@@ -201,8 +205,8 @@ class Tier(NamedTuple):
 
 TIERS = (
     Tier(5, frozenset(Purpose), None),
-    Tier(1, frozenset({Purpose.PEOPLE}), "With 5% left or less, I read only what people ask for, and lost deliveries."),
-    Tier(-1, frozenset(), "With 1% left or less, I ask only for the quota, which costs nothing."),
+    Tier(1, frozenset({Purpose.PEOPLE}), "At 5% left or less, I read only failed deliveries and what people ask for."),
+    Tier(-1, frozenset(), "At 1% left or less, I ask only for the quota, which costs nothing."),
 )
 """The first tier that fits holds. `/account/usage` is free, and is read in each tier."""
 
@@ -226,6 +230,12 @@ class Usage(Value):
     rows: tuple[UsageRow, ...] = ()
     whole: UsageRow = UsageRow()
     is_empty: bool = False
+
+    def month(self, now: datetime) -> str:
+        """The month in UTC; the next month if the answer names the next month, and that month has begun somewhere."""
+        latest = month_key(now + EARLIEST_TURN)
+        named = {_month_of(row.label) for row in (*self.rows, self.whole)}
+        return latest if latest in named else month_key(now)
 
     def in_month(self, month: str, *, until: str = LAST_DAY) -> UsageRow:
         """The sums of a month's dated rows up to a day, else the figures beside the rows (Spec gap G5).

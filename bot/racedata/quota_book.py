@@ -74,7 +74,8 @@ class QuotaBook:
         usage = read_usage(page.data)
         plan = page.meta.plan or self._client.state.plan
         # Before the reading is stored: after a crash the next reading finds the same.
-        if _has_room_again(await self.latest(), usage.in_month(month_key(self._clock())), self._limit(plan)):
+        published = usage.in_month(usage.month(self._clock()))
+        if _has_room_again(await self.latest(), published, self._limit(plan)):
             await self._client.breakers.reset(QUOTA)
         reading = await self._database.write(partial(self._keep, usage=usage, plan=plan))
         if not reading.is_readable:
@@ -116,7 +117,7 @@ class QuotaBook:
 
     def _keep(self, session: Session, usage: Usage, plan: str | None) -> QuotaReading:
         now = self._clock()
-        month = month_key(now)
+        month = usage.month(now)
         published = usage.in_month(month)
         by_us = spent(session, month)
         used, certain, source = _figure(published, month, latest(session, month), by_us.requests)
@@ -160,7 +161,7 @@ def _ends_of_days(usage: Usage, reading: QuotaReading) -> Iterator[QuotaReading]
     """The month's figures at the end of each past day, from the first published day on."""
     now, month = reading.taken_at, reading.month
     days = [row.label for row in usage.rows if len(row.label) == len("2026-11-20")]
-    is_whole_month = reading.certain and reading.source is QuotaSource.ROWS
+    is_whole_month = reading.certain and reading.source is QuotaSource.ROWS and month == month_key(now)
     if not is_whole_month or any(row.label == month for row in usage.rows) or not days:
         return
     end = month_start(now)
@@ -176,7 +177,8 @@ def _has_room_again(before: QuotaReading | None, published: UsageRow, limit: int
     if before is None or published.requests is None or (limit is not None and published.requests >= limit):
         return False
     has_risen = limit is not None and before.limit is not None and limit > before.limit
-    return has_risen or (before.growth_to(published) or 0) < 0
+    has_turned = published.label > before.month
+    return has_risen or has_turned or (before.growth_to(published) or 0) < 0
 
 
 class Spent(Value):
@@ -231,8 +233,9 @@ def samples(session: Session) -> Sequence[QuotaSample]:
 
 
 def latest(session: Session, month: str) -> QuotaReading | None:
+    """The reading of the month in UTC, or of the next month: the service's own may turn earlier."""
     found = named_values.load(session, Mark.QUOTA_READING, QuotaReading)
-    return found if found and found.month == month else None
+    return found if found and found.month >= month else None
 
 
 def last_read_at(session: Session) -> datetime | None:

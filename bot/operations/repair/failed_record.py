@@ -77,9 +77,10 @@ class Failed:
     is_later: bool = False
 
     def telling(self, race: Race, read: ReadPayload) -> "Failed":
-        """The delivery with the race as looked up since the first attempt."""
+        """The delivery with the race, or the meeting, as known since the first attempt."""
         said = json.loads(self.body)
-        body = _bytes({"occurred_at": said["first_attempt_at"], **said, Subject.RACE: _fields_of(race)})
+        subject = Subject.MEETING if Subject.MEETING in said else Subject.RACE
+        body = _bytes({"occurred_at": said["first_attempt_at"], **said, subject: _fields_of(race)})
         return replace(self, body=body, event=read(body))
 
     @property

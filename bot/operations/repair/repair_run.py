@@ -352,15 +352,17 @@ def _find_missing(session: Session, failed: Sequence[Failed]) -> list[Failed]:
     meetings = event_store.meetings_told(session, {one.event.race.meeting_id for one in failed} - {None})
 
     def missing(one: Failed) -> Failed | None:
-        event, received = one.event, keys.get(one.event.key)
-        is_told = event.is_of_meeting and (event.race.meeting_id, event.kind) in meetings
-        if not bodies.isdisjoint(one.digests) or (is_told and not one.has_payload):
+        race, kind = one.event.race, one.event.kind
+        of_meeting = meetings.get((race.meeting_id, kind)) if one.event.is_of_meeting else None
+        received = max(filter(None, (keys.get(one.event.key), of_meeting)), default=None)
+        if not bodies.isdisjoint(one.digests):
             return None
         if one.has_payload or received is None:
             return one
         # The record of a delivery that came by a retry was tried before.
-        is_later = bool(one.event.race.race_id and one.tried_at and one.tried_at > received)
-        return replace(one, is_later=True) if is_later else None
+        is_after = one.tried_at is not None and one.tried_at > received
+        is_news = race.race_id is not None or kind is EventKind.MEETING_ABANDONED
+        return replace(one, is_later=True) if is_after and is_news else None
 
     return list({one.sha256: one for one in map(missing, failed) if one}.values())
 
@@ -383,7 +385,12 @@ def _find_lacking(session: Session, missing: Sequence[Failed]) -> list[Failed]:
 
 
 def _race_since(session: Session, one: Failed) -> Race | None:
-    """The race of the race book, if read or told since the first attempt. The race of a result has an order."""
+    """The race of the race book, if read or told since the first attempt. The race of a result has an order.
+
+    No path reads a meeting: an abandoned meeting is lost, as its event's name says (Interface, Events).
+    """
+    if one.event.kind is EventKind.MEETING_ABANDONED:
+        return one.event.race.model_copy(update={"status": "abandoned"})
     race_id, is_result = one.event.race.race_id, one.event.kind is EventKind.RESULT_RECEIVED
     row = session.get(BookRace, race_id) if race_id else None
     if row is None or (one.tried_at and row.updated_at <= one.tried_at):

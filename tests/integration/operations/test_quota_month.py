@@ -310,6 +310,30 @@ async def test_last_of_the_month_is_spent_on_what_people_ask_for_and_then_on_not
     assert await outcome(client.for_upkeep().countries()) == "asked"
 
 
+@pytest.mark.parametrize("usage", ["rows", "period"])
+async def test_month_of_the_service_that_turns_before_utcs_is_a_month_of_its_own(make_world, usage):
+    world = await make_world(at(2026, 11, 29), usage)
+    world.service.clock = lambda: world.clock() + timedelta(hours=11)
+    world.service.spend_quota(14_500)
+    await world.day(0)
+    world.service.fail_next("/countries", "quota_exceeded")
+    for _ in world.replicas:
+        with pytest.raises(ServiceFailure, match="quota_exceeded"):
+            await world.replicas[0].client.countries()
+    world.now = at(2026, 11, 30) + timedelta(hours=14)
+    world.service.spend_quota(10)
+    await world.tick()
+    reading = await world.replicas[0].book.latest()
+    assert (reading.month, reading.used, reading.certain) == ("2026-12", 10, True)
+    assert await outcome(world.replicas[0].client.for_upkeep().countries()) == "asked"
+    await world.days(at(2026, 12, 3), 100)
+    assert [gist(text) for text in await world.said()] == [
+        f"{WARNING}Almost used up | 2026-11 | 96",
+        f"{URGENT}This month's allowance of requests is used up",
+        f"{ALL_CLEAR}A new month has begun | 0",
+    ]
+
+
 async def outcome(asking: Any) -> str:
     try:
         await asking

@@ -165,6 +165,28 @@ async def test_corrected_results_whose_records_have_ids_alone_are_told_once_look
         assert (await mend(bot, outage)).made == []
 
 
+@pytest.mark.parametrize(("is_back", "told"), [(True, "status was Reinstated, now abandoned"), (False, "Fog, 8 races")])
+async def test_later_record_of_a_lost_meeting_with_ids_alone_is_news_once_the_meeting_was_reinstated(
+    bot, outage, is_back, told
+):
+    (first, *_) = await outage.lose(outage.service.abandon_meeting(first_race(outage).meeting_id, "Fog"))
+    payload = first.happening.payload
+    reinstated = payload | {"meeting": payload["meeting"] | {"reason": None, "status": "Reinstated"}}
+    for came in [payload, reinstated] if is_back else [payload]:
+        await bot.deliver(came)
+        await bot.post_all()
+        bot.clock.forward(60)
+    outage.now = bot.clock()
+    (again,) = await outage.lose(outage.service.delivery_queue.add(first.happening, outage.now))
+    first.shape = again.shape = "bare"
+    before = len(bot.texts("CGB"))
+    await mend(bot, outage)
+    assert len(bot.texts("CGB")) == before + is_back
+    assert bot.texts("CGB")[-1].startswith("ABANDONED")
+    assert told in bot.texts("CGB")[-1]
+    assert (await mend(bot, outage)).made == []
+
+
 async def test_real_delivery_after_its_record_is_no_second_message(bot, outage):
     (delivery,) = await outage.lose(outage.service.abandon_race(first_race(outage).race_id, "Frozen track"))
     delivery.shape = "bare"
