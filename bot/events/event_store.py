@@ -87,7 +87,9 @@ _OF_KEYS = (
 )
 
 
-def meetings_told(session: Session, meeting_ids: Collection[str | None]) -> dict[tuple[str, str], datetime]:
+def meetings_told(
+    session: Session, meeting_ids: Collection[str | None]
+) -> dict[tuple[str | None, str | None], datetime]:
     """The last receipt of each meeting's events of whole meetings, under any key, by the meeting's id and the kind."""
     row = _EVENT.c
     of_meetings = row.meeting_id.in_(meeting_ids), row.kind.in_(OF_MEETINGS), row.race_id.is_(None)
