@@ -59,14 +59,11 @@ def _standings(section: str) -> dict[str, Standing]:
 STANDING_OF, _STANDING_IN_WORDS = map(_standings, ("objects", "words"))
 NAMING_HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
 _NOT_PLACED = frozenset({"lists.non_runners", "lists.reserves", "lists.disqualified"})
-_OF_A_BET = frozenset(fact for fact in NAMING_HORSES if fact.startswith("order.")).union(
-    ("lists.runners", "lists.results", "lists.placed", "lists.disqualified")
-)
+_ORDERS = frozenset(fact for fact in NAMING_HORSES if fact.startswith("order."))
+_OF_A_BET = _ORDERS.union(("lists.runners", "lists.results", "lists.placed", "lists.disqualified"))
 """Facts that differ for a bet other than to win. The lost races of an abandonment do not."""
 
-BY_FULL_NAME = frozenset(fact for fact in NAMES_OF if fact.startswith("order.")).union(
-    f"state.{fact}" for fact in ("last_run", "first_lost", "last_lost", "lost_from", "scope")
-)
+BY_FULL_NAME = _ORDERS.union(f"state.{fact}" for fact in ("last_run", "first_lost", "last_lost", "lost_from", "scope"))
 """Facts that a field may tell by the object's name and its own: {"abandonment": {"from": "race 4"}}."""
 
 LEADERS = (
@@ -80,7 +77,6 @@ LEADERS = (
 )
 """Fields for the horse in a given place, with the standing of the name."""
 
-_OF_LEADERS = frozenset(fact for _, fact, _ in LEADERS)
 _TELLS_WINNER = frozenset(BY_NAME).union(
     STANDING_OF, *map(NAMES_OF.__getitem__, {*NAMING_HORSES, "state.objects", "state.result", "marks.objects"})
 )
@@ -265,16 +261,16 @@ def _children(part: Part) -> Iterator[Part]:
 
 
 def _hidden_in(part: Part, name: str) -> frozenset[str]:
-    """The hidden facts of an object with an unknown name: leaders; beside a list of runners every order and horse.
+    """The hidden facts of an object with an unknown name: orders; beside a list of runners the horses too.
 
     The winner in the object of a bet on a place is not the race's: {"market": "Place", "race": {"winner": …}}.
     """
     if any(map(_BET_ON_A_PLACE.match, filter(None, map(text, part.fields.of("is.bet"))))):
-        return _OF_LEADERS
+        return _ORDERS
     if part.hidden or not part.is_racing or _may_tell_winner(name):
         return frozenset() if BY_NAME.get(name) is About.RACE else part.hidden
     is_listed = any(isinstance(one, list) for one in part.fields.of("lists.runners"))
-    return NAMING_HORSES if is_listed else _OF_LEADERS
+    return NAMING_HORSES if is_listed else _ORDERS
 
 
 def _is_settled_bet_to_win(fields: Fields) -> bool:
