@@ -64,7 +64,9 @@ _DOTTED = {ord("\u0130"): "i", ord("\u0131"): "i"}
 
 _ROWS = word_rows("bot.events", "state_words.ini")
 _HELD = {
-    RaceState(state): re.compile(f"(?:race|results?|all)?(?:{'|'.join(words)})(?:race|results?)?")
+    RaceState(state): re.compile(
+        f"(?:race|results?|all)?(?:status|state|stage)?(?:{'|'.join(words)})(?:race|results?)?"
+    )
     for state, words in _ROWS.pop("held").items()
 }
 _OF_PLACES = {role: re.compile("|".join(words)) for role, words in _ROWS.pop("of places").items()}

@@ -57,7 +57,7 @@ def read_words(value: Any) -> str | None:
 def read_number(value: Any) -> str | None:
     """For example "5" for each of "R5", "5R" and "Race 5"."""
     read = read_words(value)
-    return re.sub("^(?:race|r) ?(?=[0-9])|(?<=[0-9])r$", "", read, flags=re.IGNORECASE) if read else None
+    return re.sub("^(?:race|r)? ?0*(?=[0-9])|(?<=[0-9])r$", "", read, flags=re.IGNORECASE) if read else None
 
 
 def string(value: Any) -> str | None:
@@ -66,7 +66,7 @@ def string(value: Any) -> str | None:
 
 def read_short_number(value: Any) -> str | None:
     """The number on the card in a whole value of the field `race`; None for a title."""
-    found = re.match(r"(?:R|Race )?([0-9]{1,2})(?:$|\b ?[-:.](?![0-5][0-9]\b))", text(value) or "", re.IGNORECASE)
+    found = re.match(r"(?:R|Race )?0?([0-9]{1,2})(?:$|\b ?[-:.](?![0-5][0-9]\b))", text(value) or "", re.IGNORECASE)
     return found[1] if found else None
 
 

@@ -17,8 +17,8 @@ LONGEST_NAME = 64
 MOST_FIELDS = 300
 """Fields read of an object. Further fields are passed over."""
 
-_ATTRIBUTES = ("attributes", "")
-"""Of JSON:API, and "@attributes" and "$" of converters of XML."""
+_ATTRIBUTES = ("attributes", "embedded", "")
+"""Of JSON:API and HAL, and "@attributes" and "$" of converters of XML."""
 
 FIELDS_OF_A_SHAPE = 64
 """The shape of a larger object is not remembered."""

@@ -1,6 +1,7 @@
 """A stranger's bytes as one JSON object (Spec gap G1)."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -22,6 +23,9 @@ _PACKED = (b'"{', b'"[', *(f'"{name}"'.encode() for name in _TEXT_OF_XML))
 
 _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _nan: None)
 """Some senders write NaN for a missing value: None."""
+
+_LONG_NUMBER = re.compile("-?[0-9]{4301,}")
+"""Python reads no whole number of so many digits."""
 
 
 class NotAnObject(RacingBotError):
@@ -58,7 +62,11 @@ def decode(body: bytes) -> Any:
     if not body.strip():
         raise NotAnObject("The body is empty.")
     try:
-        value = _DECODER.decode(body.decode(json.detect_encoding(body), "surrogateescape"))
+        said = body.decode(json.detect_encoding(body), "surrogateescape")
+        try:
+            value = _DECODER.decode(said)
+        except ValueError:
+            value = _DECODER.decode(_LONG_NUMBER.sub("null", said))
     except RecursionError:
         raise NotAnObject("The JSON is nested too deeply.") from None
     except ValueError:

@@ -37,6 +37,9 @@ _MONEY = re.compile(r"\(?[$£€¥] ?[0-9]+(?:[.,][0-9]+)*\)?")
 _NUMBERS = re.compile(r"(?!1/(?:[45]$|[2-6] 1\b))[0-9]{1,2}[A-Za-z]?(?:(?: ?[-,/>=;.] ?| {1,3})[0-9]{1,2}[A-Za-z]?)+")
 """Each-way terms are no order: "1/5 1-2-3"."""
 
+_MARGIN = r" \(?(?:[0-9½¼¾]+(?:[ ./][0-9/]+)? ?(?:l|len|lengths?)|s?h(?:ea)?d|s?nk|neck|no?se|dist)\)?"
+_BETWEEN_NAMES = re.compile(f"(?:{_MARGIN})? ?[,;>|]|{_MARGIN} ", re.IGNORECASE)
+
 _BETWEEN_NON_RUNNERS = re.compile(r" ?, ?(?![^()]*\))| - |-(?=[0-9])")
 _WITH_REASON = re.compile(r"(.+?) *\(([^()]{4,})\)")
 """A country of birth has three letters at most."""
@@ -162,7 +165,7 @@ def _in_text(value: Any) -> list[Order] | None:
         # A slash between all numbers separates places, as a dash does.
         between = " ?[-,>;.] ?| " if re.search("[-,>;.]", said) else " ?[-,>;./] ?| "
         return [Order([Group(re.split(" ?[=/] ?", part)) for part in re.split(between, said)], is_counted=True)]
-    names = [part.strip() for part in re.split("[,;>|]", said)]
+    names = [part.strip() for part in _BETWEEN_NAMES.split(said)]
     return [Order([Group([one]) for one in names], is_counted=True)] if len(names) > 1 else []
 
 

@@ -30,12 +30,10 @@ _PLACES = {f"place.{one.name.casefold()}": one for one in Standing}
 
 PLAIN = Standing.PLAIN
 
-_PEOPLE = {name: f"runner.{name}" for name in ("jockey", "trainer")}
+_OF_HORSE = {name: f"runner.{name}" for name in ("jockey", "trainer", "starting_price", "official_rating")}
+"""Fields of a runner that may stand in the object of the horse. A number there may be of a register."""
 
-_TEXTS = _PEOPLE | {
-    name: f"runner.{name}"
-    for name in ("horse", "number", "draw", "starting_price", "official_rating", "beaten", "position_reason")
-}
+_TEXTS = _OF_HORSE | {name: f"runner.{name}" for name in ("horse", "number", "draw", "beaten", "position_reason")}
 """Fields of a runner, each with its fact."""
 
 _MAY_SAY_OUT = ("number", "draw", "jockey", "starting_price", "position_reason")
@@ -179,6 +177,11 @@ def _from_fields(fields: Fields) -> Horse | None:
     plain = fields.of("ids.plain")
     ids = fields.of("ids.runner")
     named = said.pop("horse", None)
+    inner = fields_of(horse) if isinstance(horse := fields.get("horse"), dict) else None
+    if inner is not None:
+        _read_texts(inner, _OF_HORSE, said)
+        ids += inner.of("ids.plain")
+        named = first_of((inner,), "runner.horse_spoken", text) or named
     away = [said.pop(name) for name in _MAY_SAY_OUT if name in said and _is_nr_in_words(said[name])]
     price = said.get("starting_price", "")
     if not _HAS_PRICE.search(price):
@@ -186,15 +189,9 @@ def _from_fields(fields: Fields) -> Horse | None:
     elif price[-1].isdecimal():
         said["starting_price"] = price + next(map(_favourite, fields.of("runner.favourite")), "")
     places, out, reason, runs, is_provisional = outcome_of(fields, away)
-    if isinstance(horse := fields.get("horse"), dict):
-        inner = fields_of(horse)
-        # A horse's own number may be of a register, so only people are taken from the horse.
-        _read_texts(inner, _PEOPLE, said)
-        ids += inner.of("ids.plain")
-        named = first_of((inner,), "runner.horse_spoken", text) or named
-        if not (places or out):
-            places, out, why, is_said, is_provisional = outcome_of(inner)
-            reason, runs = why if out else reason, runs or is_said
+    if inner is not None and not (places or out):
+        places, out, why, is_said, is_provisional = outcome_of(inner)
+        reason, runs = why if out else reason, runs or is_said
     named = _NUMBER_BEFORE_NAME.sub("", named) if named else None
     if named and named.endswith(")") and (marked := _NAME_OF_NON_RUNNER.fullmatch(named)):
         named, places, out = marked[1], [], OUT
@@ -294,7 +291,7 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
     folded = frozenset(fold((text(value) or "")[:LONGEST_NAME]) for value in (*statuses, *others))
     # A bet on a place wins too.
     is_winner = not folded.isdisjoint({"winner", "won"}) or ("win" in folded and not places)
-    is_marked = any(map(is_yes, said.of("marks.winner"))) or any(value is True for value in said.of("marks.win"))
+    is_marked = any(map(is_yes, said.of("marks.winner"))) or any(_is_win(one, places) for one in said.of("marks.win"))
     if is_winner or is_marked:
         places.append(SaidPlace(PLAIN, "1", by_mark=True))
     if not places:
@@ -318,6 +315,11 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
         (*map(is_yes, said.of("state.provisional", "state.inquiry")), *map(is_no, said.of("state.official")))
     )
     return _Outcome(places, None, next(iter(spoken), None), _says_that_it_runs(said, folded), is_provisional)
+
+
+def _is_win(value: Any, places: Sequence[SaidPlace]) -> bool:
+    """True for a flag. 1 may be a dividend, and is a flag only beside a first place, which it makes surer."""
+    return value is True or (is_yes(value) and any(finishing_position(one.position) == 1 for one in places))
 
 
 @lru_cache(maxsize=1024)
@@ -395,7 +397,7 @@ def position_in(position: str) -> str | None:
     "1.30" is the dividend for a place.
     """
     if position.isdecimal():
-        return position if position.strip("0") else None
+        return position.lstrip("0") or None
     position = _WHOLE.sub(r"\1", position)
     is_number = re.fullmatch(r"-[0-9]+|[0-9]+\.[0-9]+", position)
     is_flag = position.isalpha() and (is_yes(position) or is_no(position))

@@ -163,7 +163,7 @@ def test_places_of_a_race_that_any_text_calls_void_are_void(beside, is_void):
 @over(
     ("said", "number", "title"),
     [
-        ("Race 4", "4", None),
+        *((said, "4", None) for said in ("Race 4", "R04")),
         ("15:00", None, None),
         ("4: Maiden", "4", None),
         ("15:00 Bath", None, "15:00 Bath"),
