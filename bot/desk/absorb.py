@@ -98,7 +98,8 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
     """None for an older version without new placings."""
     if not known.reports:
         contradicts = contradicted(event, known) or _lost_otherwise(event, known)
-        remarks = VersionRemarks(contradicts=contradicts, had_at=_had_at(event))
+        run_since = contradicts is EventKind.RESULT_RECEIVED and _is_denied_later(event, known)
+        remarks = VersionRemarks(contradicts=contradicts, run_since=run_since, had_at=_had_at(event))
         return News(event, remarks, rings=True, is_first=True)
     last = known.reports[-1]
     stored = known.silent or last.event
@@ -132,6 +133,7 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
         changes=changes,
         order_unknown=newer is None and any(not change.is_addition for change in disputed),
         contradicts=contradicts,
+        run_since=contradicts is EventKind.RESULT_RECEIVED and _is_denied_later(event, known),
         had_at=_had_at(delivered, before),
     )
     contradicts_now = contradicts is not None and last.remarks.contradicts is None
@@ -199,10 +201,15 @@ def contradicted(event: RacingEvent, known: Known) -> EventKind | None:
     return None if result.race.outcome() in NOT_HELD else known.other.event.kind
 
 
+def _is_denied_later(event: RacingEvent, known: Known) -> bool:
+    return known.other is not None and known.other.event.is_later_than(event) is True
+
+
 def _lost_otherwise(event: RacingEvent, known: Known) -> EventKind | None:
     """Only a result's first version contradicts a meeting or a card: later, the meeting's message omits the race."""
     is_run = event.kind is EventKind.RESULT_RECEIVED and event.race.outcome() not in NOT_HELD
-    return known.lost_by if is_run and known.other is None else None
+    is_other = known.other is not None and not known.other.event.is_taken_back
+    return known.lost_by if is_run and not is_other else None
 
 
 def _as_told(stored: RacingEvent) -> RacingEvent:

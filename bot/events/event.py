@@ -1,5 +1,6 @@
 """An event, read from one delivery's payload (Interface, Events)."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +15,8 @@ TOPIC_OF: dict[EventKind, Topic] = {kind: DECLARATIONS[kind].topic for kind in E
 
 CONTRADICTIONS = {kind: other for kind in EventKind if (other := DECLARATIONS[kind].contradicts)}
 
-_ORDER = ("sequence", "occurred_at", "updated_at", "first_attempt_at")
+_MOMENTS = ("occurred_at", "updated_at", "first_attempt_at")
+_ORDER = ("sequence", *_MOMENTS)
 """The fields that order versions, the surest first."""
 
 
@@ -24,8 +26,9 @@ class RacingEvent(Value):
     `kind` is None for an unreadable payload, which is posted as a plain line. `race`: the race, or the fields of the
     meeting. `races`: of a meeting or a card. Of an abandoned meeting `races_run`, 0 for an untold number, `lost_from`,
     the first lost time, and `last_lost`, the number of lost races at the end. `updated_at`: the moment of the record's
-    data. `races_from_book`: from the race book or other deliveries. `in_parts`: the `races` came in several deliveries.
-    `in_doubt`: one version reports a loss, another takes the loss back, and nothing tells the newer version.
+    data. `received_at`: of an abandonment. `races_from_book`: from the race book or other deliveries. `in_parts`: the
+    `races` came in several deliveries. `in_doubt`: one version reports a loss, another takes the loss back, and nothing
+    tells the newer version.
     """
 
     key: str
@@ -37,6 +40,7 @@ class RacingEvent(Value):
     occurred_at: datetime | None = None
     updated_at: datetime | None = None
     first_attempt_at: datetime | None = None
+    received_at: datetime | None = None
     sequence: int | None = None
     data_as_of: str | None = None
     races_run: int | None = None
@@ -110,7 +114,14 @@ class RacingEvent(Value):
 
     def is_newer_than(self, other: "RacingEvent") -> bool | None:
         """None if the payloads don't tell."""
-        both = ((getattr(self, name), getattr(other, name)) for name in _ORDER)
+        return self._comes_after(other, _ORDER)
+
+    def is_later_than(self, other: "RacingEvent") -> bool | None:
+        """For another event: by the service's moments, else, between two abandonments, by receipt."""
+        return self._comes_after(other, (*_MOMENTS, "received_at"))
+
+    def _comes_after(self, other: "RacingEvent", names: Iterable[str]) -> bool | None:
+        both = ((getattr(self, name), getattr(other, name)) for name in names)
         return next((now > before for now, before in both if None not in {now, before} and now != before), None)
 
     def latest_order(self, other: "RacingEvent") -> dict[str, Any]:

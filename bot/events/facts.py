@@ -77,13 +77,15 @@ class VersionRemarks(Value):
     """Stored with a version.
 
     `order_unknown`: the payloads do not tell the newer of the two versions. `had_at`: the service's time of the
-    version, or of its first attempt to deliver. `again`: the number of an earlier version that came again. `watched`:
+    version, or of its first attempt to deliver. `run_since`: a contradicted result is later than this loss, by the
+    service's moments. `again`: the number of an earlier version that came again. `watched`:
     the watched runners of channels.
     """
 
     changes: Changes = ()
     order_unknown: bool = False
     contradicts: EventKind | None = None
+    run_since: bool = False
     had_at: datetime | None = None
     again: int | None = None
     watched: dict[str, tuple[WatchedRunner, ...]] = Field(default_factory=dict)

@@ -138,7 +138,7 @@ _EVENT: DeclaredFields = {
     **_each("event", "key kind name", _NAMES_THE_EVENT),
     **_each("event", "race races", _BY_PARTS),
     "event.reason": ToldField("reason"),
-    **_each("event", "occurred_at updated_at sequence", Noise("says which version is the newer")),
+    **_each("event", "occurred_at updated_at received_at sequence", Noise("says which version is the newer")),
     **_each("event", "first_attempt_at data_as_of", _ENVELOPE),
     **_each("event", "races_run lost_from last_lost", _NOT_SHOWN),
     "event.races_from_book": _FILLED_IN,

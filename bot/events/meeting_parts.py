@@ -79,6 +79,12 @@ def lost_in(meeting: RacingEvent, *, expressly: bool = False) -> Callable[[Race]
     return is_lost
 
 
+def lost_with(race: Race, meeting: RacingEvent) -> bool:
+    """Whether a race of an abandoned meeting is lost, where the meeting does not tell how much was run too."""
+    is_lost = lost_in(meeting)(race)
+    return not meeting.says_partly_run if is_lost is None else is_lost
+
+
 def marked_lost(card: RacingEvent, meeting: RacingEvent, run: Container[str | None]) -> RacingEvent:
     """The card with the lost races of its meeting marked. `run`: the ids of races with a result."""
     is_lost = lost_in(meeting)

@@ -15,6 +15,7 @@ from bot.events.meeting_parts import (
     is_part_of,
     is_run_there,
     lost_in,
+    lost_with,
     names_race,
     results_denied,
     taken_back,
@@ -108,6 +109,8 @@ class KnownMeetings:
         A delivery that some channels are not told of yet gives the same news again, unless a later version told them.
         """
         stored = [row for row in self.versions_of(event.key) if row.id]
+        if event.is_abandonment:
+            event = event.model_copy(update={"received_at": received_at})
         # A delivery may bring several versions.
         own = (Known([_report(row)]) for row in stored if row.inbox_id == inbox_id)
         if not all(isinstance(absorb(event, one, fill_in, received_at=received_at), News) for one in own):
@@ -213,7 +216,8 @@ class KnownMeetings:
         every = self._of_kind(EventKind.MEETING_ABANDONED)
         # A first version that takes a loss back is linked nowhere.
         meetings = [one for one in every if not one.is_taken_back or len(self.versions_of(one.key)) > 1]
-        lost = [*self._of_kind(EventKind.RACE_ABANDONED), *self._of_kind(EventKind.RACECARD_PUBLISHED)]
+        lost = [one for one in self._of_kind(EventKind.RACE_ABANDONED) if not one.is_taken_back]
+        lost += self._of_kind(EventKind.RACECARD_PUBLISHED)
         found = [
             (meeting, part)
             for meeting in meetings
@@ -233,19 +237,26 @@ class KnownMeetings:
 
     def _losing(self, event: RacingEvent) -> EventKind | None:
         """The kind of an event by which the race is lost: an abandoned meeting, else a racecard."""
-        if any(lost_in(meeting)(event.race) for meeting in self.of(event)):
+        back = self._events.get(event.contradicting_key or "")
+        stand = [one for one in self.of(event) if not (back and back.is_taken_back and back.is_later_than(one))]
+        if any(lost_in(meeting)(event.race) for meeting in stand):
             return EventKind.MEETING_ABANDONED
         cards = self._of_kind(EventKind.RACECARD_PUBLISHED)
         is_lost = any(race.outcome() is RaceOutcome.ABANDONED for _, race in _as_named(event.race.race_id, cards))
         return EventKind.RACECARD_PUBLISHED if is_lost else None
 
-    def taken_back(self, card: RacingEvent) -> list[RacingEvent]:
-        """The abandonments that a racecard takes back, each as a later version."""
-        is_card = card.kind is EventKind.RACECARD_PUBLISHED
-        if is_card and len(rows := self.versions_of(card.key)) > 1:
-            card = with_marks_off(card, event_store.known(rows[-2])[0])
-        lost = [one for one in self._events.values() if is_card and one.is_abandonment]
-        return [*filter(None, (taken_back(one, card) for one in lost))]
+    def taken_back(self, event: RacingEvent) -> list[RacingEvent]:
+        """The abandonments that a racecard takes back, each as a later version. A late abandonment is older."""
+        if event.kind is EventKind.RACECARD_PUBLISHED:
+            rows = self.versions_of(event.key)
+            card = with_marks_off(event, event_store.known(rows[-2])[0]) if len(rows) > 1 else event
+            pairs = [(one, card) for one in self._events.values() if one.is_abandonment]
+        elif event.is_abandonment and not event.is_taken_back:
+            cards = self._of_kind(EventKind.RACECARD_PUBLISHED)
+            pairs = [(event, card) for card in cards if card.is_later_than(event)]
+        else:
+            return []
+        return [*filter(None, (taken_back(one, card) for one, card in pairs))]
 
     def replaced(self, event: RacingEvent) -> set[str]:
         """Results in conflict with a loss that is now taken back; and losses taken back before a new loss.
@@ -259,19 +270,31 @@ class KnownMeetings:
             versions = self.versions_of(event.key)
             return {key for key in own if any(map(event_store.contradicted_by, [*versions, *self.versions_of(key)]))}
         lost = {race.race_id for race in (event.race, *event.races) if race.abandoned} - {None}
-        others = (one for one in self._of_kind(EventKind.RACE_ABANDONED) if one.key != event.key)
-        return {one.key for one in others if one.race.race_id in lost and one.is_taken_back}
+        is_of_meeting = event.kind is EventKind.MEETING_ABANDONED
+        others = (one for one in self._of_kind(EventKind.RACE_ABANDONED) if one.key != event.key and one.is_taken_back)
+        return {
+            one.key
+            for one in others
+            if one.race.race_id in lost or (is_of_meeting and is_part_of(one, event) and lost_with(one.race, event))
+            if not one.is_later_than(event)
+        }
 
     def also_losing(self, race: Race, but: str) -> list[str]:
         """The other events that report the loss of the race, but not before a report that the race is run after all."""
         said = [
-            (event.key, self.versions_of(event.key)[-1].received_at, lost)
+            (event, lost)
             for event, named in _as_named(race.race_id, self._events.values())
             if event.key != but and event.unreadable_because is None
             if (lost := _says_lost(event, named, race)) is not None
         ]
-        run = max((at for _, at, lost in said if not lost), default=None)
-        return [key for key, at, lost in said if lost and (run is None or at > run)]
+        run = [event for event, lost in said if not lost]
+        return [event.key for event, lost in said if lost and not any(self._is_later(one, event) for one in run)]
+
+    def _is_later(self, one: RacingEvent, other: RacingEvent) -> bool:
+        is_later = one.is_later_than(other)
+        if is_later is not None:
+            return is_later
+        return self.versions_of(one.key)[-1].received_at >= self.versions_of(other.key)[-1].received_at
 
     def _of_kind(self, kind: EventKind) -> list[RacingEvent]:
         return [event for event in self._events.values() if event.kind is kind]

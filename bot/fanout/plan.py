@@ -253,16 +253,23 @@ class Plan:
             for one in self._chains.all_of(event_store.keys_of([event]), [event.race.race_id]):
                 if one.waits:
                     self._drafts.release(Release(one.id))
-        if event.kind is not EventKind.RESULT_RECEIVED or not (meetings or news.remarks.contradicts):
-            return
-        # The card of a meeting whose first race was run is not lost as a whole.
+        is_run = event.kind is EventKind.RESULT_RECEIVED
+        if (meetings and (is_run or event.is_taken_back)) or (is_run and news.remarks.contradicts):
+            self._take_out_race(news, meetings, own)
+
+    def _take_out_race(self, news: VersionNews, meetings: Sequence[RacingEvent], own: Mapping[str, int]) -> None:
+        """Messages on abandoned meetings, and on their cards, leave out a race that was run or reinstated."""
+        event = news.event
         self.meetings.read(meetings)
         self._run_since |= {meeting.key for meeting in meetings}
         of_race = [self._chains.of({meeting.key}) for meeting in meetings]
         lost = self._chains.of({event.contradicting_key or ""} if news.remarks.contradicts else ())
         for channel in sorted({channel for found in (*of_race, lost) for channel in found}):
             for show in meetings_without_race([found.get(channel, ()) for found in of_race], lost.get(channel, ())):
-                self._drafts.link(news.version, show, own.get(channel))
+                if event.is_taken_back:
+                    self._drafts.show(news, show, news.version.received_at, own.get(channel), is_late=True)
+                else:
+                    self._drafts.link(news.version, show, own.get(channel))
 
 
 def _extent(meeting: RacingEvent, part: RacingEvent) -> object:

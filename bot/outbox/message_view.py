@@ -65,8 +65,9 @@ class Superseded:
 class Beside(Value):
     """The contents of a message beside its event.
 
-    Of an abandoned meeting: `lost` has the abandonments of races, and the results of lost races; `settled` the ids of
-    races with a result, and `disputed` the keys of events of `lost` for races with an abandonment and a result.
+    Of an abandoned meeting: `lost` has the abandonments of races, and the results of lost races; `back` the races that
+    were reinstated since, `settled` the ids of races with a result, and `disputed` the keys of events of `lost` for
+    races with an abandonment and a result.
     `partly_run`: a race was run; None if not looked up.
     Of an abandoned race: `others`, the meeting's races without result and abandonment. `was_run`: of a loss that was
     taken back, a result of the race came.
@@ -78,6 +79,7 @@ class Beside(Value):
     """
 
     lost: tuple[RacingEvent, ...] = ()
+    back: tuple[Race, ...] = ()
     settled: frozenset[str] = frozenset()
     partly_run: bool | None = False
     others: tuple[Race, ...] = ()
@@ -209,8 +211,9 @@ def _replaces(version: EventVersion, other: EventVersion) -> bool:
     """A loss taken back ends the conflict of a result. A new loss ends the news of a loss taken back."""
     if version.event_key == other.event_key:
         return True
-    is_of_meeting = version.kind == EventKind.MEETING_ABANDONED
-    return other.kind in CONTRADICTIONS and (not is_of_meeting or other.kind == EventKind.RESULT_RECEIVED)
+    if version.kind != EventKind.MEETING_ABANDONED or other.kind == EventKind.RESULT_RECEIVED:
+        return other.kind in CONTRADICTIONS
+    return event_store.known(other)[0].is_taken_back
 
 
 def _view(
@@ -299,9 +302,12 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
         if number not in told and event.unreadable_because is None and event_completion.lacks(event)
     }
     lost: dict[str, tuple[RacingEvent, ...]] = {}
+    back: dict[str, tuple[Race, ...]] = {}
     others: Mapping[str, tuple[Race, ...]] = {}
     was_run = set[str]()
-    if about := [*lacking.values(), *whole(*ABANDONMENTS)]:
+    cards = [view for view in views if view.newest.kind == EventKind.RACECARD_PUBLISHED]
+    of_cards = {view.newest.event_key: view.meeting for view in cards if view.meeting}
+    if about := [*lacking.values(), *whole(*ABANDONMENTS), *of_cards.values()]:
         around = new.around(about) if new else _around(session, about)
         if lacking:
             known = KnownElsewhere(session, new.known.lists if new else kept(session), careful=new is None)
@@ -309,10 +315,11 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
             known.read(list(lacking.values()))
             # Other events keep their fields: the race book was not read for them.
             stored |= {number: known.filled(event.as_delivered(), event) for number, event in lacking.items()}
-        called_off = [one for one in around if one.kind is EventKind.RACE_ABANDONED and not one.is_taken_back]
-        for meeting in whole(EventKind.MEETING_ABANDONED):
-            of_meeting = (race for race in called_off if is_part_of(race, meeting))
-            lost[meeting.key] = (*of_meeting, *results_denied(meeting, around))
+        for meeting in (*whole(EventKind.MEETING_ABANDONED), *of_cards.values()):
+            parts = [one for one in around if one.kind is EventKind.RACE_ABANDONED and is_part_of(one, meeting)]
+            called_off = (one for one in parts if not one.is_taken_back)
+            lost[meeting.key] = (*called_off, *results_denied(meeting, around))
+            back[meeting.key] = tuple(one.race for one in parts if one.is_taken_back and one.is_later_than(meeting))
         run = {
             one.key for one in around if one.kind is EventKind.RESULT_RECEIVED and one.race.outcome() not in NOT_HELD
         }
@@ -323,8 +330,10 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
     for view in views:
         view.event = stored.get(view.newest.id)
         key = view.newest.event_key
+        key = of_cards[key].key if key in of_cards else key
         if key in lost or key in others:
-            view.say(lost=lost.get(key, ()), others=others.get(key, ()), was_run=key in was_run)
+            beside = {"lost": lost.get(key, ()), "back": back.get(key, ()), "others": others.get(key, ())}
+            view.say(**beside, was_run=key in was_run)
 
 
 def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]:
@@ -354,7 +363,7 @@ def _add_run_races(session: Session, views: Iterable[MessageView], *, careful: b
             disputed=run.union(one.key for one in of_view if one.key in without_id),
         )
         if view.event and view.event is not event and event.key in partly_run:
-            view.event = marked_lost(view.event, event, with_result)
+            view.event = marked_lost(view.event, event, with_result.union(race.race_id for race in view.beside.back))
 
 
 def _meeting_of(view: MessageView, event: RacingEvent) -> RacingEvent | None:

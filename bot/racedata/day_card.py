@@ -200,7 +200,7 @@ def _minute(off: OffTime) -> int:
 
 @dataclass
 class _Known:
-    """`is_lost`: by an abandonment, `is_surely_lost` by one not in doubt, `is_back` by one that was taken back.
+    """`is_lost`: by an abandonment, `is_surely_lost` by one not in doubt. `back`: abandonments that were taken back.
 
     `reason`: of the race's own abandonment. `doubt`: of the result, BOTH or UNCERTAIN.
     """
@@ -209,7 +209,7 @@ class _Known:
     has_result: bool = False
     is_lost: bool = False
     is_surely_lost: bool = False
-    is_back: bool = False
+    back: list[RacingEvent] = field(default_factory=list)
     reason: str | None = None
     doubt: RaceOutcome | None = None
 
@@ -224,7 +224,7 @@ class _Known:
         if found is RaceOutcome.ABANDONED and self.is_lost and not self.is_surely_lost:
             return RaceOutcome.IN_DOUBT
         # A loss that was taken back contradicts no result.
-        doubt = None if self.is_back and self.doubt is RaceOutcome.BOTH else self.doubt
+        doubt = None if self.back and self.doubt is RaceOutcome.BOTH else self.doubt
         return (self.was_run and doubt) or found
 
     @property
@@ -232,8 +232,12 @@ class _Known:
         return self.race.outcome(has_result=self.has_result, is_lost=self.is_lost)
 
     def lose(self, event: RacingEvent) -> None:
-        # A race of a lost meeting may be reinstated by itself, before or after.
-        self.is_lost, self.is_surely_lost = True, self.is_surely_lost or not (event.in_doubt or self.is_back)
+        is_sure = not event.in_doubt and all(event.is_later_than(back) for back in self.back)
+        self.is_lost, self.is_surely_lost = True, self.is_surely_lost or is_sure
+
+    def is_back_since(self, meeting: RacingEvent) -> bool:
+        """A race of a lost meeting may be reinstated by itself, before or after."""
+        return any(back.is_later_than(meeting) for back in self.back)
 
 
 NO_DOUBTS: Mapping[str, RaceOutcome] = MappingProxyType({})
@@ -329,7 +333,7 @@ def _add(event: RacingEvent, known: _KnownRaces, doubt: RaceOutcome | None) -> N
             one.has_result, one.doubt = True, one.doubt or doubt
         # A meeting's own delivery may name races that were run before the meeting was lost.
         if event.kind is EventKind.RACE_ABANDONED and event.is_taken_back:
-            one.is_back = True
+            one.back.append(event)
         elif event.kind is EventKind.RACE_ABANDONED:
             one.lose(event)
             one.reason = one.reason or event.reason or race.reason
@@ -345,7 +349,9 @@ def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
     parts = [one for one in known if is_part_of(RacingEvent(key="", race=one.race), meeting)]
     for one in sorted(parts, key=lambda one: one.race.order)[-(meeting.last_lost or len(parts)) :]:
         if meeting.is_taken_back:
-            one.is_back = True
+            one.back.append(meeting)
+            continue
+        if one.is_back_since(meeting):
             continue
         if is_lost(one.race) is False:
             one.has_result = True
@@ -358,7 +364,7 @@ def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
 
 
 def _is_partly_run(meeting: RacingEvent, known: list[_Known]) -> bool:
-    """True if a race of the meeting was run. A void race, or one also reported abandoned, is no proof.
+    """True if a race of the meeting was run, or was reinstated since. A void race, or one also lost, is no proof.
 
     Nor is a race of one region, where courses of several regions may be meant. A meeting may name its lost races
     alone, so a race of the same course and day counts too.
@@ -370,7 +376,7 @@ def _is_partly_run(meeting: RacingEvent, known: list[_Known]) -> bool:
     parts = [one for one, part in events if any(is_part_of(part, form) for form in forms)]
     regions = {one.race.region for one in parts if one.race.region}
     is_certain = bool(meeting.race.region or meeting.race.meeting_id) or len(regions) <= 1
-    return is_certain and any(one.was_run for one in parts)
+    return is_certain and any(one.was_run or one.is_back_since(meeting) for one in parts)
 
 
 def _together(told: Race, kept: Race) -> Race:

@@ -329,6 +329,40 @@ EXTENTS = CONFLICTS | {
 
 PUBLISHED = meeting() | {"races": [listed_at(f"rc_{one}", f"{13 + one}:00", one) for one in range(1, 5)]}
 PUBLISHED |= {"event": "racecard.published"}
+WHOLE, BACK = meeting("rc_1", "rc_2"), abandonment(status="Reinstated")
+
+
+def at(hour, delivery):
+    return delivery | {"occurred_at": f"{DAY}T{hour:02}:00:00Z"}
+
+
+GOES_AHEAD = ["^GOING AHEAD: Ascot 14:30 | !Part of", "^ABANDONED: Ascot, rest of the meeting | 14:30 going ahead"]
+LOST_AGAIN = ["^Superseded | GOING AHEAD: Ascot 14:30", "^ABANDONED: Ascot, whole meeting"]
+BY_MOMENT = {
+    "reinstated after the meeting's loss": Story(at(8, WHOLE), at(9, BACK), CGB=GOES_AHEAD[::-1]),
+    "reinstated after the meeting's loss, which is late": Story(at(9, BACK), at(8, WHOLE), CGB=GOES_AHEAD),
+    "reinstated before the meeting's loss": Story(at(8, BACK), at(9, WHOLE), CGB=LOST_AGAIN),
+    "reinstated before the meeting's loss, by receipt": Story(BACK, WHOLE, CGB=LOST_AGAIN),
+    "reinstated, with the meeting's card": Story(
+        subscribes("CGB", "GB", *Topic),
+        *(meeting("rc_1", "rc_2", "rc_3") | {"event": "racecard.published"}, at(8, WHOLE), at(9, BACK)),
+        CGB=["^ABANDONED: Ascot 1 race, | The rest of this meeting", *GOES_AHEAD[::-1]],
+    ),
+    "reinstated, lost with its meeting, and run": Story(
+        at(8, BACK), at(9, WHOLE), result(), CGB=["", "", "^CONFLICT | this meeting was reported abandoned"]
+    ),
+    "lost before the result, and late": Story(
+        at(9, result()), at(8, abandonment()), CGB=["^Contradicted", "^CONFLICT: | reported abandoned, and run since"]
+    ),
+    "lost after the result": Story(
+        at(8, result()), at(9, abandonment()), CGB=["^Contradicted", "^ABANDONED: | CONFLICT: reported as run too"]
+    ),
+    "lost before the card puts the race back, and late": Story(
+        at(9, abandonment(status="Going ahead") | {"event": "racecard.published"}),
+        at(8, abandonment()),
+        CGB=["^Superseded | ABANDONED: Ascot 14:30", "^GOING AHEAD: Ascot 14:30"],
+    ),
+}
 ON_CARDS = subscribes("CGB", "GB", Topic.RACECARDS)
 LAST_TWO = "^ABANDONED: Ascot 16:00 and 17:00, | The rest of this meeting was abandoned"
 OF_CARDS = {
@@ -347,7 +381,7 @@ OF_CARDS = {
         CGB=["^Racecard: | The rest of this"],
     ),
 }
-STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME | EXTENTS | OF_CARDS
+STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME | EXTENTS | OF_CARDS | BY_MOMENT
 
 ON_BOTH = (
     *("without an id, others of the course", *BY_ID, *BY_TIME),

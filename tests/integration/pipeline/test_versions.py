@@ -232,7 +232,7 @@ RINGS = {
     ),
     "race of an abandoned meeting taken back": Story(
         *(meeting("rc_1", "rc_2"), abandonment(status="Reinstated")),
-        CGB=["ABANDONED: Ascot, whole meeting", "^GOING AHEAD: Ascot 14:30 | Reinstated"],
+        CGB=["rest of the meeting | 14:30 going ahead", "^GOING AHEAD: Ascot 14:30 | Reinstated | !Part of"],
     ),
     "flag that the first version has too": Story(
         abandonment(abandoned=False) | {"sequence": 1},

@@ -31,7 +31,9 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """
     if event.is_taken_back:
         event = event.model_copy(update={"races": (), "races_run": None})
-    races = _races(event, context)
+        context = context.model_copy(update={"back": ()})
+    back = SameRaces(context.back)
+    races = [race for race in _races(event, context) if not back.of(race)]
     run_too = SameRaces(one.race for one in context.lost if one.key in context.disputed)
     disputed = [race for race in races if run_too.of(race)]
     not_run = [race for race in races if not (race.race_id in context.settled or race.has_places or race.says_run)]
@@ -41,7 +43,8 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     part = None if event.is_taken_back else context.partly_run
     mark, name = names.present_state(event, names.lost_name(event, partly_run=part))
     title, is_whole = headline(mark, name, names.reason(event))
-    figures = _races_in_figures(event, context, lost, run)
+    going_ahead = f"{names.times_or_count(context.back, DISPUTED_NAMED)} going ahead" if context.back else None
+    figures = joined([_races_in_figures(event, context, lost, run), going_ahead], ", ")
     named = names.times_or_count(disputed, DISPUTED_NAMED)
     conflict = f"CONFLICT: {named} reported as run too" if disputed else None
     is_untold = event.races_from_book and event.races_run == 0 and not (run or event.last_lost or event.lost_from)
@@ -121,9 +124,9 @@ def _line(race: Race, event: RacingEvent, *, named: bool) -> str:
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """`text` begins with "ABANDONED: ", unless the loss was taken back."""
     race = event.race
-    conflict = None if context.contradicts is None else RUN_TOO
+    conflict = None if context.contradicts is None or context.run_since else RUN_TOO
     place = f"{names.course_and_time(race)}{other_day(event, context)}{names.region_mark(event)}"
-    mark, name = names.present_state(event, place, was_run=context.was_run)
+    mark, name = names.present_state(event, place, was_run=context.was_run, run_since=context.run_since)
     title, is_whole = headline(mark, name, names.reason(event), conflict)
     else_named, status = names.else_named(race), _status(event)
     facts = joined([names.lost_details(race), status, None if is_whole else names.reason(event)])

@@ -30,7 +30,8 @@ class MessageContext(Beside):
     the hour for which the channel let the message wait. A message rendered (`now`) more than `late_after_s` seconds
     later says how late the alert is. `changes`: values that differ from the posted version (bot.events.facts).
     `previous_link`: https address of the posted version. `order_unknown`: nothing tells the newer version.
-    `may_be_repeat`: Slack may have this post already. `contradicts`: the contradicted event's kind.
+    `may_be_repeat`: Slack may have this post already. `contradicts`: the contradicted event's kind, `run_since`: a
+    result later than the loss.
 
     For edits: `corrected` by a later version; `repeated`: an earlier version came again.
     """
@@ -45,6 +46,7 @@ class MessageContext(Beside):
     order_unknown: bool = False
     may_be_repeat: bool = False
     contradicts: EventKind | None = None
+    run_since: bool = False
     corrected: Corrected | None = None
     repeated: Corrected | None = None
     later_link: str | None = None

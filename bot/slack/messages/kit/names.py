@@ -86,8 +86,10 @@ def card_name(race: Race) -> str:
     return joined([course_name(race), race_day(race)], ", ") or _race_by_id(race) or "card not named"
 
 
-def present_state(event: RacingEvent, name: str, *, was_run: bool = False) -> tuple[str, str]:
-    """The mark of an abandonment, and its first words: "ABANDONED: Kempton 14:30", unless the loss was taken back."""
+def present_state(event: RacingEvent, name: str, *, was_run: bool = False, run_since: bool = False) -> tuple[str, str]:
+    """The mark of an abandonment, and its first words: "ABANDONED: Kempton 14:30", unless later news denies it."""
+    if run_since:
+        return CONFLICTING, f"CONFLICT: {name} reported abandoned, and run since"
     if event.in_doubt:
         return CONFLICTING, f"CONFLICT: {name} reported abandoned and reinstated"
     if event.is_taken_back:
