@@ -18,7 +18,7 @@ from bot.events.reading.record_objects import About, Part, kind_of, may_be_about
 from bot.events.reading.sources import Sources, meeting_id_of, race_id_of, sources_of
 from bot.events.spellings import by_card_status
 
-DEEPEST_EVENT_NAME = 2
+DEEPEST_EVENT_NAME = 3
 
 SURE_NAMES = frozenset(NAMES_OF["event.sure_name"])
 

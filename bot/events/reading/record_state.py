@@ -203,7 +203,7 @@ def _is_provisional(sources: Sources, own: Sequence[Fields], said: Sequence[str]
     official = [*values_of(own, "state.official")]
     told = [*own, *sources.delivery]
     texts = ((name, value) for fields in told for name, value in fields.items() if isinstance(value, str))
-    inquiries = values_of([*own, *beside], "state.inquiry")
+    inquiries = _spread(values_of([*own, *beside], "state.inquiry"))
     # The last message with a standing counts: "Stewards enquiry", then "Result stands".
     messages = _strings_in(values_of(own, "state.message"))
     announced = [*filter(None, (RaceState.RUN if is_decided(one) else state_in(one) for one in messages))]
