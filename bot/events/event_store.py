@@ -329,6 +329,21 @@ def received_since(session: Session, since: datetime) -> list[EventVersion]:
         before = page[-1].id
 
 
+def courses_told(session: Session, since: datetime) -> list[tuple[str, str | None]]:
+    """The names of courses in the events of the days since then, the newest first, each with the event's region."""
+    row = EventVersion
+    is_undated = and_(col(row.race_date).is_(None), col(row.received_at) >= since)
+    # One event of each meeting: a week has thousands of events.
+    meetings = (
+        select(func.max(col(row.id)))
+        .where(col(row.kind).in_(list(EventKind)), or_(col(row.race_date) >= since.date().isoformat(), is_undated))
+        .group_by(col(row.race_date), func.coalesce(col(row.meeting_id), col(row.event_key)))
+    )
+    rows = session.execute(select(row).where(col(row.id).in_(meetings))).scalars()
+    races = [known(one)[0].race for one in newest_first(rows)]
+    return [(race.course.name, race.region) for race in races if race.course.name]
+
+
 def make(
     event: RacingEvent,
     version: int,

@@ -8,7 +8,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from typing import Generic, TypeVar
 
@@ -17,6 +17,7 @@ from sqlmodel import Session
 
 from bot.db import named_values
 from bot.db.named_values import Mark
+from bot.events.event_store import courses_told
 from bot.events.races import Course
 from bot.events.typed_text import folded
 from bot.events.word_rows import word_rows
@@ -29,6 +30,8 @@ _ROWS = word_rows("bot.racedata", "countries.ini")
 
 _COMMON = tuple((frozenset(codes.upper().split()), frozenset(names)) for codes, names in _ROWS["countries"].items())
 """The codes in use for a country, with its common names."""
+
+TOLD_WITHIN = timedelta(days=7)
 
 _PARTS = {name: code.upper() for code, names in _ROWS["parts"].items() for name in names}
 
@@ -206,15 +209,34 @@ def _only(found: Collection[T]) -> T | None:
     return each.pop() if len(each) == 1 else None
 
 
-def kept(session: Session) -> Lexicon:
-    """The stored lists, but for the race classes. A list that was never read is empty."""
-    return _lexicon(REGIONS.text(session), COURSES.text(session), COUNTRIES.text(session))
+CourseNamed = tuple[str, str | None]
+"""A course by name and region."""
 
 
-@lru_cache(maxsize=2)
-def _lexicon(regions: str | None, courses: str | None, countries: str | None) -> Lexicon:
+def kept(session: Session, named: Iterable[CourseNamed] = ()) -> Lexicon:
+    """The stored lists, but for the race classes. A list that was never read is empty.
+
+    `named`: courses to be known too, where there is a list of courses.
+    """
+    texts = REGIONS.text(session), COURSES.text(session), COUNTRIES.text(session)
+    lists = _lexicon(*texts)
+    unlisted: dict[str, CourseNamed] = {}
+    for name, region in named if lists.courses else ():
+        if not (lists.in_any_case(name) or lists.is_nearly_course(name)):
+            unlisted.setdefault(folded(name), (name, region))
+    return _lexicon(*texts, *unlisted.values())
+
+
+@lru_cache(maxsize=4)
+def _lexicon(regions: str | None, courses: str | None, countries: str | None, *unlisted: CourseNamed) -> Lexicon:
     """One for the same lists: its tables are larger than the lists."""
-    return Lexicon(REGIONS.read(regions), COURSES.read(courses), COUNTRIES.read(countries))
+    more = [KnownCourse(name=name, region=region) for name, region in unlisted]
+    return Lexicon(REGIONS.read(regions), (*COURSES.read(courses), *more), COUNTRIES.read(countries))
+
+
+def kept_and_told(session: Session, now: datetime) -> Lexicon:
+    """The stored lists, with the courses of lately told events."""
+    return kept(session, courses_told(session, now - TOLD_WITHIN))
 
 
 def codes_of(word: str) -> frozenset[str]:

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
+from sqlmodel import Session
+
 from bot.channels.conditions.condition import NarrowingCondition
 from bot.channels.conditions.event_conditions import COURSE_PREFIX
 from bot.clock import Clock
@@ -24,7 +26,7 @@ from bot.racedata.client.service_errors import (
     Spared,
     UpgradeRequired,
 )
-from bot.racedata.lexicon import CLASSES, COUNTRIES, COURSES, REGIONS, Lexicon, StoredList, kept
+from bot.racedata.lexicon import CLASSES, COUNTRIES, COURSES, REGIONS, Lexicon, StoredList, kept_and_told
 from bot.racedata.near_misses import (
     Vocabulary,
     WrongWord,
@@ -88,7 +90,9 @@ class ReferenceBook:
         return await self._read(self._regions, self._client, timeout_s)
 
     async def courses(self, timeout_s: float | None = None) -> tuple[KnownCourse, ...] | None:
-        return await self._read(self._courses, self._client, timeout_s)
+        """With the unlisted courses of told events."""
+        listed = await self._read(self._courses, self._client, timeout_s)
+        return listed and tuple((await self._database.read(self._known)).courses)
 
     async def countries(self, timeout_s: float | None = None) -> tuple[KnownCountry, ...] | None:
         return await self._read(self._countries, self._client, timeout_s)
@@ -110,8 +114,11 @@ class ReferenceBook:
 
     async def lexicon(self, timeout_s: float | None = None) -> Lexicon:
         """`timeout_s` covers all lists. The countries come from the store; the race classes are left out."""
-        await asyncio.gather(self.regions(timeout_s), self.courses(timeout_s))
-        return await self._database.read(kept)
+        await asyncio.gather(self.regions(timeout_s), self._read(self._courses, self._client, timeout_s))
+        return await self._database.read(self._known)
+
+    def _known(self, session: Session) -> Lexicon:
+        return kept_and_told(session, self._clock())
 
     def why_none(self, name: str) -> Exception:
         """Why the list of this name is missing: the service's failure, or no answer yet."""
@@ -173,7 +180,7 @@ class ReferenceBook:
         return (within or found)[0].as_course
 
     async def region_of(self, course: Course) -> str | None:
-        return (await self._database.read(kept)).region_of_course(course)
+        return (await self._database.read(self._known)).region_of_course(course)
 
     async def _read(self, one: _List[T], client: RacingClient, timeout_s: float | None = None) -> tuple[T, ...] | None:
         kept = await self._database.read(one.stored.kept)

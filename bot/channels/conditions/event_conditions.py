@@ -210,8 +210,9 @@ class OnlyCourses(CoursesCondition):
 
     def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
         course = event.race.course
-        unchecked = [one for one in chosen.courses if one.course_id is None and chosen.fails_open_for(event)]
-        return _is_among(chosen.courses, course) or any(is_called(course, [one.name or ""]) for one in unchecked)
+        # An unlisted course's name comes in any letter case.
+        unlisted = [one for one in chosen.courses if one.course_id is None and event.reports_loss]
+        return _is_among(chosen.courses, course) or any(is_called(course, [one.name or ""]) for one in unlisted)
 
     def takes_unreadable(self, chosen: FilterFields) -> bool:
         return not chosen.courses

@@ -216,7 +216,7 @@ async def _placed(desk: Desk, asked: DayPlan, phrases: Sequence[Phrase], lexicon
             # A search for near names takes as long as many deliveries.
             raise await asyncio.to_thread(_unknown, wanted, lexicon, grammar)
     course = await desk.reference.check_course(typed, PLACE_CHECK_S, regions=[region] if region else ())
-    if course.course_id is None:
+    if not lexicon.courses:
         return replace(asked, course=course, unchecked=(*unchecked, typed))
     own = await desk.reference.region_of(course)
     if region is not None and own is not None and region != own:

@@ -74,8 +74,8 @@ class FilterChoice:
                 found.append(
                     await self.desk.reference.check_course(one, self.left_s(), regions=within, guessing=guessing)
                 )
-        # Without a list they are taken as typed.
-        self.unchecked += [course.name for course in found if course.course_id is None and course.name]
+        if not (await self.lexicon()).courses:
+            self.unchecked += [course.name for course in found if course.name]
         return tuple(found)
 
     async def listed(self, values: Mapping[str, Sequence[str]], before: ChannelFilter | None = None) -> None:

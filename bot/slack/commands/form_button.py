@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sqlmodel import Session
@@ -17,7 +18,7 @@ from bot.events.typed_text import folded
 from bot.logs import get_logger
 from bot.outbox.message import Block
 from bot.racedata.client.records import KnownCourse
-from bot.racedata.lexicon import COURSES, REGIONS, Lexicon, kept
+from bot.racedata.lexicon import COURSES, REGIONS, Lexicon, kept_and_told
 from bot.racedata.near_misses import TYPED_MAX, find_courses, has_words, likely_courses
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
 from bot.slack.language.request import LineRequest, read
@@ -37,7 +38,7 @@ OPEN_S = 1.5
 
 
 async def _apply(desk: Desk, invocation: Invocation, _planned: Any) -> None:
-    lexicon = await desk.database.read(kept)
+    lexicon = await desk.database.read(partial(kept_and_told, now=desk.clock()))
     wanted = read(invocation.text, lexicon)
     await open_form(desk, invocation, None, filled(wanted, lexicon), wanted.of(REGIONS_FIELD))
 
@@ -48,7 +49,7 @@ def filled(wanted: LineRequest, lexicon: Lexicon) -> ChannelFilter:
         tuple(_course(one, wanted.of(REGIONS_FIELD), lexicon) for one in some)
         for some in (wanted.of(COURSES_FIELD), wanted.out(COURSES_FIELD))
     )
-    there = [one.region for one in lexicon.courses if one.course_id in {one.course_id for one in courses}]
+    there = [one.region for one in lexicon.courses if one.as_course in courses]
     regions = [ALL_REGIONS] if wanted.everything else [*wanted.of(REGIONS_FIELD), *filter(None, there), ""]
     values = {name: tuple(one for one in some if one != EVERY_VALUE) for name, some in wanted.values.items()}
     chosen = wanted.but(**values).filter(regions[0], courses, not_courses)
@@ -113,9 +114,9 @@ FORM_BUTTON = Command(FORM, form_is_the_answer, apply=_apply, rights=may_change)
 
 
 async def course_options(desk: Desk, typed: str) -> list[Block]:
-    courses = await desk.database.read(COURSES.items)
+    lists = await desk.database.read(partial(kept_and_told, now=desk.clock()))
     # A search for similar names takes as long as many deliveries do.
-    found = await asyncio.to_thread(_found, courses, typed[:TYPED_MAX].strip())
+    found = await asyncio.to_thread(_found, lists.courses, typed[:TYPED_MAX].strip())
     return options(_named(found))
 
 

@@ -160,9 +160,10 @@ def _parts(wanted: LineRequest) -> list[Phrase]:
 
 
 def _lexicon(session: Session, channel_id: str) -> Lexicon:
-    """With the channel's own regions: the service may have dropped a region."""
-    lists = kept(session)
-    taken = [one.region for one in subscriptions.filters_of(session, channel_id) if one.region != ALL_REGIONS]
+    """With the channel's own regions and courses: the service may have dropped them, or list them never."""
+    filters = subscriptions.filters_of(session, channel_id)
+    named = ((course.name, one.region) for one in filters for course in (*one.courses, *one.not_courses) if course.name)
+    lists, taken = kept(session, named), [one.region for one in filters if one.region != ALL_REGIONS]
     return replace(lists, regions=tuple(dict.fromkeys([*lists.regions, *taken])))
 
 

@@ -93,6 +93,9 @@ def takes(chosen, told):
             for field in ("courses", "not_courses")
             for one in (Course(), UNNAMED)
         ),
+        # An unlisted course's abandonment comes in any letter case.
+        ({"courses": (Course(name="ascot"),)}, event(EventKind.RACE_ABANDONED), True),
+        ({"courses": (Course(name="ascot"),)}, event(RESULT), False),
         # A lost race is an abandonment, whichever event says so.
         (ONLY_LOST, event(RESULT, abandoned=True), True),
         (ONLY_LOST, event(RESULT, abandoned=True, status="Postponed"), True),

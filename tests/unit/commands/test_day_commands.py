@@ -10,8 +10,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from bot.deliveries import inbox
 from bot.errors import CommandError
+from bot.events import event_store
 from bot.events.event import Topic
+from bot.events.facts import VersionRemarks
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, Runner
 from bot.racedata import race_book_store
@@ -20,6 +23,7 @@ from bot.racedata.day import note_whole
 from bot.racedata.day_card import Card, Coverage, MeetingCard
 from bot.slack.commands.day_commands import RACECARD_COMMAND, RESULTS_COMMAND, day_grammar, day_plan
 from bot.slack.commands.pause_commands import MUTE_COMMAND
+from bot.slack.commands.table import find_command
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.outcome_words import RaceView
 from bot.slack.messages.answers.races_of_day import coming, next_off, racecard
@@ -239,6 +243,40 @@ async def place_of(database, text, known=(), **lists):
 async def test_place_of_a_meeting_that_no_list_has_is_one(database, words, course, lists):
     empty(database)
     assert (await place_of(database, words, SEEN, **lists))[:2] == ("GB", course)
+
+
+@over(
+    ("line", "place"),
+    [
+        ("results Tramore", ("IRE", "Tramore")),
+        ("racecard tramore tomorrow", ("IRE", "Tramore")),
+        ("results abandonments Seven Lakes", (None, "Seven Lakes")),
+        ("racecard YORK", ("GB", "York")),
+        ("mute Tramore", None),
+        ("subscribe IRE -Tramore", None),
+        ("subscribe Tramore, Seven Lakes", None),
+    ],
+)
+async def test_course_of_a_told_event_that_no_list_has_is_known_to_every_command(database, line, place):
+    empty(database)
+    desk = await make_desk(database)
+    lost = [("TRAMORE", "IRE"), ("Tramore", "IRE"), ("Seven Lakes", None), ("YORK", "GB")]
+    told = [lost_meeting(course, region=region, meeting_id=course) for course, region in lost]
+    told.append(lost_meeting("Long Gone", meeting_id="m_9", race_date="2026-11-10"))
+
+    def store(session):
+        inbox.store(session, [inbox.Arrival("k", None, "0" * 64, b"{}", NOW)])
+        rows = (event_store.make(told[n], n, remarks=VersionRemarks(), inbox_id=1, received_at=NOW) for n in range(5))
+        session.add_all(rows)
+
+    await database.write(store)
+    command, text = find_command(line)
+    assert command is not None
+    planned = await command.plan(desk, typed(text))
+    if place:
+        assert (planned.region, planned.course.name, planned.unchecked) == (*place, ())
+    with pytest.raises(CommandError, match="No course, region or day"):
+        await RACECARD_COMMAND.plan(desk, typed("Long Gone"))
 
 
 async def test_place_of_a_meeting_in_another_region_is_none(database):
