@@ -76,6 +76,7 @@ _TAKE = (
 )
 _TAKE_HERE = _TAKE.returning(_INBOX.c.id, generation.current(), _OVERTAKES)
 
+_INTAKE_TURN = select(func.pg_try_advisory_xact_lock(INTAKE_LOCK))
 _TURN = select(func.pg_try_advisory_xact_lock(FANOUT_LOCK).label("is_ours"), func.clock_timestamp().label("now"))
 _IS_OURS, _MOMENT = (select(column).scalar_subquery() for column in _TURN.cte("turn").c)
 _TAKE_IN_TURN = (
@@ -175,8 +176,7 @@ def reference(inbox_id: int) -> str:
 
 def take_intake(session: Session) -> None:
     """Raise LockTaken while another replica stores letters: inserts of the same letters would wait for the commit."""
-    turn = select(func.pg_try_advisory_xact_lock(INTAKE_LOCK))
-    if dialect_of(session) != "sqlite" and not session.execute(turn).scalar_one():
+    if dialect_of(session) != "sqlite" and not session.connection().execute(_INTAKE_TURN).scalar_one():
         raise LockTaken("another replica stores deliveries")
 
 

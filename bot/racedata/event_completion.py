@@ -4,6 +4,7 @@ Fan-out fills in before filters are asked, and after news; the renderer once mor
 fields, which are no facts of the delivery.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -272,8 +273,15 @@ class KnownElsewhere:
         return self.lists.region_meant(region)
 
     def _is_chosen(self, region: str) -> bool:
-        same = [chosen for chosen in self._subscribed if chosen.region.casefold() == region.casefold()]
-        return bool(same) and all(chosen.region == region or chosen.unchecked_since for chosen in same)
+        return region.casefold() in self._spellings and self._spellings[region.casefold()] <= {region}
+
+    @cached_property
+    def _spellings(self) -> Mapping[str, set[str]]:
+        """The spellings in checked filters of each chosen region, by the region in lower case."""
+        found = defaultdict[str, set[str]](set)
+        for chosen in self._subscribed:
+            found[chosen.region.casefold()] |= set() if chosen.unchecked_since else {chosen.region}
+        return found
 
     def _is_of_no_channel(self, region: str) -> bool:
         codes = codes_of(region)
