@@ -77,9 +77,12 @@ class FoundEvent:
     @property
     def is_to_come(self) -> bool:
         """True for a race without any sign of an outcome."""
+        return not self.has_outcome and by_card_status(self.said.status) == by_card_status(None)
+
+    @property
+    def has_outcome(self) -> bool:
         race, is_run = self.said, any(map(flag_in, values_of(self.sources.own, "state.run")))
-        is_told = race.is_settled or race.abandoned or is_run or race.unread_order or race.disputed
-        return not is_told and by_card_status(race.status) == by_card_status(None)
+        return bool(race.is_settled or self.is_lost or is_run or race.unread_order or race.disputed)
 
     @property
     def is_lost(self) -> bool:

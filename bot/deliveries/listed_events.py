@@ -297,7 +297,9 @@ def _meant(races: list[FoundEvent], entries: Sequence[list[Part]]) -> list[Found
     kind = races[0].named.kind
     if kind is EventKind.RESULT_RECEIVED:
         of_race = [one for one, more in zip(races, entries, strict=True) if not is_of_another_bet(more[0].fields)]
-        return [one for one in of_race if not one.is_to_come] or of_race or races
+        # "Off" is no outcome, and "Under review" is told where no race has an outcome.
+        told = [one for one in of_race if one.has_outcome] or [one for one in of_race if not one.is_to_come]
+        return told or of_race or races
     lost = [one for one in races if one.is_lost]
     if kind is EventKind.MEETING_ABANDONED:
         each = [(one, *_loss_told(more)) for one, more in zip(races, entries, strict=True)]

@@ -95,7 +95,7 @@ _NOT_THE_RACE = re.compile(
 """In the name of an object about bets, opinions, figures or an inquiry: its order is no result, its time no off."""
 
 _ANOTHER_RACE = re.compile(
-    "(?:race[0-9]|next|prev|last|first|related|original|replace|rearrang|reschedul|restag|alternative|earlier|later|supersed|before|old)"
+    "(?:race[0-9]|next|prev|last|first|related|original|replace|rearrang|reschedul|restag|alternative|earlier|later|supersed|before|old|follow|subsequent|upcoming)"
     "|(?:moved|postponed|switched|transferred)to"
 )
 """Begins the name of another race, of a race among several, or of another version."""
