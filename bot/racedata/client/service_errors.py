@@ -238,6 +238,9 @@ PASSING = (RateLimited, ServerFault, ServiceUnreachable)
 TRANSIENT = (*PASSING, QuotaExceeded, CircuitOpen, Spared)
 """Failures that cost no further request, or may pass soon. Any other refusal would be the same within minutes."""
 
+UNEXPLAINED = (ServerFault, UnknownRefusal, AnswerUnreadable, WalkBroken)
+"""Failures whose words tell a person no way out."""
+
 BY_CODE: dict[str, type[ServiceFailure]] = {
     kind.known_code: kind for kind in ServiceFailure.__subclasses__() if kind.known_code
 }

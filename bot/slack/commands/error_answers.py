@@ -14,6 +14,7 @@ from bot.errors import WITHOUT_LABEL, WITHOUT_THAT, CommandError, ServiceError, 
 from bot.events.sentences import listed
 from bot.logs import get_logger
 from bot.outbox.message import Message
+from bot.racedata.client.service_errors import UNEXPLAINED
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.table import HELP, find_command
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words
@@ -36,7 +37,10 @@ def explain(error: Exception, reference: str, reader: AnswerReader = NOBODY_KNOW
             return _with_offers(error)
         case ServiceError():
             log.info("command_refused_by_service", reference=reference, reason=str(error))
-            return told(f"{failure_words(error, reader)} (reference {reference})")
+            words = failure_words(error, reader)
+            if isinstance(error, UNEXPLAINED):
+                return told(f"{words} If trying again does not help, {hand_on(reader, reference)}.")
+            return told(f"{words} (reference {reference})")
         case StorageError():
             log.warning("command_not_stored", reference=reference, reason=str(error))
             return told(

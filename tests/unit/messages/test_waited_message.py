@@ -17,7 +17,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.held_channels import Backlog
 from bot.outbox.held_queues import DIGEST, PAUSED, UNDELIVERED, Held
 from bot.outbox.ledger import LedgerLine, LedgerOutcome, Trace
-from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServerFault, Unauthorized
+from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServerFault, Unauthorized, UnknownRefusal
 from bot.slack.commands.error_answers import explain
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
@@ -322,7 +322,7 @@ def test_admins_are_shown_by_their_names_and_data_does_nothing():
     assert "Tell <@U1> or <@U2>: the right key" in explain(KEY, "cmd-1", reader=SOMEBODY).text
 
 
-@over("error", [StorageUnavailable("locked"), ValueError("bug")])
+@over("error", [StorageUnavailable("locked"), ValueError("bug"), UnknownRefusal("courses", status=402)])
 def test_reference_goes_to_somebody_who_has_the_log(error):
     for reader, words in (
         (SOMEBODY, "give <@U1> or <@U2> the reference cmd-1"),
