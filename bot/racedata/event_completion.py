@@ -148,7 +148,7 @@ class KnownElsewhere:
         if event.kind is None:
             return event
         try:
-            return self._filled(event, before)
+            return self._in_country(self._filled(event, before))
         except Exception:
             log.exception("event_not_filled_in", event_key=event.key)
             return before or event
@@ -178,6 +178,14 @@ class KnownElsewhere:
         of_meeting, _ = self._of_meeting(race, at_place, event)
         race = filled_in_from_meeting(race, of_meeting, is_meeting=False)
         return event.model_copy(update={"race": filled_in(race, earlier, kind=event.kind)})
+
+    def _in_country(self, event: RacingEvent) -> RacingEvent:
+        """The event of no other region in the region of its country. A loss stays a loss of unknown region."""
+        race = event.race
+        if race.region or race.said_region or event.reports_loss:
+            return event
+        region = self.lists.region_of_unlisted(race.course)
+        return event.model_copy(update={"race": filled_in(race, Race(region=region), is_sure=True)})
 
     def _filled_meeting(self, event: RacingEvent, at_place: Sequence[Race], before: RacingEvent | None) -> RacingEvent:
         """The event with its named races filled in, else with the known races of the meeting."""

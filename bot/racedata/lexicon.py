@@ -118,6 +118,14 @@ class Lexicon:
             listed = there if there or meant else listed
         return _only({one.region for one in listed})
 
+    def region_of_unlisted(self, course: Course) -> str | None:
+        """The only region of the country of a course outside the list: the list has all courses of Northern Ireland."""
+        label = _plain(course.country or "")
+        if not (self.courses and course.name and label) or course.name.casefold() in self._called:
+            return None
+        regions = {one.region for one in self.courses if _plain(one.country or "") == label}
+        return _only(regions or {self.region_meant(label)})
+
     @property
     def names(self) -> Mapping[str, str]:
         published = {one.name: one.country_code for one in self.countries if one.name and one.country_code}

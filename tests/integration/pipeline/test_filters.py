@@ -159,6 +159,18 @@ REGIONS = {
         CGB=[],
         CIRE=["(AUS)"],
     ),
+    "of the country of a course outside the list": Story(
+        *(knows(GB_ASCOT), subscribes("CIRE", "IRE"), result(region=None, course={"name": "Bath", "country": "UK"})),
+        abandonment("rc_2", region=None, course={"name": "Bath", "country": "UK"}),
+        result("rc_3", region=None, course={"name": "Ascot", "country": "Ireland"}),
+        # The region of record comes before the country.
+        *(
+            result("rc_4", region="IRE", course="Bath"),
+            result("rc_4", region=None, course={"name": "Bath", "country": "UK"}),
+        ),
+        CGB=["Bath", "region unknown"],
+        CIRE=["region unknown", "Bath 14:30 (IRE)"],
+    ),
     "of no channel": Story(knows(), abandonment(region="FR"), CGB=[], CIRE=[]),
     "understood by nobody": Story(
         # The only course of the name is in GB; the delivery says something else.
