@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from datetime import time, timedelta
 
-from bot.events.number_words import CARDINALS
+from bot.events.number_words import CARDINALS, ORDINALS
 from bot.events.races import OffTime
 
 _CLOCK = re.compile(r"(2[0-4]|[01]?[0-9])(?:[:.h]([0-5][0-9])|h(?=$))?(?:\s?([ap])\.?m\.?)?", re.ASCII | re.IGNORECASE)
@@ -33,6 +33,7 @@ _AS_NUMBERS = (
 )
 """Words as numbers: half an hour; an hour and a half; 1h30m parted; 1 hour 30."""
 
+_COUNTED = CARDINALS | ORDINALS
 _FIGURES = {word: str(number) for word, number in CARDINALS.items()}
 _MINUTES = {"ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
 _MINUTES |= {f"{tens}{gap}five": number + 5 for tens, number in _MINUTES.items() if number >= 20 for gap in " -"}
@@ -110,16 +111,45 @@ def read_off(typed: str) -> str | None:
     return f"{off.hour}:{off.minute:02}" if off else None
 
 
+_RACE_CALLED = re.compile(
+    rf"(?:race|r)(?: ?(?:no|number)\b\.?)? ?#?(?P<number>1?[0-9]|{'|'.join(CARDINALS)})|(?P<short>1?[0-9])r"
+    rf"|(?:(?P<day>1?[0-9])(?:st|nd|rd|th)|(?P<word>{'|'.join(ORDINALS)})|(?:lucky )?last|final)(?: race| at)",
+    re.ASCII | re.IGNORECASE,
+)
+LAST_RACE = "last race"
+_BEGINS_RACE = frozenset({"race", "r", "lucky", "final", *ORDINALS})
+
+
+def may_begin_race(word: str) -> bool:
+    """False for a word with which no race's number begins. A figure and "last" may begin a day too."""
+    return word.casefold() in _BEGINS_RACE
+
+
+def read_race_number(typed: str) -> str | None:
+    """For "R3", "3rd race" and "third at" it is "race 3", for "the last at" LAST_RACE; None for other words."""
+    if not (found := _RACE_CALLED.fullmatch(typed)):
+        return None
+    said = (found["number"] or found["short"] or found["day"] or found["word"] or "").casefold()
+    return f"race {int(_COUNTED.get(said, said))}" if said else LAST_RACE
+
+
 def is_off_at(off: OffTime, typed: str) -> bool:
     """True by the text, or by the time of day: "14:30" is the time of a race at "14.30" and at "2:30"."""
-    hour, _, minutes = typed.partition(":")
-    return (off.text or "").lstrip("0") == typed.lstrip("0") or int(hour) * 60 + int(minutes) == off.minute_of_day
+    hour, is_time, minutes = typed.partition(":")
+    if (off.text or "").lstrip("0") == typed.lstrip("0"):
+        return True
+    return bool(is_time) and int(hour) * 60 + int(minutes) == off.minute_of_day
 
 
 def in_the_afternoon(typed: str) -> str | None:
     """Twelve hours later, for a time before noon: people call the 14:40 race "the 2:40"."""
-    hour, _, minutes = typed.partition(":")
-    return f"{int(hour) + NOON_H}:{minutes}" if int(hour) < NOON_H else None
+    hour, is_time, minutes = typed.partition(":")
+    return f"{int(hour) + NOON_H}:{minutes}" if is_time and int(hour) < NOON_H else None
+
+
+def none_known(typed: str) -> str:
+    """For example "No race is known at 18:30", "No race 9 is known"."""
+    return f"No race is known at {typed}" if ":" in typed else f"No {typed} is known"
 
 
 def minutes_apart(off: OffTime, typed: str) -> float:

@@ -18,7 +18,7 @@ from bot.events.merge import completed, of_declarations
 from bot.events.race_state import REPORTED_LOST, RaceOutcome
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_same_course, may_be_there
 from bot.events.same_races import SAME_MAX, is_same_race, names_of
-from bot.events.typed_times import as_meant, in_the_afternoon, is_off_at
+from bot.events.typed_times import LAST_RACE, as_meant, in_the_afternoon, is_off_at, read_off, read_race_number
 
 
 class Coverage(StrEnum):
@@ -108,7 +108,7 @@ class Card:
 
 
 def at_off(card: Card, off: str | None) -> Card:
-    """The card with the races of this published time alone; the whole card if no race has the time.
+    """The card with the races of this published time or number alone; the whole card if no race has it.
 
     Where no race is off at 2:40, the 14:40 is meant.
     """
@@ -118,23 +118,44 @@ def at_off(card: Card, off: str | None) -> Card:
     later = None if races else in_the_afternoon(off)
     if later and (races := _races_at(card, later)):
         off = later
+    # Each meeting has a race 3: a lost meeting too, of which no race is known.
+    is_of_each = card.course is None and read_race_number(off)
     if not races:
         offs = (race.off for meeting in card.meetings for race in meeting.races)
         return replace(card, missed_off=as_meant(off, offs))
+    if len(races) == 1:
+        off = read_off(races[0].races[0].off.text or "") or off
     # A lost meeting may be the meeting of an open race, as where no date was given. Other races tell their own outcome.
     still_open = [race for one in races for race, outcome in one.each if outcome is RaceOutcome.OPEN]
-    lost = tuple(event for event in card.outcomes.lost if any(may_be_there(race, event.race) for race in still_open))
+    lost = tuple(
+        event
+        for event in card.outcomes.lost
+        if is_of_each or any(may_be_there(race, event.race) for race in still_open)
+    )
     return replace(card, outcomes=replace(card.outcomes, meetings=races, lost=lost), whole=card.outcomes, off=off)
 
 
 def _races_at(card: Card, off: str) -> tuple[MeetingCard, ...]:
-    """The races at this off time, each in a meeting card of its own."""
+    """The races at this off time, or with this number, each in a meeting card of its own."""
+    is_whole = card.coverage is Coverage.COMPLETE
     return tuple(
         replace(meeting, each=((race, outcome),))
         for meeting in card.meetings
         for race, outcome in meeting.each
-        if is_off_at(race.off, off)
+        if is_off_at(race.off, off) or race is race_numbered(off, meeting.races, is_whole=is_whole)
     )
+
+
+def race_numbered(wanted: str, races: Sequence[Race], *, is_whole: bool) -> Race | None:
+    """The "race 3" or "last race" of a meeting's races in order, by published numbers or of a whole meeting."""
+    number = read_race_number(wanted)
+    if number is None or (number == LAST_RACE and not is_whole):
+        return None
+    if number == LAST_RACE:
+        return races[-1]
+    numbered = {race.card_number: race for race in races if race.card_number}
+    in_order = dict(enumerate(races, 1)) if is_whole else {}
+    return (numbered or in_order).get(int(number.rpartition(" ")[2]))
 
 
 def to_come_until(race: Race) -> datetime | None:

@@ -338,7 +338,7 @@ def _without_off(asked: DayPlan) -> DayPlan:
     if asked.off:
         race = asked.wanted.but(flags=())
         lines = {"Next off": race.but(times=()).line(_NEXT), asked.off: race.line(_RACECARD)}
-        raise CommandError(f"The next races, or the race at {asked.off}?", lines=lines)
+        raise CommandError(f"The next races, or {asked.off}?", lines=lines)
     return asked
 
 

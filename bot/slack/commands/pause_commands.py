@@ -16,7 +16,7 @@ from bot.events import event_store
 from bot.events.days import UTC_NAME, WEEKDAYS, likely_day, zone_of
 from bot.events.event import Topic
 from bot.events.races import is_same_course
-from bot.events.typed_times import in_figures, read_clock, read_length
+from bot.events.typed_times import in_figures, read_clock, read_length, read_race_number
 from bot.operations.status_figures import FIGURES_COVER
 from bot.outbox import acknowledgements, backlog, held_queues
 from bot.outbox.channel_move import move_person
@@ -198,7 +198,8 @@ def read_until(text: str, now: datetime) -> datetime:
 def _check_moment(text: str, phrases: Sequence[Phrase]) -> None:
     """Raise CommandError for words that are no single moment."""
     kinds, meant = [one.kind for one in phrases], [each for one in phrases for each in one.meant]
-    if any(one.wrong for one in phrases) or kinds not in _MOMENT:
+    is_of_race = any(read_race_number(one.value) for one in phrases if one.kind is Kind.TIME)
+    if any(one.wrong for one in phrases) or kinds not in _MOMENT or is_of_race:
         near = likely_day(" ".join(one.typed for one in phrases if one.kind is not Kind.TIME))
         lines = {f"until {one}": f"pause until {one}" for one in meant or filter(None, [near])}
         told = f'I can\'t read the time "{text[:40]}".' if kinds else "Until when?"
@@ -243,7 +244,6 @@ MUTED = "results and racecards muted"
 NOT_MUTED = "The meeting is not muted here, or no longer. /racing list shows the muted meetings."
 
 _read = day_plan("mute", day_grammar(), set(Topic))
-_NTH = frozenset({"first", "second", "third"})
 
 
 Muted = tuple[Meeting, int, Abandonments]
@@ -280,9 +280,8 @@ async def _plan_mute(desk: Desk, invocation: Invocation) -> Meeting:
     if asked.course is None:
         told = "Name the course whose results and racecards are not to come here: /racing mute York."
         raise CommandError(f"{told} Abandonments still come.", lines={"What is muted": "list"})
-    is_of_race = asked.off or any(one.typed.casefold() in _NTH for one in asked.wanted.phrases)
-    if is_of_race or only_abandonments(asked.wanted):
-        not_muted = "one race" if is_of_race else "abandonments"
+    if asked.off or only_abandonments(asked.wanted):
+        not_muted = "one race" if asked.off else "abandonments"
         told = f"A mute covers all results and racecards of a meeting: {not_muted} can't be muted."
         raise CommandError(told, lines={"The meeting": asked.wanted.but(times=(), topics=()).line("mute")})
     return Meeting(course=asked.course, race_date=asked.day.isoformat(), region=asked.region)

@@ -219,9 +219,11 @@ async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineReque
     except CommandError as error:
         error.lines |= wanted.offers(error, NAME)
         error.form = wanted.without(Kind.DAY, Kind.TIME, Kind.UNKNOWN).line()
-        if there and wanted.taken.keys() <= {TOPICS_FIELD} and typed_values(wanted.left_out):
-            # "no flat" is for the subscriptions that are there.
-            error.lines, error.edits = {}, there[0].region if len(there) == 1 else None
+        places = (ALL_REGIONS,) if wanted.everything else wanted.of(REGIONS_FIELD)
+        meant = [one.region for one in there if one.region in (places or [one.region])]
+        if meant and typed_values(wanted.left_out) and not wanted.of(COURSES_FIELD):
+            # "no flat" and "GB no flat" are for the subscriptions that are there: an addition leaves out nothing.
+            error.lines, error.edits = {}, meant[0] if len(meant) == 1 else None
         raise
 
 

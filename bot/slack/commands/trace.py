@@ -23,11 +23,12 @@ from bot.events.races import Race, is_same_course
 from bot.events.same_races import is_same_race
 from bot.events.sentences import listed
 from bot.events.typed_text import folded, typed_line
-from bot.events.typed_times import as_meant, in_the_afternoon, is_off_at, minutes_apart
+from bot.events.typed_times import as_meant, in_the_afternoon, is_off_at, minutes_apart, none_known
 from bot.outbox import ledger
 from bot.outbox.message import Message
 from bot.racedata import race_book_store
-from bot.racedata.day import known_day
+from bot.racedata.day import is_whole, known_day
+from bot.racedata.day_card import order_of, race_numbered
 from bot.racedata.lexicon import Lexicon, kept_and_told
 from bot.racedata.near_misses import find_courses, likely_courses, quoted
 from bot.slack.commands.day_commands import day_grammar
@@ -139,7 +140,14 @@ def place_of(session: Session, wanted: str, now: datetime) -> Place | None:
     if place is None:
         return None
     events = _events_at(session, place, now)
-    return replace(place, events=events, races=_races_there(session, place, events, now))
+    races = _races_there(session, place, events, now)
+    of_day = [one.race for one in races if one.race.race_date == races[0].race.race_date]
+    day = racing_day(of_day[0].race_date) if of_day else None
+    if place.off and day:
+        all_known = is_whole(session, of_day[0].region, day)
+        numbered = race_numbered(place.off, sorted(of_day, key=order_of(of_day)), is_whole=all_known)
+        place = replace(place, off=(numbered and numbered.off.text) or place.off)
+    return replace(place, events=events, races=races)
 
 
 def named_race(place: Place, now: datetime) -> Named | None:
@@ -186,7 +194,7 @@ def no_such_race(place: Place, now: datetime) -> CommandError | None:
     known = sorted(filter(None, islice(times, RACES_OFFERED_MAX)))
     where = course_name(nearest) or quoted(course)
     meant = as_meant(off, [one.race.off for one in timed])
-    told = f"No race is known at {meant} at {where}. Known: {listed(known)}, {race_day(nearest)}.{meeting}"
+    told = f"{none_known(meant)} at {where}. Known: {listed(known)}, {race_day(nearest)}.{meeting}"
     return CommandError(told, lines=lines)
 
 

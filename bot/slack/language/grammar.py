@@ -17,7 +17,7 @@ from bot.channels.conditions.zones import zone_called
 from bot.events.days import DayUnclearError, is_day, may_be_year, may_begin_day, parse_day
 from bot.events.event import Topic
 from bot.events.typed_text import SINGLE_QUOTE
-from bot.events.typed_times import NOON_H, read_off, with_clocks
+from bot.events.typed_times import NOON_H, may_begin_race, read_off, read_race_number, with_clocks
 from bot.racedata.lexicon import Lexicon, grouped
 from bot.slack.language.refusals import date_or_time, no_day, not_chosen, nothing_follows
 from bot.slack.language.tokens import Word, parted, words_of
@@ -139,7 +139,7 @@ class _Reader:
         looks = [(self._exactly, run), (self._nearly, run)] if self.lexicon.has_name_from(word.text) else []
         first = word.text.strip(SINGLE_QUOTE + " ")
         # A time begins with a figure too.
-        is_day = self.grammar.has_days and (not first or may_begin_day(first))
+        is_day = self.grammar.has_days and (not first or may_begin_day(first) or may_begin_race(first))
         days = [(self._moment, min(run, WORDS_OF_A_DAY))] if is_day else []
         for look, longest in [*looks[:1], *days, *looks[1:]]:
             for size in range(longest, 1, -1):
@@ -297,7 +297,7 @@ class _Reader:
     def _moment(self, text: str) -> tuple[Kind, str] | None:
         if not self.grammar.has_days:
             return None
-        if off := read_off(text):
+        if off := read_off(text) or read_race_number(text):
             return Kind.TIME, off if self.today else text
         return (Kind.DAY, text) if is_day(text, self.today or _SOME_DAY) else None
 
@@ -324,6 +324,9 @@ class _Reader:
             meant = tuple(one.isoformat() for one in getattr(error, "meant", ()))
             if off and not meant:
                 return phrase._replace(kind=Kind.TIME, value=off)
+            # "The 2nd" may be a race.
+            race = read_race_number(f"{phrase.value} race")
+            meant = (*meant, race) if race else meant
             return phrase._replace(wrong=no_day(phrase.value, self.today), meant=meant)
         if day and off and (" " in phrase.value or int(off.partition(":")[0]) <= NOON_H):
             return phrase._replace(wrong=date_or_time(phrase.value, off, day), meant=(day.isoformat(), off))

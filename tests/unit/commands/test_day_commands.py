@@ -17,10 +17,11 @@ from bot.events.event import Topic
 from bot.events.facts import VersionRemarks
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, Runner
+from bot.events.typed_times import LAST_RACE
 from bot.racedata import race_book_store
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day import note_whole
-from bot.racedata.day_card import Card, Coverage, MeetingCard
+from bot.racedata.day_card import Card, Coverage, MeetingCard, at_off
 from bot.slack.commands.day_commands import RACECARD_COMMAND, RESULTS_COMMAND, day_grammar, day_plan
 from bot.slack.commands.pause_commands import MUTE_COMMAND
 from bot.slack.commands.table import find_command
@@ -129,10 +130,12 @@ async def test_failure_is_raised_only_where_there_is_nothing_to_show(desk_with, 
     [
         *(
             (words, "Racecard: Ascot (GB), 14:30, Fri 20 Nov\n", {"Hurdle"})
-            for words in ("Ascot 14:30", "Ascot 14.30", "2.30pm Ascot", "Ascot 2:30", "2.30 Ascot")
+            for words in ("Ascot 14:30", "Ascot 14.30", "2.30pm Ascot", "Ascot 2:30", "2.30 Ascot", "Ascot race 1")
         ),
         ("15:00 Ascot", "15:00, Fri 20 Nov, abandoned\nABANDONED\nAscot 15:00, Frost", {"Chase"}),
+        ("the last at Ascot", "15:00, Fri 20 Nov, abandoned\nABANDONED\nAscot 15:00, Frost", {"Chase"}),
         ("Ascot 15:01", "No race is known at 15:01: these are the nearest.", {"Hurdle", "Chase"}),
+        ("Ascot R3", "No race 3 is known: these are the nearest.", {"Hurdle", "Chase"}),
     ],
 )
 async def test_off_time_shows_that_race_alone_and_a_wrong_time_hides_no_race(desk_with, asked, words, text, shown):
@@ -141,6 +144,26 @@ async def test_off_time_shows_that_race_alone_and_a_wrong_time_hides_no_race(des
     assert set(re.findall("Hurdle|Chase", as_read(said))) == shown
     assert "15:01" not in words or "ABANDONED\nAscot 15:00, Frost" in said.text
     assert asked == [(None, TODAY, ASCOT)]
+
+
+@over(
+    ("numbers", "is_whole", "found"),
+    [
+        ((None, None), True, ("14:30", "15:00", "15:00")),
+        (("2", "1"), True, ("15:00", "14:30", "15:00")),
+        (("2", "3"), False, (None, "14:30", None)),
+        ((None, None), False, (None, None, None)),
+    ],
+)
+def test_race_of_a_number_has_the_number_or_the_place_in_a_whole_card(numbers, is_whole, found):
+    races = [make_race(off, number=number) for off, number in zip(("14:30", "15:00"), numbers, strict=True)]
+    card = make_card(races, course=ASCOT, coverage=Coverage.COMPLETE if is_whole else Coverage.PARTIAL)
+    assert tuple(at_off(card, wanted).off for wanted in ("race 1", "race 2", LAST_RACE)) == found
+
+
+def test_race_of_each_meeting_is_shown_beside_the_lost_meetings():
+    card = at_off(make_card([make_race()], [lost_meeting("Bath")]), "race 1")
+    assert [event.race.course.name for event in card.outcomes.lost] == ["Bath"]
 
 
 async def test_abandoned_race_that_is_asked_for_is_shown_with_its_runners(desk_with):

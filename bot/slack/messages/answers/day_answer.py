@@ -10,6 +10,7 @@ from bot.events.meeting_parts import is_part_of
 from bot.events.race_state import CONFLICTS, RaceOutcome
 from bot.events.races import Race, is_same_course
 from bot.events.sentences import counted, listed
+from bot.events.typed_times import none_known
 from bot.outbox.message import Block, Message
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, order_of
@@ -109,8 +110,8 @@ class DayView:
         return sorted(self.meetings, key=lambda one: (one.meeting.region not in first, order(one.meeting.races[0])))
 
     def missed_off(self, listed_below: str) -> str | None:
-        missed = self.card.missed_off
-        return f"No race is known at {safe(missed)}: {listed_below}." if missed else None
+        missed = safe(self.card.missed_off)
+        return f"{none_known(missed)}: {listed_below}." if missed else None
 
     @property
     def nowhere_else(self) -> str:
