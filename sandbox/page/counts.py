@@ -60,13 +60,17 @@ class Subject(NamedTuple):
 
 @dataclass
 class Counts:
-    """Lateness runs from the first delivery attempt to the message. `given_up` deliveries are sent no more."""
+    """Lateness runs from the first delivery attempt to the message. `given_up` deliveries are sent no more.
+
+    `held`: the messages on the way that wait for the end of a pause, or for an hour.
+    """
 
     told: int = 0
     lost: int = 0
     doubled: int = 0
     out_of_order: int = 0
     on_the_way: int = 0
+    held: int = 0
     given_up: int = 0
     late_median_s: float | None = None
     late_longest_s: float | None = None
@@ -141,8 +145,10 @@ def count(
             late += [(message.received_at - _first(one)).total_seconds() for one, message in told_by if message]
             missing = [one for one, message in told_by if not message and wanted_now.takes(one.happening)]
             if len(due) > len(there) and missing:
-                can_come = wanted_now.waits(missing[0].happening, now) or not is_quiet(due[-1], channel_id)
+                is_held = wanted_now.waits(missing[0].happening, now)
+                before, can_come = counts.on_the_way, is_held or not is_quiet(due[-1], channel_id)
                 _miss(counts, subject, missing, said, can_come=can_come)
+                counts.held += counts.on_the_way - before if is_held else 0
     counts.late_median_s = round(max(0.0, median(late)), 3) if late else None
     counts.late_longest_s = round(max(late), 3) if late else None
     del counts.problems[PROBLEMS_NAMED:]

@@ -174,21 +174,26 @@ def open_modal(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def update_view(state: WorkspaceState, args: Arguments) -> Json:
-    """Refused if the call's hash is not the hash of the open view."""
     view = _read_view(state, args, "modal")
-    found = state.views.get(args.required("view_id", "not_found"))
-    if found is None:
+    view_id = args.required("view_id", "not_found")
+    if view_id not in state.views:
         raise Refused("not_found")
-    if args.text("hash") not in {None, found["hash"]}:
-        raise Refused("hash_conflict")
-    return {"view": store_view(state, view, found["id"])}
+    return _replaced(state, args, view, view_id)
 
 
 def publish(state: WorkspaceState, args: Arguments) -> Json:
     user = args.required("user_id", "invalid_arguments")
     if user not in state.users:
         raise Refused("user_not_found")
-    return {"view": store_view(state, _read_view(state, args, "home"), f"VHOME{user}")}
+    return _replaced(state, args, _read_view(state, args, "home"), f"VHOME{user}")
+
+
+def _replaced(state: WorkspaceState, args: Arguments, view: Json, view_id: str) -> Json:
+    """Refused if the call's hash is not the hash of the view in its place."""
+    found = state.views.get(view_id)
+    if found and args.text("hash") not in {None, found["hash"]}:
+        raise Refused("hash_conflict")
+    return {"view": store_view(state, view, view_id)}
 
 
 def _read_view(state: WorkspaceState, args: Arguments, kind: str) -> Json:

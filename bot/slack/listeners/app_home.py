@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -196,7 +196,7 @@ def _button(channel_id: str, label: str, words: str) -> Block:
 
 @dataclass(frozen=True)
 class HomeListener:
-    """Each view comes from the database alone."""
+    """Each view comes from the database alone, read anew where another replica has published meanwhile."""
 
     runner: CommandRunner
     _turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary, compare=False)
@@ -210,7 +210,7 @@ class HomeListener:
         if event.get("tab") in (None, "home"):
             user_id = str(event.get("user"))
             opening = Invocation("", user_id, user_id, self.runner.new_reference(), team_id=team_of(body))
-            self.runner.tasks.start(self.publish(opening), f"home {user_id}")
+            self.runner.tasks.start(self.publish(opening, seen=_hash_of(event)), f"home {user_id}")
 
     async def on_action(self, ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         channel_id, _, words = str(action.get("value") or "").partition(" ")
@@ -221,26 +221,41 @@ class HomeListener:
         log.info("home_action", reference=invocation.reference, channel_id=channel_id)
         committed = await self.runner.commit(command, invocation)
         await ack()
-        self.runner.tasks.start(self._answer(committed), f"home {invocation.reference}")
+        self.runner.tasks.start(self._answer(committed, _hash_of(body)), f"home {invocation.reference}")
 
-    async def _answer(self, committed: Committed) -> None:
+    async def _answer(self, committed: Committed, seen: str | None) -> None:
         message = await self.runner.said(committed)
         if message is not None:
-            await self.publish(committed.invocation, said_of(committed.invocation.channel_id, message.text))
+            said = said_of(committed.invocation.channel_id, message.text)
+            await self.publish(committed.invocation, said, seen=seen)
 
-    async def publish(self, invocation: Invocation, said: str | None = None) -> None:
+    async def publish(self, invocation: Invocation, said: str | None = None, *, seen: str | None = None) -> None:
+        """`seen`: the hash of the view that the person had."""
         desk, user_id = self.runner.desk, invocation.user_id
         is_admin = bool(await desk.people.is_admin(invocation))
         async with self._turns.setdefault(user_id, asyncio.Lock()):
-            page = await desk.database.read(partial(_page, desk=desk, user_id=user_id, is_admin=is_admin, said=said))
-            try:
-                await desk.slack.call(
-                    "views.publish",
-                    lambda: desk.slack.web.views_publish(user_id=user_id, view=home_view(page)),
-                    timeout_s=PUBLISH_S,
+            for before in (seen, None):
+                page = await desk.database.read(
+                    partial(_page, desk=desk, user_id=user_id, is_admin=is_admin, said=said)
                 )
-            except SlackError as error:
-                log.warning("home_not_published", reason=str(error))
+                view = home_view(page)
+                try:
+                    await desk.slack.call(
+                        "views.publish",
+                        partial(desk.slack.web.views_publish, user_id=user_id, view=view, hash=before),
+                        timeout_s=PUBLISH_S,
+                    )
+                except SlackError as error:
+                    if before and error.code == "hash_conflict":
+                        continue
+                    log.warning("home_not_published", reason=str(error))
+                return
+
+
+def _hash_of(body: Mapping[str, Any]) -> str | None:
+    """The hash of the view in an event or a click; None before the first view."""
+    view = body.get("view")
+    return view.get("hash") if isinstance(view, dict) else None
 
 
 _BUTTONS = {DEAD_LETTER_BUTTON.name: DEAD_LETTER_BUTTON, EDIT: BUTTON_COMMANDS[EDIT]}

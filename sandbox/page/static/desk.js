@@ -131,9 +131,9 @@ const STEPS = [
       if (!tour.wasKilled) return ["Kill the bot while 50 races settle.", "The channels asked for some of these results. Watch the counts at the top.", "Kill the bot", () => trouble(KILL, true)];
       if (isOn() && documents.get("bot").is_running) return ["The bot starts.", "A few seconds, and the bot is ready."];
       if (isOn()) return ["The bot is dead.", "The data service gets no answer, and will send again. Bring the bot back:", "Start the bot", () => trouble(KILL, false)];
-      const { told, lost, doubled, on_the_way } = documents.get("counts");
-      if (on_the_way) return [`${on_the_way} still on the way.`, "The results come now, each once, a message a second in each channel.", "End the tour", remembered];
-      return [lost ? "Something is missing." : "Nothing was lost.", `${told} told, ${lost} lost, ${doubled} doubled. More failures are under Trouble.`, "End the tour", remembered];
+      const { told, lost, doubled, on_the_way, held } = documents.get("counts");
+      if (on_the_way > held) return [`${on_the_way - held} still on the way.`, "The results come now, each once, a message a second in each channel.", "End the tour", remembered];
+      return [lost ? "Something is missing." : "Nothing was lost.", `${told} told, ${lost} lost, ${doubled} doubled${held ? `, ${held} held for a pause or an hour` : ""}. More failures are under Trouble.`, "End the tour", remembered];
     },
   },
 ];

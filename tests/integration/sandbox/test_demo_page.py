@@ -321,13 +321,13 @@ COUNTS: dict[str, tuple[Callable[[Watched], object], str, dict[str, object]]] = 
     "a summary of before": (lambda it: it.summary(now() - timedelta(hours=1)), "GB", {"lost": 1}),
     "three seconds later": (Watched.late, "GB", {"told": 1, "late_median_s": 3.0, "late_longest_s": 3.0}),
     "escalated": (Watched.escalated, "GB ack:5m", {"told": 2}),
-    "in a pause": (lambda it: it.corrected_after("pause"), "IRE GB", {"on_the_way": 2}),
+    "in a pause": (lambda it: it.corrected_after("pause"), "IRE GB", {"on_the_way": 2, "held": 2}),
     "after a pause": (
         lambda it: (it.result(), it.corrected_after("pause", "resume"))[1],
         "IRE GB",
         {"told": 1, "lost": 1},
     ),
-    "before the digest": (Watched.corrected, "GB digest:18:00", {"on_the_way": 2}),
+    "before the digest": (Watched.corrected, "GB digest:18:00", {"on_the_way": 2, "held": 2}),
     "after the end of the digest": (lambda it: it.types("unsubscribe GB digest"), "GB digest:18:00", {"lost": 1}),
     "in a digest": (Watched.digested, "GB show:meetings", {"told": 1}),
     "in a digest, then corrected": (Watched.digested_and_corrected, "GB show:meetings", {"told": 2}),
@@ -357,7 +357,7 @@ COUNTS: dict[str, tuple[Callable[[Watched], object], str, dict[str, object]]] = 
 }
 NOT_OVER = {"none so far", "a code asked for, before the bot is done"}
 LOST = re.compile("^lost: (?:result.received|meeting.abandoned), York ", re.MULTILINE)
-SURE = ("told", "on_the_way", "lost", "doubled")
+SURE = ("told", "on_the_way", "held", "lost", "doubled")
 
 
 @pytest.mark.parametrize("name", COUNTS)

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.errors import CommandError, SlackUnreached
+from bot.errors import CommandError, SlackError, SlackUnreached
 from bot.outbox.message import Message, NativeBlocks
 from bot.slack.commands.invocation import Command
 from bot.slack.commands.table import find_command
@@ -279,28 +279,49 @@ def test_line_of_a_button_is_read_as_typed_after_racing():
     assert named.name == "help"
 
 
-async def test_home_published_later_is_not_replaced_by_an_earlier_home(webhook):
-    pages, may_go, shown = iter(("older", "newer")), asyncio.Event(), []
+def make_home(webhook, publish):
+    """Its database gives an older Home, then a newer one."""
+    pages = iter(("older", "newer"))
 
     async def read(_page):
         return HomePage([], 0, is_admin=False, said=next(pages))
 
-    async def publish(*, view, **_more):
-        said = view["blocks"][0]["text"]["text"]
-        if said == "older":
-            await may_go.wait()
-        shown.append(said)
+    async def published(*, view, **more):
+        await publish(view["blocks"][0]["text"]["text"], more["hash"])
 
     async def call(_method, request, **_more):
         await request()
 
     runner = make_runner(webhook)
     runner.desk.database = SimpleNamespace(read=read)
-    runner.desk.slack = SimpleNamespace(call=call, web=SimpleNamespace(views_publish=publish))
-    home = HomeListener(runner)
+    runner.desk.slack = SimpleNamespace(call=call, web=SimpleNamespace(views_publish=published))
+    return HomeListener(runner)
+
+
+async def test_home_published_later_is_not_replaced_by_an_earlier_home(webhook):
+    may_go, shown = asyncio.Event(), []
+
+    async def publish(said, _hash):
+        if said == "older":
+            await may_go.wait()
+        shown.append(said)
+
+    home = make_home(webhook, publish)
     async with asyncio.TaskGroup() as tasks:
         for _ in range(2):
             tasks.create_task(home.publish(typed()))
             await asyncio.sleep(0)
         may_go.set()
     assert shown == ["older", "newer"]
+
+
+async def test_home_is_read_anew_where_another_replica_has_published(webhook):
+    shown = []
+
+    async def publish(said, seen):
+        if seen == "1.before":
+            raise SlackError("views.publish", "hash_conflict")
+        shown.append(said)
+
+    await make_home(webhook, publish).publish(typed(), seen="1.before")
+    assert shown == ["newer"]
