@@ -97,6 +97,11 @@ def marked_lost(card: RacingEvent, meeting: RacingEvent, run: Container[str | No
     return card.model_copy(update=update)
 
 
+def marks_lost(card: RacingEvent, race_id: str | None) -> bool:
+    """Whether the racecard marks the race abandoned."""
+    return any(race.abandoned and race.race_id == race_id is not None for race in (card.race, *card.races))
+
+
 def taken_back(lost: RacingEvent, card: RacingEvent) -> RacingEvent | None:
     """A later version of an abandonment, with the status of a racecard that takes the loss back: "Reinstated".
 

@@ -16,12 +16,13 @@ from bot.events.meeting_parts import (
     is_run_there,
     lost_in,
     lost_with,
+    marks_lost,
     names_race,
     results_denied,
     taken_back,
     with_marks_off,
 )
-from bot.events.race_state import RaceOutcome
+from bot.events.race_state import NOT_HELD, RaceOutcome
 from bot.events.races import Race
 from bot.events.same_races import is_told_again
 
@@ -211,7 +212,7 @@ class KnownMeetings:
         """Each abandoned meeting and event whose message links the meeting's message, if `keys` has either.
 
         The events are abandonments of races without a result, racecards, and results of races that the meeting says are
-        lost, unless told as contradictions.
+        lost, unless told as contradictions. Of racecards that mark a race lost, results alone.
         """
         every = self._of_kind(EventKind.MEETING_ABANDONED)
         # A first version that takes a loss back is linked nowhere.
@@ -230,10 +231,18 @@ class KnownMeetings:
         said = [one for one in results if not any(map(event_store.contradicted_by, self.versions_of(one.key)))]
         standing = [one for one in meetings if not one.is_taken_back]
         denied = [(meeting, result) for meeting in standing for result in results_denied(meeting, said)]
+        cards = [one for one in self._of_kind(EventKind.RACECARD_PUBLISHED) if one.key in keys]
+        denied += [(card, result) for card in cards for result in said if self._has_marked(card, result)]
         return [
             *((meeting, part) for meeting, part in found if part.race.race_id not in run),
             *((meeting, result) for meeting, result in denied if keys & {meeting.key, result.key}),
         ]
+
+    def _has_marked(self, card: RacingEvent, result: RacingEvent) -> bool:
+        """Whether the card marks a race that was run abandoned, or did before."""
+        rows = self.versions_of(card.key)[-2:] if result.race.race_id in card.race_ids else ()
+        is_run = result.race.outcome() not in NOT_HELD
+        return is_run and any(marks_lost(event_store.known(row)[0], result.race.race_id) for row in rows)
 
     def _losing(self, event: RacingEvent) -> EventKind | None:
         """The kind of an event by which the race is lost: an abandoned meeting, else a racecard."""

@@ -25,7 +25,7 @@ from bot.desk.decide import (
 )
 from bot.events import event_store, named_races
 from bot.events.event import EventKind, RacingEvent
-from bot.events.meeting_parts import lost_in
+from bot.events.meeting_parts import lost_in, marks_lost
 from bot.fanout.drafts import FIRST_NEW, Drafts
 from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.fanout.live_messages import LiveMessages
@@ -273,7 +273,9 @@ class Plan:
 
 
 def _extent(meeting: RacingEvent, part: RacingEvent) -> object:
-    """How much of the part is lost with the meeting."""
+    """How much of the part is lost with the meeting, or by the card."""
+    if meeting.kind is EventKind.RACECARD_PUBLISHED:
+        return marks_lost(meeting, part.race.race_id)
     lost = [*map(lost_in(meeting), part.races or (part.race,))]
     return meeting.is_reinstated, meeting.says_partly_run, lost
 

@@ -19,7 +19,7 @@ from bot.events import event_bounds, event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
-from bot.events.meeting_parts import is_part_of, marked_lost, results_denied
+from bot.events.meeting_parts import is_part_of, marked_lost, marks_lost, results_denied
 from bot.events.race_state import NOT_HELD
 from bot.events.races import Race, Value
 from bot.events.watched import WatchedRunner
@@ -67,7 +67,7 @@ class Beside(Value):
 
     Of an abandoned meeting: `lost` has the abandonments of races, and the results of lost races; `back` the races that
     were reinstated since, `settled` the ids of races with a result, and `disputed` the keys of events of `lost` for
-    races with an abandonment and a result.
+    races with an abandonment and a result; of a card, the ids of such races.
     `partly_run`: a race was run; None if not looked up.
     Of an abandoned race: `others`, the meeting's races without result and abandonment. `was_run`: of a loss that was
     taken back, a result of the race came.
@@ -202,6 +202,8 @@ def _contradicts(version: EventVersion, other: EventVersion) -> bool:
     """The message of a result shows an abandoned meeting only where the meeting says that the race is lost, or was."""
     if version.kind == EventKind.MEETING_ABANDONED:
         return other.kind == EventKind.RESULT_RECEIVED and not event_store.known(version)[0].is_taken_back
+    if version.kind == EventKind.RACECARD_PUBLISHED:
+        return other.kind == EventKind.RESULT_RECEIVED and marks_lost(event_store.known(version)[0], other.race_id)
     kind = EventKind(other.kind) if other.kind else None
     is_opposite = kind is not None and kind in CONTRADICTIONS and CONTRADICTIONS[kind] == version.kind
     return is_opposite and event_store.contradicted_by(version) == kind
@@ -304,10 +306,12 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
     lost: dict[str, tuple[RacingEvent, ...]] = {}
     back: dict[str, tuple[Race, ...]] = {}
     others: Mapping[str, tuple[Race, ...]] = {}
+    run: dict[str, str | None] = {}
     was_run = set[str]()
     cards = [view for view in views if view.newest.kind == EventKind.RACECARD_PUBLISHED]
     of_cards = {view.newest.event_key: view.meeting for view in cards if view.meeting}
-    if about := [*lacking.values(), *whole(*ABANDONMENTS), *of_cards.values()]:
+    marking = [one for one in whole(EventKind.RACECARD_PUBLISHED) if one.reports_loss]
+    if about := [*lacking.values(), *whole(*ABANDONMENTS), *of_cards.values(), *marking]:
         around = new.around(about) if new else _around(session, about)
         if lacking:
             known = KnownElsewhere(session, new.known.lists if new else kept(session), careful=new is None)
@@ -320,9 +324,8 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
             called_off = (one for one in parts if not one.is_taken_back)
             lost[meeting.key] = (*called_off, *results_denied(meeting, around))
             back[meeting.key] = tuple(one.race for one in parts if one.is_taken_back and one.is_later_than(meeting))
-        run = {
-            one.key for one in around if one.kind is EventKind.RESULT_RECEIVED and one.race.outcome() not in NOT_HELD
-        }
+        results = [one for one in around if one.kind is EventKind.RESULT_RECEIVED]
+        run = {one.key: one.race.race_id for one in results if one.race.outcome() not in NOT_HELD}
         was_run = {
             one.key for one in whole(EventKind.RACE_ABANDONED) if one.is_taken_back and one.contradicting_key in run
         }
@@ -334,6 +337,8 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
         if key in lost or key in others:
             beside = {"lost": lost.get(key, ()), "back": back.get(key, ()), "others": others.get(key, ())}
             view.say(**beside, was_run=key in was_run)
+        if view.event in marking:
+            view.say(disputed=frozenset(race_id for race_id in run.values() if race_id))
 
 
 def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]:
@@ -355,6 +360,12 @@ def _add_run_races(session: Session, views: Iterable[MessageView], *, careful: b
     partly_run, with_result = day_views.run_races(session, [event for _, event in meetings], ids, careful=careful)
     without_id = _results_without_id(session, lost)
     for view, event in meetings:
+        if view.event and view.event is not event:
+            view.say(partly_run=event.key in partly_run)
+            if event.key in partly_run:
+                run_or_back = with_result.union(race.race_id for race in view.beside.back)
+                view.event = marked_lost(view.event, event, run_or_back)
+            continue
         of_view = view.beside.lost
         run = {one.key for one in of_view if one.race.race_id in with_result or one.kind is EventKind.RESULT_RECEIVED}
         view.say(
@@ -362,8 +373,6 @@ def _add_run_races(session: Session, views: Iterable[MessageView], *, careful: b
             partly_run=event.key in partly_run,
             disputed=run.union(one.key for one in of_view if one.key in without_id),
         )
-        if view.event and view.event is not event and event.key in partly_run:
-            view.event = marked_lost(view.event, event, with_result.union(race.race_id for race in view.beside.back))
 
 
 def _meeting_of(view: MessageView, event: RacingEvent) -> RacingEvent | None:

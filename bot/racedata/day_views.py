@@ -22,7 +22,7 @@ from bot.events.days import racing_day, utc_today
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import Around, By, names_in
 from bot.events.meeting_parts import is_part_of
-from bot.events.race_state import HAS_RUN, REPORTED_LOST, RaceOutcome
+from bot.events.race_state import HAS_RUN, NOT_HELD, REPORTED_LOST, RaceOutcome
 from bot.events.races import Race
 from bot.events.watched import NameKey, name_key
 from bot.racedata import race_book_store
@@ -177,8 +177,12 @@ class RunRaces(NamedTuple):
 
 
 def partly_run(session: Session, events: Sequence[RacingEvent]) -> frozenset[str]:
-    """The keys of the abandoned meetings among the events of which a race was run."""
-    return run_races(session, [event for event in events if event.kind is EventKind.MEETING_ABANDONED]).partly_run
+    """The keys of the abandoned meetings of which a race was run, and of the abandoned races with a result."""
+    meetings = [event for event in events if event.kind is EventKind.MEETING_ABANDONED]
+    results = {event.contradicting_key: event.key for event in events if event.contradicting_key}
+    rows = event_store.latest(session, results) if results else {}
+    run = {results[key] for key, row in rows.items() if event_store.known(row)[0].race.outcome() not in NOT_HELD}
+    return run_races(session, meetings).partly_run | run
 
 
 def run_races(

@@ -19,7 +19,7 @@ from bot.slack.messages.alerts.alert_context import Corrected, corrected
 from bot.slack.messages.alerts.alert_notes import ACKNOWLEDGE, GIVE_BACK, give_back_button
 from bot.slack.messages.alerts.result import FULL_RESULT_WORD, full_result
 from bot.slack.messages.kit.layout import sentence, told
-from bot.slack.messages.kit.names import abandonment_name
+from bot.slack.messages.kit.names import doubtful_name
 from bot.slack.messages.kit.text import with_names
 from bot.slack.messages.kit.times import utc_clock
 
@@ -55,7 +55,7 @@ async def _answer_take(_desk: Desk, invocation: Invocation, committed: Press) ->
     who = "You have" if by == invocation.user_id else f"{by} has"
     already = "" if committed.is_news else " already"
     since = f" since {utc_clock(committed.at)}" if committed.at else ""
-    race = abandonment_name(committed.event, committed.partly_run)
+    race = doubtful_name(committed.event, committed.partly_run)
     buttons = [give_back_button(invocation.text)] if by == invocation.user_id else []
     return told(with_names(f"{who} it{already}{since}: {race}.", [by]), *buttons)
 
@@ -72,7 +72,7 @@ def _give_back(session: Session, desk: Desk, invocation: Invocation, _planned: A
 
 
 def _given_back(press: Press) -> Message:
-    race = abandonment_name(press.event, press.partly_run)
+    race = doubtful_name(press.event, press.partly_run)
     words = "The message has its button again, and the time to the next step begins anew."
     return told(f"You no longer have it: {race}. {words}")
 

@@ -39,7 +39,7 @@ from bot.slack.messages.answers.subscription_answers import EDIT, STATE_WORDS, l
 from bot.slack.messages.answers.watch_answer import end_line
 from bot.slack.messages.kit.blocks import action_button, actions, confirmed_by, context_block, header, section
 from bot.slack.messages.kit.marks import ABANDONED
-from bot.slack.messages.kit.names import HORSE_MAX, abandonment_name, course_name, present_state, race_name, reason
+from bot.slack.messages.kit.names import HORSE_MAX, course_name, doubtful_name, present_state, race_name, reason
 from bot.slack.messages.kit.text import clip, given, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
@@ -125,7 +125,7 @@ def _part(title: str, blocks: Sequence[Block | None]) -> list[Block]:
 
 def _abandonments(abandonments: Sequence[PersonsAbandonment]) -> list[Block]:
     lines = [
-        f"• {abandonment_name(one.event, one.partly_run)} in {named(one.channel_id)}: {_taken(one)}"
+        f"• {doubtful_name(one.event, one.partly_run)} in {named(one.channel_id)}: {_taken(one)}"
         for one in abandonments
     ]
     return _part("Your abandonments of the last 24 hours", [section("\n".join(lines))])

@@ -148,6 +148,20 @@ async def test_loss_that_was_taken_back_is_no_outcome_of_the_day(pipeline, steps
     assert await pipeline.database.read(read) == (["open"], (), (), True)
 
 
+@pytest.mark.parametrize(
+    ("later", "doubt"),
+    [
+        pytest.param(abandonment(status="Reinstated"), ", reported reinstated too", id="reinstated"),
+        pytest.param(result(), ", reported run too", id="run"),
+        pytest.param(result(placings=(), status="Abandoned"), "", id="lost by the result too"),
+    ],
+)
+async def test_loss_in_doubt_that_nobody_took_is_named_with_the_doubt(pipeline, later, doubt):
+    await take(pipeline, subscribes("CGB", ack=("10m",)), abandonment(), later)
+    untaken = await pipeline.database.read(lambda session: acknowledgements.untaken(session, START - timedelta(days=1)))
+    assert untaken_named(untaken) == f"Ascot 14:30{doubt}"
+
+
 # A loss told twice rings once. An abandonment and another fact ring
 
 
@@ -219,7 +233,24 @@ STORIES = {
     ),
     "run, then lost by the card": Story(
         *(ALL, card(1), abandonment(), RUN_AFTER_ALL, MARKED),
-        CGB=["Superseded", "Contradicted", "^CONFLICT", "^ABANDONED: Ascot 14:30"],
+        CGB=[
+            "Superseded",
+            "Contradicted",
+            "^CONFLICT",
+            "^ABANDONED: Ascot 14:30 | CONFLICT: 14:30 reported as run too",
+        ],
+    ),
+    "run, then lost by the card, put back by the card": Story(
+        *(links, ALL, RUN_AFTER_ALL, MARKED, so_far(CGB=["^Contradicted | the racecard marked | >2", "+CONFLICT"])),
+        card(3, "Declared"),
+        CGB=["^Superseded | >3", "^Superseded", "14:30 is no longer marked abandoned"],
+    ),
+    "run, then lost by its own card": Story(
+        *(ALL, RUN_AFTER_ALL, lost() | {"event": "racecard.published"}),
+        CGB=["^Contradicted", "^ABANDONED: Ascot 14:30 | CONFLICT: 14:30 reported as run too"],
+    ),
+    "lost by the result, then by the card": Story(
+        *(ALL, lost(), MARKED), CGB=["^ABANDONED: Ascot 14:30", "^ABANDONED: Ascot 14:30, | !CONFLICT"]
     ),
     "taken back after the result": Story(
         *(links, abandonment(sequence=1), RUN_AFTER_ALL, abandonment(status="Reinstated", sequence=2)),

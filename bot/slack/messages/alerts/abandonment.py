@@ -45,8 +45,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     title, is_whole = headline(mark, name, names.reason(event))
     going_ahead = f"{names.times_or_count(context.back, DISPUTED_NAMED)} going ahead" if context.back else None
     figures = joined([_races_in_figures(event, context, lost, run), going_ahead], ", ")
-    named = names.times_or_count(disputed, DISPUTED_NAMED)
-    conflict = f"CONFLICT: {named} reported as run too" if disputed else None
+    conflict = run_too_words(disputed)
     is_untold = event.races_from_book and event.races_run == 0 and not (run or event.last_lost or event.lost_from)
     times = lost_times(lost, event, label="Which of these are lost is not said" if is_untold else _LOST)
     line = partial(_line, event=event, named=not times)
@@ -64,6 +63,10 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         listed=[*times[:-1], joined([*times[-1:], were_run], "; ")] if times else [*map(line, lost)],
         details_filled_in=shows_filled_in(lost, line),
     )
+
+
+def run_too_words(disputed: Sequence[Race]) -> str | None:
+    return f"CONFLICT: {names.times_or_count(disputed, DISPUTED_NAMED)} reported as run too" if disputed else None
 
 
 def _status(event: RacingEvent) -> str | None:

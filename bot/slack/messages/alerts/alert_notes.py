@@ -23,7 +23,7 @@ from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context_block, header, section
 from bot.slack.messages.kit.layout import MessagePart, lines, message
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, DRILLED, LEVELS, TAKEN_OVER, UNREAD
-from bot.slack.messages.kit.names import SHORT_MAX, abandonment_name, order_note, present_state, race_day
+from bot.slack.messages.kit.names import SHORT_MAX, doubtful_name, order_note, present_state, race_day
 from bot.slack.messages.kit.text import (
     as_words,
     clip,
@@ -254,7 +254,7 @@ def untaken_words(untaken: Untaken, where: str) -> str:
 
 def untaken_named(untaken: Untaken) -> str:
     """For example "Ascot 14:30, York (whole meeting) and 2 more"."""
-    names = [abandonment_name(event, untaken.partly_run) for event in untaken.first]
+    names = [doubtful_name(event, untaken.partly_run) for event in untaken.first]
     return listed(first_of(names, len(names), "{} more", untaken.count))
 
 

@@ -5,7 +5,7 @@ from bot.events.races import Race
 from bot.events.sentences import counted
 from bot.events.spellings import by_card_status
 from bot.outbox.message import Block, Message
-from bot.slack.messages.alerts.abandonment import lost_times
+from bot.slack.messages.alerts.abandonment import lost_times, run_too_words
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import alert_buttons, framed, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
@@ -30,7 +30,7 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     watched = watch_lines(event, context)
     leads = bool(context.watched) and not (changed or loss)
     if loss:
-        text = [joined([loss, card.why], ", "), labelled(changed, context), *watched]
+        text = [joined([loss, card.why], ", "), card.conflict, labelled(changed, context), *watched]
     elif changed:
         kind = DISAGREE if context.order_unknown else "CORRECTION"
         name = card.place if any(one.marks_lost is False for one in context.changes) else card.title
@@ -78,6 +78,8 @@ class _Card:
         race = event.race
         self.event, self.context = event, context
         self.lost = [one for one in event.races if one.abandoned]
+        marked = [one for one in (race, *event.races) if one.abandoned]
+        self.conflict = run_too_words([one for one in marked if one.race_id in context.disputed])
         is_every_race = bool(event.races) and not event.in_parts and len(self.lost) == len(event.races)
         is_whole = context.in_meeting and not context.partly_run
         self.is_lost = bool(race.abandoned and not self.lost) or is_every_race or is_whole
@@ -99,7 +101,7 @@ class _Card:
 
     def headline(self) -> str:
         if self.loss:
-            return headline(ABANDONED, self.loss, self.why)[0]
+            return headline(ABANDONED, self.loss, self.why, self.conflict)[0]
         mark = f"{ABANDONED} " if self.lost else ""
         if not self.changed:
             return f"{mark}{self.title}"
@@ -118,7 +120,7 @@ class _Card:
         if self.loss:
             return joined([said, None if self.is_lost else declared(self.event)], ". ")
         lost = [joined([names.race_line(race), safe(race.reason)]) for race in self.lost]
-        return joined([given("ABANDONED: {}", "; ".join(first_of(lost, _LOST_NAMED))), said], ". ")
+        return joined([given("ABANDONED: {}", "; ".join(first_of(lost, _LOST_NAMED))), self.conflict, said], ". ")
 
     def _loss(self) -> str | None:
         """For example "ABANDONED: Ascot 11:30 and 12:30, Sat 21 Nov (GB)"."""

@@ -102,10 +102,17 @@ def abandonment_name(event: RacingEvent, partly_run: Collection[str]) -> str:
 
     `partly_run`: keys of abandoned meetings with a race that was run.
     """
-    if event.kind is EventKind.MEETING_ABANDONED:
-        part = "reinstated" if event.is_taken_back else lost_part(partly_run=event.key in partly_run)
-        return f"{course_name(event.race) or 'course not given'} ({part})"
-    return f"{race_name(event.race)}{' (reinstated)' if event.is_taken_back else ''}"
+    is_of_meeting = event.kind is EventKind.MEETING_ABANDONED
+    part = lost_part(partly_run=event.key in partly_run) if is_of_meeting else None
+    name = (course_name(event.race) or "course not given") if is_of_meeting else race_name(event.race)
+    return f"{name}{given(' ({})', 'reinstated' if event.is_taken_back else part) or ''}"
+
+
+def doubtful_name(event: RacingEvent, partly_run: Collection[str]) -> str:
+    """`abandonment_name`, with what speaks against the loss. `partly_run`: also keys of races with a result."""
+    is_run_too = event.kind is EventKind.RACE_ABANDONED and event.key in partly_run and not event.is_taken_back
+    doubt = "reinstated" if event.in_doubt else "run" if is_run_too else None
+    return f"{abandonment_name(event, partly_run)}{given(', reported {} too', doubt) or ''}"
 
 
 def lost_part(*, partly_run: bool) -> str:
