@@ -274,7 +274,7 @@ class Service:
         return Poster(
             database=self.database,
             claim_sender=ClaimSender(self.slack, render, self.native, self.clock, monotonic, worked),
-            resolver=Resolver(self.slack, settings.settle_s, settings.doubtful_posts),
+            resolver=Resolver(self.slack, settings.settle_s, settings.doubtful_posts, monotonic()),
             notices=self.notices,
             clock=self.clock,
             monotonic=monotonic,

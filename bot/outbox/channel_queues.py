@@ -155,7 +155,7 @@ def claim(session: Session, now: datetime, *, token: str, limit: int, allowed: M
         _begin(session, taken)
         claims += taken
     return [
-        replace(claim, slack_ahead=slack_ahead(session, claim.channel_id, now)) if claim.in_doubt else claim
+        replace(claim, slack_ahead=slack_ahead(session, claim.post, now)) if claim.in_doubt else claim
         for claim in with_views(session, claims)
     ]
 

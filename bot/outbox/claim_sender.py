@@ -69,6 +69,7 @@ class ClaimSender:
     unanswered: UnansweredCalls = field(default_factory=UnansweredCalls)
 
     async def send(self, claim: Claim) -> ClaimOutcome:
+        self.unanswered.begin(claim)
         # A process that was stopped while rendering did no work meanwhile.
         worked_s = self.worked()
         message = self.render(claim, self.clock())

@@ -203,14 +203,14 @@ def release(session: Session, *where: ColumnElement[bool], due_at: datetime | No
     write(session, ~IS_DUE, *where, due_at=ended, not_before=None)
 
 
-def slack_ahead(session: Session, channel_id: str, now: datetime) -> timedelta | None:
-    """How far Slack's clock is ahead, by the ts of the channel's last posts. None if unknown.
+def slack_ahead(session: Session, in_doubt: OutboxMessage, now: datetime) -> timedelta | None:
+    """How far Slack's clock is ahead, by the ts of the channel's posts before the message. None if unknown.
 
-    A post made after `now` was made before somebody set the clock back, and tells nothing.
+    An earlier post of a later moment, or a deadline after `now`, was noted before somebody set the clock back.
     """
     statement = (
         select(col(OutboxMessage.message_ts), col(OutboxMessage.sending_at), col(OutboxMessage.sent_at))
-        .where(col(OutboxMessage.channel_id) == channel_id, IS_SENT)
+        .where(col(OutboxMessage.channel_id) == in_doubt.channel_id, IS_SENT)
         .where(col(OutboxMessage.kind) == MessageKind.EVENT)
         .order_by(col(OutboxMessage.id).desc())
         .limit(POSTS_FOR_CLOCK)
@@ -219,7 +219,7 @@ def slack_ahead(session: Session, channel_id: str, now: datetime) -> timedelta |
         # A message found later is recorded long after its ts.
         if sending_at and sent_at and timedelta(0) <= sent_at - sending_at < ANSWERED_WITHIN:
             ahead: timedelta = datetime.fromtimestamp(float(message_ts), UTC) - sending_at
-            return ahead if sending_at <= now else None
+            return ahead if sending_at <= (in_doubt.deadline_at or now) <= now else None
     return None
 
 

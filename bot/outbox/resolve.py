@@ -9,6 +9,7 @@ outage no message is given up, because no other message is sent. A restart count
 """
 
 import asyncio
+import math
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -28,7 +29,7 @@ from bot.errors import (
     SlackWait,
 )
 from bot.logs import get_logger
-from bot.outbox.channel_queues import QUEUE_WAIT_MAX, Claim
+from bot.outbox.channel_queues import POST_CALL_S, QUEUE_WAIT_MAX, Claim
 from bot.outbox.claim_outcomes import CallHeld, ClaimOutcome, Found, GivenUp, LookAgain, Repeated
 from bot.outbox.message import HISTORY_IN_WORDS, HistoryPage, Search, Sender
 from bot.outbox.message_store import IS_DUE, IS_UNSENT
@@ -53,7 +54,8 @@ class Unanswered:
     """The unanswered calls of a message or an edit, as seen by this process.
 
     `while_others_passed`: unanswered calls with another message sent since the call before. `passed_before`: other
-    messages sent before the last unanswered call. `called_at_s`: of the last unanswered call, by the monotonic clock.
+    messages sent before the last unanswered call. `called_at_s`: of the last call, by the monotonic clock; None if
+    another process made the call.
     """
 
     message_id: int | None = None
@@ -86,10 +88,18 @@ class UnansweredCalls:
     _edits: int = 0
     _messages_fail: bool = False
     _firsts: dict[tuple[str, bool], Unanswered] = field(default_factory=dict)
+    _called: dict[str, tuple[int | None, float]] = field(default_factory=dict)
+
+    def begin(self, claim: Claim) -> None:
+        """Also a call that is under way has a time: a set clock may end the lease early."""
+        if not claim.is_edit:
+            self._called[claim.channel_id] = claim.post.id, claim.begun_at_s
 
     def of(self, claim: Claim) -> Unanswered:
         found = self._firsts.get(_place(claim))
-        return found if found and found.message_id == claim.post.id else Unanswered(claim.post.id)
+        seen = found if found and found.message_id == claim.post.id else Unanswered(claim.post.id)
+        message_id, called_at_s = self._called.get(claim.channel_id, (None, None))
+        return replace(seen, called_at_s=called_at_s) if message_id == claim.post.id else seen
 
     def count(self, claim: Claim, *, left: bool) -> Unanswered:
         """A message's call that never `left` the host does not count."""
@@ -104,8 +114,6 @@ class UnansweredCalls:
             times=seen.times + 1,
             while_others_passed=seen.while_others_passed + (seen.times == 0 or passed > seen.passed_before),
             passed_before=passed,
-            # A look that our code failed on is no call.
-            called_at_s=seen.called_at_s if claim.in_doubt else claim.begun_at_s,
         )
         self._firsts[_place(claim)] = seen
         return seen
@@ -168,32 +176,33 @@ FAILED_LOOKS_MAX = {DoubtfulPosts.REPEAT: 6, DoubtfulPosts.HOLD: 64}
 class _Place:
     """`look`: the message, its call, its number of looks.
 
-    `ahead_at_call`: how far Slack's clock was ahead, reckoned back from now; None while the look goes by the channel's
-    last answered post.
+    `ahead`: how far Slack's clock was ahead at the call, give or take a margin, reckoned back from now; None while the
+    look goes by the channel's last answered post.
     """
 
     look: tuple[int | None, datetime | None, int]
     cursor: str | None = None
     pages: int = 0
-    ahead_at_call: timedelta | None = None
+    ahead: tuple[timedelta, timedelta] | None = None
 
 
 @dataclass(frozen=True)
 class Resolver:
-    """`wait_s`: seconds from the call's deadline to the first look."""
+    """`wait_s`: from the call's deadline to the first look. `began_s`: of the process, by the monotonic clock."""
 
     sender: Sender
     wait_s: float
     in_doubt: DoubtfulPosts
+    began_s: float = -math.inf
     _places: dict[str, _Place] = field(default_factory=dict)
     """Unfinished looks. Another process begins again."""
 
-    def will_look(self, claim: Claim) -> bool:
-        return not self._wait(claim)
+    def will_look(self, claim: Claim, seen: Unanswered) -> bool:
+        return not self._wait(claim, seen)
 
     async def __call__(self, claim: Claim, seen: Unanswered) -> ClaimOutcome:
         post = claim.post
-        if wait := self._wait(claim):
+        if wait := self._wait(claim, seen):
             # Any longer wait of a queue counts as written before a clock was set back.
             return LookAgain(claim, "waiting for its deadline", after=min(wait, QUEUE_WAIT_MAX / 2))
         place = self._place(claim)
@@ -218,11 +227,18 @@ class Resolver:
         log.info("message_in_doubt_not_there", post=post.idempotency_key)
         return _repeat(claim, "not in the channel's history", seen, may_be_repeat=False)
 
-    def _wait(self, claim: Claim) -> timedelta:
-        """A wait beyond FAR is ignored: a clock was set back."""
-        assert claim.post.deadline_at
-        wait = claim.post.deadline_at + timedelta(seconds=self.wait_s) - claim.claimed_at
-        return wait if timedelta(0) < wait <= FAR else timedelta(0)
+    def _wait(self, claim: Claim, seen: Unanswered) -> timedelta:
+        """By the monotonic clock, which nobody sets. Only the other clock knows the call of another process.
+
+        A dead process made no call after this process began. A wait beyond FAR is ignored: the clock was set back.
+        """
+        ended_s = self.began_s if seen.called_at_s is None else seen.called_at_s + POST_CALL_S
+        left_s = max(0.0, ended_s + self.wait_s - claim.begun_at_s)
+        if seen.called_at_s is None:
+            assert claim.post.deadline_at
+            by_clock = claim.post.deadline_at + timedelta(seconds=self.wait_s) - claim.claimed_at
+            left_s = max(left_s, by_clock.total_seconds() if by_clock <= FAR else 0.0)
+        return timedelta(seconds=left_s)
 
     def _place(self, claim: Claim) -> _Place:
         look = (claim.post.id, claim.post.sending_at, claim.post.looks)
@@ -294,19 +310,20 @@ def _after_a_set_clock(claim: Claim, seen: Unanswered, place: _Place, page: Hist
     """
     post, (before, margin) = claim.post, _ahead(claim, place)
     assert post.sending_at
-    if page.slack_at is None or place.ahead_at_call is not None:
+    if page.slack_at is None or place.ahead is not None:
         return None
-    since_call = claim.claimed_at - post.sending_at
+    since_call, around = claim.claimed_at - post.sending_at, LOOK_BACK_BLINDLY
     if seen.called_at_s is not None:
-        since_call = timedelta(seconds=claim.begun_at_s - seen.called_at_s)
+        since_call, around = timedelta(seconds=claim.begun_at_s - seen.called_at_s), HISTORY_LOOK_BACK
     ahead = page.slack_at - since_call - post.sending_at
-    return _Place(place.look, ahead_at_call=ahead) if abs(ahead - before) > margin - CLOCKS_APART else None
+    return _Place(place.look, ahead=(ahead, around)) if abs(ahead - before) > margin - CLOCKS_APART else None
 
 
 def _ahead(claim: Claim, place: _Place) -> tuple[timedelta, timedelta]:
     """How far Slack's clock was ahead at the call, give or take a margin."""
-    ahead = claim.slack_ahead if place.ahead_at_call is None else place.ahead_at_call
-    return (timedelta(0), LOOK_BACK_BLINDLY) if ahead is None else (ahead, HISTORY_LOOK_BACK)
+    if place.ahead is not None:
+        return place.ahead
+    return (timedelta(0), LOOK_BACK_BLINDLY) if claim.slack_ahead is None else (claim.slack_ahead, HISTORY_LOOK_BACK)
 
 
 def _search(claim: Claim, place: _Place) -> Search:

@@ -92,6 +92,7 @@ class Moment:
     """A clock that the test moves. On PostgreSQL the clock must stay near `tests.clock`, the clock of leases."""
 
     now: datetime = field(default_factory=now)
+    set_back_s: float = 0.0
 
     def __call__(self) -> datetime:
         return self.now
@@ -101,7 +102,12 @@ class Moment:
         self.now = max(self.now, now())
 
     def forward(self, seconds: float) -> None:
+        """A step back sets the clock, and no time passes."""
         self.now += timedelta(seconds=seconds)
+        self.set_back_s += max(0.0, -seconds)
+
+    def monotonic(self) -> float:
+        return self.now.timestamp() + self.set_back_s
 
 
 @dataclass
@@ -204,7 +210,6 @@ async def slack_session() -> AsyncIterator[Any]:
 @pytest_asyncio.fixture
 async def make_pipeline(database, slack, slack_session):
     """Makes pipelines on one database, as replicas would be; `pace` is unlimited unless a test is about it."""
-    monotonic = asyncio.get_running_loop().time
 
     def make(
         *,
@@ -214,6 +219,7 @@ async def make_pipeline(database, slack, slack_session):
         database: Database = database,
     ) -> Pipeline:
         clock = clock or Moment()
+        monotonic = clock.monotonic if database.is_sqlite else lambda: clock.monotonic() + time.monotonic()
         pace = pace or Pace(channel_s=0.0, workspace_per_minute=None)
         client = SlackClient(make_web_client(TOKEN, slack.api_url, slack_session))
         notices = Notices("CADMIN", admin_notice, clock=clock)

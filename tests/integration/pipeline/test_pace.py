@@ -240,8 +240,10 @@ async def test_channel_in_which_an_abandonment_waits_is_looked_at_first(make_pip
 
 
 async def test_post_whose_deadline_has_not_passed_costs_no_look(make_pipeline):
-    pipeline = make_pipeline(pace=Pace(channel_s=0, looks=A_MINUTE))
-    await make_doubtful(pipeline, "C1", "C2", "C3")
+    """The calls were another process's."""
+    pace = Pace(channel_s=0, looks=A_MINUTE)
+    await make_doubtful(make_pipeline(pace=pace), "C1", "C2", "C3")
+    pipeline = make_pipeline(pace=pace)
     now = await pipeline.database.read(lambda session: database_now(session, pipeline.clock))
     await write(pipeline, lambda session: session.execute(update(OutboxMessage).values(deadline_at=now)))
     await step(pipeline, 4)

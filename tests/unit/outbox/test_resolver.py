@@ -63,9 +63,9 @@ def claim(number=1, *, after_s=60.0, ahead=None, **counts):
 
 def test_look_that_our_code_fails_on_does_not_move_the_time_of_the_call():
     unanswered = UnansweredCalls()
-    for in_doubt, begun_at_s in ((False, 40.0), (True, 100.0)):
-        unanswered.count(replace(claim(), in_doubt=in_doubt, begun_at_s=begun_at_s), left=True)
-    assert unanswered.of(claim()).called_at_s == 40
+    unanswered.begin(replace(claim(), begun_at_s=40.0))
+    unanswered.count(replace(claim(), begun_at_s=100.0), left=True)
+    assert (unanswered.of(claim()).called_at_s, unanswered.of(claim(2)).called_at_s) == (40, None)
 
 
 async def look(*claims, pages, choice=DoubtfulPosts.REPEAT, seen=None):
@@ -91,6 +91,8 @@ async def test_history_is_read_around_the_call_by_slacks_clock(ahead_s, since_s,
         (3_600, 60, None, 2),
         (-3_600, 60, None, 2),
         (3_600, 60, 40.0, 2),
+        # Set ahead once more after the call, and the process died.
+        (3_600, 60 + 3_600, None, 2),
         # Set back to the right time between the call and the look.
         (3_600, 60 - 3_600, 40.0, 2),
         (-86_400, 60 + 86_400, 40.0, 2),
@@ -113,15 +115,33 @@ async def test_message_is_looked_for_at_the_time_of_the_call_too_if_our_clock_wa
 
 
 @over(
-    ("after_s", "again_s"),
-    [(5, 10), (14.9, 0.1), (15, None), (600, None), (15 - 60, 60), (15 - 900, 60), (15 - 901, None)],
-    ids=["deadline", "before", "due", "late", "a minute", "clock set back", "clock set far back"],
+    ("after_s", "called_s", "began_s", "again_s"),
+    [
+        (5, None, 999, 10),
+        (14.9, None, 999, 0.1),
+        (15, None, 999, None),
+        (600, None, 999, None),
+        (15 - 60, None, 999, 60),
+        (15 - 900, None, 999, 60),
+        (15 - 901, None, 999, None),
+        # Another process made the call, and this process began since: the clock may have been set.
+        (7_200, None, 1, 9),
+        (-7_200, None, 1, 9),
+        (11, None, 7, 4),
+        # The process that made the call knows better than the clock.
+        (7_200, 3, 999, 12),
+        (-7_200, 3, 999, 12),
+        (5, 15, 999, None),
+    ],
 )
-async def test_first_look_comes_ten_seconds_after_the_deadline(after_s, again_s):
-    """A longer wait is cut into minutes."""
-    one = claim(after_s=after_s)
-    history, (outcome,) = await look(one, pages=[HistoryPage("1.1", None)])
-    assert Resolver(history, 10, DoubtfulPosts.REPEAT).will_look(one) is (again_s is None)
+async def test_first_look_comes_ten_seconds_after_the_deadline(after_s, called_s, began_s, again_s):
+    """By our clock, and seconds after the call and the process's begin. A longer wait is cut into minutes."""
+    one = replace(claim(after_s=after_s), begun_at_s=1_000.0)
+    history: Any = History(HistoryPage("1.1", None))
+    resolver = Resolver(history, 10, DoubtfulPosts.REPEAT, 1_000 - began_s)
+    seen = Unanswered(called_at_s=None if called_s is None else 1_000 - called_s)
+    assert resolver.will_look(one, seen) is (again_s is None)
+    outcome = await resolver(one, seen)
     if again_s is None:
         assert isinstance(outcome, Found)
     else:
