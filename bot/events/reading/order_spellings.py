@@ -6,7 +6,7 @@ spelling.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from bot.events.races import finishing_position, is_shared
@@ -109,18 +109,19 @@ def named(entries: Sequence[Any]) -> Order:
 def in_places(entries: Sequence[Any]) -> Order:
     """Of ["A", "B"], [[4], [7, 2]], [[1, 4], [2, 7]], [["1", "A"], ["2", "B"]] or [{"position": 1, "runners": [{…}]}].
 
-    In [["A", 2], ["B", 1]] the numbers may be cloth numbers: only in their own order are the numbers places.
+    In rows with names, a column is the places if it alone has the numbers 1 to n, and has them in order: other numbers
+    may be cloth numbers.
     """
     entries = entries[:MOST_RUNNERS]
-    if _are_unclear_rows(entries):
-        return Order([Group([None])])
-    if len(entries) > 1 and all(_is_pair_at(place, one) for place, one in enumerate(entries, 1)):
-        return Order([Group([number], str(place)) for place, number in entries])
-    pairs = [pair for one in entries if (pair := _placed(reversed(one[:2]) if isinstance(one, list) else ()))]
-    if not pairs or len(pairs) < len(entries):
-        return Order([*map(_group, entries)], is_counted=True)
-    places = [place for one in pairs if (place := finishing_position(one.place))]
-    return Order(pairs if places == sorted(places) and _is_ranking(places) else [Group([None])])
+    columns = _columns_of(entries)
+    names = [column for column in columns if not any(map(count, column)) and all(map(is_name, column))]
+    are_pairs = len(entries) > 1 and len(columns) == 2
+    rankings = {tuple(column) for column in (columns if names else columns[:are_pairs]) if _are_places(column)}
+    places = rankings.pop() if len(rankings) == 1 else ()
+    if places and [*places] == sorted(places, key=lambda place: finishing_position(place) or MOST_RUNNERS):
+        return Order([Group([ref], place) for ref, place in zip((names or columns[1:])[0], places, strict=True)])
+    is_unclear = (names and len(names) < len(columns)) or (len(entries) > 1 and (names or len(columns) > 2))
+    return Order([Group([None])]) if is_unclear else Order([*map(_group, entries)], is_counted=True)
 
 
 def without_money(value: str) -> str:
@@ -222,38 +223,30 @@ def _is_ranking(places: Iterable[int]) -> bool:
     return all(place in {at, before} for at, (before, place) in enumerate(ranked, 1))
 
 
-def _are_unclear_rows(entries: Sequence[Any]) -> bool:
-    """In [[1, "A", 2], [2, "B", 1]] two columns may be places; in [["A", "J"], ["B", "K"]] both may be horses."""
-    if len(entries) < 2 or not all(isinstance(one, list) for one in entries) or len({*map(len, entries)}) > 1:
-        return False
-    columns = [[*map(text, column)] for column in zip(*entries, strict=True)]
-    places = [[*map(finishing_position, column)] for column in columns]
-    rankings = {tuple(one) for one in places if None not in one and _is_ranking(filter(None, one))}
-    names = [column for column in columns if all(one and not count(one) and is_name(one) for one in column)]
-    return len(rankings) > 1 or (not rankings and len(names) > 1)
+def _columns_of(rows: Sequence[Any]) -> list[Sequence[str]]:
+    """The columns of rows of texts and numbers; none if a row has a single value, as in [[4], [7, 2]]."""
+    if not all(isinstance(one, list) and len(one) > 1 for one in rows):
+        return []
+    columns = [
+        [text(one) if isinstance(one, str | int | float) else None for one in column]
+        for column in zip(*rows, strict=False)
+    ]
+    return [column for column in columns if None not in column]
+
+
+def _are_places(column: Sequence[str]) -> bool:
+    """True for 1, 2, 2, "PU"."""
+    places = [place for one in column if (place := finishing_position(one))]
+    return bool(places) and _is_ranking(places) and all(finishing_position(one) or is_no_finish(one) for one in column)
 
 
 def _group(entry: Any) -> Group:
     if isinstance(entry, list):
-        return _placed(entry) or Group(entry)
+        return Group(entry)
     if isinstance(entry, dict) and (lists := lists_in(entry)):
         places = outcome_of(fields_of(entry)).places
         return Group([one for entries, _ in lists for one in entries], places[0].position if places else None)
     return Group([entry])
-
-
-def _is_pair_at(place: int, entry: Any) -> bool:
-    """Whether an entry is a place and a number. A dead heat of a horse with the place's number may look alike."""
-    return isinstance(entry, list) and len(entry) == 2 and count(entry[0]) == place and count(entry[1]) is not None
-
-
-def _placed(entry: Iterable[Any]) -> Group | None:
-    """The horse of a place and a name. Further values tell no place."""
-    place, name = [*islice(entry, 2), None, None][:2]
-    said = text(place) or ""
-    is_placed = isinstance(name, str) and (finishing_position(said) or is_no_finish(said))
-    horse = horse_of(name) if is_placed else None
-    return Group([name], said) if horse and "horse" in horse.said else None
 
 
 def _without_reason(said: str) -> Any:

@@ -190,7 +190,7 @@ def _from_fields(fields: Fields) -> Horse | None:
         said["starting_price"] = price + next(map(_favourite, fields.of("runner.favourite")), "")
     places, out, reason, runs, is_provisional = outcome_of(fields, away)
     if inner is not None and not (places or out):
-        places, out, why, is_said, is_provisional = outcome_of(inner)
+        places, out, why, is_said, is_provisional = outcome_of(_own_fields(horse))
         reason, runs = why if out else reason, runs or is_said
     named = _NUMBER_BEFORE_NAME.sub("", named) if named else None
     if named and named.endswith(")") and (marked := _NAME_OF_NON_RUNNER.fullmatch(named)):

@@ -120,8 +120,7 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
         if may_be_order and len(value) == 1 and state_in(string(value[0])):
             continue
         for entries, in_order in lists_in(value):
-            is_order = in_order and (may_be_order or any(isinstance(one, list) for one in entries))
-            read = horses_in((in_places if is_order else named)(entries))
+            read = horses_in((in_places if in_order and may_be_order else named)(entries))
             listed.append((read, standing))
             if name not in _MAY_BE_PLACED_ALONE:
                 field += filter(None, read)
@@ -315,7 +314,9 @@ class _Horses:
         )
         states = {state_of_position(position) for position in told.values() if position and not is_non_runner(position)}
         placed = {one: at for one, position in told.items() if (at := finishing_position(position))}
-        best = min(placed.values(), default=None)
+        best = min(placed.values(), default=1)
+        # A horse was put back from the first place, and no other horse has the place.
+        disputed += [f"{one.called} 1 or {told[one]}" for one in placed if best > 1 and one.sources_of(1)]
         if placed and all(one.standing is Standing.PROVISIONAL for one, at in placed.items() if at == best):
             states = {RaceState.PROVISIONAL}
         words = "; ".join(disputed[:DISPUTES_TOLD]) or None
