@@ -100,7 +100,8 @@ class ClaimSender:
                 raise
             log.warning("native_blocks_refused", post=claim.post.idempotency_key, reason=str(error))
             return await self._say(claim, message.plainer, (*refused, message))
-        self.native.refused(refused, taken=message)
+        if refused:
+            self.native.refused(refused, taken=message)
         return message_ts
 
     async def _call(self, claim: Claim, message: Message, timeout_s: float) -> str:

@@ -104,6 +104,6 @@ def _message(telling: _Telling, late_after_s: float) -> Message:
         later_link=later_link,
         meeting_link=meeting_link,
         may_be_repeat=post.may_be_repeat,
-        **{**dict(remarks), **dict(shown.beside)},
+        **(vars(remarks) | vars(shown.beside)),
     )
     return render(event, context)

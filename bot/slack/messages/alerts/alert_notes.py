@@ -171,7 +171,7 @@ def other_day(event: RacingEvent, context: MessageContext) -> str:
 
     The missing day of a loss is named.
     """
-    if event.race.race_date == f"{context.received_at:%Y-%m-%d}":
+    if event.race.race_date == context.received_at.date().isoformat():
         return ""
     unknown = "date not given" if event.reports_loss else None
     return given(", {}", race_day(event.race) or unknown) or ""

@@ -15,6 +15,7 @@ from bot.slack.messages.kit import names
 from bot.slack.messages.kit.blocks import command_button, fits, section
 from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
+from bot.slack.messages.kit.result_line import RaceField
 from bot.slack.messages.kit.text import first_of, given, joined, safe
 from bot.slack.messages.kit.times import off_text
 
@@ -43,7 +44,7 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         lost if loss or not card.lost else f"{ABANDONED} {lost}",
     ]
     notes = [None if title.endswith(changed) else labelled(changed, context)]
-    every = [*map(_line, event.races)] or [*runner_lines(event.race.runners, event.race, on_card=True)]
+    every = [*map(_line, event.races)] or [*runner_lines(event.race.runners, RaceField(event.race), on_card=True)]
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
     races, buttons, button = [details, lines(every)], alert_buttons(event, context), _card_button(event)
     parts: list[MessagePart] = [*races, small, buttons]

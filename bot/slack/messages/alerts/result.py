@@ -19,7 +19,7 @@ from bot.slack.messages.kit import names
 from bot.slack.messages.kit.blocks import action_button, context_block, header, section
 from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines, message
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, VOIDED, headline
-from bot.slack.messages.kit.result_line import GAP, ORDER_MAX, in_order, result_line, walkover
+from bot.slack.messages.kit.result_line import GAP, ORDER_MAX, RaceField, walkover
 from bot.slack.messages.kit.text import capital, given, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
@@ -39,9 +39,10 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     name = f"{names.race_name(race)}{other_day(event, context)}{names.region_mark(event)}"
     title = joined([f"{kind}: {name}", conflict], " ")
     abandoned_too = "Check before you act: the result says both" if race.abandoned and not context.contradicts else None
-    watched, line = watch_lines(event, context, race_named=True), result_line(race, first="Result in")
+    field = RaceField(race)
+    watched, line = watch_lines(event, context, race_named=True), field.line(first="Result in")
     watched_in_text = watch_lines(event, context)
-    in_text = result_line(race, in_text=True)
+    in_text = field.line(in_text=True)
     now = "The later delivery says" if context.order_unknown else "Now"
     first = f"{title}: {changed}. {now} {in_text}" if changed else f"{title}: {in_text}"
     is_news = bool(changed or conflict)
@@ -54,22 +55,21 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         [*leads, status, abandoned_too],
         [joined(watched)],
         notes=[capital(changed), line if is_news else f"*{name}*{GAP}{line}", status, abandoned_too],
-        parts=_runners(event, context),
+        parts=_runners(event, context, field),
         conflict_said=True,
     )
 
 
-def _runners(event: RacingEvent, context: MessageContext) -> list[MessagePart]:
+def _runners(event: RacingEvent, context: MessageContext, field: RaceField) -> list[MessagePart]:
     """Every runner and the buttons in a collapsed container; else the details, and *Full result* as a button.
 
     *I have it* stands open, without the details.
     """
-    race, details, small = event.race, section(names.race_details(event.race)), small_print(event, context)
+    details, small = section(names.race_details(event.race)), small_print(event, context)
     pressed = alert_buttons(event, context, action_button(FULL_RESULT, FULL_RESULT_WORD, event.key))
-    runners = in_order(race)
-    if not runners or context.asked:
-        return [None if runners else details, small, pressed]
-    whole = fold(FULL_RESULT, [details, lines([*runner_lines(runners, race)]), alert_buttons(event, context)])
+    if not field.in_order or context.asked:
+        return [None if field.in_order else details, small, pressed]
+    whole = fold(FULL_RESULT, [details, lines([*runner_lines(field.in_order, field)]), alert_buttons(event, context)])
     return [Either([whole], [details]), small, Either([], [pressed])]
 
 
@@ -156,9 +156,10 @@ def full_result(
     race = known if known and (known.placed() or known.is_void) else event.race
     corrected = _corrected(race, changed)
     # No place of a void race counts.
-    runners = [] if race.is_void else in_order(race)
+    field = RaceField(race)
+    runners = [] if race.is_void else field.in_order
     name = f"{names.race_name(race)}{names.region_mark(event)}"
-    line = IS_VOID if race.is_void else result_line(race, in_text=True, first="Result in")
+    line = IS_VOID if race.is_void else field.line(in_text=True, first="Result in")
     is_unknown = changed is not None and changed.order_unknown
     kind = f"{FULL_RESULT}, {DISAGREE.lower() if is_unknown else 'corrected'}" if corrected else FULL_RESULT
     status = not_official(race)
@@ -168,7 +169,7 @@ def full_result(
     head += [section(corrected), None if runners and not race.disputed else section(line), section(status)]
     received = f"Result received {moment_for_readers(received_at)}"
     foot = context_block(names.order_note(countries, {event.race.region}), received)
-    listed = lines([*runner_lines(runners, race)])
+    listed = lines([*runner_lines(runners, field)])
     table = partial(runners_table, "Every runner", runners, race)
     return message(text, [*head, Either([table], [listed]), foot])
 

@@ -57,24 +57,23 @@ def runners_table(caption: str, runners: Sequence[Runner], result: Race | None, 
     return [table, section(f"and {left} more" if left else None)]
 
 
-def runner_lines(runners: Sequence[Runner], race: Race, *, on_card: bool = False) -> Iterator[str]:
+def runner_lines(runners: Sequence[Runner], field: RaceField, *, on_card: bool = False) -> Iterator[str]:
     """For example "1  Desert Crown (R Moore / A O'Brien)  SP 5/2F · no. 4, draw 2, OR 121".
 
     `on_card`: by the number, with who does not run: "4  Desert Crown (R Moore)  SP 5/2 · draw 2, OR 121, non-runner".
     """
-    field = RaceField(race)
     for runner in runners:
         first, last = runner.position, runner.position_reason
         if on_card:
             first = runner.number
             last = "non-runner" if runner.is_out and runner.position != RESERVED else runner.position
-        facts = {
-            "no. {}": runner.number if runner.horse and not on_card else None,
-            "draw {}": runner.draw,
-            "OR {}": runner.official_rating,
-            "beaten {}": None if on_card else runner.beaten,
-            "{}": last,
-        }
+        facts = (
+            ("no. {}", runner.number if runner.horse and not on_card else None),
+            ("draw {}", runner.draw),
+            ("OR {}", runner.official_rating),
+            ("beaten {}", None if on_card else runner.beaten),
+            ("{}", last),
+        )
         name = f"{field.horse(runner)}{connections(runner)}"
         line = joined([safe(first, SHORT_MAX), name, given("SP {}", field.price(runner))], "  ")
-        yield joined([line, joined([given(words, safe(of, SHORT_MAX)) for words, of in facts.items()], ", ")])
+        yield joined([line, joined([given(words, safe(of, SHORT_MAX)) for words, of in facts if of], ", ")])

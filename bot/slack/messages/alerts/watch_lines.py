@@ -17,7 +17,7 @@ from bot.events.watched import WatchedRunner, name_key
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.kit.marks import WATCHED
 from bot.slack.messages.kit.names import PERSON_MAX, SHORT_MAX, course_name, not_held, ordinal, race_day
-from bot.slack.messages.kit.result_line import FIRST_PLACES, RaceField, front, walked_over
+from bot.slack.messages.kit.result_line import FIRST_PLACES, RaceField, walked_over
 from bot.slack.messages.kit.text import first_of, given, joined, safe
 from bot.slack.messages.kit.times import off_text
 
@@ -95,7 +95,7 @@ def _in_result(one: WatchedRunner, runner: Runner, field: RaceField, where: str 
     unfinished = safe(position, SHORT_MAX) if did_not_finish(position) else None
     verb, before = _finished(position, runner, race)
     if where is None:
-        return joined([f" {unfinished or verb}", None if runner in front(race) else field.price(runner)], ", ")
+        return joined([f" {unfinished or verb}", None if runner in field.front else field.price(runner)], ", ")
     status = None if is_settled_status(race.status) else safe(race.status, SHORT_MAX)
     figures = joined([unfinished, field.price(runner), f"{field.ran} ran" if field.ran else None, status])
     return joined([f" {verb} {before} {where}", figures], ", ")

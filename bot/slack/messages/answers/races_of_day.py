@@ -22,7 +22,7 @@ from bot.slack.messages.kit.blocks import command_button, section
 from bot.slack.messages.kit.layout import SCREEN, Either, section_of, unit
 from bot.slack.messages.kit.names import CARD_LINE_MAX, order_note, race_details, race_line, race_line_after_off
 from bot.slack.messages.kit.native_blocks import collapsed
-from bot.slack.messages.kit.result_line import in_order
+from bot.slack.messages.kit.result_line import RaceField
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, given, joined, safe
 from bot.slack.messages.kit.times import aware, off_for_readers, off_text, published_day
 
@@ -113,7 +113,8 @@ def _course_units(day: DayView) -> list[Either]:
 
 def _race_with_runners(one: RaceView, at: str | None, zone: tzinfo | None, *, is_alone: bool) -> Either:
     race, said, line, has_result = one.race, one.said, joined([at, one.line], "  "), one.outcome in WITH_RESULT
-    every = in_order(race) if has_result else race.runners
+    field = RaceField(race)
+    every = field.in_order if has_result else race.runners
     runners = [runner for runner in every if runner.horse or runner.number]
     if not runners and race.field_size:
         return unit(section(line))
@@ -121,7 +122,7 @@ def _race_with_runners(one: RaceView, at: str | None, zone: tzinfo | None, *, is
     details = clip(race_details(race), CARD_LINE_MAX) or None
     first = joined([at, given("*{}*", off), said], "  ")
     name = joined([first, details], " · " if said else "  ") or race_line(race)
-    told = runner_lines(runners, race, on_card=not has_result)
+    told = runner_lines(runners, field, on_card=not has_result)
     in_sections = section_of(chain([name], told), 1 + len(runners))
     if runners and not is_alone:
         return Either([collapsed(line, [in_sections])], [in_sections])
@@ -198,13 +199,12 @@ def _result(one: RaceView) -> str:
 
 def _placings(one: RaceView) -> Either:
     race = one.race
-    placed = [runner for runner in race.placed() if runner.finishing_position]
+    field = RaceField(race)
     first = joined([given("*{}*", one.off), safe(race.title)], "  ") or race_line(race)
-    if one.outcome is not RaceOutcome.SETTLED or not placed:
+    if one.outcome is not RaceOutcome.SETTLED or not field.placed:
         return unit(section_of([first, one.result], 2))
-    others = [runner for runner in race.runners if not runner.finishing_position and runner.position]
-    told = [*placed, *others]
-    behind, below = tee(clip(line, CARD_LINE_MAX) for line in runner_lines(told, race))
+    told = [runner for runner in field.in_order if runner.position]
+    behind, below = tee(clip(line, CARD_LINE_MAX) for line in runner_lines(told, field))
     folded = section_of(chain([first], behind), 1 + len(told))
     whole = section_of(chain([first, clip(one.result, CARD_LINE_MAX)], below), 2 + len(told))
     return Either([collapsed(_result(one), [folded])], [whole])

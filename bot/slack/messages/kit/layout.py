@@ -165,7 +165,8 @@ def spoken(words: str) -> str:
 def _laid_out(parts: Sequence[MessagePart], room: int = MESSAGE_MAX, *, is_new: bool) -> list[Block]:
     forms = ((part.new if is_new else part.old) if isinstance(part, Either) else [part] for part in parts)
     chosen = [one for form in forms for one in form]
-    left = room - weight(one for one in chosen if isinstance(one, dict))
+    has_filling = any(map(callable, chosen))
+    left = room - weight(one for one in chosen if isinstance(one, dict)) if has_filling else 0
     made = [one(left) if callable(one) else [one] for one in chosen]
     return [block for blocks in made for block in blocks if isinstance(block, dict)]
 

@@ -3,8 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import takewhile
 
 from bot.events.race_state import RaceState, state_in
@@ -36,35 +35,7 @@ _FAVOURITES = {1: "F", 2: "JF"}
 
 
 def result_line(race: Race, *, in_text: bool = False, first: str | None = None) -> str:
-    """The placed horses with their prices, then how many ran; or why there is no order.
-
-    `in_text`: for a lock screen and a screen reader, with commas. `first`: "Result in", before a missing order.
-    """
-    if alone := walkover(race):
-        return f"Walkover: {alone}"
-    field, placed = RaceField(race), front(race)
-    order = None
-    if placed:
-        named = [joined([_place(one, placed), field.horse(one), field.price(one)], " ") for one in placed]
-        horses, after = first_of(named, HORSES_NAMED), _after_the_horses(field, placed)
-        order = (
-            joined([", ".join(horses), capital(after)], ". ") if in_text else joined([" · ".join(horses), after], GAP)
-        )
-    if race.disputed:
-        return joined([CHECK_PLACES, given("otherwise {}", order)], ", ")
-    return order or _without_order(field, first)
-
-
-def in_order(race: Race) -> list[Runner]:
-    """The placed horses, best first, then the others as published. Some sources publish place 0 for the others."""
-    placed = [runner for runner in race.placed() if runner.finishing_position]
-    return [*placed, *(runner for runner in race.runners if not runner.finishing_position)]
-
-
-def front(race: Race) -> Sequence[Runner]:
-    """The first three places, dead heats included; else the best place."""
-    placed = [runner for runner in race.placed() if runner.finishing_position]
-    return list(takewhile(lambda runner: (runner.finishing_position or 0) <= FIRST_PLACES, placed)) or placed[:1]
+    return RaceField(race).line(in_text=in_text, first=first)
 
 
 def walkover(race: Race) -> str | None:
@@ -81,25 +52,58 @@ def walked_over(race: Race) -> Runner | None:
 
 
 def winner(race: Race) -> str:
-    """For example "won by *Desert Crown* 5/2F"; without a winner as `result_line`."""
-    field, first = RaceField(race), [runner for runner in race.runners if runner.finishing_position == 1]
+    """For example "won by *Desert Crown* 5/2F"; without a winner as `RaceField.line`."""
+    field = RaceField(race)
+    first = [runner for runner in field.placed if runner.finishing_position == 1]
     named = [joined([f"*{field.horse(one)}*", field.price(one)], " ") for one in first]
-    return f"{'dead heat' if len(first) > 1 else 'won by'} {listed(named)}" if first else result_line(race)
+    return f"{'dead heat' if len(first) > 1 else 'won by'} {listed(named)}" if first else field.line()
 
 
 class RaceField:
-    """All runners of a race: what each is called, at which price each ran, and how many ran."""
+    """All runners of a race: their order, what each is called, at which price each ran, and how many ran.
+
+    `placed`: best first. `in_order`: the placed horses, then the others as published. Some sources publish place 0 for
+    the others. `front`: the first three places, dead heats included; else the best place.
+    """
 
     def __init__(self, race: Race) -> None:
         self.race = race
         self.went = race.went
+        self.placed = race.placed()
+        self.in_order = [*self.placed, *(runner for runner in race.runners if not runner.finishing_position)]
+        first = takewhile(lambda runner: (runner.finishing_position or 0) <= FIRST_PLACES, self.placed)
+        self.front = tuple(first) or self.placed[:1]
         self.ran = self._ran()
-        self._bare = Counter(plain_name(runner.horse) for runner in race.runners if runner.horse)
         values = [_value(runner.starting_price) for runner in self.went]
         known = [value for value in values if value is not None]
         has_all = len(known) == len(self.went) == self.ran and len(known) > 1
         self._shortest = min(known) if has_all else None
         self._mark = _FAVOURITES.get(known.count(self._shortest), "CF") if self._shortest is not None else ""
+
+    def line(self, *, in_text: bool = False, first: str | None = None) -> str:
+        """The placed horses with their prices, then how many ran; or why there is no order.
+
+        `in_text`: for a lock screen and a screen reader, with commas. `first`: "Result in", before a missing order.
+        """
+        if alone := walked_over(self.race):
+            return f"Walkover: {self.horse(alone)}"
+        order = None
+        if self.front:
+            horses, after = self._order
+            apart, end = (", ", ". ") if in_text else (" · ", GAP)
+            order = joined([apart.join(horses), capital(after) if in_text else after], end)
+        if self.race.disputed:
+            return joined([CHECK_PLACES, given("otherwise {}", order)], ", ")
+        return order or _without_order(self, first)
+
+    @cached_property
+    def _order(self) -> tuple[Sequence[str], str]:
+        named = [joined([_place(one, self.front), self.horse(one), self.price(one)], " ") for one in self.front]
+        return first_of(named, HORSES_NAMED), _after_the_horses(self)
+
+    @cached_property
+    def _bare(self) -> Counter[str]:
+        return Counter(plain_name(runner.horse) for runner in self.race.runners if runner.horse)
 
     def horse(self, runner: Runner) -> str:
         return self.named(runner.horse) if runner.horse else horse_name(runner)
@@ -133,7 +137,7 @@ class RaceField:
             is_without_others = len(self.went) == len(self.race.runners)
             return len(self.went) if len(self.race.runners) >= published else published if is_without_others else None
         names_all = is_declared and size in {len(self.went), len(self.race.runners)}
-        is_behind = any(not one.finishing_position for one in self.went) or len(self.went) > FIRST_PLACES_MAX
+        is_behind = len(self.went) > min(len(self.placed), FIRST_PLACES_MAX)
         return len(self.went) if (names_all or is_behind) and "runners" not in from_card else None
 
 
@@ -145,17 +149,17 @@ def _place(runner: Runner, placed: Sequence[Runner]) -> str | None:
     return safe(runner.position, SHORT_MAX) if "(" in (runner.position or "") else str(place)
 
 
-def _after_the_horses(field: RaceField, placed: Sequence[Runner]) -> str:
+def _after_the_horses(field: RaceField) -> str:
     """For example "dead heat, 9 ran, beaten nk, 2¼l, Horse D disqualified"."""
-    places = [runner.finishing_position for runner in placed]
-    finished = sum(bool(one.finishing_position) for one in field.race.runners)
-    behind = (safe(one.beaten, SHORT_MAX) for one in placed if one.finishing_position != 1)
+    places = [runner.finishing_position for runner in field.front]
+    finished = len(field.placed)
+    behind = (safe(one.beaten, SHORT_MAX) for one in field.front if one.finishing_position != 1)
     beaten = joined([*takewhile(bool, behind)], ", ")
     out = [_disqualified(one, field) for one in field.race.runners if is_disqualified(one.position)]
     said = [
         "dead heat" if len(set(places)) < len(places) else None,
         f"{field.ran} ran" if field.ran else None,
-        f"only {finished} finished" if _is_all_that_finished(field, finished) else None,
+        f"only {finished} finished" if _is_all_that_finished(field) else None,
         given("beaten {}", beaten),
         *out[:_DISQUALIFIED_NAMED],
         None if 1 in places else "winner not named",
@@ -163,9 +167,10 @@ def _after_the_horses(field: RaceField, placed: Sequence[Runner]) -> str:
     return joined(said, ", ")
 
 
-def _is_all_that_finished(field: RaceField, finished: int) -> bool:
+def _is_all_that_finished(field: RaceField) -> bool:
     others = [runner for runner in field.went if not runner.finishing_position]
-    return finished < FIRST_PLACES and bool(others) and all(did_not_finish(runner.position) for runner in others)
+    is_short = len(field.placed) < FIRST_PLACES and bool(others)
+    return is_short and all(did_not_finish(runner.position) for runner in others)
 
 
 def _disqualified(runner: Runner, field: RaceField) -> str:
@@ -185,11 +190,12 @@ def _without_order(field: RaceField, first: str | None) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _value(price: str | None) -> Fraction | None:
-    """To one staked: of "11/4" and of the decimal "3.75" the same. None for 0, and with a mark of its own."""
+def _value(price: str | None) -> float | None:
+    """The return on one staked: of "11/4" and "3.75" the same. None for 0, and for a price with a mark of its own."""
     found = _PRICE.fullmatch((price or "").strip())
     if found is None or _NO_PRICE.match(found[0]):
         return None
     if found["decimal"]:
-        return Fraction(found["decimal"]) - 1
-    return Fraction(int(found["to"]), int(found["on"])) if found["to"] else Fraction(1)
+        return float(found["decimal"])
+    # A single rounding: 2/5 and 1.4 are the same number.
+    return (int(found["to"]) + int(found["on"])) / int(found["on"]) if found["to"] else 2.0

@@ -6,6 +6,7 @@ Data appears as published and triggers no mention, link, date, emoji or formatti
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from bot.channels.conditions.choices import is_channel
 from bot.channels.conditions.event_conditions import is_direct_message, is_person
@@ -76,6 +77,7 @@ def plain(value: str | None, limit: int = DATA_MAX) -> str | None:
     return clip(flatten(value or "", limit).translate(_ENTITIES), limit) or None
 
 
+@lru_cache(maxsize=2048)
 def safe(value: str | None, limit: int = DATA_MAX) -> str | None:
     """For mrkdwn: as `plain`, without formatting."""
     if is_as_it_is(value, limit):
@@ -130,7 +132,8 @@ def size(text: str) -> int:
 
 def clip(text: str, limit: int) -> str:
     """The text within `limit` units, with "…" for the cut. Entities and markup tokens are never split."""
-    if size(text) <= limit:
+    # A character has two units at most.
+    if 2 * len(text) <= limit or size(text) <= limit:
         return text
     kept: list[str] = []
     left = limit - 1
@@ -143,7 +146,7 @@ def clip(text: str, limit: int) -> str:
 
 
 def joined(parts: Sequence[str | None], separator: str = " · ") -> str:
-    return separator.join(part for part in parts if part)
+    return separator.join(filter(None, parts))
 
 
 def capital(words: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
 
 from bot.events.races import OffTime
 from bot.slack.messages.kit.text import safe
@@ -59,6 +60,7 @@ def month_in_words(month: str) -> str:
     return f"{date.fromisoformat(f'{month}-01'):%B %Y}"
 
 
+@lru_cache(maxsize=64)
 def published_day(published: str | None, today: date | None = None) -> str | None:
     """`weekday_and_day` of "2026-11-21"; another form of a date as published."""
     if _ISO_DATE.fullmatch(published or ""):
