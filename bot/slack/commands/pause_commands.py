@@ -330,8 +330,11 @@ async def _plan_unmute(desk: Desk, invocation: Invocation) -> int:
     asked: DayPlan = await _read(desk, invocation)
     rows = await desk.database.read(lambda session: mutes.of_channel(session, invocation.channel_id, desk.clock()))
     there = [row for row in rows if asked.course and is_same_course(mutes.read(row).course, asked.course)]
+    is_several = len(there) > 1
+    if is_several or asked.wanted.of(Kind.DAY):
+        there = [row for row in there if mutes.read(row).race_date == asked.day.isoformat()]
     if len(there) != 1:
-        told = NOT_MUTED if not there else "Several meetings of that course are muted here."
+        told = "Several meetings of that course are muted here: name the day." if is_several else NOT_MUTED
         raise CommandError(told, lines={"What is muted": "list"})
     return there[0].id or 0
 

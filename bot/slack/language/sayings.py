@@ -16,6 +16,8 @@ _PASTED = re.compile(
 )
 """What may stand before the command: the slash command again, a mention of the bot, a greeting, an emoji."""
 
+_IN_QUOTES = re.compile(r"""^(['"]+)([^'"]+)\1$""")
+
 _EMOJI_AT_THE_END = re.compile(r"(?:\s+(?::[\w+-]+:|[^\w\s\x00-\x7f]+))+$")
 
 
@@ -42,8 +44,12 @@ _LONGEST = max(len(said.split()) for said in _BEGINNINGS)
 
 
 def without_greeting(line: str) -> tuple[str, str]:
-    """The words before the command, and the rest of the line, without marks and emoji at the end."""
+    """The words before the command, and the rest of the line, without marks and emoji at the end.
+
+    A line in quotes, or formatted as code, is the line within.
+    """
     line = _EMOJI_AT_THE_END.sub("", line).rstrip("?!., ")
+    line = _IN_QUOTES.sub(r"\2", line)
     pasted = _PASTED.match(line)
     return (pasted[0], line[pasted.end() :]) if pasted else ("", line)
 
