@@ -88,11 +88,11 @@ def _told(repaired: Repaired, *, dry_run: bool) -> str:
         f"{len(repaired.made)} {done} made good, with news of {len(repaired.events)} events.",
     ]
     answered = Counter(one.answered.told for one in repaired.made)
-    lines += [f"  the bot's endpoint answered {answer}: {count}" for answer, count in answered.most_common()]
-    if repaired.unread:
-        lines.append(f"{len(repaired.unread)} can't be read: {', '.join(repaired.unread)}")
+    lines += [f"  the bot's endpoint gave {answer}: {count}" for answer, count in answered.most_common()]
     if dry_run:
         lines += [f"  {key}" for key in repaired.events]
+    if repaired.unread:
+        lines.append(f"{len(repaired.unread)} can't be read: {', '.join(repaired.unread)}")
     return "\n".join(lines)
 
 

@@ -33,6 +33,7 @@ from bot.racedata.client.service_errors import (
     RateLimited,
     ServiceFailure,
     ServiceUnreachable,
+    UnknownRefusal,
 )
 
 log = get_logger(__name__)
@@ -271,7 +272,9 @@ def _service_fault(error: ServiceFailure) -> Finding:
             "of the data service wait: deliveries are taken and posted meanwhile."
         )
         return failed("service_unusable", f"The data service can't be reached ({error.message}).", mend)
-    if isinstance(error, NotFound | AnswerUnreadable):
+    # Without a code of the interface a stranger has answered: a redirect, or a proxy's page.
+    is_strangers = isinstance(error, UnknownRefusal) and error.code is None
+    if is_strangers or isinstance(error, NotFound | AnswerUnreadable):
         mend = "Correct RACING_API_URL: the base address with its version segment, as the data service's pages say."
         return failed("service_unusable", f"RACING_API_URL does not answer as the data service ({error}).", mend)
     if isinstance(error, RateLimited):

@@ -14,7 +14,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 ARCHIVE_STARTS = 2017
 """The earliest year of the data. Interface, What the service does."""
 
-EASTERNMOST = timedelta(hours=14)
+EASTERNMOST, WESTERNMOST = timedelta(hours=14), timedelta(hours=12)
+"""A day begins this long before the day in UTC somewhere, and ends this long after it elsewhere."""
 
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NUMERIC = re.compile(r"([0-9]{1,2})([/. -])([0-9]{1,2})(?:\2([0-9]{4}|(?<! )[0-9]{2}))?")

@@ -6,10 +6,9 @@ and ends last at UTC-12. A time of day narrows nothing without a zone.
 
 from datetime import UTC, datetime, time, timedelta
 
-from bot.events.days import racing_day
+from bot.events.days import WESTERNMOST, begins_at, racing_day
 from bot.events.races import Race
 
-AHEAD, BEHIND = timedelta(hours=14), timedelta(hours=12)
 LONG_PAST = timedelta(hours=3)
 """A race settles within minutes of the off. After this time an outcome is missing."""
 
@@ -30,6 +29,5 @@ def _bounds(race: Race) -> tuple[datetime, datetime] | None:
     at, day = race.off.off_at, racing_day(race.race_date)
     if day is None:
         return (at, at) if at else None
-    midnight = datetime.combine(day, time.min, UTC)
-    first, last = midnight - AHEAD, midnight + timedelta(days=1) + BEHIND
+    first, last = begins_at(day), datetime.combine(day + timedelta(days=1), time.min, UTC) + WESTERNMOST
     return (at, at) if at and first <= at <= last else (first, last)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from pydantic import AwareDatetime
 
+from bot.events.days import EASTERNMOST
 from bot.events.races import Value
 from bot.events.reading.json_values import text
 from bot.events.reading.off_times import read_date
@@ -26,9 +27,6 @@ ENDPOINT_NAMES = ("endpoint", "path")
 SUM_NAMES = ("used", "total", "requests")
 LAST_DAY = "9999-12-31"
 LARGEST_COUNT = 10**15
-
-EARLIEST_TURN = timedelta(hours=14)
-"""A month begins this long before the month in UTC, in the time zone that is furthest ahead."""
 
 STALENESS_S = ((100_000, 60), (15_001, 300))
 """Requests left → seconds for which a reading stays fresh. With fewer left, or unknown: STALENESS_WHEN_LOW_S."""
@@ -233,7 +231,7 @@ class Usage(Value):
 
     def month(self, now: datetime) -> str:
         """The month in UTC; the next month if the answer names the next month, and that month has begun somewhere."""
-        latest = month_key(now + EARLIEST_TURN)
+        latest = month_key(now + EASTERNMOST)
         named = {_month_of(row.label) for row in (*self.rows, self.whole)}
         return latest if latest in named else month_key(now)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from starlette.responses import RedirectResponse
 
 from bot.cli.recovery_commands import run_unlatch
 from bot.db import migrate
@@ -17,6 +18,7 @@ from bot.deliveries.journal import Journal, Letter
 from bot.ports import Ports
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import Unauthorized
+from sandbox.loopback_server import serve
 from sandbox.racing_service.plan_table import PLANS
 from sandbox.racing_service.service_state import USAGE
 from tests.databases import make_older_database
@@ -247,6 +249,15 @@ async def wrong_version(clinic):
     right = clinic.settings["racing_api_url"]
     clinic.settings["racing_api_url"] = right.replace("/v1", "/v2")
     yield
+    clinic.settings["racing_api_url"] = right
+
+
+@case("service_unusable", "data service", FAILED, "Correct RACING_API_URL")
+async def address_that_redirects(clinic):
+    right = clinic.settings["racing_api_url"]
+    async with serve(RedirectResponse("https://www.example.com/")) as address:
+        clinic.settings["racing_api_url"] = f"{address}/v1"
+        yield
     clinic.settings["racing_api_url"] = right
 
 
