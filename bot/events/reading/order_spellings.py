@@ -114,14 +114,17 @@ def in_places(entries: Sequence[Any]) -> Order:
     """
     entries = entries[:MOST_RUNNERS]
     columns = _columns_of(entries)
-    names = [column for column in columns if not any(map(count, column)) and all(map(is_name, column))]
+    names = [column for column in columns if all(isinstance(one, str) and is_name(one) for one in column)]
     are_pairs = len(entries) > 1 and len(columns) == 2
-    rankings = {tuple(column) for column in (columns if names else columns[:are_pairs]) if _are_places(column)}
-    places = rankings.pop() if len(rankings) == 1 else ()
+    published = {tuple(text(one) or "" for one in column) for column in (columns if names else columns[:are_pairs])}
+    rankings = [*filter(_are_places, published)]
+    places = rankings[0] if len(rankings) == 1 else ()
     if places and [*places] == sorted(places, key=lambda place: finishing_position(place) or MOST_RUNNERS):
         return Order([Group([ref], place) for ref, place in zip((names or columns[1:])[0], places, strict=True)])
-    is_unclear = (names and len(names) < len(columns)) or (len(entries) > 1 and (names or len(columns) > 2))
-    return Order([Group([None])]) if is_unclear else Order([*map(_group, entries)], is_counted=True)
+    is_unclear = bool(names) or len(columns) > 2 if len(entries) > 1 else 0 < len(names) < len(columns)
+    if is_unclear:
+        return Order([Group([None])])
+    return Order([*map(_group, entries)], is_counted=True)
 
 
 def without_money(value: str) -> str:
@@ -223,15 +226,11 @@ def _is_ranking(places: Iterable[int]) -> bool:
     return all(place in {at, before} for at, (before, place) in enumerate(ranked, 1))
 
 
-def _columns_of(rows: Sequence[Any]) -> list[Sequence[str]]:
-    """The columns of rows of texts and numbers; none if a row has a single value, as in [[4], [7, 2]]."""
-    if not all(isinstance(one, list) and len(one) > 1 for one in rows):
-        return []
-    columns = [
-        [text(one) if isinstance(one, str | int | float) else None for one in column]
-        for column in zip(*rows, strict=False)
-    ]
-    return [column for column in columns if None not in column]
+def _columns_of(rows: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """None of a row with a single value, as in [[4], [7, 2]], and of objects, as in [[{…}, {…}], [{…}, {…}]]."""
+    are_rows = all(isinstance(one, list) and len(one) > 1 for one in rows)
+    columns = [*zip(*rows, strict=False)] if are_rows else []
+    return columns if any(not isinstance(one, dict) for column in columns for one in column) else []
 
 
 def _are_places(column: Sequence[str]) -> bool:

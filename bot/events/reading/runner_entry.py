@@ -177,8 +177,8 @@ def _from_fields(fields: Fields) -> Horse | None:
     plain = fields.of("ids.plain")
     ids = fields.of("ids.runner")
     named = said.pop("horse", None)
-    inner = fields_of(horse) if isinstance(horse := fields.get("horse"), dict) else None
-    if inner is not None:
+    if isinstance(horse := fields.get("horse"), dict):
+        inner = fields_of(horse)
         _read_texts(inner, _OF_HORSE, said)
         ids += inner.of("ids.plain")
         named = first_of((inner,), "runner.horse_spoken", text) or named
@@ -189,7 +189,7 @@ def _from_fields(fields: Fields) -> Horse | None:
     elif price[-1].isdecimal():
         said["starting_price"] = price + next(map(_favourite, fields.of("runner.favourite")), "")
     places, out, reason, runs, is_provisional = outcome_of(fields, away)
-    if inner is not None and not (places or out):
+    if isinstance(horse, dict) and not (places or out):
         places, out, why, is_said, is_provisional = outcome_of(_own_fields(horse))
         reason, runs = why if out else reason, runs or is_said
     named = _NUMBER_BEFORE_NAME.sub("", named) if named else None
