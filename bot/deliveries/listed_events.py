@@ -15,7 +15,7 @@ from bot.deliveries.found_event import FoundEvent, has_place, is_named, named_in
 from bot.deliveries.meeting_extent import tells_loss
 from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS, Subject
-from bot.events.race_state import RaceState, is_doubtful, is_reinstated, state_in
+from bot.events.race_state import RaceState, goes_ahead, is_doubtful, is_reinstated, state_in
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_there, may_share_meeting
 from bot.events.reading.aliases import read_region
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
@@ -317,11 +317,12 @@ def _loss_told(more: Sequence[Part]) -> tuple[bool, bool]:
     own = race_from(sources_of(more, About.MEETING), race_id=None, meeting_id=None)
     fields = [part.fields for part in more]
     races = read_races(fields, own)
-    is_told = not is_doubtful(own.status) and (by_card_status(own.status) or any(one.reason for one in (own, *races)))
+    is_open = is_doubtful(own.status) or goes_ahead(own.status)
+    is_told = not is_open and (by_card_status(own.status) or any(one.reason for one in (own, *races)))
     is_told = is_told or any(one.abandoned or one.is_void for one in (own, *races))
     ahead = [is_reinstated(one.status or "") for one in (own, *races)]
-    goes_ahead = any(ahead) and all(goes or one.says_run for goes, one in zip(ahead[1:], races, strict=True))
-    return own.abandoned is not False and bool(is_told or tells_loss(fields, races)), goes_ahead
+    all_go = any(ahead) and all(goes or one.says_run for goes, one in zip(ahead[1:], races, strict=True))
+    return own.abandoned is not False and bool(is_told or tells_loss(fields, races)), all_go
 
 
 def _are_others(entries: Sequence[list[Part]], found: FoundEvent) -> bool:
@@ -337,7 +338,7 @@ def _entries(parts: Iterable[Part], about: About, *, lost: bool) -> tuple[int, l
     A race in a listed meeting has the meeting's objects too. `lost`: a list of off times or numbers is of lost races.
     """
     parts = list(parts)
-    of_lost = ("lists.races", "lists.named_races", "state.lost_from", "lists.cards", "lists.lost")
+    of_lost = ("lists.races", "lists.named_races", "state.lost_from", "lists.cards", "lists.lost", "lists.changes")
     of_races = of_lost if lost else ("lists.races", "lists.cards")
     sure, others = LISTS_OF_MEETINGS[:2], LISTS_OF_MEETINGS[2:]
     for part, of in product(parts, [of_races] if about is About.RACE else [sure, others]):

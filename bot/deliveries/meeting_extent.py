@@ -3,14 +3,16 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bot.events.lost_part import lost_at_the_end, lost_from_time, named_as_lost, run_before_loss
+from bot.events.lost_part import FEWEST_RACES, LostPart, lost_part
 from bot.events.race_state import LOST_OR_VOID, state_in
 from bot.events.races import OffTime, Race
-from bot.events.reading.fields import Fields, first_of, values_of
+from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_values import MOST_NOTES, flag, is_no, text
 from bot.events.reading.off_times import read_clock
-from bot.events.reading.race_list import race_entries, read_card_number, within
+from bot.events.reading.race_list import race_entries, read_card_number, read_races, within
 from bot.events.reading.race_record import read_race
+
+_LOST, _CHANGES = NAMES_OF["words.lost"], NAMES_OF["lists.changes"]
 
 
 def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
@@ -18,26 +20,32 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
 
     Of a meeting whose payload names races 3 to 7 alone, races 1 and 2 were run.
     """
-    run, first_lost, lost, in_all = (
-        first_of(fields, f"state.{key}", read_card_number)
-        for key in ("races_run", "first_lost", "races_lost", "races_in_all")
+    run, first_lost, in_all = (
+        first_of(fields, f"state.{key}", read_card_number) for key in ("races_run", "first_lost", "races_in_all")
     )
-    lost = lost or last_lost(fields)
-    in_all = in_all or len(races)
+    lost, in_all = last_lost(fields), in_all or len(races)
     run = run or _last_run(fields) or (first_lost - 1 if first_lost and first_lost > 1 else None)
     if run or (lost and in_all and lost < in_all):
         return run or in_all - (lost or 0)
-    is_part = first_of(fields, "state.partly", flag) or any(map(is_no, values_of(fields, "state.whole")))
+    is_part = bool(lost and not in_all) or (0 < len(races) < FEWEST_RACES and _are_lost_by_name(fields))
+    is_part = is_part or first_of(fields, "state.partly", flag) or any(map(is_no, values_of(fields, "state.whole")))
     is_part = is_part or any(one and not is_no(one) for one in values_of(fields, "state.remaining"))
-    is_part = is_part or any(run is not None for run in _run_in_words(fields)) or len(_numbers_lost(fields)) == 1
+    is_part = is_part or _is_part_in_words(fields)
     begins_later = min((race.card_number or 1 for race in races), default=1) > 1
     from_a_time = not races and lost_from(fields).text is not None
     return 0 if is_part or begins_later or from_a_time else None
 
 
+def _are_lost_by_name(fields: Sequence[Fields]) -> bool:
+    """True for {"abandoned_races": […]}. A list of another name, {"races": […]}, may be the whole card."""
+    lists = ("lists.races", "lists.named_races", "lists.lost", "lists.changes")
+    names = (name for part in fields for fact in lists for name in part.facts.get(fact, ()))
+    return any(name.startswith(_LOST) or name in _CHANGES for name in names)
+
+
 def tells_loss(fields: Sequence[Fields], races: Sequence[Race]) -> bool:
     """Whether a meeting's own fields say how much was lost."""
-    return races_run(fields, races) is not None or bool(first_of(fields, "state.races_lost", read_card_number))
+    return races_run(fields, races) is not None or bool(last_lost(fields))
 
 
 def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Race) -> tuple[Race, ...]:
@@ -73,8 +81,8 @@ def _first_lost(fields: Sequence[Fields]) -> int | None:
 
 
 def lost_from(fields: Sequence[Fields]) -> OffTime:
-    in_words = filter(None, map(lost_from_time, _said_of_extent(fields)))
-    return OffTime(text=first_of(fields, "state.lost_from", _first_clock) or next(in_words, None))
+    in_words = (part.from_time for part in _in_words(fields))
+    return OffTime(text=first_of(fields, "state.lost_from", _first_clock) or next(filter(None, in_words), None))
 
 
 def _first_clock(value: Any) -> str | None:
@@ -84,27 +92,37 @@ def _first_clock(value: Any) -> str | None:
 
 def _last_run(fields: Sequence[Fields]) -> int | None:
     """The number of the last race before the abandonment."""
-    return next(filter(None, _run_in_words(fields)), None) or first_of(fields, "state.last_run", read_card_number)
+    runs = () if _named_as_lost(fields) else (part.run for part in _in_words(fields))
+    return next(filter(None, runs), None) or first_of(fields, "state.last_run", read_card_number)
 
 
 def last_lost(fields: Sequence[Fields]) -> int | None:
-    """How many races at the end of the card are lost: 3 of "Last three races abandoned"."""
-    return next(filter(None, map(lost_at_the_end, _said_of_extent(fields))), None)
+    """How many races at the end of the card are lost: 3 of "Last three races abandoned". A mere number counts too."""
+    said = next(filter(None, (part.last for part in _in_words(fields))), None)
+    return first_of(fields, "state.races_lost", read_card_number) or said
 
 
-def lost_by_number(fields: Sequence[Fields], meeting: Race) -> tuple[Race, ...]:
-    return tuple(within(Race(number=str(one)), meeting) for one in _numbers_lost(fields))
+def lost_by_name(fields: Sequence[Fields], meeting: Race) -> tuple[Race, ...]:
+    """The races that the words about the loss name, by number or time."""
+    named = _named_as_lost(fields)
+    return read_races([fields_of({"races": list(named)})], meeting) if named else ()
 
 
-def _numbers_lost(fields: Sequence[Fields]) -> list[int]:
+def _named_as_lost(fields: Sequence[Fields]) -> tuple[str, ...]:
     """The lost races, if each text about the loss names its races: "Races 2 and 4 abandoned"."""
-    said = [named_as_lost(words) for words in _said_of_extent(fields) if state_in(words) in LOST_OR_VOID]
-    return said[0] if said and all(said) else []
+    said = [lost_part(words).named for words in _said_of_extent(fields) if state_in(words) in LOST_OR_VOID]
+    return said[0] if said and all(said) else ()
 
 
-def _run_in_words(fields: Sequence[Fields]) -> Iterator[int | None]:
-    """Empty for words that name the lost races: nothing is said of the others."""
-    return iter(()) if _numbers_lost(fields) else map(run_before_loss, _said_of_extent(fields))
+def _is_part_in_words(fields: Sequence[Fields]) -> bool:
+    """Words that name the first races, "Races 1-7 abandoned", may be about the whole card."""
+    if named := _named_as_lost(fields):
+        return len(named) < FEWEST_RACES
+    return any(part.run is not None or part.of_some for part in _in_words(fields))
+
+
+def _in_words(fields: Sequence[Fields]) -> Iterator[LostPart]:
+    return map(lost_part, _said_of_extent(fields))
 
 
 def _said_of_extent(fields: Sequence[Fields]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from bot.deliveries.event_keys import bounded, further_keys, key_of, unreadable_key
 from bot.deliveries.found_event import NOWHERE, EventName, FoundEvent, has_place, is_named
 from bot.deliveries.listed_events import MOST_EVENTS, first_told, found_in
-from bot.deliveries.meeting_extent import extent_of, last_lost, lost_by_number, lost_from, marked_as_run, races_run
+from bot.deliveries.meeting_extent import extent_of, last_lost, lost_by_name, lost_from, marked_as_run, races_run
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
@@ -235,7 +235,7 @@ def _races(found: FoundEvent, race: Race) -> tuple[Race, ...]:
         return ()
     races = read_races((part.fields for part in found.parts if part.about is not About.DELIVERY), race)
     if found.named.subject is Subject.MEETING:
-        return marked_as_run(found.fields, races or lost_by_number(found.fields, race), race)
+        return marked_as_run(found.fields, races or lost_by_name(found.fields, race), race)
     run = races_run(found.fields, races) if race.abandoned else 0
     return tuple(
         _of_lost_card(one, race) if run is None or (run and (one.card_number or 0) > run) else one for one in races

@@ -127,10 +127,18 @@ class _Between:
     def changes(self) -> Iterator[Change]:
         old, new = self.old.race, self.new.race
         yield from self._compared("event", self.old, self.new)
+        yield from self._extent()
         yield from self._compared("course", old.course, new.course)
         yield from self._compared("race", old, new, is_soon=self._is_soon(old, new))
         yield from self._runners(old, new)
         yield from self._cards(self.old.races, self.new.races)
+
+    def _extent(self) -> Iterator[Change]:
+        """The loss of a whole meeting after the loss of a part."""
+        old, new = self.old.races_run, self.new
+        is_whole = new.races_run is None and not (new.races or new.is_taken_back)
+        if new.kind is EventKind.MEETING_ABANDONED and old is not None and is_whole:
+            yield Change(field="event.races_run", before=_shown(old), now="none", rings=True)
 
     def _compared(
         self, level: str, old: Any, new: Any, of: str | None = None, *, is_soon: bool = False
@@ -162,6 +170,8 @@ class _Between:
             return True
         if when in {Rings.ALWAYS, Rings.TAKEN_BACK_TOO}:
             return was is not None and _folded(was) != _folded(now)
+        if when is Rings.FEWER:
+            return (was or "").isdecimal() and now.isdecimal() and int(was or 0) > int(now)
         return when is Rings.FIRST_TOO
 
     @property
@@ -209,7 +219,8 @@ class _Between:
                 yield from self._compared(CARD, before, now, of, is_soon=self._is_soon(now, before))
                 yield from self._declared(before, now)
             elif now and old:
-                rings = bool(now.abandoned) and not isinstance(self.declared["card.abandoned"], Noise)
+                is_lost = now.abandoned or (self.old.races_run is not None and not now.says_run)
+                rings = is_lost and not isinstance(self.declared["card.abandoned"], Noise)
                 yield Change(field=CARD, of=race_label(now), now=NAMED)
                 if rings:
                     yield Change(field="card.abandoned", of=race_label(now), now=YES, rings=True)
@@ -322,6 +333,8 @@ def _shown(value: Any) -> str | None:
         return value.text or (f"{value.off_at:%H:%M} UTC" if value.off_at else None)
     if isinstance(value, bool):
         return YES if value else NO
+    if value == 0:
+        return "not given"
     if isinstance(value, tuple):
         return str(len(value)) if value else None
     return str(value) if value is not None and value != "" else None

@@ -58,6 +58,8 @@ class Rings(StrEnum):
     TAKEN_BACK_TOO = "a loss taken back too"
     """The first value is an edit, unless the value takes the loss back: "Reinstated"."""
     FIRST_TOO = "the first too"
+    FEWER = "fewer"
+    """A smaller number rings."""
     MOVED_TODAY = "moved today"
     """A move of a race of today by more than FEW_MINUTES rings."""
     TO_OR_FROM_TODAY = "to or from today"
@@ -260,7 +262,8 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
             "race.abandoned": _IS_ABANDONED,
             **dict.fromkeys(_RUNNERS, _NO_RUNNERS),
             **_CARD,
-            "event.races_run": ToldField("races run"),
+            "event.races_run": ToldField("races run", Rings.FEWER),
+            "event.last_lost": ToldField("races lost"),
             "card.off": ToldField("off time"),
             "card.status": ToldField("status", by=is_settled_status),
             "card.abandoned": ToldField("abandoned", by=by_not_run),

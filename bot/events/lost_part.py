@@ -1,71 +1,124 @@
-"""How many races of a meeting were run before the loss of the rest, by words: "Abandoned after race 3"."""
+"""How much of a meeting is lost, by words: "Abandoned after race 3".
+
+A text is read as the roles of its words (section "extent" of state_words.ini): "Abandoned from the 4th race" is
+"lost from no4", with "n" for a number, "th" for an ordinal, "no" for the number of a race, "at" for a time and "off"
+for the time of a race.
+"""
 
 import re
-from collections.abc import Collection
 from functools import lru_cache
+from typing import NamedTuple
 
 from bot.events.number_words import CARDINALS, ORDINALS
+from bot.events.race_state import EXTENT_WORDS, EXTENT_WORDS_IN_A_ROW
 from bot.events.races import OffTime, finishing_position
+from bot.events.word_rows import phrases_by_role
 
-MOST_LOST = 99
+FEWEST_RACES = 5
+"""Of a card: where fewer races are named as lost, the card has others."""
+
+_LONGEST = 500
 
 _NTH_RACE = re.compile(r"\brace (\w+)|\b(\w+(?:st|nd|rd|th)) race\b", re.IGNORECASE)
-_FIGURES = {word: str(number) for word, number in CARDINALS.items()} | {
-    word: f"{number}th" for word, number in ORDINALS.items()
+
+_IN_FIGURES = {f"n{number}": (word,) for word, number in CARDINALS.items()} | {
+    f"th{number}": (word,) for word, number in ORDINALS.items()
 }
-_IN_WORDS = re.compile(rf"\b(?:{'|'.join(_FIGURES)})\b(?! (?:[2-8]|{'|'.join(CARDINALS)})\b)")
-
-_LOST = r"(?:abandon|cancel|lost|called off)\w*"
-_RACE = r"(?:(?:race|r|course|rennen) ?(\d{1,2})|(\d{1,2})(?:\. ?rennen|(?:e|[eè]me) course))\b"
-_NTH = r"(1?\d)(?:st|nd|rd|th)(?: race)?(?=$|[,.;])"
-_AT_LOSS = rf"(?:^|{_LOST}[ ,:(-]+)"
-"""What stands before "from the fourth" race. Elsewhere "the 12th" may be a day, and then tells of no race run."""
-
-_SEVERAL = r"(?:races? ?|r)(\d{1,2})(?:,? ?(?:-|\u2013|to|thru|through|,|&|and) ?r?\d{1,2})+"
-_NAMED = re.compile(rf"(?<!\w)(?:{_SEVERAL}|(?:race |r)\d{{1,2}})")
-_ALONE = rf"(?!.*\b(?:{_LOST}|off|no)\b).*"
-_NAMED_ALONE = re.compile(
-    rf"(?:the )?{_NAMED.pattern}[ :-]*(?:(?:are|were|is|was|have|has|been|be|now|all|both) )*{_LOST}{_ALONE}"
-    rf"|{_LOST}[ :(-]+{_SEVERAL}{_ALONE}|{_SEVERAL}"
+_CLOCK = r"[0-2]?[0-9][:.h][0-5][0-9](?![0-9.:/])"
+_TOKENS = (
+    ("off", rf"\bthe ({_CLOCK})"),
+    ("at", rf"(?<![0-9.:/-])({_CLOCK})"),
+    ("th", r"([0-9]{1,2})(?:st|nd|rd|th|e|er|[eè]re|[eè]me|ª|º|[.](?= (?:rennen|lauf)))(?![^\W0-9])"),
+    ("n", "(?<![0-9])([0-9]{1,2})(?![0-9])"),
+    ("to", "(?<=[0-9])( ?[-\u2013~\uff5e] ?)(?=r?[0-9])"),
+    ("of", "(?<=[0-9])(/)(?=[0-9])"),
+    ("and", "([&+])"),
+    (",", "([,.;:!()]| [-\u2013\u2014] )"),
+    *(
+        (role, rf"(?<![^\W0-9])({phrases})(?![^\W0-9\u3000-\u9fff])")
+        for role, phrases in phrases_by_role(_IN_FIGURES) + phrases_by_role(EXTENT_WORDS)
+    ),
+    *((role, f"({phrases})") for role, phrases in phrases_by_role(EXTENT_WORDS_IN_A_ROW)),
+    ("other", "([\u3000-\u9fff]|[^\\W0-9_]+|[0-9]+)"),
 )
-_FROM_TO = re.compile(r"(\d+)(?: ?(?:-|\u2013|to|thru|through) ?r?(\d+))?")
+_TOKEN = re.compile("|".join(pattern for _, pattern in _TOKENS))
+_OF_RACE = re.compile(r"\b(?:race (?:n|th)(\d+)|(?:n|th)(\d+) race) ")
+
+_MORE = r"(?:(?:to|and|,) )+"
+_SEVERAL = (
+    rf"(?:(?:races? n|no)\d+ (?:{_MORE}(?:races? )?no?\d+ )+|races n\d+ "
+    rf"|th1 n\d+ races (?!ran )|th\d+ (?:{_MORE}th\d+ )+races )"
+)
+_OFFS = rf"(?:off\S+ (?:{_MORE}(?:off|at)\S+ )*(?:races? )?|at\S+ (?:{_MORE}at\S+ )*races? )"
+_NAMED = re.compile(rf"(?:^|, )({_SEVERAL}|no\d+ |{_OFFS})(?:races? )?lost |lost (?:, )?({_SEVERAL})|^({_SEVERAL})$")
+_EACH = re.compile(r"(?:off|at)(\S+)|(\d+)(?: to (?:races? )?no?(\d+))?")
 
 _RUN = re.compile(
-    rf"\b(?:after|following|après la|nach) (?:the |dem )?(?:{_RACE}|(?:first )?(\d{{1,2}}) races?\b)"
-    rf"|{_AT_LOSS}(?:after|following) (?:the )?{_NTH}"
-    r"|\b(?:first (\d{1,2})(?: races)?|(\d{1,2}) ?(?:/|(?:out )?of)(?: the)? ?\d{1,2}(?: races)?|(\d{1,2}) races)"
-    r" (?:(?:were|had|have|been) )*(?:run|completed|took place)\b"
+    r"after (?:no(\d+)|(?:th1 )?n(\d+) races) |(?:^|lost )after th(\d+) (?=$|,)"
+    r"|th1 n(\d+) (?:races )?ran |\bn(\d+) of n\d+ (?:races )?ran |\bn(\d+) races ran "
 )
 _FIRST_LOST = re.compile(
-    rf"(?<!\w)(?:from|before|prior to|à partir de la|ab) (?:the |dem )?{_RACE}|^(?:races? )?(\d{{1,2}}) on(?:wards?)?\b"
-    rf"|{_AT_LOSS}(?:from|before|prior to) (?:the )?{_NTH}"
-    rf"|(?<!\w){_SEVERAL}[ :-]*(?:(?:are|were|have|been|be|now|all) )*{_LOST}|{_LOST}[ :(-]*{_SEVERAL}|^{_SEVERAL}$"
+    r"(?:from|before) no(\d+) |^n(\d+) on |\bno(\d+) on |races n(\d+) on "
+    r"|(?:^|lost )(?:from|before) th(\d+) (?:on )?(?=$|,)"
+    rf"|(?=({_SEVERAL})(?:races )?lost )|lost (?:, )?(?=({_SEVERAL}))|^(?=({_SEVERAL})$)"
 )
-_OF_TIME = re.compile(
-    rf"(?:^|{_LOST} )(?P<how>after|from) (?P<race>the )?(?P<time>\d{{1,2}}[:.]\d{{2}})(?: race)?(?=$|[,.;])"
+_FROM_TIME = re.compile(
+    r"(?:^|lost )(?:from (?:off|at)(\S+) |after (?:off(\S+) (?:race )?|at(\S+) race ))(?:races? )?(?:on )?(?=$|,)"
 )
 _AT_THE_END = re.compile(
-    rf"\b(?:last|final|remaining)(?: (\d{{1,2}}) races| race (?:{_LOST}|only))\b"
-    r"|\bwith (?:the )?(\d{1,2}) races? (?:remaining|left|to go)\b"
+    r"\b(?:last|rest) n(\d+) (?:races|lost|$)|\bn(\d+) last races |\bwith no?(\d+) (?:races )?(?:left|rest) "
+    r"|\blast (?:race )?(?:, (?:(?!lost|card|,)\S+ )*, )?lost |\blast race $"
 )
 _PART = re.compile(
-    r"\b(?:remaining|remainder|rest|balance)(?: of)?(?: (?:the|today\W?s|\d{1,2}(?:th)?)){0,2}"
-    rf" (?:races|racing|card|meeting|program(?:me)?|{_LOST})\b"
-    r"|\bpart(?:ly|ial(?:ly)?)?[ -]?(?:abandon|cancel|lost)"
-    rf"|{_AT_THE_END.pattern}"
-    r"|\bbefore (?:the )?(?:last|final)(?: race)?(?=$|[,.;])"
-    rf"|\b(?:before(?! (?:the )?1st)|after) (?:the )?{_NTH}"
-    rf"|{_OF_TIME.pattern}"
-    r"|\b(?:after|following) (?:this|that) race\b|\bno (?:further|more) racing\b|\bnot (?:be )?resumed?\b|\bmidway\b"
-    r"|\bhalf-?way through (?:the )?(?:card|meeting|programme|racing)\b"
-    r"|^(?:the )?(?:remainder|rest|remaining|final race|last race)(?: of (?:the )?(?:races|card|meeting|programme))?$"
-    rf"|^partial(?:ly)?$|{_LOST}[ (-]+part(?:ly|ial(?:ly)?)(?=$| ?[(),.:;-])"
+    r"\brest (?:of )?(?:no?\d+ )?(?:races? |card |lost )(?!(?:other )?ahead )|^(?:rest|part) $"
+    r"|part lost |lost (?:, )?part (?=$|,)"
+    rf"|{_AT_THE_END.pattern}|before last (?:race )?(?=$|,)|(?:before (?!th1 )|after )th\d+ (?=$|,)"
+    rf"|{_FROM_TIME.pattern}|\bended "
+)
+_OF_SOME = re.compile(
+    r"(?:^|, )(?:(?:all )?(?:kind )+(?:races? )?|n\d+ (?:of n\d+ )?races )lost |lost (?:, )?(?:all )?(?:kind )+races? "
 )
 
 
-def _in_figures(words: str) -> str:
-    said = in_figures(words.replace("_", " ")).casefold().replace("opening", "first")
-    return _IN_WORDS.sub(lambda figure: _FIGURES[figure[0]], said)
+class LostPart(NamedTuple):
+    """`run`: how many races were run; 0 if some were run, and the words give no number. None for a whole meeting.
+
+    `last`: how many races were lost after the races that were run. `from_time`: the first lost time. `named`: numbers
+    and times in a text about these races alone. `of_some`: other races are not spoken of: "Hurdle races abandoned".
+    """
+
+    run: int | None = None
+    last: int | None = None
+    from_time: str | None = None
+    named: tuple[str, ...] = ()
+    of_some: bool = False
+
+    def loses(self, number: int) -> bool | None:
+        """Whether a race is lost, by its number. None if the words give no number of the first."""
+        numbers = [one for one in self.named if one.isdecimal()]
+        if numbers:
+            return str(number) in numbers
+        return number > self.run if self.run else None
+
+
+@lru_cache(maxsize=256)
+def lost_part(words: str) -> LostPart:
+    said = _roles(words)
+    named, is_part = [one[one.lastindex or 0] for one in _NAMED.finditer(said)], _PART.search(said) is not None
+    is_named = named and not is_part and len(named) == max(said.count("lost "), 1)
+    end, at = _AT_THE_END.search(said), _FROM_TIME.search(said)
+    return LostPart(
+        run=_run(said) or (0 if is_part else None),
+        last=_number(end, 1) if end else None,
+        from_time=_from(at) if at else None,
+        named=tuple(one for each in named for one in _each(each)) if is_named else (),
+        of_some=_OF_SOME.search(said) is not None,
+    )
+
+
+def run_before_loss(words: str) -> int | None:
+    """See LostPart."""
+    return lost_part(words).run
 
 
 def in_figures(words: str) -> str:
@@ -79,40 +132,41 @@ def in_figures(words: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def run_before_loss(words: str) -> int | None:
-    """How many races of a meeting were run; 0 if some were run, and the words give no number. None for other words."""
-    said = _in_figures(words)
+def _roles(words: str) -> str:
+    """The roles of the words, each with a space behind."""
+    said = re.sub("_|(?<=[a-z])(?=[A-Z])", " ", words[:_LONGEST]).casefold()
+    each = ((_TOKENS[one.lastindex - 1][0], one[one.lastindex]) for one in _TOKEN.finditer(said) if one.lastindex)
+    with_value = {"off", "at", "th", "n"}
+    roles = (f"{role}{value} " if role in with_value else f"{role} " for role, value in each if role != "-")
+    return _OF_RACE.sub(r"no\1\2 ", "".join(roles))
+
+
+def _number(found: re.Match[str], otherwise: int = 0) -> int:
+    return int(found[found.lastindex]) if found.lastindex else otherwise
+
+
+def _run(said: str) -> int | None:
     if found := _RUN.search(said):
-        return int(found[found.lastindex or 0]) or None
-    if found := _FIRST_LOST.search(said):
-        return int(found[found.lastindex or 0]) - 1 or None
-    return 0 if _PART.search(said) else None
+        return _number(found)
+    found = _FIRST_LOST.search(said)
+    first = re.search(r"\d+", found[found.lastindex or 0]) if found else None
+    return int(first[0]) - 1 if first else None
 
 
-def lost_at_the_end(words: str) -> int | None:
-    """How many races were lost after the races that were run: 3 of "Last three races abandoned"."""
-    found = _AT_THE_END.search(_in_figures(words))
-    return int(found[1] or found[2] or 1) if found else None
+def _each(named: str) -> list[str]:
+    if named.startswith("th1 n"):
+        named = named.replace("th1 n", "1 to n")
+    return [
+        one
+        for time, first, last in _EACH.findall(named)
+        for one in ([time] if time else map(str, range(int(first), int(last or first) + 1)))
+    ]
 
 
-def named_as_lost(words: str) -> list[int]:
-    """The numbers in a text about these races alone: "Races 2 and 4 abandoned", "First two races abandoned"."""
-    said = re.sub(r"^(?:the )?first (\d{1,2}) races\b", r"races 1-\1", _in_figures(words))
-    named = None if _PART.search(said) or not _NAMED_ALONE.fullmatch(said) else _NAMED.search(said)
-    each = _FROM_TO.findall(named[0]) if named else ()
-    return [number for first, last in each for number in range(int(first), int(last or first) + 1)]
-
-
-def lost_from_time(words: str) -> str | None:
+def _from(found: re.Match[str]) -> str | None:
     """The first lost time: "14:31" of "Abandoned after the 2.30". "After 8.30" may be the time of the decision."""
-    found = _OF_TIME.search(words.casefold())
-    minute = OffTime(text=found["time"]).minute_of_day if found else None
-    if found is None or minute is None or found["how"] == "from":
-        return found and found["time"]
-    return f"{(minute + 1) // 60:02}:{(minute + 1) % 60:02}" if found["race"] else None
-
-
-def races_lost(words: str) -> Collection[int] | None:
-    """The numbers of the lost races. None if the words give no number of the first."""
-    run = run_before_loss(words)
-    return named_as_lost(words) or (range(run + 1, MOST_LOST + 1) if run else None)
+    minute = OffTime(text=found[found.lastindex or 0].replace(".", ":").replace("h", ":")).minute_of_day
+    if minute is None:
+        return None
+    later = minute + (found[1] is None)
+    return f"{later // 60:02}:{later % 60:02}"

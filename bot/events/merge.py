@@ -142,6 +142,9 @@ def _only(values: Iterable[str | None]) -> str | None:
 def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
     """The event with values of the earlier version, and the latest order of both."""
     are_all = event.kind in WHOLE_LISTS
+    if earlier.races_run is not None and not event.says_partly_run:
+        # A loss of the whole meeting is of more races than the earlier version named.
+        earlier = earlier.model_copy(update={"races": ()})
     races, in_parts = _card(event, earlier, are_all=are_all)
     return event.model_copy(
         update={

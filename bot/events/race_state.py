@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from itertools import chain, groupby
-from operator import itemgetter
+from itertools import chain
 from typing import NamedTuple
 
-from bot.events.word_rows import word_rows
+from bot.events.word_rows import phrases_by_role, word_rows
 
 
 class RaceState(StrEnum):
@@ -69,17 +68,9 @@ _HELD = {
     )
     for state, words in _ROWS.pop("held").items()
 }
+EXTENT_WORDS, EXTENT_WORDS_IN_A_ROW = _ROWS.pop("extent"), _ROWS.pop("extent in a row")
 _OF_PLACES = {role: re.compile("|".join(words)) for role, words in _ROWS.pop("of places").items()}
-_PHRASES = [
-    (-phrase.count(" "), role, re.sub(r"\((?!\?)", "(?:", phrase))
-    for roles in _ROWS.values()
-    for role, phrases in roles.items()
-    for phrase in phrases
-]
-_GROUPS = [
-    (role, "|".join(phrase for *_, phrase in group))
-    for (_, role), group in groupby(sorted(_PHRASES, key=itemgetter(0)), key=itemgetter(0, 1))
-]
+_GROUPS = phrases_by_role({role: phrases for roles in _ROWS.values() for role, phrases in roles.items()})
 _PHRASE = re.compile("|".join(rf"({phrases})(?!\w)" for _, phrases in _GROUPS) + r"|\w+")
 _OF_A_LOSS = re.compile(
     "|".join(
@@ -133,7 +124,7 @@ _REVERSED = re.compile(
 """From the loss on: "Abandonment later reversed", "Abandoned - decision reversed", "Abandoned, now on", "Void: no"."""
 
 _GOES_AHEAD = re.compile(
-    rf"(?!.*\b(?:doubt|not|inspection|beside|date) )(?:{_SUBJECT}|is |the |at race |until )*"
+    rf"(?!.*\b(?:doubt|not|inspection|beside|date) )(?:{_SUBJECT}|is |the |at race |until |ahead (?=.*ahead ))*"
     "(?:(?:held|ahead(?: at (?:race|(?:number )*number))?) (?:today )*(?:cause |$)|at $)"
     f"|(?:{_SUBJECT}|is |other |beside |cause )*not (?:is )*abandoned $"
 )
@@ -261,6 +252,11 @@ def is_doubtful(status: str | None) -> bool:
 def is_doubtful_or_reinstated(status: str) -> bool:
     """True for words that deny a loss, or leave a loss open."""
     return is_doubtful(status) or is_reinstated(status)
+
+
+def goes_ahead(status: str | None) -> bool:
+    """True for "Going ahead" and "Passed inspection", which tell of no earlier loss."""
+    return _GOES_AHEAD.match(_roles(status or "")) is not None
 
 
 @lru_cache(maxsize=1024)

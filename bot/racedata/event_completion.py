@@ -20,6 +20,7 @@ from bot.db.engine import is_damage, is_unavailable
 from bot.errors import RacingBotError
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import DayAndCourse, places_of
+from bot.events.lost_part import FEWEST_RACES
 from bot.events.meeting_parts import first_run
 from bot.events.merge import (
     completed_race,
@@ -199,7 +200,10 @@ class KnownElsewhere:
             near = SameRaces([*of_meeting, *(one for one in at_place if may_share_meeting(one, race)), *earlier_races])
             races = tuple(self._filled_race(named, event, near) for named in event.races)
         else:
-            races = first_run(_listed([*of_meeting, *earlier_races], event.kind), event)
+            known = _listed([*of_meeting, *earlier_races], event.kind)
+            races = first_run(known, event)
+            if races and FEWEST_RACES <= len(known) <= (event.last_lost or 0):
+                event = event.model_copy(update={"races_run": None})
         race = filled_in_from_meeting(race, races, is_meeting=True, is_sure=bool(event.races))
         race = filled_in(race, earlier.race if is_one else _place_of(earlier.race), kind=event.kind)
         if race.region:

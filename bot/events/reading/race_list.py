@@ -142,6 +142,8 @@ def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
     )
     may_be_horses = fact in {"lists.cards", "course.listed", "lists.lost"}
     objects = [one for one in entries if isinstance(one, dict) and not _is_horse(fields_of(one), may_be=may_be_horses)]
+    if fact == "lists.changes":
+        objects = [one for one in objects if read_race(one).abandoned]
     has_course_ids = fact == "course.several" or BY_NAME.get(name) is About.COURSE
     return [*map(_with_course_id, objects)] if has_course_ids else objects
 
@@ -269,7 +271,7 @@ def _is_by_place_or_day(value: Any) -> bool:
 
 
 def _lists(fields: Fields, parent: Race) -> Iterator[tuple[Race, ...]]:
-    for entries in _entries(fields, "lists.races", "lists.named_races", "lists.cards", "lists.lost"):
+    for entries in _entries(fields, "lists.races", "lists.named_races", "lists.cards", "lists.lost", "lists.changes"):
         yield tuple(_read(entries, parent))
 
 

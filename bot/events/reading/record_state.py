@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from bot.events.days import WEEKDAYS
-from bot.events.lost_part import in_figures, races_lost, run_before_loss
+from bot.events.lost_part import in_figures, lost_part, run_before_loss
 from bot.events.race_state import (
     LOST_OR_VOID,
     NOT_RUN,
@@ -277,8 +277,8 @@ def _names_another(words: str, sources: Sources) -> bool:
 
 
 def _is_among_lost(loss: str, sources: Sources) -> bool | None:
-    lost, number = races_lost(loss), sources.number
-    return int(number) in lost if lost and number and number.isdecimal() else None
+    number = sources.number
+    return lost_part(loss).loses(int(number)) if number and number.isdecimal() else None
 
 
 def _is_lost_by_more(sources: Sources) -> bool:

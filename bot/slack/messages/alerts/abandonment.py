@@ -58,7 +58,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         title,
         joined([name, names.reason(event), figures], ", "),
         facts=[joined([None if times else figures or were_run, _status(event), marked, unsaid])],
-        said=[correction(context)],
+        said=[correction(context, event.race)],
         in_text=[conflict],
         listed=[*times[:-1], joined([*times[-1:], were_run], "; ")] if times else [*map(line, lost)],
         details_filled_in=shows_filled_in(lost, line),
@@ -82,7 +82,7 @@ def _races_in_figures(event: RacingEvent, context: MessageContext, lost: Sequenc
         return given("but {} abandoned", names.times_or_count(lost, DISPUTED_NAMED) if lost else None)
     # The race book's list may lack races.
     if not lost or not event.races or event.races_from_book:
-        return None
+        return f"{counted(event.last_lost, 'race')} lost" if event.last_lost else None
     if not context.partly_run:
         return counted(len(lost), "race")
     return joined([f"{counted(len(lost), 'race')} lost", f"{run} run" if run else None], ", ")

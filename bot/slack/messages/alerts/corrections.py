@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from bot.events.facts import HORSE_FACT, NAMED, NON_RUNNER, POSITION_FACT, Change, only, runner_label
 from bot.events.kinds import CARD, RUNNER
 from bot.events.race_state import LOST_OR_VOID, RaceState, state_in
-from bot.events.races import RESERVED, Race, finishing_position, is_disqualified, is_shared
+from bot.events.races import RESERVED, Course, OffTime, Race, finishing_position, is_disqualified, is_shared
 from bot.events.sentences import counted, listed
 from bot.events.spellings import NO
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
@@ -28,6 +28,8 @@ NOT_NAMED = "horse not named"
 NO_PLACE = "no place"
 
 _UNKNOWN = Race()
+_OF_A_RACE = ("race_id", "number", "title", "runners")
+"""Fields that a meeting lacks."""
 
 
 def changes_in_words(changes: Sequence[Change], race: Race = _UNKNOWN, *, disagree: bool = False) -> str:
@@ -105,6 +107,8 @@ class _Differences:
     def __init__(self, changes: Sequence[Change], race: Race, *, disagree: bool) -> None:
         self._disagree = disagree
         self._field = RaceField(race)
+        is_race = race.course == Course() or any(getattr(race, name) for name in _OF_A_RACE) or race.off != OffTime()
+        self._subject = "the race" if is_race else "the meeting"
         moves = [_Move(change, self._field) for change in changes if change.field == POSITION_FACT]
         self._moved = [one for one in moves if one.up != 0]
         self._kept = [one for one in moves if one.up == 0]
@@ -175,12 +179,12 @@ class _Differences:
         if change.field in {RUNNER, CARD}:
             return self._listing(change, of or NOT_NAMED)
         if change.field.endswith(".abandoned"):
-            return self._now(of or "the race", "marked abandoned", still=change.now != NO)
+            return self._now(of or self._subject, "marked abandoned", still=change.now != NO)
         was, is_now = (state_in(one) if change.field == "race.status" else None for one in (change.before, change.now))
         if self._disagree and was and is_now and was != is_now and {was, is_now} & LOST_OR_VOID:
-            return f"the race is {_state(was)} or {_state(is_now)}"
+            return f"{self._subject} is {_state(was)} or {_state(is_now)}"
         if was in LOST_OR_VOID and is_now not in LOST_OR_VOID and not self._disagree:
-            return f"the race is no longer {'' if was is RaceState.VOID else 'reported '}{was}"
+            return f"{self._subject} is no longer {'' if was is RaceState.VOID else 'reported '}{was}"
         label, before, now = _label(change), safe(change.before, _VALUE_MAX), _value(change.now)
         if change.field == HORSE_FACT and before and not self._disagree:
             return f"name amended: {now}, was {before}"
