@@ -106,6 +106,12 @@ def named(entries: Sequence[Any]) -> Order:
     return Order([Group([one]) for one in entries])
 
 
+def in_groups(entries: Sequence[Any]) -> Order:
+    """The horses of [{"position": 1, "runners": [{…}]}]. Entries without a place may be races."""
+    groups = [*map(_group, entries[:MOST_RUNNERS])]
+    return Order(groups if all(group.place for group in groups) else ())
+
+
 def in_places(entries: Sequence[Any]) -> Order:
     """Of ["A", "B"], [[4], [7, 2]], [[1, 4], [2, 7]], [["1", "A"], ["2", "B"]] or [{"position": 1, "runners": [{…}]}].
 
@@ -115,8 +121,8 @@ def in_places(entries: Sequence[Any]) -> Order:
     entries = entries[:MOST_RUNNERS]
     columns = _columns_of(entries)
     names = [column for column in columns if all(isinstance(one, str) and is_name(one) for one in column)]
-    are_pairs = len(entries) > 1 and len(columns) == 2
-    published = {tuple(text(one) or "" for one in column) for column in (columns if names else columns[:are_pairs])}
+    may_be_places = columns if names else columns[:1] if len(entries) > 1 and len(columns) == 2 else []
+    published = {tuple(text(one) or "" for one in column) for column in may_be_places}
     rankings = [*filter(_are_places, published)]
     places = rankings[0] if len(rankings) == 1 else ()
     if places and [*places] == sorted(places, key=lambda place: finishing_position(place) or MOST_RUNNERS):

@@ -22,6 +22,7 @@ from bot.events.reading.order_spellings import (
     Group,
     Order,
     horses_in,
+    in_groups,
     in_places,
     is_of_numbers,
     lists_in,
@@ -121,7 +122,7 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
             continue
         for entries, in_order in lists_in(value):
             read = horses_in((in_places if in_order and may_be_order else named)(entries))
-            listed.append((read, standing))
+            listed.append((read if any(read) else horses_in(in_groups(entries)), standing))
             if name not in _MAY_BE_PLACED_ALONE:
                 field += filter(None, read)
     # Entries of ids alone are of horses that another list names.
