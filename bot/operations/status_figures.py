@@ -13,8 +13,8 @@ from bot.db.engine import database_now
 from bot.deliveries import inbox
 from bot.deliveries.inbox import Depth, FirstWaiting
 from bot.operations import watchdog
-from bot.operations.jobs import job_runs
 from bot.operations.jobs.job import Job
+from bot.operations.jobs.scheduler import last_done
 from bot.outbox import acknowledgements, ledger, message_store
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.ledger import Sent, WaitingChannel
@@ -75,7 +75,7 @@ def read_status(
         untaken_here=acknowledgements.untaken(session, since, here) if here else None,
         reading=quota_book.latest(session, month_key(now)),
         jobs=jobs,
-        done=job_runs.last_done(session),
+        done=last_done(session),
         replicas=replicas.living(session, database_at),
         schema=migrate.applied(session.connection()),
         version=version("racing-bot"),
@@ -100,7 +100,7 @@ def read_service_state(session: Session, now: datetime) -> ServiceState:
         inbox=inbox.depths(session),
         messages=message_store.depths(session),
         quota=quota_book.latest(session, month_key(now)),
-        last_done=job_runs.last_done(session),
+        last_done=last_done(session),
         # The reader lives, also before its first beat.
         replicas=max(1, replicas.living(session, database_now(session, lambda: now))),
     )

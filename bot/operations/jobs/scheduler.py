@@ -1,5 +1,6 @@
 """Runs the jobs. Each replica has a scheduler; the replica with the claim runs the slot.
 
+A row has the last slot of each job. After a crash another replica takes the slot over.
 Two schedulers of APScheduler 3 on a shared job store run jobs twice. So the store is in memory, and claims are ours.
 APScheduler goes by the wall clock: after somebody set the clock back, `look` has the scheduler try in time.
 """
@@ -8,19 +9,20 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime, timedelta
+from enum import Enum, auto
 from functools import partial
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
-from sqlmodel import Session
+from sqlalchemy import or_, select, update
+from sqlmodel import Session, col
 
 from bot.clock import Clock, Monotonic, Token
-from bot.db.engine import Database, database_now
+from bot.db.engine import Database, database_now, insert_here
+from bot.db.tables import JobRun
 from bot.errors import RacingBotError, StorageError
 from bot.logs import get_logger
-from bot.operations.jobs import job_runs
 from bot.operations.jobs.job import Job, JobOutcome
-from bot.operations.jobs.job_runs import SlotClaim
 from bot.racedata.client.service_errors import STOPPING, TRANSIENT, ServiceFailure, Spared
 
 log = get_logger(__name__)
@@ -42,6 +44,53 @@ INTERVALS_MISSED = 3
 
 UNDONE_FOR = timedelta(days=1)
 """After so long without a good run by any replica, admins hear of a failing job."""
+
+
+class SlotClaim(Enum):
+    OURS = auto()
+    UNDER_WAY = auto()
+    DONE = auto()
+    """Another run of the slot was good."""
+
+
+def claim_slot(
+    session: Session, job: str, slot_at: datetime, *, by: str, now: datetime, every_s: int, lease_s: float
+) -> SlotClaim:
+    """The slot is ours if nobody has claimed the slot, or if the lease expired without an end.
+
+    A slot or a lease too far ahead was written before somebody set the clock back. Replicas that read the clock at
+    nearly the same moment are one slot apart at most.
+    """
+    lease = timedelta(seconds=lease_s)
+    statement = insert_here(session, JobRun).values(job=job, slot_at=slot_at, claimed_by=by, leased_until=now + lease)
+    given, row = statement.excluded, JobRun
+    is_free = or_(
+        col(row.slot_at) < given.slot_at,
+        col(row.slot_at) > slot_at + timedelta(seconds=every_s),
+        col(row.leased_until) <= now,
+        col(row.leased_until) > now + 2 * lease,
+    )
+    statement = statement.on_conflict_do_update(
+        index_elements=["job"],
+        set_={name: given[name] for name in ("slot_at", "claimed_by", "leased_until")},
+        where=is_free,
+    )
+    if session.execute(statement.returning(col(row.job))).first() is not None:
+        return SlotClaim.OURS
+    leased_until = session.execute(select(col(row.leased_until)).where(col(row.job) == job)).scalar_one()
+    return SlotClaim.DONE if leased_until is None else SlotClaim.UNDER_WAY
+
+
+def finish_slot(session: Session, job: str, slot_at: datetime, *, by: str, now: datetime) -> None:
+    """Changes nothing if another replica has the job by now."""
+    ours = (col(JobRun.job) == job, col(JobRun.slot_at) == slot_at, col(JobRun.claimed_by) == by)
+    session.execute(update(JobRun).where(*ours).values(leased_until=None, done_at=now))
+
+
+def last_done(session: Session) -> dict[str, datetime]:
+    """Jobs without a success are left out."""
+    done = select(col(JobRun.job), col(JobRun.done_at)).where(col(JobRun.done_at).is_not(None))
+    return {row.job: row.done_at for row in session.execute(done)}
 
 
 @dataclass(eq=False)
@@ -142,7 +191,7 @@ class Jobs:
 
     async def _tell_if_undone(self, job: Job) -> None:
         try:
-            done_at = (await self.database.read(job_runs.last_done)).get(job.id)
+            done_at = (await self.database.read(last_done)).get(job.id)
         except StorageError as error:
             log.warning("job_run_not_read", job=job.id, reason=str(error))
             return
@@ -189,9 +238,7 @@ class Jobs:
             if slot_at == self._over.get(job.id):
                 return slot_at, SlotClaim.UNDER_WAY
             lease_s = min(LEASE_S, float(every_s))
-            claimed = job_runs.claim(
-                session, job.id, slot_at, by=self._replica, now=now, every_s=every_s, lease_s=lease_s
-            )
+            claimed = claim_slot(session, job.id, slot_at, by=self._replica, now=now, every_s=every_s, lease_s=lease_s)
             if claimed is SlotClaim.OURS and is_over:
                 self._finish(session, job, slot_at)
             return slot_at, claimed
@@ -203,7 +250,7 @@ class Jobs:
 
     def _finish(self, session: Session, job: Job, slot_at: datetime) -> None:
         now = database_now(session, self.clock)
-        job_runs.finish(session, job.id, slot_at, by=self._replica, now=now)
+        finish_slot(session, job.id, slot_at, by=self._replica, now=now)
 
 
 def slot_of(now: datetime, every_s: int) -> datetime:

@@ -93,22 +93,20 @@ class Transport:
 
     async def send(self, request: Request) -> Answer:
         """Raises ServiceUnreachable, or AnswerUnreadable for an answer over the cap."""
-        answer = await self._attempt(request)
+        answer: Answer | ServiceFailure
+        try:
+            async with asyncio.timeout(self._whole_answer_s):
+                answer = await self._exchange(request)
+        except httpx.DecodingError:
+            answer = AnswerUnreadable(request.path, message="its compression is broken")
+        except httpx.InvalidURL:
+            # For example a cursor of tens of thousands of characters.
+            answer = AnswerUnreadable(request.path, message="what it gave to go on with is too long to be asked for")
+        except (httpx.HTTPError, OSError) as error:
+            answer = _unreachable(request.path, error)
         if isinstance(answer, ServiceFailure):
             raise answer
         return answer
-
-    async def _attempt(self, request: Request) -> Answer | ServiceFailure:
-        try:
-            async with asyncio.timeout(self._whole_answer_s):
-                return await self._exchange(request)
-        except httpx.DecodingError:
-            return AnswerUnreadable(request.path, message="its compression is broken")
-        except httpx.InvalidURL:
-            # For example a cursor of tens of thousands of characters.
-            return AnswerUnreadable(request.path, message="what it gave to go on with is too long to be asked for")
-        except (httpx.HTTPError, OSError) as error:
-            return _unreachable(request.path, error)
 
     async def _exchange(self, request: Request) -> Answer | ServiceFailure:
         sent = self._http.build_request(

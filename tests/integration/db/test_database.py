@@ -23,8 +23,7 @@ from bot.db.threads import READERS, WorkUnit
 from bot.deliveries import inbox
 from bot.errors import StorageUnavailable
 from bot.events.races import Race
-from bot.operations.jobs import job_runs
-from bot.operations.jobs.job_runs import SlotClaim
+from bot.operations.jobs import scheduler
 from bot.racedata import race_book_store
 from tests.databases import on_both
 from tests.rows import over
@@ -234,19 +233,19 @@ async def test_events_3_body_is_stored_once_whatever_key_another_version_read(da
 @on_both
 async def test_slot_is_finished_by_the_claimant_alone(database):
     def claim(by, now):
-        work = partial(job_runs.claim, job="job", slot_at=NOW, by=by, now=now, every_s=60, lease_s=60)
+        work = partial(scheduler.claim_slot, job="job", slot_at=NOW, by=by, now=now, every_s=60, lease_s=60)
         return database.write(work)
 
     def finish(by):
-        return database.write(partial(job_runs.finish, job="job", slot_at=NOW, by=by, now=NOW))
+        return database.write(partial(scheduler.finish_slot, job="job", slot_at=NOW, by=by, now=NOW))
 
     later = NOW + timedelta(seconds=61)
-    assert await claim("a", NOW) is SlotClaim.OURS
-    assert await claim("b", later) is SlotClaim.OURS
+    assert await claim("a", NOW) is scheduler.SlotClaim.OURS
+    assert await claim("b", later) is scheduler.SlotClaim.OURS
     await finish("a")
-    assert await claim("c", later) is SlotClaim.UNDER_WAY
+    assert await claim("c", later) is scheduler.SlotClaim.UNDER_WAY
     await finish("b")
-    assert await claim("c", later + timedelta(seconds=61)) is SlotClaim.DONE
+    assert await claim("c", later + timedelta(seconds=61)) is scheduler.SlotClaim.DONE
 
 
 # SQLite's file: for one user alone, and storage is unavailable without the opened file

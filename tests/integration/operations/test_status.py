@@ -15,8 +15,7 @@ from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.deliveries import inbox
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.operations import status_figures
-from bot.operations.jobs import job_runs
-from bot.operations.jobs.job_runs import SlotClaim
+from bot.operations.jobs import scheduler
 from bot.operations.status_figures import read_service_state, read_status
 from bot.outbox import held_queues, ledger
 from bot.outbox.ledger import LedgerOutcome
@@ -141,9 +140,12 @@ async def test_status_has_jobs_repair_replicas_versions_and_quota(pipeline):
     def prepare(session):
         for ago in (3, 2, 1):
             at = now - timedelta(hours=ago)
-            assert job_runs.claim(session, "repair", at, by="one", now=at, every_s=3600, lease_s=60) is SlotClaim.OURS
+            assert (
+                scheduler.claim_slot(session, "repair", at, by="one", now=at, every_s=3600, lease_s=60)
+                is scheduler.SlotClaim.OURS
+            )
             if ago > 1:
-                job_runs.finish(session, "repair", at, by="one", now=at)
+                scheduler.finish_slot(session, "repair", at, by="one", now=at)
         alive_at = database_now(session, pipeline.clock)
         replicas.beat(session, "one", alive_at - timedelta(seconds=29))
         replicas.beat(session, "two", alive_at - timedelta(seconds=1))
@@ -211,8 +213,8 @@ async def test_status_of_a_bot_that_is_well_says_so_once_something_was_checked(t
     times = {"by": "one", "now": slot}
 
     def check(session):
-        job_runs.claim(session, "check_quota", slot, **times, every_s=3600, lease_s=60)
-        job_runs.finish(session, "check_quota", slot, **times)
+        scheduler.claim_slot(session, "check_quota", slot, **times, every_s=3600, lease_s=60)
+        scheduler.finish_slot(session, "check_quota", slot, **times)
 
     await told.database.write(check)
     message = await answer(told, is_admin=True)
