@@ -17,7 +17,7 @@ ARCHIVE_STARTS = 2017
 EASTERNMOST, WESTERNMOST = timedelta(hours=14), timedelta(hours=12)
 """A day begins this long before the day in UTC somewhere, and ends this long after it elsewhere."""
 
-_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_ISO = re.compile(r"[0-9]{4}([-/.])[0-9]{2}\1[0-9]{2}")
 _NUMERIC = re.compile(r"([0-9]{1,2})([/. -])([0-9]{1,2})(?:\2([0-9]{4}|(?<! )[0-9]{2}))?")
 _LIKE_A_DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}(?:\1[0-9]{1,4})?|[0-9]{8}")
 _BOUND = re.compile(r"([0-9]{4})(?:-([0-9]{2})-([0-9]{2}))?(?![0-9])")
@@ -135,8 +135,8 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
         return _of_a_month(int(ordinal[1]), today, looks_back=looks_back)
     if written := _written_out(folded):
         return _dated(*written, today, looks_back=looks_back)
-    if _ISO.fullmatch(word):
-        return date.fromisoformat(word)
+    if year_first := _ISO.fullmatch(word):
+        return date.fromisoformat(word.replace(year_first[1], "-"))
     if found := _NUMERIC.fullmatch(word):
         return _in_figures(found, today, looks_back=looks_back)
     if _LIKE_A_DATE.fullmatch(word):

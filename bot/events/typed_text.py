@@ -35,6 +35,19 @@ def tidy(text: str) -> str:
     return _plain(unicodedata.normalize("NFKC", _plain(text)))
 
 
+_FLAG = re.compile(":flag-([a-z]{2}):|([\U0001f1e6-\U0001f1ff]{2})")
+_FIRST_OF_FLAGS = 0x1F1E6
+
+
+def with_flags_in_words(text: str) -> str:
+    """The text with "region:IE" for the flag of Ireland, an emoji: other emoji have no meaning."""
+    return _FLAG.sub(lambda flag: f" region:{_country(flag[1] or flag[2])} ", text)
+
+
+def _country(flag: str) -> str:
+    return flag.upper() if flag.isascii() else "".join(chr(ord(one) - _FIRST_OF_FLAGS + ord("A")) for one in flag)
+
+
 def folded(name: str) -> str:
     """A name for comparing: published names may have curly quotes and long dashes too."""
     return tidy(name).casefold()

@@ -18,7 +18,7 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import BodyUnreadable
-from bot.events.typed_text import tidy
+from bot.events.typed_text import tidy, with_flags_in_words
 from bot.logs import get_logger
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.listeners import app_home, channel_life, ways_in
@@ -208,7 +208,7 @@ def _tidy(body: dict[str, Any]) -> None:
     typed += [(element, "value") for block in fields.values() for element in block.values()]
     for part, name in typed:
         if isinstance(part.get(name), str):
-            part[name] = tidy(part[name])
+            part[name] = with_flags_in_words(tidy(part[name]))
 
 
 def _is_heard(body: dict[str, Any]) -> bool:

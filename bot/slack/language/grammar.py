@@ -51,7 +51,7 @@ HOUR_OF_TOPIC: Mapping[Topic | None, Condition] = {one.topic: one for one in VAL
 
 _BEFORE_A_VALUE = frozenset(["at", "from", "after", "before", "within", "between", "daily", "to", "in"])
 _AFTER_A_COURSE = frozenset(["park", "pk", "racecourse", "downs"])
-_MARKS = re.compile(r"[/;:.=!?*_~|()\[\]<>{}&+]+")
+_MARKS = re.compile(r"[/\\;:.=!?*_~|()\[\]<>{}&+]+")
 _EMOJI = re.compile(r":[\w+-]+:|[^\w]+")
 _SOME_DAY = date(2000, 1, 1)
 _SWAPPED_WITHIN = timedelta(days=31)
@@ -161,7 +161,8 @@ class _Reader:
     def _parts(self, word: Word) -> list[Phrase]:
         """The phrases of known words with marks between or around: "GB/IRE", "results:GB", "*York*"."""
         texts = list(filter(None, _MARKS.split(word.text)))
-        if texts in ([], [word.text]):
+        # "<!here>" mentions people, and is no "here".
+        if texts in ([], [word.text]) or word.text.startswith("<!"):
             return []
         found = self.read([Word(one, has_comma=True) for one in texts[:-1]] + [word._replace(text=texts[-1])])
         return [] if any(one.kind is Kind.UNKNOWN for one in found) else found

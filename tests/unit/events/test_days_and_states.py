@@ -24,7 +24,7 @@ from bot.events.race_state import (
     reason_in,
     state_in,
 )
-from bot.events.typed_text import folded, tidy
+from bot.events.typed_text import folded, tidy, with_flags_in_words
 from bot.events.typed_times import read_clock, read_length
 from tests.rows import Answers, over
 
@@ -226,6 +226,11 @@ def test_signs_of_every_kind_are_plain(plain):
 @over(("text", "plain"), [("14\u223630", "14:30"), ("\uff11\uff14\uff1a\uff13\uff10", "14:30"), ("Cafe\u0301", "Café")])
 def test_copied_colons_wide_letters_and_accents_by_themselves_are_plain(text, plain):
     assert tidy(text) == plain
+
+
+def test_flag_is_a_region_and_no_emoji_without_meaning():
+    words = with_flags_in_words("\U0001f1ee\U0001f1ea:flag-no: :racehorse:").split()
+    assert words == ["region:IE", "region:NO", ":racehorse:"]
 
 
 @given(st.text(max_size=60))
