@@ -25,18 +25,20 @@ _IN_FIGURES = {f"n{number}": (word,) for word, number in CARDINALS.items()} | {
     f"th{number}": (word,) for word, number in ORDINALS.items()
 }
 _CLOCK = r"[0-2]?[0-9][:.h][0-5][0-9](?![0-9.:/])"
+_DOTTED = r"[.](?= (?:(?:und|bis) [0-9]+[.] )?(?:rennen|lauf))"
 _TOKENS = (
+    ("-", "(r[0-9]+ ?(?=c[0-9]))"),
     ("off", rf"\bthe ({_CLOCK})"),
     ("at", rf"(?<![0-9.:/-])({_CLOCK})"),
-    ("th", r"([0-9]{1,2})(?:st|nd|rd|th|e|er|[eè]re|[eè]me|ª|º|[.](?= (?:rennen|lauf)))(?![^\W0-9])"),
+    ("th", rf"([0-9]{{1,2}})(?:st|nd|rd|th|e|er|[eè]re|[eè]me|ª|º|{_DOTTED})(?![^\W0-9])"),
     ("n", "(?<![0-9])([0-9]{1,2})(?![0-9])"),
     ("to", "(?<=[0-9])( ?[-\u2013~\uff5e] ?)(?=r?[0-9])"),
     ("of", "(?<=[0-9])(/)(?=[0-9])"),
-    ("and", "([&+])"),
+    ("and", "([&+\u30fb])"),
     (",", "([,.;:!()]| [-\u2013\u2014] )"),
     *(
         (role, rf"(?<![^\W0-9])({phrases})(?![^\W0-9\u3000-\u9fff])")
-        for role, phrases in phrases_by_role(_IN_FIGURES) + phrases_by_role(EXTENT_WORDS)
+        for role, phrases in phrases_by_role(EXTENT_WORDS) + phrases_by_role(_IN_FIGURES)
     ),
     *((role, f"({phrases})") for role, phrases in phrases_by_role(EXTENT_WORDS_IN_A_ROW)),
     ("other", "([\u3000-\u9fff]|[^\\W0-9_]+|[0-9]+)"),
@@ -47,26 +49,28 @@ _OF_RACE = re.compile(r"\b(?:race (?:n|th)(\d+)|(?:n|th)(\d+) race) ")
 _MORE = r"(?:(?:to|and|,) )+"
 _SEVERAL = (
     rf"(?:(?:races? n|no)\d+ (?:{_MORE}(?:races? )?no?\d+ )+|races n\d+ "
-    rf"|th1 n\d+ races (?!ran )|th\d+ (?:{_MORE}th\d+ )+races )"
+    rf"|th1 n\d+ races (?!ran )|th\d+ (?:{_MORE}(?:th|no)\d+ )+(?:races )?|n\d+ (?:{_MORE}n\d+ )*{_MORE}no\d+ )"
 )
 _OFFS = rf"(?:off\S+ (?:{_MORE}(?:off|at)\S+ )*(?:races? )?|at\S+ (?:{_MORE}at\S+ )*races? )"
-_NAMED = re.compile(rf"(?:^|, )({_SEVERAL}|no\d+ |{_OFFS})(?:races? )?lost |lost (?:, )?({_SEVERAL})|^({_SEVERAL})$")
+_NAMED = re.compile(
+    rf"(?:^|, )({_SEVERAL}|no\d+ |{_OFFS})(?:races? )?(?:, )?lost |lost (?:, )?({_SEVERAL}|no\d+ $)|^({_SEVERAL})$"
+)
 _EACH = re.compile(r"(?:off|at)(\S+)|(\d+)(?: to (?:races? )?no?(\d+))?")
 
 _RUN = re.compile(
-    r"after (?:no(\d+)|(?:th1 )?n(\d+) races) |(?:^|lost )after th(\d+) (?=$|,)"
+    r"after (?:no(\d+)|(?:th1 )?n(\d+) (?:of n\d+ )?races) |(?:^|lost )after th(\d+) (?=$|,)"
     r"|th1 n(\d+) (?:races )?ran |\bn(\d+) of n\d+ (?:races )?ran |\bn(\d+) races ran "
 )
 _FIRST_LOST = re.compile(
     r"(?:from|before) no(\d+) |^n(\d+) on |\bno(\d+) on |races n(\d+) on "
     r"|(?:^|lost )(?:from|before) th(\d+) (?:on )?(?=$|,)"
-    rf"|(?=({_SEVERAL})(?:races )?lost )|lost (?:, )?(?=({_SEVERAL}))|^(?=({_SEVERAL})$)"
+    rf"|(?=({_SEVERAL})(?:races )?(?:, )?lost )|lost (?:, )?(?=({_SEVERAL}))|^(?=({_SEVERAL})$)"
 )
 _FROM_TIME = re.compile(
     r"(?:^|lost )(?:from (?:off|at)(\S+) |after (?:off(\S+) (?:race )?|at(\S+) race ))(?:races? )?(?:on )?(?=$|,)"
 )
 _AT_THE_END = re.compile(
-    r"\b(?:last|rest) n(\d+) (?:races|lost|$)|\bn(\d+) last races |\bwith no?(\d+) (?:races )?(?:left|rest) "
+    r"\b(?:last|rest) no?(\d+) (?:races|lost|$)|\bn(\d+) last races |\bwith no?(\d+) (?:races )?(?:left|rest) "
     r"|\blast (?:race )?(?:, (?:(?!lost|card|,)\S+ )*, )?lost |\blast race $"
 )
 _PART = re.compile(
@@ -76,7 +80,8 @@ _PART = re.compile(
     rf"|{_FROM_TIME.pattern}|\bended "
 )
 _OF_SOME = re.compile(
-    r"(?:^|, )(?:(?:all )?(?:kind )+(?:races? )?|n\d+ (?:of n\d+ )?races )lost |lost (?:, )?(?:all )?(?:kind )+races? "
+    r"(?:^|, )(?:(?:all )?(?:kind )+(?:race |races (?:, )?)?|n\d+ (?:of n\d+ )?races |races (?:from|after) .*)lost "
+    r"|lost (?:, )?(?:(?:all )?(?:kind )+|n\d+ of n\d+ )races? "
 )
 
 
@@ -138,7 +143,8 @@ def _roles(words: str) -> str:
     each = ((_TOKENS[one.lastindex - 1][0], one[one.lastindex]) for one in _TOKEN.finditer(said) if one.lastindex)
     with_value = {"off", "at", "th", "n"}
     roles = (f"{role}{value} " if role in with_value else f"{role} " for role, value in each if role != "-")
-    return _OF_RACE.sub(r"no\1\2 ", "".join(roles))
+    said = re.sub("races? lost , (?=n)|lost races? (?:, )?(?=n)", "lost races ", "".join(roles))
+    return _OF_RACE.sub(r"no\1\2 ", said)
 
 
 def _number(found: re.Match[str], otherwise: int = 0) -> int:
