@@ -28,7 +28,7 @@ from bot.events.event import RacingEvent
 from bot.events.kinds import WHOLE_LISTS
 from bot.events.merge import completed_runners, declared_size, of_declarations
 from bot.events.pairs import is_whole_field
-from bot.events.race_state import state_in
+from bot.events.race_state import is_reinstated, state_in
 from bot.events.races import Race, Value
 from bot.events.touched import What
 from bot.logs import get_logger
@@ -242,8 +242,8 @@ def merged(known: Race, news: Race, *, whole: bool) -> Race:
 
 
 def _beside_told_state(known: Race, news: Race) -> Race:
-    """The news; from the service without a state, with the state that a delivery told."""
-    if not known.state_told or news.state_told:
+    """The news; from a list that says nothing newer, with the state that a delivery told."""
+    if not known.state_told or news.state_told or is_reinstated(news.status or "", known.course.name):
         return news
     states = [one for one in (news.status, known.status) if state_in(one)]
     return news.model_copy(

@@ -165,6 +165,21 @@ async def test_corrected_results_whose_records_have_ids_alone_are_told_once_look
         assert (await mend(bot, outage)).made == []
 
 
+async def test_reinstatement_whose_record_has_ids_alone_is_told_once_the_race_is_looked_up(bot, outage):
+    race = first_race(outage)
+    (came,) = await outage.lose(outage.service.abandon_race(race.race_id, "Fog"))
+    await bot.deliver(came.happening.payload)
+    await bot.post_all()
+    bot.clock.forward(60)
+    outage.now = bot.clock()
+    (again,) = await outage.lose(outage.service.delivery_queue.add(came.happening, outage.now))
+    came.shape = again.shape = "bare"
+    outage.service.racing.state(race).status = "reinstated"
+    await mend(bot, outage, racing_race_path="race/{race_id}")
+    assert bot.texts("CGB")[-1].startswith(f"GOING AHEAD: {race.course.name}")
+    assert (await mend(bot, outage)).made == []
+
+
 @pytest.mark.parametrize(("is_back", "told"), [(True, "status was Reinstated, now abandoned"), (False, "Fog, 8 races")])
 async def test_later_record_of_a_lost_meeting_with_ids_alone_is_news_once_the_meeting_was_reinstated(
     bot, outage, is_back, told
