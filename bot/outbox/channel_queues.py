@@ -271,12 +271,14 @@ def _first(column: ColumnElement[Any] | Mapped[Any], call: Call, *which: ColumnE
     )
 
 
-# A message in doubt is resolved before the queue goes on. Edits come after messages. An abandonment's edit, which may
-# tell of a further abandonment, comes after abandonments.
+# A message in doubt is resolved before the queue goes on; but an abandonment passes other subjects: fan-out makes the
+# messages of its own races urgent. Edits come after messages. An abandonment's edit, which may tell of a further
+# abandonment, comes after abandonments.
 _HEAD = func.coalesce(
-    _first(_ID, Call.LOOK),
+    _first(_ID, Call.LOOK, _IS_URGENT),
     _first(_ID, Call.POST, _IS_URGENT),
     _first(_ID, Call.EDIT, _IS_URGENT),
+    _first(_ID, Call.LOOK),
     _first(_ID, Call.POST),
     _first(_ID, Call.EDIT),
 )
@@ -292,16 +294,11 @@ _HAS_WORK = and_(
 )
 """Of a queue and its first message."""
 
-_NEXT = _first(_PRIORITY, Call.POST)
-_BEHIND = func.coalesce(_first(_PRIORITY, Call.EDIT, _IS_URGENT), case((_NEXT < _PRIORITY, _NEXT), else_=_PRIORITY))
-_URGENCY = case((_IN_DOUBT, _BEHIND), else_=_PRIORITY)
-"""An abandonment may wait behind a message in doubt."""
-
 _FREE_QUEUES = (
     select(col(ChannelQueue.channel_id))
     .join(OutboxMessage, _ID == _HEAD)
     .where(_IS_OPEN, is_free(bindparam("now", type_=_MOMENT), bindparam("far", type_=_MOMENT)), _HAS_WORK)
-    .order_by(_URGENCY, _ID)
+    .order_by(_PRIORITY, _ID)
     .limit(bindparam("most", type_=Integer()))
     .with_for_update(of=ChannelQueue, skip_locked=True)
 )
@@ -312,7 +309,7 @@ _HEADS = (
     .join(OutboxMessage, _ID == _HEAD)
     .outerjoin(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
     .where(col(ChannelQueue.channel_id).in_(bindparam("channels", expanding=True)))
-    .order_by(_URGENCY, _ID)
+    .order_by(_PRIORITY, _ID)
     # Messages that fan-out changes are passed over: fan-out waits for locks of messages, and nobody waits for fan-out.
     .with_for_update(of=OutboxMessage, skip_locked=True)
 )

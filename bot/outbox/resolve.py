@@ -32,7 +32,7 @@ from bot.logs import get_logger
 from bot.outbox.channel_queues import POST_CALL_S, QUEUE_WAIT_MAX, Claim
 from bot.outbox.claim_outcomes import CallHeld, ClaimOutcome, Found, GivenUp, LookAgain, Repeated
 from bot.outbox.message import HISTORY_IN_WORDS, HistoryPage, Search, Sender
-from bot.outbox.message_store import IS_DUE, IS_UNSENT
+from bot.outbox.message_store import IS_DUE, IS_UNSENT, Priority
 from bot.outbox.states import POSTING, SENT_WHILE_PAUSED, Happened, move
 from bot.settings import DoubtfulPosts
 
@@ -82,23 +82,23 @@ class Unanswered:
 
 @dataclass
 class UnansweredCalls:
-    """By queue: the first message and the first edit."""
+    """By queue: the first message and the first edit, and of messages the first abandonment, which passes others."""
 
     _sent: int = 0
     _edits: int = 0
     _messages_fail: bool = False
-    _firsts: dict[tuple[str, bool], Unanswered] = field(default_factory=dict)
-    _called: dict[str, tuple[int | None, float]] = field(default_factory=dict)
+    _firsts: dict[tuple[str, bool, bool], Unanswered] = field(default_factory=dict)
+    _called: dict[tuple[str, bool, bool], tuple[int | None, float]] = field(default_factory=dict)
 
     def begin(self, claim: Claim) -> None:
         """Also a call that is under way has a time: a set clock may end the lease early."""
         if not claim.is_edit:
-            self._called[claim.channel_id] = claim.post.id, claim.begun_at_s
+            self._called[_place(claim)] = claim.post.id, claim.begun_at_s
 
     def of(self, claim: Claim) -> Unanswered:
         found = self._firsts.get(_place(claim))
         seen = found if found and found.message_id == claim.post.id else Unanswered(claim.post.id)
-        message_id, called_at_s = self._called.get(claim.channel_id, (None, None))
+        message_id, called_at_s = self._called.get(_place(claim), (None, None))
         return replace(seen, called_at_s=called_at_s) if message_id == claim.post.id else seen
 
     def count(self, claim: Claim, *, left: bool) -> Unanswered:
@@ -138,8 +138,8 @@ class UnansweredCalls:
             self._messages_fail = False
 
 
-def _place(claim: Claim) -> tuple[str, bool]:
-    return claim.channel_id, claim.is_edit
+def _place(claim: Claim) -> tuple[str, bool, bool]:
+    return claim.channel_id, claim.is_edit, claim.post.priority <= Priority.ABANDONMENT
 
 
 log = get_logger(__name__)
@@ -230,13 +230,14 @@ class Resolver:
     def _wait(self, claim: Claim, seen: Unanswered) -> timedelta:
         """By the monotonic clock, which nobody sets. Only the other clock knows the call of another process.
 
-        A dead process made no call after this process began. A wait beyond FAR is ignored: the clock was set back.
+        An abandonment that passes ends the queue's wait, not this one. A dead process made no call after this process began. A wait beyond FAR is ignored: the clock was set back.
         """
+        settle_s = self.wait_s + LOOK_AGAIN.total_seconds() * claim.post.looks
         ended_s = self.began_s if seen.called_at_s is None else seen.called_at_s + POST_CALL_S
-        left_s = max(0.0, ended_s + self.wait_s - claim.begun_at_s)
+        left_s = max(0.0, ended_s + settle_s - claim.begun_at_s)
         if seen.called_at_s is None:
             assert claim.post.deadline_at
-            by_clock = claim.post.deadline_at + timedelta(seconds=self.wait_s) - claim.claimed_at
+            by_clock = claim.post.deadline_at + timedelta(seconds=settle_s) - claim.claimed_at
             left_s = max(left_s, by_clock.total_seconds() if by_clock <= FAR else 0.0)
         return timedelta(seconds=left_s)
 

@@ -231,12 +231,22 @@ async def test_rate_limited_history_holds_every_look_and_no_post(make_pipeline):
     assert (len(looked_at(pipeline)), len(said_in(pipeline))) == (4, 4)
 
 
-async def test_channel_in_which_an_abandonment_waits_is_looked_at_first(make_pipeline):
+@pytest.mark.parametrize(
+    "of_race",
+    [
+        pytest.param([], id="another subject"),
+        pytest.param(["C2"], id="its own race, whose message fan-out made urgent"),
+    ],
+)
+async def test_abandonment_passes_a_message_in_doubt_unless_of_the_race(make_pipeline, of_race):
     pipeline = make_pipeline(pace=Pace(channel_s=0, looks=A_MINUTE))
     await make_doubtful(pipeline, "C1", "C2", "C3")
+    hurried = update(OutboxMessage).where(col(OutboxMessage.channel_id).in_(of_race))
+    await write(pipeline, lambda session: session.execute(hurried.values(priority=Priority.ABANDONMENT)))
     await queue(pipeline, "C2", priority=Priority.ABANDONMENT, said="ABANDONED")
     await step(pipeline)
-    assert looked_at(pipeline) == ["C2"]
+    assert ("ABANDONED C2" in said_in(pipeline)) is (not of_race)
+    assert looked_at(pipeline) == (of_race or ["C1"])
 
 
 async def test_post_whose_deadline_has_not_passed_costs_no_look(make_pipeline):

@@ -16,6 +16,7 @@ from bot.errors import SlackDoubtful, SlackScopeMissing, SlackWait
 from bot.outbox.channel_queues import Claim
 from bot.outbox.claim_outcomes import Found, GivenUp, LookAgain, Repeated
 from bot.outbox.message import Call, HistoryPage
+from bot.outbox.message_store import Priority
 from bot.outbox.pace import TIER_3, Bucket, CallLimit, Pace
 from bot.outbox.resolve import Resolver, Unanswered, UnansweredCalls
 from bot.settings import DoubtfulPosts
@@ -66,6 +67,23 @@ def test_look_that_our_code_fails_on_does_not_move_the_time_of_the_call():
     unanswered.begin(replace(claim(), begun_at_s=40.0))
     unanswered.count(replace(claim(), begun_at_s=100.0), left=True)
     assert (unanswered.of(claim()).called_at_s, unanswered.of(claim(2)).called_at_s) == (40, None)
+
+
+def test_abandonment_that_passes_leaves_what_is_known_of_the_unanswered_call():
+    unanswered, passing = UnansweredCalls(), claim(2)
+    passing.post.priority = Priority.ABANDONMENT
+    result = replace(claim(), begun_at_s=40.0)
+    result.post.priority = Priority.OTHER
+    for one in (result, passing):
+        unanswered.begin(one)
+    unanswered.count(result, left=True)
+    unanswered.sent(passing)
+    assert (unanswered.of(result).times, unanswered.of(result).called_at_s) == (1, 40)
+
+
+async def test_second_look_is_no_earlier_where_an_abandonment_passed():
+    history, (outcome,) = await look(claim(after_s=16, looks=1), pages=[])
+    assert (outcome.after.total_seconds(), outcome.looks, history.asked) == (4, 0, [])
 
 
 async def look(*claims, pages, choice=DoubtfulPosts.REPEAT, seen=None):
