@@ -230,7 +230,8 @@ class Resolver:
     def _wait(self, claim: Claim, seen: Unanswered) -> timedelta:
         """By the monotonic clock, which nobody sets. Only the other clock knows the call of another process.
 
-        An abandonment that passes ends the queue's wait, not this one. A dead process made no call after this process began. A wait beyond FAR is ignored: the clock was set back.
+        An abandonment that passes ends the queue's wait, not this one. A dead process made no call after this process
+        began. A wait beyond FAR is ignored: the clock was set back.
         """
         settle_s = self.wait_s + LOOK_AGAIN.total_seconds() * claim.post.looks
         ended_s = self.began_s if seen.called_at_s is None else seen.called_at_s + POST_CALL_S

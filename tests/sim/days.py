@@ -20,9 +20,9 @@ from tests.soak.databases import SUBSCRIBER
 from tests.soak.racing import BOTH, Delivery, Races, SoakChannel, key_of_call
 
 QUIET_FOR = timedelta(minutes=2)
-REGIONS = ("R0", "R1")
-CR0, CR1, CALL = (SoakChannel("CR0", ("R0",)), SoakChannel("CR1", ("R1",)), SoakChannel("CALL", ("*",)))
-PEOPLE = SoakChannel("CPEOPLE", ("R0",), BOTH)
+REGIONS = ("RA", "RB")
+CR0, CR1, CALL = (SoakChannel("CR0", ("RA",)), SoakChannel("CR1", ("RB",)), SoakChannel("CALL", ("*",)))
+PEOPLE = SoakChannel("CPEOPLE", ("RA",), BOTH)
 POST, EDIT, LOOK = "chat.postMessage", "chat.update", "conversations.history"
 
 VERY_LATE = failures.delay_before(17.0)
@@ -95,9 +95,9 @@ KINDS = {
         (CR0, CR1, PEOPLE),
         (
             AWAY,
-            happening("people_choose", st.sampled_from(["subscribe R0", "subscribe R1", "unsubscribe R0"])),
+            happening("people_choose", st.sampled_from(["subscribe RA", "subscribe RB", "unsubscribe RA"])),
             happening("people_choose", st.sampled_from(["pause", "resume"])),
-            happening("people_choose", st.sampled_from(["quiet", "unsubscribe quiet", "subscribe R1 show:meetings"])),
+            happening("people_choose", st.sampled_from(["quiet", "unsubscribe quiet", "subscribe RB show:meetings"])),
             happening("bot_is_removed", st.sampled_from(["CR0", "CPEOPLE"]), st.booleans()),
             happening("bot_is_invited", st.sampled_from(["CR0", "CPEOPLE"])),
             happening("channel_is_archived", st.sampled_from(["CR0", "CPEOPLE"]), st.booleans(), st.booleans()),
@@ -214,8 +214,8 @@ class Day:
         line = what
         match verb:
             case "quiet":
-                line = f"subscribe R0 quiet:{asked_at:%H:%M}-{asked_at + QUIET_FOR:%H:%M}"
-                regions |= {"R0"}
+                line = f"subscribe RA quiet:{asked_at:%H:%M}-{asked_at + QUIET_FOR:%H:%M}"
+                regions |= {"RA"}
             case "subscribe":
                 regions |= {region.split(" ")[0]}
             case "unsubscribe":

@@ -69,13 +69,13 @@ DAYS: dict[str, tuple[str, list[Any]]] = {
     "another region, quiet hours, and an end": (
         PEOPLE,
         [
-            ("people_choose", "subscribe R1"),
+            ("people_choose", "subscribe RB"),
             ("stories_at_once", ["result", "abandoned", "mended"]),
             ("time_passes", 31.0),
             ("people_choose", "quiet"),
             ("stories_at_once", ["result", "abandoned", "mended"]),
             ("time_passes", 7.0),
-            ("people_choose", "unsubscribe R0"),
+            ("people_choose", "unsubscribe RA"),
             ("time_passes", 7.0),
             ("stories_at_once", ["result", "abandoned", "mended"]),
         ],
@@ -139,14 +139,14 @@ PARTS = 4
 AT_LEAST = 60
 """Failpoints of the day."""
 
-CHANNELS = (SoakChannel("CALL", ("*",)), SoakChannel("CTWO", ("R0", "R1")))
+CHANNELS = (SoakChannel("CALL", ("*",)), SoakChannel("CTWO", ("RA", "RB")))
 
 
 async def live_a_day(world: World, die_at: int | None) -> Verdict:
     """A correction, a refreshed result, and a result that an abandonment contradicts, close to each other."""
     world.slack.history_lag_s = 0.4
     await world.begin(die_at)
-    races = Races(Random(3), now=START, regions=("R0", "R1"))
+    races = Races(Random(3), now=START, regions=("RA", "RB"))
     for story in (races.corrected(), races.mended(), races.contradicted()):
         for delivery in story:
             await world.deliver(delivery)
