@@ -102,11 +102,6 @@ def day_before(day: date) -> str:
     return (day - timedelta(days=1)).isoformat()
 
 
-def may_begin_day(word: str) -> bool:
-    """False for a word with which no typed day begins."""
-    return word[:1].isdecimal() or word.partition(" ")[0][:3].lower() in _BEGINNINGS
-
-
 def may_be_year(word: str, today: date) -> bool:
     """True for a year of the data, up to the next year: "2026"."""
     return word.isdecimal() and ARCHIVE_STARTS <= int(word) <= today.year + 1
@@ -179,8 +174,9 @@ def _several(which: str, last: str, today: date, *, looks_back: bool) -> list[da
 
 
 def is_day(words: str, today: date) -> bool:
+    may_begin_day = words[:1].isdecimal() or words.partition(" ")[0][:3].lower() in _BEGINNINGS
     try:
-        return may_begin_day(words) and parse_day(words, today) is not None
+        return may_begin_day and parse_day(words, today) is not None
     except (ValueError, OverflowError):
         return True
 

@@ -117,12 +117,6 @@ _RACE_CALLED = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 LAST_RACE = "last race"
-_BEGINS_RACE = frozenset({"race", "r", "lucky", "final", *ORDINALS})
-
-
-def may_begin_race(word: str) -> bool:
-    """False for a word with which no race's number begins. A figure and "last" may begin a day too."""
-    return word.casefold() in _BEGINS_RACE
 
 
 def read_race_number(typed: str) -> str | None:

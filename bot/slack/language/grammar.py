@@ -14,10 +14,10 @@ from bot.channels.conditions.choices import ZONE, ChoiceCondition, DigestConditi
 from bot.channels.conditions.condition import EVERY_VALUE, Condition
 from bot.channels.conditions.table import TYPED_AS, VALUED
 from bot.channels.conditions.zones import zone_called
-from bot.events.days import DayUnclearError, is_day, may_be_year, may_begin_day, parse_day
+from bot.events.days import DayUnclearError, is_day, may_be_year, parse_day
 from bot.events.event import Topic
 from bot.events.typed_text import SINGLE_QUOTE
-from bot.events.typed_times import NOON_H, may_begin_race, read_off, read_race_number, with_clocks
+from bot.events.typed_times import NOON_H, read_off, read_race_number, with_clocks
 from bot.racedata.lexicon import Lexicon, grouped
 from bot.slack.language.refusals import date_or_time, no_day, not_chosen, nothing_follows
 from bot.slack.language.tokens import Word, parted, words_of
@@ -136,12 +136,12 @@ class _Reader:
     def _as_name(self, words: Sequence[Word], start: int, run: int, before: Sequence[Phrase]) -> PhrasesFound:
         """The longest name or day, else a single word."""
         word = words[start]
-        looks = [(self._exactly, run), (self._nearly, run)] if self.lexicon.has_name_from(word.text) else []
-        first = word.text.strip(SINGLE_QUOTE + " ")
-        # A time begins with a figure too.
-        is_day = self.grammar.has_days and (not first or may_begin_day(first) or may_begin_race(first))
-        days = [(self._moment, min(run, WORDS_OF_A_DAY))] if is_day else []
-        for look, longest in [*looks[:1], *days, *looks[1:]]:
+        names = run if self.lexicon.has_name_from(word.text) else 0
+        for look, longest in (
+            (self._exactly, names),
+            (self._moment, min(run, WORDS_OF_A_DAY)),
+            (self._nearly, names),
+        ):
             for size in range(longest, 1, -1):
                 text = _text(words[start : start + size])
                 if look == self._moment and _begins_day(words, start + size - 1):
