@@ -94,9 +94,9 @@ class QuotaBook:
         month, share = month_key(self._clock()), self._settings.command_quota_share
 
         def left(session: Session) -> int | None:
-            reading = latest(session, month)
-            by_commands = spent(session, month).by_commands
-            return None if reading is None else commands_left(reading, spent=by_commands, share=share)
+            if (reading := latest(session, month)) is None:
+                return None
+            return commands_left(reading, spent=spent(session, reading.month).by_commands, share=share)
 
         return await self._database.read(left)
 
@@ -196,7 +196,8 @@ def spent(session: Session, month: str) -> Spent:
 
 def spend(session: Session, requests: int, now: datetime, *, by_commands: int = 0) -> None:
     """Count requests. Replicas at the same instant may lose a request: the figure is a lower bound anyway."""
-    before = spent(session, month_key(now))
+    reading = latest(session, month_key(now))
+    before = spent(session, reading.month if reading else month_key(now))
     after = Spent(month=before.month, requests=before.requests + requests, by_commands=before.by_commands + by_commands)
     named_values.put(session, Mark.QUOTA_SPENT, after.model_dump(), now)
 

@@ -9,6 +9,7 @@ import secrets
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import httpx
@@ -21,6 +22,7 @@ from bot.operations.jobs.scheduler import Jobs
 from bot.operations.quota_warnings import QuotaCheck
 from bot.operations.self_notices import SelfNotices
 from bot.ports import Ports
+from bot.racedata import quota_book
 from bot.racedata.client.calls import Hooks, Timing
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.service_errors import ServiceFailure, Spared
@@ -139,6 +141,11 @@ class World:
         """Days up to a moment, of so many requests each, twice as many at the weekend. Each third day one dies."""
         while self.now < until:
             await self.day(requests * (2 if self.now.weekday() >= SATURDAY else 1), dies=self.now.day % 3 == 0)
+
+    async def spend(self, requests: int) -> None:
+        """Commands of the bot make so many requests."""
+        spend = partial(quota_book.spend, requests=requests, now=self.now, by_commands=requests)
+        await self.pipeline.database.write(spend)
 
     async def said(self) -> list[str]:
         """The messages of the admins' channel."""
@@ -315,6 +322,7 @@ async def test_month_of_the_service_that_turns_before_utcs_is_a_month_of_its_own
     world = await make_world(at(2026, 11, 29), usage)
     world.service.clock = lambda: world.clock() + timedelta(hours=11)
     world.service.spend_quota(14_500)
+    await world.spend(4_000)
     await world.day(0)
     world.service.fail_next("/countries", "quota_exceeded")
     for _ in world.replicas:
@@ -325,6 +333,8 @@ async def test_month_of_the_service_that_turns_before_utcs_is_a_month_of_its_own
     await world.tick()
     reading = await world.replicas[0].book.latest()
     assert (reading.month, reading.used, reading.certain) == ("2026-12", 10, True)
+    await world.spend(40)
+    assert await world.replicas[0].book.commands_left() == 14_990 // 4 - 40
     assert await outcome(world.replicas[0].client.for_upkeep().countries()) == "asked"
     await world.days(at(2026, 12, 3), 100)
     assert [gist(text) for text in await world.said()] == [
