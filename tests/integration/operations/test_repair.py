@@ -165,40 +165,34 @@ async def test_corrected_results_whose_records_have_ids_alone_are_told_once_look
         assert (await mend(bot, outage)).made == []
 
 
-async def test_reinstatement_whose_record_has_ids_alone_is_told_once_the_race_is_looked_up(bot, outage):
-    race = first_race(outage)
-    (came,) = await outage.lose(outage.service.abandon_race(race.race_id, "Fog"))
-    await bot.deliver(came.happening.payload)
-    await bot.post_all()
-    bot.clock.forward(60)
-    outage.now = bot.clock()
-    (again,) = await outage.lose(outage.service.delivery_queue.add(came.happening, outage.now))
-    came.shape = again.shape = "bare"
-    outage.service.racing.state(race).status = "reinstated"
-    await mend(bot, outage, racing_race_path="race/{race_id}")
-    assert bot.texts("CGB")[-1].startswith(f"GOING AHEAD: {race.course.name}")
-    assert (await mend(bot, outage)).made == []
-
-
-@pytest.mark.parametrize(("is_back", "told"), [(True, "status was Reinstated, now abandoned"), (False, "Fog, 8 races")])
-async def test_later_record_of_a_lost_meeting_with_ids_alone_is_news_once_the_meeting_was_reinstated(
-    bot, outage, is_back, told
+@pytest.mark.parametrize(
+    ("subject", "came_back", "is_back", "told"),
+    [
+        ("meeting", True, False, "ABANDONED: .*status was Reinstated, now abandoned"),
+        ("meeting", False, False, None),
+        ("race", False, True, "GOING AHEAD: "),
+    ],
+)
+async def test_later_record_with_ids_alone_is_news_where_the_loss_is_another_than_was_told(
+    *, bot, outage, subject, came_back, is_back, told
 ):
-    (first, *_) = await outage.lose(outage.service.abandon_meeting(first_race(outage).meeting_id, "Fog"))
+    service, race = outage.service, first_race(outage)
+    lost = service.abandon_race if subject == "race" else service.abandon_meeting
+    (first, *_) = await outage.lose(lost(getattr(race, f"{subject}_id"), "Fog"))
     payload = first.happening.payload
-    reinstated = payload | {"meeting": payload["meeting"] | {"reason": None, "status": "Reinstated"}}
-    for came in [payload, reinstated] if is_back else [payload]:
-        await bot.deliver(came)
+    for came in [{}, {"status": "Reinstated"}] if came_back else [{}]:
+        await bot.deliver(payload | {subject: payload[subject] | came})
         await bot.post_all()
         bot.clock.forward(60)
     outage.now = bot.clock()
-    (again,) = await outage.lose(outage.service.delivery_queue.add(first.happening, outage.now))
+    (again,) = await outage.lose(service.delivery_queue.add(first.happening, outage.now))
     first.shape = again.shape = "bare"
-    before = len(bot.texts("CGB"))
-    await mend(bot, outage)
-    assert len(bot.texts("CGB")) == before + is_back
-    assert bot.texts("CGB")[-1].startswith("ABANDONED")
-    assert told in bot.texts("CGB")[-1]
+    service.racing.state(race).status = "reinstated" if is_back else "abandoned"
+    before = bot.texts("CGB")
+    await mend(bot, outage, racing_race_path="race/{race_id}")
+    *earlier, last = bot.texts("CGB")
+    assert len(earlier) == len(before) - (told is None)
+    assert re.match(told or "ABANDONED", last)
     assert (await mend(bot, outage)).made == []
 
 
