@@ -217,7 +217,10 @@ def put_reading(session: Session, reading: QuotaReading, settled: Iterable[Quota
     # A later sample is from before the clock was set back.
     is_needless = or_(taken_at < reading.taken_at - KEEP_SAMPLES, taken_at > reading.taken_at)
     session.execute(delete(QuotaSample).where(is_needless))
-    expected = forecast(reading.used, reading.limit, reading.taken_at, days_of(samples(session), "used").whole)
+    expected = None
+    # A forecast is for the days up to the end of the month in UTC.
+    if reading.month == month_key(reading.taken_at):
+        expected = forecast(reading.used, reading.limit, reading.taken_at, days_of(samples(session), "used").whole)
     reading = reading.model_copy(update={"expected": expected})
     kept = reading.model_copy(update={"rows": ()}).model_dump(mode="json")
     named_values.put(session, Mark.QUOTA_READING, kept, reading.taken_at)

@@ -319,9 +319,10 @@ async def test_last_of_the_month_is_spent_on_what_people_ask_for_and_then_on_not
 
 @pytest.mark.parametrize("usage", ["rows", "period"])
 async def test_month_of_the_service_that_turns_before_utcs_is_a_month_of_its_own(make_world, usage):
-    world = await make_world(at(2026, 11, 29), usage)
+    world = await make_world(at(2026, 11, 18), usage)
     world.service.clock = lambda: world.clock() + timedelta(hours=11)
-    world.service.spend_quota(14_500)
+    await world.days(at(2026, 11, 29), 10)
+    world.service.spend_quota(14_300)
     await world.spend(4_000)
     await world.day(0)
     world.service.fail_next("/countries", "quota_exceeded")
@@ -332,7 +333,7 @@ async def test_month_of_the_service_that_turns_before_utcs_is_a_month_of_its_own
     world.service.spend_quota(10)
     await world.tick()
     reading = await world.replicas[0].book.latest()
-    assert (reading.month, reading.used, reading.certain) == ("2026-12", 10, True)
+    assert (reading.month, reading.used, reading.certain, reading.expected) == ("2026-12", 10, True, None)
     await world.spend(40)
     assert await world.replicas[0].book.commands_left() == 14_990 // 4 - 40
     assert await outcome(world.replicas[0].client.for_upkeep().countries()) == "asked"
