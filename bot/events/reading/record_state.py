@@ -133,7 +133,7 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     flags[RaceState.ABANDONED] += map(_lost_flag, values_of(meetings, "state.meeting_abandoned"))
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
-    if placings.has_places and _is_provisional(sources, own, said, is_run=RaceState.RUN in told):
+    if (placings.has_places or placings.unread) and _is_provisional(sources, own, said, is_run=RaceState.RUN in told):
         told |= {RaceState.PROVISIONAL}
         states.setdefault(RaceState.PROVISIONAL, PROVISIONAL)
     elif placings.has_places and told <= {RaceState.RUN}:
@@ -199,7 +199,8 @@ def _state_objects(sources: Sources) -> list[Fields]:
 def _is_provisional(sources: Sources, own: Sequence[Fields], said: Sequence[str], *, is_run: bool) -> bool:
     # A flag beside the winner is about the winner: {"race": {…}, "result": {"official": false, "winner": …}}.
     beside = [one for one in sources.data if not _is_decided(one)]
-    own = [*own, *(one for one in beside if not NAMING_HORSES.isdisjoint(one.facts))]
+    results = [one for one in beside if not NAMING_HORSES.isdisjoint(one.facts)]
+    own, said = [*own, *results], [*said, *filter(None, map(text, values_of(results, "state.status.own")))]
     official = [*values_of(own, "state.official")]
     told = [*own, *sources.delivery]
     texts = ((name, value) for fields in told for name, value in fields.items() if isinstance(value, str))
@@ -213,7 +214,7 @@ def _is_provisional(sources: Sources, own: Sequence[Fields], said: Sequence[str]
         (is_waited_for and not is_run and not any(map(is_yes, official)))
         or any(map(is_no, official))
         or any(map(is_yes, values_of(told, "state.provisional")))
-        or any(value in _PROVISIONAL and not _OF_A_CARD.search(name) for name, value in texts)
+        or any(value in _PROVISIONAL and ("result" in name or not _OF_A_CARD.search(name)) for name, value in texts)
     )
 
 

@@ -60,10 +60,10 @@ class Sources:
 
     def values(self, fact: str) -> list[Any]:
         """Every value of a fact: of the race's own objects, by own names too, then of the event's other objects."""
-        return [value for _, value in self._named(fact)]
+        return [value for _, value in self._named(fact, self.own)]
 
-    def _named(self, fact: str) -> Iterator[tuple[str, Any]]:
-        for objects, of in ((self.own, fact), (self.own, f"{fact}.own"), (self.data, fact)):
+    def _named(self, fact: str, by_own_name: list[Fields]) -> Iterator[tuple[str, Any]]:
+        for objects, of in ((self.own, fact), (by_own_name, f"{fact}.own"), (self.data, fact)):
             for fields in objects:
                 yield from ((name, fields[name]) for name in fields.facts.get(of, ()))
 
@@ -99,8 +99,11 @@ class Sources:
     @Lazy
     def off_values(self) -> list[list[Any]]:
         """The values by standing, local times first. Bare UTC times come last: races are called by the local time."""
+        # Beside a race with a time, `time` is the winner's: {"race": {"off": "14:30"}, "result": {"time": "2:04"}}.
+        timed = [one for one in self.own if "is.timed" in one.facts][:1]
         found = [
-            [(name, value) for name, said in self._named(fact) for value in spread_off(said)] for fact in _OFF_STANDINGS
+            [(name, value) for name, said in self._named(fact, timed) for value in spread_off(said)]
+            for fact in _OFF_STANDINGS
         ]
         of_utc = [value for named in found for name, value in named if _is_clock_of_utc(name, value)]
         local = (sorted(named, key=lambda one: one[0].endswith(_UTC)) for named in found)
