@@ -53,15 +53,13 @@ class SlotClaim(Enum):
     """Another run of the slot was good."""
 
 
-def claim_slot(
-    session: Session, job: str, slot_at: datetime, *, by: str, now: datetime, every_s: int, lease_s: float
-) -> SlotClaim:
+def claim_slot(session: Session, job: str, slot_at: datetime, *, by: str, now: datetime, every_s: int) -> SlotClaim:
     """The slot is ours if nobody has claimed the slot, or if the lease expired without an end.
 
     A slot or a lease too far ahead was written before somebody set the clock back. Replicas that read the clock at
     nearly the same moment are one slot apart at most.
     """
-    lease = timedelta(seconds=lease_s)
+    lease = timedelta(seconds=min(LEASE_S, every_s))
     statement = insert_here(session, JobRun).values(job=job, slot_at=slot_at, claimed_by=by, leased_until=now + lease)
     given, row = statement.excluded, JobRun
     is_free = or_(
@@ -237,8 +235,7 @@ class Jobs:
             slot_at = slot_of(now, every_s)
             if slot_at == self._over.get(job.id):
                 return slot_at, SlotClaim.UNDER_WAY
-            lease_s = min(LEASE_S, float(every_s))
-            claimed = claim_slot(session, job.id, slot_at, by=self._replica, now=now, every_s=every_s, lease_s=lease_s)
+            claimed = claim_slot(session, job.id, slot_at, by=self._replica, now=now, every_s=every_s)
             if claimed is SlotClaim.OURS and is_over:
                 self._finish(session, job, slot_at)
             return slot_at, claimed

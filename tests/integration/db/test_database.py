@@ -233,7 +233,7 @@ async def test_events_3_body_is_stored_once_whatever_key_another_version_read(da
 @on_both
 async def test_slot_is_finished_by_the_claimant_alone(database):
     def claim(by, now):
-        work = partial(scheduler.claim_slot, job="job", slot_at=NOW, by=by, now=now, every_s=60, lease_s=60)
+        work = partial(scheduler.claim_slot, job="job", slot_at=NOW, by=by, now=now, every_s=60)
         return database.write(work)
 
     def finish(by):

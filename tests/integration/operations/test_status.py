@@ -141,8 +141,7 @@ async def test_status_has_jobs_repair_replicas_versions_and_quota(pipeline):
         for ago in (3, 2, 1):
             at = now - timedelta(hours=ago)
             assert (
-                scheduler.claim_slot(session, "repair", at, by="one", now=at, every_s=3600, lease_s=60)
-                is scheduler.SlotClaim.OURS
+                scheduler.claim_slot(session, "repair", at, by="one", now=at, every_s=3600) is scheduler.SlotClaim.OURS
             )
             if ago > 1:
                 scheduler.finish_slot(session, "repair", at, by="one", now=at)
@@ -213,7 +212,7 @@ async def test_status_of_a_bot_that_is_well_says_so_once_something_was_checked(t
     times = {"by": "one", "now": slot}
 
     def check(session):
-        scheduler.claim_slot(session, "check_quota", slot, **times, every_s=3600, lease_s=60)
+        scheduler.claim_slot(session, "check_quota", slot, **times, every_s=3600)
         scheduler.finish_slot(session, "check_quota", slot, **times)
 
     await told.database.write(check)
