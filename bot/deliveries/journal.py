@@ -6,6 +6,7 @@ stays small.
 """
 
 import contextlib
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -145,8 +146,9 @@ class Journal:
         with self._transaction() as run:
             by_receipt = "SELECT received_at FROM journal INDEXED BY ix_journal_received_at WHERE number = ?"
             (received_at,) = run(by_receipt, number).fetchone()
-        body = f"Letter {number} of the journal can't be read: the file is damaged."
-        return number, Letter(sha256, f"journal-{number}", _moment(received_at), body.encode())
+        words = f"Letter {number} of the journal can't be read: the file is damaged."
+        logging.getLogger(__name__).error(words)
+        return number, Letter(sha256, f"journal-{number}", _moment(received_at), words.encode())
 
     def waiting(self, place: JournalPlace | None) -> tuple[int, datetime | None]:
         """The number of letters after the place, and the receipt of the first letter."""

@@ -122,7 +122,7 @@ async def test_large_bodies_are_read_a_few_at_a_time_and_not_kept_as_read(databa
 
 
 @pytest.mark.parametrize(("begin", "end"), [(0, 4096), (2048, 2560), (0, 512)], ids=["page", "letters", "head"])
-async def test_damaged_letters_are_told_as_such_and_the_others_are_read(database, journal, begin, end):
+async def test_damaged_letters_are_told_as_such_and_the_others_are_read(database, journal, caplog, begin, end):
     letters = [one._replace(body=one.body + b" " * 700) for one in map(letter, range(24))]
     journal.append(letters)
     journal.close()
@@ -137,6 +137,7 @@ async def test_damaged_letters_are_told_as_such_and_the_others_are_read(database
     read = await keys(database)
     lost = sum(key.startswith("unreadable:") for key in read)
     assert 1 <= lost <= 4
+    assert 1 <= len(caplog.messages) <= lost
     assert read[4:] == [f"result.received:rc_{number}" for number in range(4, 24)]
     journal.append([letter(24)])
     assert await Intake(database, journal, now).take() == 1
