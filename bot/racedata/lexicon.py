@@ -232,7 +232,7 @@ def kept(session: Session, named: Iterable[CourseNamed] = ()) -> Lexicon:
     for name, region in named if lists.courses else ():
         if not (lists.in_any_case(name) or lists.is_nearly_course(name)):
             unlisted.setdefault(folded(name), (name, region))
-    return _lexicon(*texts, *unlisted.values())
+    return _lexicon(*texts, *unlisted.values()) if unlisted else lists
 
 
 @lru_cache(maxsize=4)
