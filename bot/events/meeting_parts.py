@@ -52,6 +52,14 @@ def is_there(race: Race, card: Race) -> bool:
     return is_same and len(regions) <= 1 and may_share_meeting(race, card)
 
 
+def is_same_loss(one: RacingEvent, other: RacingEvent) -> bool:
+    """Whether two abandonments of one kind may be of the same race, or of the same meeting."""
+    if one.kind is EventKind.MEETING_ABANDONED:
+        return is_part_of(one, other)
+    ids = {one.race.race_id, other.race.race_id} - {None}
+    return len(ids) <= 1 and is_there(one.race, other.race) and is_same_race(one.race, other.race)
+
+
 def is_run_there(event: RacingEvent, meeting: RacingEvent) -> bool:
     """Whether a race with a result is the meeting's. A meeting may name its lost races alone."""
     return is_part_of(event, meeting) or is_there(event.race, meeting.race)

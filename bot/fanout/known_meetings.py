@@ -14,6 +14,7 @@ from bot.events.event_store import Around, By
 from bot.events.meeting_parts import (
     is_part_of,
     is_run_there,
+    is_same_loss,
     lost_in,
     lost_with,
     marks_lost,
@@ -270,7 +271,7 @@ class KnownMeetings:
     def replaced(self, event: RacingEvent) -> set[str]:
         """Results in conflict with a loss that is now taken back; and losses taken back before a new loss.
 
-        A racecard, or a result, may alone report the new loss.
+        A racecard, or a result, may alone report the new loss. A loss without a region, told again with its region.
         """
         if event.is_taken_back:
             results = self._of_kind(EventKind.RESULT_RECEIVED)
@@ -278,10 +279,13 @@ class KnownMeetings:
             own = run or [event.contradicting_key or ""]
             versions = self.versions_of(event.key)
             return {key for key in own if any(map(event_store.contradicted_by, [*versions, *self.versions_of(key)]))}
+        is_placed = event.is_abandonment and event.race.region is not None and len(self.versions_of(event.key)) == 1
+        nowhere = [one for one in self._of_kind(event.kind) if is_placed and one.race.region is None]
+        same = {one.key for one in nowhere if not one.is_taken_back and is_same_loss(one, event)}
         lost = {race.race_id for race in (event.race, *event.races) if race.abandoned} - {None}
         is_of_meeting = event.kind is EventKind.MEETING_ABANDONED
         others = (one for one in self._of_kind(EventKind.RACE_ABANDONED) if one.key != event.key and one.is_taken_back)
-        return {
+        return same | {
             one.key
             for one in others
             if one.race.race_id in lost or (is_of_meeting and is_part_of(one, event) and lost_with(one.race, event))
@@ -305,7 +309,7 @@ class KnownMeetings:
             return is_later
         return self.versions_of(one.key)[-1].received_at >= self.versions_of(other.key)[-1].received_at
 
-    def _of_kind(self, kind: EventKind) -> list[RacingEvent]:
+    def _of_kind(self, kind: EventKind | None) -> list[RacingEvent]:
         return [event for event in self._events.values() if event.kind is kind]
 
 

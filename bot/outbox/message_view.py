@@ -211,7 +211,7 @@ def _contradicts(version: EventVersion, other: EventVersion) -> bool:
 
 def _replaces(version: EventVersion, other: EventVersion) -> bool:
     """A loss taken back ends the conflict of a result. A new loss ends the news of a loss taken back."""
-    if version.event_key == other.event_key:
+    if version.event_key == other.event_key or version.kind == other.kind:
         return True
     if version.kind != EventKind.MEETING_ABANDONED or other.kind == EventKind.RESULT_RECEIVED:
         return other.kind in CONTRADICTIONS

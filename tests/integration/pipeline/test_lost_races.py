@@ -162,6 +162,13 @@ async def test_loss_in_doubt_that_nobody_took_is_named_with_the_doubt(pipeline, 
     assert untaken_named(untaken) == f"Ascot 14:30{doubt}"
 
 
+async def test_answer_to_a_subscription_says_that_the_region_of_a_loss_is_unknown(pipeline):
+    await take(pipeline, subscribes("CGB"), abandonment(region=None))
+    gb, now = ChannelFilter(region="GB", topics=frozenset(Topic)), pipeline.clock()
+    recent = await pipeline.database.read(lambda session: day_views.recent(session, [gb], now, None))
+    assert "Ascot 14:30 (region unknown), frost" in subscribed(all_well(gb, recent=recent)).text
+
+
 # A loss told twice rings once. An abandonment and another fact ring
 
 

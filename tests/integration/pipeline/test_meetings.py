@@ -179,6 +179,21 @@ TOLD_BY_OTHERS = {
     ),
 }
 
+ONCE_MORE = {
+    f"{what} without a region, then with it": Story(
+        *(links, first, then), CGB=["^Superseded | >2 | (region unknown)", "^ABANDONED: | (GB)"], CIRE=["!Superseded"]
+    )
+    for what, first, then in (
+        ("race", lost(region=None), lost()),
+        ("race by its id", lost(region=None), abandonment()),
+        ("meeting", meeting(meeting_id=None, region=None), meeting(meeting_id=None)),
+        ("meeting by its id", meeting(meeting_id=None, region=None), meeting()),
+    )
+} | {
+    "two meetings of one course name": Story(
+        *(meeting(meeting_id="mt_2", region=None), meeting()), CGB=["!Superseded", "^ABANDONED"]
+    )
+}
 OFFS = {"rc_1": "14:30", "rc_2": "15:05", "rc_3": "15:40"}
 AT_1505 = abandonment("rc_2", off_time="15:05")
 
@@ -381,7 +396,9 @@ OF_CARDS = {
         CGB=["^Racecard: | The rest of this"],
     ),
 }
-STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME | EXTENTS | OF_CARDS | BY_MOMENT
+STORIES = (
+    FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME | EXTENTS | OF_CARDS | BY_MOMENT | ONCE_MORE
+)
 
 ON_BOTH = (
     *("without an id, others of the course", *BY_ID, *BY_TIME),
