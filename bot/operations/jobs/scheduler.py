@@ -138,15 +138,12 @@ class Jobs:
             if scheduled.next_run_time > now + scheduled.trigger.interval:
                 log.warning("clock_set_back", job=scheduled.id, tried_at=scheduled.next_run_time.isoformat())
                 scheduled.modify(next_run_time=now)
-        return self._overdue() | self.failing
-
-    def _overdue(self) -> dict[str, str]:
         now_s, overdue = self.monotonic(), {}
         for job in self.table:
             since_s = now_s - self._done_s.get(job.id, now_s)
             if since_s > INTERVALS_MISSED * job.every_s:
                 overdue[job.id] = f"no good run for {since_s:.0f} s"
-        return overdue
+        return overdue | self.failing
 
     async def run(self, job: Job) -> bool:
         """True if this replica claimed the slot and the job ran."""

@@ -103,7 +103,9 @@ class Transport:
             # For example a cursor of tens of thousands of characters.
             answer = AnswerUnreadable(request.path, message="what it gave to go on with is too long to be asked for")
         except (httpx.HTTPError, OSError) as error:
-            answer = _unreachable(request.path, error)
+            # The class alone: the error's text may hold an address or a header.
+            name, may_have_arrived = type(error).__name__, not isinstance(error, SURELY_NOT_SENT)
+            answer = ServiceUnreachable(request.path, message=name, may_have_arrived=may_have_arrived)
         if isinstance(answer, ServiceFailure):
             raise answer
         return answer
@@ -159,10 +161,3 @@ def read_body(body: bytes) -> Any:
         return from_json(json.dumps(decode(body), ensure_ascii=False).encode(errors="replace"))
     except (NotAnObject, ValueError):
         return body.decode(errors="backslashreplace")
-
-
-def _unreachable(path: str, error: Exception) -> ServiceUnreachable:
-    """Named by the error's class alone: its text may hold an address or a header."""
-    return ServiceUnreachable(
-        path, message=type(error).__name__, may_have_arrived=not isinstance(error, SURELY_NOT_SENT)
-    )
