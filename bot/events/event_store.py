@@ -59,6 +59,8 @@ WAYS_MAX = 400
 PADDED_MAX = 64
 """The usual sizes are below, and the parts of larger sizes may be too many."""
 
+_NO_REMARKS = VersionRemarks()
+
 STORED_UNREADABLE = "its stored form can't be read"
 
 LONG_AGO, FAR_AHEAD = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
@@ -401,7 +403,7 @@ def amend(row: EventVersion, event: RacingEvent) -> None:
 
 
 def _stored_remarks(remarks: VersionRemarks) -> str | None:
-    return remarks.model_dump_json(exclude_defaults=True) if remarks != VersionRemarks() else None
+    return remarks.model_dump_json(exclude_defaults=True) if remarks != _NO_REMARKS else None
 
 
 def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
@@ -450,7 +452,7 @@ def noted_in(versions: Sequence[EventVersion]) -> WatchedIn:
 
 
 def remarks_of(row: EventVersion) -> VersionRemarks:
-    return VersionRemarks.model_validate_json(row.remarks or "{}")
+    return VersionRemarks.model_validate_json(row.remarks) if row.remarks else _NO_REMARKS
 
 
 def contradicted_by(row: EventVersion) -> EventKind | None:

@@ -360,7 +360,7 @@ def plain_name(horse: str) -> str:
 
 def name_and_country(horse: str) -> tuple[str, str | None]:
     """The name and the country of birth: of "Golden Melody (IRE)" "Golden Melody" and "IRE"."""
-    found = _COUNTRY.search(horse)
+    found = _COUNTRY.search(horse) if horse.endswith(")") else None
     return (horse[: found.start()], found[0].strip(" ()")) if found and found.start() else (horse, None)
 
 

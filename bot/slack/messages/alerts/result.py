@@ -16,7 +16,7 @@ from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, la
 from bot.slack.messages.alerts.runner_table import runner_lines, runners_table
 from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit import names
-from bot.slack.messages.kit.blocks import action_button, context_block, header, section
+from bot.slack.messages.kit.blocks import action_button, actions, context_block, header, section
 from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines, message
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, VOIDED, headline
 from bot.slack.messages.kit.result_line import GAP, ORDER_MAX, RaceField, walkover
@@ -66,10 +66,12 @@ def _runners(event: RacingEvent, context: MessageContext, field: RaceField) -> l
     *I have it* stands open, without the details.
     """
     details, small = section(names.race_details(event.race)), small_print(event, context)
-    pressed = alert_buttons(event, context, action_button(FULL_RESULT, FULL_RESULT_WORD, event.key))
+    button = action_button(FULL_RESULT, FULL_RESULT_WORD, event.key)
     if not field.in_order or context.asked:
-        return [None if field.in_order else details, small, pressed]
-    whole = fold(FULL_RESULT, [details, lines([*runner_lines(field.in_order, field)]), alert_buttons(event, context)])
+        return [None if field.in_order else details, small, alert_buttons(event, context, button)]
+    buttons = alert_buttons(event, context)
+    whole = fold(FULL_RESULT, [details, lines([*runner_lines(field.in_order, field)]), buttons])
+    pressed = actions([button, *(buttons["elements"] if buttons else [])])
     return [Either([whole], [details]), small, Either([], [pressed])]
 
 

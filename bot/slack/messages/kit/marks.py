@@ -40,7 +40,7 @@ REASON_MIN = 12
 
 def without_marks(words: str) -> str:
     """For `text`: loud words, and lines that begin with a warning. No data has an asterisk, so marks in data stay."""
-    return _MARKED.sub(r"\1", words)
+    return words if words.isascii() else _MARKED.sub(r"\1", words)
 
 
 def headline(mark: str, words: str, reason: str | None, conflict: str | None = None) -> tuple[str, bool]:

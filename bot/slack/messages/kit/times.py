@@ -71,8 +71,10 @@ def published_day(published: str | None, today: date | None = None) -> str | Non
 
 def published_moment(published: str | None, now: datetime) -> str | None:
     """The moment in each reader's zone, without the day if near to `now`. Text without an offset stays as published."""
+    if published is None:
+        return None
     with suppress(ValueError, OverflowError):
-        if moment := aware(datetime.fromisoformat(published or "")):
+        if moment := aware(datetime.fromisoformat(published)):
             is_near = abs(now - moment) < DAY_UNSAID_WITHIN
             return in_readers_zone(moment) if is_near else moment_for_readers(moment)
     return published_day(published, now.date())
