@@ -12,7 +12,7 @@ from bot.events.reading.aliases import string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_values import count, flag_in, identifier, text
 from bot.events.reading.lazy import Lazy
-from bot.events.reading.race_list import lists_races, within
+from bot.events.reading.race_list import NOWHERE, lists_races, within
 from bot.events.reading.race_record import race_from
 from bot.events.reading.record_objects import About, Part, kind_of, may_be_about_the_race
 from bot.events.reading.sources import Sources, meeting_id_of, race_id_of, sources_of
@@ -21,8 +21,6 @@ from bot.events.spellings import by_card_status
 DEEPEST_EVENT_NAME = 3
 
 SURE_NAMES = frozenset(NAMES_OF["event.sure_name"])
-
-NOWHERE = Race()
 
 _NOT_RUN_ELSE = {RaceState.VOID, RaceState.POSTPONED}
 
@@ -101,8 +99,8 @@ class FoundEvent:
     def names_subject(self) -> bool:
         """True if the record names its race or meeting. A list beside a race then has the other races of the card."""
         if self.named.subject is Subject.RACE:
-            is_numbered = first_of(self.fields, "race.number", count) is not None
-            return self.race_id is not None or is_numbered or self.sources.off != OffTime()
+            is_named = self.race_id is not None or first_of(self.fields, "race.number", count) is not None
+            return is_named or self.sources.off != OffTime()
         return self.race_id is not None or has_place(self.place)
 
     @property

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from bot.deliveries.event_keys import bounded, further_keys, key_of, unreadable_key
-from bot.deliveries.found_event import NOWHERE, EventName, FoundEvent, has_place, is_named
+from bot.deliveries.found_event import EventName, FoundEvent, has_place, is_named
 from bot.deliveries.listed_events import MOST_EVENTS, first_told, found_in
 from bot.deliveries.meeting_extent import extent_of, last_lost, lost_by_name, lost_from, marked_as_run, races_run
 from bot.events import drill_mark
@@ -24,7 +24,7 @@ from bot.events.reading.json_object import NotAnObject, read_objects
 from bot.events.reading.json_values import identifier, text
 from bot.events.reading.lazy import Lazy
 from bot.events.reading.off_times import read_instant
-from bot.events.reading.race_list import read_races, within
+from bot.events.reading.race_list import NOWHERE, read_races, within
 from bot.events.reading.record_objects import About
 from bot.events.spellings import by_card_status
 
@@ -131,8 +131,8 @@ def _events(found: FoundEvent, number: int | None, body: bytes, most: int) -> It
     race = found.race
     races = tuple(one for one in _races(found, race) if not _is_of_another_day_and_place(one, race))
     is_elsewhere = not all(may_be_there(one, race) for one in races)
-    is_by_own_name = race.course != Course() and in_short(race.course) == Course()
-    if (is_elsewhere or is_by_own_name) and has_place(found.place) and len(_by_meeting(races)) == 1:
+    is_one_place = len(_by_meeting(races)) == 1 and has_place(found.place)
+    if is_one_place and (is_elsewhere or (race.course != Course() and in_short(race.course) == Course())):
         # The meeting's own name, "Royal Ascot", is no other course.
         common = in_common(races)
         course = Course() if common.course != Course() else race.course

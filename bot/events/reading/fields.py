@@ -104,14 +104,14 @@ class Fields(dict[str, Any]):
 
     def within(self, name: str, facts: frozenset[str]) -> "Fields":
         """The fields of an object called `name`, for these facts also by the full name: "race" and "id" as "raceid"."""
-        full = facts_of(f"{name}{key}" for key in self)
-        told = {fact: [key.removeprefix(name) for key in full[fact]] for fact in facts & full.keys()}
+        full = _remembered(_facts_within, (name, *self))
+        told = {fact: [key.removeprefix(name) for key in keys] for fact, keys in full.items() if fact in facts}
         both = {fact: tuple(dict.fromkeys([*self.facts.get(fact, ()), *keys])) for fact, keys in told.items()}
         return Fields(self, {**self.facts, **both}, self.standing) if both else self
 
     def of(self, *facts: str) -> list[Any]:
         """The values of the facts."""
-        return [self[name] for fact in facts if fact in self.facts for name in self.facts[fact]]
+        return [self[name] for fact in facts for name in self.facts.get(fact, ())]
 
 
 def _remembered(read: "_lru_cache_wrapper[T]", shape: tuple[str, ...]) -> T:
@@ -122,6 +122,12 @@ def _remembered(read: "_lru_cache_wrapper[T]", shape: tuple[str, ...]) -> T:
 def facts_of(names: Iterable[str]) -> Facts:
     """The facts of different names. Unknown names make no difference."""
     return _remembered(_facts, tuple(name for name in names if name in _FACTS_OF))
+
+
+@lru_cache(maxsize=512)
+def _facts_within(names: tuple[str, ...]) -> Facts:
+    name, *keys = names
+    return facts_of(f"{name}{key}" for key in keys)
 
 
 @lru_cache(maxsize=512)
@@ -150,16 +156,15 @@ def fields_of(record: Mapping[str, Any]) -> Fields:
     """The non-empty fields, whatever the record's order, with the fields in an object of attributes."""
     fields = _own_fields(record)
     for name in _ATTRIBUTES:
-        if isinstance(inner := fields.get(name), dict):
-            del fields[name]
-            return Fields({**_own_fields(inner), **fields})
+        if name in fields and isinstance(fields[name], dict):
+            return Fields({**_own_fields(fields.pop(name)), **fields})
     return fields
 
 
 def _own_fields(record: Mapping[str, Any]) -> Fields:
     names, facts = _remembered(_shape, tuple(islice(record, MOST_FIELDS)))
     values = [*record.values()]
-    fields = {name: value for place, name in names if (value := values[place]) is not None and value != ""}
+    fields = {name: value for place, name in names if (value := values[place]) or value not in (None, "")}
     return Fields(fields, facts if len(fields) == len(names) else None)
 
 
@@ -175,12 +180,13 @@ def find(objects: Iterable[Fields], names: Collection[str], read: Callable[[Any]
 def first_of(objects: Iterable[Fields], fact: str, read: Callable[[Any], T | None]) -> T | None:
     """The first readable value of a fact, object by object."""
     for fields in objects:
-        for name in fields.facts.get(fact, ()):
-            if (found := read(fields[name])) is not None:
-                return found
+        if fact in fields.facts:
+            for name in fields.facts[fact]:
+                if (found := read(fields[name])) is not None:
+                    return found
     return None
 
 
 def values_of(objects: Iterable[Fields], fact: str) -> Iterator[Any]:
     """Each value of a fact, object by object."""
-    return (value for fields in objects for value in fields.of(fact))
+    return (fields[name] for fields in objects if fact in fields.facts for name in fields.facts[fact])

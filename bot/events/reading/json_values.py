@@ -25,11 +25,11 @@ def text(value: Any) -> str | None:
     """
     if isinstance(value, str):
         return _short(value) if len(value) <= LONGEST_NAME else _storable(value)
-    if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list):
-        return text(value[0])
     if isinstance(value, dict):
         name = value.get("name")
         return text(name) if isinstance(name, str) and name else _spoken(fields_of(value))
+    if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list):
+        return text(value[0])
     return _digits(value)
 
 
@@ -49,10 +49,10 @@ def note_text(value: Any, deepest: int = 3) -> str | None:
 
 def identifier(value: Any) -> str | None:
     """An integer is an id; a fraction, a flag or an object is none. A list of one value, as from XML, is the value."""
-    if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list):
-        return identifier(value[0])
     if isinstance(value, str):
         return value.strip() or None
+    if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list):
+        return identifier(value[0])
     if isinstance(value, float) and not value.is_integer():
         return None
     return _digits(value)

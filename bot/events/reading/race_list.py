@@ -28,7 +28,7 @@ from bot.events.reading.tabular import without_table
 MOST_RACES = 300
 """Ten times a meeting's. A database bounds the values of a statement."""
 
-_NO_RACE = Race()
+NOWHERE = Race()
 
 _NUMBERED = re.compile("race[0-9]{1,2}")
 """A field for each race: race_1, race_2."""
@@ -278,7 +278,7 @@ def _lists(fields: Fields, parent: Race) -> Iterator[tuple[Race, ...]]:
 def _read(entries: Sequence[dict[str, Any]], parent: Race) -> Iterator[Race]:
     runners = 0
     for race in map(read_race, entries[:MOST_RACES]):
-        if race != _NO_RACE:
+        if race != NOWHERE:
             yield within(race, parent)
         runners += len(race.runners)
         if runners > MOST_RUNNERS_A_CARD:
@@ -338,6 +338,8 @@ _READ_BARE: Mapping[str, _BareReader] = {
 
 def within(race: Race, parent: Race) -> Race:
     """The race, with the day and the place of the parent where the race has none. At another place only the day."""
+    if parent == NOWHERE:
+        return race
     if not may_be_there(race, parent):
         parent = Race(race_date=parent.race_date)
     is_placed = parent.course == Course() or in_short(race.course) != Course()

@@ -182,13 +182,13 @@ def _with_context(entry: dict[str, Any], context: dict[str, Any]) -> dict[str, A
 
 def is_by_key(value: Any) -> bool:
     """Whether the keys of an object are data, and its values entries. Also of {"run": […], "abandoned": […]}."""
-    if not (isinstance(value, dict) and value):
+    entries = value.values() if isinstance(value, dict) else ()
+    if not entries or not all(isinstance(one, dict | list) and one for one in islice(entries, MOST_ENTRIES)):
         return False
     keys = [str(key)[:LONGEST_NAME] for key in islice(value, MOST_ENTRIES)]
-    is_data = KNOWN.isdisjoint(map(fold, keys)) or (
+    return KNOWN.isdisjoint(map(fold, keys)) or (
         all(map(state_in, keys)) and not LOST_OR_VOID.isdisjoint(map(state_in, keys))
     )
-    return is_data and all(isinstance(inner, dict | list) and inner for inner in islice(value.values(), MOST_ENTRIES))
 
 
 def races_by_key(value: Any, deepest: int = 4) -> bool:

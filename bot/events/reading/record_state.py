@@ -245,9 +245,10 @@ def _texts(
     for about, objects in ((_ABOUT_THE_RACE, sources.own), (_NOTES, sources.data)):
         for name, value in chain.from_iterable(map(Fields.items, objects)):
             if name in about or may_tell_a_loss(name):
-                said = (one for one in _spread([value]) if isinstance(one, str) or name in about)
-                texts = (one for one in filter(may_tell_loss, _strings_in(said)) if " " in one or not kind_of(one))
-                yield from ((one, name in about, {RaceState.VOID}) for one in texts if one not in statuses)
+                said = [one for one in _spread([value]) if isinstance(one, str) or name in about]
+                for one in filter(may_tell_loss, _strings_in(said)):
+                    if one not in statuses and (" " in one or not kind_of(one)):
+                        yield one, name in about, {RaceState.VOID}
 
 
 def _is_of_another(loss: str, sources: Sources, *, is_open: bool) -> bool:

@@ -201,8 +201,7 @@ def _from_fields(fields: Fields) -> Horse | None:
         ids.append(named)
     if reason:
         said.setdefault("position_reason", reason)
-    called = [label for label in (horse_named(said), number_of(said)) if label]
-    labels = [*_id_labels(ids), *called, *_id_labels(plain)]
+    labels = [*_id_labels(ids), *filter(None, (horse_named(said), number_of(said))), *_id_labels(plain)]
     return Horse(labels, said, places, out, runs, is_provisional) if labels else None
 
 
@@ -221,8 +220,10 @@ def _favourite(value: Any) -> str:
 
 def _read_texts(fields: Fields, texts: Mapping[str, str], said: dict[str, str]) -> None:
     for name, fact in texts.items():
-        if name not in said and fact in fields.facts and (value := first_of((fields,), fact, text)):
-            said[name] = (value.lstrip("0") if name == "number" else None) or value
+        for key in fields.facts.get(fact, ()) if name not in said else ():
+            if value := text(fields[key]):
+                said[name] = (value.lstrip("0") if name == "number" else None) or value
+                break
 
 
 @lru_cache(maxsize=1024)

@@ -46,7 +46,7 @@ from bot.events.reading.runner_entry import (
 )
 from bot.events.reading.tabular import without_table
 
-_ORDERS = ("order.official", "order.plain", "order.past_the_post", "order.provisional")
+_ORDERS = {standing: f"order.{standing.name.casefold()}" for standing in Standing}
 """By standing. An order, a flag or a winner is plain unless the name of the field or object says more."""
 
 _MAY_BE_PLACED_ALONE = frozenset({*NAMES_OF["lists.results"], *NAMES_OF["lists.placed"]})
@@ -151,7 +151,7 @@ def _said(objects: Iterable[Fields], fact: str, of_name: Standing = PLAIN) -> It
 
 def _orders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
     """Adds the orders of all standings. Gives back each order that is not read."""
-    for of_name, fact in zip(Standing, _ORDERS, strict=True):
+    for of_name, fact in _ORDERS.items():
         for name, value, standing in _said(objects, "order.in_words" if of_name is PLAIN else fact, of_name):
             is_plain_list = isinstance(value, list) and not any(isinstance(one, dict | list) for one in value)
             if is_plain_list and name in NAMES_OF["order.parallel"]:
@@ -280,7 +280,8 @@ class _Horses:
         for place in new.places:
             of = standing if place.standing is PLAIN else place.standing
             of = Standing.PROVISIONAL if new.is_provisional and of is PLAIN else of
-            known.places.append(place._replace(standing=of, source=id(known) if place.by_mark else self._sources))
+            source = id(known) if place.by_mark else self._sources
+            known.places.append(SaidPlace(of, place.position, source, place.by_mark))
         return True
 
     def placings(self, unread: Sequence[Any]) -> Placings:
@@ -341,7 +342,8 @@ def _decided(horse: Horse, field_size: int) -> str | None:
     """The position by the highest standing. Different places of equal standing are all told."""
     if horse.out or not horse.places:
         return horse.out
-    places = [one for one in horse.places if _is_place(one.position, field_size)]
+    highest_place = max(MOST_PLACES - 1, field_size)
+    places = [one for one in horse.places if (finishing_position(one.position) or 0) <= highest_place]
     if len(places) < 2:
         return places[0].position if places else None
     highest = min(one.standing for one in places)
@@ -351,11 +353,6 @@ def _decided(horse: Horse, field_size: int) -> str | None:
             place = finishing_position(one.position) or one.position
             by_place[place] = one.position if is_shared(one.position) else by_place.get(place, one.position)
     return _OR.join(by_place.values()) or None
-
-
-def _is_place(position: str, field_size: int) -> bool:
-    place = finishing_position(position)
-    return place is None or place < MOST_PLACES or place <= field_size
 
 
 def _by_place(told: Mapping[Horse, str | None]) -> dict[int, list[Horse]]:

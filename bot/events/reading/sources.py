@@ -1,6 +1,7 @@
 """The objects of a record by subject, and the facts that need no other facts: ids, course, off time, date."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -53,10 +54,9 @@ class Sources:
     def look(self, fact: str, read: Callable[[Any], Any] | None = None) -> Any:
         """The fact of the race's own objects by any name, else of the other objects."""
         read = read or aliases.FACT_READERS.get(fact, aliases.read_words)
-        for objects, of in ((self.own, fact), (self.own, f"{fact}.own"), (self.others, fact)):
-            if (value := first_of(objects, of, read)) is not None:
-                return value
-        return None
+        if (value := first_of(self.own, fact, read)) is None:
+            value = first_of(self.own, f"{fact}.own", read)
+        return first_of(self.others, fact, read) if value is None else value
 
     def values(self, fact: str) -> list[Any]:
         """Every value of a fact: of the race's own objects, by own names too, then of the event's other objects."""
@@ -64,8 +64,7 @@ class Sources:
 
     def _named(self, fact: str, by_own_name: list[Fields]) -> Iterator[tuple[str, Any]]:
         for objects, of in ((self.own, fact), (by_own_name, f"{fact}.own"), (self.data, fact)):
-            for fields in objects:
-                yield from ((name, fields[name]) for name in fields.facts.get(of, ()))
+            yield from ((name, one[name]) for one in objects if of in one.facts for name in one.facts[of])
 
     @Lazy
     def course(self) -> Course:
@@ -145,17 +144,16 @@ def _is_clock_of_utc(name: str, value: Any) -> bool:
 
 def sources_of(parts: Sequence[Part], subject: About = About.RACE) -> Sources:
     """The record's top is the subject's own object only as the last resort: its "time" may be the delivery's."""
-    by_about: dict[About, list[Fields]] = {about: [] for about in About}
+    by_about = defaultdict[About, list[Fields]](list)
     for part in parts:
         by_about[part.about].append(part.fields)
-    subjects, data = by_about.pop(subject), by_about[About.DATA]
+    subjects, data = by_about.pop(subject, []), by_about[About.DATA]
     racing = (part for part in parts if part.about is About.DATA and part.is_racing)
     own = subjects + [part.fields for part in racing if not subjects or part.depth] or data
     held = {id(fields) for fields in own}
     data = [fields for fields in data + by_about[About.OTHER] if id(fields) not in held]
-    meetings, races = by_about.get(About.MEETING, []), by_about.get(About.RACE, [])
-    courses = by_about[About.COURSE]
-    others = [*data, *meetings, *courses, *races]
+    meetings, courses = by_about[About.MEETING], by_about[About.COURSE]
+    others = [*data, *meetings, *courses, *by_about[About.RACE]]
     return Sources(subject, own, data, meetings, courses, others, by_about[About.DELIVERY])
 
 
