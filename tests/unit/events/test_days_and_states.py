@@ -252,7 +252,10 @@ ROWS = Path(__file__).with_name("race_state.yaml")
 
 @over(
     ("said", "state"),
-    [*Answers(ROWS, "states"), (f"{'.' * 194}Result", "run"), (f"{'.' * 195}Result", None), ("", None), (None, None)],
+    [
+        *Answers(ROWS, "states"),
+        *((f"{'.' * 194}Result", "run"), (f"{'.' * 195}Result", None), ("1" * 200, None), ("", None), (None, None)),
+    ],
 )
 def test_state_is_read_of_the_words_of_its_kind(said, state):
     assert state_in(said) == state
