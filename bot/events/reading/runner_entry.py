@@ -343,9 +343,10 @@ def _out_of(said: Fields, words: Sequence[str]) -> tuple[str | None, str | None]
     if is_reserve or fold(away or "").startswith(("reserve", "emergency")):
         return RESERVED, None
     is_marked = _is_marked(said, "non_runner") or any(map(_is_nr, said.of("marks.nr")))
-    if away or is_marked or any(map(_is_not_running, said.of("marks.running"))):
+    if away or is_marked or any(is_no(one) or str(one).casefold() == "out" for one in said.of("marks.running")):
         return OUT, None if fold(away or "nr") in _NON_RUNNER else away
-    if disqualified := next(filter(_is_out_of_its_place, words), None):
+    # A horse that is disqualified and placed last has a place.
+    if disqualified := next((one for one in words if is_disqualified(one) and "placed" not in one.casefold()), None):
         return disqualified, None
     return ("DSQ" if _is_marked(said, "disqualified") else next(filter(is_no_finish, words), None)), None
 
@@ -358,15 +359,6 @@ def _is_marked(said: Fields, mark: str) -> bool:
 def _is_nr(value: Any) -> bool:
     """True for a flag. In other values "Nr." stands before a number."""
     return fold(str(value)[:LONGEST_NAME]) in {"true", "yes", "y", "nr"}
-
-
-def _is_not_running(value: Any) -> bool:
-    return is_no(value) or str(value).casefold() == "out"
-
-
-def _is_out_of_its_place(status: str) -> bool:
-    """A horse that is disqualified and placed last has a place."""
-    return is_disqualified(status) and "placed" not in status.casefold()
 
 
 def is_no_finish(status: str) -> bool:
