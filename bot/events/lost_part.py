@@ -11,15 +11,13 @@ from typing import NamedTuple
 
 from bot.events.number_words import CARDINALS, ORDINALS
 from bot.events.race_state import EXTENT_WORDS, EXTENT_WORDS_IN_A_ROW
-from bot.events.races import OffTime, finishing_position
+from bot.events.races import OffTime
 from bot.events.word_rows import phrases_by_role
 
 FEWEST_RACES = 5
 """Of a card: where fewer races are named as lost, the card has others."""
 
-_LONGEST = 500
-
-_NTH_RACE = re.compile(r"\brace (\w+)|\b(\w+(?:st|nd|rd|th)) race\b", re.IGNORECASE)
+_LONGEST = 300
 
 _IN_FIGURES = {f"n{number}": (word,) for word, number in CARDINALS.items()} | {
     f"th{number}": (word,) for word, number in ORDINALS.items()
@@ -44,6 +42,7 @@ _TOKENS = (
     ("other", "([\u3000-\u9fff]|[^\\W0-9_]+|[0-9]+)"),
 )
 _TOKEN = re.compile("|".join(pattern for _, pattern in _TOKENS))
+_WITH_VALUE = frozenset({"off", "at", "th", "n"})
 _OF_RACE = re.compile(r"\b(?:race (?:n|th)(\d+)|(?:n|th)(\d+) race) ")
 
 _MORE = r"(?:(?:to|and|,) )+"
@@ -121,28 +120,11 @@ def lost_part(words: str) -> LostPart:
     )
 
 
-def run_before_loss(words: str) -> int | None:
-    """See LostPart."""
-    return lost_part(words).run
-
-
-def in_figures(words: str) -> str:
-    """The words with "race 4" for "fourth race" and "race four"."""
-
-    def of(nth_race: re.Match[str]) -> str:
-        number = finishing_position(nth_race[1] or nth_race[2])
-        return f"race {number}" if number else nth_race[0]
-
-    return _NTH_RACE.sub(of, words)
-
-
-@lru_cache(maxsize=256)
 def _roles(words: str) -> str:
     """The roles of the words, each with a space behind."""
     said = re.sub("_|(?<=[a-z])(?=[A-Z])", " ", words[:_LONGEST]).casefold()
     each = ((_TOKENS[one.lastindex - 1][0], one[one.lastindex]) for one in _TOKEN.finditer(said) if one.lastindex)
-    with_value = {"off", "at", "th", "n"}
-    roles = (f"{role}{value} " if role in with_value else f"{role} " for role, value in each if role != "-")
+    roles = (f"{role}{value if role in _WITH_VALUE else ''} " for role, value in each if role != "-")
     said = re.sub("races? lost , (?=n)|lost races? (?:, )?(?=n)", "lost races ", "".join(roles))
     return _OF_RACE.sub(r"no\1\2 ", said)
 
