@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bot.events.lost_part import FEWEST_RACES, LostPart, lost_part
+from bot.events.lost_part import FEWEST_RACES, LostPart, extent_in
 from bot.events.race_state import LOST_OR_VOID, state_in
 from bot.events.races import OffTime, Race
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
@@ -110,7 +110,7 @@ def lost_by_name(fields: Sequence[Fields], meeting: Race) -> tuple[Race, ...]:
 
 def _named_as_lost(fields: Sequence[Fields]) -> tuple[str, ...]:
     """The lost races, if each text about the loss names its races: "Races 2 and 4 abandoned"."""
-    said = [lost_part(words).named for words in _said_of_extent(fields) if state_in(words) in LOST_OR_VOID]
+    said = [extent_in(words).named for words in _said_of_extent(fields) if state_in(words) in LOST_OR_VOID]
     return said[0] if said and all(said) else ()
 
 
@@ -122,7 +122,7 @@ def _is_part_in_words(fields: Sequence[Fields]) -> bool:
 
 
 def _in_words(fields: Sequence[Fields]) -> Iterator[LostPart]:
-    return map(lost_part, _said_of_extent(fields))
+    return map(extent_in, _said_of_extent(fields))
 
 
 def _said_of_extent(fields: Sequence[Fields]) -> Iterator[str]:

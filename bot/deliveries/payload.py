@@ -15,7 +15,7 @@ from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
-from bot.events.lost_part import lost_part
+from bot.events.lost_part import extent_in
 from bot.events.merge import in_common
 from bot.events.race_state import LOST_OR_VOID, NOT_ABANDONED, RaceState, is_reinstated, state_in
 from bot.events.races import Course, Race, in_short, may_be_there
@@ -210,7 +210,7 @@ def _reason(found: FoundEvent, race: Race) -> str | None:
     others = {None, RaceState.VOID} if is_race else {None, RaceState.VOID, RaceState.POSTPONED}
     is_other = found.named.kind in ABANDONMENTS and state_in(race.status) in others
     status = race.status if is_other and by_card_status(race.status) else None
-    is_told = any(lost_part(words).run is not None for words in (race.reason, race.status) if words)
+    is_told = any(extent_in(words).run is not None for words in (race.reason, race.status) if words)
     extent = extent_of(found.fields) if is_race and not (found.names_subject or is_told) else None
     is_nowhere = race.race_id is None and race.course == Course() and not has_place(found.place)
     told = _lost_in_words(found) if is_nowhere and found.named.kind in ABANDONMENTS else None

@@ -106,7 +106,7 @@ class LostPart(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def lost_part(words: str) -> LostPart:
+def extent_in(words: str) -> LostPart:
     said = _roles(words)
     named, is_part = [one[one.lastindex or 0] for one in _NAMED.finditer(said)], _PART.search(said) is not None
     is_named = named and not is_part and len(named) == max(said.count("lost "), 1)

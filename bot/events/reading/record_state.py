@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from bot.events.days import WEEKDAYS
-from bot.events.lost_part import lost_part
+from bot.events.lost_part import extent_in
 from bot.events.race_state import (
     LOST_OR_VOID,
     NOT_RUN,
@@ -233,7 +233,7 @@ def _losses(statuses: Sequence[str], remarks: Sequence[str], sources: Sources, *
             is_told = is_open or (state in beside_places and (words in statuses or not _OF_HORSES.search(clause)))
             if is_told and not _is_of_another(clause, sources, is_open=is_open):
                 told = words if len(words) <= LONGEST_REMARK else clause
-                yield told if state_in(told) is state and lost_part(told).run is None else state.capitalize()
+                yield told if state_in(told) is state and extent_in(told).run is None else state.capitalize()
 
 
 def _texts(
@@ -253,7 +253,7 @@ def _texts(
 
 def _is_of_another(loss: str, sources: Sources, *, is_open: bool) -> bool:
     """True for the loss of another race, of the rest of a meeting, or on another day."""
-    run = lost_part(loss).run
+    run = extent_in(loss).run
     is_of_others = run == 0 or (run and not is_open) or _OTHER_RACES.search(loss) is not None
     return (bool(is_of_others) and _is_among_lost(loss, sources) is None) or _names_another(loss, sources)
 
@@ -278,7 +278,7 @@ def _names_another(words: str, sources: Sources) -> bool:
 
 def _is_among_lost(loss: str, sources: Sources) -> bool | None:
     number = sources.number
-    return lost_part(loss).loses(int(number)) if number and number.isdecimal() else None
+    return extent_in(loss).loses(int(number)) if number and number.isdecimal() else None
 
 
 def _is_lost_by_more(sources: Sources) -> bool:
@@ -301,7 +301,7 @@ def _is_meeting_lost(sources: Sources) -> bool:
     told = [fields_of(one).within("abandonment", BY_FULL_NAME) for one in flags if isinstance(one, dict)]
     extent = chain.from_iterable(values_of([*places, *told], fact) for fact in _EXTENT)
     is_part = any(flag(one) and not read_date(one) for one in extent)
-    is_part |= any(lost_part(one).run is not None and _is_among_lost(one, sources) is None for one in words)
+    is_part |= any(extent_in(one).run is not None and _is_among_lost(one, sources) is None for one in words)
     is_said = any(state_in(one) in NOT_RUN and not _names_another(one, sources) for one in words)
     return not is_part and (is_said or any(map(_lost_flag, flags)))
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.events.days import DayUnclearError, day_before, is_day, is_outside, likely_day, parse_day, widens, zone_of
-from bot.events.lost_part import lost_part
+from bot.events.lost_part import extent_in
 from bot.events.race_state import (
     CONFLICTS,
     HAS_RUN,
@@ -285,7 +285,7 @@ def test_reason_of_a_lost_race_stands_behind_its_state(status, reason):
 
 @over(("words", "races_run"), Answers(ROWS, "races run"))
 def test_races_run_before_a_loss_are_counted_as_the_words_say(words, races_run):
-    assert lost_part(words).run == races_run
+    assert extent_in(words).run == races_run
 
 
 @over(("status", "is_so"), Answers(ROWS, "amended"))

@@ -76,7 +76,10 @@ def lost_name(event: RacingEvent, *, partly_run: bool | None) -> str:
     """
     race, what = event.race, course_and_time(event.race)
     if event.kind is EventKind.MEETING_ABANDONED:
+        loses_first = any(one.card_number == 1 and not one.says_run for one in event.races)
         part = None if partly_run is None else lost_part(partly_run=partly_run)
+        if partly_run and loses_first and event.races_run == 0 and not event.races_from_book:
+            part = "part of the meeting"
         what = joined([course_name(race) or "course not given", part], ", ")
     return f"{what}, {race_day(race) or 'date not given'}{region_mark(event)}"
 
