@@ -1,20 +1,15 @@
 """An abandoned meeting is "rest of the meeting" everywhere once a race was run; and a loss told twice."""
 
 import json
-import re
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from structlog.testing import capture_logs
 
 from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
 from bot.events.races import Runner
 from bot.outbox import acknowledgements
 from bot.racedata import day_views
-from bot.racedata.client.records import KnownCourse
 from bot.racedata.day import known_day
 from bot.racedata.day_card import Card, Coverage
 from bot.slack.commands.invocation import Invocation
@@ -24,17 +19,13 @@ from bot.slack.messages.alerts.alert_notes import untaken_named
 from bot.slack.messages.answers.day_answer import losses_of
 from bot.slack.messages.answers.subscription_answers import subscribed
 from tests.clock import DAY, START
-from tests.databases import empty
-from tests.integration.conftest import Moment
 from tests.integration.pipeline.steps import abandonment, meeting, pause, result
 from tests.integration.pipeline.stories import (
     Story,
-    knows,
     links,
     listed,
     lists,
     play,
-    read_list,
     resumes,
     rows,
     so_far,
@@ -43,6 +34,7 @@ from tests.integration.pipeline.stories import (
 )
 from tests.unit.messages.kept_values import all_well
 
+GB = ChannelFilter(region="GB", topics=frozenset(Topic))
 REST, WHOLE = "rest of the meeting", "whole meeting"
 AT_1300 = {"meeting_id": "mt_1", "off_time": "13:00"}
 RUN, LOST = result("rc_0", **AT_1300), meeting("rc_1", "rc_2")
@@ -62,11 +54,10 @@ async def parts_said(pipeline):
     day, long_ago = date.fromisoformat(DAY), now - timedelta(days=1)
 
     def read(session):
-        gb = ChannelFilter(region="GB", topics=frozenset(Topic))
-        recent = day_views.recent(session, [gb], now, None)
+        recent = day_views.recent(session, [GB], now, None)
         card = Card(day, "GB", None, known_day(session, day, "GB").outcomes(), Coverage.COMPLETE)
         untaken = untaken_named(acknowledgements.untaken(session, long_ago))
-        return [alert.text, str(losses_of(card)), subscribed(all_well(gb, recent=recent)).text, untaken]
+        return [alert.text, str(losses_of(card)), subscribed(all_well(GB, recent=recent)).text, untaken]
 
     texts = await pipeline.database.read(read)
     pressed = await pipeline.database.write(lambda session: acknowledgements.take(session, key, "UALICE", now))
@@ -115,7 +106,8 @@ async def test_part_by_the_last_message(pipeline, steps, part):
     assert _parts(pipeline.texts("CGB")[-1]) == [part]
 
 
-NOT_LOST = abandonment(status="Reinstated") | {"sequence": 2}
+BACK = abandonment(status="Reinstated")
+NOT_LOST = BACK | {"sequence": 2}
 
 
 @pytest.mark.parametrize(
@@ -141,9 +133,10 @@ async def test_loss_that_was_taken_back_is_no_outcome_of_the_day(pipeline, steps
 
     def read(session):
         outcomes = known_day(session, date.fromisoformat(DAY), "GB").outcomes()
-        recent = day_views.recent(session, [ChannelFilter(region="GB", topics=frozenset(Topic))], now, None)
+        recent = day_views.recent(session, [GB], now, None)
         untaken = untaken_named(acknowledgements.untaken(session, now - timedelta(days=1)))
-        return [outcome.value for _, outcome in outcomes.each], outcomes.lost, recent.abandoned, "reinstated" in untaken
+        is_back = untaken.endswith(" (reinstated)")
+        return [outcome.value for _, outcome in outcomes.each], outcomes.lost, recent.abandoned, is_back
 
     assert await pipeline.database.read(read) == (["open"], (), (), True)
 
@@ -151,7 +144,7 @@ async def test_loss_that_was_taken_back_is_no_outcome_of_the_day(pipeline, steps
 @pytest.mark.parametrize(
     ("later", "doubt"),
     [
-        pytest.param(abandonment(status="Reinstated"), ", reported reinstated too", id="reinstated"),
+        pytest.param(BACK, ", reported reinstated too", id="reinstated"),
         pytest.param(result(), ", reported run too", id="run"),
         pytest.param(result(placings=(), status="Abandoned"), "", id="lost by the result too"),
     ],
@@ -164,9 +157,9 @@ async def test_loss_in_doubt_that_nobody_took_is_named_with_the_doubt(pipeline, 
 
 async def test_answer_to_a_subscription_says_that_the_region_of_a_loss_is_unknown(pipeline):
     await take(pipeline, subscribes("CGB"), abandonment(region=None))
-    gb, now = ChannelFilter(region="GB", topics=frozenset(Topic)), pipeline.clock()
-    recent = await pipeline.database.read(lambda session: day_views.recent(session, [gb], now, None))
-    assert "Ascot 14:30 (region unknown), frost" in subscribed(all_well(gb, recent=recent)).text
+    now = pipeline.clock()
+    recent = await pipeline.database.read(lambda session: day_views.recent(session, [GB], now, None))
+    assert "Ascot 14:30 (region unknown), frost" in subscribed(all_well(GB, recent=recent)).text
 
 
 # A loss told twice rings once. An abandonment and another fact ring
@@ -186,6 +179,10 @@ def card(sequence, status=None, race_id="rc_1", **race):
     ]
     card = {"meeting_id": "mt_1", "course": "Ascot", "date": DAY, "region": "GB", "races": races}
     return {"event": "racecard.published", "meeting": card, "sequence": sequence}
+
+
+def at(hour, delivery):
+    return delivery | {"occurred_at": f"{DAY}T{hour:02}:00:00Z"}
 
 
 ALERT, FROM_RESULT = "^ABANDONED: Ascot 14:30 (GB), frost", "^ABANDONED: Ascot 14:30 (GB)"
@@ -275,145 +272,50 @@ STORIES = {
     "without an id": Story(abandonment(None), lost(None), so_far(CGB=[ALERT, FROM_RESULT]), CGB=["", ""]),
 }
 
+GOES_AHEAD = ["^GOING AHEAD: Ascot 14:30 | !Part of", "^ABANDONED: Ascot, rest of the meeting | 14:30 going ahead"]
+LOST_AGAIN = ["^Superseded | GOING AHEAD: Ascot 14:30", "^ABANDONED: Ascot, whole meeting"]
+BY_MOMENT = {
+    "reinstated after the meeting's loss": Story(at(8, LOST), at(9, BACK), CGB=GOES_AHEAD[::-1]),
+    "reinstated after the meeting's loss, which is late": Story(at(9, BACK), at(8, LOST), CGB=GOES_AHEAD),
+    "reinstated before the meeting's loss": Story(at(8, BACK), at(9, LOST), CGB=LOST_AGAIN),
+    "reinstated before the meeting's loss, by receipt": Story(BACK, LOST, CGB=LOST_AGAIN),
+    "reinstated, with the meeting's card": Story(
+        *(ALL, meeting("rc_1", "rc_2", "rc_3") | {"event": "racecard.published"}, at(8, LOST), at(9, BACK)),
+        CGB=["^ABANDONED: Ascot 1 race, | The rest of this meeting", *GOES_AHEAD[::-1]],
+    ),
+    "reinstated, lost with its meeting, and run": Story(
+        at(8, BACK), at(9, LOST), result(), CGB=["", "", "^CONFLICT | this meeting was reported abandoned"]
+    ),
+    "lost before the result, and late": Story(
+        at(9, result()), at(8, abandonment()), CGB=["^Contradicted", "^CONFLICT: | reported abandoned, and run since"]
+    ),
+    "lost after the result": Story(
+        at(8, result()), at(9, abandonment()), CGB=["^Contradicted", "^ABANDONED: | CONFLICT: reported as run too"]
+    ),
+    "lost before the card puts the race back, and late": Story(
+        at(9, abandonment(status="Going ahead") | {"event": "racecard.published"}),
+        at(8, abandonment()),
+        CGB=["^Superseded | ABANDONED: Ascot 14:30", "^GOING AHEAD: Ascot 14:30"],
+    ),
+}
 
-@rows(STORIES)
+ONCE_MORE = {
+    f"{what} without a region, then with it": Story(
+        *(links, first, then), CGB=["^Superseded | >2 | (region unknown)", "^ABANDONED: | (GB)"], CIRE=["!Superseded"]
+    )
+    for what, first, then in (
+        ("race", abandonment(None, region=None), abandonment(None)),
+        ("race by its id", abandonment(None, region=None), abandonment()),
+        ("meeting", meeting(meeting_id=None, region=None), meeting(meeting_id=None)),
+        ("meeting by its id", meeting(meeting_id=None, region=None), meeting()),
+    )
+} | {
+    "two meetings of one course name": Story(
+        *(meeting(meeting_id="mt_2", region=None), meeting()), CGB=["!Superseded", "^ABANDONED"]
+    )
+}
+
+
+@rows(STORIES | BY_MOMENT | ONCE_MORE)
 async def test_loss_rings_once(pipeline, story):
     await play(pipeline, story)
-
-
-# Whatever the order of a meeting's deliveries, the last state of every message is the same
-
-
-CHANNEL = "CGB"
-SHARED = {"meeting_id": "mt_1", "region": "GB", "course": "Ascot", "date": DAY}
-IDS = ("rc_1", "rc_2", "rc_3", "rc_4")
-RACES = [{"race_id": race_id, "off_time": f"1{n}:30", "title": f"Title {n}"} for n, race_id in enumerate(IDS)]
-PLACED = {"runners": [{"position": 1, "horse": "Blue Moon"}, {"position": 2, "horse": "Red Sky"}]}
-
-CARD = {"event": "racecard.published", "meeting": SHARED, "races": RACES}
-BOOK = "the list is read"
-NAMED: list[dict[str, object]] = [
-    {"meeting_id": "mt_1"},
-    {"meeting_id": "mt_1", "races": list(IDS)},
-    {"course": "Ascot", "date": DAY},
-    {"course": "Ascot", "date": DAY, "region": "GB", "races": [race["off_time"] for race in RACES]},
-    {**SHARED, "races": RACES},
-    {**SHARED, "races": [RACES[0] | {"reason": "FOG"}, *RACES[1:]]},
-]
-MEETINGS = st.sampled_from(NAMED).map(lambda card: {"event": "meeting.abandoned", "reason": "Frost", **card})
-
-
-def lost_by_id(number, **said):
-    return {"event": "race.abandoned", "race_id": IDS[number]} | said
-
-
-DELIVERIES = st.tuples(
-    st.sampled_from([CARD, BOOK]),
-    MEETINGS,
-    st.sampled_from(
-        [lost_by_id(0, reason="Fog"), lost_by_id(0, **SHARED, off_time="10:30"), lost_by_id(0, reason="frost")]
-    ),
-    st.sampled_from([lost_by_id(1, reason="A loose horse", title="Title 1"), lost_by_id(1)]),
-    st.sampled_from(
-        [
-            {"event": "result.received", "race_id": IDS[2], **PLACED},
-            {"event": "result.received", "race_id": IDS[2], "course": "Ascot", **PLACED},
-        ]
-    ),
-)
-
-
-async def happens(pipeline, delivery):
-    pipeline.clock.forward(1)
-    if delivery == BOOK:
-        offs = [(race["race_id"], race["off_time"], race["title"]) for race in RACES]
-        races = [listed(one, off=off, title=title, race_class=None, meeting_id="mt_1") for one, off, title in offs]
-        await read_list(pipeline, *races)
-    else:
-        await pipeline.deliver(delivery)
-
-
-BY_ORDER = re.compile(
-    r"<!date[^>]*>|, on [0-9-]{10}"
-    r"|(\. |\n)?(Part of the abandoned meeting|CONFLICT: reported as run too"
-    r"|(CONFLICT: )?[Cc]heck before you act: [a-z ]*)"
-)
-"""Words on the time of a message, and on earlier messages."""
-
-
-CONFLICT = re.compile("(?:\N{WARNING SIGN}\N{VARIATION SELECTOR-16} )?CONFLICT: (.*) reported abandoned and run")
-"""The header, and the text, of a result after an abandonment."""
-
-NO_TEXT = {"type", "action_id", "value", "style"}
-
-
-def plainly(message):
-    """The words of a message, without words on its time."""
-    # A conflict has the race in a header, a result in bold before the order.
-    parts = [text.replace("*\N{EM SPACE}", "\n") for text in [message.text, *texts(list(message.blocks))]]
-    lines = [line.strip("*") for text in parts for line in text.split("\n")]
-    shown = [CONFLICT.sub(r"Result: \1", re.sub(f"^{CONFLICT.pattern}$", r"\1", line)) for line in lines]
-    return [said for text in shown if (said := BY_ORDER.sub("", text))]
-
-
-def texts(shown):
-    if isinstance(shown, list):
-        return [text for inner in shown for text in texts(inner)]
-    if isinstance(shown, dict):
-        return [text for name, inner in shown.items() if name not in NO_TEXT for text in texts(inner)]
-    return [shown] if isinstance(shown, str) else []
-
-
-@pytest.fixture
-def last_states(database, slack, make_pipeline):
-    """The messages of a channel that subscribed at first, by their keys."""
-
-    async def play(deliveries, pauses):
-        empty(database)
-        pipeline = make_pipeline(clock=Moment(START))
-        await subscribes(CHANNEL, "GB", *Topic)(pipeline)
-        await knows(KnownCourse(name="Ascot", region="GB"), regions=())(pipeline)
-        before = len(slack.messages(CHANNEL))
-        with capture_logs():
-            for delivery, is_posted in zip(deliveries, pauses, strict=True):
-                await happens(pipeline, delivery)
-                if is_posted:
-                    await pipeline.post_all()
-            await pipeline.post_all()
-        said = slack.messages(CHANNEL)[before:]
-        return {one.metadata["event_payload"]["post"]: plainly(one) for one in said}
-
-    return play
-
-
-async def test_reason_that_no_line_shows_is_not_said_to_be_from_the_race_book_in_any_order(last_states):
-    whole = {"event": "meeting.abandoned", "reason": "Frost", **SHARED, "races": RACES}
-    # A result edits the meeting's message; an abandonment without news edits nothing.
-    others = [lost_by_id(0, reason="frost"), {"event": "result.received", "race_id": IDS[2], **PLACED}]
-    name = f"meeting.abandoned:meeting=mt_1#1@{CHANNEL}"
-    first, other = [(await last_states([whole, *order], [True] * 3))[name] for order in (others, others[::-1])]
-    assert first == other
-    assert "from the bot's records" not in "\n".join(first)
-
-
-async def test_list_that_is_read_last_completes_what_was_posted_before(last_states):
-    order = [BOOK, lost_by_id(1), {"event": "meeting.abandoned", "reason": "Frost", **NAMED[0]}]
-    assert await last_states(order, [True] * 3) == await last_states(order[::-1], [True] * 3)
-
-
-@pytest.mark.long
-@pytest.mark.timeout(900)
-@settings(max_examples=settings().max_examples // 3, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(deliveries=DELIVERIES, data=st.data())
-async def test_last_state_of_every_message_is_the_same_in_any_order(last_states, deliveries, data):
-    order = data.draw(st.permutations(deliveries))
-    pauses = data.draw(st.lists(st.booleans(), min_size=len(order), max_size=len(order)))
-    first = await last_states(deliveries, [True] * len(deliveries))
-    other = await last_states(order, pauses)
-    for name in first.keys() & other.keys():
-        assert other[name] == first[name], name
-    whole = "\n".join(next(said for name, said in other.items() if name.startswith("meeting.abandoned")))
-    for number in (0, 1, 3):
-        assert f"1{number}:30" in whole, whole
-    assert "12:30" not in whole
-    assert "1 race was run" in whole or "1 run" in whole

@@ -27,19 +27,7 @@ from tests.integration.pipeline.stories import (
 )
 
 CLOSED, UNHEARD = "edit_window_closed", ["msg_too_long"] * 3
-
-
-def without_id(payload):
-    del payload["race"]["race_id"]
-    return payload
-
-
-def lost(**race):
-    return without_id(abandonment(**race))
-
-
-def won(**race):
-    return without_id(result(**race))
+LOST, WON = abandonment(None, reason="flood"), result(None)
 
 
 def named_at(off, *race_ids):
@@ -149,15 +137,15 @@ RUN_AFTER_ALL = {
         CALL=["^Result", "^ABANDONED | before you act"],
     ),
     "without an id, lost and won": Story(
-        *(subscribes("CIRE", "GB", Topic.ABANDONMENTS), lost(), won()),
+        *(subscribes("CIRE", "GB", Topic.ABANDONMENTS), LOST, WON),
         CGB=["", "before you act"],
         CIRE=["", "before you act"],
     ),
     "without an id, won and lost": Story(
-        subscribes("CIRE", "GB", Topic.RESULTS), won(), lost(), CGB=["", "before you act"], CIRE=["", "before you act"]
+        subscribes("CIRE", "GB", Topic.RESULTS), WON, LOST, CGB=["", "before you act"], CIRE=["", "before you act"]
     ),
     "without an id, others of the course": Story(
-        *(meeting(), lost(reason="flood"), lost(off_time="15:00", reason="fog"), won()),
+        *(meeting(), LOST, abandonment(None, off_time="15:00", reason="fog"), WON),
         CGB=["!flood | +fog", "before you act"],
     ),
 }
@@ -169,7 +157,7 @@ TOLD_BY_OTHERS = {
         CGB=["!mud", "before you act"],
     ),
     "a summary told, race without an id": Story(
-        ONLY_LOST, pause, lost(), resumes, won(), CGB=["^ABANDONED", "before you act"]
+        ONLY_LOST, pause, LOST, resumes, WON, CGB=["^ABANDONED", "before you act"]
     ),
     "a summary told of the meeting": Story(
         ONLY_LOST, pause, meeting("rc_1", "rc_2"), resumes, result("rc_1"), CGB=["", "before you act"]
@@ -179,21 +167,7 @@ TOLD_BY_OTHERS = {
     ),
 }
 
-ONCE_MORE = {
-    f"{what} without a region, then with it": Story(
-        *(links, first, then), CGB=["^Superseded | >2 | (region unknown)", "^ABANDONED: | (GB)"], CIRE=["!Superseded"]
-    )
-    for what, first, then in (
-        ("race", lost(region=None), lost()),
-        ("race by its id", lost(region=None), abandonment()),
-        ("meeting", meeting(meeting_id=None, region=None), meeting(meeting_id=None)),
-        ("meeting by its id", meeting(meeting_id=None, region=None), meeting()),
-    )
-} | {
-    "two meetings of one course name": Story(
-        *(meeting(meeting_id="mt_2", region=None), meeting()), CGB=["!Superseded", "^ABANDONED"]
-    )
-}
+
 OFFS = {"rc_1": "14:30", "rc_2": "15:05", "rc_3": "15:40"}
 AT_1505 = abandonment("rc_2", off_time="15:05")
 
@@ -344,40 +318,8 @@ EXTENTS = CONFLICTS | {
 
 PUBLISHED = meeting() | {"races": [listed_at(f"rc_{one}", f"{13 + one}:00", one) for one in range(1, 5)]}
 PUBLISHED |= {"event": "racecard.published"}
-WHOLE, BACK = meeting("rc_1", "rc_2"), abandonment(status="Reinstated")
 
 
-def at(hour, delivery):
-    return delivery | {"occurred_at": f"{DAY}T{hour:02}:00:00Z"}
-
-
-GOES_AHEAD = ["^GOING AHEAD: Ascot 14:30 | !Part of", "^ABANDONED: Ascot, rest of the meeting | 14:30 going ahead"]
-LOST_AGAIN = ["^Superseded | GOING AHEAD: Ascot 14:30", "^ABANDONED: Ascot, whole meeting"]
-BY_MOMENT = {
-    "reinstated after the meeting's loss": Story(at(8, WHOLE), at(9, BACK), CGB=GOES_AHEAD[::-1]),
-    "reinstated after the meeting's loss, which is late": Story(at(9, BACK), at(8, WHOLE), CGB=GOES_AHEAD),
-    "reinstated before the meeting's loss": Story(at(8, BACK), at(9, WHOLE), CGB=LOST_AGAIN),
-    "reinstated before the meeting's loss, by receipt": Story(BACK, WHOLE, CGB=LOST_AGAIN),
-    "reinstated, with the meeting's card": Story(
-        subscribes("CGB", "GB", *Topic),
-        *(meeting("rc_1", "rc_2", "rc_3") | {"event": "racecard.published"}, at(8, WHOLE), at(9, BACK)),
-        CGB=["^ABANDONED: Ascot 1 race, | The rest of this meeting", *GOES_AHEAD[::-1]],
-    ),
-    "reinstated, lost with its meeting, and run": Story(
-        at(8, BACK), at(9, WHOLE), result(), CGB=["", "", "^CONFLICT | this meeting was reported abandoned"]
-    ),
-    "lost before the result, and late": Story(
-        at(9, result()), at(8, abandonment()), CGB=["^Contradicted", "^CONFLICT: | reported abandoned, and run since"]
-    ),
-    "lost after the result": Story(
-        at(8, result()), at(9, abandonment()), CGB=["^Contradicted", "^ABANDONED: | CONFLICT: reported as run too"]
-    ),
-    "lost before the card puts the race back, and late": Story(
-        at(9, abandonment(status="Going ahead") | {"event": "racecard.published"}),
-        at(8, abandonment()),
-        CGB=["^Superseded | ABANDONED: Ascot 14:30", "^GOING AHEAD: Ascot 14:30"],
-    ),
-}
 ON_CARDS = subscribes("CGB", "GB", Topic.RACECARDS)
 LAST_TWO = "^ABANDONED: Ascot 16:00 and 17:00, | The rest of this meeting was abandoned"
 OF_CARDS = {
@@ -396,9 +338,7 @@ OF_CARDS = {
         CGB=["^Racecard: | The rest of this"],
     ),
 }
-STORIES = (
-    FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME | EXTENTS | OF_CARDS | BY_MOMENT | ONCE_MORE
-)
+STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME | EXTENTS | OF_CARDS
 
 ON_BOTH = (
     *("without an id, others of the course", *BY_ID, *BY_TIME),

@@ -10,27 +10,17 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.deliveries import inbox
-from bot.errors import CommandError
-from bot.events import event_store
-from bot.events.event import Topic
-from bot.events.facts import VersionRemarks
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, Runner
 from bot.events.typed_times import LAST_RACE
-from bot.racedata import race_book_store
 from bot.racedata.client.service_errors import ServerFault
-from bot.racedata.day import note_whole
-from bot.racedata.day_card import Card, Coverage, MeetingCard, at_off
-from bot.slack.commands.day_commands import RACECARD_COMMAND, RESULTS_COMMAND, day_grammar, day_plan
-from bot.slack.commands.pause_commands import MUTE_COMMAND
-from bot.slack.commands.table import find_command
+from bot.racedata.day_card import Card, Coverage, at_off
+from bot.slack.commands.day_commands import RACECARD_COMMAND, RESULTS_COMMAND
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.outcome_words import RaceView
 from bot.slack.messages.answers.races_of_day import coming, next_off, racecard
 from sandbox.slack.block_rules import block_problems
 from tests.answering import answering
-from tests.databases import empty
 from tests.rows import over
 from tests.unit.commands.town import (
     ASCOT,
@@ -233,113 +223,6 @@ async def test_readers_clock_is_told_only_where_it_differs(desk_with, zone, told
 async def test_slack_is_not_asked_for_a_clock_that_no_line_shows(desk_with, card):
     # The desk has no `people.zone`: who asks, fails.
     assert "your clock" not in as_read(await answer(RACECARD_COMMAND, desk_with(card), typed("Ascot")))
-
-
-# The words after `/racecard` and `/results`: a place that no list has, and the words beside a place
-
-
-ADRIFT = Course(course_id="cr_99", name='Far  "Away" Park')
-NAMED = Course(name="Greyvill")
-SEEN = (MeetingCard(ADRIFT, "GB"), MeetingCard(NAMED, None), MeetingCard(Course(name="Elsewhere"), "IRE"))
-
-
-async def place_of(database, text, known=(), **lists):
-    """The region and the course, and the words that were not checked."""
-
-    desk = await make_desk(database, **lists)
-    desk.races.known = answering(SimpleNamespace(meetings=known))
-    found = await day_plan("racecard", day_grammar(), {Topic.RACECARDS})(desk, typed(text))
-    return found.region, found.course, found.unchecked
-
-
-@over("lists", [{}, {"courses": ()}, {"regions": (), "courses": ()}])
-@over(
-    ("words", "course"),
-    [
-        ('GB 2026-11-21 "cr_99"', ADRIFT),
-        ("cr_99", ADRIFT),
-        ('GB "Far Away Park"', ADRIFT),
-        ("GB far away park", ADRIFT),
-        ("GB Greyvill", NAMED),
-    ],
-)
-async def test_place_of_a_meeting_that_no_list_has_is_one(database, words, course, lists):
-    empty(database)
-    assert (await place_of(database, words, SEEN, **lists))[:2] == ("GB", course)
-
-
-@over(
-    ("line", "place"),
-    [
-        ("results Tramore", ("IRE", "Tramore")),
-        ("racecard tramore tomorrow", ("IRE", "Tramore")),
-        ("results abandonments Seven Lakes", (None, "Seven Lakes")),
-        ("racecard YORK", ("GB", "York")),
-        ("mute Tramore", None),
-        ("subscribe IRE -Tramore", None),
-        ("subscribe Tramore, Seven Lakes", None),
-    ],
-)
-async def test_course_of_a_told_event_that_no_list_has_is_known_to_every_command(database, line, place):
-    empty(database)
-    desk = await make_desk(database)
-    lost = [("TRAMORE", "IRE"), ("Tramore", "IRE"), ("Seven Lakes", None), ("YORK", "GB")]
-    told = [lost_meeting(course, region=region, meeting_id=course) for course, region in lost]
-    told.append(lost_meeting("Long Gone", meeting_id="m_9", race_date="2026-11-10"))
-
-    def store(session):
-        inbox.store(session, [inbox.Arrival("k", None, "0" * 64, b"{}", NOW)])
-        rows = (event_store.make(told[n], n, remarks=VersionRemarks(), inbox_id=1, received_at=NOW) for n in range(5))
-        session.add_all(rows)
-
-    await database.write(store)
-    command, text = find_command(line)
-    assert command is not None
-    planned = await command.plan(desk, typed(text))
-    if place:
-        assert (planned.region, planned.course.name, planned.unchecked) == (*place, ())
-    with pytest.raises(CommandError, match="No course, region or day"):
-        await RACECARD_COMMAND.plan(desk, typed("Long Gone"))
-
-
-async def test_place_of_a_meeting_in_another_region_is_none(database):
-    with pytest.raises(CommandError, match="No course, region or day"):
-        await place_of(database, "GB Elsewhere", SEEN)
-
-
-@pytest.mark.parametrize(
-    ("lists", "text", "place"),
-    [
-        ({"regions": (), "courses": ()}, "GB Ascot", ("GB", Course(name="Ascot"), ("GB", "Ascot"))),
-        ({"courses": ()}, "gb", ("GB", None, ())),
-        ({}, "GB Ascot", ("GB", Course(course_id="cr_1", name="Ascot"), ())),
-    ],
-)
-async def test_place_says_which_words_no_list_has_checked(database, lists, text, place):
-    assert await place_of(database, text, **lists) == place
-
-
-async def test_page_and_topics_are_told_apart_from_places(town):
-    asked = await RESULTS_COMMAND.plan(town.desk, typed("GB abandoned page:3"))
-    assert (asked.page, asked.wanted.of("topics"), asked.region) == (3, (Topic.ABANDONMENTS,), "GB")
-    assert (await RESULTS_COMMAND.plan(town.desk, typed("page:0"))).page == 1
-
-
-@pytest.mark.parametrize(
-    ("course", "is_read", "is_told"),
-    [("Ascot", True, True), ("York", True, False), (None, True, False), ("Ascot", False, False)],
-)
-async def test_mute_says_where_the_whole_card_has_no_such_meeting(town, course, is_read, is_told):
-    def keep(session):
-        race_book_store.put(session, [make_race(course=course)], NOW, region="GB")
-        if is_read:
-            note_whole(session, "GB", TODAY, NOW)
-
-    await town.desk.database.write(keep)
-    done = await MUTE_COMMAND.commit(town.desk, typed("York"))
-    said = as_read(await MUTE_COMMAND.answer(town.desk, typed("York"), done))
-    assert "Muted: results and racecards of York" in said
-    assert ("I know of no meeting there on that day" in said) is is_told
 
 
 # The answers of `/racing next`

@@ -27,7 +27,7 @@ from bot.slack.listeners.app_home import (
 from bot.slack.messages.alerts.alert_context import MessageContext, late_in_words
 from bot.slack.messages.alerts.alert_notes import admin_notice
 from bot.slack.messages.kit.blocks import actions, command_button, context_block, fields, header, section, weight
-from bot.slack.messages.kit.layout import lines, listing, message, section_of, sentence
+from bot.slack.messages.kit.layout import lines, listing, message, section_of, sentence, turns
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, code, escape, flatten, is_as_it_is, named, plain, safe, size
 from bot.slack.messages.kit.times import in_readers_zone, off_for_readers, off_text, utc_clock
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems, view_problems
@@ -298,3 +298,7 @@ def test_home_of_the_longest_values_holds_every_limit():
     view = home_view(page)
     assert view_problems(view, "home") == []
     assert len(json.dumps(view)) < 250_000
+
+
+def test_page_of_a_command_that_no_button_can_carry_has_no_buttons():
+    assert turns("results " + "🐎" * 1_100, 2, 3) is None

@@ -25,7 +25,6 @@ from bot.slack.commands.watch import NAMES_MAX
 from bot.slack.messages import Corrected, MessageContext, render
 from bot.slack.messages.answers.watch_answer import NowWatched, watched
 from bot.slack.messages.kit.blocks import weight
-from bot.slack.messages.kit.layout import turns
 from bot.slack.messages.kit.native_blocks import CELL_MAX
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, NEW_BLOCKS, block_problems
@@ -368,10 +367,6 @@ def test_answer_on_as_many_names_as_a_line_takes_holds_every_limit_and_names_eac
     assert weight(answer.blocks) <= MESSAGE_MAX
     for name, block in zip(jockeys, answer.blocks[1:], strict=False):
         assert block["text"]["text"].startswith(name.name)
-
-
-def test_page_of_a_command_that_no_button_can_carry_has_no_buttons():
-    assert turns("results " + "🐎" * 1_100, 2, 3) is None
 
 
 @over("name", EVENTS | ANSWERS)
