@@ -39,6 +39,7 @@ from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import PATIENCE_S
 from tests.front import has_unread, receiver_of
 from tests.sim.ports import Inline, SlackSession, Wire
+from tests.world import settled
 
 TOKEN, SIGNING_SECRET, WEBHOOK_SECRET = "xoxb-test-payloads", "slack-signing-secret-test", "whsec-payloads-1"
 ASKING = "CASK"
@@ -115,8 +116,7 @@ class Door:
 
     async def ask(self, line: str) -> Any:
         """The answer to a typed command, with `text` and `blocks`."""
-        answer = await self.slack.person("UALICE", self.url).types(line, channel=ASKING)
-        return (await answer.responses(timeout_s=PATIENCE_S))[-1]
+        return await settled(await self.slack.person("UALICE", self.url).types(line, channel=ASKING))
 
     def shown(self, region: str) -> dict[str, Any]:
         """The messages of the region's channel by their `ts`."""
