@@ -34,8 +34,8 @@ MONTHS = tuple(
     "january february march april may june july august september october november december".split()  # noqa: SIM905  shorter to read
 )
 _FEW = {"a": 1, "one": 1, "two": 2, "three": 3}
-_BEGINNINGS = frozenset(
-    word[:3]
+BEGINNINGS = frozenset(
+    word.partition(" ")[0][:3]
     for word in (*_RELATIVE, *_NAMED, *WEEKDAYS, *MONTHS, "last", "past", "this", "next", "weekend", "in", *_FEW)
 )
 _NTH = "([0-9]{1,2})(?:st|nd|rd|th)?"
@@ -174,7 +174,7 @@ def _several(which: str, last: str, today: date, *, looks_back: bool) -> list[da
 
 
 def is_day(words: str, today: date) -> bool:
-    may_begin_day = words[:1].isdecimal() or words.partition(" ")[0][:3].lower() in _BEGINNINGS
+    may_begin_day = words[:1].isdecimal() or words.partition(" ")[0][:3].lower() in BEGINNINGS
     try:
         return may_begin_day and parse_day(words, today) is not None
     except (ValueError, OverflowError):

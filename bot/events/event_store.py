@@ -331,19 +331,27 @@ def received_since(session: Session, since: datetime) -> list[EventVersion]:
         before = page[-1].id
 
 
-def courses_told(session: Session, since: datetime) -> list[tuple[str, str | None]]:
-    """The names of courses in the events of the days since then, the newest first, each with the event's region."""
+def courses_told(session: Session, since: datetime, after: int) -> dict[tuple[str, str | None], int]:
+    """The names of courses in the events of the days since then, each with the event's region; the newest row of each.
+
+    `after`: the rows up to this one are left out.
+    """
     row = EventVersion
     is_undated = and_(col(row.race_date).is_(None), col(row.received_at) >= since)
-    # One event of each meeting: a week has thousands of events.
-    meetings = (
-        select(func.max(col(row.id)))
-        .where(col(row.kind).in_(list(EventKind)), or_(col(row.race_date) >= since.date().isoformat(), is_undated))
-        .group_by(col(row.race_date), func.coalesce(col(row.meeting_id), col(row.event_key)))
+    # SQLite reads by number where a number is given, and by days elsewhere.
+    later = [col(row.id) > after] if after else []
+    # One event of each meeting: a week has thousands of events. With "or", SQLite would read the index of all days.
+    meetings = union(
+        *(
+            select(func.max(col(row.id)))
+            .where(col(row.kind).in_(list(EventKind)), way, *later)
+            .group_by(func.coalesce(col(row.meeting_id), col(row.event_key)))
+            for way in (col(row.race_date) >= since.date().isoformat(), is_undated)
+        )
     )
-    told = select(col(row.data), col(row.region)).where(col(row.id).in_(meetings)).order_by(col(row.id).desc())
-    named = ((_course_named(data), region) for data, region in session.execute(told))
-    return list(dict.fromkeys((name, region) for name, region in named if name))
+    told = select(col(row.data), col(row.region), col(row.id)).where(col(row.id).in_(meetings)).order_by(col(row.id))
+    named = ((_course_named(data), region, number) for data, region, number in session.execute(told))
+    return {(name, region): number for name, region, number in named if name}
 
 
 def _course_named(data: str) -> str | None:

@@ -8,7 +8,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Generic, TypeVar
 
@@ -17,7 +17,6 @@ from sqlmodel import Session
 
 from bot.db import named_values
 from bot.db.named_values import Mark
-from bot.events.event_store import courses_told
 from bot.events.races import Course
 from bot.events.typed_text import folded
 from bot.events.word_rows import word_rows
@@ -30,8 +29,6 @@ _ROWS = word_rows("bot.racedata", "countries.ini")
 
 _COMMON = tuple((frozenset(codes.upper().split()), frozenset(names)) for codes, names in _ROWS["countries"].items())
 """The codes in use for a country, with its common names."""
-
-TOLD_WITHIN = timedelta(days=7)
 
 _PARTS = {name: code.upper() for code, names in _ROWS["parts"].items() for name in names}
 
@@ -240,11 +237,6 @@ def _lexicon(regions: str | None, courses: str | None, countries: str | None, *u
     """One for the same lists: its tables are larger than the lists."""
     more = [KnownCourse(name=name, region=region) for name, region in unlisted]
     return Lexicon(REGIONS.read(regions), (*COURSES.read(courses), *more), COUNTRIES.read(countries))
-
-
-def kept_and_told(session: Session, now: datetime) -> Lexicon:
-    """The stored lists, with the courses of lately told events."""
-    return kept(session, courses_told(session, now - TOLD_WITHIN))
 
 
 def codes_of(word: str) -> frozenset[str]:

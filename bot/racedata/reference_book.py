@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
@@ -14,6 +14,7 @@ from bot.channels.conditions.event_conditions import COURSE_PREFIX
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.errors import CommandError, ServiceError, StorageError
+from bot.events import event_store
 from bot.events.races import Course
 from bot.logs import get_logger
 from bot.racedata.client.records import UNREAD_SHOWN, KnownCountry, KnownCourse, read_reference
@@ -26,7 +27,7 @@ from bot.racedata.client.service_errors import (
     Spared,
     UpgradeRequired,
 )
-from bot.racedata.lexicon import CLASSES, COUNTRIES, COURSES, REGIONS, Lexicon, StoredList, kept_and_told
+from bot.racedata.lexicon import CLASSES, COUNTRIES, COURSES, REGIONS, CourseNamed, Lexicon, StoredList, kept
 from bot.racedata.near_misses import (
     Vocabulary,
     WrongWord,
@@ -52,6 +53,11 @@ REFUSED_LIST_PAUSE = timedelta(hours=1)
 """Pause after a refused or empty list: the next minute's answer would be the same, and each request costs quota."""
 
 LISTED_REGIONS = 30
+
+TOLD_WITHIN = timedelta(days=7)
+
+LOOK_BACK_EVERY = timedelta(hours=1)
+"""All told events of these days are looked at so often, as that takes long; those stored since, with each command."""
 
 
 @dataclass(eq=False)
@@ -82,6 +88,8 @@ class ReferenceBook:
         self._regions = _List("regions", REGIONS, self._ask_regions)
         self._countries = _List("countries", COUNTRIES, _ask_countries)
         self._lists: tuple[_List[Any], ...] = (self._courses, self._regions, self._countries)
+        self._told: dict[CourseNamed, int] = {}
+        self._looked_back_at = datetime.min.replace(tzinfo=UTC)
         self._readings = Tasks()
         self.aclose = self._readings.finish
 
@@ -92,7 +100,7 @@ class ReferenceBook:
     async def courses(self, timeout_s: float | None = None) -> tuple[KnownCourse, ...] | None:
         """With the unlisted courses of told events."""
         listed = await self._read(self._courses, self._client, timeout_s)
-        return listed and tuple((await self._database.read(self._known)).courses)
+        return listed and tuple((await self._database.read(self.known)).courses)
 
     async def countries(self, timeout_s: float | None = None) -> tuple[KnownCountry, ...] | None:
         return await self._read(self._countries, self._client, timeout_s)
@@ -115,10 +123,17 @@ class ReferenceBook:
     async def lexicon(self, timeout_s: float | None = None) -> Lexicon:
         """`timeout_s` covers all lists. The countries come from the store; the race classes are left out."""
         await asyncio.gather(self.regions(timeout_s), self._read(self._courses, self._client, timeout_s))
-        return await self._database.read(self._known)
+        return await self._database.read(self.known)
 
-    def _known(self, session: Session) -> Lexicon:
-        return kept_and_told(session, self._clock())
+    def known(self, session: Session) -> Lexicon:
+        """The stored lists, with the courses of lately told events."""
+        now = self._clock()
+        is_due = abs(now - self._looked_back_at) > LOOK_BACK_EVERY
+        before = {} if is_due else self._told
+        newest = max(before.values(), default=0)
+        self._told = before | event_store.courses_told(session, now - TOLD_WITHIN, after=newest)
+        self._looked_back_at = now if is_due else self._looked_back_at
+        return kept(session, sorted(self._told, key=lambda one: self._told[one], reverse=True))
 
     def why_none(self, name: str) -> Exception:
         """Why the list of this name is missing: the service's failure, or no answer yet."""
@@ -180,7 +195,7 @@ class ReferenceBook:
         return (within or found)[0].as_course
 
     async def region_of(self, course: Course) -> str | None:
-        return (await self._database.read(self._known)).region_of_course(course)
+        return (await self._database.read(self.known)).region_of_course(course)
 
     async def _read(self, one: _List[T], client: RacingClient, timeout_s: float | None = None) -> tuple[T, ...] | None:
         kept = await self._database.read(one.stored.kept)

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from sqlmodel import Session
@@ -18,7 +17,7 @@ from bot.events.typed_text import folded
 from bot.logs import get_logger
 from bot.outbox.message import Block
 from bot.racedata.client.records import KnownCourse
-from bot.racedata.lexicon import COURSES, REGIONS, Lexicon, kept_and_told
+from bot.racedata.lexicon import COURSES, REGIONS, Lexicon
 from bot.racedata.near_misses import TYPED_MAX, find_courses, has_words, likely_courses
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
 from bot.slack.language.request import LineRequest, read
@@ -38,7 +37,7 @@ OPEN_S = 1.5
 
 
 async def _apply(desk: Desk, invocation: Invocation, _planned: Any) -> None:
-    lexicon = await desk.database.read(partial(kept_and_told, now=desk.clock()))
+    lexicon = await desk.database.read(desk.reference.known)
     wanted = read(invocation.text, lexicon)
     await open_form(desk, invocation, None, filled(wanted, lexicon), wanted.of(REGIONS_FIELD))
 
@@ -114,7 +113,7 @@ FORM_BUTTON = Command(FORM, form_is_the_answer, apply=_apply, rights=may_change)
 
 
 async def course_options(desk: Desk, typed: str) -> list[Block]:
-    lists = await desk.database.read(partial(kept_and_told, now=desk.clock()))
+    lists = await desk.database.read(desk.reference.known)
     # A search for similar names takes as long as many deliveries do.
     found = await asyncio.to_thread(_found, lists.courses, typed[:TYPED_MAX].strip())
     return options(_named(found))

@@ -29,7 +29,7 @@ from bot.outbox.message import Message
 from bot.racedata import race_book_store
 from bot.racedata.day import is_whole, known_day
 from bot.racedata.day_card import order_of, race_numbered
-from bot.racedata.lexicon import Lexicon, kept_and_told
+from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import find_courses, likely_courses, quoted
 from bot.slack.commands.day_commands import day_grammar
 from bot.slack.commands.invocation import Command, Desk, Invocation
@@ -136,7 +136,7 @@ async def _plan(_desk: Desk, invocation: Invocation) -> str:
 
 def place_of(session: Session, wanted: str, now: datetime) -> Place | None:
     """None for an id."""
-    place = _read(wanted, now, kept_and_told(session, now))
+    place = _read(wanted, now, kept(session))
     if place is None:
         return None
     events = _events_at(session, place, now)

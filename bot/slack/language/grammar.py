@@ -14,8 +14,9 @@ from bot.channels.conditions.choices import ZONE, ChoiceCondition, DigestConditi
 from bot.channels.conditions.condition import EVERY_VALUE, Condition
 from bot.channels.conditions.table import TYPED_AS, VALUED
 from bot.channels.conditions.zones import zone_called
-from bot.events.days import DayUnclearError, is_day, may_be_year, parse_day
+from bot.events.days import BEGINNINGS, DayUnclearError, is_day, may_be_year, parse_day
 from bot.events.event import Topic
+from bot.events.number_words import ORDINALS
 from bot.events.typed_text import SINGLE_QUOTE
 from bot.events.typed_times import NOON_H, read_off, read_race_number, with_clocks
 from bot.racedata.lexicon import Lexicon, grouped
@@ -53,6 +54,9 @@ _BEFORE_A_VALUE = frozenset(["at", "from", "after", "before", "within", "between
 _AFTER_A_COURSE = frozenset(["park", "pk", "racecourse", "downs"])
 _MARKS = re.compile(r"[/\\;:.=!?*_~|()\[\]<>{}&+]+")
 _EMOJI = re.compile(r":[\w+-]+:|[^\w]+")
+_BEGINS_MOMENT = BEGINNINGS | {word[:3] for word in (*ORDINALS, "race", "r", "lucky", "final")}
+"""The first three letters of days, and of races' numbers, of several words."""
+
 _SOME_DAY = date(2000, 1, 1)
 _SWAPPED_WITHIN = timedelta(days=31)
 """Only a day as near as this may be typed with the month first, as "11 22". In November "2 15" is no February day."""
@@ -137,16 +141,18 @@ class _Reader:
         """The longest name or day, else a single word."""
         word = words[start]
         names = run if self.lexicon.has_name_from(word.text) else 0
+        is_moment = word.text[:1].isdecimal() or word.text[:3].casefold() in _BEGINS_MOMENT
+        moments = min(run, WORDS_OF_A_DAY) if is_moment and self.grammar.has_days else 0
         for look, longest in (
             (self._exactly, names),
-            (self._moment, min(run, WORDS_OF_A_DAY)),
+            (self._moment, moments),
             (self._nearly, names),
         ):
             for size in range(longest, 1, -1):
                 text = _text(words[start : start + size])
-                if look == self._moment and _begins_day(words, start + size - 1):
-                    continue
-                if known := look(text) or look(_OWNERS_S.sub("", text)):
+                forms = (text, _OWNERS_S.sub("", text)) if text[-1:] in "'sS" else (text,)
+                known = next(filter(None, map(look, forms)), None)
+                if known and not (look == self._moment and _begins_day(words, start + size - 1)):
                     return [self._phrase(known, words[start : start + size])], start + size
         known = self._owner_or_single(word)
         if known[0] is Kind.UNKNOWN and not word.is_quoted:
