@@ -272,10 +272,10 @@ STORIES = {
     "without an id": Story(abandonment(None), lost(None), so_far(CGB=[ALERT, FROM_RESULT]), CGB=["", ""]),
 }
 
-GOES_AHEAD = ["^GOING AHEAD: Ascot 14:30 | !Part of", "^ABANDONED: Ascot, rest of the meeting | 14:30 going ahead"]
+GOES_AHEAD = ["^GOING AHEAD: Ascot 14:30 | Reinstated | !Part of", f"^ABANDONED: Ascot, {REST} | 14:30 going ahead"]
 LOST_AGAIN = ["^Superseded | GOING AHEAD: Ascot 14:30", "^ABANDONED: Ascot, whole meeting"]
 BY_MOMENT = {
-    "reinstated after the meeting's loss": Story(at(8, LOST), at(9, BACK), CGB=GOES_AHEAD[::-1]),
+    "reinstated after the meeting's loss, by receipt": Story(LOST, BACK, CGB=GOES_AHEAD[::-1]),
     "reinstated after the meeting's loss, which is late": Story(at(9, BACK), at(8, LOST), CGB=GOES_AHEAD),
     "reinstated before the meeting's loss": Story(at(8, BACK), at(9, LOST), CGB=LOST_AGAIN),
     "reinstated before the meeting's loss, by receipt": Story(BACK, LOST, CGB=LOST_AGAIN),

@@ -230,10 +230,6 @@ RINGS = {
     "abandoned meeting, and a card with one race back": Story(
         *(meeting(), card("rc_1", "rc_2", status="Race 2 reinstated")), CGB=["!Superseded"]
     ),
-    "race of an abandoned meeting taken back": Story(
-        *(meeting("rc_1", "rc_2"), abandonment(status="Reinstated")),
-        CGB=["rest of the meeting | 14:30 going ahead", "^GOING AHEAD: Ascot 14:30 | Reinstated | !Part of"],
-    ),
     "flag that the first version has too": Story(
         abandonment(abandoned=False) | {"sequence": 1},
         abandonment(abandoned=False, going="Heavy") | {"sequence": 2},
