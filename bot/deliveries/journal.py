@@ -135,7 +135,7 @@ class Journal:
         return place, [self._one(number, sha256) for number, sha256 in numbers]
 
     def _one(self, number: int, sha256: str) -> tuple[int, Letter]:
-        """A letter that can't be read is told as a delivery that can't be read."""
+        """The letter; for a damaged letter a body that is told as an unreadable delivery."""
         try:
             with self._transaction() as run:
                 only = "FROM journal WHERE number = ?"
@@ -276,13 +276,13 @@ def connect_postgresql(url: str, **how: Any) -> Any:
 
 
 def _known(run: Run, place: JournalPlace | None) -> JournalPlace | None:
-    """The place, if the journal has the letter of the place; else None. The index tells, also of a damaged letter."""
+    """The place, if the journal has the letter of the place; else None. The index tells: letters may be damaged."""
     found = place and run("SELECT number FROM journal WHERE sha256 = ?", place.sha256).fetchone()
     return place if place and found == (place.number,) else None
 
 
 def _letter(row: Sequence[Any] | None) -> tuple[int, Letter]:
-    """A row within damaged bytes is gone, or has lost its values."""
+    """Raises sqlite3.DatabaseError for a damaged row: the row is missing, or lacks values."""
     if row is None or None in row:
         raise sqlite3.DatabaseError("a letter is damaged")
     number, sha256, reference, received_at, body = row
@@ -290,7 +290,7 @@ def _letter(row: Sequence[Any] | None) -> tuple[int, Letter]:
 
 
 def _check_gaps(run: Run, since: int, letters: Sequence[tuple[int, Letter]]) -> None:
-    """A repeated body leaves a gap in the numbers, and so does a letter whose number is damaged."""
+    """Raise sqlite3.DatabaseError if the index has further letters. Repeated bodies leave gaps in the numbers too."""
     if letters and (last := letters[-1][0]) - since != len(letters):
         counted = run(f"SELECT COUNT(*) {_BY_HASH} AND number <= ?", since, last).fetchone()
         if counted != (len(letters),):
@@ -298,7 +298,7 @@ def _check_gaps(run: Run, since: int, letters: Sequence[tuple[int, Letter]]) -> 
 
 
 def _is_damage(error: StorageUnavailable) -> bool:
-    """True if SQLite's file is damaged: the driver's error is then of this very class."""
+    """True if SQLite's file is damaged: the driver raises DatabaseError itself, and no subclass."""
     return type(error.__cause__) is sqlite3.DatabaseError
 
 

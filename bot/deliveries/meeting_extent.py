@@ -97,7 +97,7 @@ def _last_run(fields: Sequence[Fields]) -> int | None:
 
 
 def last_lost(fields: Sequence[Fields]) -> int | None:
-    """How many races at the end of the card are lost: 3 of "Last three races abandoned". A mere number counts too."""
+    """How many races at the end of the card are lost: by a field, else by words: "Last three races abandoned"."""
     said = next(filter(None, (part.last for part in _in_words(fields))), None)
     return first_of(fields, "state.races_lost", read_card_number) or said
 
@@ -109,13 +109,13 @@ def lost_by_name(fields: Sequence[Fields], meeting: Race) -> tuple[Race, ...]:
 
 
 def _named_as_lost(fields: Sequence[Fields]) -> tuple[str, ...]:
-    """The lost races, if each text about the loss names its races: "Races 2 and 4 abandoned"."""
+    """The lost races, if each text about the loss names races: "Races 2 and 4 abandoned"."""
     said = [extent_in(words).named for words in _said_of_extent(fields) if state_in(words) in LOST_OR_VOID]
     return said[0] if said and all(said) else ()
 
 
 def _is_part_in_words(fields: Sequence[Fields]) -> bool:
-    """Words that name the first races, "Races 1-7 abandoned", may be about the whole card."""
+    """Whether the words tell the loss of a part. Many named races, "Races 1-7 abandoned", may be the whole card."""
     if named := _named_as_lost(fields):
         return len(named) < FEWEST_RACES
     return any(part.run is not None or part.of_some for part in _in_words(fields))

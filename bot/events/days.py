@@ -15,7 +15,7 @@ ARCHIVE_STARTS = 2017
 """The earliest year of the data. Interface, What the service does."""
 
 EASTERNMOST, WESTERNMOST = timedelta(hours=14), timedelta(hours=12)
-"""A day begins this long before the day in UTC somewhere, and ends this long after it elsewhere."""
+"""A day begins 14 hours before the day in UTC in the east, and ends 12 hours after the day in UTC in the west."""
 
 _ISO = re.compile(r"[0-9]{4}([-/.])[0-9]{2}\1[0-9]{2}")
 _NUMERIC = re.compile(r"([0-9]{1,2})([/. -])([0-9]{1,2})(?:\2([0-9]{4}|(?<! )[0-9]{2}))?")

@@ -26,9 +26,9 @@ class RacingEvent(Value):
     `kind` is None for an unreadable payload, which is posted as a plain line. `race`: the race, or the fields of the
     meeting. `races`: of a meeting or a card. Of an abandoned meeting `races_run`, 0 for an untold number, `lost_from`,
     the first lost time, and `last_lost`, the number of lost races at the end. `updated_at`: the moment of the record's
-    data. `received_at`: of an abandonment. `races_from_book`: from the race book or other deliveries. `in_parts`: the
-    `races` came in several deliveries. `in_doubt`: one version reports a loss, another takes the loss back, and nothing
-    tells the newer version.
+    data. `received_at`: of abandonments alone. `races_from_book`: from the race book or other deliveries. `in_parts`:
+    the `races` came in several deliveries. `in_doubt`: one version reports a loss, another takes the loss back, and
+    nothing tells the newer version.
     """
 
     key: str
@@ -117,7 +117,7 @@ class RacingEvent(Value):
         return self._comes_after(other, _ORDER)
 
     def is_later_than(self, other: "RacingEvent") -> bool | None:
-        """For another event: by the service's moments, else, between two abandonments, by receipt."""
+        """For another event: by the service's moments, else between two abandonments by receipt. None if unknown."""
         return self._comes_after(other, (*_MOMENTS, "received_at"))
 
     def _comes_after(self, other: "RacingEvent", names: Iterable[str]) -> bool | None:

@@ -92,7 +92,7 @@ _OF_KEYS = (
 def meetings_told(
     session: Session, meeting_ids: Collection[str | None]
 ) -> dict[tuple[str | None, str | None], datetime]:
-    """The last receipt of each meeting's events of whole meetings, under any key, by the meeting's id and the kind."""
+    """By the meeting's id and the kind: the last receipt of an event about a whole meeting, under any key."""
     row = _EVENT.c
     of_meetings = row.meeting_id.in_(meeting_ids), row.kind.in_(OF_MEETINGS), row.race_id.is_(None)
     told = select(row.meeting_id, row.kind, row.received_at).where(*of_meetings).order_by(row.received_at)
@@ -332,9 +332,9 @@ def received_since(session: Session, since: datetime) -> list[EventVersion]:
 
 
 def courses_told(session: Session, since: datetime, after: int) -> dict[tuple[str, str | None], int]:
-    """The names of courses in the events of the days since then, each with the event's region; the newest row of each.
+    """The courses of events of days since a moment, by name and region, each with the number of the newest row.
 
-    `after`: the rows up to this one are left out.
+    `after`: rows up to this number are left out.
     """
     row = EventVersion
     is_undated = and_(col(row.race_date).is_(None), col(row.received_at) >= since)
@@ -355,7 +355,7 @@ def courses_told(session: Session, since: datetime, after: int) -> dict[tuple[st
 
 
 def _course_named(data: str) -> str | None:
-    """Without a model: a command may look at thousands of events. None for an unreadable event."""
+    """None for an unreadable event. No model is made of the event: a command may look at thousands of events."""
     try:
         name: str | None = json.loads(data)["race"]["course"]["name"]
     except (ValueError, KeyError, TypeError):

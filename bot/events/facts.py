@@ -78,8 +78,8 @@ class VersionRemarks(Value):
 
     `order_unknown`: the payloads do not tell the newer of the two versions. `had_at`: the service's time of the
     version, or of its first attempt to deliver. `run_since`: a contradicted result is later than this loss, by the
-    service's moments. `again`: the number of an earlier version that came again. `watched`:
-    the watched runners of channels.
+    service's moments. `again`: the number of an earlier version that came again. `watched`: the watched runners of
+    channels.
     """
 
     changes: Changes = ()

@@ -15,7 +15,7 @@ from bot.events.races import OffTime
 from bot.events.word_rows import phrases_by_role
 
 FEWEST_RACES = 5
-"""Of a card: where fewer races are named as lost, the card has others."""
+"""Of a card. Fewer races named as lost are a part of the card."""
 
 _LONGEST = 300
 
@@ -88,7 +88,7 @@ class LostPart(NamedTuple):
     """`run`: how many races were run; 0 if some were run, and the words give no number. None for a whole meeting.
 
     `last`: how many races were lost after the races that were run. `from_time`: the first lost time. `named`: numbers
-    and times in a text about these races alone. `of_some`: other races are not spoken of: "Hurdle races abandoned".
+    and times in a text about these races alone. `of_some`: races of a kind or a number: "Hurdle races abandoned".
     """
 
     run: int | None = None
@@ -98,7 +98,7 @@ class LostPart(NamedTuple):
     of_some: bool = False
 
     def loses(self, number: int) -> bool | None:
-        """Whether a race is lost, by its number. None if the words give no number of the first."""
+        """Whether the race with the number is lost. None if the words give no numbers of races."""
         numbers = [one for one in self.named if one.isdecimal()]
         if numbers:
             return str(number) in numbers

@@ -88,7 +88,7 @@ def lost_in(meeting: RacingEvent, *, expressly: bool = False) -> Callable[[Race]
 
 
 def lost_with(race: Race, meeting: RacingEvent) -> bool:
-    """Whether a race of an abandoned meeting is lost, where the meeting does not tell how much was run too."""
+    """Whether a race is lost with an abandoned meeting: of an untold race, unless the meeting was partly run."""
     is_lost = lost_in(meeting)(race)
     return not meeting.says_partly_run if is_lost is None else is_lost
 

@@ -255,7 +255,7 @@ def is_doubtful_or_reinstated(status: str) -> bool:
 
 
 def goes_ahead(status: str | None) -> bool:
-    """True for "Going ahead" and "Passed inspection", which tell of no earlier loss."""
+    """True for "Going ahead" and "Passed inspection". Such words tell of no earlier loss."""
     return _GOES_AHEAD.match(_roles(status or "")) is not None
 
 

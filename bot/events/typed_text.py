@@ -40,7 +40,7 @@ _FIRST_OF_FLAGS = 0x1F1E6
 
 
 def with_flags_in_words(text: str) -> str:
-    """The text with "region:IE" for the flag of Ireland, an emoji: other emoji have no meaning."""
+    """The text with "region:IE" for the flag of Ireland. Emoji other than flags have no meaning."""
     return _FLAG.sub(lambda flag: f" region:{_country(flag[1] or flag[2])} ", text)
 
 

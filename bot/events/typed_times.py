@@ -120,7 +120,7 @@ LAST_RACE = "last race"
 
 
 def read_race_number(typed: str) -> str | None:
-    """For "R3", "3rd race" and "third at" it is "race 3", for "the last at" LAST_RACE; None for other words."""
+    """Gives "race 3" for "R3", "3rd race" and "third at", and LAST_RACE for "last at"; None for other words."""
     if not (found := _RACE_CALLED.fullmatch(typed)):
         return None
     said = (found["number"] or found["short"] or found["day"] or found["word"] or "").casefold()

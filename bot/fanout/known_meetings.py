@@ -213,7 +213,7 @@ class KnownMeetings:
         """Each abandoned meeting and event whose message links the meeting's message, if `keys` has either.
 
         The events are abandonments of races without a result, racecards, and results of races that the meeting says are
-        lost, unless told as contradictions. Of racecards that mark a race lost, results alone.
+        lost, unless told as contradictions. A racecard that marks a race lost is paired with the race's result.
         """
         every = self._of_kind(EventKind.MEETING_ABANDONED)
         # A first version that takes a loss back is linked nowhere.
@@ -240,7 +240,7 @@ class KnownMeetings:
         ]
 
     def _has_marked(self, card: RacingEvent, result: RacingEvent) -> bool:
-        """Whether the card marks a race that was run abandoned, or did before."""
+        """Whether the card, or its version before, marks a race abandoned that was run."""
         rows = self.versions_of(card.key)[-2:] if result.race.race_id in card.race_ids else ()
         is_run = result.race.outcome() not in NOT_HELD
         return is_run and any(marks_lost(event_store.known(row)[0], result.race.race_id) for row in rows)
@@ -256,7 +256,7 @@ class KnownMeetings:
         return EventKind.RACECARD_PUBLISHED if is_lost else None
 
     def taken_back(self, event: RacingEvent) -> list[RacingEvent]:
-        """The abandonments that a racecard takes back, each as a later version. A late abandonment is older."""
+        """The abandonments that a racecard takes back, each as a later version. A late abandonment may be older."""
         if event.kind is EventKind.RACECARD_PUBLISHED:
             rows = self.versions_of(event.key)
             card = with_marks_off(event, event_store.known(rows[-2])[0]) if len(rows) > 1 else event
@@ -271,7 +271,8 @@ class KnownMeetings:
     def replaced(self, event: RacingEvent) -> set[str]:
         """Results in conflict with a loss that is now taken back; and losses taken back before a new loss.
 
-        A racecard, or a result, may alone report the new loss. A loss without a region, told again with its region.
+        A racecard, or a result, may alone report the new loss. Also a loss without a region that is told again with its
+        region.
         """
         if event.is_taken_back:
             results = self._of_kind(EventKind.RESULT_RECEIVED)
@@ -293,7 +294,7 @@ class KnownMeetings:
         }
 
     def also_losing(self, race: Race, but: str) -> list[str]:
-        """The other events that report the loss of the race, but not before a report that the race is run after all."""
+        """The other events that report the loss of the race, without events before a report that the race is run."""
         said = [
             (event, lost)
             for event, named in _as_named(race.race_id, self._events.values())

@@ -271,9 +271,9 @@ def _first(column: ColumnElement[Any] | Mapped[Any], call: Call, *which: ColumnE
     )
 
 
-# A message in doubt is resolved before the queue goes on; but an abandonment passes other subjects: fan-out makes the
-# messages of its own races urgent. Edits come after messages. An abandonment's edit, which may tell of a further
-# abandonment, comes after abandonments.
+# A message in doubt is resolved before the queue goes on. An abandonment passes messages about other subjects: fan-out
+# makes messages about the abandonment's own races urgent. Edits come after messages. An abandonment's edit may tell of
+# a further abandonment, and comes after abandonments.
 _HEAD = func.coalesce(
     _first(_ID, Call.LOOK, _IS_URGENT),
     _first(_ID, Call.POST, _IS_URGENT),

@@ -206,7 +206,7 @@ def release(session: Session, *where: ColumnElement[bool], due_at: datetime | No
 def slack_ahead(session: Session, in_doubt: OutboxMessage, now: datetime) -> timedelta | None:
     """How far Slack's clock is ahead, by the ts of the channel's posts before the message. None if unknown.
 
-    An earlier post of a later moment, or a deadline after `now`, was noted before somebody set the clock back.
+    An earlier post with a later moment, or a deadline after `now`, was written before somebody set the clock back.
     """
     statement = (
         select(col(OutboxMessage.message_ts), col(OutboxMessage.sending_at), col(OutboxMessage.sent_at))

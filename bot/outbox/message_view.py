@@ -101,8 +101,8 @@ class MessageView:
     `event`: of `newest`, completed; None if unreadable.
 
     `rev`: the revision shown. `waits_for`: the message that the next revision links. `previous_ts`: the earlier message
-    that this message corrects or contradicts. `meeting`: the abandoned meeting of the race or card; `meeting_ts`: its
-    message, once sent.
+    that this message corrects or contradicts. `meeting`: the abandoned meeting of the race or card. `meeting_ts`: the
+    meeting's message, once sent.
     """
 
     post: OutboxMessage

@@ -82,7 +82,7 @@ class Unanswered:
 
 @dataclass
 class UnansweredCalls:
-    """By queue: the first message and the first edit, and of messages the first abandonment, which passes others."""
+    """By queue: the first message, the first edit, and the first abandonment, because abandonments pass messages."""
 
     _sent: int = 0
     _edits: int = 0
@@ -91,7 +91,7 @@ class UnansweredCalls:
     _called: dict[tuple[str, bool, bool], tuple[int | None, float]] = field(default_factory=dict)
 
     def begin(self, claim: Claim) -> None:
-        """Also a call that is under way has a time: a set clock may end the lease early."""
+        """Note the time of a call under way: a set clock may end the lease early."""
         if not claim.is_edit:
             self._called[_place(claim)] = claim.post.id, claim.begun_at_s
 
@@ -188,7 +188,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class Resolver:
-    """`wait_s`: from the call's deadline to the first look. `began_s`: of the process, by the monotonic clock."""
+    """`wait_s`: from the call's deadline to the first look. `began_s`: the process's start, by the monotonic clock."""
 
     sender: Sender
     wait_s: float
@@ -228,10 +228,11 @@ class Resolver:
         return _repeat(claim, "not in the channel's history", seen, may_be_repeat=False)
 
     def _wait(self, claim: Claim, seen: Unanswered) -> timedelta:
-        """By the monotonic clock, which nobody sets. Only the other clock knows the call of another process.
+        """The time left before the look, by the monotonic clock: nobody sets this clock.
 
-        An abandonment that passes ends the queue's wait, not this one. A dead process made no call after this process
-        began. A wait beyond FAR is ignored: the clock was set back.
+        For the call of another process the time counts from the start of this process, and from the deadline by the
+        wall clock. A wait beyond FAR is ignored: the wall clock was set back. A passing abandonment ends the queue's
+        wait, and leaves the look's wait.
         """
         settle_s = self.wait_s + LOOK_AGAIN.total_seconds() * claim.post.looks
         ended_s = self.began_s if seen.called_at_s is None else seen.called_at_s + POST_CALL_S

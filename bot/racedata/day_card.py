@@ -108,7 +108,7 @@ class Card:
 
 
 def at_off(card: Card, off: str | None) -> Card:
-    """The card with the races of this published time or number alone; the whole card if no race has it.
+    """The card with the races of this published time or number alone; the whole card without a fitting race.
 
     Where no race is off at 2:40, the 14:40 is meant.
     """
@@ -118,7 +118,7 @@ def at_off(card: Card, off: str | None) -> Card:
     later = None if races else in_the_afternoon(off)
     if later and (races := _races_at(card, later)):
         off = later
-    # Each meeting has a race 3: a lost meeting too, of which no race is known.
+    # Each meeting has a race 3, also a lost meeting without a known race.
     is_of_each = card.course is None and read_race_number(off)
     if not races:
         offs = (race.off for meeting in card.meetings for race in meeting.races)
@@ -147,7 +147,10 @@ def _races_at(card: Card, off: str) -> tuple[MeetingCard, ...]:
 
 
 def race_numbered(wanted: str, races: Sequence[Race], *, is_whole: bool) -> Race | None:
-    """The "race 3" or "last race" of a meeting's races in order, by published numbers or of a whole meeting."""
+    """The "race 3" or "last race" of a meeting's races in order.
+
+    By published numbers; otherwise, and for the last race, only of a whole meeting.
+    """
     number = read_race_number(wanted)
     if number is None or (number == LAST_RACE and not is_whole):
         return None

@@ -181,7 +181,7 @@ class KnownElsewhere:
         return event.model_copy(update={"race": filled_in(race, earlier, kind=event.kind)})
 
     def _in_country(self, event: RacingEvent) -> RacingEvent:
-        """The event of no other region in the region of its country. A loss stays a loss of unknown region."""
+        """The event; without a region, in the region of the course's country. A loss without a region stays so."""
         race = event.race
         if race.region or race.said_region or event.reports_loss:
             return event

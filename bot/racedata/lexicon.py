@@ -221,7 +221,7 @@ CourseNamed = tuple[str, str | None]
 def kept(session: Session, named: Iterable[CourseNamed] = ()) -> Lexicon:
     """The stored lists, but for the race classes. A list that was never read is empty.
 
-    `named`: courses to be known too, where there is a list of courses.
+    `named`: further courses for a list of courses that was read.
     """
     texts = REGIONS.text(session), COURSES.text(session), COUNTRIES.text(session)
     lists = _lexicon(*texts)

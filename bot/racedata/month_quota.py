@@ -1,7 +1,7 @@
 """The month's quota: plans' allowances, published use, its forecast, requests that may be spent.
 
-The data service does not say when its month turns (Spec gap G13): in UTC, or earlier where an answer names the next
-month. The forecast is by run rate, with a range:
+The data service does not say when the month turns (Spec gap G13). The bot assumes the turn in UTC, or an earlier turn
+if an answer names the next month. The forecast is by run rate, with a range:
 `docs/decisions/0039-a-forecast-by-run-rate.md` has sources and results.
 """
 

@@ -237,7 +237,7 @@ def samples(session: Session) -> Sequence[QuotaSample]:
 
 
 def latest(session: Session, month: str) -> QuotaReading | None:
-    """The reading of the month in UTC, or of the next month: the service's own may turn earlier."""
+    """The reading of the month in UTC, or of the next month: the service's month may turn earlier."""
     found = named_values.load(session, Mark.QUOTA_READING, QuotaReading)
     return found if found and found.month >= month else None
 

@@ -210,7 +210,7 @@ class OnlyCourses(CoursesCondition):
 
     def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
         course = event.race.course
-        # An unlisted course's name comes in any letter case.
+        # A loss counts by name alone at an unlisted course, in any letter case.
         unlisted = [one for one in chosen.courses if one.course_id is None and event.reports_loss]
         return _is_among(chosen.courses, course) or any(is_called(course, [one.name or ""]) for one in unlisted)
 

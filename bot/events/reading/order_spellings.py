@@ -115,8 +115,8 @@ def in_groups(entries: Sequence[Any]) -> Order:
 def in_places(entries: Sequence[Any]) -> Order:
     """Of ["A", "B"], [[4], [7, 2]], [[1, 4], [2, 7]], [["1", "A"], ["2", "B"]] or [{"position": 1, "runners": [{…}]}].
 
-    In rows with names, a column is the places if it alone has the numbers 1 to n, and has them in order: other numbers
-    may be cloth numbers.
+    In rows with names, the only column with the numbers 1 to n has the places, if the numbers are in order. Other
+    numbers may be cloth numbers.
     """
     entries = entries[:MOST_RUNNERS]
     columns = _columns_of(entries)
@@ -233,7 +233,7 @@ def _is_ranking(places: Iterable[int]) -> bool:
 
 
 def _columns_of(rows: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """None of a row with a single value, as in [[4], [7, 2]], and of objects, as in [[{…}, {…}], [{…}, {…}]]."""
+    """No columns if a row has a single value, [[4], [7, 2]], or if all values are objects, [[{…}, {…}], [{…}, {…}]]."""
     are_rows = all(isinstance(one, list) and len(one) > 1 for one in rows)
     columns = [*zip(*rows, strict=False)] if are_rows else []
     return columns if any(not isinstance(one, dict) for column in columns for one in column) else []

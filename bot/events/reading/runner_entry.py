@@ -31,7 +31,7 @@ _PLACES = {f"place.{one.name.casefold()}": one for one in Standing}
 PLAIN = Standing.PLAIN
 
 _OF_HORSE = {name: f"runner.{name}" for name in ("jockey", "trainer", "starting_price", "official_rating")}
-"""Fields of a runner that may stand in the object of the horse. A number there may be of a register."""
+"""Fields of a runner that may stand in the object of the horse. A number in this object may be of a register."""
 
 _TEXTS = _OF_HORSE | {name: f"runner.{name}" for name in ("horse", "number", "draw", "beaten", "position_reason")}
 """Fields of a runner, each with its fact."""
@@ -319,7 +319,7 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
 
 
 def _is_win(value: Any, places: Sequence[SaidPlace]) -> bool:
-    """True for a flag. 1 may be a dividend, and is a flag only beside a first place, which it makes surer."""
+    """True for a flag. A 1 may be a dividend: only beside a first place a 1 is a flag, and makes the place surer."""
     return value is True or (is_yes(value) and any(finishing_position(one.position) == 1 for one in places))
 
 

@@ -1,6 +1,6 @@
 """Runs the jobs. Each replica has a scheduler; the replica with the claim runs the slot.
 
-A row has the last slot of each job. After a crash another replica takes the slot over.
+A job's row has the last slot. After a crash another replica takes the slot over.
 Two schedulers of APScheduler 3 on a shared job store run jobs twice. So the store is in memory, and claims are ours.
 APScheduler goes by the wall clock: after somebody set the clock back, `look` has the scheduler try in time.
 """

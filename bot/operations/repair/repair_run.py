@@ -387,7 +387,7 @@ def _find_lacking(session: Session, missing: Sequence[Failed]) -> list[Failed]:
 def _race_since(session: Session, one: Failed) -> Race | None:
     """The race of the race book, if read or told since the first attempt. The race of a result has an order.
 
-    No path reads a meeting: an abandoned meeting is lost, as its event's name says (Interface, Events).
+    No path reads a meeting. The event's name says that an abandoned meeting is lost (Interface, Events).
     """
     if one.event.kind is EventKind.MEETING_ABANDONED:
         return one.event.race.model_copy(update={"status": "abandoned"})

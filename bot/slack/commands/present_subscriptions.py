@@ -160,7 +160,7 @@ def _parts(wanted: LineRequest) -> list[Phrase]:
 
 
 def _lexicon(session: Session, channel_id: str) -> Lexicon:
-    """With the channel's own regions and courses: the service may have dropped them, or list them never."""
+    """With the channel's own regions and courses: the service's lists may lack a region or a course."""
     filters = subscriptions.filters_of(session, channel_id)
     named = ((course.name, one.region) for one in filters for course in (*one.courses, *one.not_courses) if course.name)
     lists, taken = kept(session, named), [one.region for one in filters if one.region != ALL_REGIONS]

@@ -71,8 +71,8 @@ def _card_button(event: RacingEvent) -> Block | None:
 class _Card:
     """The parts of a card's sentences. `loss`: of a newly reported loss; `changed`: "" without words.
 
-    `lost`: the abandoned races. `is_lost`: the whole card, or the only race, is abandoned; `is_in_part`: with a part of
-    the meeting.
+    `lost`: the abandoned races. `is_lost`: the whole card, or the only race, is abandoned. `is_in_part`: a part
+    of the meeting is abandoned.
     """
 
     def __init__(self, event: RacingEvent, context: MessageContext) -> None:

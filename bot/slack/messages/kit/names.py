@@ -90,7 +90,7 @@ def card_name(race: Race) -> str:
 
 
 def present_state(event: RacingEvent, name: str, *, was_run: bool = False, run_since: bool = False) -> tuple[str, str]:
-    """The mark of an abandonment, and its first words: "ABANDONED: Kempton 14:30", unless later news denies it."""
+    """The mark and the first words of an abandonment: "ABANDONED: Kempton 14:30", unless later news denies the loss."""
     if run_since:
         return CONFLICTING, f"CONFLICT: {name} reported abandoned, and run since"
     if event.in_doubt:
@@ -112,7 +112,7 @@ def abandonment_name(event: RacingEvent, partly_run: Collection[str]) -> str:
 
 
 def doubtful_name(event: RacingEvent, partly_run: Collection[str]) -> str:
-    """`abandonment_name`, with what speaks against the loss. `partly_run`: also keys of races with a result."""
+    """`abandonment_name`, with the report against the loss. `partly_run`: also keys of races with a result."""
     is_run_too = event.kind is EventKind.RACE_ABANDONED and event.key in partly_run and not event.is_taken_back
     doubt = "reinstated" if event.in_doubt else "run" if is_run_too else None
     return f"{abandonment_name(event, partly_run)}{given(', reported {} too', doubt) or ''}"
