@@ -84,19 +84,23 @@ class SilentRepeat(NamedTuple):
 class Known(NamedTuple):
     """The bot's earlier knowledge. `reports`: of the event, the oldest first. `silent`: the event after a repeat.
 
-    `other`: the newest version of the event that contradicts this kind. `lost_by`: the kind of an event of a
+    `other`: the newest version of the event that contradicts this kind. `against`: of an abandoned meeting the races
+    that were reinstated by themselves, and of such a race its abandoned meetings. `lost_by`: the kind of an event of a
     meeting or a card that names the race as lost.
     """
 
     reports: Sequence[Report] = ()
     silent: RacingEvent | None = None
     other: Report | None = None
+    against: Sequence[RacingEvent] = ()
     lost_by: EventKind | None = None
 
 
 def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: datetime) -> News | SilentRepeat | None:
     """None for an older version without new placings."""
+    is_lost_since = any(event.is_reinstated and one.is_later_than(event) for one in known.against)
     if not known.reports:
+        event = event.model_copy(update={"in_doubt": True}) if is_lost_since else event
         contradicts = contradicted(event, known) or _lost_otherwise(event, known)
         run_since = contradicts is EventKind.RESULT_RECEIVED and _is_denied_later(event, known)
         remarks = VersionRemarks(contradicts=contradicts, run_since=run_since, had_at=_had_at(event))
@@ -115,12 +119,18 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
             return None
         # An older version adds only placings.
         event = completed(before, event)
-    in_doubt = not newer and (stored.in_doubt or (event.is_abandonment and event.is_reinstated != stored.is_reinstated))
-    delivered, event = event, fill_in(completed(event, before).model_copy(update={"in_doubt": in_doubt}), stored)
+    is_turned = event.is_abandonment and event.is_reinstated != stored.is_reinstated
+    in_doubt = is_lost_since or (not newer and (stored.in_doubt or is_turned))
+    ours = {"in_doubt": in_doubt, "received_at": event.received_at if newer else stored.received_at}
+    delivered, event = event, fill_in(completed(event, before).model_copy(update=ours), stored)
+    # Commands go by the latest moment, so a repeat too may decide whether a race is lost.
+    decides = in_doubt != stored.in_doubt or any(
+        event.is_later_than(one) and not stored.is_later_than(one) for one in known.against
+    )
     told = _as_told(stored) if placings_come else before
     changes = changes_between(told, delivered, received_at=received_at)
     moves = event.place != stored.place
-    if not (changes or placings_come or moves):
+    if not (changes or placings_come or moves or decides):
         return SilentRepeat(event)
     # The race book is no version.
     disputed = changes_between(before, delivered, received_at=received_at)
@@ -137,7 +147,7 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
         had_at=_had_at(delivered, before),
     )
     contradicts_now = contradicts is not None and last.remarks.contradicts is None
-    rings = contradicts_now or any(change.rings for change in changes) or brings_placings(told, delivered)
+    rings = decides or contradicts_now or any(change.rings for change in changes) or brings_placings(told, delivered)
     if rings and ordered is None and (repeated := _repeated(delivered, known.reports, received_at)):
         # A provisional result again is a late retry. An official result again may take an amended result back.
         is_late = state_in(delivered.race.status) is RaceState.PROVISIONAL and stored.race.outranks(delivered.race)

@@ -142,8 +142,15 @@ class KnownMeetings:
             own,
             self._silent.get(event.key),
             others[-1] if others else None,
-            lost_by=self._losing(event) if is_first_result else None,
+            self._against(event) if event.is_abandonment else (),
+            self._losing(event) if is_first_result else None,
         )
+
+    def _against(self, event: RacingEvent) -> list[RacingEvent]:
+        if event.kind is EventKind.RACE_ABANDONED:
+            return [one for one in self.of(event) if event.is_reinstated and lost_with(event.race, one)]
+        back = (one for one in self._of_kind(EventKind.RACE_ABANDONED) if one.is_taken_back)
+        return [one for one in back if is_part_of(one, event) and lost_with(one.race, event)]
 
     def _reports(self, event_key: str) -> list[Report]:
         return [_report(row) for row in self.versions_of(event_key)]
@@ -284,14 +291,10 @@ class KnownMeetings:
         nowhere = [one for one in self._of_kind(event.kind) if is_placed and one.race.region is None]
         same = {one.key for one in nowhere if not one.is_taken_back and is_same_loss(one, event)}
         lost = {race.race_id for race in (event.race, *event.races) if race.abandoned} - {None}
-        is_of_meeting = event.kind is EventKind.MEETING_ABANDONED
-        others = (one for one in self._of_kind(EventKind.RACE_ABANDONED) if one.key != event.key and one.is_taken_back)
-        return same | {
-            one.key
-            for one in others
-            if one.race.race_id in lost or (is_of_meeting and is_part_of(one, event) and lost_with(one.race, event))
-            if not one.is_later_than(event)
-        }
+        races = self._of_kind(EventKind.RACE_ABANDONED)
+        back = [one for one in races if one.is_taken_back and one.race.race_id in lost]
+        back += self._against(event) if event.kind is EventKind.MEETING_ABANDONED else []
+        return same | {one.key for one in back if one.key != event.key and not one.is_later_than(event)}
 
     def also_losing(self, race: Race, but: str) -> list[str]:
         """The other events that report the loss of the race, without events before a report that the race is run."""

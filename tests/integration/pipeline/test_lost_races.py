@@ -272,6 +272,7 @@ STORIES = {
     "without an id": Story(abandonment(None), lost(None), so_far(CGB=[ALERT, FROM_RESULT]), CGB=["", ""]),
 }
 
+UNEXPLAINED = meeting("rc_1", "rc_2", reason=None)
 GOES_AHEAD = ["^GOING AHEAD: Ascot 14:30 | Reinstated | !Part of", f"^ABANDONED: Ascot, {REST} | 14:30 going ahead"]
 LOST_AGAIN = ["^Superseded | GOING AHEAD: Ascot 14:30", "^ABANDONED: Ascot, whole meeting"]
 BY_MOMENT = {
@@ -285,6 +286,29 @@ BY_MOMENT = {
     ),
     "reinstated, lost with its meeting, and run": Story(
         at(8, BACK), at(9, LOST), result(), CGB=["", "", "^CONFLICT | this meeting was reported abandoned"]
+    ),
+    "reinstated, and the meeting lost again by a repeat": Story(
+        at(8, LOST), at(9, BACK), at(10, LOST), CGB=["^Superseded", *LOST_AGAIN]
+    ),
+    "reinstated, and the meeting lost again with a reason": Story(
+        at(8, UNEXPLAINED), at(9, BACK), at(10, LOST), CGB=["^Superseded", *LOST_AGAIN]
+    ),
+    "reinstated, and the meeting's loss with a reason, by receipt": Story(
+        UNEXPLAINED, BACK, LOST, CGB=GOES_AHEAD[::-1]
+    ),
+    "reinstated before the meeting's loss, and late": Story(at(9, LOST), at(8, BACK), CGB=LOST_AGAIN[1:]),
+    "lost, and reinstated before the meeting's loss, late": Story(
+        *(at(7, abandonment()), at(9, LOST), at(8, BACK)), CGB=["^Superseded", "^ABANDONED", "^CONFLICT: Ascot 14:30"]
+    ),
+    "reinstated before the meeting's loss, then by a repeat": Story(
+        at(8, BACK), at(9, LOST), at(10, BACK), CGB=[LOST_AGAIN[0], *GOES_AHEAD[::-1]]
+    ),
+    "reinstated before the meeting's loss, late, then by a repeat": Story(
+        at(9, LOST), at(8, BACK), at(10, BACK), CGB=GOES_AHEAD[::-1]
+    ),
+    "reinstated in doubt, then for certain by a repeat": Story(
+        *(abandonment(sequence=1), BACK, BACK | {"sequence": 5}),
+        CGB=["^Superseded", "^Superseded | CONFLICT", "^GOING AHEAD"],
     ),
     "lost before the result, and late": Story(
         at(9, result()), at(8, abandonment()), CGB=["^Contradicted", "^CONFLICT: | reported abandoned, and run since"]
