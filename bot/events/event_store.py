@@ -338,7 +338,7 @@ def courses_told(session: Session, since: datetime, after: int) -> dict[tuple[st
     """
     row = EventVersion
     is_undated = and_(col(row.race_date).is_(None), col(row.received_at) >= since)
-    # SQLite reads by number where a number is given, and by days elsewhere.
+    # With a number SQLite reads by number, otherwise by days.
     later = [col(row.id) > after] if after else []
     # One event of each meeting: a week has thousands of events. With "or", SQLite would read the index of all days.
     meetings = union(

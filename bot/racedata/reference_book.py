@@ -57,7 +57,7 @@ LISTED_REGIONS = 30
 TOLD_WITHIN = timedelta(days=7)
 
 LOOK_BACK_EVERY = timedelta(hours=1)
-"""All told events of these days are looked at so often, as that takes long; those stored since, with each command."""
+"""All told events of the days are read this often. Each command reads only the events stored since the last look."""
 
 
 @dataclass(eq=False)

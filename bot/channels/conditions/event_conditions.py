@@ -210,7 +210,7 @@ class OnlyCourses(CoursesCondition):
 
     def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
         course = event.race.course
-        # A loss counts by name alone at an unlisted course, in any letter case.
+        # A course without an id is in no list: a loss is taken by the name in any letter case.
         unlisted = [one for one in chosen.courses if one.course_id is None and event.reports_loss]
         return _is_among(chosen.courses, course) or any(is_called(course, [one.name or ""]) for one in unlisted)
 

@@ -55,7 +55,7 @@ _AFTER_A_COURSE = frozenset(["park", "pk", "racecourse", "downs"])
 _MARKS = re.compile(r"[/\\;:.=!?*_~|()\[\]<>{}&+]+")
 _EMOJI = re.compile(r":[\w+-]+:|[^\w]+")
 _BEGINS_MOMENT = BEGINNINGS | {word[:3] for word in (*ORDINALS, "race", "r", "lucky", "final")}
-"""The first three letters of days, and of races' numbers, of several words."""
+"""The first three letters of days and numbers of races that may have several words."""
 
 _SOME_DAY = date(2000, 1, 1)
 _SWAPPED_WITHIN = timedelta(days=31)

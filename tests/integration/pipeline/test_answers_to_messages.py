@@ -345,7 +345,7 @@ async def test_post_that_was_looked_for_says_nothing_of_the_clocks(gb):
 async def test_post_in_doubt_after_the_clock_was_set_is_found_by_another_process(make_pipeline, gb, hours):
     """The channel's earlier post has another time, and does not tell how far Slack's clock is ahead.
 
-    Set before the earlier post, before the post in doubt, and before the look.
+    The clock is set before the earlier post, before the post in doubt, and before the look.
     """
     await wait(gb, 3_600 * hours[0])
     await tell(gb, result("rc_1"))

@@ -1,4 +1,4 @@
-"""Later looks at events: where our code fails on some, where a job learns more meanwhile, and whatever the order."""
+"""Later looks at events: where our code fails on events, where a job learns more meanwhile, and in each order."""
 
 import re
 

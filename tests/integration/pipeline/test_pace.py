@@ -250,7 +250,7 @@ async def test_abandonment_passes_a_message_in_doubt_unless_of_the_race(make_pip
 
 
 async def test_post_whose_deadline_has_not_passed_costs_no_look(make_pipeline):
-    """The calls were another process's."""
+    """Another process made the calls."""
     pace = Pace(channel_s=0, looks=A_MINUTE)
     await make_doubtful(make_pipeline(pace=pace), "C1", "C2", "C3")
     pipeline = make_pipeline(pace=pace)

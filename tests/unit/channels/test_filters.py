@@ -93,7 +93,7 @@ def takes(chosen, told):
             for field in ("courses", "not_courses")
             for one in (Course(), UNNAMED)
         ),
-        # An unlisted course's abandonment comes in any letter case.
+        # An abandonment at an unlisted course is taken in any letter case.
         ({"courses": (Course(name="ascot"),)}, event(EventKind.RACE_ABANDONED), True),
         ({"courses": (Course(name="ascot"),)}, event(RESULT), False),
         # A lost race is an abandonment, whichever event says so.

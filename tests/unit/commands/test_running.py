@@ -280,7 +280,7 @@ def test_line_of_a_button_is_read_as_typed_after_racing():
 
 
 def make_home(webhook, publish):
-    """Its database gives an older Home, then a newer one."""
+    """The database gives an older Home, then a newer Home."""
     pages = iter(("older", "newer"))
 
     async def read(_page):

@@ -109,9 +109,9 @@ async def test_history_is_read_around_the_call_by_slacks_clock(ahead_s, since_s,
         (3_600, 60, None, 2),
         (-3_600, 60, None, 2),
         (3_600, 60, 40.0, 2),
-        # Set ahead once more after the call, and the process died.
+        # The clock was set ahead once more after the call, and the process died.
         (3_600, 60 + 3_600, None, 2),
-        # Set back to the right time between the call and the look.
+        # The clock was set back to the right time between the call and the look.
         (3_600, 60 - 3_600, 40.0, 2),
         (-86_400, 60 + 86_400, 40.0, 2),
     ],
@@ -153,7 +153,10 @@ async def test_message_is_looked_for_at_the_time_of_the_call_too_if_our_clock_wa
     ],
 )
 async def test_first_look_comes_ten_seconds_after_the_deadline(after_s, called_s, began_s, again_s):
-    """By our clock, and seconds after the call and the process's begin. A longer wait is cut into minutes."""
+    """`after_s`: by our clock. `called_s`, `began_s`: since the call, and since the start of the process.
+
+    A longer wait is cut into minutes.
+    """
     one = replace(claim(after_s=after_s), begun_at_s=1_000.0)
     history: Any = History(HistoryPage("1.1", None))
     resolver = Resolver(history, 10, DoubtfulPosts.REPEAT, 1_000 - began_s)
