@@ -326,9 +326,9 @@ async def test_month_of_the_service_that_turns_before_utcs_is_a_month_of_its_own
     await world.spend(4_000)
     await world.day(0)
     world.service.fail_next("/countries", "quota_exceeded")
-    for _ in world.replicas:
+    for replica in world.replicas:
         with pytest.raises(ServiceFailure, match="quota_exceeded"):
-            await world.replicas[0].client.countries()
+            await replica.client.countries()
     world.now = at(2026, 11, 30) + timedelta(hours=14)
     world.service.spend_quota(10)
     await world.tick()

@@ -166,28 +166,28 @@ async def test_corrected_results_whose_records_have_ids_alone_are_told_once_look
 
 
 @pytest.mark.parametrize(
-    ("subject", "came_back", "is_back", "told"),
+    ("subject", "came", "status", "told"),
     [
-        ("meeting", True, False, "ABANDONED: .*status was Reinstated, now abandoned"),
-        ("meeting", False, False, None),
-        ("race", False, True, "GOING AHEAD: "),
+        ("meeting", [{}, {"status": "Reinstated"}], "abandoned", "ABANDONED: .*status was Reinstated, now abandoned"),
+        ("meeting", [{}], "abandoned", None),
+        ("race", [{}], "reinstated", "GOING AHEAD: "),
     ],
 )
 async def test_later_record_with_ids_alone_is_news_where_the_loss_is_another_than_was_told(
-    *, bot, outage, subject, came_back, is_back, told
+    *, bot, outage, subject, came, status, told
 ):
     service, race = outage.service, first_race(outage)
     lost = service.abandon_race if subject == "race" else service.abandon_meeting
     (first, *_) = await outage.lose(lost(getattr(race, f"{subject}_id"), "Fog"))
     payload = first.happening.payload
-    for came in [{}, {"status": "Reinstated"}] if came_back else [{}]:
-        await bot.deliver(payload | {subject: payload[subject] | came})
+    for said in came:
+        await bot.deliver(payload | {subject: payload[subject] | said})
         await bot.post_all()
         bot.clock.forward(60)
     outage.now = bot.clock()
     (again,) = await outage.lose(service.delivery_queue.add(first.happening, outage.now))
     first.shape = again.shape = "bare"
-    service.racing.state(race).status = "reinstated" if is_back else "abandoned"
+    service.racing.state(race).status = status
     before = bot.texts("CGB")
     await mend(bot, outage, racing_race_path="race/{race_id}")
     *earlier, last = bot.texts("CGB")
