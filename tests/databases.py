@@ -8,6 +8,7 @@ import uuid
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,11 @@ from sqlmodel import Session, SQLModel
 
 from bot.db import migrate
 from bot.db.engine import Database
+from bot.db.tables import InboxDelivery
 from bot.db.threads import WorkRunner
+from bot.events import event_store
+from bot.events.event import RacingEvent
+from bot.events.facts import VersionRemarks
 
 on_both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 """For a statement run on PostgreSQL by no other test, and for locks, clocks and rows that differ by database."""
@@ -30,6 +35,17 @@ on_postgresql = pytest.mark.parametrize("database", ["postgresql"], indirect=Tru
 def first_on_both(values: Sequence[Any]) -> list[tuple[str, Any]]:
     """Engine and value: all values on SQLite, the first on PostgreSQL too; with `indirect=["database"]`."""
     return [("sqlite", value) for value in values] + [("postgresql", values[0])]
+
+
+def store_told(session: Session, *told: RacingEvent, received_at: datetime) -> None:
+    """First versions of events, each by a delivery of its own."""
+    for event in told:
+        inbox = InboxDelivery(event_key=event.key, body_sha256=event.key[:64], received_at=received_at, state="done")
+        session.add(inbox)
+        session.flush()
+        session.add(
+            event_store.make(event, 1, remarks=VersionRemarks(), inbox_id=inbox.id or 0, received_at=received_at)
+        )
 
 
 def limit_values(session: Session, most: int) -> int:

@@ -6,15 +6,13 @@ from functools import partial
 from bot.channels import audit_log, subscriptions, watches
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.channels.watches import WatchedName
-from bot.db.tables import AuditEntry, InboxDelivery, SubscriptionState, WatchKind
+from bot.db.tables import AuditEntry, SubscriptionState, WatchKind
 from bot.deliveries import inbox
-from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent, Topic
-from bot.events.facts import VersionRemarks
 from bot.events.races import Course, Race, Runner
 from bot.racedata import race_book_store
 from bot.racedata.day_views import look_up, recent
-from tests.databases import on_both
+from tests.databases import on_both, store_told
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TODAY = date(2026, 11, 20)
@@ -62,16 +60,6 @@ async def test_audit_has_every_change_newest_first_in_pages(database):
     assert none is None
 
 
-def store(session, *stored, received_at=NOW):
-    for event in stored:
-        inbox = InboxDelivery(event_key=event.key, body_sha256=event.key[:64], received_at=received_at, state="done")
-        session.add(inbox)
-        session.flush()
-        session.add(
-            event_store.make(event, 1, remarks=VersionRemarks(), inbox_id=inbox.id or 0, received_at=received_at)
-        )
-
-
 def event(kind, race_id, day="2026-11-20", region="GB", course="Ascot", **more):
     race = Race(race_id=race_id, region=region, race_date=day, course=Course(name=course))
     return RacingEvent(key=f"{kind}:{race_id}", kind=kind, race=race, **more)
@@ -86,7 +74,7 @@ async def test_recent_counts_deliveries_and_book_once_and_names_today(database):
     lost = event(EventKind.MEETING_ABANDONED, None, races=(Race(race_id="rc_5"),))
 
     def write(session):
-        store(
+        store_told(
             session,
             event(EventKind.RESULT_RECEIVED, "rc_1"),
             event(EventKind.RESULT_RECEIVED, "rc_2", day="2026-11-14"),

@@ -10,11 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.deliveries import inbox
 from bot.errors import CommandError
-from bot.events import event_store
 from bot.events.event import Topic
-from bot.events.facts import VersionRemarks
 from bot.events.races import Course
 from bot.events.typed_text import typed_line
 from bot.racedata import race_book_store
@@ -34,7 +31,7 @@ from bot.slack.language.request import read
 from bot.slack.language.tokens import words_of
 from bot.slack.listeners.command_runner import CommandRunner
 from tests.answering import answering
-from tests.databases import empty
+from tests.databases import empty, store_told
 from tests.rows import over
 from tests.unit.commands.town import (
     COURSES,
@@ -296,14 +293,8 @@ async def test_course_of_a_told_event_that_no_list_has_is_known_to_every_command
     empty(database)
     desk = await make_desk(database)
     lost = [("TRAMORE", "IRE"), ("Tramore", "IRE"), ("Seven Lakes", None), ("YORK", "GB")]
-    told = [lost_meeting(course, region=region, meeting_id=course) for course, region in lost]
-
-    def store(session):
-        inbox.store(session, [inbox.Arrival("k", None, "0" * 64, b"{}", NOW)])
-        of_inbox = {"remarks": VersionRemarks(), "inbox_id": 1, "received_at": NOW}
-        session.add_all(event_store.make(event, number, **of_inbox) for number, event in enumerate(told))
-
-    await database.write(store)
+    told = [lost_meeting(course, region=region) for course, region in lost]
+    await database.write(lambda session: store_told(session, *told, received_at=NOW))
     command, text = find_command(line)
     assert command is not None
     planned = await command.plan(desk, typed(text))

@@ -274,7 +274,7 @@ def make_card(races=(), told=(), coverage=Coverage.COMPLETE, **fields):
 
 def lost_meeting(course="Ascot", reason="Flood", region="GB", race_date="2026-11-20", **fields):
     race = Race(course=Course(name=course), region=region, race_date=race_date, off=OffTime(text=None), **fields)
-    return RacingEvent(key="m", kind=EventKind.MEETING_ABANDONED, race=race, reason=reason)
+    return RacingEvent(key=f"meeting:{course}", kind=EventKind.MEETING_ABANDONED, race=race, reason=reason)
 
 
 def timed(race, hour, minute=0):

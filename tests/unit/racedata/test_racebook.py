@@ -7,10 +7,7 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import event
 
-from bot.deliveries import inbox
-from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import VersionRemarks
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race
 from bot.racedata import quota_book as quota_rows
@@ -28,6 +25,7 @@ from bot.racedata.client.service_errors import (
 from bot.racedata.day_card import Coverage
 from bot.racedata.month_quota import Purpose
 from bot.racedata.race_book import Budget
+from tests.databases import store_told
 from tests.unit.racedata.conftest import TODAY, FakeClient, from_today, make_days, make_race, titles
 
 ISO, NAAS = TODAY.isoformat(), Course(course_id="cr_1", name="Naas")
@@ -155,14 +153,7 @@ async def test_card_knows_what_deliveries_told_without_an_id(book, client, datab
         RacingEvent(key="s", kind=EventKind.RESULT_RECEIVED, race=other.model_copy(update={"race_id": "s"})),
     ]
 
-    def store(session):
-        inbox.store(session, [inbox.Arrival("k", None, "0" * 64, b"{}", clock())])
-        remarks = VersionRemarks()
-        session.add_all(
-            [event_store.make(event, 1, remarks=remarks, inbox_id=1, received_at=clock()) for event in told]
-        )
-
-    await database.write(store)
+    await database.write(lambda session: store_told(session, *told, received_at=clock()))
     card = await book.card("GB", TODAY)
     assert [meeting.course.name for meeting in card.meetings] == ["Far Away", "Goodwood"]
     assert [outcome for _, outcome in card.outcomes.each] == [RaceOutcome.SETTLED, RaceOutcome.ABANDONED]

@@ -3,16 +3,12 @@
 import asyncio
 from collections import Counter
 from contextlib import closing
-from functools import partial
 from typing import Any
 
 import pytest
 
-from bot.deliveries import inbox
 from bot.errors import CommandError, RacingBotError, StorageError
-from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import VersionRemarks
 from bot.events.races import Course, Race
 from bot.operations.jobs.job import HOUR_S
 from bot.operations.jobs.upkeep_jobs import REFRESH_EVERY_S
@@ -29,7 +25,7 @@ from bot.racedata.client.service_errors import (
 from bot.racedata.lexicon import kept
 from bot.racedata.reference_book import ReferenceBook
 from tests.answering import failing
-from tests.databases import empty
+from tests.databases import empty, store_told
 from tests.rows import over
 from tests.sim.ports import VirtualLoop
 from tests.unit.racedata.conftest import FakeClient, FakeTime
@@ -322,12 +318,9 @@ async def test_the_same_lists_are_one_lexicon_with_its_tables(book, database, cl
 
 async def test_course_of_an_event_is_known_from_the_event_on_for_a_week(book, database, clock):
     empty(database)
-    arrival = inbox.Arrival("k", None, "0" * 64, b"{}", clock())
-    await database.write(lambda session: inbox.store(session, [arrival]))
     for name in ("Seven Lakes", "Four Lakes"):
         told = RacingEvent(key=name, kind=EventKind.MEETING_ABANDONED, race=Race(course=Course(name=name)))
-        row = event_store.make(told, 1, remarks=VersionRemarks(), inbox_id=1, received_at=clock())
-        await database.write(partial(event_store.add, rows=[row]))
+        await database.write(lambda session, told=told: store_told(session, told, received_at=clock()))
         assert await book.check_course(name) == Course(name=name)
     clock.pass_(hours=7 * 24 + 2)
     for name in ("Seven Lakes", "Four Lakes"):
