@@ -88,7 +88,7 @@ class LostPart(NamedTuple):
     """`run`: how many races were run; 0 if some were run, and the words give no number. None for a whole meeting.
 
     `last`: how many races were lost after the races that were run. `from_time`: the first lost time. `named`: numbers
-    and times in a text about these races alone. `of_some`: races of a kind or a number: "Hurdle races abandoned".
+    and times in a text about these races alone. `of_some`: a kind or number of races is lost: "Hurdle races abandoned".
     """
 
     run: int | None = None
