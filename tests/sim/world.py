@@ -13,8 +13,6 @@ from typing import Any
 import httpx
 from sqlmodel import Session
 
-from bot.channels import subscriptions
-from bot.channels.filters import ChannelFilter
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.deliveries.intake import place_in
@@ -28,7 +26,7 @@ from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import START
 from tests.front import Receiver
 from tests.sim.ports import Died, Failpoints, Inline, SlackSession, VirtualLoop, Wire
-from tests.soak.databases import SUBSCRIBER, receipts, unfinished, unread
+from tests.soak.databases import SUBSCRIBER, receipts, subscribe, unfinished, unread
 from tests.soak.life import DyingService
 from tests.soak.oracle import ADMINS, Oracle, Verdict, missing, received_in_order
 from tests.soak.racing import SECRET, Delivery, SoakChannel
@@ -53,17 +51,10 @@ _LIFE: ContextVar["Life | None"] = ContextVar("life", default=None)
 
 def make_template(file: Path, channels: Sequence[SoakChannel]) -> Path:
     """A database with the subscriptions of `channels`, to be copied."""
-
-    def subscribe(session: Session) -> None:
-        for channel in channels:
-            for region in channel.regions:
-                chosen = ChannelFilter(region=region, topics=channel.topics, **channel.choices)
-                subscriptions.save(session, channel.channel_id, chosen, user_id=SUBSCRIBER, now=START)
-
     database = Database(f"sqlite:///{file}")
     upgrade(database)
     with Session(database.writer) as session, session.begin():
-        subscribe(session)
+        subscribe(session, channels, START)
     with database.writer.connect() as connection:
         connection.exec_driver_sql("ROLLBACK")
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")

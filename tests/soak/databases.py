@@ -1,6 +1,7 @@
 """The soak's databases: set up before the bot starts, and read when it is done."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from sqlalchemy import delete, func, select
 from sqlmodel import Session, col
@@ -25,15 +26,15 @@ SUBSCRIBER = "USOAK"
 
 async def prepare(database: Database, channels: Sequence[SoakChannel]) -> None:
     """Bring the schema up to date, and subscribe the channels."""
-
-    def save(session: Session) -> None:
-        for channel in channels:
-            for region in channel.regions:
-                chosen = ChannelFilter(region=region, topics=channel.topics, **channel.choices)
-                subscriptions.save(session, channel.channel_id, chosen, user_id=SUBSCRIBER, now=now())
-
     upgrade(database)
-    await database.write(save)
+    await database.write(lambda session: subscribe(session, channels, now()))
+
+
+def subscribe(session: Session, channels: Sequence[SoakChannel], at: datetime) -> None:
+    for channel in channels:
+        for region in channel.regions:
+            chosen = ChannelFilter(region=region, topics=channel.topics, **channel.choices)
+            subscriptions.save(session, channel.channel_id, chosen, user_id=SUBSCRIBER, now=at)
 
 
 def unfinished(session: Session) -> int:

@@ -1,4 +1,4 @@
-"""An abandoned meeting is "rest of the meeting" everywhere once a race was run; and a loss told twice."""
+"""An abandoned meeting is "rest of the meeting" everywhere once a race was run; and losses told twice or taken back."""
 
 import json
 from datetime import date, timedelta
