@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable
+from string import ascii_uppercase
 
 _SPELLED = str.maketrans(
     {
@@ -35,17 +36,14 @@ def tidy(text: str) -> str:
     return _plain(unicodedata.normalize("NFKC", _plain(text)))
 
 
-_FLAG = re.compile(":flag-([a-z]{2}):|([\U0001f1e6-\U0001f1ff]{2})")
-_FIRST_OF_FLAGS = 0x1F1E6
+# Slack names some flags by the code alone. Other short names are no flags: ":ok:".
+_FLAG = re.compile(":(?:flag-[a-z]{2}|cn|de|es|fr|gb|it|jp|kr|ru|uk|us):|[\U0001f1e6-\U0001f1ff]{2}")
+_LETTERS_OF_FLAGS = dict(enumerate(ascii_uppercase, 0x1F1E6))
 
 
 def with_flags_in_words(text: str) -> str:
     """The text with "region:IE" for the flag of Ireland. Emoji other than flags have no meaning."""
-    return _FLAG.sub(lambda flag: f" region:{_country(flag[1] or flag[2])} ", text)
-
-
-def _country(flag: str) -> str:
-    return flag.upper() if flag.isascii() else "".join(chr(ord(one) - _FIRST_OF_FLAGS + ord("A")) for one in flag)
+    return _FLAG.sub(lambda flag: f" region:{flag[0].strip(':')[-2:].translate(_LETTERS_OF_FLAGS).upper()} ", text)
 
 
 def folded(name: str) -> str:

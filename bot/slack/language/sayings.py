@@ -18,7 +18,7 @@ _PASTED = re.compile(
 
 _IN_QUOTES = re.compile(r"""^(['"]+)([^'"]+)\1$""")
 
-_EMOJI_AT_THE_END = re.compile(r"(?:\s+(?::[\w+-]+:|[^\w\s\x00-\x7f]+))+$")
+_EMOJI = re.compile(r":[\w+-]+:|[^\w\s\x00-\x7f]+")
 
 
 def _any(patterns: Iterable[str]) -> str:
@@ -48,8 +48,9 @@ def without_greeting(line: str) -> tuple[str, str]:
 
     A line in quotes, or formatted as code, is the line within.
     """
-    line = _EMOJI_AT_THE_END.sub("", line).rstrip("?!., ")
-    line = _IN_QUOTES.sub(r"\2", line)
+    while (parts := line.rsplit(maxsplit=1))[1:] and _EMOJI.fullmatch(parts[1]):
+        line = parts[0]
+    line = _IN_QUOTES.sub(r"\2", line.rstrip("?!., "))
     pasted = _PASTED.match(line)
     return (pasted[0], line[pasted.end() :]) if pasted else ("", line)
 

@@ -229,8 +229,8 @@ def test_copied_colons_wide_letters_and_accents_by_themselves_are_plain(text, pl
 
 
 def test_flag_is_a_region_and_no_emoji_without_meaning():
-    words = with_flags_in_words("\U0001f1ee\U0001f1ea:flag-no: :racehorse:").split()
-    assert words == ["region:IE", "region:NO", ":racehorse:"]
+    words = with_flags_in_words("\U0001f1ee\U0001f1ea:flag-no: :gb: :racehorse: :ok:").split()
+    assert words == ["region:IE", "region:NO", "region:GB", ":racehorse:", ":ok:"]
 
 
 @given(st.text(max_size=60))
