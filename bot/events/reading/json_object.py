@@ -24,7 +24,7 @@ _PACKED = (b'"{', b'"[', *(f'"{name}"'.encode() for name in _TEXT_OF_XML))
 _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _nan: None)
 """Some senders write NaN for a missing value: None."""
 
-_LONG_NUMBER = re.compile("-?[0-9]{4301,}")
+_LONG_NUMBER = re.compile("-?(?<![0-9])[0-9]{4301,}")
 """Python reads no whole number of so many digits."""
 
 
