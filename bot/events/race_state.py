@@ -144,23 +144,22 @@ _OF_ELSE_BEFORE = re.compile(r"\b(?:bets|thing) $|\bpulled .*$")
 _WITH_OTHERS = re.compile(r"^(?:is )?(?:\w+ and )*(?:the )?race (?:and (?:(?!and )\w+ ){1,2})+(?=LOST|is|meeting)")
 """The race among others: "York and Ayr abandoned"."""
 
-_BESIDE = (
-    "(?:(?:race|meeting|racing|is|being|the|at|at_the|today|number|festival|beside|held|ahead|and|but|until|hurdles|void"
-    "|abandoned) )*"
-)
+_NEAR = "is|being|the|at|at_the|today|number|festival|beside|held|ahead|and|but|until|hurdles|void|abandoned"
+_BESIDE = f"(?:(?:race|meeting|racing|{_NEAR}) )*"
+_FIRST_SUBJECT = f"(?:(?:{_NEAR}) )*+{_SUBJECT}"
 _JOINED = r"(?:.*\b(?:and|but|forced) )?"
 _BECAUSE = "(?:(?:due|because|weather|until|cause|people|and|at_the|at (?:number )*inspection|from_race) .*)?"
 _EXPRESS = re.compile(
     # "Race abandoned due to frost", "Race run in rain and abandoned", "Storm forces meeting abandonment", "Void race"
-    f"{_BESIDE}{_SUBJECT}{_BESIDE}{_JOINED}{_BESIDE}LOST {_BESIDE}{_BECAUSE}"
-    f"|{_JOINED}{_BESIDE}{_SUBJECT}{_BESIDE}LOST {_BESIDE}{_BECAUSE}"
-    f"|{_JOINED}LOST {_BESIDE}{_SUBJECT}{_BESIDE}{_BECAUSE}"
+    f"{_FIRST_SUBJECT}{_JOINED}{_BESIDE}LOST {_BESIDE}{_BECAUSE}"
+    f"|{_JOINED}{_FIRST_SUBJECT}{_BESIDE}LOST {_BESIDE}{_BECAUSE}"
+    f"|{_JOINED}LOST {_FIRST_SUBJECT}{_BESIDE}{_BECAUSE}"
 )
-_BARE = re.compile(f"{_BESIDE}LOST (?!the (?!{_BESIDE}{_SUBJECT})){_BESIDE}{_BECAUSE}")
+_BARE = re.compile(f"{_BESIDE}LOST (?!the (?!{_FIRST_SUBJECT})){_BESIDE}{_BECAUSE}")
 """A loss in a text about the race. In "Abandoned the chase" the subject is a horse."""
 
 _WITHOUT_PLACES = re.compile(
-    rf"{_JOINED}{_BESIDE}{_SUBJECT}{_BESIDE}LOST "
+    rf"{_JOINED}{_FIRST_SUBJECT}{_BESIDE}LOST "
     r"(?!(?:(?!due|because|weather|until|cause)\w+ )*(?:claims|bets|at (?!number))).*"
 )
 """Without places a cause may have any words, because a lost race must not be missed."""
