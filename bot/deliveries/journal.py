@@ -65,6 +65,10 @@ _POSTGRESQL = (
 )
 
 
+class _Damaged(StorageUnavailable):
+    """SQLite's file is damaged: the driver's error is then of the class DatabaseError itself."""
+
+
 class Letter(NamedTuple):
     """A signed body. `reference`: of the request, `req-…`."""
 
@@ -114,19 +118,15 @@ class Journal:
         The letter that reaches BYTES_AT_ONCE is the last.
         """
         following = "FROM journal WHERE number > ? ORDER BY number LIMIT ?"
-        try:
-            with self._transaction() as run:
-                place = _known(run, place)
-                since = place.number if place else 0
-                sizes = [size for (size,) in run(f"SELECT COALESCE(LENGTH(body), 0) {following}", since, limit)]
-                count = 1 + sum(size < BYTES_AT_ONCE for size in accumulate(sizes))
-                letters = list(map(_letter, run(f"SELECT {_FIELDS} {following}", since, min(count, limit))))
-                if self._kept:
-                    _check_gaps(run, since, letters)
-                return place, letters
-        except StorageUnavailable as error:
-            if not _is_damage(error):
-                raise
+        with contextlib.suppress(_Damaged), self._transaction() as run:
+            place = _known(run, place)
+            since = place.number if place else 0
+            sizes = [size for (size,) in run(f"SELECT COALESCE(LENGTH(body), 0) {following}", since, limit)]
+            count = 1 + sum(size < BYTES_AT_ONCE for size in accumulate(sizes))
+            letters = list(map(_letter, run(f"SELECT {_FIELDS} {following}", since, min(count, limit))))
+            if self._kept:
+                _check_gaps(run, since, letters)
+            return place, letters
         # The index has the hash of each letter, and is on other pages than the letters.
         with self._transaction() as run:
             place = _known(run, place)
@@ -136,13 +136,9 @@ class Journal:
 
     def _one(self, number: int, sha256: str) -> tuple[int, Letter]:
         """The letter; for a damaged letter a body that is told as an unreadable delivery."""
-        try:
-            with self._transaction() as run:
-                only = "FROM journal WHERE number = ?"
-                return _letter(run(f"SELECT {_FIELDS} {only}", number).fetchone())
-        except StorageUnavailable as error:
-            if not _is_damage(error):
-                raise
+        with contextlib.suppress(_Damaged), self._transaction() as run:
+            only = "FROM journal WHERE number = ?"
+            return _letter(run(f"SELECT {_FIELDS} {only}", number).fetchone())
         with self._transaction() as run:
             by_receipt = "SELECT received_at FROM journal INDEXED BY ix_journal_received_at WHERE number = ?"
             (received_at,) = run(by_receipt, number).fetchone()
@@ -203,7 +199,8 @@ class Journal:
                 self._let_go()
                 if type(error).__module__.partition(".")[0] not in {"sqlite3", "psycopg"}:
                     raise
-                raise StorageUnavailable(reason_of(error)) from error
+                is_damage = type(error) is sqlite3.DatabaseError
+                raise (_Damaged if is_damage else StorageUnavailable)(reason_of(error)) from error
 
     def _begin(self, *, writes: bool) -> Run:
         if self._kept:
@@ -295,11 +292,6 @@ def _check_gaps(run: Run, since: int, letters: Sequence[tuple[int, Letter]]) -> 
         counted = run(f"SELECT COUNT(*) {_BY_HASH} AND number <= ?", since, last).fetchone()
         if counted != (len(letters),):
             raise sqlite3.DatabaseError("letters are damaged")
-
-
-def _is_damage(error: StorageUnavailable) -> bool:
-    """True if SQLite's file is damaged: the driver raises DatabaseError itself, and no subclass."""
-    return type(error.__cause__) is sqlite3.DatabaseError
 
 
 def _number(moment: datetime) -> int:

@@ -288,10 +288,10 @@ class KnownMeetings:
             versions = self.versions_of(event.key)
             return {key for key in own if any(map(event_store.contradicted_by, [*versions, *self.versions_of(key)]))}
         is_placed = event.is_abandonment and event.race.region is not None and len(self.versions_of(event.key)) == 1
-        nowhere = [one for one in self._of_kind(event.kind) if is_placed and one.race.region is None]
-        same = {one.key for one in nowhere if not one.is_taken_back and is_same_loss(one, event)}
+        alike = [one for one in self._of_kind(event.kind) if not one.is_taken_back] if is_placed else []
+        same = {one.key for one in alike if one.race.region is None and is_same_loss(one, event)}
         lost = {race.race_id for race in (event.race, *event.races) if race.abandoned} - {None}
-        races = self._of_kind(EventKind.RACE_ABANDONED)
+        races = self._of_kind(EventKind.RACE_ABANDONED) if lost else []
         back = [one for one in races if one.is_taken_back and one.race.race_id in lost]
         back += self._against(event) if event.kind is EventKind.MEETING_ABANDONED else []
         return same | {one.key for one in back if one.key != event.key and not one.is_later_than(event)}

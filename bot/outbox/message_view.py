@@ -310,8 +310,8 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
     was_run = set[str]()
     cards = [view for view in views if view.newest.kind == EventKind.RACECARD_PUBLISHED]
     of_cards = {view.newest.event_key: view.meeting for view in cards if view.meeting}
-    marking = [one for one in whole(EventKind.RACECARD_PUBLISHED) if one.reports_loss]
-    if about := [*lacking.values(), *whole(*ABANDONMENTS), *of_cards.values(), *marking]:
+    marking = {one.key: one for one in whole(EventKind.RACECARD_PUBLISHED) if one.reports_loss}
+    if about := [*lacking.values(), *whole(*ABANDONMENTS), *of_cards.values(), *marking.values()]:
         around = new.around(about) if new else _around(session, about)
         if lacking:
             known = KnownElsewhere(session, new.known.lists if new else kept(session), careful=new is None)
@@ -333,12 +333,12 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
     for view in views:
         view.event = stored.get(view.newest.id)
         key = view.newest.event_key
+        if key in marking:
+            view.say(disputed=frozenset(race_id for race_id in run.values() if race_id))
         key = of_cards[key].key if key in of_cards else key
         if key in lost or key in others:
             beside = {"lost": lost.get(key, ()), "back": back.get(key, ()), "others": others.get(key, ())}
             view.say(**beside, was_run=key in was_run)
-        if view.event in marking:
-            view.say(disputed=frozenset(race_id for race_id in run.values() if race_id))
 
 
 def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]:

@@ -88,18 +88,15 @@ class UnansweredCalls:
     _edits: int = 0
     _messages_fail: bool = False
     _firsts: dict[tuple[str, bool, bool], Unanswered] = field(default_factory=dict)
-    _called: dict[tuple[str, bool, bool], tuple[int | None, float]] = field(default_factory=dict)
 
     def begin(self, claim: Claim) -> None:
         """Note the time of a call under way: a set clock may end the lease early."""
         if not claim.is_edit:
-            self._called[_place(claim)] = claim.post.id, claim.begun_at_s
+            self._firsts[_place(claim)] = replace(self.of(claim), called_at_s=claim.begun_at_s)
 
     def of(self, claim: Claim) -> Unanswered:
         found = self._firsts.get(_place(claim))
-        seen = found if found and found.message_id == claim.post.id else Unanswered(claim.post.id)
-        message_id, called_at_s = self._called.get(_place(claim), (None, None))
-        return replace(seen, called_at_s=called_at_s) if message_id == claim.post.id else seen
+        return found if found and found.message_id == claim.post.id else Unanswered(claim.post.id)
 
     def count(self, claim: Claim, *, left: bool) -> Unanswered:
         """A message's call that never `left` the host does not count."""
