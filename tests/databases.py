@@ -6,6 +6,7 @@ import sqlite3
 import tempfile
 import uuid
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -38,14 +39,19 @@ def first_on_both(values: Sequence[Any]) -> list[tuple[str, Any]]:
 
 
 def store_told(session: Session, *told: RacingEvent, received_at: datetime) -> None:
-    """First versions of events, each by a delivery of its own."""
+    """Versions of events, each by a delivery of its own."""
+    versions = Counter[str]()
     for event in told:
-        inbox = InboxDelivery(event_key=event.key, body_sha256=event.key[:64], received_at=received_at, state="done")
+        versions[event.key] += 1
+        version = versions[event.key]
+        body = f"{event.key[:60]}#{version}"
+        inbox = InboxDelivery(event_key=event.key, body_sha256=body, received_at=received_at, state="done")
         session.add(inbox)
         session.flush()
-        session.add(
-            event_store.make(event, 1, remarks=VersionRemarks(), inbox_id=inbox.id or 0, received_at=received_at)
+        row = event_store.make(
+            event, version, remarks=VersionRemarks(), inbox_id=inbox.id or 0, received_at=received_at
         )
+        session.add(row)
 
 
 def limit_values(session: Session, most: int) -> int:

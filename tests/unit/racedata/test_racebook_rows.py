@@ -7,16 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.deliveries import inbox
-from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import VersionRemarks
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata import race_book_store
 from bot.racedata.day import known_day
 from bot.racedata.day_card import outcomes_of
-from tests.databases import empty
+from tests.databases import empty, store_told
 from tests.rows import over
 from tests.statements import noted, plans_of
 
@@ -189,22 +186,19 @@ async def test_race_is_found_by_its_index(database):
 
 
 async def test_deliveries_of_a_day_are_the_newest_versions_of_that_date_or_received_then_without_one(database):
-    def make(key, version, *, day=DAY, kind=EventKind.RACE_ABANDONED, received_at=NOW, reason=None):
-        told = RacingEvent(key=key, kind=kind, race=Race(race_id=key, race_date=day), reason=reason)
-        return event_store.make(told, version, remarks=VersionRemarks(), inbox_id=1, received_at=received_at)
+    def make(key, *, day=DAY, kind=EventKind.RACE_ABANDONED, reason=None):
+        return RacingEvent(key=key, kind=kind, race=Race(race_id=key, race_date=day), reason=reason)
 
     def store(session):
-        arrival = inbox.Arrival("k", None, "0" * 64, b"{}", NOW)
-        inbox.store(session, [arrival])
-        session.add_all(
-            [
-                make("a", 1, reason="Frost"),
-                make("a", 2, reason="Fog"),
-                make("undated", 1, day=None),
-                make("other day", 1, day="2026-11-19"),
-                make("undated before", 1, day=None, received_at=NOW - timedelta(days=1)),
-                make("card", 1, kind=EventKind.RACECARD_PUBLISHED),
-            ]
+        store_told(session, make("undated before", day=None), received_at=NOW - timedelta(days=1))
+        store_told(
+            session,
+            make("a", reason="Frost"),
+            make("a", reason="Fog"),
+            make("undated", day=None),
+            make("other day", day="2026-11-19"),
+            make("card", kind=EventKind.RACECARD_PUBLISHED),
+            received_at=NOW,
         )
 
     await database.write(store)
