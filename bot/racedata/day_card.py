@@ -151,14 +151,11 @@ def race_numbered(wanted: str, races: Sequence[Race], *, is_whole: bool) -> Race
 
     By published numbers; otherwise, and for the last race, only of a whole meeting.
     """
-    number = read_race_number(wanted)
-    if number is None or (number == LAST_RACE and not is_whole):
-        return None
+    number, in_order = read_race_number(wanted), dict(enumerate(races, 1)) if is_whole else {}
     if number == LAST_RACE:
-        return races[-1]
-    numbered = {race.card_number: race for race in races if race.card_number}
-    in_order = dict(enumerate(races, 1)) if is_whole else {}
-    return (numbered or in_order).get(int(number.rpartition(" ")[2]))
+        return in_order.get(len(races))
+    numbered = {race.card_number: race for race in races if race.card_number} or in_order
+    return numbered.get(int(number.rpartition(" ")[2])) if number else None
 
 
 def to_come_until(race: Race) -> datetime | None:

@@ -332,8 +332,7 @@ class _Reader:
             if off and not meant:
                 return phrase._replace(kind=Kind.TIME, value=off)
             # "The 2nd" may be a race.
-            race = read_race_number(f"{phrase.value} race")
-            meant = (*meant, race) if race else meant
+            meant = tuple(filter(None, (*meant, read_race_number(f"{phrase.value} race"))))
             return phrase._replace(wrong=no_day(phrase.value, self.today), meant=meant)
         if day and off and (" " in phrase.value or int(off.partition(":")[0]) <= NOON_H):
             return phrase._replace(wrong=date_or_time(phrase.value, off, day), meant=(day.isoformat(), off))

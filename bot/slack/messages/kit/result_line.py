@@ -152,14 +152,13 @@ def _place(runner: Runner, placed: Sequence[Runner]) -> str | None:
 def _after_the_horses(field: RaceField) -> str:
     """For example "dead heat, 9 ran, beaten nk, 2¼l, Horse D disqualified"."""
     places = [runner.finishing_position for runner in field.front]
-    finished = len(field.placed)
     behind = (safe(one.beaten, SHORT_MAX) for one in field.front if one.finishing_position != 1)
     beaten = joined([*takewhile(bool, behind)], ", ")
     out = [_disqualified(one, field) for one in field.race.runners if is_disqualified(one.position)]
     said = [
         "dead heat" if len(set(places)) < len(places) else None,
         f"{field.ran} ran" if field.ran else None,
-        f"only {finished} finished" if _is_all_that_finished(field) else None,
+        f"only {len(field.placed)} finished" if _is_all_that_finished(field) else None,
         given("beaten {}", beaten),
         *out[:_DISQUALIFIED_NAMED],
         None if 1 in places else "winner not named",
