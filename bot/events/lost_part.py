@@ -56,8 +56,13 @@ _NAMED = re.compile(
 )
 _EACH = re.compile(r"(?:off|at)(\S+)|(\d+)(?: to (?:races? )?no?(\d+))?")
 
+_UP_TO = (
+    r"(?:races n|no|th)\d+ (?:, (?:no?|th)\d+ )*(?:, )?(?:and|to) "
+    r"(?:no?(\d+) (?!lost )|th(\d+) (?=races |ran |$|,))"
+)
 _RUN = re.compile(
-    r"after (?:no(\d+)|(?:th1 )?n(\d+) (?:of n\d+ )?races) |(?:^|lost )after th(\d+) (?=$|,)"
+    rf"after {_UP_TO}|\b{_UP_TO}(?:races )?ran "
+    r"|after (?:no(\d+)|(?:th1 )?n(\d+) (?:of n\d+ )?races) |(?:^|lost )after th(\d+) (?=$|, (?!th))"
     r"|th1 n(\d+) (?:races )?ran |\bn(\d+) of n\d+ (?:races )?ran |\bn(\d+) races ran "
 )
 _FIRST_LOST = re.compile(
