@@ -16,7 +16,7 @@ from sandbox.slack import failures
 from tests.databases import on_both, on_postgresql
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.steps import abandonment, card, fan_out, meeting, result
-from tests.integration.pipeline.stories import Story, play, rows, so_far
+from tests.integration.pipeline.stories import Story, goes_on, passes, play, rows, so_far
 from tests.said import URGENT
 
 MORE_THAN_A_STATEMENT_TAKES = 2**16
@@ -24,15 +24,6 @@ MORE_THAN_A_STATEMENT_TAKES = 2**16
 
 NEWER = result(placings=("Red Sky", "Blue Moon"))
 BALLOON = "stewards.weather_balloon.sighted"
-
-
-async def clock_is_set_back(pipeline):
-    pipeline.clock.forward(-30)
-
-
-async def clock_is_right_again(pipeline):
-    pipeline.clock.forward(30)
-    await pipeline.post_all()
 
 
 async def fails_once(pipeline):
@@ -49,11 +40,7 @@ def waits_unread(payload):
     return do
 
 
-async def an_hour_passes(pipeline):
-    pipeline.clock.forward(3_600)
-    await pipeline.post_all()
-
-
+an_hour_passes = passes(3_600)
 STORIES = {
     "unreadable": Story(
         b"[]",
@@ -82,7 +69,7 @@ STORIES = {
         CADMIN=["inbox-1"],
     ),
     "from a clock that is behind": Story(
-        *(result(), clock_is_set_back, NEWER, clock_is_right_again),
+        *(result(), goes_on(-30), NEWER, passes(30)),
         CGB=["1 Blue Moon", "1 Red Sky | Two versions disagree"],
     ),
     # Of two crossing attempts the newer may have come first: silence could leave the wrong winner.
