@@ -149,7 +149,10 @@ class KnownMeetings:
     def _against(self, event: RacingEvent) -> list[RacingEvent]:
         if event.kind is EventKind.RACE_ABANDONED:
             return [one for one in self.of(event) if event.is_reinstated and lost_with(event.race, one)]
-        back = (one for one in self._of_kind(EventKind.RACE_ABANDONED) if one.is_taken_back)
+        results = self._of_kind(EventKind.RESULT_RECEIVED)
+        run = {one.contradicting_key for one in results if one.race.outcome() not in NOT_HELD}
+        races = self._of_kind(EventKind.RACE_ABANDONED)
+        back = (one for one in races if one.is_taken_back and one.key not in run)
         return [one for one in back if is_part_of(one, event) and lost_with(one.race, event)]
 
     def _reports(self, event_key: str) -> list[Report]:

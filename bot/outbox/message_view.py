@@ -319,13 +319,14 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
             known.read(list(lacking.values()))
             # Other events keep their fields: the race book was not read for them.
             stored |= {number: known.filled(event.as_delivered(), event) for number, event in lacking.items()}
+        results = [one for one in around if one.kind is EventKind.RESULT_RECEIVED]
+        run = {one.key: one.race.race_id for one in results if one.race.outcome() not in NOT_HELD}
         for meeting in (*whole(EventKind.MEETING_ABANDONED), *of_cards.values()):
             parts = [one for one in around if one.kind is EventKind.RACE_ABANDONED and is_part_of(one, meeting)]
             called_off = (one for one in parts if not one.is_taken_back)
             lost[meeting.key] = (*called_off, *results_denied(meeting, around))
-            back[meeting.key] = tuple(one.race for one in parts if one.is_taken_back and one.is_later_than(meeting))
-        results = [one for one in around if one.kind is EventKind.RESULT_RECEIVED]
-        run = {one.key: one.race.race_id for one in results if one.race.outcome() not in NOT_HELD}
+            to_come = (one for one in parts if one.is_taken_back and one.contradicting_key not in run)
+            back[meeting.key] = tuple(one.race for one in to_come if one.is_later_than(meeting))
         was_run = {
             one.key for one in whole(EventKind.RACE_ABANDONED) if one.is_taken_back and one.contradicting_key in run
         }

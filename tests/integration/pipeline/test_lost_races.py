@@ -306,6 +306,10 @@ BY_MOMENT = {
     "reinstated before the meeting's loss, late, then by a repeat": Story(
         at(9, LOST), at(8, BACK), at(10, BACK), CGB=GOES_AHEAD[::-1]
     ),
+    "reinstated, run, and the meeting lost again by a repeat": Story(
+        *(at(8, LOST), at(9, BACK), result(), at(10, LOST)),
+        CGB=["^ABANDONED: Ascot | 1 race lost, 1 run | !going ahead", "^GOING AHEAD", "^Result"],
+    ),
     "reinstated in doubt, then for certain by a repeat": Story(
         *(abandonment(sequence=1), BACK, BACK | {"sequence": 5}),
         CGB=["^Superseded", "^Superseded | CONFLICT", "^GOING AHEAD"],
