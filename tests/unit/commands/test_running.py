@@ -274,6 +274,7 @@ def test_line_of_a_button_is_read_as_typed_after_racing():
     assert (command.name if command else None, text) == ("racecard", "GB  2026-11-22")
     assert find_command("frobnicate GB") == (None, "frobnicate GB")
     assert find_command("class 1 " * 5_000)[0] is None
+    assert find_command(f"racecard{' ' * 40_000}York") == (command, "York")
     named = find_command("")[0]
     assert named is not None
     assert named.name == "help"
