@@ -19,7 +19,7 @@ from bot.outbox import acknowledgements, ledger, message_store
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.ledger import Sent, WaitingChannel
 from bot.racedata import quota_book
-from bot.racedata.month_quota import QuotaReading, month_key
+from bot.racedata.month_quota import QuotaReading
 
 FIGURES_COVER = timedelta(days=1)
 STATUS_CHANNELS_MAX = 5
@@ -73,7 +73,7 @@ def read_status(
         without_result=watchdog.races_without_result(session, now),
         untaken=acknowledgements.untaken(session, since, channel_id),
         untaken_here=acknowledgements.untaken(session, since, here) if here else None,
-        reading=quota_book.latest(session, month_key(now)),
+        reading=quota_book.latest(session, now),
         jobs=jobs,
         done=last_done(session),
         replicas=replicas.living(session, database_at),
@@ -99,7 +99,7 @@ def read_service_state(session: Session, now: datetime) -> ServiceState:
         now=now,
         inbox=inbox.depths(session),
         messages=message_store.depths(session),
-        quota=quota_book.latest(session, month_key(now)),
+        quota=quota_book.latest(session, now),
         last_done=last_done(session),
         # The reader lives, also before its first beat.
         replicas=max(1, replicas.living(session, database_now(session, lambda: now))),

@@ -20,6 +20,7 @@ from bot.db import named_values
 from bot.db.engine import Database
 from bot.db.named_values import Mark
 from bot.db.tables import QuotaSample
+from bot.events.days import EASTERNMOST
 from bot.events.races import Value
 from bot.logs import get_logger
 from bot.racedata.client.circuit_breakers import QUOTA
@@ -87,14 +88,14 @@ class QuotaBook:
         return read_usage((await self._client.usage(by=BY_ENDPOINT)).data).rows
 
     async def latest(self) -> QuotaReading | None:
-        return await self._database.read(partial(latest, month=month_key(self._clock())))
+        return await self._database.read(partial(latest, now=self._clock()))
 
     async def commands_left(self) -> int | None:
         """Requests left for commands, by COMMAND_QUOTA_SHARE; None with an unknown quota."""
-        month, share = month_key(self._clock()), self._settings.command_quota_share
+        now, share = self._clock(), self._settings.command_quota_share
 
         def left(session: Session) -> int | None:
-            if (reading := latest(session, month)) is None:
+            if (reading := latest(session, now)) is None:
                 return None
             return commands_left(reading, spent=spent(session, reading.month).by_commands, share=share)
 
@@ -117,10 +118,13 @@ class QuotaBook:
 
     def _keep(self, session: Session, usage: Usage, plan: str | None) -> QuotaReading:
         now = self._clock()
-        month = usage.month(now)
+        before = latest(session, now)
+        # Once the service's month has turned, an answer that names no month is of the new month.
+        month = max(usage.month(now), before.month) if before else usage.month(now)
         published = usage.in_month(month)
         by_us = spent(session, month)
-        used, certain, source = _figure(published, month, latest(session, month), by_us.requests)
+        of_month = before if before and before.month == month else None
+        used, certain, source = _figure(published, month, of_month, by_us.requests)
         reading = QuotaReading(
             taken_at=now,
             month=month,
@@ -196,7 +200,7 @@ def spent(session: Session, month: str) -> Spent:
 
 def spend(session: Session, requests: int, now: datetime, *, by_commands: int = 0) -> None:
     """Count requests. Replicas at the same instant may lose a request: the figure is a lower bound anyway."""
-    reading = latest(session, month_key(now))
+    reading = latest(session, now)
     before = spent(session, reading.month if reading else month_key(now))
     after = Spent(month=before.month, requests=before.requests + requests, by_commands=before.by_commands + by_commands)
     named_values.put(session, Mark.QUOTA_SPENT, after.model_dump(), now)
@@ -236,10 +240,10 @@ def samples(session: Session) -> Sequence[QuotaSample]:
     return session.execute(select(QuotaSample).order_by(col(QuotaSample.taken_at))).scalars().all()
 
 
-def latest(session: Session, month: str) -> QuotaReading | None:
+def latest(session: Session, now: datetime) -> QuotaReading | None:
     """The reading of the month in UTC, or of the next month: the service's month may turn earlier."""
     found = named_values.load(session, Mark.QUOTA_READING, QuotaReading)
-    return found if found and found.month >= month else None
+    return found if found and month_key(now) <= found.month <= month_key(now + EASTERNMOST) else None
 
 
 def last_read_at(session: Session) -> datetime | None:

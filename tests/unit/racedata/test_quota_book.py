@@ -194,6 +194,16 @@ async def test_last_months_reading_tells_nothing_of_this_month(book, client, clo
     assert client.breakers.reset_codes == []
 
 
+async def test_month_that_turned_before_utcs_stays_turned_and_a_month_of_a_wrong_clock_does_not(book, client, clock):
+    clock.now = DECEMBER - timedelta(hours=9)
+    by_day(client, ("2026-12-01", 3))
+    assert (await book.read()).month == "2026-12"
+    client.answers["usage by day"] = {"used": 9}
+    assert (await book.read()).month == "2026-12"
+    clock.now -= timedelta(days=9)
+    assert await book.latest() is None
+
+
 @pytest.mark.parametrize(("plan", "used", "staleness_s"), [("free", 14_999, 900), ("analyst", 100, 60)])
 async def test_staleness_is_a_minute_where_much_is_left(*, book, client, plan, used, staleness_s):
     client.meta = {"plan": plan}
