@@ -33,6 +33,7 @@ _UTC = ("utc", "gmt")
 """Ends the name of a time that is no time of the course."""
 
 _CLOCK = re.compile("[0-9]{1,2}[:.][0-9]{2}")
+_MINUTES, _IN_THE_AFTERNOON = re.compile("[0-9][:.][0-9]{2}"), re.compile("(?:1[3-9]|2[0-3])[:.][0-9]{2}(?::[0-9]{2})?")
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ class Sources:
         """The values by standing, local times first. Bare UTC times come last: races are called by the local time."""
         # Beside a race with a time, `time` is the winner's: {"race": {"off": "14:30"}, "result": {"time": "2:04"}}.
         timed = [one for one in self.own if "is.timed" in one.facts][:1]
+        timed = [one for one in timed if "time" not in one or not _has_winners_time(one)]
         found = [
             [(name, value) for name, said in self._named(fact, timed) for value in spread_off(said)]
             for fact in _OFF_STANDINGS
@@ -136,6 +138,12 @@ class Sources:
 def _spellings_of(day: str) -> tuple[str, ...]:
     forms = [f"%d{end} {month}" for end in ("", "st", "nd", "rd", "th") for month in ("%B", "%b")]
     return tuple(f"{date.fromisoformat(day):{form}}".lstrip("0") for form in forms)
+
+
+def _has_winners_time(fields: Fields) -> bool:
+    """True for {"off": "14:30", "time": "1:32"}: the hours of the day have two digits."""
+    offs = map(str, fields.of(*_OFF_STANDINGS))
+    return _MINUTES.fullmatch(str(fields["time"])) is not None and any(map(_IN_THE_AFTERNOON.fullmatch, offs))
 
 
 def _is_clock_of_utc(name: str, value: Any) -> bool:
