@@ -268,7 +268,8 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
 class _Outcome(NamedTuple):
     """Every place of an entry, `out` as in `Horse`, and the reason for the position.
 
-    A non-runner has no place, even if the payload gives a number. `runs`, `is_provisional`: as of a `Horse`.
+    A non-runner has no place, even if the payload gives a number; a reserve with a place may have run. `runs`,
+    `is_provisional`: as of a `Horse`.
     """
 
     places: list[SaidPlace]
@@ -311,7 +312,7 @@ def outcome_of(said: Fields, away: Sequence[str] = ()) -> _Outcome:
     words = [*spoken, *positions, *filter(None, map(_read_status, others))]
     out, reason = _out_of(said, [*words, *away])
     if out:
-        return _Outcome([], out, reason)
+        return _Outcome(places if out == RESERVED and not _is_marked(said, "non_runner") else [], out, reason)
     is_provisional = any(map(is_in_doubt, said_of_horse)) or any(
         (*map(is_yes, said.of("state.provisional", "state.inquiry")), *map(is_no, said.of("state.official")))
     )

@@ -287,6 +287,8 @@ class _Horses:
     def placings(self, unread: Sequence[Any]) -> Placings:
         horses = self._horses[:MOST_RUNNERS]
         told = {horse: _decided(horse, len(horses)) for horse in horses}
+        if reserves := [one for one in horses if one.out == RESERVED and one.places]:
+            told |= _of_reserves_that_ran(reserves, told.values())
         disputed = [f"{horse.called} {position}" for horse, position in told.items() if position and _OR in position]
         for place, holders in _by_place(told).items():
             if len(holders) == 1:
@@ -353,6 +355,15 @@ def _decided(horse: Horse, field_size: int) -> str | None:
             place = finishing_position(one.position) or one.position
             by_place[place] = one.position if is_shared(one.position) else by_place.get(place, one.position)
     return _OR.join(by_place.values()) or None
+
+
+def _of_reserves_that_ran(reserves: Iterable[Horse], others: Iterable[str | None]) -> dict[Horse, str]:
+    """The place of a reserve, where the place alone is missing before another runner's place."""
+    held = [finishing_position(one or "") or 0 for one in others]
+    places = {one: one.places[0].position for one in reserves}
+    ran = {at for one in places.values() if (at := finishing_position(one)) and at < max(held)}
+    are_all = sorted({*ran, *filter(None, held)}) == [*range(1, max(held) + 1)] and ran.isdisjoint(held)
+    return {one: place for one, place in places.items() if are_all and finishing_position(place) in ran}
 
 
 def _by_place(told: Mapping[Horse, str | None]) -> dict[int, list[Horse]]:
