@@ -237,17 +237,6 @@ async def test_use_of_a_day_is_that_of_its_row(*, book, client, database, rows, 
     assert (days.whole, days.today) == (whole, today)
 
 
-async def test_one_sample_a_day_is_kept(book, client, clock, database):
-    client.answers["usage by day"] = {"period": "2026-11", "used": 0}
-    for hours in range(0, 48, 6):
-        client.answers["usage by day"]["used"] = hours * 10
-        await book.read()
-        clock.pass_(hours=6)
-    kept = await database.read(quota_book.samples)
-    by_day = [(sample.taken_at.day, sample.used) for sample in kept]
-    assert by_day == [(20, 60), (21, 120), (21, 300), (22, 360), (22, 420)]
-
-
 async def test_sample_from_before_the_clock_was_set_back_tells_of_no_day(book, client, clock, database):
     for used, hours in ((0, 18), (10, 9 * 24), (10, -9 * 24), (30, 0)):
         by_day(client, ("2026-11-20", 10), ("2026-11-21", used))

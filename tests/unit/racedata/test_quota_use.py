@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.db.tables import QuotaSample
+from bot.racedata import quota_book
 from bot.racedata.month_quota import (
     TIERS,
     Purpose,
@@ -19,8 +20,9 @@ from bot.racedata.month_quota import (
     read_usage,
     staleness_s,
 )
-from bot.racedata.quota_book import days_of
+from bot.racedata.quota_book import QuotaBook, days_of
 from tests.rows import over
+from tests.unit.pages import settings
 
 
 def test_month_is_that_of_utc():
@@ -266,3 +268,15 @@ def test_days_of_any_samples_are_never_negative_nor_more_than_was_used(rows):
             <= sum(getattr(one, figure) or 0 for one in samples) + len(days.whole) + 1
         )
         assert list(days.whole) == sorted(days.whole)
+
+
+async def test_one_sample_a_day_is_kept(client, clock, database):
+    book = QuotaBook(database, client, settings(), clock)
+    client.answers["usage by day"] = {"period": "2026-11", "used": 0}
+    for hours in range(0, 48, 6):
+        client.answers["usage by day"]["used"] = hours * 10
+        await book.read()
+        clock.pass_(hours=6)
+    kept = await database.read(quota_book.samples)
+    by_day = [(sample.taken_at.day, sample.used) for sample in kept]
+    assert by_day == [(20, 60), (21, 120), (21, 300), (22, 360), (22, 420)]
