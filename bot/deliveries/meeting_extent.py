@@ -99,7 +99,12 @@ def _last_run(fields: Sequence[Fields]) -> int | None:
 def last_lost(fields: Sequence[Fields]) -> int | None:
     """How many races at the end of the card are lost: by a field, else by words: "Last three races abandoned"."""
     said = next(filter(None, (part.last for part in _in_words(fields))), None)
-    return first_of(fields, "state.races_lost", read_card_number) or said
+    return first_of(fields, "state.races_lost", _number_lost) or said
+
+
+def _number_lost(value: Any) -> int | None:
+    """A list names the races, which may be no last races."""
+    return None if isinstance(value, list) else read_card_number(value)
 
 
 def lost_by_name(fields: Sequence[Fields], meeting: Race) -> tuple[Race, ...]:

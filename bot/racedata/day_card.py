@@ -367,6 +367,9 @@ def _may_be_at_one_place(one: Race, other: Race) -> bool:
 
 def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
     is_lost, is_denied = lost_in(meeting), lost_in(meeting, expressly=True)
+    # A delivery that names the lost races loses no other.
+    names_lost = not meeting.races_from_book and any(not race.says_run for race in meeting.races)
+    loses_no_other = names_lost and meeting.says_partly_run
     parts = [one for one in known if is_part_of(RacingEvent(key="", race=one.race), meeting)]
     for one in sorted(parts, key=lambda one: one.race.order)[-(meeting.last_lost or len(parts)) :]:
         if meeting.is_taken_back:
@@ -374,8 +377,11 @@ def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
             continue
         if one.is_back_since(meeting):
             continue
-        if is_lost(one.race) is False:
+        lost = is_lost(one.race)
+        if lost is False:
             one.has_result = True
+            continue
+        if lost is None and loses_no_other:
             continue
         if is_denied(one.race) or not (one.has_result or one.race.is_settled):
             one.lose(meeting)

@@ -157,8 +157,9 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     # Of "Abandoned" and "Official", "Official" is kept: `abandoned` says already that the race was lost.
     telling = (RaceState.WALKOVER, RaceState.PROVISIONAL, RaceState.RUN, RaceState.ABANDONED)
     is_run = RaceState.RUN in flagged or False in flags[RaceState.ABANDONED]
-    # A note that takes a loss back is the status: "Race reinstated".
-    others = [*(_notes_that_reinstate(sources) if is_open and not told else ()), *statuses]
+    # Words that take a loss back are the status, a note's too: "Race reinstated".
+    back = filter(is_reinstated, chain(_notes_that_reinstate(sources), statuses)) if is_open and not told else ()
+    others = [*back, *statuses]
     return {
         "status": next((states[state] for state in telling if state in states), next(iter(others), None)),
         "abandoned": True if NOT_RUN & told else False if is_run else None,
