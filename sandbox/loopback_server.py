@@ -54,9 +54,10 @@ async def serve(app: ASGIApp, port: int = 0) -> AsyncIterator[str]:
     try:
         yield f"http://{LOOPBACK}:{listener.getsockname()[1]}"
     finally:
-        # An accepted connection without a protocol would never be closed otherwise.
+        # An accepted connection without a protocol would never be closed otherwise. The protocol comes two turns later.
         loop.remove_reader(listener)
-        await asyncio.sleep(0)
+        for _ in range(3):
+            await asyncio.sleep(0)
         server.close()
         for connection in list(state.connections):
             connection.shutdown()
