@@ -85,6 +85,11 @@ class RacingEvent(Value):
         return self.races_run is not None or any(race.says_run for race in self.races)
 
     @property
+    def loses_named_races_alone(self) -> bool:
+        """True for an abandoned meeting that was partly run, and whose delivery names lost races."""
+        return self.says_partly_run and not self.races_from_book and any(not race.says_run for race in self.races)
+
+    @property
     def is_of_meeting(self) -> bool:
         """True for a meeting, and for a card of a meeting."""
         subject = DECLARATIONS[self.kind].subject if self.kind else None

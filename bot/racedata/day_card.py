@@ -130,7 +130,8 @@ def at_off(card: Card, off: str | None) -> Card:
     lost = tuple(
         event
         for event in card.outcomes.lost
-        if is_of_each or any(may_be_there(race, event.race) for race in still_open)
+        if is_of_each
+        or (not event.loses_named_races_alone and any(may_be_there(race, event.race) for race in still_open))
     )
     return replace(card, outcomes=replace(card.outcomes, meetings=races, lost=lost), whole=card.outcomes, off=off)
 
@@ -367,9 +368,7 @@ def _may_be_at_one_place(one: Race, other: Race) -> bool:
 
 def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
     is_lost, is_denied = lost_in(meeting), lost_in(meeting, expressly=True)
-    # A delivery that names the lost races loses no other.
-    names_lost = not meeting.races_from_book and any(not race.says_run for race in meeting.races)
-    loses_no_other = names_lost and meeting.says_partly_run
+    loses_named_alone = meeting.loses_named_races_alone
     parts = [one for one in known if is_part_of(RacingEvent(key="", race=one.race), meeting)]
     for one in sorted(parts, key=lambda one: one.race.order)[-(meeting.last_lost or len(parts)) :]:
         if meeting.is_taken_back:
@@ -381,7 +380,7 @@ def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
         if lost is False:
             one.has_result = True
             continue
-        if lost is None and loses_no_other:
+        if lost is None and loses_named_alone:
             continue
         if is_denied(one.race) or not (one.has_result or one.race.is_settled):
             one.lose(meeting)

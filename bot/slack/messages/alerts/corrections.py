@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from bot.events.facts import HORSE_FACT, NAMED, NON_RUNNER, POSITION_FACT, Change, only, runner_label
 from bot.events.kinds import CARD, RUNNER
-from bot.events.race_state import LOST_OR_VOID, RaceState, state_in
+from bot.events.race_state import LOST_OR_VOID, RaceState, is_reinstated, state_in
 from bot.events.races import RESERVED, Course, OffTime, Race, finishing_position, is_disqualified, is_shared
 from bot.events.sentences import counted, listed
 from bot.events.spellings import NO
@@ -183,7 +183,9 @@ class _Differences:
         was, is_now = (state_in(one) if change.field == "race.status" else None for one in (change.before, change.now))
         if self._disagree and was and is_now and was != is_now and {was, is_now} & LOST_OR_VOID:
             return f"{self._subject} is {_state(was)} or {_state(is_now)}"
-        if was in LOST_OR_VOID and is_now not in LOST_OR_VOID and not self._disagree:
+        # "Declared" beside a loss takes no loss back.
+        is_back = is_now or is_reinstated(change.now or "reinstated")
+        if was in LOST_OR_VOID and is_now not in LOST_OR_VOID and is_back and not self._disagree:
             return f"{self._subject} is no longer {'' if was is RaceState.VOID else 'reported '}{was}"
         label, before, now = _label(change), safe(change.before, _VALUE_MAX), _value(change.now)
         if change.field == HORSE_FACT and before and not self._disagree:
