@@ -22,18 +22,21 @@ from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import OpenedSecrets, Vault
 from bot.deliveries import signing_secrets
 from bot.deliveries.signing_secrets import SigningSecrets, reading
-from bot.errors import StorageUnavailable
-from bot.events.event import Topic
+from bot.errors import CommandError, StorageUnavailable
+from bot.events.event import EventKind, RacingEvent, Topic
+from bot.events.races import Course, Race
 from bot.outbox import told_once
 from bot.racedata import webhook_subscriptions
 from bot.racedata.client.circuit_breakers import CircuitBreakers
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServiceFailure, UpgradeRequired
 from bot.racedata.quota_book import QuotaBook
+from bot.racedata.reference_book import ReferenceBook
 from sandbox.racing_service import RacingService
 from tests.clock import now
-from tests.databases import on_both
+from tests.databases import on_both, store_told
 from tests.unit.pages import settings
+from tests.unit.racedata.conftest import FakeClient, FakeTime
 from tests.unit.racedata.scripted_service import BASE_URL, KEY
 
 # Circuit breakers
@@ -312,3 +315,18 @@ async def test_uncovered_events_are_those_that_no_subscription_delivers(database
     assert await uncovered("GB") == {"racecard.published": ["GB"]}
     assert await uncovered("IRE") == {event: ["IRE"] for event in asked}
     assert await uncovered(ALL_REGIONS) == {event: [ALL_REGIONS] for event in asked}
+
+
+@on_both
+async def test_course_of_an_event_is_known_from_the_event_on_for_a_week(database):
+    clock = FakeTime()
+    client: Any = FakeClient(answers={"courses": [{"course_id": "cr_1", "name": "Ascot", "region": "GB"}]})
+    book = ReferenceBook(database, client, clock)
+    for name in ("Seven Lakes", "Four Lakes"):
+        told = RacingEvent(key=name, kind=EventKind.MEETING_ABANDONED, race=Race(course=Course(name=name)))
+        await database.write(lambda session, told=told: store_told(session, told, received_at=clock()))
+        assert await book.check_course(name) == Course(name=name)
+    clock.pass_(hours=7 * 24 + 2)
+    for name in ("Seven Lakes", "Four Lakes"):
+        with pytest.raises(CommandError, match="no course"):
+            await book.check_course(name)

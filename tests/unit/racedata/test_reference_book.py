@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from bot.errors import CommandError, RacingBotError, StorageError
-from bot.events.event import EventKind, RacingEvent
-from bot.events.races import Course, Race
+from bot.events.races import Course
 from bot.operations.jobs.job import HOUR_S
 from bot.operations.jobs.upkeep_jobs import REFRESH_EVERY_S
 from bot.racedata.client.service_errors import (
@@ -25,7 +24,7 @@ from bot.racedata.client.service_errors import (
 from bot.racedata.lexicon import kept
 from bot.racedata.reference_book import ReferenceBook
 from tests.answering import failing
-from tests.databases import empty, store_told
+from tests.databases import empty
 from tests.rows import over
 from tests.sim.ports import VirtualLoop
 from tests.unit.racedata.conftest import FakeClient, FakeTime
@@ -314,15 +313,3 @@ async def test_the_same_lists_are_one_lexicon_with_its_tables(book, database, cl
     client.answers["courses"] = COURSES[:1]
     clock.pass_(hours=48)
     assert [one.name for one in (await book.lexicon()).courses] == ["Ascot"]
-
-
-async def test_course_of_an_event_is_known_from_the_event_on_for_a_week(book, database, clock):
-    empty(database)
-    for name in ("Seven Lakes", "Four Lakes"):
-        told = RacingEvent(key=name, kind=EventKind.MEETING_ABANDONED, race=Race(course=Course(name=name)))
-        await database.write(lambda session, told=told: store_told(session, told, received_at=clock()))
-        assert await book.check_course(name) == Course(name=name)
-    clock.pass_(hours=7 * 24 + 2)
-    for name in ("Seven Lakes", "Four Lakes"):
-        with pytest.raises(CommandError, match="no course"):
-            await book.check_course(name)
