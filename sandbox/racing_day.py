@@ -147,12 +147,13 @@ class _Card(NamedTuple):
 
 
 def _meeting(rng: Random, region: Region, course: Course, *, day: date, seed: int, horses: Iterator[str]) -> Meeting:
+    is_flat = SYNTHETIC in course.name or course.name in _FLAT_ALONE
     card = _Card(
         meeting_id=made_up_id("mt_", seed, course.course_id, day),
         course=course,
         day=day,
         going=_going(rng.choice(region.goings), course),
-        over_jumps=course.name in _JUMPS_ALONE or (region.jumps and not _is_flat(course) and rng.random() < 0.5),
+        over_jumps=course.name in _JUMPS_ALONE or (region.jumps and not is_flat and rng.random() < 0.5),
         horses=horses,
         jockeys=tuple({person_name(rng): None for _ in range(_JOCKEYS)}),
         trainers=tuple({person_name(rng): None for _ in range(_JOCKEYS)}),
@@ -162,10 +163,6 @@ def _meeting(rng: Random, region: Region, course: Course, *, day: date, seed: in
     numbers = range(1, rng.randint(6, 8) + 1)
     races = tuple(_race(rng, card, number, first + timedelta(minutes=35 * (number - 1))) for number in numbers)
     return Meeting(card.meeting_id, course, day, races)
-
-
-def _is_flat(course: Course) -> bool:
-    return SYNTHETIC in course.name or course.name in _FLAT_ALONE
 
 
 def _going(drawn: str, course: Course) -> str:

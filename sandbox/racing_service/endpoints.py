@@ -12,7 +12,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from sandbox.racing_day import REGION_CODES, Race, in_utc, made_up_id
-from sandbox.racing_service.delivery_queue import Delivery
 from sandbox.racing_service.event_payloads import race_record
 from sandbox.racing_service.gate import Endpoint, gated
 from sandbox.racing_service.records import (
@@ -190,12 +189,8 @@ def deliveries(call: Call, state: State) -> Response:
     query = _query(call, DeliveriesQuery)
     kept = state.delivery_queue.deliveries(call.at)
     shown = [each for each in kept if query.status in (None, each.status)]
-    page, paging = take_page(shown, _delivery_position, query, state, descending=True)
+    page, paging = take_page(shown, lambda one: (one.delivery_id, ""), query, state, descending=True)
     return enveloped(call, state, [delivery_record(each) for each in page], paging)
-
-
-def _delivery_position(delivery: Delivery) -> Position:
-    return delivery.delivery_id, ""
 
 
 def usage(call: Call, state: State) -> Response:

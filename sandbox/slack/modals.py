@@ -31,7 +31,8 @@ def filled_in(view: Json, values: Json) -> Json:
         names = (element.get("action_id"), (block.get("label") or {}).get("text"))
         name = next((name for name in names if name in left), None)
         entry = _entry(element, left.pop(name)) if name is not None else _initial(element)
-        if block["type"] == "input" and not block.get("optional") and _is_empty(entry):
+        is_empty = not any(value for name, value in entry.items() if name != "type")
+        if block["type"] == "input" and not block.get("optional") and is_empty:
             raise ValueError(f"{names} must be filled in")
         state.setdefault(block["block_id"], {})[element["action_id"]] = entry
     if left:
@@ -83,10 +84,5 @@ def _option(element: Json, wanted: str) -> Json:
     groups = [group["options"] for group in element.get("option_groups", [])]
     for option in [*element.get("options", []), *(one for group in groups for one in group)]:
         if wanted in {option.get("value"), option["text"]["text"]}:
-            chosen: Json = option
-            return chosen
+            return dict(option)
     raise LookupError(f"no option {wanted!r} in {element.get('action_id')!r}")
-
-
-def _is_empty(entry: Json) -> bool:
-    return not any(value for name, value in entry.items() if name != "type")

@@ -59,7 +59,7 @@ class Person:
 
     async def clicks(self, label: str, *, channel: str) -> Answer:
         """Clicks the button of this text or action_id in the newest message that has one. Raises LookupError."""
-        for message in reversed(self.workspace.seen_by(self.user_id, channel)):
+        for message in reversed(self.workspace.messages(channel, self.user_id)):
             for button in _buttons(message.blocks, label):
                 return await self.presses(button["action_id"], button.get("value", ""), message)
         raise LookupError(f"{self.user_id} sees nothing to click that says {label!r} in {channel}")

@@ -106,12 +106,8 @@ class WorkspaceState:
         """Raises TimeoutError."""
         await self.changes.wait_for(predicate, timeout_s)
 
-    def messages(self, channel_id: str) -> list[PostedMessage]:
-        """The messages of a channel, oldest first, edits applied, replies included, ephemeral messages left out."""
-        return [one for one in self.posted.get(channel_id, {}).values() if one.only is None]
-
-    def seen_by(self, user_id: str, channel_id: str) -> list[PostedMessage]:
-        """The messages of a channel, oldest first, and the person's own ephemeral messages."""
+    def messages(self, channel_id: str, user_id: str | None = None) -> list[PostedMessage]:
+        """The messages of a channel, oldest first, edits applied, replies and the person's ephemeral ones included."""
         return [one for one in self.posted.get(channel_id, {}).values() if one.only in {None, user_id}]
 
     def message(self, channel_id: str, ts: str) -> PostedMessage | None:
