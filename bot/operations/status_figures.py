@@ -13,8 +13,7 @@ from bot.db.engine import database_now
 from bot.deliveries import inbox
 from bot.deliveries.inbox import Depth, FirstWaiting
 from bot.operations import watchdog
-from bot.operations.jobs.job import Job
-from bot.operations.jobs.scheduler import last_done
+from bot.operations.jobs.job import Job, last_done
 from bot.outbox import acknowledgements, ledger, message_store
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.ledger import Sent, WaitingChannel

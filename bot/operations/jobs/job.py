@@ -3,11 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
-from sqlmodel import Session
+from sqlalchemy import select
+from sqlmodel import Session, col
 
 from bot.db.engine import Database, Work
+from bot.db.tables import JobRun
 
 HOUR_S = 3_600
 
@@ -26,6 +29,12 @@ class Job:
     every_s: int
     run: Callable[[], Awaitable[object]]
     look: Callable[[Session], object] | None = None
+
+
+def last_done(session: Session) -> dict[str, datetime]:
+    """When each job last ended well, by the job's id. Jobs without a success are left out."""
+    done = select(col(JobRun.job), col(JobRun.done_at)).where(col(JobRun.done_at).is_not(None))
+    return {row.job: row.done_at for row in session.execute(done)}
 
 
 async def write_all(database: Database, work: Work[int], wake: asyncio.Event | None = None) -> int:

@@ -22,7 +22,7 @@ from bot.db.engine import Database, database_now, insert_here
 from bot.db.tables import JobRun
 from bot.errors import RacingBotError, StorageError
 from bot.logs import get_logger
-from bot.operations.jobs.job import Job, JobOutcome
+from bot.operations.jobs.job import Job, JobOutcome, last_done
 from bot.racedata.client.service_errors import STOPPING, TRANSIENT, ServiceFailure, Spared
 
 log = get_logger(__name__)
@@ -83,12 +83,6 @@ def finish_slot(session: Session, job: str, slot_at: datetime, *, by: str, now: 
     """Changes nothing if another replica has the job by now."""
     ours = (col(JobRun.job) == job, col(JobRun.slot_at) == slot_at, col(JobRun.claimed_by) == by)
     session.execute(update(JobRun).where(*ours).values(leased_until=None, done_at=now))
-
-
-def last_done(session: Session) -> dict[str, datetime]:
-    """Jobs without a success are left out."""
-    done = select(col(JobRun.job), col(JobRun.done_at)).where(col(JobRun.done_at).is_not(None))
-    return {row.job: row.done_at for row in session.execute(done)}
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ from bot.db.tables import JobRun
 from bot.deliveries import inbox
 from bot.deliveries.journal import Journal
 from bot.operations.jobs import scheduler
-from bot.operations.jobs.job import Job
+from bot.operations.jobs.job import Job, last_done
 from bot.operations.jobs.scheduler import INTERVALS_MISSED, LEASE_S, SLOT_TRY_EVERY_S, Jobs
 from bot.operations.jobs.upkeep_jobs import prune_bodies
 from bot.ports import Ports
@@ -150,7 +150,7 @@ async def test_look_that_finds_nothing_is_a_good_run_that_is_noted_once_a_minute
     noted = []
     for number in range(9):
         await one.tries(number * 15)
-        noted.append((await database.read(scheduler.last_done))["count"])
+        noted.append((await database.read(last_done))["count"])
     assert [after > before for before, after in pairwise(noted)] == [False, False, False, True] * 2
     assert (runs, one.jobs.look()) == ([], {})
     other.finds = True
