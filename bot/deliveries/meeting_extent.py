@@ -98,8 +98,8 @@ def _last_run(fields: Sequence[Fields]) -> int | None:
 
 def last_lost(fields: Sequence[Fields]) -> int | None:
     """How many races at the end of the card are lost: by a field, else by words: "Last three races abandoned"."""
-    said = next(filter(None, (part.last for part in _in_words(fields))), None)
-    return first_of(fields, "state.races_lost", _number_lost) or said
+    in_words = (part.last for part in _in_words(fields))
+    return first_of(fields, "state.races_lost", _number_lost) or next(filter(None, in_words), None)
 
 
 def _number_lost(value: Any) -> int | None:

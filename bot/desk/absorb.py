@@ -102,7 +102,7 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
     if not known.reports:
         event = event.model_copy(update={"in_doubt": True}) if is_lost_since else event
         contradicts = contradicted(event, known) or _lost_otherwise(event, known)
-        run_since = contradicts is EventKind.RESULT_RECEIVED and _is_denied_later(event, known)
+        run_since = _is_run_since(event, known, contradicts)
         remarks = VersionRemarks(contradicts=contradicts, run_since=run_since, had_at=_had_at(event))
         return News(event, remarks, rings=True, is_first=True)
     last = known.reports[-1]
@@ -143,7 +143,7 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
         changes=changes,
         order_unknown=newer is None and any(not change.is_addition for change in disputed),
         contradicts=contradicts,
-        run_since=contradicts is EventKind.RESULT_RECEIVED and _is_denied_later(event, known),
+        run_since=_is_run_since(event, known, contradicts),
         had_at=_had_at(delivered, before),
     )
     contradicts_now = contradicts is not None and last.remarks.contradicts is None
@@ -211,8 +211,11 @@ def contradicted(event: RacingEvent, known: Known) -> EventKind | None:
     return None if result.race.outcome() in NOT_HELD else known.other.event.kind
 
 
-def _is_denied_later(event: RacingEvent, known: Known) -> bool:
-    return known.other is not None and known.other.event.is_later_than(event) is True
+def _is_run_since(event: RacingEvent, known: Known, contradicts: EventKind | None) -> bool:
+    """Whether the result that the loss contradicts is later than the loss."""
+    if contradicts is not EventKind.RESULT_RECEIVED or known.other is None:
+        return False
+    return known.other.event.is_later_than(event) is True
 
 
 def _lost_otherwise(event: RacingEvent, known: Known) -> EventKind | None:

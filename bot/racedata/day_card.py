@@ -142,8 +142,9 @@ def _races_at(card: Card, off: str) -> tuple[MeetingCard, ...]:
     return tuple(
         replace(meeting, each=((race, outcome),))
         for meeting in card.meetings
+        for numbered in [race_numbered(off, meeting.races, is_whole=is_whole)]
         for race, outcome in meeting.each
-        if is_off_at(race.off, off) or race is race_numbered(off, meeting.races, is_whole=is_whole)
+        if is_off_at(race.off, off) or race is numbered
     )
 
 

@@ -158,7 +158,7 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     telling = (RaceState.WALKOVER, RaceState.PROVISIONAL, RaceState.RUN, RaceState.ABANDONED)
     is_run = RaceState.RUN in flagged or False in flags[RaceState.ABANDONED]
     # Words that take a loss back are the status, a note's too: "Race reinstated".
-    back = filter(is_reinstated, chain(_notes_that_reinstate(sources), statuses)) if is_open and not told else ()
+    back = filter(is_reinstated, chain(_short_notes(sources), statuses)) if is_open and not told else ()
     others = [*back, *statuses]
     return {
         "status": next((states[state] for state in telling if state in states), next(iter(others), None)),
@@ -166,11 +166,11 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     }
 
 
-def _notes_that_reinstate(sources: Sources) -> Iterator[str]:
+def _short_notes(sources: Sources) -> Iterator[str]:
     notes = chain.from_iterable(
         values_of(sources.own, fact) for fact in ("marks.note", "state.message", "race.reason", "race.reason.own")
     )
-    return (one for one in _strings_in(notes) if SHORTEST_NOTE <= len(one) <= LONGEST_REMARK and is_reinstated(one))
+    return (one for one in _strings_in(notes) if SHORTEST_NOTE <= len(one) <= LONGEST_REMARK)
 
 
 def _moved_to(sources: Sources) -> list[str]:

@@ -183,9 +183,7 @@ class _Differences:
         was, is_now = (state_in(one) if change.field == "race.status" else None for one in (change.before, change.now))
         if self._disagree and was and is_now and was != is_now and {was, is_now} & LOST_OR_VOID:
             return f"{self._subject} is {_state(was)} or {_state(is_now)}"
-        # "Declared" beside a loss takes no loss back.
-        is_back = is_now or is_reinstated(change.now or "reinstated")
-        if was in LOST_OR_VOID and is_now not in LOST_OR_VOID and is_back and not self._disagree:
+        if was in LOST_OR_VOID and _takes_back(change.now) and not self._disagree:
             return f"{self._subject} is no longer {'' if was is RaceState.VOID else 'reported '}{was}"
         label, before, now = _label(change), safe(change.before, _VALUE_MAX), _value(change.now)
         if change.field == HORSE_FACT and before and not self._disagree:
@@ -208,6 +206,12 @@ class _Differences:
         if self._disagree:
             return f"{of} {are} {words} in one only"
         return f"{of} {are} {'now' if still else 'no longer'} {words}"
+
+
+def _takes_back(status: str | None) -> bool:
+    """Whether a status is none of a lost race. "Declared" beside a loss takes no loss back."""
+    state = state_in(status)
+    return state not in LOST_OR_VOID if state or status is None else is_reinstated(status)
 
 
 def _by_stewards(moved: Sequence[_Move]) -> list[str]:
