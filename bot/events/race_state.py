@@ -169,7 +169,7 @@ _GIVEN_UP = re.compile(r"(?:^|\b(?:race|number) )(?:is )*LOST people ")
 _FESTIVAL = re.compile(r"\b(?:other ){1,3}(?=festival )")
 """The name of a festival, unless the name is another course's."""
 
-_WITH_REASON = re.compile(r"(?P<state>[^-\u2013\u2014:(]+)(?: [-\u2013\u2014] |: ?|\()(?P<reason>.*[^\W\d_][^)]*)\)?")
+_WITH_REASON = re.compile(r"(?P<state>.+?)(?: [-\u2013\u2014] |:(?![0-9]) ?|\()(?P<reason>.*[^\W\d_][^)]*)\)?")
 
 
 def letters(status: str | None) -> str:
