@@ -10,7 +10,7 @@ from bot.db.engine import Database
 from bot.db.named_values import Mark
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
-from bot.errors import CommandError, SettingsError, ShellCommandFailed, StorageError
+from bot.errors import SettingsError, ShellCommandFailed, StorageError
 from bot.events.event import EventKind
 from bot.logs import get_logger
 from bot.racedata import webhook_subscriptions
@@ -21,6 +21,7 @@ from bot.racedata.client.service_errors import (
     ServiceFailure,
     ServiceUnreachable,
 )
+from bot.racedata.near_misses import wrong_regions
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import MAKE_KEY, WEBHOOK_SECRET_MIN, Settings
 from bot.web.plain_answers import WEBHOOK_PATH
@@ -167,11 +168,10 @@ async def subscribe(
 
 async def _check_region(reference: ReferenceBook, region: str) -> None:
     """Raise ShellCommandFailed for an unknown region: nothing would arrive."""
-    try:
-        is_checked = await reference.check_regions([region], timeout_s=REGION_CHECK_S)
-    except CommandError as error:
-        raise ShellCommandFailed(f"{error} Nothing was asked.") from error
-    if not is_checked:
+    regions = await reference.regions(REGION_CHECK_S) or ()
+    if error := wrong_regions(regions, [region]):
+        raise ShellCommandFailed(f"{error} Nothing was asked.")
+    if not regions:
         log.warning("region_not_checked", region=region, reason="the data service gave no list to check it against")
 
 

@@ -29,7 +29,7 @@ from bot.operations.subscription_file import SubscriptionFile
 from bot.outbox import backlog
 from bot.ports import Ports
 from bot.racedata.lexicon import CLASSES, Lexicon
-from bot.racedata.near_misses import likely
+from bot.racedata.near_misses import LISTED_MAX, likely
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
 from bot.slack.channel_membership import is_member
@@ -43,9 +43,6 @@ log = get_logger(__name__)
 
 LISTS_S = 5.0
 """For the data service's lists, if none are stored."""
-
-LISTED_MAX = 30
-"""The most listed names that a sentence about an unlisted name shows."""
 
 ACTION = "apply"
 

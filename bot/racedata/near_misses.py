@@ -1,14 +1,19 @@
-"""Near misses of typed words, by rapidfuzz, and the refusals that name near words."""
+"""Typed words checked by lists; near misses, by rapidfuzz, and the refusals that name near words.
+
+A search for near misses takes as long as many deliveries: async callers search in a thread.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bot.channels.conditions.condition import NarrowingCondition
 from bot.channels.conditions.event_conditions import COURSE_PREFIX
 from bot.errors import CommandError
+from bot.events.races import Course
 from bot.events.sentences import listed
 from bot.events.typed_text import folded
 from bot.racedata.client.records import KnownCourse
-from bot.racedata.lexicon import grouped
+from bot.racedata.lexicon import Lexicon, grouped
 
 LIKELY_MAX = 3
 
@@ -38,6 +43,9 @@ TYPED_MAX = 80
 NEAR_NAMES_MAX = 10
 
 LOOKED_UP_MAX = 10
+
+LISTED_MAX = 30
+"""The most listed names that a sentence about an unlisted name shows."""
 
 Vocabulary = Mapping[str, str]
 """The understood words, each with the text to type: the word, or `course:Name`."""
@@ -119,7 +127,67 @@ def named(words: Iterable[str]) -> str:
     return listed([*map(quoted, each[:NEAR_NAMES_MAX]), *more], "or")
 
 
-def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) -> CommandError:
+def wrong_regions(
+    regions: Sequence[str], typed: Sequence[str], other_words: Vocabulary | None = None
+) -> CommandError | None:
+    """The refusal, with near misses, of unknown regions. Without a list every region is taken.
+
+    `other_words` may have been meant too, each with its typed form.
+    """
+    unknown = [one for one in typed if regions and one not in regions]
+    if not unknown:
+        return None
+    wrong = wrong_words(unknown, {region: region for region in regions} | dict(other_words or {}))
+    words, known = named(one.typed for one in wrong), f"Regions: {', '.join(regions)}." * (len(regions) <= LISTED_MAX)
+    if not other_words:
+        return refusal(f"There is no region {words}.", wrong, known)
+    after = f"{known} /racing courses lists the courses.".strip()
+    return refusal(f"No course or region is called {words}.", wrong, after)
+
+
+def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
+    for word in typed:
+        if lexicon.is_region(word):
+            continue
+        if parts := lexicon.parts_of(word):
+            told = f"{quoted(word)} is no region by itself: the data service has its courses in {listed(parts)}."
+            return CommandError(told, typed=word, meant={part: part for part in parts}, asks=True)
+        if lexicon.is_country(word) and not lexicon.region_named(word):
+            why = "publishes no region for it" if lexicon.regions else "is away, so I can't look up its code"
+            return CommandError(f"I know the country {quoted(word)}, but the data service {why}.")
+    return None
+
+
+def wrong_values(kind: NarrowingCondition, typed: Sequence[str], published: Sequence[str]) -> CommandError | None:
+    """The refusal, with near misses, of values that the service does not list. Without a list every value is taken."""
+    if not (kind.is_published and (unknown := kind.unlisted(typed, published))):
+        return None
+    wrong = wrong_words(unknown, {one: f"{kind.typed_as}{one}" for one in published})
+    after = f"{kind.plural.capitalize()}: {named(published)}." if len(published) <= LISTED_MAX else ""
+    return refusal(f"There is no {kind.noun} {named(unknown)}.", wrong, after)
+
+
+def course_called(
+    courses: Sequence[KnownCourse], typed: str, *, regions: Sequence[str] = (), guessing: bool = True
+) -> Course:
+    """The course of a name, id or shortcode. Without a list the course has no id.
+
+    `regions` decide between courses of one name. CommandError for an unknown course, with near misses if `guessing`,
+    and for an ambiguous name.
+    """
+    if not courses:
+        return Course(name=typed)
+    found = find_courses(courses, typed)
+    if not found:
+        meant = likely_courses(typed, courses) if guessing else []
+        raise refusal(f"There is no course {quoted(typed)}.", [WrongWord(COURSE_PREFIX + typed, tuple(meant))])
+    within = [one for one in found if one.region in regions]
+    if len(found) > 1 and len(within) != 1:
+        raise _several(typed, within or found, regions)
+    return (within or found)[0].as_course
+
+
+def _several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) -> CommandError:
     places = [one.region or one.country or "?" for one in found]
     ids = " or ".join(f"{one.course_id or '?'} ({place})" for one, place in zip(found, places, strict=True))
     if len(regions) > 1:

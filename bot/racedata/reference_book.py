@@ -1,4 +1,4 @@
-"""The reference book: regions, courses and countries, kept for a day, and typed words checked by them."""
+"""The reference book: regions, courses and countries, kept for a day."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,13 +9,10 @@ from typing import Any, Generic, TypeVar
 
 from sqlmodel import Session
 
-from bot.channels.conditions.condition import NarrowingCondition
-from bot.channels.conditions.event_conditions import COURSE_PREFIX
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.errors import CommandError, ServiceError, StorageError
 from bot.events import event_store
-from bot.events.races import Course
 from bot.logs import get_logger
 from bot.racedata.client.records import UNREAD_SHOWN, KnownCountry, KnownCourse, read_reference
 from bot.racedata.client.service_client import RacingClient
@@ -28,17 +25,6 @@ from bot.racedata.client.service_errors import (
     UpgradeRequired,
 )
 from bot.racedata.lexicon import CLASSES, COUNTRIES, COURSES, REGIONS, CourseNamed, Lexicon, StoredList, kept
-from bot.racedata.near_misses import (
-    Vocabulary,
-    WrongWord,
-    find_courses,
-    likely_courses,
-    named,
-    quoted,
-    refusal,
-    several,
-    wrong_words,
-)
 from bot.tasks import Tasks
 
 log = get_logger(__name__)
@@ -51,8 +37,6 @@ REFRESH_PAUSE = timedelta(minutes=1)
 
 REFUSED_LIST_PAUSE = timedelta(hours=1)
 """Pause after a refused or empty list: the next minute's answer would be the same, and each request costs quota."""
-
-LISTED_REGIONS = 30
 
 TOLD_WITHIN = timedelta(days=7)
 
@@ -141,61 +125,6 @@ class ReferenceBook:
         none = f"The data service's list of {name} could not be read. Try again in a few minutes."
         # Each raise of a kept error would lengthen its traceback.
         return (one.failure or CommandError(none)).with_traceback(None)
-
-    async def check_regions(
-        self, typed: Sequence[str], timeout_s: float | None = None, *, other_words: Vocabulary | None = None
-    ) -> bool:
-        """False without a list: the regions are taken as typed. CommandError, with near misses, for an unknown region.
-
-        `other_words` may have been meant too, each with its typed form.
-        """
-        regions = await self.regions(timeout_s) or ()
-        unknown = [one for one in typed if regions and one not in regions]
-        if not unknown:
-            return bool(regions)
-        right = {region: region for region in regions} | dict(other_words or {})
-        # The search for near misses takes as long as many deliveries.
-        wrong = await asyncio.to_thread(wrong_words, unknown, right)
-        words = named(one.typed for one in wrong)
-        listed = f"Regions: {', '.join(regions)}." if len(regions) <= LISTED_REGIONS else ""
-        if not other_words:
-            raise refusal(f"There is no region {words}.", wrong, listed)
-        after = f"{listed} /racing courses lists the courses.".strip()
-        raise refusal(f"No course or region is called {words}.", wrong, after)
-
-    async def check_listed(self, kind: NarrowingCondition, typed: Sequence[str]) -> None:
-        """Raise CommandError, with near misses, for a value that the service does not list.
-
-        Without a list every value is taken. Makes no request.
-        """
-        published = await self._database.read(CLASSES.items) if kind.is_published else ()
-        if unknown := kind.unlisted(typed, published):
-            wrong = await asyncio.to_thread(wrong_words, unknown, {one: f"{kind.typed_as}{one}" for one in published})
-            after = f"{kind.plural.capitalize()}: {named(published)}." if len(published) <= LISTED_REGIONS else ""
-            raise refusal(f"There is no {kind.noun} {named(unknown)}.", wrong, after)
-
-    async def check_course(
-        self, typed: str, timeout_s: float | None = None, *, regions: Sequence[str] = (), guessing: bool = True
-    ) -> Course:
-        """The course of a name, id or shortcode. Without a list the course has no id.
-
-        `regions` decide between courses of one name. CommandError for an unknown course, with near misses if
-        `guessing`, and for an ambiguous name.
-        """
-        courses = await self.courses(timeout_s)
-        if not courses:
-            return Course(name=typed)
-        found = find_courses(courses, typed)
-        if not found:
-            meant = await asyncio.to_thread(likely_courses, typed, courses) if guessing else []
-            raise refusal(f"There is no course {quoted(typed)}.", [WrongWord(COURSE_PREFIX + typed, tuple(meant))])
-        within = [one for one in found if one.region in regions]
-        if len(found) > 1 and len(within) != 1:
-            raise several(typed, within or found, regions)
-        return (within or found)[0].as_course
-
-    async def region_of(self, course: Course) -> str | None:
-        return (await self._database.read(self.known)).region_of_course(course)
 
     async def _read(self, one: _List[T], client: RacingClient, timeout_s: float | None = None) -> tuple[T, ...] | None:
         kept = await self._database.read(one.stored.kept)

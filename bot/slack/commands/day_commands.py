@@ -26,8 +26,16 @@ from bot.events.typed_text import SINGLE_QUOTE, folded
 from bot.outbox.message import Message
 from bot.racedata.day_card import STOPPED, Card, MeetingCard, at_off
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.near_misses import LOOKED_UP_MAX, course_words, find_courses, quoted, refusal, wrong_words
-from bot.slack.commands.filter_choice import no_region
+from bot.racedata.near_misses import (
+    LOOKED_UP_MAX,
+    course_called,
+    course_words,
+    find_courses,
+    no_region,
+    quoted,
+    refusal,
+    wrong_words,
+)
 from bot.slack.commands.invocation import Command, CommandPlan, Desk, Invocation, reader_of
 from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS, Grammar, Phrase
 from bot.slack.language.refusals import not_chosen, one_at_a_time, unknown_words
@@ -215,10 +223,10 @@ async def _placed(desk: Desk, asked: DayPlan, phrases: Sequence[Phrase], lexicon
         if unknown and (lexicon.courses or any(likely_day(one) or one.casefold() in folded for one in unknown)):
             # A search for near names takes as long as many deliveries.
             raise await asyncio.to_thread(_unknown, wanted, lexicon, grammar)
-    course = await desk.reference.check_course(typed, PLACE_CHECK_S, regions=[region] if region else ())
+    course = await asyncio.to_thread(course_called, lexicon.courses, typed, regions=[region] if region else ())
     if not lexicon.courses:
         return replace(asked, course=course, unchecked=(*unchecked, typed))
-    own = await desk.reference.region_of(course)
+    own = lexicon.region_of_course(course)
     if region is not None and own is not None and region != own:
         raise CommandError(f"{course.name or typed} is in {own}, not in {region}.", typed=region, meant={own: own})
     return replace(asked, region=region or own, course=course, unchecked=unchecked)

@@ -1,9 +1,8 @@
 """The check of chosen regions and courses, and the merge of a new filter with a present filter."""
 
-import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain
 
 from bot.channels.conditions.condition import Condition
@@ -25,73 +24,71 @@ from bot.events.races import Course
 from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.near_misses import LOOKED_UP_MAX, nearest_names, quoted
-from bot.slack.commands.invocation import Desk
+from bot.racedata.near_misses import (
+    LOOKED_UP_MAX,
+    course_called,
+    nearest_names,
+    no_region,
+    wrong_regions,
+    wrong_values,
+)
 from bot.slack.language.request import LineRequest
 from bot.slack.messages.kit.text import capital
 
 FILTER_CHECK_S = 1.2
-"""For looking up regions and courses before the ack, for which Slack allows three seconds."""
+"""For reading the lists anew before the ack, for which Slack allows three seconds."""
 
 
 @dataclass
 class FilterChoice:
-    """Looks words up within one deadline, and gathers errors by the form's fields.
+    """Checks words by the data service's lists, and gathers errors by the form's fields.
 
-    `notes` go into the answer. `places` are the courses' known regions.
+    `there`: the channel's present filters. `notes` go into the answer. `places` are the courses' known regions.
     """
 
-    desk: Desk
+    lexicon: Lexicon
+    classes: Sequence[str]
+    there: Sequence[ChannelFilter]
+    now: datetime
     errors: dict[str, list[CommandError]] = field(default_factory=dict)
     unchecked: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     places: dict[Course, str | None] = field(default_factory=dict)
-    _lexicon: Lexicon | None = None
-    until_s: float = field(default_factory=lambda: asyncio.get_running_loop().time() + FILTER_CHECK_S)
 
-    async def lexicon(self) -> Lexicon:
-        self._lexicon = self._lexicon or await self.desk.reference.lexicon(self.left_s())
-        return self._lexicon
-
-    async def regions(self, typed: Sequence[str], other_words: Mapping[str, str] | None = None) -> list[str]:
-        if error := no_region(await self.lexicon(), typed):
+    def regions(self, typed: Sequence[str], other_words: Mapping[str, str] | None = None) -> list[str]:
+        lexicon = self.lexicon
+        if error := no_region(lexicon, typed) or wrong_regions(lexicon.regions, typed, other_words):
             self._add(REGIONS_FIELD, error)
             return []
-        taken: list[str] = []
-        with self._noting(REGIONS_FIELD):
-            if not await self.desk.reference.check_regions(typed, self.left_s(), other_words=other_words):
-                self.unchecked += typed
-            taken += typed
-        return taken
+        self.unchecked += () if lexicon.regions else typed
+        return list(typed)
 
-    async def courses(self, name: str, typed: Sequence[str], regions: Sequence[str]) -> tuple[Course, ...]:
+    def courses(self, name: str, typed: Sequence[str], regions: Sequence[str]) -> tuple[Course, ...]:
         """The courses of a field. Of courses with the same name, the course in the regions."""
-        found = []
+        found, listed = [], self.lexicon.courses
         within = [region for region in regions if region != ALL_REGIONS]
         for one in typed:
             guessing = sum(map(len, self.errors.values())) < LOOKED_UP_MAX
-            with self._noting(name):
-                found.append(
-                    await self.desk.reference.check_course(one, self.left_s(), regions=within, guessing=guessing)
-                )
-        if not (await self.lexicon()).courses:
-            self.unchecked += [course.name for course in found if course.name]
+            try:
+                found.append(course_called(listed, one, regions=within, guessing=guessing))
+            except CommandError as error:
+                self._add(name, error)
+        self.unchecked += () if listed else (course.name for course in found if course.name)
         return tuple(found)
 
-    async def listed(self, values: Mapping[str, Sequence[str]], before: ChannelFilter | None = None) -> None:
+    def listed(self, values: Mapping[str, Sequence[str]], before: ChannelFilter | None = None) -> None:
         """Look up the values that the data service lists. Values of the filter before are good."""
         for one in OF_RACES:
             typed = [value for value in values.get(one.field, ()) if before is None or value not in one.of(before)]
-            with self._noting(one.field):
-                await self.desk.reference.check_listed(one, typed)
+            if error := wrong_values(one, typed, self.classes):
+                self._add(one.field, error)
 
-    async def regions_of(self, courses: Sequence[Course]) -> list[str]:
-        regions = await self.desk.reference.regions(self.left_s()) or ()
-        found = [await self.desk.reference.region_of(course) for course in courses]
-        known = [region for region in found if region in regions and region is not None]
+    def regions_of(self, courses: Sequence[Course]) -> list[str]:
+        found = [self.lexicon.region_of_course(course) for course in courses]
+        known = [region for region in found if region and self.lexicon.is_region(region)]
         return list(dict.fromkeys(known)) if known and len(known) == len(found) else [ALL_REGIONS]
 
-    async def arriving(self, courses: Sequence[Course], not_courses: Sequence[Course], regions: Sequence[str]) -> None:
+    def arriving(self, courses: Sequence[Course], not_courses: Sequence[Course], regions: Sequence[str]) -> None:
         if self.errors:
             return
         if both := [one for one in courses if has_course(not_courses, one)]:
@@ -99,7 +96,7 @@ class FilterChoice:
             self._add(NOT_COURSES_FIELD, CommandError(told))
         if not regions or ALL_REGIONS in regions:
             return
-        self.places = {one: await self.desk.reference.region_of(one) for one in (*courses, *not_courses)}
+        self.places = {one: self.lexicon.region_of_course(one) for one in (*courses, *not_courses)}
         if error := self._elsewhere("course:", courses, regions) or self._without_course(courses, regions):
             self._add(COURSES_FIELD, error)
         if error := self._elsewhere("-course:", not_courses, regions):
@@ -121,7 +118,7 @@ class FilterChoice:
             for name in COURSE_FIELDS
         }
         words = {region, *(one.name for one in chain(*there.values()) if one.course_id is None)}
-        since = None if words.isdisjoint(self.unchecked) else self.desk.clock()
+        since = None if words.isdisjoint(self.unchecked) else self.now
         return chosen.model_copy(update={"region": region, "unchecked_since": since, **there})
 
     def raise_for_all(self) -> None:
@@ -135,9 +132,6 @@ class FilterChoice:
             likeliest = [next(iter(error.offers.items())) for error in errors if error.asks and error.offers]
             nearest = nearest_names((label, typed) for label, offer in likeliest for typed in offer)
             raise CommandError(f"{told}{nearest}", after=after)
-
-    def left_s(self) -> float:
-        return max(0.01, self.until_s - asyncio.get_running_loop().time())
 
     def _elsewhere(self, word: str, courses: Sequence[Course], regions: Sequence[str]) -> CommandError | None:
         for course in courses:
@@ -162,28 +156,8 @@ class FilterChoice:
             f"One at a time, please: /racing {typed_line(['subscribe', empty[0]])} takes all courses of {empty[0]}."
         )
 
-    @contextmanager
-    def _noting(self, name: str) -> Iterator[None]:
-        try:
-            yield
-        except CommandError as error:
-            self._add(name, error)
-
     def _add(self, name: str, error: CommandError) -> None:
         self.errors.setdefault(name, []).append(error)
-
-
-def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
-    for word in typed:
-        if lexicon.is_region(word):
-            continue
-        if parts := lexicon.parts_of(word):
-            told = f"{quoted(word)} is no region by itself: the data service has its courses in {listed(parts)}."
-            return CommandError(told, typed=word, meant={part: part for part in parts}, asks=True)
-        if lexicon.is_country(word) and not lexicon.region_named(word):
-            why = "publishes no region for it" if lexicon.regions else "is away, so I can't look up its code"
-            return CommandError(f"I know the country {quoted(word)}, but the data service {why}.")
-    return None
 
 
 def _brought(chosen: ChannelFilter, asked: frozenset[Topic] | None, how: str) -> str | None:

@@ -152,11 +152,11 @@ COVERAGE_COMMAND = Command("coverage", _answer_coverage, _plan_coverage)
 async def _plan_courses(desk: Desk, invocation: Invocation) -> tuple[list[KnownCourse], str, int]:
     """The courses, the words that they have, and the page. Raises CommandError without a match."""
     typed, page = read_list_words(invocation.text)
-    known = await desk.reference.courses(LIST_S)
-    if not known:
+    lexicon = await desk.reference.lexicon(LIST_S)
+    if not (known := lexicon.courses):
         raise desk.reference.why_none("courses")
     # "courses in Ireland": without joining words, countries as region codes. "UK" is also in a name.
-    phrases = Grammar().read(typed, await desk.reference.lexicon(LIST_S))
+    phrases = Grammar().read(typed, lexicon)
     english = " ".join(one.value if one.kind is Kind.REGION else one.typed for one in phrases if one.kind in THINGS)
     for words in (english, typed):
         if (words or not typed) and (found := [one for one in known if has_words(one, words)]):

@@ -1,5 +1,6 @@
 """`/racing subscribe`, typed or by the form: the words are checked, and the change is committed before the ack."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,9 +38,10 @@ from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.racedata.day_views import recent
+from bot.racedata.lexicon import CLASSES, Lexicon
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.day_commands import USUAL_REGIONS
-from bot.slack.commands.filter_choice import FilterChoice, added_to
+from bot.slack.commands.filter_choice import FILTER_CHECK_S, FilterChoice, added_to
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change
 from bot.slack.commands.subscription_changes import as_shown, audited, check_escalation, is_own_direct, overriding_in
@@ -50,7 +52,7 @@ from bot.slack.language.words import ALL, NOT_GIVEN, SUBSCRIBING, Kind, words_in
 from bot.slack.messages.answers.subscription_answers import Said, Subscribed, subscribed
 from bot.slack.messages.kit.blocks import ENDING
 from bot.slack.messages.kit.text import capital
-from bot.slack.subscribe_form import FormOf, course_value, not_shown, problem
+from bot.slack.subscribe_form import FormOf, Submitted, course_value, not_shown, problem
 
 CHANGED = (
     "Somebody has changed or ended this subscription since you opened the form, so nothing was saved. Close the form, "
@@ -84,8 +86,17 @@ class SubscribePlan:
 
 
 async def _plan(desk: Desk, invocation: Invocation) -> SubscribePlan:
-    checked = FilterChoice(desk)
-    return SubscribePlan(*await _asked(checked, invocation), checked)
+    checked = await _choice(desk, invocation)
+    # A search for near names takes as long as many deliveries.
+    return SubscribePlan(*await asyncio.to_thread(_asked, checked, invocation), checked)
+
+
+async def _choice(desk: Desk, invocation: Invocation) -> FilterChoice:
+    """Without a word a form opens, and no list is read anew."""
+    has_words = invocation.text.strip() or invocation.form
+    lexicon = await desk.reference.lexicon(FILTER_CHECK_S) if has_words else NO_LISTS
+    there = partial(subscriptions.filters_of, channel_id=invocation.channel_id)
+    return FilterChoice(lexicon, *await desk.database.read(lambda s: (CLASSES.items(s), there(s))), desk.clock())
 
 
 def _changes(session: Session, invocation: Invocation, planned: SubscribePlan) -> bool:
@@ -101,8 +112,8 @@ async def ask_slack(desk: Desk, invocation: Invocation, planned: SubscribePlan) 
     member = await is_member(desk.slack, invocation.channel_id, invocation.left_s(MEMBERSHIP_S))
     if member is False and invocation.is_direct:
         raise CommandError(NOT_WITH_ME)
-    await check_escalation(desk, invocation, planned.filters)
-    filters = await _by_the_clock_of(planned.checked, invocation, planned.filters)
+    await check_escalation(desk, invocation, planned.filters, planned.checked.there)
+    filters = await _by_the_clock_of(desk, planned.checked, invocation, planned.filters)
     is_own = invocation.is_direct and (not invocation.from_home or await is_own_direct(desk, invocation))
     return replace(planned, filters=filters, is_member=member, is_own=is_own)
 
@@ -150,13 +161,12 @@ async def said_of(desk: Desk, invocation: Invocation, committed: Subscribed | No
 
 
 async def _by_the_clock_of(
-    check: FilterChoice, invocation: Invocation, filters: Sequence[ChannelFilter]
+    desk: Desk, check: FilterChoice, invocation: Invocation, filters: Sequence[ChannelFilter]
 ) -> Sequence[ChannelFilter]:
     """The filters, whose hours go by the person's clock where no zone was named and the channel has no hours there."""
-    there = await check.desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
-    kept = {one.region for one in there if one.has_hours or one.zone}
+    kept = {one.region for one in check.there if one.has_hours or one.zone}
     mine = [one for one in filters if one.has_hours and not one.zone and one.region not in kept]
-    person = await check.desk.people.person(invocation.user_id) if mine else None
+    person = await desk.people.person(invocation.user_id) if mine else None
     zone = zone_called(person.zone) if person and person.zone else None
     if zone is None or zone == UTC_NAME:
         return filters
@@ -207,49 +217,49 @@ def _uncovered(session: Session, filters: Sequence[ChannelFilter]) -> list[str]:
     ]
 
 
-async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineRequest, list[ChannelFilter]]:
+def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineRequest, list[ChannelFilter]]:
     """The request of the line, and its filters. A refusal has the form, filled with what was understood."""
-    lexicon = await check.lexicon() if invocation.text.strip() else NO_LISTS
-    there = await check.desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
-    wanted = read(invocation.text, lexicon, {**SUBSCRIBING, **(words_in("direct") if invocation.is_direct else {})})
+    wanted = read(
+        invocation.text, check.lexicon, {**SUBSCRIBING, **(words_in("direct") if invocation.is_direct else {})}
+    )
     try:
         if refused := _refused(wanted):
             raise refused.error(NAME)
-        return wanted, [] if wanted.is_bare else await _filters(check, wanted, there)
+        return wanted, [] if wanted.is_bare else _filters(check, wanted)
     except CommandError as error:
         error.lines |= wanted.offers(error, NAME)
         error.form = wanted.without(Kind.DAY, Kind.TIME, Kind.UNKNOWN).line()
         places = (ALL_REGIONS,) if wanted.everything else wanted.of(REGIONS_FIELD)
-        meant = [one.region for one in there if one.region in (places or [one.region])]
+        meant = [one.region for one in check.there if one.region in (places or [one.region])]
         if meant and typed_values(wanted.left_out) and not wanted.of(COURSES_FIELD):
             # "no flat" and "GB no flat" are for the subscriptions that are there: an addition leaves out nothing.
             error.lines, error.edits = {}, meant[0] if len(meant) == 1 else None
         raise
 
 
-async def _filters(check: FilterChoice, wanted: LineRequest, there: Sequence[ChannelFilter]) -> list[ChannelFilter]:
+def _filters(check: FilterChoice, wanted: LineRequest) -> list[ChannelFilter]:
     places = (*wanted.of(REGIONS_FIELD), *wanted.of(Kind.UNKNOWN))
     if wanted.out(REGIONS_FIELD):
-        raise await _others(check, wanted)
+        raise _others(check, wanted)
     if any(one.removeprefix("<").startswith("#") for one in wanted.of(Kind.UNKNOWN)):
         told = "A subscription is for the channel where you type the line."
         raise CommandError(f"{told} Type the line in the other channel, without the channel's name.")
     is_placed = bool(places or wanted.of(COURSES_FIELD) or wanted.everything)
     # "quiet 22-7" is for all that the channel receives.
     adds = wanted.of_choices
-    taking = [one.region for one in there if adds is not None and adds <= one.topics and not is_placed]
-    await check.listed(wanted.values)
+    taking = [one.region for one in check.there if adds is not None and adds <= one.topics and not is_placed]
+    check.listed(wanted.values)
     if not (is_placed or taking):
         check.raise_for_all()
-        raise await _from_where(check, wanted, there)
-    regions = taking or await check.regions(places, await _other_words(check) if places else {})
+        raise _from_where(check, wanted)
+    regions = taking or check.regions(places, _other_words(check.lexicon) if places else {})
     if wanted.everything:
         regions = [ALL_REGIONS]
-    courses = await check.courses(COURSES_FIELD, wanted.of(COURSES_FIELD), regions)
+    courses = check.courses(COURSES_FIELD, wanted.of(COURSES_FIELD), regions)
     if courses and not (wanted.everything or places):
-        regions = await check.regions_of(courses)
-    not_courses = await check.courses(NOT_COURSES_FIELD, wanted.out(COURSES_FIELD), regions)
-    await check.arriving(courses, not_courses, regions)
+        regions = check.regions_of(courses)
+    not_courses = check.courses(NOT_COURSES_FIELD, wanted.out(COURSES_FIELD), regions)
+    check.arriving(courses, not_courses, regions)
     check.raise_for_all()
     return check.filters(regions, wanted.filter("", courses, not_courses))
 
@@ -311,9 +321,8 @@ def _together(wanted: LineRequest) -> dict[str, LineRequest]:
     return {label: lasting.but(**{field: (hour,)}) for label, (field, hour) in hours.items()}
 
 
-async def _others(check: FilterChoice, wanted: LineRequest) -> CommandError:
-    regions = await check.desk.reference.regions(check.left_s()) or ()
-    others = [region for region in regions if region not in wanted.out(REGIONS_FIELD)]
+def _others(check: FilterChoice, wanted: LineRequest) -> CommandError:
+    others = [region for region in check.lexicon.regions if region not in wanted.out(REGIONS_FIELD)]
     named = listed(wanted.out(REGIONS_FIELD))
     line = wanted.without(ALL, REGIONS_FIELD).but(regions=others).line(NAME)
     return CommandError(
@@ -323,9 +332,9 @@ async def _others(check: FilterChoice, wanted: LineRequest) -> CommandError:
     )
 
 
-async def _from_where(check: FilterChoice, wanted: LineRequest, there: Sequence[ChannelFilter]) -> CommandError:
+def _from_where(check: FilterChoice, wanted: LineRequest) -> CommandError:
     """The question for a place, with a button for each region of the channel, or for the usual regions, and for all."""
-    published = await check.desk.reference.regions(check.left_s()) or ()
+    published, there = check.lexicon.regions, check.there
     usual = [*(region for region in USUAL_REGIONS if region in published), *published]
     asks_less = bool(there) and (wanted.is_only or bool(wanted.left_out))
     # "only abandonments" in a channel with York alone is not for the whole region.
@@ -350,8 +359,7 @@ async def _from_where(check: FilterChoice, wanted: LineRequest, there: Sequence[
     )
 
 
-async def _other_words(check: FilterChoice) -> dict[str, str]:
-    lexicon = await check.lexicon()
+def _other_words(lexicon: Lexicon) -> dict[str, str]:
     courses = {one.name: f"{COURSE_PREFIX}{one.name}" for one in lexicon.courses if one.name}
     return dict(lexicon.names) | {ALL: ALL} | {topic.value: topic.value for topic in Topic} | courses
 
@@ -362,18 +370,20 @@ SUBSCRIBE_COMMAND = Command(NAME, said_of, _plan, ask_slack, may_change, _change
 async def _plan_form(desk: Desk, invocation: Invocation) -> SubscribePlan:
     if invocation.form is None:
         raise CommandError("There is no form to save: /racing subscribe opens the form.")
-    form, submitted = invocation.form
-    before = await desk.database.read(partial(_opened_with, form=form))
-    check = FilterChoice(desk)
+    return await asyncio.to_thread(_of_form, await _choice(desk, invocation), *invocation.form)
+
+
+def _of_form(check: FilterChoice, form: FormOf, submitted: Submitted) -> SubscribePlan:
+    before = _opened_with(check.there, form)
     named = check.instead_of_all(submitted["region"])
-    regions = named if ALL_REGIONS in named else await check.regions(named)
+    regions = named if ALL_REGIONS in named else check.regions(named)
     kept = before or ChannelFilter(region="", topics=frozenset())
     values = {one.field: one.of(kept) if submitted[one.field] is None else submitted[one.field] for one in CONDITIONS}
     for name in COURSE_FIELDS:
         if submitted[name] is not None:
-            values[name] = await _chosen_courses(check, name, submitted[name], before, regions)
-    await check.arriving(values[COURSES_FIELD], values[NOT_COURSES_FIELD], regions)
-    await check.listed(values, before)
+            values[name] = _chosen_courses(check, name, submitted[name], before, regions)
+    check.arriving(values[COURSES_FIELD], values[NOT_COURSES_FIELD], regions)
+    check.listed(values, before)
     errors = {name: told for one in CONDITIONS for name, told in problem(one, submitted).items()}
     errors |= {name: str(some[0]) for name, some in check.errors.items()}
     if errors:
@@ -382,23 +392,22 @@ async def _plan_form(desk: Desk, invocation: Invocation) -> SubscribePlan:
     return SubscribePlan(None, check.filters(regions, chosen), check, before)
 
 
-def _opened_with(session: Session, form: FormOf) -> ChannelFilter | None:
+def _opened_with(there: Sequence[ChannelFilter], form: FormOf) -> ChannelFilter | None:
     if form.editing is None:
         return None
-    row = subscriptions.find(session, form.channel_id, form.editing)
-    chosen = subscriptions.read_filter(row) if row else None
+    chosen = next((one for one in there if one.region == form.editing), None)
     if chosen is None or chosen.fingerprint() != form.was:
         raise FieldsWrong({REGIONS_FIELD: CHANGED})
     return chosen
 
 
-async def _chosen_courses(
+def _chosen_courses(
     check: FilterChoice, name: str, submitted: Sequence[str], before: ChannelFilter | None, regions: Sequence[str]
 ) -> tuple[Course, ...]:
     there: tuple[Course, ...] = getattr(before, name) if before else ()
     stored = {course_value(course): course for course in there}
     kept = tuple(stored[value] for value in submitted if value in stored)
-    return (*not_shown(there), *kept, *await check.courses(name, [v for v in submitted if v not in stored], regions))
+    return (*not_shown(there), *kept, *check.courses(name, [v for v in submitted if v not in stored], regions))
 
 
 FORM_SUBMITTED = Command("submit", said_of, _plan_form, apply=ask_slack, rights=may_change, store=store)

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Any, Protocol
 
 from sqlmodel import Session
@@ -194,12 +193,12 @@ async def check_is_there(desk: Desk, invocation: Invocation) -> None:
         raise CommandError("You are not in that channel any more, so nothing was changed.")
 
 
-async def check_escalation(desk: Desk, invocation: Invocation, filters: Iterable[ChannelFilter]) -> None:
+async def check_escalation(
+    desk: Desk, invocation: Invocation, filters: Iterable[ChannelFilter], there: Iterable[ChannelFilter]
+) -> None:
     """Raise CommandError for whoever would never be told. Without Slack's answer in time names are taken."""
     new = {one for chosen in filters for one in chosen.escalate if is_channel(one) or is_person(one)}
-    if new:
-        there = await desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
-        new -= {one for chosen in there for one in chosen.escalate}
+    new -= {one for chosen in there for one in chosen.escalate}
     if invocation.channel_id in new:
         raise CommandError(
             "An escalation goes to another channel: this channel has the abandonment already. Name people here, or "

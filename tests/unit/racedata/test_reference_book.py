@@ -11,6 +11,7 @@ from bot.errors import CommandError, RacingBotError, StorageError
 from bot.events.races import Course
 from bot.operations.jobs.job import HOUR_S
 from bot.operations.jobs.upkeep_jobs import REFRESH_EVERY_S
+from bot.racedata.client.records import KnownCourse
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
     InvalidParam,
@@ -21,7 +22,8 @@ from bot.racedata.client.service_errors import (
     UnknownRefusal,
     UpgradeRequired,
 )
-from bot.racedata.lexicon import kept
+from bot.racedata.lexicon import Lexicon, kept
+from bot.racedata.near_misses import course_called, wrong_regions
 from bot.racedata.reference_book import ReferenceBook
 from tests.answering import failing
 from tests.databases import empty
@@ -143,8 +145,9 @@ async def test_regions_are_as_the_story_says(database, name):
 
 async def test_words_are_taken_as_typed_where_no_list_comes(book, client):
     client.answers = {"courses": FAULT, "reference": FAULT}
-    assert not await book.check_regions(["GB"], timeout_s=1)
-    assert await book.check_course("Ascot", timeout_s=1) == Course(name="Ascot")
+    known = await book.lexicon(1)
+    assert wrong_regions(known.regions, ["GB"]) is None
+    assert course_called(known.courses, "Ascot") == Course(name="Ascot")
 
 
 async def test_job_and_people_share_one_refresh_of_each_list(book, client):
@@ -183,9 +186,9 @@ async def test_check_gives_up_in_time_and_the_refresh_goes_on(book, client):
         return REFERENCE
 
     client.answers["reference"] = slowly
-    assert not await book.check_regions(["XX"], timeout_s=0.02)
+    assert await book.regions(0.02) is None
     release.set()
-    assert await book.check_regions(["GB"], timeout_s=5)
+    assert "GB" in (await book.regions(5) or ())
     assert client.asked == ["reference"]
 
 
@@ -199,7 +202,7 @@ async def test_refresh_that_outlives_its_callers_ends_with_the_book(book, client
             ended.append(True)
 
     client.answers["reference"] = endlessly
-    await book.check_regions(["XX"], timeout_s=0.02)
+    await book.regions(0.02)
     await book.aclose()
     assert ended == [True]
 
@@ -214,18 +217,19 @@ def test_all_lists_together_take_no_longer_than_one(book, client):
     assert (found.regions, found.courses) == ((), ())
 
 
-async def test_reference_region_is_checked_exactly(book):
-    assert await book.check_regions(["gb"])
-    with pytest.raises(CommandError, match=r'no region "Ire"\. Did you mean "IRE"\? Regions: GB, gb, IRE\.'):
-        await book.check_regions(["Ire"])
+def test_region_is_checked_exactly():
+    known = ALL.split()
+    assert wrong_regions(known, ["gb"]) is None
+    told = 'There is no region "Ire". Did you mean "IRE"? Regions: GB, gb, IRE.'
+    assert str(wrong_regions(known, ["Ire"])) == told
 
 
 def course(course_id, name, region="GB", shortcode=None, country="England"):
-    return {"course_id": course_id, "name": name, "region": region, "shortcode": shortcode, "country": country}
+    return KnownCourse(course_id=course_id, name=name, region=region, shortcode=shortcode, country=country)
 
 
 NAMED = [
-    *COURSES,
+    *map(KnownCourse.model_validate, COURSES),
     *(course("cr_6", "Wolverhampton (AW)"), course("cr_7", "Ascot (AUS)", "AUS")),
     *(course("cr_8", "Curragh (AW)", "IRE"), course("cr_9", "Curragh (Jumps)", "IRE")),
     course("cr_5", "The Oval", "IRE", "CUR"),
@@ -245,19 +249,17 @@ REFUSED: list[tuple[str, str, list[str] | dict[str, Any]]] = [
 ]
 
 
-async def test_course_is_found_by_id_name_or_shortcode_and_without_its_bracket(book, client):
-    client.answers["courses"] = NAMED
-    assert {typed: (await book.check_course(typed)).course_id for typed in TYPED} == TYPED
-    ascot = await book.check_course("ASC")
+def test_course_is_found_by_id_name_or_shortcode_and_without_its_bracket():
+    assert {typed: course_called(NAMED, typed).course_id for typed in TYPED} == TYPED
+    ascot = course_called(NAMED, "ASC")
     assert ascot == Course(course_id="cr_1", name="Ascot", country="England")
-    assert await book.region_of(ascot) == "GB"
+    assert Lexicon(courses=NAMED).region_of_course(ascot) == "GB"
 
 
 @pytest.mark.parametrize(("typed", "told", "offered"), REFUSED, ids=[typed[:9] for typed, *_ in REFUSED])
-async def test_unknown_or_ambiguous_course_is_refused_with_near_courses(*, book, client, typed, told, offered):
-    client.answers["courses"] = NAMED
+def test_unknown_or_ambiguous_course_is_refused_with_near_courses(typed, told, offered):
     with pytest.raises(CommandError, match=told) as caught:
-        await book.check_course(typed)
+        course_called(NAMED, typed)
     assert (caught.value.offers if isinstance(offered, dict) else list(caught.value.offers)) == offered
 
 
@@ -299,7 +301,6 @@ async def test_course_without_a_name_is_left_out_and_a_list_of_these_is_not_answ
     client.answers["courses"] = [{}, {"course_id": "cr_9", "region": "GB"}]
     assert await book.courses() is None
     assert "could not be read" in str(book.why_none("courses"))
-    assert await book.check_course("Ascot") == Course(name="Ascot")
     clock.pass_(hours=2)
     client.answers["courses"] = [{}, {"name": " ", "shortcode": "X"}, {"course_id": "cr_9"}, COURSES[0]]
     assert [one.name for one in await book.courses() or ()] == ["Ascot"]
