@@ -10,13 +10,14 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
+from bot.clock import utc_now
 from bot.db.postgresql import CONNECTION, conninfo
 from bot.db.sqlite_file import SqliteFile
 from bot.errors import StorageUnavailable, reason_of
@@ -35,11 +36,14 @@ FORGET_AT_ONCE = 200
 BYTES_AT_ONCE = 1024 * 1024
 """Of bodies: a parsed body takes several times as much memory."""
 
-_BY_HASH = "FROM journal INDEXED BY sqlite_autoindex_journal_1 WHERE number > ?"
+MENDS_APART_S = 3_600.0
+"""A disk that damages the file again at once does not fill up."""
 
 _FIELDS = "number, sha256, reference, received_at, body"
 
 JOURNAL_GONE = "the file of the journal was removed or replaced: put the file back, or restart the bot"
+
+_BY_HASH = "FROM journal INDEXED BY sqlite_autoindex_journal_1"
 
 _MOMENT = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -47,19 +51,21 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LOCK = 7_228_464_117
 """PostgreSQL's advisory lock: rows become visible in the order of their numbers, with several receivers too."""
 
-_SQLITE = """
+_LETTERS = """
     CREATE TABLE IF NOT EXISTS journal (
-        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        number INTEGER PRIMARY KEY,
         sha256 TEXT NOT NULL UNIQUE,
         reference TEXT NOT NULL,
         received_at INTEGER NOT NULL,
         body BLOB NOT NULL
     );
-    CREATE INDEX IF NOT EXISTS ix_journal_received_at ON journal (received_at);
+    CREATE INDEX IF NOT EXISTS ix_journal_received_at ON journal (received_at)
+"""
+_SQLITE = f"""{_LETTERS};
     CREATE TABLE IF NOT EXISTS journal_proof (number INTEGER PRIMARY KEY, written INTEGER NOT NULL)
 """
 _POSTGRESQL = (
-    _SQLITE.replace("INTEGER PRIMARY KEY AUTOINCREMENT", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY")
+    _SQLITE.replace("number INTEGER PRIMARY KEY,", "number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,", 1)
     .replace("received_at INTEGER", "received_at BIGINT")
     .replace("BLOB", "BYTEA")
 )
@@ -87,6 +93,8 @@ class JournalPlace(NamedTuple):
 
 Run = Callable[..., Any]
 
+T = TypeVar("T")
+
 
 class Journal:
     """Blocking calls, one at a time. Each raises StorageUnavailable: nobody knows whether the call was done."""
@@ -100,17 +108,13 @@ class Journal:
         self._connection: Any = None
         self._kept = SqliteFile(self.file, JOURNAL_GONE) if self.file else None
         self._proved_s: float | None = None
+        self._mended_s: float | None = None
 
     def append(self, letters: Sequence[Letter]) -> list[bool]:
         """Commit the letters together. False for a body that the journal has already."""
-        with self._transaction(writes=True) as run:
-            insert = (
-                "INSERT INTO journal (sha256, reference, received_at, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-            )
-            return [
-                run(insert, one.sha256, one.reference, _number(one.received_at), one.body).rowcount == 1
-                for one in letters
-            ]
+        insert = "INSERT INTO journal (sha256, reference, received_at, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        rows = [(one.sha256, one.reference, _number(one.received_at), one.body) for one in letters]
+        return self._done(lambda run: [run(insert, *row).rowcount == 1 for row in rows], writes=True)
 
     def after(self, place: JournalPlace | None, limit: int) -> tuple[JournalPlace | None, list[tuple[int, Letter]]]:
         """The place, None unless the journal has the place's row, and the following letters by number.
@@ -118,33 +122,18 @@ class Journal:
         The letter that reaches BYTES_AT_ONCE is the last.
         """
         following = "FROM journal WHERE number > ? ORDER BY number LIMIT ?"
-        with contextlib.suppress(_Damaged), self._transaction() as run:
-            place = _known(run, place)
-            since = place.number if place else 0
+
+        def read(run: Run) -> tuple[JournalPlace | None, list[tuple[int, Letter]]]:
+            known = _known(run, place)
+            since = known.number if known else 0
             sizes = [size for (size,) in run(f"SELECT COALESCE(LENGTH(body), 0) {following}", since, limit)]
             count = 1 + sum(size < BYTES_AT_ONCE for size in accumulate(sizes))
             letters = list(map(_letter, run(f"SELECT {_FIELDS} {following}", since, min(count, limit))))
             if self._kept:
                 _check_gaps(run, since, letters)
-            return place, letters
-        # The index has the hash of each letter, and is on other pages than the letters.
-        with self._transaction() as run:
-            place = _known(run, place)
-            listed = f"SELECT number, sha256 {_BY_HASH} ORDER BY number LIMIT ?"
-            numbers = run(listed, place.number if place else 0, limit).fetchall()
-        return place, [self._one(number, sha256) for number, sha256 in numbers]
+            return known, letters
 
-    def _one(self, number: int, sha256: str) -> tuple[int, Letter]:
-        """The letter; for a damaged letter a body that is told as an unreadable delivery."""
-        with contextlib.suppress(_Damaged), self._transaction() as run:
-            only = "FROM journal WHERE number = ?"
-            return _letter(run(f"SELECT {_FIELDS} {only}", number).fetchone())
-        with self._transaction() as run:
-            by_receipt = "SELECT received_at FROM journal INDEXED BY ix_journal_received_at WHERE number = ?"
-            (received_at,) = run(by_receipt, number).fetchone()
-        words = f"Letter {number} of the journal can't be read: the file is damaged."
-        logging.getLogger(__name__).error(words)
-        return number, Letter(sha256, f"journal-{number}", _moment(received_at), words.encode())
+        return self._done(read)
 
     def waiting(self, place: JournalPlace | None) -> tuple[int, datetime | None]:
         """The number of letters after the place, and the receipt of the first letter."""
@@ -159,13 +148,12 @@ class Journal:
 
         The place's letter stays, and a journal without that letter keeps all.
         """
-        with self._transaction(writes=True) as run:
-            forgotten = run(
-                "DELETE FROM journal WHERE number IN (SELECT number FROM journal WHERE received_at < ? AND number < ? "
-                "AND EXISTS (SELECT 1 FROM journal WHERE number = ? AND sha256 = ?) ORDER BY received_at LIMIT ?)",
-                *(_number(before), place.number, *place, FORGET_AT_ONCE),
-            )
-            return int(forgotten.rowcount)
+        forgotten = (
+            "DELETE FROM journal WHERE number IN (SELECT number FROM journal WHERE received_at < ? AND number < ? "
+            "AND EXISTS (SELECT 1 FROM journal WHERE number = ? AND sha256 = ?) ORDER BY received_at LIMIT ?)"
+        )
+        which = (_number(before), place.number, *place, FORGET_AT_ONCE)
+        return int(self._done(lambda run: run(forgotten, *which).rowcount, writes=True))
 
     def prove(self) -> None:
         """Raise StorageUnavailable unless a letter could be stored now. Writes a row every JOURNAL_PROOF_S."""
@@ -183,6 +171,20 @@ class Journal:
     def close(self) -> None:
         with self._lock:
             self._let_go()
+
+    def _done(self, work: Callable[[Run], T], *, writes: bool = False) -> T:
+        """The work's result. Where the work meets a damaged page, the letters are stored anew before."""
+        try:
+            with self._transaction(writes=writes) as run:
+                return work(run)
+        except _Damaged:
+            now_s = self._monotonic()
+            if self._mended_s is not None and now_s - self._mended_s < MENDS_APART_S:
+                raise
+            self._mended_s = now_s
+        with self._transaction(writes=True) as run, closing(sqlite3.connect(f"{self.file}")) as reader:
+            _mend(run, reader.execute)
+            return work(run)
 
     @contextmanager
     def _transaction(self, *, writes: bool = False) -> Iterator[Run]:
@@ -273,14 +275,54 @@ def connect_postgresql(url: str, **how: Any) -> Any:
 
 
 def _known(run: Run, place: JournalPlace | None) -> JournalPlace | None:
-    """The place, if the journal has the letter of the place; else None. The index tells: letters may be damaged."""
+    """The place, if the journal has the letter of the place; else None."""
     found = place and run("SELECT number FROM journal WHERE sha256 = ?", place.sha256).fetchone()
     return place if place and found == (place.number,) else None
 
 
-def _letter(row: Sequence[Any] | None) -> tuple[int, Letter]:
-    """Raises sqlite3.DatabaseError for a damaged row: the row is missing, or lacks values."""
-    if row is None or None in row:
+def _mend(run: Run, read: Run) -> None:
+    """Store the letters anew, in another table. The damaged table stays in the file.
+
+    `read`: by another connection, because a damaged page would end the transaction. A letter that can't be read gets a
+    body that is told as an unreadable delivery.
+    """
+    log = logging.getLogger(__name__)
+    (tables,) = run("SELECT COUNT(*) FROM sqlite_schema").fetchone()
+    damaged = f"journal_damaged_{tables}"
+    run(f"ALTER TABLE journal RENAME TO {damaged}")
+    for statement in _LETTERS.replace("ix_journal", f"ix_since_{damaged}").split(";"):
+        run(statement)
+    log.error("The journal is damaged. Its letters are stored anew, and the table %s has the damaged letters.", damaged)
+    # The index has the hash of each letter, and is on other pages than the letters.
+    listed = [*_rows(read, f"SELECT number, sha256 {_BY_HASH}")]
+    if None in listed:
+        by_number = "SELECT number, sha256 FROM journal NOT INDEXED ORDER BY number"
+        listed += [*_rows(read, by_number), *_rows(read, f"{by_number} DESC")]
+    hashes = {number: sha256 or f"damaged-{number}" for number, sha256 in filter(None, reversed(listed))}
+    only, received_at = "FROM journal WHERE number = ?", _number(utc_now())
+    for number, sha256 in sorted(hashes.items()):
+        row = next(_rows(read, f"SELECT {_FIELDS} {only}", number), None)
+        if row is None or None in row:
+            words = f"Letter {number} of the journal can't be read: the file is damaged."
+            log.error(words)
+            row = number, sha256, f"journal-{number}", received_at, words.encode()
+        received_at = row[3]
+        run("INSERT INTO journal VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", *row)
+
+
+def _rows(read: Run, statement: str, *values: object) -> Iterator[Any]:
+    """The rows as far as they can be read, then None for a damaged page."""
+    try:
+        yield from read(statement, values)
+    except sqlite3.DatabaseError as error:
+        if type(error) is not sqlite3.DatabaseError:
+            raise
+        yield None
+
+
+def _letter(row: Sequence[Any]) -> tuple[int, Letter]:
+    """Raises sqlite3.DatabaseError for a damaged row: the row lacks values."""
+    if None in row:
         raise sqlite3.DatabaseError("a letter is damaged")
     number, sha256, reference, received_at, body = row
     return number, Letter(sha256, reference, _moment(received_at), bytes(body))
@@ -289,7 +331,7 @@ def _letter(row: Sequence[Any] | None) -> tuple[int, Letter]:
 def _check_gaps(run: Run, since: int, letters: Sequence[tuple[int, Letter]]) -> None:
     """Raise sqlite3.DatabaseError if the index has further letters. Repeated bodies leave gaps in the numbers too."""
     if letters and (last := letters[-1][0]) - since != len(letters):
-        counted = run(f"SELECT COUNT(*) {_BY_HASH} AND number <= ?", since, last).fetchone()
+        counted = run(f"SELECT COUNT(*) {_BY_HASH} WHERE number > ? AND number <= ?", since, last).fetchone()
         if counted != (len(letters),):
             raise sqlite3.DatabaseError("letters are damaged")
 
