@@ -38,7 +38,12 @@ _NUMBERS = re.compile(r"(?!1/(?:[45]$|[2-6] 1\b))[0-9]{1,2}[A-Za-z]?(?:(?: ?[-,/
 """Each-way terms are no order: "1/5 1-2-3"."""
 
 _MARGIN = r" \(?(?:[0-9½¼¾]+(?:[ ./][0-9/]+)? ?(?:l|len|lengths?)|s?h(?:ea)?d|s?nk|neck|no?se|dist)\)?"
-_BETWEEN_NAMES = re.compile(f"(?:{_MARGIN})? ?[,;>|]|{_MARGIN} ", re.IGNORECASE)
+_BETWEEN_NAMES = re.compile(f"(?:{_MARGIN})? ?[,;>|\n]|{_MARGIN} ", re.IGNORECASE)
+_WITH_PLACE = re.compile(
+    r"([0-9]{1,2})(?:st|nd|rd|th|[.):])[.:]? *"
+    r"([^\W\d_a-z][\w'\u2019 -]{1,24}?(?: ?\([A-Z]{2,3}\))?)(?: *\(?[0-9]+/[0-9]+\w*\)?)?"
+)
+"""One of "1st Horse A (5/2); 2nd Horse B"."""
 
 _BETWEEN_NON_RUNNERS = re.compile(r" ?, ?(?![^()]*\))| - |-(?=[0-9])")
 _WITH_REASON = re.compile(r"(.+?) *\(([^()]{4,})\)")
@@ -167,7 +172,7 @@ def lists_in(value: Any) -> list[_Listed]:
 
 
 def _in_text(value: Any) -> list[Order] | None:
-    """The numbers of "4-7-2-1" and "4-7=2-1", the words of "A, B, C"."""
+    """The numbers of "4-7-2-1" and "4-7=2-1", the words of "A, B, C" and "1st A (5/2); 2nd B"."""
     if not isinstance(value, str):
         return None
     said = without_money(value)
@@ -176,6 +181,11 @@ def _in_text(value: Any) -> list[Order] | None:
         between = " ?[-,>;.] ?| " if re.search("[-,>;.]", said) else " ?[-,>;./] ?| "
         return [Order([Group(re.split(" ?[=/] ?", part)) for part in re.split(between, said)], is_counted=True)]
     names = [part.strip() for part in _BETWEEN_NAMES.split(said)]
+    by_place = [found.groups() for one in names if (found := _WITH_PLACE.fullmatch(one))]
+    places = [place for place, _ in by_place]
+    # Other numbers before names may be cloth numbers.
+    if len(places) == len(names) and _are_places(places) and places == sorted(places, key=int):
+        return [Order([Group([name], place) for place, name in by_place])]
     return [Order([Group([one]) for one in names], is_counted=True)] if len(names) > 1 else []
 
 

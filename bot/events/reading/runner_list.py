@@ -160,9 +160,11 @@ def _orders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
                 continue
             is_order = of_name is not PLAIN or name in NAMES_OF[fact]
             may_be_list = name in NAMES_OF["lists.results"]
-            ordered = horses_in(*orders_in(value, is_order=is_order, may_be_list=may_be_list))
+            orders = orders_in(value, is_order=is_order, may_be_list=may_be_list)
+            ordered = horses_in(*orders)
             said = value[0] if is_plain_list and len(value) == 1 and state_in(string(value[0])) else value
-            is_words = isinstance(said, str) and not is_of_numbers(said)
+            are_placed = any(group.place for order in orders for group in order.groups)
+            is_words = isinstance(said, str) and not (is_of_numbers(said) or (are_placed and (is_order or may_be_list)))
             is_unread = is_order or (ordered and not state_in(string(said)))
             if not horses.add(ordered, standing=standing, only_known=is_words) and is_unread:
                 yield said
