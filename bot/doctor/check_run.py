@@ -5,10 +5,11 @@ Known faults become findings.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -26,6 +27,7 @@ from bot.errors import (
     reason_of,
 )
 from bot.events.sentences import counted
+from bot.events.word_rows import sentence_rows
 from bot.logs import Mask, get_logger
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
@@ -59,7 +61,7 @@ _BLOCKING = frozenset({CheckOutcome.SKIPPED, CheckOutcome.FAILED, CheckOutcome.C
 
 @dataclass(frozen=True)
 class Finding:
-    """A fault. `code` never changes, for scripts; `mend`: a line that mends the fault."""
+    """A fault. `findings.ini` has all of them."""
 
     code: str
     outcome: CheckOutcome
@@ -67,14 +69,15 @@ class Finding:
     mend: str
 
 
-def warning(code: str, told: str, mend: str) -> Finding:
-    """The bot works, with a loss."""
-    return Finding(code, CheckOutcome.WARNING, told, mend)
+finding_rows = partial(sentence_rows, "bot.doctor", "findings.ini")
 
 
-def failed(code: str, told: str, mend: str) -> Finding:
-    """A part of the bot does not work."""
-    return Finding(code, CheckOutcome.FAILED, told, mend)
+def finding(name: str, /, **facts: object) -> Finding:
+    """The finding of a row of `findings.ini`, with the facts that its sentences name."""
+    code, _, _ = name.partition(" ")
+    row = finding_rows()[code] | finding_rows()[name]
+    told, mend = (row[words].format(reinstall=REINSTALL, **facts) for words in ("told", "mend"))
+    return Finding(code, CheckOutcome(row["outcome"]), told, mend)
 
 
 @dataclass(frozen=True)
@@ -187,7 +190,9 @@ async def _look(check: DoctorCheck, patient: object, limit_s: float) -> Examined
         async with limit:
             seen = await check.look(patient)
     except TimeoutError as error:
-        return _hung(check, limit_s) if limit.expired() else _crashed(check, error)
+        if not limit.expired():
+            return _crashed(check, error)
+        return Examined(check.id, CheckOutcome.FAILED, "no answer in time", (finding("too_slow", limit_s=limit_s),))
     except Exception as error:
         if (fault := fault_of(error)) is not None:
             return Examined(check.id, fault.outcome, "no usable answer", (fault,))
@@ -198,29 +203,11 @@ async def _look(check: DoctorCheck, patient: object, limit_s: float) -> Examined
     return Examined(check.id, worst_of(seen.findings), seen.told, seen.findings)
 
 
-def _hung(check: DoctorCheck, limit_s: float) -> Examined:
-    finding = failed(
-        "too_slow",
-        f"The check had no answer within {limit_s:g} seconds and was given up.",
-        "Run `racing-bot doctor` again; if the check is given up again, look at the network and at the machine's load.",
-    )
-    return Examined(check.id, CheckOutcome.FAILED, "no answer in time", (finding,))
-
-
 def _crashed(check: DoctorCheck, error: Exception) -> Examined:
     """Class and place only: the error's words may quote a secret, and go to the log."""
-    finding = Finding(
-        "crashed",
-        CheckOutcome.CRASHED,
-        f"The check itself failed: {type(error).__name__} at {_place(error)}.",
-        "Report this line with the traceback in the log. The other checks are not affected.",
-    )
-    return Examined(check.id, CheckOutcome.CRASHED, "the check itself failed", (finding,))
-
-
-def _place(error: Exception) -> str:
     frame = extract_tb(error.__traceback__)[-1]
-    return f"{Path(frame.filename).name}:{frame.lineno}"
+    found = finding("crashed", error=type(error).__name__, place=f"{Path(frame.filename).name}:{frame.lineno}")
+    return Examined(check.id, CheckOutcome.CRASHED, "the check itself failed", (found,))
 
 
 def _masked(examined: Examined, mask: Mask) -> Examined:
@@ -228,58 +215,27 @@ def _masked(examined: Examined, mask: Mask) -> Examined:
     return replace(examined, told=mask(examined.told), findings=findings)
 
 
+_FAULTS: Mapping[type[Exception], str] = {
+    SlackCredentialsDead: "slack_token_refused",
+    SlackWait: "slack_unusable wait",
+    SlackScopeMissing: "slack_unusable scope",
+    SlackRefused: "slack_unusable refused",
+    SlackError: "slack_unusable",
+    ServiceUnreachable: "service_unusable unreached",
+    NotFound: "service_unusable elsewhere",
+    AnswerUnreadable: "service_unusable elsewhere",
+    RateLimited: "service_unusable minute",
+    ServiceFailure: "service_unusable",
+    StorageError: "database_unreachable",
+    SQLAlchemyError: "database_unreachable",
+}
+"""Faults of Slack, of the data service and of the database, possible in any check. The first that fits counts."""
+
+
 def fault_of(error: Exception) -> Finding | None:
-    """A fault of Slack, of the data service or of the database, possible in any check; None for an error of ours."""
-    if isinstance(error, SlackError):
-        return _slack_fault(error)
-    if isinstance(error, ServiceFailure):
-        return _service_fault(error)
-    if isinstance(error, StorageError | SQLAlchemyError):
-        reason = error if isinstance(error, StorageError) else reason_of(error)
-        mend = (
-            "Run `racing-bot doctor` again. If the fault stays, give the user in DATABASE_URL all rights. "
-            "If a table is missing, put a copy of the database back (docs/operations/README.md, Put a copy back)."
-        )
-        return failed("database_unreachable", f"The database did not answer the check ({reason}).", mend)
-    return None
-
-
-def _slack_fault(error: SlackError) -> Finding:
-    if isinstance(error, SlackCredentialsDead):
-        mend = "Set SLACK_BOT_TOKEN to the token on Slack's page Install App, and start the bot again."
-        return failed("slack_token_refused", f"Slack does not accept SLACK_BOT_TOKEN ({error}).", mend)
-    if isinstance(error, SlackWait):
-        mend = (
-            f"Run `racing-bot doctor` again in {error.retry_after_s:.0f} seconds. Messages wait, and nothing is lost."
-        )
-        return failed("slack_unusable", f"Slack limits the bot's calls ({error}).", mend)
-    if isinstance(error, SlackScopeMissing):
-        return failed("slack_unusable", f"The token may not make this call ({error}).", f"For the call, {REINSTALL}.")
-    if isinstance(error, SlackRefused):
-        mend = "Look the code up on Slack's page of the method (docs.slack.dev/reference/methods) for the cause."
-        return failed("slack_unusable", f"Slack refuses a call of the check ({error}).", mend)
-    mend = (
-        "Let this machine reach SLACK_API_URL (DNS, firewall, proxy), or correct the address. See status.slack.com: "
-        "during an outage of Slack, wait. Messages wait too, and nothing is lost."
-    )
-    return failed("slack_unusable", f"Slack gives no usable answer ({error}).", mend)
-
-
-def _service_fault(error: ServiceFailure) -> Finding:
-    if isinstance(error, ServiceUnreachable):
-        mend = (
-            "Let this machine reach RACING_API_URL (DNS, firewall, proxy), or correct the address. During an outage "
-            "of the data service wait: deliveries are taken and posted meanwhile."
-        )
-        return failed("service_unusable", f"The data service can't be reached ({error.message}).", mend)
+    """None for an error of ours."""
+    name = next((name for kind, name in _FAULTS.items() if isinstance(error, kind)), None)
     # Without a code of the interface a stranger has answered: a redirect, or a proxy's page.
-    is_strangers = isinstance(error, UnknownRefusal) and error.code is None
-    if is_strangers or isinstance(error, NotFound | AnswerUnreadable):
-        mend = "Correct RACING_API_URL: the base address with its version segment, as the data service's pages say."
-        return failed("service_unusable", f"RACING_API_URL does not answer as the data service ({error}).", mend)
-    if isinstance(error, RateLimited):
-        wait_s = round(error.retry_after_s or 60)
-        told = "The key has made all requests of this minute."
-        return failed("service_unusable", told, f"Run `racing-bot doctor` again in {wait_s} seconds.")
-    mend = "Wait, and run `racing-bot doctor` again; report the request id to the data service if the fault stays."
-    return failed("service_unusable", f"The data service failed ({error}).", mend)
+    if isinstance(error, UnknownRefusal) and error.code is None:
+        name = _FAULTS[NotFound]
+    return finding(name, error=reason_of(error) if isinstance(error, SQLAlchemyError) else error) if name else None

@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from bot.db.schema import is_there
 from bot.db.vault import Vault
 from bot.deliveries.intake import journal_beside, place_in
 from bot.deliveries.journal import STORE_WITHIN_S
-from bot.doctor.check_run import Finding, NotApplicable, Seen, failed, warning
+from bot.doctor.check_run import CheckOutcome, Finding, NotApplicable, Seen, finding
 from bot.doctor.deployment import Deployment
 from bot.errors import SchemaUnknown, StorageError, reason_of
 from bot.events.sentences import counted
@@ -40,35 +41,22 @@ SLOW_COMMIT_S = 0.25
 JOURNAL_READ_WITHIN = timedelta(minutes=1)
 """The bot reads the journal each second."""
 
-MIGRATE = "Run `racing-bot migrate`."
-
 
 async def database(deployment: Deployment) -> Seen:
     found = deployment.database
     where = found.shown
     if not is_there(found):
-        told = f"There is no database yet at {where}."
-        return Seen(where, (failed("database_missing", told, "Run `racing-bot migrate`: all tables are made."),))
+        return Seen(where, (finding("database_missing", where=where),))
     # Without a table to read, SQLite does not open the file.
     question = text("SELECT count(*) FROM sqlite_master" if found.is_sqlite else "SELECT 1")
     try:
         await found.read(lambda session: session.execute(question))
     except (StorageError, SQLAlchemyError) as error:
-        return Seen(where, (_not_opened(found, error),))
+        is_damaged = error.__cause__ is not None and is_damage(error.__cause__)
+        name = "database_damaged" if is_damaged else f"database_unreachable {_engine(found)}"
+        reason = error if isinstance(error, StorageError) else reason_of(error)
+        return Seen(where, (finding(name, error=reason, file=_file(found)),))
     return Seen(where)
-
-
-def _not_opened(found: Database, fault: Exception) -> Finding:
-    error = fault if isinstance(fault, StorageError) else reason_of(fault)
-    if fault.__cause__ is not None and is_damage(fault.__cause__):
-        mend = "Put a copy from the backup in its place, or move the file away and run `racing-bot migrate`."
-        return failed("database_damaged", f"The file is damaged, or no database ({error}).", mend)
-    mend = (
-        f"Let the bot's user read and write {_file(found)} and the folder around the file."
-        if found.is_sqlite
-        else "Start PostgreSQL, or correct the host, the port, the user or the password in DATABASE_URL."
-    )
-    return failed("database_unreachable", f"The database does not answer ({error}).", mend)
 
 
 async def schema(deployment: Deployment) -> Seen:
@@ -77,12 +65,10 @@ async def schema(deployment: Deployment) -> Seen:
         found = await deployment.database.read(lambda session: migrate.applied(session.connection()))
     except SchemaUnknown as error:
         told = f"{str(error)[:1].upper()}{str(error)[1:]}"
-        mend = "Run the named version, or put back a copy from before."
-        return Seen(f"not {head}", (failed("schema_not_current", told, mend),))
+        return Seen(f"not {head}", (finding("schema_not_current unknown", error=told),))
     if found == head:
         return Seen(f"revision {head}")
-    told = f"The schema is at revision {found or 'none'}, and this version of racing-bot needs {head}."
-    return Seen(f"revision {found or 'none'}", (failed("schema_not_current", told, MIGRATE),))
+    return Seen(f"revision {found or 'none'}", (finding("schema_not_current", found=found or "none", head=head),))
 
 
 async def writable(deployment: Deployment) -> Seen:
@@ -105,21 +91,14 @@ def _write_and_roll_back(found: Database) -> None:
 
 
 def _not_written(found: Database, error: DBAPIError) -> Finding:
-    reason = reason_of(error)
-    told = f"The database takes no write ({reason}). Every delivery is answered with 503 meanwhile."
+    reason, why = reason_of(error), _engine(found)
     code = getattr(error.orig, "sqlstate", None) or ""
     if "full" in reason or code.startswith("53"):
-        place = f"the disk of {_file(found)}" if found.is_sqlite else "the disk of the PostgreSQL server"
-        return failed("database_not_written", told, f"Make room on {place}. The bot goes on by itself.")
-    if "locked" in reason or code == "55P03":
-        mend = "End the process or the session that holds the lock, such as a shell with an open transaction."
-        return failed("database_not_written", told, mend)
-    mend = (
-        f"Let the bot's user write {_file(found)} and the folder around the file."
-        if found.is_sqlite
-        else "Point DATABASE_URL at the primary server, with a user that may write."
-    )
-    return failed("database_not_written", told, mend)
+        why = "full"
+    elif "locked" in reason or code == "55P03":
+        why = "locked"
+    place = _file(found) if found.is_sqlite else "the PostgreSQL server"
+    return finding(f"database_not_written {why}", reason=reason, place=place)
 
 
 async def free_space(deployment: Deployment) -> Seen | NotApplicable:
@@ -130,13 +109,10 @@ async def free_space(deployment: Deployment) -> Seen | NotApplicable:
     free = shutil.disk_usage(folder).free
     needed = BODIES_WITH_ROOM * deployment.settings.max_body_bytes
     told = f"{free / MIB:,.0f} MiB are free in {folder.absolute()}"
-    mend = f"Make room on the disk of {folder.absolute()}, or move the database to a larger disk."
-    if free < needed:
-        cost = f"{told}: less than {BODIES_WITH_ROOM} deliveries of MAX_BODY_BYTES."
-        return Seen(told, (failed("disk_nearly_full", cost, mend),))
-    if free < LITTLE_ROOM_BYTES:
-        return Seen(told, (warning("disk_nearly_full", f"{told}: less than 1 GiB.", mend),))
-    return Seen(told)
+    if free >= max(needed, LITTLE_ROOM_BYTES):
+        return Seen(told)
+    name = "disk_nearly_full" if free < needed else "disk_nearly_full little"
+    return Seen(told, (finding(name, free=told, bodies=BODIES_WITH_ROOM, folder=folder.absolute()),))
 
 
 async def commit(deployment: Deployment) -> Seen:
@@ -145,17 +121,11 @@ async def commit(deployment: Deployment) -> Seen:
         slowest_s = await asyncio.to_thread(_slowest_commit_s, found, deployment.ports.monotonic)
     except DBAPIError as error:
         return Seen("refused", (_not_written(found, error),))
-    told = f"the slowest of {COMMITS_TIMED} commits took {slowest_s * 1000:.0f} ms"
-    if slowest_s < SLOW_COMMIT_S:
-        return Seen(told)
-    cost = f"{told[:1].upper()}{told[1:]}. A delivery waits {STORE_WITHIN_S:g} s at most and is then answered with 503."
-    mend = (
-        "Put the database on a local disk (no network share), and end other processes that hold its lock."
-        if found.is_sqlite
-        else "Put the bot near the PostgreSQL server, and look at the server's disk and load."
-    )
-    finding = (failed if slowest_s >= STORE_WITHIN_S else warning)("commits_slow", cost, mend)
-    return Seen(told, (finding,))
+    commits = f"{COMMITS_TIMED} commits took {slowest_s * 1000:.0f} ms"
+    slow = finding(f"commits_slow {_engine(found)}", commits=commits, within_s=STORE_WITHIN_S)
+    if slowest_s >= STORE_WITHIN_S:
+        slow = replace(slow, outcome=CheckOutcome.FAILED)
+    return Seen(f"the slowest of {commits}", (slow,) if slowest_s >= SLOW_COMMIT_S else ())
 
 
 def _slowest_commit_s(found: Database, monotonic: Monotonic) -> float:
@@ -182,15 +152,9 @@ async def encryption_keys(deployment: Deployment) -> Seen:
     told = f"{len(locked) - len(closed)} of {len(locked)} stored secrets can be opened"
     if closed:
         numbers = ", ".join(map(str, closed))
-        cost = f"No key opens the secret of subscription {numbers}: deliveries signed with the secret are refused."
-        mend = (
-            "Add the key of that time to ENCRYPTION_KEYS, after the newest. If the key is lost, run "
-            f"`racing-bot subscribe --again`, then `racing-bot subscribe --retire {closed[0]}`."
-        )
-        return Seen(told, (failed("secrets_not_opened", cost, mend),))
+        return Seen(told, (finding("secrets_not_opened", numbers=numbers, first=closed[0]),))
     if not keys and not deployment.settings.racing_webhook_secrets:
-        cost = "ENCRYPTION_KEYS is not set, and `racing-bot subscribe` stores no secret without a key."
-        return Seen(told, (warning("no_encryption_key", cost, f"Set ENCRYPTION_KEYS to a key made by: {MAKE_KEY}"),))
+        return Seen(told, (finding("no_encryption_key", make_key=MAKE_KEY),))
     return Seen(told)
 
 
@@ -204,17 +168,18 @@ async def journal(deployment: Deployment) -> Seen | NotApplicable:
         try:
             count, first = await found.read_beside(partial(kept.waiting, place))
         except StorageError as error:
-            told = f"The journal of deliveries can't be read ({error})."
-            mend = "Put the journal's copy back, or remove the journal: docs/operations/README.md, Put a copy back."
-            return Seen("not readable", (failed("journal_not_read", told, mend),))
+            return Seen("not readable", (finding("journal_not_read", error=error),))
     if first is None:
         return Seen("no delivery waits")
     waiting = counted(count, "delivery", "deliveries")
     told = f"The bot has not read {waiting} of the journal, received since {first:%Y-%m-%d %H:%M} UTC"
     if deployment.ports.clock() - first < JOURNAL_READ_WITHIN:
         return Seen(told)
-    mend = "Start `racing-bot serve`. If the bot runs, mend the database as the other checks say, and see the log."
-    return Seen(told, (failed("deliveries_wait", f"{told}: no channel is told.", mend),))
+    return Seen(told, (finding("deliveries_wait", waiting=told),))
+
+
+def _engine(found: Database) -> str:
+    return found.url.get_backend_name()
 
 
 def _file(found: Database) -> Path:

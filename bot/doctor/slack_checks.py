@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from bot.channels import subscriptions
 from bot.channels.conditions.event_conditions import is_direct_message, is_person
-from bot.doctor.check_run import REINSTALL, Finding, NotApplicable, Seen, failed, fault_of, warning
+from bot.doctor.check_run import Finding, NotApplicable, Seen, fault_of, finding
 from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment
 from bot.errors import (
     SlackChannelClosed,
@@ -89,22 +89,15 @@ async def scopes(deployment: Deployment) -> Seen | NotApplicable:
     wanted = read_manifest()["oauth_config"]["scopes"]
     missing = [scope for scope in wanted["bot"] if scope not in granted]
     told = f"{len(wanted['bot']) - len(missing)} of {len(wanted['bot'])} are granted"
-    return Seen(told, tuple(_missing(scope, optional=scope in wanted["bot_optional"]) for scope in missing))
-
-
-def _missing(scope: str, *, optional: bool) -> Finding:
-    told = f"Without {scope}: {LOSS_WITHOUT_SCOPE[scope]}."
-    if optional:
-        return warning("scope_missing", told, f"To have {scope}, {REINSTALL}.")
-    return failed("scope_missing", told, f"For {scope}, {REINSTALL}.")
+    names = {scope: f"scope_missing{' optional' * (scope in wanted['bot_optional'])}" for scope in missing}
+    each = (finding(name, scope=scope, loss=LOSS_WITHOUT_SCOPE[scope]) for scope, name in names.items())
+    return Seen(told, tuple(each))
 
 
 async def admins(deployment: Deployment) -> Seen:
     channel_id, people = deployment.settings.admin_channel, deployment.settings.admin_users
     if channel_id is None and not people:
-        told = "Neither ADMIN_CHANNEL nor ADMIN_USERS is set: warnings go to the log alone."
-        mend = "Set ADMIN_CHANNEL to a channel's id or ADMIN_USERS to people's ids."
-        return Seen("nobody", (warning("nobody_is_warned", told, mend),))
+        return Seen("nobody", (finding("nobody_is_warned"),))
     places = [one for one in (channel_id, *people) if one]
     problems, faults = await _of_each(partial(_place, deployment), places)
     return Seen(", ".join(places), (*filter(None, problems.values()), *faults))
@@ -114,13 +107,11 @@ async def _place(deployment: Deployment, place: str) -> Finding | None:
     """None if a warning arrives. Raises SlackError if Slack does not answer."""
     if is_direct_message(place):
         return None
-    if is_person(place):
-        problem = await problem_of_person(deployment.slack, place, timeout_s=HTTP_TIMEOUT_S)
-        mend = f"Take {place} out of ADMIN_USERS and ADMIN_CHANNEL, or correct the id."
-        return failed("admin_not_reached", f"No warning reaches {place}: {problem}.", mend) if problem else None
-    problem = await problem_of_channel(deployment.slack, place, timeout_s=HTTP_TIMEOUT_S)
-    mend = f"Type `/invite @racing-bot` in {place}, or set ADMIN_CHANNEL to a channel with the bot in it."
-    return failed("admin_not_reached", f"Slack takes no post in {place}: {problem}.", mend) if problem else None
+    is_one = is_person(place)
+    ask = problem_of_person if is_one else problem_of_channel
+    problem = await ask(deployment.slack, place, timeout_s=HTTP_TIMEOUT_S)
+    name = "admin_not_reached person" if is_one else "admin_not_reached"
+    return finding(name, place=place, problem=problem) if problem else None
 
 
 async def channels(deployment: Deployment) -> Seen:
@@ -131,13 +122,7 @@ async def channels(deployment: Deployment) -> Seen:
     beyond = f"; {len(known) - len(asked)} more were not asked about" if len(known) > len(asked) else ""
     unknown = f"; no answer of Slack for {len(asked) - len(answers)}" if len(answers) < len(asked) else ""
     told = f"the bot is in {len(answers) - len(left)} of {len(asked)} channels with subscriptions{unknown}{beyond}"
-    return Seen(told, (*map(_left, left), *faults))
-
-
-def _left(channel_id: str) -> Finding:
-    told = f"The bot is not in {channel_id}, or the channel is archived: nothing arrives there."
-    mend = f"Type `/invite @racing-bot` in {channel_id}; or there `/racing unsubscribe all`."
-    return warning("channel_left", told, mend)
+    return Seen(told, (*(finding("channel_left", place=channel_id) for channel_id in left), *faults))
 
 
 async def history(deployment: Deployment) -> Seen | NotApplicable:
@@ -149,8 +134,7 @@ async def history(deployment: Deployment) -> Seen | NotApplicable:
         except SlackScopeMissing as error:
             repeats = deployment.settings.doubtful_posts is DoubtfulPosts.REPEAT
             cost = "is repeated with a mark" if repeats else "is held until an admin looks"
-            told = f"The history can't be read ({error}): a post of unknown outcome {cost}."
-            return Seen(place, (warning("history_not_readable", told, f"For the history, {REINSTALL}."),))
+            return Seen(place, (finding("history_not_readable", error=error, cost=cost),))
         return Seen(f"the history of {place} can be read")
     return NotApplicable("there is no channel with the bot in it to try")
 
@@ -205,11 +189,7 @@ def _unread_replies(deployment: Deployment, place: str, error: SlackError, live:
     told = f"The replies in {place} can't be read ({error}): a result of unknown outcome in a thread {cost}."
     if not live:
         return Seen(f"{told} No channel has results in threads")
-    mend = (
-        f"Type `/racing unsubscribe show` in {', '.join(live)} to have results in the channel; or, where a scope is "
-        f"missing, {REINSTALL}."
-    )
-    return Seen(place, (warning("history_not_readable", told, mend),))
+    return Seen(place, (finding("history_not_readable threads", told=told, live=", ".join(live)),))
 
 
 async def socket_mode(deployment: Deployment) -> Seen | NotApplicable:
@@ -220,10 +200,5 @@ async def socket_mode(deployment: Deployment) -> Seen | NotApplicable:
     try:
         await deployment.slack.call(OPEN_METHOD, ask, timeout_s=HTTP_TIMEOUT_S)
     except (SlackCredentialsDead, SlackScopeMissing, SlackRefused) as error:
-        told = f"Slack gives no connection ({error}): commands, buttons and events do not arrive."
-        mend = (
-            "Set SLACK_APP_TOKEN to an App-Level Token with connections:write (Basic Information), and paste the "
-            "manifest of `racing-bot manifest --socket`."
-        )
-        return Seen("refused", (failed("socket_mode_refused", told, mend),))
+        return Seen("refused", (finding("socket_mode_refused", error=error),))
     return Seen("Slack gives a ticket for a connection")

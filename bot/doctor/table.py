@@ -4,7 +4,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 from bot.doctor import database_checks, service_checks, slack_checks, webhook_checks
-from bot.doctor.check_run import CheckReport, DoctorCheck, Seen, examine, failed
+from bot.doctor.check_run import CheckReport, DoctorCheck, Seen, examine, finding
 from bot.doctor.deployment import Deployment, open_patient
 from bot.errors import SettingsError
 from bot.logs import MaskSecrets
@@ -17,11 +17,7 @@ SETTINGS = "settings"
 async def settings(patient: Deployment | SettingsError) -> Seen:
     if not isinstance(patient, SettingsError):
         return Seen("complete")
-    mend = (
-        "Set the value in the environment, or in the file .env of this folder. "
-        "docs/settings.md has a row for each setting, and the README says where to find a value."
-    )
-    return Seen("missing or wrong", tuple(failed("setting_wrong", problem, mend) for problem in patient.problems))
+    return Seen("missing or wrong", tuple(finding("setting_wrong", problem=one) for one in patient.problems))
 
 
 CHECKS: tuple[DoctorCheck, ...] = (

@@ -12,7 +12,7 @@ from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS
 from bot.db.tables import WebhookSubscriptionRow
 from bot.deliveries import inbox
-from bot.doctor.check_run import Finding, NotApplicable, Seen, failed, warning
+from bot.doctor.check_run import Finding, NotApplicable, Seen, finding
 from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment
 from bot.events.sentences import counted
 from bot.operations import public_url
@@ -35,30 +35,17 @@ async def webhook_subscription(deployment: Deployment) -> Seen:
     received = f"last delivery {last:%Y-%m-%d %H:%M} UTC" if last else "no delivery so far"
     told = f"{len(live)} made by `{SUBSCRIBE}`, {counted(in_settings, 'secret')} in the settings, {received}"
     if not with_secret and not in_settings:
-        return Seen(told, (_no_secret(live),))
+        return Seen(told, (finding("no_signing_secret shown" if live else "no_signing_secret"),))
     missing = await deployment.database.read(_missing_events)
     return Seen(told, (*_elsewhere(deployment, live), *missing))
-
-
-def _no_secret(live: Sequence[WebhookSubscriptionRow]) -> Finding:
-    mend = (
-        "Put the secret that `racing-bot subscribe` showed into RACING_WEBHOOK_SECRETS, and start the bot again."
-        if live
-        else f"Run `{SUBSCRIBE}`, or set RACING_WEBHOOK_SECRETS if the subscription was made elsewhere."
-    )
-    return failed("no_signing_secret", "There is no signing secret, so every delivery is refused with 401.", mend)
 
 
 def _elsewhere(deployment: Deployment, live: Iterable[WebhookSubscriptionRow]) -> Iterator[Finding]:
     address = deployment.settings.public_url
     for row in live:
         if address is not None and row.url != address + WEBHOOK_PATH:
-            told = f"Subscription {row.id} delivers to {row.url}, and PUBLIC_URL is {address}."
-            mend = (
-                f"Set PUBLIC_URL to {row.url.removesuffix(WEBHOOK_PATH)} if that address is right; "
-                f"else `{SUBSCRIBE} --again`, then `{SUBSCRIBE} --retire {row.id}`."
-            )
-            yield failed("subscription_elsewhere", told, mend)
+            other = row.url.removesuffix(WEBHOOK_PATH)
+            yield finding("subscription_elsewhere", row=row, address=address, other=other)
 
 
 def _missing_events(session: Session) -> tuple[Finding, ...]:
@@ -69,21 +56,18 @@ def _missing_events(session: Session) -> tuple[Finding, ...]:
 def _not_delivered(event: str, regions: Sequence[str]) -> Finding:
     where = "all regions" if ALL_REGIONS in regions else ", ".join(regions)
     only = f" --region {where}" if len(regions) == 1 and ALL_REGIONS not in regions else ""
-    told = f"Channels want {event} from {where}, and no live subscription brings the event."
-    return warning("events_not_delivered", told, f"Run `{SUBSCRIBE} --event {event}{only}`.")
+    return finding("events_not_delivered", event=event, where=where, only=only)
 
 
 async def public_address(deployment: Deployment) -> Seen:
     address = deployment.settings.public_url
     if address is None:
-        told = "PUBLIC_URL is not set: `racing-bot subscribe` and this check need the address."
-        finding = warning("public_url_missing", told, "Set PUBLIC_URL to the https address that strangers reach.")
-        return Seen("not set", (finding,))
+        return Seen("not set", (finding("public_url_missing"),))
     answer, problem = await _asked(address, deployment.public_health())
     if answer and answer.status_code == httpx.codes.OK and object_in(answer.content).get("status") == "ok":
         told = f"{address} leads to a running bot, seen from this machine"
         return Seen(told, tuple(_certificate(deployment, answer)))
-    return Seen(address, (failed("public_url_dead", problem.told, problem.mend),))
+    return Seen(address, (finding("public_url_dead", problem=problem),))
 
 
 def _certificate(deployment: Deployment, response: httpx.Response) -> Iterator[Finding]:
@@ -95,8 +79,7 @@ def _certificate(deployment: Deployment, response: httpx.Response) -> Iterator[F
     ends = ssl.cert_time_to_seconds(tls.getpeercert()["notAfter"])
     left_s = ends - deployment.ports.clock().timestamp()
     if left_s < CERTIFICATE_LEFT_S:
-        told = f"The certificate of PUBLIC_URL ends in {left_s / 86400:.1f} days."
-        yield warning("certificate_ends", told, "Renew the certificate, and see why the renewal did not run by itself.")
+        yield finding("certificate_ends", days=left_s / 86400)
 
 
 async def webhook_endpoint(deployment: Deployment) -> Seen | NotApplicable:
@@ -107,8 +90,7 @@ async def webhook_endpoint(deployment: Deployment) -> Seen | NotApplicable:
     answer, problem = await _asked(address, deployment.post(address, b"{}"))
     if answer and answer.status_code == httpx.codes.UNAUTHORIZED and "error" in object_in(answer.content):
         return Seen(f"{address} refuses an unsigned delivery, as the bot does")
-    told = f"An unsigned POST to {address} does not meet the bot's 401. {problem.told}"
-    return Seen(address, (failed("webhooks_not_reached", told, problem.mend),))
+    return Seen(address, (finding("webhooks_not_reached", address=address, problem=problem),))
 
 
 async def slack_endpoint(deployment: Deployment) -> Seen | NotApplicable:
@@ -126,14 +108,9 @@ async def slack_endpoint(deployment: Deployment) -> Seen | NotApplicable:
     answer, problem = await _asked(address, deployment.post(address, body, **signed))
     if answer and answer.status_code == httpx.codes.OK and challenge in answer.text:
         return Seen(f"{address} answers a challenge signed with SLACK_SIGNING_SECRET")
-    mend = problem.mend
-    if answer and answer.status_code == httpx.codes.UNAUTHORIZED:
-        mend = (
-            "Start the bot again with the signing secret of Slack's page Basic Information, App Credentials; "
-            "mend the clock first if the check of the clock fails."
-        )
-    told = f"A signed challenge to {address} is not answered: commands and buttons do not arrive. {problem.told}"
-    return Seen(address, (failed("slack_not_reached", told, mend),))
+    is_refused = answer is not None and answer.status_code == httpx.codes.UNAUTHORIZED
+    name = "slack_not_reached secret" if is_refused else "slack_not_reached"
+    return Seen(address, (finding(name, address=address, problem=problem),))
 
 
 async def _asked(address: str, asking: Awaitable[httpx.Response]) -> tuple[httpx.Response | None, Problem]:
@@ -150,26 +127,20 @@ async def bot(deployment: Deployment) -> Seen:
     try:
         response = await deployment.ask("GET", f"{address}/readyz")
     except httpx.HTTPError as error:
-        told = f"No bot answers at {address} ({type(error).__name__})."
-        mend = "Start `racing-bot serve`. Does the bot run on another machine: run `racing-bot doctor` there."
-        return Seen(address, (warning("bot_not_running", told, mend),))
+        return Seen(address, (finding("bot_not_running", address=address, error=type(error).__name__),))
     answer = object_in(response.content)
     if answer.get("status") not in ("ready", "degraded", "unready"):
-        told = f"Another program answers at {address} ({response.status_code})."
-        mend = "Set PORT to a free port, or end the other program."
-        return Seen(address, (failed("port_taken", told, mend),))
+        return Seen(address, (finding("port_taken", address=address, status=response.status_code),))
     return Seen(f"{address} is {answer['status']}", tuple(_state_of(answer)))
 
 
 def _state_of(answer: dict[str, Any]) -> Iterator[Finding]:
     if answer["status"] == "unready":
         reason = answer.get("reason", "the reason stands at METRICS_HOST:METRICS_PORT")
-        mend = "Mend the database, as the checks of the database say. The bot goes on by itself."
-        yield failed("bot_degraded", f"The running bot stores no delivery: {reason}.", mend)
+        yield finding("bot_degraded unready", reason=reason)
     reasons = answer.get("degraded") or {}
     for name, reason in reasons.items() if isinstance(reasons, dict) else ():
-        mend = "See docs/operations/README.md, What to watch, for this name. Mend any other failing check first."
-        yield warning("bot_degraded", f"The running bot says of {name}: {reason}.", mend)
+        yield finding("bot_degraded", name=name, reason=reason)
 
 
 def _own_address(deployment: Deployment) -> str:

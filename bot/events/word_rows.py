@@ -1,20 +1,30 @@
-"""Tables of words: an .ini file with a row for each meaning."""
+"""Tables of words and sentences: an .ini file with a row for each meaning."""
 
 import re
 from collections.abc import Mapping, Sequence
 from configparser import ConfigParser
+from functools import cache
 from importlib.resources import files
 from itertools import groupby
 from operator import itemgetter
 
 
-def word_rows(package: str, name: str) -> dict[str, dict[str, tuple[str, ...]]]:
-    """By section: each meaning in small letters, with the words."""
+@cache
+def sentence_rows(package: str, name: str) -> dict[str, dict[str, str]]:
+    """By section: each name in small letters, with its text on one line."""
     table = ConfigParser(delimiters=("=",), interpolation=None)
     table.read_string(files(package).joinpath(name).read_text(encoding="utf-8"))
     return {
-        section: {meaning: tuple(words.replace("\n", " ").split(", ")) for meaning, words in table[section].items()}
+        section: {name: text.replace("\n", " ") for name, text in table[section].items()}
         for section in table.sections()
+    }
+
+
+def word_rows(package: str, name: str) -> dict[str, dict[str, tuple[str, ...]]]:
+    """By section: each meaning in small letters, with the words."""
+    return {
+        section: {meaning: tuple(words.split(", ")) for meaning, words in row.items()}
+        for section, row in sentence_rows(package, name).items()
     }
 
 

@@ -13,6 +13,7 @@ from bot.db.engine import Database
 from bot.db.named_values import Mark
 from bot.deliveries.signature_mismatches import LASTS_S
 from bot.errors import StorageError
+from bot.events.word_rows import sentence_rows
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
 from bot.outbox import told_once
@@ -41,40 +42,16 @@ class SelfNotices:
     wake: asyncio.Event
 
     async def wrong_signatures(self, count: int) -> bool:
-        return await self._tell(
-            f"wrong-signatures:{self._today()}",
-            f"{count} deliveries were refused with 401: the signature matches none of my signing secrets. If the data "
-            "service sent the deliveries, RACING_WEBHOOK_SECRETS lacks the secret of a subscription. If strangers sent "
-            "the deliveries, nothing is lost.",
-            Urgency.NOTE,
-        )
+        return await self._tell_today("wrong-signatures", count=count)
 
     async def no_right_signature(self, count: int) -> bool:
-        return await self._tell(
-            f"signature-mismatch:{self._today()}",
-            f"For {LASTS_S / 60:.0f} minutes or longer no delivery had a right signature. {count} deliveries in a row "
-            "were refused with 401: the signature matches none of my signing secrets. The data service tries each "
-            "delivery again for about a day. Most likely RACING_WEBHOOK_SECRETS lacks the subscription's secret.",
-            Urgency.CRITICAL,
-        )
+        return await self._tell_today("signature-mismatch", count=count, minutes=LASTS_S / 60)
 
     async def secrets_unreadable(self, reason: str) -> None:
-        await self._tell(
-            f"secrets-unreadable:{self._today()}",
-            f"Deliveries with an unknown signature are answered 503, because I can't read a stored secret: {reason}. "
-            "Put the former key back into ENCRYPTION_KEYS, after the newest. The data service tries each delivery "
-            "again for about a day. If the key is lost, run racing-bot subscribe --again, then racing-bot subscribe "
-            "--retire NUMBER of the old subscription.",
-            Urgency.CRITICAL,
-        )
+        await self._tell_today("secrets-unreadable", reason=reason)
 
     async def too_large(self) -> None:
-        await self._tell(
-            f"too-large:{self._today()}",
-            f"A signed delivery of more than {self.max_body_bytes} bytes was refused with 413. Raise MAX_BODY_BYTES: "
-            "the data service will send the delivery again for about a day.",
-            Urgency.WARNING,
-        )
+        await self._tell_today("too-large", max_bytes=self.max_body_bytes)
 
     async def circuit_open(self, error: ServiceFailure) -> None:
         """Each refusal of a key is news, because the key is another. The quota's job may have told of a spent quota."""
@@ -142,6 +119,10 @@ class SelfNotices:
         named_values.put(session, Mark.ACCOUNT, now.model_dump(), self.clock())
         log.info("account", plan=now.plan, window=now.window)
         return True
+
+    async def _tell_today(self, name: str, **facts: object) -> bool:
+        row = sentence_rows("bot.operations", "daily_notices.ini")[name]
+        return await self._tell(f"{name}:{self._today()}", row["words"].format(**facts), Urgency(row["urgency"]))
 
     async def _tell(self, key: str, words: str, urgency: Urgency, *, is_news: bool = False) -> bool:
         def tell(session: Session) -> bool:

@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from bot.doctor.check_run import CheckOutcome, CheckReport, DoctorCheck, NotApplicable, Seen, examine, failed, warning
+from bot.doctor.check_run import CheckOutcome, CheckReport, DoctorCheck, Finding, NotApplicable, Seen, examine
 from bot.doctor.table import CHECKS
 from bot.logs import MaskSecrets
 from tests.answering import answering, failing
@@ -15,11 +16,12 @@ from tests.rows import over
 AT = datetime(2026, 11, 22, 18, tzinfo=UTC)
 
 
+WORN = Finding("worn", CheckOutcome.WARNING, "It is worn.", "Oil it.")
+BROKEN = Finding("broken", CheckOutcome.FAILED, "It broke.", "Glue it.")
+
 well = answering(Seen("all is well"))
-ill = answering(
-    Seen("not well", (warning("worn", "It is worn.", "Oil it."), failed("broken", "It broke.", "Glue it.")))
-)
-poorly = answering(Seen("poorly", (warning("worn", "It is worn.", "Oil it."),)))
+ill = answering(Seen("not well", (WORN, BROKEN)))
+poorly = answering(Seen("poorly", (WORN,)))
 absent = answering(NotApplicable("there is none"))
 crash = failing(ValueError("xoxb-secret-token"))
 
@@ -78,7 +80,8 @@ async def test_independent_checks_run_beside_one_another():
 
 async def test_secrets_are_blanked_out_wherever_a_check_tells_them():
     async def tell(_patient):
-        return Seen("the key is racing-key-1", (warning("worn", "racing-key-1 is worn", "Turn racing-key-1."),))
+        worn = replace(WORN, told="racing-key-1 is worn", mend="Turn racing-key-1.")
+        return Seen("the key is racing-key-1", (worn,))
 
     (examined,) = await examine([DoctorCheck("a", tell)], None, mask=MaskSecrets(["racing-key-1"]).masked)
     report = CheckReport("1", AT, [examined])
