@@ -60,8 +60,6 @@ from bot.settings import Settings
 from bot.slack import request_guard
 from bot.slack.admin_check import AdminCheck
 from bot.slack.bolt_app import make_bolt
-from bot.slack.bot_identity import BotIdentity
-from bot.slack.channel_membership import is_member, members, problem_of_channel
 from bot.slack.commands.invocation import Desk
 from bot.slack.event_messages import PostRenderer
 from bot.slack.listeners.app_home import HomeListener
@@ -70,9 +68,8 @@ from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import CommandListener, FormListener
 from bot.slack.messages.alerts.alert_notes import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.permissions import People
-from bot.slack.response_url import Responder
-from bot.slack.web_client import METHOD_OF, METHODS, SlackClient, make_web_client
+from bot.slack.web_client import METHOD_OF, METHODS, Responder, SlackClient, make_web_client
+from bot.slack.workspace import BotIdentity, People, is_member, members, problem_of_channel
 from bot.tasks import Tasks
 from bot.web.json_answers import Refusing
 from bot.web.outgoing import open_http

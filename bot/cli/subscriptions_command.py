@@ -32,12 +32,12 @@ from bot.racedata.lexicon import CLASSES, Lexicon
 from bot.racedata.near_misses import LISTED_MAX, likely
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
-from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.subscription_changes import announce, audited, note
 from bot.slack.messages.answers.filter_words import in_words
 from bot.slack.messages.answers.watch_answer import unwatched_by
 from bot.slack.web_client import SlackClient, make_session, make_web_client
+from bot.slack.workspace import is_member
 
 log = get_logger(__name__)
 

@@ -19,13 +19,13 @@ from bot.errors import (
 from bot.manifest import read_manifest
 from bot.settings import DoubtfulPosts
 from bot.slack.api_errors import HISTORY_METHOD, REPLIES_METHOD
-from bot.slack.channel_membership import (
+from bot.slack.socket_mode import OPEN_METHOD
+from bot.slack.workspace import (
     SCOPES_HEADER,
     ask_membership,
     problem_of_channel,
     problem_of_person,
 )
-from bot.slack.socket_mode import OPEN_METHOD
 
 T = TypeVar("T")
 

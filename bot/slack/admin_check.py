@@ -17,8 +17,8 @@ from bot.logs import get_logger
 from bot.outbox import held_queues
 from bot.outbox.held_channels import Reopening, close_channel
 from bot.outbox.notices import Notices
-from bot.slack.channel_membership import problem_of_channel, problem_of_person
 from bot.slack.web_client import SlackClient
+from bot.slack.workspace import problem_of_channel, problem_of_person
 
 log = get_logger(__name__)
 

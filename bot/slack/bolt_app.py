@@ -20,9 +20,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.errors import BodyUnreadable
 from bot.events.typed_text import tidy, with_flags_in_words
 from bot.logs import get_logger
-from bot.slack.bot_identity import BotIdentity
 from bot.slack.listeners import app_home, channel_life, ways_in
 from bot.slack.messages.kit.text import plain
+from bot.slack.workspace import BotIdentity
 
 log = get_logger(__name__)
 

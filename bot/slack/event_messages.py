@@ -11,12 +11,12 @@ from bot.outbox.channel_queues import Claim
 from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.message import Message
 from bot.outbox.message_view import MessageView
-from bot.slack.bot_identity import BotIdentity
 from bot.slack.messages import Corrected, MessageContext, render
 from bot.slack.messages.alerts.alert_context import corrected
 from bot.slack.messages.alerts.alert_notes import escalation
 from bot.slack.messages.answers.outcome_words import live_meeting
 from bot.slack.messages.kit.layout import sentence
+from bot.slack.workspace import BotIdentity
 
 log = get_logger(__name__)
 

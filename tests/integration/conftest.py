@@ -34,13 +34,12 @@ from bot.outbox.pace import Pace
 from bot.outbox.poster import Poster
 from bot.outbox.resolve import Resolver
 from bot.settings import DoubtfulPosts
-from bot.slack.bot_identity import BotIdentity
-from bot.slack.channel_membership import problem_of_channel
 from bot.slack.event_messages import PostRenderer
 from bot.slack.listeners.channel_life import ChannelListener
 from bot.slack.messages.alerts.alert_notes import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.web_client import METHOD_OF, SlackClient, make_session, make_web_client
+from bot.slack.workspace import BotIdentity, problem_of_channel
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import PATIENCE_S, PatientLoop, move_clock, now
 from tests.databases import current, empty, new_postgres_database

@@ -13,9 +13,8 @@ from jsonschema import Draft7Validator
 from bot.errors import CommandError, SlackChannelClosed, SlackDoubtful, SlackScopeMissing, SlackUnreached, SlackWait
 from bot.manifest import made_for, read_manifest
 from bot.settings import SubscribeBy
-from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.invocation import team_of
-from bot.slack.permissions import FAILURE_CACHED_S, LOOKUP_CACHED_S, People
+from bot.slack.workspace import FAILURE_CACHED_S, LOOKUP_CACHED_S, BotIdentity, People
 from tests.rows import over
 
 

@@ -42,16 +42,9 @@ from bot.slack.language.refusals import not_chosen, one_at_a_time, unknown_words
 from bot.slack.language.request import LineRequest, Refusal, request_of
 from bot.slack.language.tokens import without_page
 from bot.slack.language.words import JOINTS, NON_RUNNERS, NOT_CHOSEN, NOT_GIVEN, OF_ALL, THINGS, Kind, words_in
+from bot.slack.messages.answers import races_of_day
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
-from bot.slack.messages.answers.races_of_day import (
-    NEXT_SHOWN,
-    coming,
-    next_off,
-    racecard,
-    results_of_day,
-    shows_readers_clock,
-)
 
 USUAL_REGIONS = ("GB", "IRE")
 """Named first where a channel's subscriptions name no region."""
@@ -298,11 +291,11 @@ async def _answer_racecard(desk: Desk, invocation: Invocation, asked: DayPlan) -
         return await _answer_next(desk, invocation, asked)
     card = await _card(desk, invocation, asked)
     question = await _question(desk, invocation, asked, card)
-    if shows_readers_clock(card):
+    if races_of_day.shows_readers_clock(card):
         zone = await desk.people.zone(invocation.user_id)
         question = replace(question, reader=replace(question.reader, zone=zone))
     # Off the event loop: a course's races with all their runners take a while.
-    return await asyncio.to_thread(racecard, card, question)
+    return await asyncio.to_thread(races_of_day.racecard, card, question)
 
 
 async def _answer_results(desk: Desk, invocation: Invocation, asked: DayPlan) -> Message:
@@ -312,7 +305,7 @@ async def _answer_results(desk: Desk, invocation: Invocation, asked: DayPlan) ->
         only_abandonments=only_abandonments(asked.wanted),
         countries=await desk.reference.known_countries(),
     )
-    return await asyncio.to_thread(results_of_day, card, question)
+    return await asyncio.to_thread(races_of_day.results_of_day, card, question)
 
 
 async def _plan_next(desk: Desk, invocation: Invocation) -> DayPlan:
@@ -331,14 +324,14 @@ async def _answer_next(desk: Desk, invocation: Invocation, asked: DayPlan) -> Me
     if not asked.wanted.of(Kind.DAY):
         day = timedelta(days=1)
         cards.append(await desk.races.known(asked.region, asked.day - day, asked.course))
-        if len(coming(cards, now)) < NEXT_SHOWN:
+        if len(races_of_day.coming(cards, now)) < races_of_day.NEXT_SHOWN:
             cards.append(await desk.races.card(asked.region, asked.day + day, asked.course))
     if first.failure is not None and all(card.is_empty for card in cards):
         raise first.failure
     zone = await desk.people.zone(invocation.user_id)
     reader = replace(await reader_of(desk, invocation), zone=zone)
     line = asked.wanted.but(flags=()).line(_NEXT)
-    return next_off(cards, line, DayQuestion(now, asked.unchecked, asked.page, reader))
+    return races_of_day.next_off(cards, line, DayQuestion(now, asked.unchecked, asked.page, reader))
 
 
 def _without_off(asked: DayPlan) -> DayPlan:

@@ -8,11 +8,11 @@ from bot.fanout import drills
 from bot.fanout.drills import KeptDrill
 from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
-from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, admins_only
 from bot.slack.language.grammar import Grammar
 from bot.slack.language.words import Kind, words_in
 from bot.slack.messages.answers.trace_answer import drill_report
+from bot.slack.workspace import is_member
 
 NAME = "drill"
 DRILL_HERE = "here"

@@ -23,13 +23,12 @@ from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
-from bot.slack.bot_identity import BotIdentity
 from bot.slack.language.tokens import read_list_words
 from bot.slack.language.words import COURTESY, words_in
 from bot.slack.messages.answers.failure_words import AnswerReader
-from bot.slack.permissions import People
 from bot.slack.subscribe_form import FormOf, Submitted
 from bot.slack.web_client import SlackClient
+from bot.slack.workspace import BotIdentity, People
 
 COMMIT_S = 2.2
 """Slack waits three seconds for the ack."""

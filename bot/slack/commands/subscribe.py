@@ -39,7 +39,6 @@ from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.racedata.day_views import recent
 from bot.racedata.lexicon import CLASSES, Lexicon
-from bot.slack.channel_membership import is_member
 from bot.slack.commands.day_commands import USUAL_REGIONS
 from bot.slack.commands.filter_choice import FILTER_CHECK_S, FilterChoice, added_to
 from bot.slack.commands.form_button import open_form
@@ -53,6 +52,7 @@ from bot.slack.messages.answers.subscription_answers import Said, Subscribed, su
 from bot.slack.messages.kit.blocks import ENDING
 from bot.slack.messages.kit.text import capital
 from bot.slack.subscribe_form import FormOf, Submitted, course_value, not_shown, problem
+from bot.slack.workspace import is_member
 
 CHANGED = (
     "Somebody has changed or ended this subscription since you opened the form, so nothing was saved. Close the form, "

@@ -26,11 +26,11 @@ from bot.outbox import backlog, message_store
 from bot.outbox.message import Message
 from bot.racedata.lexicon import kept, told_apart
 from bot.settings import Settings
-from bot.slack.channel_membership import is_member, members, problem_of_channel, problem_of_person
 from bot.slack.commands.invocation import MEMBERSHIP_S, Desk, Invocation
 from bot.slack.messages.answers.filter_words import Overriding, in_words
 from bot.slack.messages.answers.pause_and_mute import paused_by, resumed_by
 from bot.slack.messages.answers.subscription_answers import lost_by
+from bot.slack.workspace import is_member, members, problem_of_channel, problem_of_person
 
 log = get_logger(__name__)
 

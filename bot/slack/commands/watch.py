@@ -21,13 +21,13 @@ from bot.outbox.message import Message
 from bot.racedata.day_views import look_up
 from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import TYPED_MAX, likely, quoted
-from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change, no_words, says
 from bot.slack.commands.subscription_changes import announce, note
 from bot.slack.language.grammar import NO_LISTS, Grammar
 from bot.slack.language.tokens import Word, words_of
 from bot.slack.language.words import COURTESY, JOINING, JOINTS, OF_ALL, SUBSCRIBING, THINGS, Kind, words_in
 from bot.slack.messages.answers.watch_answer import NowWatched, end_line, unwatched, unwatched_by, watched, watching
+from bot.slack.workspace import is_member
 
 _WATCHED = {"What is watched": "watching"}
 

@@ -23,9 +23,9 @@ from bot.outbox.channel_move import move_channel
 from bot.outbox.held_channels import Reopening, close_channel, is_used
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.notices import DELETED, Notices, Urgency
-from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.subscription_changes import as_shown
 from bot.slack.messages.answers.subscription_answers import welcome
+from bot.slack.workspace import BotIdentity
 
 log = get_logger(__name__)
 

@@ -19,17 +19,16 @@ from bot.errors import CommandError, FieldsWrong, SlackError
 from bot.logs import get_logger
 from bot.outbox import message_store, told_once
 from bot.outbox.message_store import NewPost, Priority
-from bot.slack.commands.error_answers import explain
 from bot.slack.commands.form_button import course_options, group_options
 from bot.slack.commands.invocation import COMMIT_S, Command, Invocation, says, team_of
 from bot.slack.commands.subscribe import FORM_SUBMITTED
 from bot.slack.commands.table import BUTTON_COMMANDS, RACING_COMMANDS, SLASH_COMMANDS, find_command
-from bot.slack.listeners.command_runner import CommandRunner, Committed, not_in_time
+from bot.slack.listeners.command_runner import CommandRunner, Committed, explain, not_in_time
 from bot.slack.messages.answers.filter_words import in_markup
 from bot.slack.messages.kit.blocks import RUN_COMMAND, RUN_IN_PLACE, section
 from bot.slack.messages.kit.layout import sentence
-from bot.slack.response_url import Reply
 from bot.slack.subscribe_form import SUBSCRIBE_FORM, channel_words, outdated, read_form, saved
+from bot.slack.web_client import Reply
 
 log = get_logger(__name__)
 

@@ -22,9 +22,8 @@ from bot.operations.public_url import SelfDelivery, unreached
 from bot.outbox.message import Message, NativeBlocks
 from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.client.transport import Request, Transport
-from bot.slack.response_url import Reply, Responder
 from bot.slack.socket_mode import Connection
-from bot.slack.web_client import SlackClient, make_session, make_web_client
+from bot.slack.web_client import Reply, Responder, SlackClient, make_session, make_web_client
 from bot.web.outgoing import open_http
 from tests.answering import answering, failing
 from tests.authority import Authority

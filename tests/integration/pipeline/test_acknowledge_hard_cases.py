@@ -15,7 +15,7 @@ from bot.operations.jobs.outbox_jobs import escalate
 from bot.outbox import channel_move, escalations, pace, said_anew
 from bot.outbox.held_channels import is_used
 from bot.outbox.message import Call
-from bot.slack.channel_membership import members
+from bot.slack.workspace import members
 from sandbox.slack import failures
 from tests.clock import DAY, now
 from tests.databases import first_on_both, on_both

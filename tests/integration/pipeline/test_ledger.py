@@ -17,9 +17,9 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.ledger import LedgerOutcome
 from bot.racedata import lexicon
 from bot.racedata.client.records import KnownCourse
-from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.trace import TRACE_COMMAND, named_race, no_such_race, place_of
+from bot.slack.listeners.command_runner import offered_lines
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from sandbox.slack import failures
 from tests.answering import answering

@@ -16,9 +16,9 @@ from structlog.testing import capture_logs
 from bot.errors import SlackChannelClosed, SlackDoubtful, SlackRefused
 from bot.outbox.message import Message, Search, Sending
 from bot.slack import socket_mode
-from bot.slack.channel_membership import creator, is_member
 from bot.slack.socket_mode import SocketMode
 from bot.slack.web_client import WORDS_MAX, SlackClient, make_session, make_web_client
+from bot.slack.workspace import creator, is_member
 from sandbox.slack import failures
 from sandbox.slack.failures import Failure
 from sandbox.slack.values import Channel

@@ -27,7 +27,6 @@ from bot.outbox.notices import Notices
 from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.bolt_app import Listener, make_bolt
-from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.listeners.app_home import HomeListener
 from bot.slack.listeners.channel_life import ChannelListener
@@ -37,6 +36,7 @@ from bot.slack.messages.alerts.alert_notes import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.slack.subscribe_form import FormOf
+from bot.slack.workspace import BotIdentity
 from bot.web.json_answers import Refusing
 from bot.web.plain_answers import LineBound
 from bot.web.request_body import BodyReader

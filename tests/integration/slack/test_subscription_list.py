@@ -25,14 +25,13 @@ from bot.racedata import lexicon
 from bot.racedata.client.records import KnownCourse
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import SubscribeBy
-from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.present_subscriptions import LIST_COMMAND, UNSUBSCRIBE_COMMAND
 from bot.slack.commands.subscribe import FORM_SUBMITTED
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.permissions import People
 from bot.slack.subscribe_form import FormOf
 from bot.slack.web_client import SlackClient, make_session, make_web_client
+from bot.slack.workspace import BotIdentity, People
 from tests.answering import answering
 from tests.clock import PATIENCE_S, START, now
 from tests.databases import empty

@@ -29,7 +29,7 @@ from bot.slack.commands.pause_commands import PAUSE_COMMAND, read_duration, read
 from bot.slack.commands.table import HELPED, find_command, unknown_command
 from bot.slack.commands.watch import read_watch_words
 from bot.slack.language.request import read, request_of
-from bot.slack.permissions import Person
+from bot.slack.workspace import Person
 from tests.rows import over
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
 from tests.unit.commands.town import COUNTRIES, COURSES, NOW, REGIONS, Town, make_desk, no_meetings, refusal, typed

@@ -18,7 +18,6 @@ from bot.events.watched import name_key
 from bot.racedata import lexicon, race_book_store
 from bot.racedata.client.records import KnownCourse
 from bot.racedata.day_views import look_up
-from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.present_subscriptions import LIST_COMMAND
 from bot.slack.commands.subscribe import said_of
 from bot.slack.commands.table import BUTTON_COMMANDS
@@ -27,6 +26,7 @@ from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import FormListener
 from bot.slack.messages.answers.watch_answer import NowWatched, watched
 from bot.slack.subscribe_form import saved
+from bot.slack.workspace import BotIdentity
 from sandbox.slack import modals
 from sandbox.slack.block_rules import VIEW_BLOCKS, block_problems
 from tests.databases import empty

@@ -21,7 +21,6 @@ from bot.racedata.day_card import MeetingCard
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX
 from bot.slack.commands.day_commands import RACECARD_COMMAND, RESULTS_COMMAND, day_grammar, day_plan
-from bot.slack.commands.error_answers import explain, with_working_offers
 from bot.slack.commands.form_button import course_options
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.list_commands import COURSES_COMMAND
@@ -29,7 +28,7 @@ from bot.slack.commands.pause_commands import MUTE_COMMAND
 from bot.slack.commands.table import find_command
 from bot.slack.language.request import read
 from bot.slack.language.tokens import words_of
-from bot.slack.listeners.command_runner import CommandRunner
+from bot.slack.listeners.command_runner import CommandRunner, explain, with_working_offers
 from tests.answering import answering
 from tests.databases import empty, store_told
 from tests.rows import over

@@ -18,7 +18,7 @@ from bot.slack.commands.table import find_command
 from bot.slack.listeners.app_home import HomeListener, HomePage
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import CommandListener
-from bot.slack.response_url import Reply, Responder
+from bot.slack.web_client import Reply, Responder
 from bot.tasks import Tasks
 from tests.answering import answering
 from tests.rows import over

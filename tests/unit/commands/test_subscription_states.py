@@ -17,7 +17,6 @@ from bot.errors import CommandError, SlackChannelClosed, SlackDoubtful, SlackErr
 from bot.events.event import DEFAULT_TOPICS
 from bot.outbox import held_queues
 from bot.outbox.held_channels import Reopening
-from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import COMMIT_S
 from bot.slack.commands.pause_commands import MUTE_COMMAND, PAUSE_COMMAND
@@ -25,6 +24,7 @@ from bot.slack.commands.present_subscriptions import EDIT_BUTTON, UNSUBSCRIBE_CO
 from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND, said_of
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
+from bot.slack.workspace import BotIdentity
 from sandbox.slack import modals
 from tests.unit.commands.town import NOW, make_desk, typed
 

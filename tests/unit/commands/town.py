@@ -19,14 +19,14 @@ from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.day_card import Card, Coverage, outcomes_of
 from bot.racedata.reference_book import ReferenceBook
-from bot.slack.commands.error_answers import with_working_offers
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.present_subscriptions import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND
 from bot.slack.commands.table import find_command, unknown_command
+from bot.slack.listeners.command_runner import with_working_offers
 from bot.slack.messages.answers.filter_words import describe
-from bot.slack.permissions import Person
 from bot.slack.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
+from bot.slack.workspace import Person
 from sandbox.slack import modals
 from tests.answering import answering
 

@@ -24,9 +24,9 @@ from bot.outbox.notices import Urgency
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.day_card import at_off
 from bot.racedata.day_views import KnownName
-from bot.slack.commands.error_answers import explain
 from bot.slack.commands.table import COMMAND_GROUPS, HELPED
 from bot.slack.listeners.app_home import HomeChannel, HomePage, home_view
+from bot.slack.listeners.command_runner import explain
 from bot.slack.messages.alerts.alert_notes import admin_notice, drill, escalation
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.result import full_result

@@ -21,8 +21,8 @@ from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, OffTime, Race
 from bot.racedata.day_card import Card, Coverage, Outcomes
 from bot.slack import subscribe_form
-from bot.slack.commands.error_answers import explain
 from bot.slack.listeners import app_home
+from bot.slack.listeners.command_runner import explain
 from bot.slack.messages import render
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.filter_words import described, in_markup, in_plain_words, in_words

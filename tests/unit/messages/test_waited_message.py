@@ -18,7 +18,7 @@ from bot.outbox.held_channels import Backlog
 from bot.outbox.held_queues import DIGEST, PAUSED, UNDELIVERED, Held
 from bot.outbox.ledger import LedgerLine, LedgerOutcome, Trace
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServerFault, Unauthorized, UnknownRefusal
-from bot.slack.commands.error_answers import explain
+from bot.slack.listeners.command_runner import explain
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
 from bot.slack.messages.answers.trace_answer import TRACE_CHANNELS_MAX, TraceView, trace_answer

@@ -1,4 +1,4 @@
-"""Who may change a channel's subscriptions, and who is an admin.
+"""What Slack says of the workspace: the bot itself, channels, people, and who may change a channel's subscriptions.
 
 Guests, and people of other workspaces in a shared channel, are outsiders: no admins, and they change nothing.
 """
@@ -10,16 +10,160 @@ from datetime import tzinfo
 from functools import partial
 from typing import Any, Protocol
 
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
 from bot.channels.conditions.event_conditions import is_direct_message
-from bot.errors import CommandError, SlackError, SlackScopeMissing
+from bot.errors import CommandError, SlackChannelClosed, SlackDoubtful, SlackError, SlackScopeMissing
 from bot.events.days import known_zone
 from bot.logs import get_logger
 from bot.settings import SubscribeBy
-from bot.slack.bot_identity import BotIdentity
-from bot.slack.channel_membership import creator
-from bot.slack.web_client import SlackClient
+from bot.slack.web_client import WEB_API_TIMEOUT_S, SlackClient
 
 log = get_logger(__name__)
+
+
+@dataclass
+class BotIdentity:
+    """The answer of auth.test. Commands and posts work without an answer."""
+
+    token: str
+    bot_id: str | None = None
+    bot_user_id: str | None = None
+    team_id: str | None = None
+    enterprise_id: str | None = None
+    """Of Enterprise Grid: an organisation of several workspaces."""
+    name: str = "racing-bot"
+    workspace_url: str | None = None
+    problem: str | None = "Slack has not answered yet"
+
+    def __repr__(self) -> str:
+        return f"BotIdentity({self.name!r}, bot_user_id={self.bot_user_id!r})"
+
+    async def ask(self, slack: SlackClient) -> bool:
+        try:
+            answer = await slack.call("auth.test", slack.web.auth_test)
+        except SlackError as error:
+            self.problem = str(error)
+            return False
+        self.bot_id = answer.get("bot_id")
+        self.bot_user_id = answer.get("user_id")
+        self.team_id = answer.get("team_id")
+        self.enterprise_id = answer.get("enterprise_id")
+        self.name = answer.get("user") or self.name
+        self.workspace_url = answer.get("url")
+        self.problem = None
+        log.info("slack_knows_us", bot_user_id=self.bot_user_id, team=answer.get("team"))
+        return True
+
+    def permalink(self, channel_id: str, message_ts: str) -> str | None:
+        """The https address of a message, once the workspace's address is known."""
+        if self.workspace_url is None:
+            return None
+        return f"{self.workspace_url.rstrip('/')}/archives/{channel_id}/p{message_ts.replace('.', '')}"
+
+
+MEMBERS_LOOKUP_S = 5.0
+
+MEMBER_PAGES_MAX = 5
+"""Pages of a thousand members each."""
+
+POST_ANYWHERE_SCOPE = "chat:write.public"
+
+SCOPES_HEADER = "x-oauth-scopes"
+
+
+async def is_member(slack: SlackClient, channel_id: str, timeout_s: float = MEMBERS_LOOKUP_S) -> bool | None:
+    """As `ask_membership`. None without an answer."""
+    try:
+        return await ask_membership(slack, channel_id, timeout_s)
+    except SlackError:
+        return None
+
+
+async def ask_membership(slack: SlackClient, channel_id: str, timeout_s: float = MEMBERS_LOOKUP_S) -> bool:
+    """True in a direct message with the bot too. False in a direct message between other people.
+
+    Raises SlackError without an answer.
+    """
+    try:
+        if is_direct_message(channel_id):
+            # conversations.info would need a scope of its own; im:history has another use too (bot.slack.listeners).
+            first = partial(slack.web.conversations_history, channel=channel_id, limit=1)
+            await slack.call("conversations.history", first, timeout_s=timeout_s)
+            return True
+        channel, _ = await _channel(slack, channel_id, timeout_s)
+    except SlackChannelClosed:
+        return False
+    return bool(channel.get("is_member")) and not channel.get("is_archived")
+
+
+async def problem_of_channel(
+    slack: SlackClient, channel_id: str, *, timeout_s: float = WEB_API_TIMEOUT_S
+) -> str | None:
+    """None if Slack would take a post. Raises SlackError without an answer."""
+    try:
+        channel, answer = await _channel(slack, channel_id, timeout_s)
+    except SlackChannelClosed as error:
+        return error.code
+    except SlackScopeMissing:
+        # The next post finds out.
+        return None
+    if channel.get("is_archived"):
+        return "is_archived"
+    anywhere = not channel.get("is_private") and POST_ANYWHERE_SCOPE in (answer.headers or {}).get(SCOPES_HEADER, "")
+    return None if channel.get("is_member") or anywhere else "not_in_channel"
+
+
+async def problem_of_person(slack: SlackClient, user_id: str, *, timeout_s: float = WEB_API_TIMEOUT_S) -> str | None:
+    """None if messages arrive. Raises SlackError without an answer."""
+    method = "users.info"
+    try:
+        answer = await slack.call(method, lambda: slack.web.users_info(user=user_id), timeout_s=timeout_s)
+    except SlackChannelClosed as error:
+        return error.code
+    user = _object_in(answer, "user", method)
+    if user.get("deleted"):
+        return "deactivated"
+    return "a bot" if user.get("is_bot") else None
+
+
+async def creator(slack: SlackClient, channel_id: str, timeout_s: float) -> str | None:
+    """Raises SlackError without an answer."""
+    channel, _ = await _channel(slack, channel_id, timeout_s)
+    made_by = channel.get("creator")
+    return made_by if isinstance(made_by, str) else None
+
+
+async def members(slack: SlackClient, channel_id: str) -> frozenset[str] | None:
+    """None without an answer, or for too many members."""
+    found: set[str] = set()
+    cursor: str | None = None
+    try:
+        for _ in range(MEMBER_PAGES_MAX):
+            page = partial(slack.web.conversations_members, channel=channel_id, cursor=cursor, limit=1000)
+            answer = await slack.call("conversations.members", page, timeout_s=MEMBERS_LOOKUP_S)
+            found.update(answer.get("members") or ())
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor") or None
+            if cursor is None:
+                return frozenset(found)
+    except SlackError:
+        return None
+    return None
+
+
+async def _channel(slack: SlackClient, channel_id: str, timeout_s: float) -> tuple[dict[str, Any], AsyncSlackResponse]:
+    method = "conversations.info"
+    answer = await slack.call(method, lambda: slack.web.conversations_info(channel=channel_id), timeout_s=timeout_s)
+    return _object_in(answer, "channel", method), answer
+
+
+def _object_in(answer: AsyncSlackResponse, name: str, method: str) -> dict[str, Any]:
+    """Raises SlackDoubtful for an answer without the object."""
+    found = answer.get(name)
+    if not isinstance(found, dict):
+        raise SlackDoubtful(method, f"answer without a {name}")
+    return found
+
 
 LOOKUP_CACHED_S = 300.0
 """A missing scope is an answer too."""
