@@ -41,6 +41,9 @@ from bot.outbox.states import MESSAGE_TRANSITIONS, PASSES_A_PAUSE, POSTING, UNSE
 
 POST_CALL_S = 5.0
 
+PAUSE_MAX = timedelta(seconds=1)
+"""Between two messages in a channel. A longer wait is a message's own, and holds up no new abandonment."""
+
 LEASE_MARGIN_S = 4.0
 """Beyond the call's deadline, so that nobody else claims the queue while the call may be under way."""
 
@@ -217,11 +220,13 @@ def _begun(post: OutboxMessage, now: datetime) -> tuple[Happened | None, dict[st
     return Happened.CLAIMED, {"sending_at": now, "deadline_at": deadline_of(now), "attempts": post.attempts + 1}
 
 
-def is_free(now: ColumnElement[datetime], far: ColumnElement[datetime]) -> ColumnElement[bool]:
-    """A moment beyond `far` is ignored: a clock was set back."""
+def is_free(
+    now: ColumnElement[datetime], far: ColumnElement[datetime], *passes: ColumnElement[bool]
+) -> ColumnElement[bool]:
+    """A moment beyond `far` is ignored: a clock was set back. `passes`: the first message passes the queue's wait."""
     free_at, leased_until = col(ChannelQueue.next_free_at), col(ChannelQueue.leased_until)
     return and_(
-        or_(free_at <= now, free_at > far),
+        or_(free_at <= now, free_at > far, *passes),
         or_(leased_until.is_(None), leased_until <= now, leased_until > far),
     )
 
@@ -294,10 +299,14 @@ _HAS_WORK = and_(
 )
 """Of a queue and its first message."""
 
+_NOW, _FAR, _PAUSED_UNTIL = (bindparam(name, type_=_MOMENT) for name in ("now", "far", "paused_until"))
+_IS_NEW_ABANDONMENT = and_(_IS_URGENT, col(OutboxMessage.attempts) == literal_column("0"))
+_PASSES = and_(_IS_NEW_ABANDONMENT, col(ChannelQueue.next_free_at) > _PAUSED_UNTIL)
+
 _FREE_QUEUES = (
     select(col(ChannelQueue.channel_id))
     .join(OutboxMessage, _ID == _HEAD)
-    .where(_IS_OPEN, is_free(bindparam("now", type_=_MOMENT), bindparam("far", type_=_MOMENT)), _HAS_WORK)
+    .where(_IS_OPEN, is_free(_NOW, _FAR, _PASSES), _HAS_WORK)
     .order_by(_PRIORITY, _ID)
     .limit(bindparam("most", type_=Integer()))
     .with_for_update(of=ChannelQueue, skip_locked=True)
@@ -330,7 +339,7 @@ def _heads(
 ) -> Sequence[Row[OutboxMessage, EventVersion | None, datetime | None]]:
     """Locks the queues, then reads the messages: another replica may have sent messages before the lock."""
     left = _left(spent)
-    free = {"now": now, "far": now + QUEUE_WAIT_MAX, "most": limit, **left}
+    free = {"now": now, "far": now + QUEUE_WAIT_MAX, "paused_until": now + PAUSE_MAX, "most": limit, **left}
     channels = session.connection().execute(_FREE_QUEUES, free).scalars().all()
     return session.execute(_HEADS, {"channels": channels, **left}).all() if channels else ()
 

@@ -22,7 +22,7 @@ from bot.outbox import channel_queues, claim_outcomes, pace
 from bot.outbox.channel_move import move_person
 from bot.outbox.channel_queues import LEASE_MARGIN_S, POST_CALL_S, Claim
 from bot.outbox.claim_at_fanout import Added, Claiming, QueuedOnly
-from bot.outbox.claim_outcomes import ClaimOutcome, Posted, Recording
+from bot.outbox.claim_outcomes import ClaimOutcome, GivenUp, NotEdited, Posted, Recording
 from bot.outbox.claim_sender import ClaimSender
 from bot.outbox.message import Call
 from bot.outbox.notices import Notices
@@ -161,6 +161,8 @@ class Poster(Loop):
 
     async def _deliver(self, claim: Claim) -> None:
         outcome = await self._outcome(claim)
+        if isinstance(outcome, Posted | NotEdited | GivenUp):
+            self.claim_sender.unanswered.forget(claim)
         self._count(outcome)
         await self._record(outcome)
         if isinstance(outcome, Posted) and is_person(claim.channel_id):

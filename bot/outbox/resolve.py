@@ -12,6 +12,7 @@ import asyncio
 import math
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import aliased
@@ -32,7 +33,7 @@ from bot.logs import get_logger
 from bot.outbox.channel_queues import POST_CALL_S, QUEUE_WAIT_MAX, Claim
 from bot.outbox.claim_outcomes import CallHeld, ClaimOutcome, Found, GivenUp, LookAgain, Repeated
 from bot.outbox.message import HISTORY_IN_WORDS, HistoryPage, Search, Sender
-from bot.outbox.message_store import IS_DUE, IS_UNSENT, Priority
+from bot.outbox.message_store import IS_DUE, IS_UNSENT
 from bot.outbox.states import POSTING, SENT_WHILE_PAUSED, Happened, move
 from bot.settings import DoubtfulPosts
 
@@ -58,7 +59,6 @@ class Unanswered:
     another process made the call.
     """
 
-    message_id: int | None = None
     times: int = 0
     while_others_passed: int = 0
     passed_before: int = 0
@@ -82,21 +82,20 @@ class Unanswered:
 
 @dataclass
 class UnansweredCalls:
-    """By queue: the first message, the first edit, and the first abandonment, because abandonments pass messages."""
+    """By message, and whether the call edits the message."""
 
     _sent: int = 0
     _edits: int = 0
     _messages_fail: bool = False
-    _firsts: dict[tuple[str, bool, bool], Unanswered] = field(default_factory=dict)
+    _calls: dict[tuple[int, bool], Unanswered] = field(default_factory=dict)
 
     def begin(self, claim: Claim) -> None:
         """Note the time of a call under way: a set clock may end the lease early."""
         if not claim.is_edit:
-            self._firsts[_place(claim)] = replace(self.of(claim), called_at_s=claim.begun_at_s)
+            self._note(claim, called_at_s=claim.begun_at_s)
 
     def of(self, claim: Claim) -> Unanswered:
-        found = self._firsts.get(_place(claim))
-        return found if found and found.message_id == claim.post.id else Unanswered(claim.post.id)
+        return self._calls.get((claim.post.id, claim.is_edit), Unanswered())
 
     def count(self, claim: Claim, *, left: bool) -> Unanswered:
         """A message's call that never `left` the host does not count."""
@@ -106,20 +105,12 @@ class UnansweredCalls:
             return seen
         # An edit without an event can't become a message, and waits through an outage of edits.
         passed = self._edits if claim.is_edit and claim.event is None else self._sent
-        seen = replace(
-            seen,
-            times=seen.times + 1,
-            while_others_passed=seen.while_others_passed + (seen.times == 0 or passed > seen.passed_before),
-            passed_before=passed,
-        )
-        self._firsts[_place(claim)] = seen
-        return seen
+        while_others_passed = seen.while_others_passed + (seen.times == 0 or passed > seen.passed_before)
+        return self._note(claim, times=seen.times + 1, while_others_passed=while_others_passed, passed_before=passed)
 
     def look_failed(self, claim: Claim) -> bool:
         """True if the message of a refused edit is looked at again."""
-        seen = self.of(claim)
-        seen = self._firsts[_place(claim)] = replace(seen, failed_looks=seen.failed_looks + 1)
-        return seen.failed_looks < EDIT_LOOKS_MAX
+        return self._note(claim, failed_looks=self.of(claim).failed_looks + 1).failed_looks < EDIT_LOOKS_MAX
 
     def is_poison_edit(self, claim: Claim, edit: Unanswered) -> bool:
         """True if enough calls were unanswered while others passed. An event's edit waits while messages fail."""
@@ -127,16 +118,19 @@ class UnansweredCalls:
         return edit.times >= EDIT_ATTEMPTS and edit.while_others_passed > 1 and not fails
 
     def sent(self, claim: Claim) -> None:
-        self._firsts.pop(_place(claim), None)
+        self.forget(claim)
         if claim.is_edit:
             self._edits += 1
         else:
             self._sent += 1
             self._messages_fail = False
 
+    def forget(self, claim: Claim) -> None:
+        self._calls.pop((claim.post.id, claim.is_edit), None)
 
-def _place(claim: Claim) -> tuple[str, bool, bool]:
-    return claim.channel_id, claim.is_edit, claim.post.priority <= Priority.ABANDONMENT
+    def _note(self, claim: Claim, **seen: Any) -> Unanswered:
+        noted = self._calls[claim.post.id, claim.is_edit] = replace(self.of(claim), **seen)
+        return noted
 
 
 log = get_logger(__name__)

@@ -249,6 +249,17 @@ async def test_abandonment_passes_a_message_in_doubt_unless_of_the_race(make_pip
     assert looked_at(pipeline) == (of_race or ["C1"])
 
 
+async def test_new_abandonment_passes_the_wait_for_a_look_that_has_begun(make_pipeline):
+    pipeline = make_pipeline(pace=Pace(channel_s=0, looks=A_MINUTE))
+    await make_doubtful(pipeline, "C1")
+    fail(pipeline, look=slack_error("internal_error"))
+    await step(pipeline)
+    await queue(pipeline, "C1", said="result")
+    await queue(pipeline, "C1", priority=Priority.ABANDONMENT, said="ABANDONED")
+    await step(pipeline, 2)
+    assert [one for one in said_in(pipeline) if "doubtful" not in one] == ["ABANDONED C1"]
+
+
 async def test_post_whose_deadline_has_not_passed_costs_no_look(make_pipeline):
     """Another process made the calls."""
     pace = Pace(channel_s=0, looks=A_MINUTE)

@@ -69,15 +69,14 @@ def test_look_that_our_code_fails_on_does_not_move_the_time_of_the_call():
     assert (unanswered.of(claim()).called_at_s, unanswered.of(claim(2)).called_at_s) == (40, None)
 
 
-def test_abandonment_that_passes_leaves_what_is_known_of_the_unanswered_call():
+def test_message_that_fan_out_makes_urgent_keeps_what_is_known_of_its_unanswered_call():
     unanswered, passing = UnansweredCalls(), claim(2)
-    passing.post.priority = Priority.ABANDONMENT
     result = replace(claim(), begun_at_s=40.0)
-    result.post.priority = Priority.OTHER
     for one in (result, passing):
         unanswered.begin(one)
     unanswered.count(result, left=True)
     unanswered.sent(passing)
+    result.post.priority = Priority.ABANDONMENT
     assert (unanswered.of(result).times, unanswered.of(result).called_at_s) == (1, 40)
 
 
@@ -241,7 +240,7 @@ async def test_message_that_was_marked_stays_marked_when_it_is_repeated():
 async def test_message_that_alone_gets_no_answer_is_sent_plainly_and_then_given_up(
     times, while_others_passed, page, kind, plain
 ):
-    seen = Unanswered(1, times=times, while_others_passed=while_others_passed)
+    seen = Unanswered(times=times, while_others_passed=while_others_passed)
     _, (outcome,) = await look(claim(looks=1), pages=[page], seen=seen)
     assert isinstance(outcome, kind)
     assert ("may have been posted" in getattr(outcome, "told", "")) is (page is not ENDS)
