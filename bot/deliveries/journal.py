@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
-from bot.clock import utc_now
 from bot.db.postgresql import CONNECTION, conninfo
 from bot.db.sqlite_file import SqliteFile
 from bot.errors import StorageUnavailable, reason_of
@@ -299,7 +298,9 @@ def _mend(run: Run, read: Run) -> None:
         by_number = "SELECT number, sha256 FROM journal NOT INDEXED ORDER BY number"
         listed += [*_rows(read, by_number), *_rows(read, f"{by_number} DESC")]
     hashes = {number: sha256 or f"damaged-{number}" for number, sha256 in filter(None, reversed(listed))}
-    only, received_at = "FROM journal WHERE number = ?", _number(utc_now())
+    only = "FROM journal WHERE number = ?"
+    # A damaged letter came after the letter before; the first letter at any time until now.
+    (received_at,) = read("SELECT strftime('%s', 'now') * 1000000").fetchone()
     for number, sha256 in sorted(hashes.items()):
         row = next(_rows(read, f"SELECT {_FIELDS} {only}", number), None)
         if row is None or None in row:
