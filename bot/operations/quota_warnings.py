@@ -12,6 +12,7 @@ from bot.errors import ServiceError
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
 from bot.operations.jobs.scheduler import UNDONE_FOR
+from bot.operations.notice_words import notice_words
 from bot.operations.self_notices import key_of_refusal
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
@@ -40,11 +41,6 @@ Source: kubernetes-mixin, storage_alerts.libsonnet: a volume is low *and* predic
 
 ENDPOINTS_NAMED = 3
 ENDPOINT_NAME_MAX = 60
-
-USAGE_UNREAD = (
-    "I can't read the data service's answer on the quota: no number of requests is where I look for one. My own count "
-    "stands in, and may be too low. The log has the answer, as usage_not_readable."
-)
 
 TURNED = "turned"
 
@@ -133,8 +129,7 @@ def _jumps(session: Session, reading: QuotaReading) -> Iterator[QuotaWarning]:
         most = reading.published.refusal_kinds[:ENDPOINTS_NAMED] if name == "refusals" else ()
         kinds = ", ".join(f"{count:,} {kind[:40]}" for kind, count in most)
         words = _said(
-            f"The data service counts unusually many {name} of this key: {jump.today:,} today (UTC), where "
-            f"{jump.usual:,} a day are usual and up to {jump.highest:,} are no surprise.",
+            notice_words("jump", name=name, jump=jump),
             f"By kind, this month: {kinds}." if kinds else "",
             "/usage shows each day.",
         )
@@ -149,8 +144,7 @@ def _key(reading: QuotaReading, what: str | int) -> str:
 def _to_come(reading: QuotaReading) -> str:
     expected = reading.expected
     if reading.is_spent:
-        turns = month_after(reading.month)
-        return f"Requests are refused until {turns.day} {turns:%B}. Alerts go on: deliveries cost no quota."
+        return notice_words("quota-spent", turns=month_after(reading.month))
     if expected is None:
         return ""
     has_room = expected.may_run_out_on is None
@@ -162,13 +156,8 @@ def _used(reading: QuotaReading) -> str:
 
 
 def _ask_for_limit(reading: QuotaReading) -> str:
-    plan = (
-        f'The data service names a plan that I don\'t know ("{reading.plan}")' if reading.plan else "No plan is known"
-    )
-    return (
-        f"{plan}, so I can't say how much of the month's quota is used, nor warn before it is gone. Set MONTHLY_QUOTA "
-        "to the requests that you may make in a month."
-    )
+    unknown = f'The data service names a plan that I don\'t know ("{reading.plan}")'
+    return notice_words("limit-unknown", plan=unknown if reading.plan else "No plan is known")
 
 
 def _notice_key(month: str, what: str | int) -> str:
@@ -207,7 +196,8 @@ class QuotaCheck:
         """`is_refused`: the service takes no requests for the quota's sake, perhaps until its own month turns."""
         found = [*(() if is_refused else _turn(session, reading)), *_jumps(session, reading)]
         if not reading.is_readable:
-            found.append(QuotaWarning(f"quota:not-readable:{reading.month}", Urgency.WARNING, USAGE_UNREAD))
+            key = f"quota:not-readable:{reading.month}"
+            found.append(QuotaWarning(key, Urgency.WARNING, notice_words("usage-unread")))
         if reading.limit is None:
             found.append(QuotaWarning("quota:limit-unknown", Urgency.NOTE, _ask_for_limit(reading)))
         else:
@@ -252,14 +242,13 @@ class QuotaCheck:
             key = f"over:{cause}:{once_in}"
             refusals = [key_of_refusal(cause, one) for one in months]
             if not told_once.is_noted(session, key) and told_once.free(session, refusals):
-                words = f"The data service {what}. /racecard and /results read what is new."
-                self.notices.tell(session, key, words, urgency=Urgency.ALL_CLEAR)
+                self.notices.tell(session, key, notice_words("over", what=what), urgency=Urgency.ALL_CLEAR)
 
     def _tell_beyond_plan(self, session: Session, error: UpgradeRequired) -> None:
         self._tell_over(session, month=month_key(self.clock()), has_room=False)
         read_at = quota_book.last_read_at(session)
         # Answers of the service may alternate between two plans.
         if read_at is None or self.clock() - read_at > UNDONE_FOR:
-            words = f"I can't read the quota, so I can't warn of a quota that runs out. {error.told} Alerts go on."
             key = f"quota-unread:{read_at.isoformat() if read_at else 'never'}"
+            words = notice_words("usage-beyond-plan", told=error.told)
             self.notices.tell(session, key, words, urgency=Urgency.WARNING)

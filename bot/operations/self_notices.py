@@ -13,14 +13,14 @@ from bot.db.engine import Database
 from bot.db.named_values import Mark
 from bot.deliveries.signature_mismatches import LASTS_S
 from bot.errors import StorageError
-from bot.events.word_rows import sentence_rows
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
+from bot.operations.notice_words import notice_rows, notice_words
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.circuit_breakers import RATE, UNAUTHORIZED
-from bot.racedata.client.service_errors import BREAKER_WORDS, UNLATCH, ServiceFailure
+from bot.racedata.client.service_errors import BREAKER_WORDS, ServiceFailure
 from bot.racedata.month_quota import PLANS, month_after, month_key
 
 log = get_logger(__name__)
@@ -58,36 +58,18 @@ class SelfNotices:
         month = month_key(self.clock())
         if error.cause not in BREAKER_WORDS:
             until = self.clock() + timedelta(seconds=error.rate_wait_s)
-            words = (
-                f"The data service wants no requests before {until:%Y-%m-%d %H:%M} UTC. Alerts are not affected. "
-                "/racecard and /results can read nothing new until then."
-            )
-            await self._tell(key_of_refusal(RATE, month), words, Urgency.WARNING)
+            await self._tell(key_of_refusal(RATE, month), notice_words("rate-limited", until=until), Urgency.WARNING)
             return
-        which = BREAKER_WORDS[error.cause]
-        await self._tell(
-            key_of_refusal(error.cause, month),
-            f"{error.told} Alerts are not affected. {self._until_words(which)} run: {UNLATCH} {which}",
-            Urgency.CRITICAL,
-            is_news=error.cause == UNAUTHORIZED,
-        )
-
-    def _until_words(self, which: str) -> str:
-        if which == "key":
-            return "/racecard and /results can read nothing new until the key is changed. If the key is right,"
-        turns = month_after(month_key(self.clock()))
-        until = f"{turns.day} {turns:%B}"
-        return f"/racecard and /results can read nothing new before {until}. If the allowance was raised,"
+        is_of_key, which = error.cause == UNAUTHORIZED, BREAKER_WORDS[error.cause]
+        name = "key-refused" if is_of_key else "quota-refused"
+        words = notice_words(name, told=error.told, which=which, turns=month_after(month))
+        await self._tell(key_of_refusal(error.cause, month), words, Urgency.CRITICAL, is_news=is_of_key)
 
     async def job_undone(self, job: Job, reason: str, done_at: datetime | None) -> None:
         """`done_at`: of the last good run by any replica, if there was one."""
         since = f"since {done_at:%Y-%m-%d %H:%M} UTC" if done_at else "since I was started"
-        await self._tell(
-            f"job-undone:{job.id}:{done_at.isoformat() if done_at else 'never'}",
-            f"This was not done {since}: {job.words}. The last try failed ({reason}). I try again by myself. "
-            "racing-bot doctor looks for the cause.",
-            Urgency.WARNING,
-        )
+        key = f"job-undone:{job.id}:{done_at.isoformat() if done_at else 'never'}"
+        await self._tell(key, notice_words("job-undone", since=since, job=job, reason=reason), Urgency.WARNING)
 
     async def account(self, now: AccountState) -> bool:
         """True if the present plan and window were told; otherwise the next answer tells.
@@ -108,21 +90,18 @@ class SelfNotices:
         now = before.model_copy(update=now.model_dump(exclude_none=True)) if before else now
         if before == now:
             return True
-        if before is not None and not self.notices.tell(
-            session,
-            f"account:{self._today()}",
-            f"The data service now serves us under the plan {now.plan} (window {now.window}); "
-            f"before it was {before.plan} ({before.window}).{_allowances(before.plan, now.plan)}",
-            urgency=Urgency.NOTE,
-        ):
-            return False
+        if before is not None:
+            allowances = _allowances(before.plan, now.plan)
+            words = notice_words("account", now=now, before=before, allowances=allowances)
+            if not self.notices.tell(session, f"account:{self._today()}", words, urgency=Urgency.NOTE):
+                return False
         named_values.put(session, Mark.ACCOUNT, now.model_dump(), self.clock())
         log.info("account", plan=now.plan, window=now.window)
         return True
 
     async def _tell_today(self, name: str, **facts: object) -> bool:
-        row = sentence_rows("bot.operations", "daily_notices.ini")[name]
-        return await self._tell(f"{name}:{self._today()}", row["words"].format(**facts), Urgency(row["urgency"]))
+        urgency = Urgency(notice_rows()[name]["urgency"])
+        return await self._tell(f"{name}:{self._today()}", notice_words(name, **facts), urgency)
 
     async def _tell(self, key: str, words: str, urgency: Urgency, *, is_news: bool = False) -> bool:
         def tell(session: Session) -> bool:

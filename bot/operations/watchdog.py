@@ -34,6 +34,7 @@ from bot.events.races import Race
 from bot.events.sentences import counted
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
+from bot.operations.notice_words import notice_words
 from bot.operations.overdue import LONG_PAST, is_long_past, surely_began_after
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
@@ -68,12 +69,6 @@ REQUESTS_LEFT_TO_PEOPLE = 500
 
 MEETINGS_NAMED = 10
 HOURS = int(LONG_PAST.total_seconds()) // 3600
-
-SEE_WHY = (
-    "The data service keeps a record of failed deliveries for 30 days. Check that strangers reach /webhooks/racing at "
-    "PUBLIC_URL, and that the log has no refused signature."
-)
-SUBSCRIBE_ANEW = "the data service may have ended the subscription: racing-bot subscribe --again."
 
 ByKey = Mapping[str, Sequence[Race]]
 
@@ -317,9 +312,7 @@ class DeliveryWatch:
         return len(asked) == len(wanted) and all(card.coverage is Coverage.COMPLETE for card in cards)
 
     def _tell_silence(self, session: Session, *, since: datetime) -> None:
-        words = (
-            f"No delivery has come since {since:%Y-%m-%d %H:%M} UTC. {SEE_WHY} If there was racing, {SUBSCRIBE_ANEW}"
-        )
+        words = notice_words("silence", since=since)
         self.notices.tell(session, _silence_key(since), words, urgency=Urgency.CRITICAL)
 
     def _note(self, session: Session, *, found: MissingOutcomes, is_asked: bool) -> bool:
@@ -328,9 +321,7 @@ class DeliveryWatch:
         come = [key for key in told_once.free(session, found.over) if key in found.come]
         news = {key: found.news[key] for key in told_once.note(session, found.news, now)}
         if come:
-            words = (
-                f"The outcomes have come after all, or the races have another day: {_named(map(missing_name, come))}."
-            )
+            words = notice_words("come", named=_named(map(missing_name, come)))
             self.notices.tell(session, f"outcomes-come:{now.isoformat()}:{come[0]}", words, urgency=Urgency.ALL_CLEAR)
         if news:
             is_silent = any(_is_day(key) for key in news)
@@ -348,27 +339,17 @@ def _missing(news: ByKey, *, is_asked: bool) -> Iterator[str]:
     for key, races in news.items():
         if _is_day(key):
             due = counted(len(races), "race")
-            yield (
-                f"No result and no abandonment was delivered of {missing_name(key)}, although {due} should "
-                f"have been over for {HOURS} hours or more. {SEE_WHY} If nothing comes on the next racing day either, "
-                f"{SUBSCRIBE_ANEW}"
-            )
+            yield notice_words("silent-day", day=missing_name(key), due=due, hours=HOURS)
     meetings = {key: races for key, races in news.items() if not _is_day(key)}
     if meetings:
         of_all = list(chain.from_iterable(meetings.values()))
         named = _named(f"{missing_name(key)} {_offs(races)}" for key, races in meetings.items())
-        yield (
-            f"{counted(len(of_all), 'race')} should have been over for {HOURS} hours or more, and neither a result nor "
-            f"an abandonment was delivered: {named}."
-        )
+        yield notice_words("missing", due=counted(len(of_all), "race"), hours=HOURS, named=named)
         if listed := sum(map(is_listed, of_all)):
-            yield f"The data service lists an outcome for {listed} of these races, but delivered none: see /results."
+            yield notice_words("listed", listed=listed)
         if listed < len(of_all):
-            yield (
-                f"The data service's list has no outcome {'for the other races' if listed else 'either'}."
-                if is_asked
-                else "I could not ask the data service about all these races: the quota is low, or the service fails."
-            )
+            which = "for the other races" if listed else "either"
+            yield notice_words("not-listed" if is_asked else "not-asked", which=which)
 
 
 def _offs(races: Sequence[Race]) -> str:

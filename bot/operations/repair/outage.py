@@ -12,6 +12,7 @@ from bot.db.named_values import Mark
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Value
 from bot.events.sentences import counted
+from bot.operations.notice_words import notice_words
 from bot.operations.repair.failed_record import Failed
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
@@ -71,12 +72,8 @@ class Outage(Value):
         posted = "the event now" if one else "all events now, abandonments first"
         when = _moment(self.since) if self.since == self.until else f"{_moment(self.since)} to {_moment(self.until)}"
         unless = "" if self.urgency is Urgency.CRITICAL else " I warn again only if an abandonment is among them."
-        return (
-            f"The data service gave up {deliveries} to me ({kinds}), first tried {when} UTC. My endpoint's last "
-            f"answers, by the service's records: {_in_words(self.answers)}. I post {posted}. "
-            "Further deliveries of this outage are posted without another notice."
-            f"{unless} Check the address, the certificate and the load balancer in front of me for that time."
-        )
+        facts = {"deliveries": deliveries, "kinds": kinds, "when": when, "posted": posted, "unless": unless}
+        return notice_words("outage", answers=_in_words(self.answers), **facts)
 
 
 def outage_of(missing: Sequence[Failed], now: datetime) -> Outage:
@@ -104,15 +101,9 @@ def tell(session: Session, notices: Notices, found: Outage, now: datetime) -> No
 def tell_unread(session: Session, notices: Notices, names: Sequence[str], now: datetime) -> bool:
     """True if a record is news."""
     news = told_once.note(session, (f"{_UNREAD}{name}" for name in sorted(set(names))), now)
-    some = ", ".join(sorted(set(names))[:UNREAD_NAMED])
-    return bool(news) and notices.tell(
-        session,
-        f"outage-{news[0]}",
-        f"The data service lists failed deliveries to me that I can't make good, because I can't read their records: "
-        f"{some}{' and others' if len(set(names)) > UNREAD_NAMED else ''}. My log has the records "
-        "(failed_delivery_not_read). Look the deliveries up with the data service.",
-        urgency=Urgency.CRITICAL,
-    )
+    some = ", ".join(sorted(set(names))[:UNREAD_NAMED]) + (" and others" if len(set(names)) > UNREAD_NAMED else "")
+    words = notice_words("unread-records", some=some)
+    return bool(news) and notices.tell(session, f"outage-{news[0]}", words, urgency=Urgency.CRITICAL)
 
 
 def _in_words(answers: Mapping[str, int]) -> str:

@@ -27,6 +27,7 @@ from bot.fanout.fanout import OTHER_TURN_S, Fanout
 from bot.fanout.transaction import LogLine, log_lines
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
+from bot.operations.notice_words import notice_words
 from bot.operations.repair import outage
 from bot.operations.repair.failed_record import Failed, ReadPayload, name_of, read_record
 from bot.operations.repair.outage import Outage
@@ -311,13 +312,10 @@ class Repair:
 
     def _tell_refused(self, session: Session, *, error: ServiceFailure) -> None:
         which = "all deliveries" if isinstance(error, WalkBroken) else "deliveries"
-        self.notices.tell(
-            session,
-            key_of_refusal(error.cause, month_key(self.clock())),
-            f"I can't look up {which} that the data service gave up. {error.told} I try again by "
-            "myself: what was given up meanwhile is posted as soon as I can look it up, for 30 days.",
-            urgency=Urgency.CRITICAL if isinstance(error, STOPPING) else Urgency.WARNING,
-        )
+        key = key_of_refusal(error.cause, month_key(self.clock()))
+        urgency = Urgency.CRITICAL if isinstance(error, STOPPING) else Urgency.WARNING
+        words = notice_words("repair-refused", which=which, told=error.told)
+        self.notices.tell(session, key, words, urgency=urgency)
 
 
 def _in_order(failed: Sequence[Failed]) -> tuple[Failed, ...]:

@@ -13,6 +13,7 @@
 import json
 import re
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -25,6 +26,7 @@ down_revision = "0018"
 
 ROWS_PER_STATEMENT = 10_000
 
+_EDITS_TO_REVISIONS = Path(__file__).with_name("0031_edits_to_revisions.sql").read_text(encoding="utf-8").strip(";\n")
 _EDITS = "('edit', 'live_edit', 'escalation_edit')"
 _MOMENT = sa.DateTime(timezone=True)
 _KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -130,9 +132,8 @@ def _turn_edits_into_revisions() -> None:
     )
     op.create_index("ix_said_event_id", "said", ["event_id"])
     _point_to_messages()
-    _tell_of_given_up()
-    _keep_what_was_said()
-    _want_what_waits()
+    for statement in _EDITS_TO_REVISIONS.split(";\n"):
+        op.execute(statement)
     _delete_edits()
     if op.get_bind().dialect.name == "sqlite":
         _make_anew()
@@ -170,59 +171,6 @@ def _point_to_messages() -> None:
         pointing = sa.text(f"UPDATE message SET {column} = {target} WHERE {column} {is_edit}")  # noqa: S608  constants
         while op.get_bind().execute(pointing).rowcount:
             pass
-
-
-def _tell_of_given_up() -> None:
-    """A waiting correction, or a race's abandonment, whose message was given up, becomes a message."""
-    op.execute(
-        "UPDATE message SET kind = 'event', state = 'queued', edits_id = NULL"
-        " WHERE kind = 'edit' AND state IN ('queued', 'sending')"
-        " AND EXISTS (SELECT 1 FROM message AS given_up JOIN event AS own ON own.id = given_up.event_id"
-        "  JOIN event AS told ON told.id = message.event_id"
-        "  WHERE given_up.id = message.edits_id AND given_up.state = 'dead_letter' AND own.id <> told.id"
-        "  AND (told.event_key = own.event_key OR told.kind = 'race.abandoned'))"
-        " AND NOT EXISTS (SELECT 1 FROM message AS other JOIN event AS said ON said.id = other.event_id"
-        "  JOIN event AS told ON told.id = message.event_id"
-        "  WHERE other.kind = 'event' AND other.state NOT IN ('dead_letter', 'muted')"
-        "  AND other.id <> message.edits_id AND other.channel_id = message.channel_id"
-        "  AND said.event_key = told.event_key AND said.version >= told.version)"
-        # Of several edits that tell the event the newest becomes the message.
-        " AND NOT EXISTS (SELECT 1 FROM message AS other JOIN event AS said ON said.id = other.event_id"
-        "  JOIN event AS told ON told.id = message.event_id"
-        "  WHERE other.kind = 'edit' AND other.state IN ('queued', 'sending') AND other.edits_id = message.edits_id"
-        "  AND said.event_key = told.event_key"
-        "  AND (said.version > told.version OR (said.version = told.version AND other.id > message.id)))"
-    )
-
-
-def _keep_what_was_said() -> None:
-    """`rev` 1 waits. An edit has no moment if it needed no call, or if another message says the same."""
-    op.execute(
-        "INSERT INTO said (message_id, event_id, rev, said_at)"
-        " SELECT edit.edits_id, edit.event_id,"
-        " CASE WHEN max(CASE WHEN edit.state = 'sent' THEN 1 ELSE 0 END) = 0"
-        "  THEN max(CASE WHEN edit.state IN ('queued', 'sending') THEN 1 ELSE 0 END) ELSE 0 END,"
-        " max(CASE WHEN edit.state = 'sent' THEN edit.sent_at END)"
-        " FROM message AS edit JOIN message AS edited ON edited.id = edit.edits_id"
-        " WHERE edit.kind = 'edit' AND edit.state <> 'dead_letter' AND edit.event_id <> edited.event_id"
-        " GROUP BY edit.edits_id, edit.event_id"
-    )
-
-
-def _want_what_waits() -> None:
-    waiting = "SELECT {0} FROM message AS edit WHERE edit.edits_id = message.id AND edit.state IN ('queued', 'sending')"
-    by_whom = waiting.format("edit.id") + " AND edit.kind = 'edit' AND edit.idempotency_key LIKE '%!taken%'"
-    op.execute(
-        f"UPDATE message SET wanted_rev = 1, wanted_at = ({waiting.format('min(edit.received_at)')}),"  # noqa: S608  constants
-        f" passes_pause = EXISTS ({by_whom})"
-        " WHERE id IN (SELECT edits_id FROM message WHERE edits_id IS NOT NULL AND state IN ('queued', 'sending'))"
-    )
-    refused = "FROM message AS edit WHERE edit.edits_id = message.id AND edit.kind <> 'edit' AND edit.state = 'folded'"
-    op.execute(
-        "UPDATE message SET gone_since ="  # noqa: S608  constants
-        f" (SELECT min(COALESCE(edit.sending_at, edit.received_at)) {refused})"
-        f" WHERE kind IN ('live', 'escalation') AND EXISTS (SELECT 1 {refused})"
-    )
 
 
 def _delete_edits() -> None:
