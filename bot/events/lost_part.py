@@ -24,7 +24,7 @@ _IN_FIGURES = {f"n{number}": (word,) for word, number in CARDINALS.items()} | {
 }
 _CLOCK = r"[0-2]?[0-9][:.h][0-5][0-9](?![0-9.:/])"
 _DOTTED = r"[.](?= (?:(?:und|bis) [0-9]+[.] )?(?:rennen|lauf))"
-_TOKENS = (
+_MARKS = (
     ("-", "(r[0-9]+ ?(?=c[0-9]))"),
     ("off", rf"\bthe ({_CLOCK})"),
     ("at", rf"(?<![0-9.:/-])({_CLOCK})"),
@@ -34,14 +34,16 @@ _TOKENS = (
     ("of", "(?<=[0-9])(/)(?=[0-9])"),
     ("and", "([&+\u30fb])"),
     (",", "([,.;:!()]| [-\u2013\u2014] )"),
-    *(
-        (role, rf"(?<![^\W0-9])({phrases})(?![^\W0-9\u3000-\u9fff])")
-        for role, phrases in phrases_by_role(EXTENT_WORDS) + phrases_by_role(_IN_FIGURES)
-    ),
-    *((role, f"({phrases})") for role, phrases in phrases_by_role(EXTENT_WORDS_IN_A_ROW)),
-    ("other", "([\u3000-\u9fff]|[^\\W0-9_]+|[0-9]+)"),
 )
-_TOKEN = re.compile("|".join(pattern for _, pattern in _TOKENS))
+_WORDS = phrases_by_role(EXTENT_WORDS) + phrases_by_role(_IN_FIGURES)
+_OTHERS = (*phrases_by_role(EXTENT_WORDS_IN_A_ROW), ("other", "[\u3000-\u9fff]|[^\\W0-9_]+|[0-9]+"))
+# The words have one pattern of what may stand beside them: for each role, it would take a tenth of the bot's start.
+_TOKEN = re.compile(
+    "|".join(pattern for _, pattern in _MARKS)
+    + rf"|(?<![^\W0-9])(?:{'|'.join(f'({phrases})' for _, phrases in _WORDS)})(?![^\W0-9\u3000-\u9fff])|"
+    + "|".join(f"({phrases})" for _, phrases in _OTHERS)
+)
+_ROLES = [role for role, _ in (*_MARKS, *_WORDS, *_OTHERS)]
 _WITH_VALUE = frozenset({"off", "at", "th", "n"})
 _OF_RACE = re.compile(r"\b(?:race (?:n|th)(\d+)|(?:n|th)(\d+) race) ")
 
@@ -128,7 +130,7 @@ def extent_in(words: str) -> LostPart:
 def _roles(words: str) -> str:
     """The roles of the words, each with a space behind."""
     said = re.sub("_|(?<=[a-z])(?=[A-Z])", " ", words[:_LONGEST]).casefold()
-    each = ((_TOKENS[one.lastindex - 1][0], one[one.lastindex]) for one in _TOKEN.finditer(said) if one.lastindex)
+    each = ((_ROLES[one.lastindex - 1], one[one.lastindex]) for one in _TOKEN.finditer(said) if one.lastindex)
     roles = (f"{role}{value if role in _WITH_VALUE else ''} " for role, value in each if role != "-")
     said = re.sub("races? lost , (?=n)|lost races? (?:, )?(?=n)", "lost races ", "".join(roles))
     return _OF_RACE.sub(r"no\1\2 ", said)
