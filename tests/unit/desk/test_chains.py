@@ -15,12 +15,8 @@ from tests.clock import START
 from tests.rows import over
 from tests.unit.events.versions import three_versions, told
 
-RESULT, LOST, MEETING, CARD = (
-    EventKind.RESULT_RECEIVED,
-    EventKind.RACE_ABANDONED,
-    EventKind.MEETING_ABANDONED,
-    EventKind.RACECARD_PUBLISHED,
-)
+RESULT, LOST = EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED
+MEETING, CARD = EventKind.MEETING_ABANDONED, EventKind.RACECARD_PUBLISHED
 GOING = Change(field="race.going", before="Good", now="Soft")
 
 
@@ -198,11 +194,8 @@ def of_status(status, winner="A", **more):
     return RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED, race=race, **more)
 
 
-PROVISIONAL, OFFICIAL, AMENDED = (
-    of_status("Provisional"),
-    of_status("Official"),
-    of_status("Amended result", winner="B"),
-)
+PROVISIONAL, OFFICIAL = of_status("Provisional"), of_status("Official")
+AMENDED = of_status("Amended result", winner="B")
 SOON = START + timedelta(minutes=1)
 
 

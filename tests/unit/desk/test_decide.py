@@ -12,12 +12,8 @@ from tests.clock import START
 from tests.rows import over
 from tests.unit.events.versions import told
 
-RESULT, LOST, MEETING, CARD = (
-    EventKind.RESULT_RECEIVED,
-    EventKind.RACE_ABANDONED,
-    EventKind.MEETING_ABANDONED,
-    EventKind.RACECARD_PUBLISHED,
-)
+RESULT, LOST = EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED
+MEETING, CARD = EventKind.MEETING_ABANDONED, EventKind.RACECARD_PUBLISHED
 WINNER = Change(field="runner.position", of="Blue Moon", before="2", now="1", rings=True)
 MOVED = Change(field="race.off", before="14:30", now="15:30", rings=True)
 THIRD = Change(field="runner.position", of="Red Sky", before="3", now="2", rings=True)
@@ -54,7 +50,7 @@ UNDATED = News(RacingEvent(key="r", kind=RESULT), VersionRemarks(), rings=True, 
 
 
 ABANDONED = event_of(MEETING, races=(Race(race_id="rc_1", title="Title", reason="Frost"),), reason="Frost")
-OF_MEETING = ((ABANDONED, told(7, MEETING)),)
+OF_MEETING, GIVEN_UP = ((ABANDONED, told(7, MEETING)),), told(7, MEETING, is_dead=True)
 SUMMED, SUMMED_TOO = (told(number, RESULT, withheld=Because.SUMMARY, by=9) for number in (1, 2))
 LOST_IN_SUMMARY = told(1, LOST, withheld=Because.SUMMARY, by=9)
 MUTED = told(1, RESULT, withheld=Because.MUTED)
@@ -62,19 +58,28 @@ FOLDED = told(7, LOST, withheld=Because.MEETING)
 
 WON, LESSER = later(RESULT, WINNER), later(RESULT, GOING)
 CARD_LESSER, CARD_MOVED = later(CARD, GOING), later(CARD, MOVED)
-AFTER_LOSS = first(RESULT, contradicts=LOST)
+AFTER_LOSS, LOST_AFTER = first(RESULT, contradicts=LOST), first(LOST, contradicts=RESULT)
+ASKED_AFTER = [Post(asked=ASKED), Show(1, asks_no_longer=True)]
+UNSEEN = late(RESULT, is_seen=False)
 TOLD, TOLD_LOST, TOLD_CARD = ([told(1, kind)] for kind in (RESULT, LOST, CARD))
 TWICE = [told(1, RESULT), told(2, RESULT)]
+TWO_WAIT = [told(1, RESULT, waits=LATER), told(2, RESULT, waits=LATEST)]
 WAITS, IN_THREAD = [told(1, RESULT, waits=LATER)], [told(1, RESULT, in_thread=True)]
 SUMMED_CARD = [told(1, CARD, withheld=Because.SUMMARY, by=9)]
 EVERY, NIGHT, LIVE = Choices(), Choices(until=LATER), Choices(live=IS_LIVE)
 MUTE = Choices(muted=True)
-TELL, BOTH = [Post()], [Post(), Show(1)]
+NOTED, RUNG, WATCHED = Choices(noted=True), Choices(rung=True), Choices(takes=False, watches=True)
+LIVE_AT_NIGHT, TO_BE_LIVE_AT_NIGHT = Choices(until=LATER, live=IS_LIVE), Choices(until=LATER, live=TO_BE_LIVE)
+NOTED_AT_NIGHT = Choices(until=LATER, noted=True)
+TELL, BOTH, WAIT, WAIT_TOO = [Post()], [Post(), Show(1)], [Post(until=LATER)], [Post(until=LATER), Show(1)]
+FREED, FREED_AND_TOLD = [Release(1), Show(1)], [Release(1), Post(), Show(1)]
+QUIETLY, SILENT = Show(1, edits=False), [Withhold(7), Show(7, edits=False)]
+THREAD = Post(in_thread=True)
 
 ROWS = {
     "first version": (first(RESULT), EVERY, [], TELL),
     "first version, and no filter takes the event": (first(RESULT), NOBODY, [], []),
-    "first version with a watched runner": (first(RESULT), Choices(takes=False, watches=True), [], TELL),
+    "first version with a watched runner": (first(RESULT), WATCHED, [], TELL),
     "placing": (WON, EVERY, TOLD, BOTH),
     "placing, whatever the filters take now": (WON, NOBODY, TOLD, BOTH),
     "placing, in a channel that listens no more": (WON, ONCE_HERE, TOLD, [Show(1)]),
@@ -82,40 +87,20 @@ ROWS = {
     "placing, after a message that was given up": (WON, EVERY, [told(1, RESULT), told(2, RESULT, is_dead=True)], BOTH),
     "placing, and the only message was given up": (WON, NOBODY, [told(1, RESULT, is_dead=True)], []),
     "placing, where the result was muted": (WON, NOBODY, [MUTED], []),
+    "placing, where a summary told the result": (WON, EVERY, [SUMMED], TELL),
     "result after two abandonments of the race": (AFTER_LOSS, EVERY, [told(1, LOST), told(2, LOST)], [Post(), Show(2)]),
     "result after an abandonment of the race": (AFTER_LOSS, EVERY, TOLD_LOST, BOTH),
     "result after an abandonment, in a channel of abandonments": (AFTER_LOSS, NOBODY, TOLD_LOST, BOTH),
-    "abandonment after a result": (
-        first(LOST, contradicts=RESULT),
-        Choices(asked=ASKED),
-        TOLD,
-        [Post(asked=ASKED), Show(1, asks_no_longer=True)],
-    ),
-    "another difference": (LESSER, EVERY, TOLD, [Show(1)]),
-    "another place of the race": (later(RESULT), EVERY, TOLD, [Show(1, edits=False)]),
-    "another difference, where two summaries told the result": (
-        LESSER,
-        EVERY,
-        [SUMMED, SUMMED_TOO],
-        [Show(2, edits=False)],
-    ),
-    "another difference, in a channel that listens no more": (LESSER, ONCE_HERE, TOLD, []),
-    "another difference, where a summary told the result": (LESSER, EVERY, [SUMMED], [Show(1, edits=False)]),
-    "another difference with a watched runner, where a summary told the result": (
-        LESSER,
-        Choices(noted=True),
-        [SUMMED],
-        TELL,
-    ),
-    "addition, where a summary told the card": (later(CARD, PRICE), EVERY, SUMMED_CARD, [Show(1, edits=False)]),
-    "addition, and a watched runner is out, where a summary told the card": (
-        later(CARD, PRICE),
-        Choices(rung=True),
-        SUMMED_CARD,
-        TELL,
-    ),
-    "another difference, where a summary told the card": (CARD_LESSER, EVERY, SUMMED_CARD, TELL),
-    "placing, where a summary told the result": (WON, EVERY, [SUMMED], TELL),
+    "abandonment after a result": (LOST_AFTER, Choices(asked=ASKED), TOLD, ASKED_AFTER),
+    "other value": (LESSER, EVERY, TOLD, [Show(1)]),
+    "other value, in a channel that listens no more": (LESSER, ONCE_HERE, TOLD, []),
+    "other value, in a summary": (LESSER, EVERY, [SUMMED], [QUIETLY]),
+    "other value, in two summaries": (LESSER, EVERY, [SUMMED, SUMMED_TOO], [Show(2, edits=False)]),
+    "other value with a watched runner, in a summary": (LESSER, NOTED, [SUMMED], TELL),
+    "other value of a card in a summary": (CARD_LESSER, EVERY, SUMMED_CARD, TELL),
+    "another place of the race": (later(RESULT), EVERY, TOLD, [QUIETLY]),
+    "addition to a card in a summary": (later(CARD, PRICE), EVERY, SUMMED_CARD, [QUIETLY]),
+    "addition to a card in a summary, and a watched runner is out": (later(CARD, PRICE), RUNG, SUMMED_CARD, TELL),
     "watched runner that is out": (CARD_LESSER, Choices(rung=True, noted=True), TOLD_CARD, BOTH),
     "superseded version again": (later(RESULT, WINNER, again=1), EVERY, TWICE, [Show(2)]),
     "muted": (first(RESULT), MUTE, [], [Withhold()]),
@@ -125,103 +110,48 @@ ROWS = {
     "muted, and the winner changes that was not told": (WON, MUTE, [MUTED], [Withhold()]),
     "muted, and contradicts an abandonment": (AFTER_LOSS, MUTE, TOLD_LOST, BOTH),
     "muted before, and not now": (WON, EVERY, [MUTED], TELL),
-    "hours": (first(RESULT), NIGHT, [], [Post(until=LATER)]),
-    "hours, and a watched runner": (first(RESULT), Choices(until=LATER, noted=True), [], TELL),
+    "hours": (first(RESULT), NIGHT, [], WAIT),
+    "hours, and a watched runner": (first(RESULT), NOTED_AT_NIGHT, [], TELL),
     "hours, and an abandonment": (first(LOST), NIGHT, [], TELL),
     "hours, and a change of what was told": (WON, NIGHT, TOLD, BOTH),
-    "hours, and a lesser change, not told before": (LESSER, NIGHT, [], [Post(until=LATER)]),
-    "hours, and a change of two that wait": (
-        WON,
-        EVERY,
-        [told(1, RESULT, waits=LATER), told(2, RESULT, waits=LATEST)],
-        [Post(until=LATEST), Show(2)],
-    ),
-    "hours, and another winner before the live message is made": (
-        WON,
-        Choices(until=LATER, live=TO_BE_LIVE),
-        WAITS,
-        [Post(until=LATER), Show(1)],
-    ),
-    "hours, and the same winner as in the live message": (
-        later(RESULT, THIRD),
-        Choices(until=LATER, live=IS_LIVE),
-        WAITS,
-        [Post(until=LATER), Show(1)],
-    ),
-    "hours, and a change of what waits": (WON, Choices(until=LATEST), WAITS, [Post(until=LATER), Show(1)]),
-    "hours, and a watched runner in what waits": (
-        LESSER,
-        Choices(until=LATER, noted=True),
-        WAITS,
-        [Release(1), Show(1)],
-    ),
-    "hours, and an abandonment of a race whose result waits": (
-        first(LOST, contradicts=RESULT),
-        NIGHT,
-        WAITS,
-        [Release(1), Post(), Show(1)],
-    ),
-    "hours, and another winner than the live message has shown": (
-        WON,
-        Choices(until=LATER, live=IS_LIVE),
-        WAITS,
-        [Release(1), Post(), Show(1)],
-    ),
-    "live": (first(RESULT), LIVE, [], [Post(in_thread=True)]),
-    "live message to be made": (first(RESULT), Choices(live=TO_BE_LIVE), [], [Post(in_thread=True)]),
-    "live message to be made, and hours": (
-        first(RESULT),
-        Choices(live=TO_BE_LIVE, until=LATER),
-        [],
-        [Post(until=LATER)],
-    ),
+    "hours, and a lesser change, not told before": (LESSER, NIGHT, [], WAIT),
+    "hours, and a change of two that wait": (WON, EVERY, TWO_WAIT, [Post(until=LATEST), Show(2)]),
+    "hours, and another winner before the live message": (WON, TO_BE_LIVE_AT_NIGHT, WAITS, WAIT_TOO),
+    "hours, and the winner of the live message": (later(RESULT, THIRD), LIVE_AT_NIGHT, WAITS, WAIT_TOO),
+    "hours, and a change of what waits": (WON, Choices(until=LATEST), WAITS, WAIT_TOO),
+    "hours, and a watched runner in what waits": (LESSER, NOTED_AT_NIGHT, WAITS, FREED),
+    "hours, and an abandonment of a race whose result waits": (LOST_AFTER, NIGHT, WAITS, FREED_AND_TOLD),
+    "hours, and another winner than in the live message": (WON, LIVE_AT_NIGHT, WAITS, FREED_AND_TOLD),
+    "live": (first(RESULT), LIVE, [], [THREAD]),
+    "live message to be made": (first(RESULT), Choices(live=TO_BE_LIVE), [], [THREAD]),
+    "live message to be made, and hours": (first(RESULT), TO_BE_LIVE_AT_NIGHT, [], WAIT),
     "live message that may not be made": (first(RESULT), Choices(live=Live(True, False, False)), [], TELL),
     "live, without a date": (UNDATED, LIVE, [], TELL),
     "live, and a contradiction": (AFTER_LOSS, LIVE, TOLD_LOST, BOTH),
-    "live, and another placing": (later(RESULT, THIRD), LIVE, IN_THREAD, [Post(in_thread=True), Show(1)]),
+    "live, and another placing": (later(RESULT, THIRD), LIVE, IN_THREAD, [THREAD, Show(1)]),
     "live, and another placing than outside of the thread": (later(RESULT, THIRD), LIVE, TOLD, BOTH),
     "live, and a card's change in the thread": (CARD_MOVED, LIVE, [told(1, CARD, in_thread=True)], BOTH),
     "live, and an abandonment": (first(LOST), LIVE, [], TELL),
     "live, and another winner": (WON, LIVE, IN_THREAD, BOTH),
-    "later values": (late(RESULT), NOBODY, TOLD, [Show(1)]),
-    "later values, after two messages": (late(RESULT), NOBODY, TWICE, [Show(2)]),
-    "later values of what waits": (late(RESULT), NOBODY, WAITS, [Show(1)]),
-    "later values with a watched runner": (late(RESULT), Choices(watches=True), TOLD, [Show(1)]),
-    "later values of an abandonment in a summary": (late(LOST), NOBODY, [LOST_IN_SUMMARY], []),
-    "later values of an abandonment, of which only the result was told": (late(LOST), EVERY, TOLD, TELL),
-    "later values of an abandonment that was given up after a result": (
+    "late": (late(RESULT), NOBODY, TOLD, [Show(1)]),
+    "late, after two messages": (late(RESULT), NOBODY, TWICE, [Show(2)]),
+    "late, of what waits": (late(RESULT), NOBODY, WAITS, [Show(1)]),
+    "late, with a watched runner": (late(RESULT), Choices(watches=True), TOLD, [Show(1)]),
+    "late, with a watched runner in what waits": (UNSEEN, Choices(watches=True), WAITS, FREED),
+    "late, seen in no message": (UNSEEN, NOBODY, TOLD, []),
+    "late, and a filter takes the event now": (late(RESULT), EVERY, [], TELL),
+    "late loss in a summary": (late(LOST), NOBODY, [LOST_IN_SUMMARY], []),
+    "late loss, of which only the result was told": (late(LOST), EVERY, TOLD, TELL),
+    "late loss given up after a result": (
         late(LOST),
         NOBODY,
         [told(1, RESULT), told(2, LOST, is_dead=True)],
         [Show(1)],
     ),
-    "later values of an abandonment before a result": (
-        late(LOST),
-        NOBODY,
-        [told(1, LOST), told(2, RESULT), told(3, LOST)],
-        [Show(1), Show(3)],
-    ),
-    "later values of an abandonment after a result in a summary": (
-        late(LOST),
-        NOBODY,
-        [SUMMED, told(2, LOST)],
-        [Show(2)],
-    ),
-    "later values that no message shows": (late(RESULT, is_seen=False), NOBODY, TOLD, []),
-    "later values, and a filter takes the event now": (late(RESULT), EVERY, [], TELL),
-    "later values of a race in its meeting's message": (late(LOST), NOBODY, [FOLDED], [Show(7)]),
-    "later values of an abandonment that contradicts a result": (
-        late(LOST),
-        NOBODY,
-        [told(1, RESULT), told(2, LOST)],
-        [Show(1), Show(2)],
-    ),
-    "later values with a watched runner in what waits": (
-        late(RESULT, is_seen=False),
-        Choices(watches=True),
-        WAITS,
-        [Release(1), Show(1)],
-    ),
+    "late loss before a result": (late(LOST), NOBODY, [*TOLD_LOST, told(2, RESULT), told(3, LOST)], [Show(1), Show(3)]),
+    "late loss after a result in a summary": (late(LOST), NOBODY, [SUMMED, told(2, LOST)], [Show(2)]),
+    "late loss of a race in its meeting's message": (late(LOST), NOBODY, [FOLDED], [Show(7)]),
+    "late loss that contradicts a result": (late(LOST), NOBODY, [*TOLD, told(2, LOST)], [Show(1), Show(2)]),
 }
 
 
@@ -231,23 +161,13 @@ def test_channel_is_told(news, desk, chain, steps):
 
 
 OF_MEETINGS = {
-    "race of an abandoned meeting": (first(LOST, reason="Frost"), [], OF_MEETING, [Withhold(7), Show(7, edits=False)]),
+    "race of an abandoned meeting": (first(LOST, reason="Frost"), [], OF_MEETING, SILENT),
     "race with a reason of its own": (first(LOST, reason="Fog"), [], OF_MEETING, [Withhold(7), Show(7)]),
     "race that moves, in its meeting's message": (later(LOST, MOVED), [FOLDED], OF_MEETING, TELL),
-    "race that a summary told, and a lesser change": (
-        later(LOST, GOING),
-        [LOST_IN_SUMMARY],
-        OF_MEETING,
-        [Withhold(7), Show(7, edits=False)],
-    ),
+    "race that a summary told, and a lesser change": (later(LOST, GOING), [LOST_IN_SUMMARY], OF_MEETING, SILENT),
     "result of a race that was run": (first(RESULT), [], OF_MEETING, TELL),
     "card": (first(CARD), [], OF_MEETING, TELL),
-    "race whose meeting's message was given up": (
-        first(LOST),
-        [],
-        ((ABANDONED, told(7, MEETING, is_dead=True)),),
-        TELL,
-    ),
+    "race whose meeting's message was given up": (first(LOST), [], ((ABANDONED, GIVEN_UP),), TELL),
 }
 
 
