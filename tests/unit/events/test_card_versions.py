@@ -33,39 +33,26 @@ B_OUT = declared({"non_runner": True})
 Y_GONE = [{"race_id": "rc_1", "off_time": "11:30", "title": "A", "runners": [{"horse": "X"}]}]
 WITH_Y = [Y_GONE[0] | {"runners": [{"horse": "X"}, {"horse": "Y"}]}, {"race_id": "rc_2", "title": "B"}]
 ELSEWHERE = "2026-11-21T{}:00+11:00"
+HALF_PAST, LATER = (at("1", "2 15:00", off_time=words) for words in ("half past", "later"))
+A_MOMENT = [*at("1", off_time=MOMENT), *at("2 16:00")]
+GONE = [(RUNNER, "Y in the 11:30 A", "named", None, False), (CARD, "B", "named", None, True)]
+RUNS_AGAIN, TAKES_PART = ([(RUNNER, "B in the race rc_1", was, "named", False)] for was in ("NR", "Reserve"))
+RESERVE_B, RUNNER_B = declared({"reserve": True}), declared({"reserve": False, "non_runner": False})
 CARDS = {
     "today, by more than a few minutes": (
         at("1 11:30", "2 15:00"),
         at("1 11:45", "2 15:00"),
         [moved("11:30", "11:45")],
     ),
-    "today, by a few minutes": (
-        *(at("1 11:30", "2 15:00"), at("1 11:35", "2 15:00")),
-        [moved("11:30", "11:35", rung=False)],
-    ),
-    "today, at times that nobody can read": (
-        *(at("1", "2 15:00", off_time="half past"), at("1", "2 15:00", off_time="later")),
-        None,
-    ),
+    "by a few minutes": (at("1 11:30", "2 15:00"), at("1 11:35", "2 15:00"), [moved("11:30", "11:35", rung=False)]),
+    "at times that nobody can read": (HALF_PAST, LATER, None),
     "one race of six": (SIX, at("3 13:10"), [moved("13:00", "13:10")]),
-    "a moment in the place of a text": (
-        *(at("1 14:30", "2 16:00"), [*at("1", off_time=MOMENT), *at("2 16:00")]),
-        [moved("14:30", "14:30 UTC", rung=False)],
-    ),
-    "a race and a runner that are gone": (
-        *(WITH_Y, Y_GONE),
-        [(RUNNER, "Y in the 11:30 A", "named", None, False), (CARD, "B", "named", None, True)],
-    ),
+    "a moment in the place of a text": (at("1 14:30", "2 16:00"), A_MOMENT, [moved("14:30", "14:30 UTC", rung=False)]),
+    "a race and a runner that are gone": (WITH_Y, Y_GONE, GONE),
     "a further part": (at("1", title="A"), at("2", title="B"), [(CARD, "B", None, "named", False)]),
-    "a non-runner declared again": (
-        *(B_OUT, declared({"status": "Declared"})),
-        [(RUNNER, "B in the race rc_1", "NR", "named", False)],
-    ),
+    "a non-runner declared again": (B_OUT, declared({"status": "Declared"}), RUNS_AGAIN),
     "a non-runner, told without a status": (B_OUT, declared({"jockey": "J"}), []),
-    "a reserve that gets a run": (
-        *(declared({"reserve": True}), declared({"reserve": False, "non_runner": False})),
-        [(RUNNER, "B in the race rc_1", "Reserve", "named", False)],
-    ),
+    "a reserve that gets a run": (RESERVE_B, RUNNER_B, TAKES_PART),
     "one runner of a race": (DECLARED, B_OUT, [(RUNNER, "B in the race rc_1", "named", "NR", False)]),
 }
 
@@ -282,6 +269,7 @@ AT_1500 = one(off="15:00")
 OUT, RESERVE = one(position="NR"), one(position="Reserve")
 BACK = one(is_back=True)
 RED_SKY, WINNER = one("Red Sky", by=MOORE), one("Golden", position="1")
+WINNER_NO_MORE, THERE_AT_1500 = one("Golden", position="1", is_lost=True), race("Golden Melody", off="15:00")
 THERE, ABSENT = race("Golden Melody, R. Moore"), race("Red Sky, R. Moore")
 OTHER_RIDER = race("Golden Melody, T. Marquand")
 RENEWED = {
@@ -296,22 +284,12 @@ RENEWED = {
     "trainer's horse taken off the card": ([TRAINED], [], [ABSENT], [one(by=SMITH, is_lost=True, is_gone=True)]),
     "put back": ([TAKEN_OFF], [GOLDEN], [THERE], [BACK]),
     "back, and another version": ([BACK], [GOLDEN], [THERE], [BACK]),
-    "taken off one of two races": (
-        [GOLDEN, AT_1500],
-        [AT_1500],
-        [ABSENT, race("Golden Melody", off="15:00")],
-        [AT_1500, TAKEN_OFF],
-    ),
+    "taken off one of two races": ([GOLDEN, AT_1500], [AT_1500], [ABSENT, THERE_AT_1500], [AT_1500, TAKEN_OFF]),
     "race that has moved": ([GOLDEN], [], [race("Golden Melody", off="14:40")], [GOLDEN]),
     "non-runner": ([GOLDEN], [OUT], [THERE], [OUT]),
     "non-runner declared again": ([OUT], [GOLDEN], [THERE], [BACK]),
     "reserve that gets a run": ([RESERVE], [GOLDEN], [THERE], [GOLDEN]),
-    "no winner any more": (
-        [WINNER],
-        [],
-        [placed(Golden=None, Medley="1")],
-        [one("Golden", position="1", is_lost=True)],
-    ),
+    "no winner any more": ([WINNER], [], [placed(Golden=None, Medley="1")], [WINNER_NO_MORE]),
     "winner that is placed": ([WINNER], [], [placed(Medley="1", Golden="2")], [WINNER]),
 }
 
