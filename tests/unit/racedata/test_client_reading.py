@@ -36,12 +36,9 @@ from tests.rows import over
 )
 def test_path_is_filled_with_quoted_values_and_told_apart_from_its_query(template, values, path, query):
     assert fill_path(template, **values) == (path, query)
-
-
-@over("race_id", ["", ".", ".."])
-def test_path_takes_no_value_that_leaves_it(race_id):
-    with pytest.raises(ValueError, match="can't stand in a path"):
-        fill_path("races/{race_id}", race_id=race_id)
+    for left in ("", ".", ".."):
+        with pytest.raises(ValueError, match="can't stand in a path"):
+            fill_path("races/{race_id}", race_id=left)
 
 
 NOW = datetime(2025, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -60,11 +57,8 @@ AT = int(NOW.timestamp())
         *((garbage, None) for garbage in ("-5", "soon", "", "٣", "1e9", "nan")),
     ],
 )
-def test_retry_after_is_read_as_seconds_or_a_date_and_kept_in_range(value, wait_s):
+def test_retry_after_is_read_as_seconds_or_a_date_of_the_services_clock_and_kept_in_range(value, wait_s):
     assert read_retry_after({"retry-after": value}, NOW) == wait_s
-
-
-def test_retry_after_date_is_measured_by_the_services_own_clock():
     headers = {"retry-after": "Thu, 20 Nov 2025 13:00:10 GMT", "date": "Thu, 20 Nov 2025 13:00:00 GMT"}
     assert read_retry_after(headers, NOW) == 10
 
@@ -82,13 +76,14 @@ def test_rate_reset_is_taken_relative_to_the_answers_date(reset, date, resets_in
     assert read_rate(headers).resets_in_s == resets_in_s
 
 
+names = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "date", "retry-after"]
+
+
 @over("garbage", ["", "abc", "-1", "1.5", "60, 60", "9" * 40, "٦٠"])
 def test_rate_garbage_counts_as_missing(garbage):
-    headers = {"x-ratelimit-limit": garbage, "x-ratelimit-remaining": garbage, "x-ratelimit-reset": garbage}
-    assert not any(read_rate(headers))
+    assert not any(read_rate(dict.fromkeys(names[:3], garbage)))
 
 
-names = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "date", "retry-after"]
 texts = st.text() | st.integers().map(str) | st.floats().map(str) | st.datetimes().map(lambda at: at.strftime("%c GMT"))
 
 
@@ -144,16 +139,11 @@ def test_text_of_the_envelope_that_is_too_long_to_be_shown_counts_as_missing(nam
     assert [getattr(page.meta, name) for page in pages] == [texts[0], None]
 
 
-def test_race_is_kept_as_it_came():
+def test_race_is_kept_as_it_came_and_deliveries_are_read_bare_or_within_an_object():
     race = {"race_id": "rc_1", "runners": [{"horse": {"name": "A"}}], "fields": 8}
-    read = RacePage.model_validate({"meta": {}, "data": [race, None, "rc_2"]})
-    assert read.data == [race, {}, {}]
-
-
-@over("data", [[{"id": 1}], {"deliveries": [{"id": 1}]}, {"total": 1, "items": [{"id": 1}]}])
-def test_deliveries_are_read_bare_or_within_an_object(data):
-    page = DeliveryPage.model_validate({"meta": {}, "data": data})
-    assert page.data == [{"id": 1}]
+    assert RacePage.model_validate({"meta": {}, "data": [race, None, "rc_2"]}).data == [race, {}, {}]
+    for data in ([{"id": 1}], {"deliveries": [{"id": 1}]}, {"total": 1, "items": [{"id": 1}]}):
+        assert DeliveryPage.model_validate({"meta": {}, "data": data}).data == [{"id": 1}]
 
 
 @over(
@@ -174,12 +164,12 @@ def test_subscription_gives_its_secret_and_shows_it_nowhere(data):
     assert "whsec_1" not in f"{subscription} {subscription!r}"
 
 
+# Of several candidates none is sure.
 @over(
     "data",
     [
         *({"id": "wh_1"}, {"secret_expires_at": "2027-01-01"}, {"secret": 7, "secrets": ["whsec_1"]}),
-        {"secret_note": "shown once", "signing": {"key": "whsec_1"}},
-        {"secret_id": "ws_7", "secret_value": "whsec_1"},
+        *({"secret_note": "shown once", "signing": {"key": "whsec_1"}}, {"secret_id": "ws", "secret_value": "whsec_1"}),
         *({"secret": "whsec_1", "old": {"secret": "whsec_0"}}, {"secret": "whsec_1", "signing_secret": "whsec_0"}),
     ],
 )
@@ -194,15 +184,15 @@ json_values = st.recursive(
 )
 
 
-@given(json_values, st.sampled_from(["secret", "signing_secret", "other"]))
-def test_subscription_from_a_stranger_has_a_secret_or_none_without_a_crash(data, name):
-    secret = SubscriptionRecord.model_validate({name: data, "deep": [data]}).secret
-    assert secret is None or secret.get_secret_value()
+NAMES = ["secret", "signing_secret", "regions", "values", "value", *COURSE, "model_config", "self", "__dict__"]
 
 
-@given(st.dictionaries(st.sampled_from([*COURSE, "model_config", "model_extra", "self", "__dict__"]), json_values))
+@given(st.dictionaries(st.sampled_from(NAMES), json_values))
 def test_record_from_a_stranger_is_read_without_a_crash(data):
     assert KnownCourse.model_validate(json.loads(json.dumps(data)))
+    secret = SubscriptionRecord.model_validate({**data, "deep": [data]}).secret
+    assert secret is None or secret.get_secret_value()
+    assert all(isinstance(value, str) for value in read_reference({**data, "regions": [data]}, "regions"))
 
 
 @over(
@@ -217,16 +207,3 @@ def test_record_from_a_stranger_is_read_without_a_crash(data):
 def test_reference_is_lists_of_texts_or_of_objects_with_a_value(regions, values):
     assert read_reference({"regions": regions, "goings": ["Good"]}, "regions") == values
     assert read_reference(regions, "regions") == []
-
-
-labels = st.sampled_from(["regions", "goings", "values", "category", "value", "x"])
-shapes = st.recursive(
-    st.none() | st.integers() | st.text(max_size=5) | labels,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(labels, inner, max_size=4),
-    max_leaves=15,
-)
-
-
-@given(shapes)
-def test_reference_from_a_stranger_is_read_without_a_crash(data):
-    assert all(isinstance(value, str) for value in read_reference(json.loads(json.dumps(data)), "regions"))
