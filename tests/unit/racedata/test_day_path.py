@@ -109,16 +109,13 @@ async def test_race_comes_by_its_path_and_else_from_the_book(make_book, client, 
 # The window of the plan
 
 
-async def test_outside_window_asks_nothing(make_book, client):
+@pytest.mark.parametrize("newest_first", [False, True])
+async def test_outside_window_asks_nothing_and_is_never_an_empty_day(make_book, client, newest_first):
     book = make_book()
     client.state = AccountState(window="2025 → upcoming")
     card = await book.card("GB", TODAY.replace(year=2024))
     assert (card.coverage, card.window, client.asked) == (Coverage.OUTSIDE_WINDOW, "2025 → upcoming", [])
-
-
-@pytest.mark.parametrize("newest_first", [False, True])
-async def test_outside_window_is_never_an_empty_day(make_book, client, newest_first):
-    book = make_book()
+    client.state = AccountState()
     client.newest_first, client.races = newest_first, make_days(-20, 5)
     client.meta["window"] = "2026 → upcoming"
     await book.card("GB", from_today(-30))

@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import pairwise
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,11 +37,9 @@ def reading(used=90, **fields):
     return QuotaReading(taken_at=taken_at, month="2026-11", used=used, **given)
 
 
-def test_staleness_grows_as_the_quota_shrinks():
+def test_staleness_grows_as_the_quota_shrinks_and_commands_may_spend_their_share_and_no_more():
     assert [staleness_s(left) for left in (None, 0, 15_000, 15_001, 99_999, 100_000)] == [900, 900, 900, 300, 300, 60]
 
-
-def test_commands_may_spend_their_share_and_no_more():
     def left(limit, used, *, spent=0, at_reading=0, share=25):
         return commands_left(reading(used, limit=limit, spent_by_commands=at_reading), spent=spent, share=share)
 
@@ -131,17 +130,11 @@ def test_figures_of_a_month_are_summed_where_every_day_has_them():
         {"by_day": [{"date": "2026-11-20", "requests": 12}], "by_endpoint": [{"endpoint": "/x", "requests": 12}]},
     ],
 )
-def test_usage_of_another_shape_has_no_figure(data):
+def test_usage_of_another_shape_has_no_figure_and_usage_is_empty_where_neither_days_nor_a_total_came(data):
     usage = read_usage(data)
     assert (usage.rows, usage.is_empty, usage.in_month("2026-11").requests) == ((), False, None)
-
-
-@over(
-    ("data", "is_empty"),
-    [([], True), ({"days": []}, True), ({"period": "2026-11", "used": 42, "days": []}, False), ({"used": 42}, False)],
-)
-def test_usage_is_empty_where_neither_days_nor_a_total_came(data, is_empty):
-    assert read_usage(data).is_empty is is_empty
+    some: list[Any] = [[], {"days": []}, {"used": 42}, {"used": 42, "period": "2026-11", "days": []}]
+    assert [read_usage(one).is_empty for one in some] == [True, True, False, False]
 
 
 json_values = st.recursive(
@@ -178,33 +171,21 @@ TURN_OF_THE_YEAR = datetime(2026, 12, 31, 23, 50, tzinfo=UTC)
 A_DAY = timedelta(days=1)
 
 
-@over(
-    ("samples", "whole", "today"),
-    [
-        ([sample(at(1, 23, 59), 100), sample(at(2, 23, 59), 150), sample(at(3, 12), 170)], {1: 100, 2: 50}, 20),
-        ([sample(at(1, 18), 60), sample(at(2, 18), 100), sample(at(3, 12), 110)], {2: 40}, 10),
-        ([sample(at(1, 12), 60), sample(at(2, 23), 130), sample(at(3, 12), 130)], {2: 48}, 0),
-        ([sample(at(29, 23, 59), 900), sample(at(30, 23, 45), 960), sample(at(1, 0, 5, month=12), 4)], {30: 60}, 4),
-        (
-            [sample(TURN_OF_THE_YEAR + number * A_DAY, used) for number, used in ((-1, 900), (0, 960), (1, 30))],
-            {31: 60},
-            30,
-        ),
-        ([sample(at(1, 23, 59), 100), sample(at(5, 12), 500)], {1: 100}, 0),
-        ([sample(at(16, 12), 8_000)], {}, 0),
-        ([sample(at(1, 23, 59), 30, **OWN), sample(at(2, 23, 59), 9_000)], {}, 0),
-    ],
-    ids=[
-        "by day",
-        "over midnight",
-        "a day and a half",
-        "new month",
-        "new year",
-        "days unknown",
-        "first reading",
-        "other things counted",
-    ],
-)
+NEW_YEAR = [sample(TURN_OF_THE_YEAR + number * A_DAY, used) for number, used in ((-1, 900), (0, 960), (1, 30))]
+NEW_MONTH = [sample(at(29, 23, 59), 900), sample(at(30, 23, 45), 960), sample(at(1, 0, 5, month=12), 4)]
+GROWTH: dict[str, tuple[list[QuotaSample], dict[int, int], int]] = {
+    "days": ([sample(at(1, 23, 59), 100), sample(at(2, 23, 59), 150), sample(at(3, 12), 170)], {1: 100, 2: 50}, 20),
+    "over midnight": ([sample(at(1, 18), 60), sample(at(2, 18), 100), sample(at(3, 12), 110)], {2: 40}, 10),
+    "a day and a half": ([sample(at(1, 12), 60), sample(at(2, 23), 130), sample(at(3, 12), 130)], {2: 48}, 0),
+    "new month": (NEW_MONTH, {30: 60}, 4),
+    "new year": (NEW_YEAR, {31: 60}, 30),
+    "days unknown": ([sample(at(1, 23, 59), 100), sample(at(5, 12), 500)], {1: 100}, 0),
+    "first reading": ([sample(at(16, 12), 8_000)], {}, 0),
+    "other things counted": ([sample(at(1, 23, 59), 30, **OWN), sample(at(2, 23, 59), 9_000)], {}, 0),
+}
+
+
+@over(("samples", "whole", "today"), GROWTH.values(), ids=GROWTH)
 def test_growth_between_samples_is_the_days(samples, whole, today):
     for days in (used(samples), used(samples[::-1])):
         assert {day.day: count for day, count in days.whole.items() if day.day in whole} == whole
@@ -263,10 +244,8 @@ def test_days_of_any_samples_are_never_negative_nor_more_than_was_used(rows):
         days = days_of(samples, figure)
         assert all(count >= 0 for count in (*days.whole.values(), days.today))
         # Each growth is at most its later figure.
-        assert (
-            sum(days.whole.values()) + days.today
-            <= sum(getattr(one, figure) or 0 for one in samples) + len(days.whole) + 1
-        )
+        grown = sum(days.whole.values()) + days.today
+        assert grown <= sum(getattr(one, figure) or 0 for one in samples) + len(days.whole) + 1
         assert list(days.whole) == sorted(days.whole)
 
 
