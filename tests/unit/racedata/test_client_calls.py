@@ -73,14 +73,6 @@ async def test_auth_2_and_limits_7_key_is_a_header_and_each_page_repeats_the_que
     assert {seen.headers["x-api-key"] for seen in service.seen} == {KEY}
 
 
-async def test_limits_7_name_that_a_paths_query_has_twice_is_repeated_on_each_page(service, racing):
-    service.data([{"name": "one"}], has_more=True, next_cursor="c1")
-    service.data([{"name": "two"}])
-    await racing.read_path("races?day={date}&field=a&field=b", date="2026-11-20")
-    own = "day=2026-11-20&field=a&field=b"
-    assert [seen.raw_query for seen in service.seen] == [own, f"{own}&cursor=c1"]
-
-
 async def test_limits_8_cursor_of_an_earlier_call_with_the_same_trail_breaks_the_walk(service, racing):
     for number, following in enumerate(("c1", "c0")):
         service.data([{"race_id": f"rc_{number}"}], has_more=True, next_cursor=following)
@@ -92,10 +84,15 @@ async def test_limits_8_cursor_of_an_earlier_call_with_the_same_trail_breaks_the
         await collect(racing.walk_races(cursor=first.resume_at, trail=trail))
 
 
-async def test_query_is_not_named_in_a_failure(service, racing):
+async def test_limits_7_name_that_a_paths_query_has_twice_is_repeated_on_each_page_and_named_in_no_failure(
+    service, racing
+):
+    service.data([{"name": "one"}], has_more=True, next_cursor="c1")
     service.refuse(422, "invalid_param")
     with pytest.raises(InvalidParam) as caught:
-        await racing.read_path("races?date={date}", date="2026-11-20")
+        await racing.read_path("races?day={date}&field=a&field=b", date="2026-11-20")
+    own = "day=2026-11-20&field=a&field=b"
+    assert [seen.raw_query for seen in service.seen] == [own, f"{own}&cursor=c1"]
     assert caught.value.path == "races"
 
 
@@ -213,15 +210,12 @@ async def test_hold_from_before_the_clock_was_set_back_holds_nobody(service, ope
 
 
 @pytest.mark.parametrize(("code", "status"), [("rate_limited", 429), ("server_error", 500)])
-async def test_single_try_repeats_nothing(service, racing, sleep_clock, code, status):
+async def test_single_try_repeats_nothing_before_the_first_page(service, racing, sleep_clock, code, status):
     service.refuse(status, code)
     with pytest.raises(ServiceFailure):
         await racing.in_one_try().countries()
     assert (len(service.seen), sleep_clock.slept) == (1, [])
-
-
-@pytest.mark.parametrize(("code", "status"), [("rate_limited", 429), ("server_error", 500)])
-async def test_single_try_that_has_brought_a_page_asks_for_no_page_again(service, racing, code, status):
+    service.replies, service.seen, sleep_clock.now_s = [], [], 60
     service.data([{"country_code": "GB"}], has_more=True, next_cursor="2")
     service.refuse(status, code)
     service.data([{"country_code": "IRE"}])
@@ -285,33 +279,37 @@ async def outcomes(*asked):
     return [type(one) if isinstance(one, Exception) else None for one in await gathered(asked)]
 
 
-async def test_errors_quota_exceeded_stops_all_but_usage_over_a_restart(service, open_racing):
-    told = []
-
-    async def on_circuit_open(error):
-        told.append(type(error))
-
-    service.refuse(429, "quota_exceeded")
-    service.data([])
-    client = open_racing(on_circuit_open=on_circuit_open)
-    asked = await outcomes(client.countries(), client.courses(), open_racing().countries(), client.usage())
-    assert asked == [QuotaExceeded, CircuitOpen, CircuitOpen, None]
-    assert service.paths == ["countries", "account/usage"]
-    assert told == [QuotaExceeded]
+@pytest.fixture
+def heard():
+    return []
 
 
-@pytest.mark.parametrize(("after_s", "told"), [("3599", []), ("3600", [RateLimited]), ("999999", [RateLimited])])
-async def test_wait_of_an_hour_is_told_once_and_a_shorter_wait_is_not(service, open_racing, after_s, told):
-    heard = []
+@pytest.fixture
+def open_heard(open_racing, heard):
+    """Opens a client, and notes the refusals that are told."""
 
     async def on_circuit_open(error):
         heard.append(type(error))
 
+    return lambda: open_racing(on_circuit_open=on_circuit_open)
+
+
+async def test_errors_quota_exceeded_stops_all_but_usage_over_a_restart(service, open_heard, heard):
+    service.refuse(429, "quota_exceeded")
+    service.data([])
+    client = open_heard()
+    asked = await outcomes(client.countries(), client.courses(), open_heard().countries(), client.usage())
+    assert asked == [QuotaExceeded, CircuitOpen, CircuitOpen, None]
+    assert service.paths == ["countries", "account/usage"]
+    assert heard == [QuotaExceeded]
+
+
+@pytest.mark.parametrize(("after_s", "told"), [("3599", []), ("3600", [RateLimited]), ("999999", [RateLimited])])
+async def test_wait_of_an_hour_is_told_once_and_a_shorter_wait_is_not(*, service, open_heard, heard, after_s, told):
     for _ in range(3):
         service.refuse(429, "rate_limited", headers={"retry_after": after_s})
-    client = open_racing(on_circuit_open=on_circuit_open)
-    asked = await outcomes(client.countries(), client.usage(), open_racing(on_circuit_open=on_circuit_open).countries())
-    assert asked == [RateLimited] * 3
+    client = open_heard()
+    assert await outcomes(client.countries(), client.usage(), open_heard().countries()) == [RateLimited] * 3
     assert heard == told
 
 
@@ -337,9 +335,7 @@ async def failed_deliveries(client):
 PLANS = {"your_plan": "free", "reaches_on": ["live", "archive"]}
 
 
-async def test_auth_3_endpoint_beyond_the_plan_is_asked_once_and_its_refusal_repeated_word_for_word(
-    service, open_racing
-):
+async def test_auth_3_endpoint_beyond_the_plan_is_asked_once_and_its_refusal_repeated(service, open_racing):
     service.refuse(403, "upgrade_required", headers={"x_request_id": "req_9"}, **PLANS)
     service.data([])
     client = open_racing()
