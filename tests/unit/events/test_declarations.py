@@ -239,14 +239,23 @@ def told(race):
     }
 
 
+OF_THE_DELIVERY: dict[str, object] = {"attempt": 2, "retry_count": 3, "delivery_id": "dlv_1", "deliveryId": "dlv_2"}
+OF_THE_DELIVERY |= {"delivered_at": "2026-11-20T12:00:00Z", "sent_at": 1_750_161_600}
+OF_THE_DELIVERY["delivery"] = {"id": "dlv_3", "attempt": 2, "timestamp": 1_750_161_600}
+
+
 @pytest.mark.parametrize("wrapper", WRAPPERS)
 @given(random=SEEDS)
-def test_names_order_depth_and_unknown_fields_change_nothing(wrapper, random):
+def test_names_order_depth_attempt_and_unknown_fields_change_nothing(wrapper, random):
     facts = facts_of(random)
-    body = shuffled(WRAPPERS[wrapper](published(facts, random)) | unknown(random), random)
-    race = read(body)
-    assert told(race) == facts, body
-    assert [runner.number for runner in race.placed()] == [str(n + 4) for n in range(len(facts["horses"]))], body
+    race, beside = WRAPPERS[wrapper](published(facts, random)), unknown(random)
+    body = shuffled({"event": "result.received", **race, **beside}, random)
+    event = read_payload(json.dumps(body).encode())
+    again = dict(random.sample([*OF_THE_DELIVERY.items()], 3))
+    assert read_payload(json.dumps(shuffled(body | again, random)).encode()) == event
+    assert (event.key, told(event.race)) == (f"result.received:{facts['race_id']}", facts), body
+    numbers = [runner.number for runner in event.race.placed()]
+    assert numbers == [str(n + 4) for n in range(len(facts["horses"]))], body
 
 
 @given(random=SEEDS)
