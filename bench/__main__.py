@@ -15,7 +15,7 @@ from typing import Any
 from bench import acks, delivery, footprint, ingest, overload, processes, wide
 from bench.common import FULL, NONE, QUICK, Measure, Plan, table
 from bench.outside import Outside
-from bot.cli.server import loop_factory
+from bot.web.uvicorn_server import loop_factory
 from sandbox.loopback_server import serve
 
 

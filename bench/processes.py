@@ -21,12 +21,12 @@ import psutil
 
 from bench.load import ACCEPTED, connected
 from bench.payloads import SECRET, request
-from bot.cli.server import loop_factory
 from bot.db.engine import Database
 from bot.deliveries import inbox
 from bot.deliveries.intake import place_in
 from bot.deliveries.journal import Journal
 from bot.deliveries.signature import HEADER
+from bot.web.uvicorn_server import loop_factory
 from sandbox.loopback_server import free_port
 from tests.databases import new_postgres_database, own_postgres
 

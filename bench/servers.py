@@ -20,12 +20,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bench.payloads import PATH, SECRET
-from bot.cli.server import loop_factory, uvicorn_config
+from bot.cli.server import uvicorn_config
 from bot.clock import utc_now
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.db.tables import InboxDelivery
 from bot.deliveries.signature import HEADER, is_signed
+from bot.web.uvicorn_server import loop_factory
 
 
 def application(store: Callable[[bytes], None] | None) -> Starlette:

@@ -16,7 +16,7 @@ from bot.app import Service
 from bot.errors import SettingsError
 from bot.logs import configure_logging, get_logger
 from bot.settings import Settings, load_settings
-from bot.web.uvicorn_server import Server, server_config
+from bot.web.uvicorn_server import Server, loop_factory, server_config
 
 log = get_logger(__name__)
 
@@ -92,15 +92,6 @@ async def _serve_privately(private: Server, public: Server) -> None:
 
 def uvicorn_config(app: Any, *, lifespan: Any = "off", **address: Any) -> Config:
     return server_config(app, lifespan=lifespan, http="httptools", **address)
-
-
-def loop_factory() -> Any:
-    """uvloop's, except on Windows."""
-    try:
-        import uvloop  # noqa: PLC0415  not installed everywhere
-    except ImportError:
-        return None
-    return uvloop.new_event_loop
 
 
 def _end_with_receiver(life: int) -> None:

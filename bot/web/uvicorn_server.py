@@ -38,6 +38,15 @@ class Server(UvicornServer):
         yield
 
 
+def loop_factory() -> Any:
+    """uvloop's, except on Windows."""
+    try:
+        import uvloop  # noqa: PLC0415  not installed everywhere
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
 def server_config(app: Any, **more: Any) -> Config:
     return Config(
         app,

@@ -21,12 +21,13 @@ from sqlalchemy import PoolProxiedConnection, event
 from sqlmodel import Session
 
 from bot.app import Service
-from bot.cli.server import loop_factory, uvicorn_config
+from bot.cli.server import uvicorn_config
 from bot.db.engine import Database, Work
 from bot.logs import configure_logging
 from bot.outbox.pace import Pace
 from bot.ports import Ports
 from bot.settings import Settings, load_settings
+from bot.web.uvicorn_server import loop_factory
 from tests.front import receiver_of
 
 KILLED = "!"
