@@ -168,13 +168,16 @@ def _refused(wanted: LineRequest, command: str, shows: Collection[Topic]) -> Ref
 
 def _of_some_races(wanted: LineRequest) -> Refusal | None:
     words = wanted.of(Kind.UNKNOWN)
-    is_chosen = any(one.meant_by(word) for word in (*words, " ".join(words)) for one in OF_RACES)
+    two = (f"{one.typed} {other.typed}" for one, other in pairwise(wanted.phrases))
+    is_chosen = any(one.meant_by(word) for word in (*words, *two) for one in OF_RACES)
     others = [word for word in words if word.casefold() not in NOT_CHOSEN and not is_chosen]
     if len(others) == len(words):
         return None
-    narrowed = " A subscription can be to race classes, flat, jumps or aw alone." if is_chosen else ""
-    lacking = next((not_chosen(one, is_told=False) for one in words if one.casefold() in NOT_GIVEN), None)
-    told = lacking or f"A day is shown with all its races.{narrowed}"
+    told = "A day is shown with all its races."
+    if is_chosen:
+        told = f"{told} A subscription can be to race classes, flat, jumps or aw alone."
+    elif lacking := [one for one in words if one.casefold() in NOT_GIVEN]:
+        told = not_chosen(lacking[0], is_told=False)
     return Refusal(told, {WITHOUT_THAT: wanted.but(unknown=others)})
 
 

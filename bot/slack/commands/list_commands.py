@@ -3,6 +3,7 @@
 import asyncio
 import re
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from bot.channels import audit_log
@@ -62,7 +63,11 @@ async def _answer_usage(desk: Desk, invocation: Invocation, by: str) -> Message:
 async def _plan_usage(_desk: Desk, invocation: Invocation) -> str:
     phrases = _USAGE_WORDS.read(invocation.text)
     lines = {f"by {by}": f"usage {by}" for by in (BY_DAY, BY_ENDPOINT)}
-    if unknown := [one.typed for one in phrases if one.kind is Kind.UNKNOWN]:
+    # "by region" asks for a grouping too, and in other lines "region" says nothing.
+    asked = [other for one, other in pairwise(phrases) if one.typed.casefold() in {"by", "per"}]
+    if unknown := [
+        one.typed for one in phrases if one.kind is Kind.UNKNOWN or (one in asked and one.kind is Kind.FILLER)
+    ]:
         told = f"{unknown_words(unknown, 'grouping')} The figures are of this month."
         raise CommandError(told, lines=lines)
     groupings = list(dict.fromkeys(one.value for one in phrases if one.kind is Kind.FLAG))

@@ -130,7 +130,7 @@ def _ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channe
         raise CommandError("This channel has no subscriptions. /racing subscribe GB would make one.", form="")
     regions = [one.region for one in filters]
     there = ", ".join(map(region_words, regions))
-    if refused := _refused(wanted, regions, there):
+    if refused := _refused(wanted, filters, there):
         raise refused.error(NAME)
     words = (*wanted.of(REGIONS_FIELD), *wanted.of(Kind.UNKNOWN), *wanted.not_chosen)
     unknown = [typed for typed in words if typed not in regions]
@@ -167,20 +167,19 @@ def _lexicon(session: Session, channel_id: str) -> Lexicon:
     return replace(lists, regions=tuple(dict.fromkeys([*lists.regions, *taken])))
 
 
-def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal | None:
+def _refused(wanted: LineRequest, filters: Sequence[ChannelFilter], there: str) -> Refusal | None:
     if wanted.is_bare and not (wanted.not_chosen or wanted.refused):
-        each = {f"End {one}": LineRequest({REGIONS_FIELD: (one,)}) for one in regions if one != ALL_REGIONS}
+        regions = [one.region for one in filters if one.region != ALL_REGIONS]
+        each = {f"End {one}": LineRequest({REGIONS_FIELD: (one,)}) for one in regions}
         told = f"Say what to end: this channel has subscriptions to {there}."
         return Refusal(told, each | {"End all": LineRequest({ALL: (ALL,)})})
     plain = [one.kind for one in wanted.phrases if one.kind is not Kind.FILLER]
     # "results, only abandonments" would end both.
     if wanted.is_negated or wanted.left_out.keys() - {COURSES_FIELD} or Kind.ONLY in plain[1:-1]:
-        ends = [region for region in regions if region not in {*wanted.out(REGIONS_FIELD), ALL_REGIONS}]
-        is_all_but = wanted.out(REGIONS_FIELD) and wanted.everything and ALL_REGIONS not in regions and ends
         return Refusal(
             f"I can't end all but something. This channel has subscriptions to {there}: name what is to end, or see "
             "Edit in /racing list.",
-            {f"End {listed(ends)}": LineRequest({REGIONS_FIELD: tuple(ends)})} if is_all_but else {},
+            _others(wanted, filters),
         )
     if wanted.refused and not wanted.not_chosen:
         return _of_a_while(wanted, wanted.refused) if {Kind.DAY, Kind.TIME} & wanted.taken.keys() else wanted.refused
@@ -189,6 +188,17 @@ def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal
     # "results once a day" may mean the digest.
     digests = wanted.digests(wanted.of(TOPICS_FIELD))
     return _of_one_kind(wanted.but(**{one.field: wanted.of(one.field) or (EVERY_VALUE,) for one in digests}))
+
+
+def _others(wanted: LineRequest, filters: Sequence[ChannelFilter]) -> dict[str, LineRequest]:
+    """The end of the other regions, or the other topics, for "everything except GB" and "all but abandonments"."""
+    if not wanted.everything or len(wanted.left_out) != 1:
+        return {}
+    ((field, kept),) = wanted.left_out.items()
+    regions, topics = [one.region for one in filters], [topic for one in filters for topic in one.topics]
+    there = {REGIONS_FIELD: () if ALL_REGIONS in regions else regions, TOPICS_FIELD: topics_in_order(frozenset(topics))}
+    ends = tuple(one for one in there.get(field, ()) if one not in kept)
+    return {f"End {listed(ends)}": LineRequest({field: ends})} if ends else {}
 
 
 def _of_a_while(wanted: LineRequest, refused: Refusal) -> Refusal:

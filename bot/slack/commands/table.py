@@ -129,9 +129,7 @@ def _with_command(line: str) -> str | None:
     read = _LINE.read(line) if len(line) <= BUTTON_VALUE_MAX else ()
     phrases = [one for one in read if one.kind is not Kind.FILLER or one.typed.casefold() in _OF_A_DAY]
     kinds = {one.kind for one in phrases}
-    if not phrases or phrases[0].typed.casefold() in _ASKED:
-        return None
-    if phrases[0].kind is Kind.UNKNOWN and _alike(line.partition(" ")[0]):
+    if not phrases or (phrases[0].kind is Kind.UNKNOWN and (_alike(line.partition(" ")[0]) or offers_for(line))):
         return None
     subjects = [one.typed for one in phrases if one.typed.casefold() in _OF_A_DAY]
     is_of_day = not kinds.isdisjoint({Kind.DAY, Kind.TIME})
