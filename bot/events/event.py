@@ -90,6 +90,13 @@ class RacingEvent(Value):
         return self.says_partly_run and not self.races_from_book and any(not race.says_run for race in self.races)
 
     @property
+    def loses_the_rest(self) -> bool:
+        """False for an abandoned meeting that leaves the end open, or says that a race after a lost race was run."""
+        run, lost = ([race for race in self.races if race.says_run is is_run] for is_run in (True, False))
+        tells_end = self.races_run != 0 or self.last_lost or self.lost_from or run
+        return bool(tells_end) and not any(one.comes_after(other) for one in run for other in lost)
+
+    @property
     def is_of_meeting(self) -> bool:
         """True for a meeting, and for a card of a meeting."""
         subject = DECLARATIONS[self.kind].subject if self.kind else None

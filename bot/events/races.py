@@ -302,6 +302,11 @@ class Race(Value):
         """The number on the card; None for other words."""
         return int(self.number) if self.number and _CARD_NUMBER.fullmatch(self.number) else None
 
+    def comes_after(self, other: "Race") -> bool:
+        """By the number, else by the time of day. False if neither is known of both."""
+        places = (self.card_number, other.card_number), (self.off.minute_of_day, other.off.minute_of_day)
+        return next((one > another for one, another in places if one is not None and another is not None), False)
+
     @property
     def order(self) -> tuple[int, str, str, str]:
         """The place on a card: by the time of day. A race without a time comes first."""

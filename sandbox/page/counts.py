@@ -31,7 +31,7 @@ EVENTS_OF_WORD = {
 
 NAMES = re.compile(
     rf"(?:^|\. )(?P<word>{'|'.join(EVENTS_OF_WORD)}): (?:Racecard: )?(?P<course>[^:]+?)"
-    r"(?: (?P<off>\d\d:\d\d)\b|, (?P<whole>whole meeting|rest of the meeting)?)"
+    r"(?: (?P<off>\d\d:\d\d)\b|, (?P<whole>(?:whole|rest of the|part of the) meeting)?)"
 )
 SUMMARY = re.compile(r"\bdigest\b|came meanwhile|told late|^Told late|could not deliver", re.IGNORECASE)
 """Words of a summary of several events."""

@@ -143,8 +143,9 @@ class Outage:
         happening, racing = delivery.happening, self.service.racing
         if happening.event == "meeting.abandoned":
             meeting = racing.meeting(happening.meeting_id)
-            is_partly_run = any(racing.state(race).status == "result" for race in meeting.races)
-            return f"{meeting.course.name}, {'rest of the' if is_partly_run else 'whole'} meeting"
+            states = [racing.state(race).status for race in meeting.races]
+            part = "part of the" if states[-1] == "result" else "rest of the" if "result" in states else "whole"
+            return f"{meeting.course.name}, {part} meeting"
         race = racing.race(happening.race_id or "")
         return f"{race.course.name} {race.off_time}"
 

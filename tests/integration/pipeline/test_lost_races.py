@@ -282,7 +282,7 @@ BY_MOMENT = {
     "reinstated before the meeting's loss, by receipt": Story(BACK, LOST, CGB=LOST_AGAIN),
     "reinstated, with the meeting's card": Story(
         *(ALL, meeting("rc_1", "rc_2", "rc_3") | {"event": "racecard.published"}, at(8, LOST), at(9, BACK)),
-        CGB=["^ABANDONED: Ascot 1 race, | The rest of this meeting", *GOES_AHEAD[::-1]],
+        CGB=["^ABANDONED: Ascot 1 race, | Part of this meeting", *GOES_AHEAD[::-1]],
     ),
     "reinstated, lost with its meeting, and run": Story(
         at(8, BACK), at(9, LOST), result(), CGB=["", "", "^CONFLICT | this meeting was reported abandoned"]

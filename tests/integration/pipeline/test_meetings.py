@@ -264,7 +264,7 @@ CONFLICTS = {
         ("run before, without an id", (NO_ID, whole), [DENIED, SAYS_BOTH]),
         ("two races run before", (numbered(2), numbered(3), whole), ["^Result", DENIED_TOO, SAYS_BOTH]),
         ("run before and after", (numbered(3), whole, numbered(2)), [DENIED, SAYS_BOTH, "^Result"]),
-        ("an earlier race run", (whole, numbered(2)), ["rest of the meeting | !CONFLICT", "^Result"]),
+        ("an earlier race run", (whole, numbered(2)), ["of the meeting | !CONFLICT", "^Result"]),
         ("an earlier race run before", (numbered(2), whole), ["^Result", "rest of the meeting | !CONFLICT"]),
     )
     # Each order for one extent; the other extents are read alike.
@@ -321,7 +321,7 @@ PUBLISHED |= {"event": "racecard.published"}
 
 
 ON_CARDS = subscribes("CGB", "GB", Topic.RACECARDS)
-LAST_TWO = "^ABANDONED: Ascot 16:00 and 17:00, | The rest of this meeting was abandoned"
+LAST_TWO = "^ABANDONED: Ascot 16:00 and 17:00, | Part of this meeting was abandoned"
 OF_CARDS = {
     "card of the whole": Story(ON_CARDS, PUBLISHED, meeting(), CGB=["^ABANDONED: Ascot meeting, | . This meeting was"]),
     "card, races after a number": Story(ON_CARDS, PUBLISHED, AFTER_RACE_2, CGB=[LAST_TWO]),
@@ -331,11 +331,11 @@ OF_CARDS = {
         ON_CARDS, PUBLISHED, AFTER_RACE_2, meeting(races_run=1), CGB=["15:00, 16:00"]
     ),
     "card, an untold part": Story(
-        ON_CARDS, PUBLISHED, meeting(reason="Partly abandoned"), CGB=["^ABANDONED: Ascot rest of the meeting | !Lost"]
+        ON_CARDS, PUBLISHED, meeting(reason="Partly abandoned"), CGB=["^ABANDONED: Ascot part of the meeting | !Lost"]
     ),
     "card of a race that was run": Story(
         *(ON_CARDS, declared("rc_1", "14:00"), meeting(races_run=1, meeting_id=None)),
-        CGB=["^Racecard: | The rest of this"],
+        CGB=["^Racecard: | Part of this"],
     ),
 }
 STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME | EXTENTS | OF_CARDS

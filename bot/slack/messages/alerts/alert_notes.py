@@ -145,7 +145,7 @@ def _asides(event: RacingEvent, context: MessageContext, *, conflict_said: bool)
         said.append(f"{CORRECTED} {repeated_in_words(context.repeated, event.race)}")
     if context.in_meeting:
         is_card = event.kind is EventKind.RACECARD_PUBLISHED
-        of_card = f"{'The rest of this' if context.partly_run else 'This'} meeting was abandoned"
+        of_card = f"{'Part of this' if context.partly_run else 'This'} meeting was abandoned"
         words = of_card if is_card else "Part of the abandoned meeting"
         said.append(joined([words, link_to(context.meeting_link, "see its message")], ": "))
     if context.contradicts is not None:

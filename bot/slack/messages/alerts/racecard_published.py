@@ -134,7 +134,7 @@ class _Card:
         word = "POSTPONED" if put_off and all(put_off) and not self.context.in_meeting else "ABANDONED"
         if self.is_lost and not event.is_of_meeting:
             return f"{word}: {names.lost_name(event, partly_run=None)}"
-        part = names.times_or_count(lost, _TIMES_NAMED) if lost else names.lost_part(partly_run=True)
+        part = names.times_or_count(lost, _TIMES_NAMED) if lost else names.PART
         what = "meeting" if self.is_lost else part
         day = names.race_day(event.race) or "date not given"
         return f"{word}: {course or 'course not given,'} {what}, {day}{names.region_mark(event)}"

@@ -148,7 +148,7 @@ class DayView:
 
     @property
     def abandoned(self) -> str | None:
-        """For example "rest of 1 meeting (6 races) and 1 other race abandoned". Each race counts once."""
+        """For example "part of 1 meeting (6 races) and 1 other race abandoned". Each race counts once."""
         outcomes = self.card.outcomes
         races = _races(outcomes, RaceOutcome.ABANDONED)
         lost = _meetings(outcomes, RaceOutcome.ABANDONED)
@@ -156,10 +156,10 @@ class DayView:
         others = len(races) - of_lost
         if not lost:
             return f"{counted(others, 'race')} abandoned" if others else None
-        rest = sum(event.key in outcomes.partly_run for event in lost)
-        whole = len(lost) - rest
+        parts = sum(event.key in outcomes.partly_run for event in lost)
+        whole = len(lost) - parts
         meetings = [
-            f"rest of {counted(rest, 'meeting')}" if rest else None,
+            f"part of {counted(parts, 'meeting')}" if parts else None,
             counted(whole, "meeting") if whole else None,
         ]
         named = joined([*meetings], " and ") + (f" ({counted(of_lost, 'race')})" if of_lost else "")
@@ -337,7 +337,7 @@ def _lines(races: Iterable[Race], region: str | None) -> Iterator[str]:
 def _lost_meeting(event: RacingEvent, outcomes: Outcomes, region: str | None) -> str:
     unknown = "" if event.race.region else " (region unknown)"
     course = joined([course_name(event.race) or "course not given", _in_brackets(event.race.region, region)], " ")
-    part = lost_part(partly_run=event.key in outcomes.partly_run)
+    part = lost_part(event, partly_run=event.key in outcomes.partly_run)
     return joined([course, f"{part}{unknown}", reason(event)], ", ")
 
 

@@ -16,7 +16,7 @@ from bot.racedata.day_card import Outcomes, to_come_until
 from bot.slack.messages.alerts.result import not_official
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.layout import all_fit, lines, message
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT, MARKED_PART, MARKED_VOID
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT, MARKED_MEETING, MARKED_VOID
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_mark, lost_part, outcome_line, race_line
 from bot.slack.messages.kit.result_line import ORDER_MAX, result_line, winner
 from bot.slack.messages.kit.text import given, joined, safe
@@ -118,10 +118,11 @@ def marked_lost(outcomes: Outcomes, lost: Sequence[RacingEvent]) -> str | None:
     """`lost`: the abandonments of one meeting. None without any."""
     if not lost:
         return None
-    partly_run = not outcomes.partly_run.isdisjoint(event.key for event in lost)
+    in_part = [event for event in lost if event.key in outcomes.partly_run]
+    part = lost_part((in_part or lost)[0], partly_run=bool(in_part))
     if all(event.in_doubt for event in lost):
-        return f"{MARKED_CONFLICT}: {lost_part(partly_run=partly_run)} reported abandoned and reinstated"
-    return MARKED_PART[partly_run]
+        return f"{MARKED_CONFLICT}: {part} reported abandoned and reinstated"
+    return MARKED_MEETING.format(part.removeprefix("whole ").upper())
 
 
 def live_meeting(live: LiveMeeting, now: datetime) -> Message:

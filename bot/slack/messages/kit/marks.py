@@ -24,7 +24,7 @@ LEVELS: Mapping[Urgency, str] = {
 """The beginning of each notice. Not everybody tells red from green, so each circle has a word."""
 
 MARKED_LOST = f"{ABANDONED} *ABANDONED*"
-MARKED_PART = {True: f"{ABANDONED} *REST OF THE MEETING ABANDONED*", False: f"{ABANDONED} *MEETING ABANDONED*"}
+MARKED_MEETING = f"{ABANDONED} *{{}} ABANDONED*"
 MARKED_CONFLICT = f"{CONFLICTING} *CONFLICT*"
 MARKED_VOID = f"{VOIDED} *VOID*"
 MARKED_POSTPONED = f"{ABANDONED} *POSTPONED*"

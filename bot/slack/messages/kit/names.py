@@ -19,6 +19,8 @@ SHORT_MAX = 40
 CARD_LINE_MAX = 300
 RUNNERS_PLAUSIBLE = 1_000
 
+PART = "part of the meeting"
+
 
 def ordinal(place: int) -> str:
     teens = place % 100 in {11, 12, 13}
@@ -76,10 +78,7 @@ def lost_name(event: RacingEvent, *, partly_run: bool | None) -> str:
     """
     race, what = event.race, course_and_time(event.race)
     if event.kind is EventKind.MEETING_ABANDONED:
-        loses_first = any(one.card_number == 1 and not one.says_run for one in event.races)
-        part = None if partly_run is None else lost_part(partly_run=partly_run)
-        if partly_run and loses_first and event.races_run == 0 and not event.races_from_book:
-            part = "part of the meeting"
+        part = None if partly_run is None else lost_part(event, partly_run=partly_run)
         what = joined([course_name(race) or "course not given", part], ", ")
     return f"{what}, {race_day(race) or 'date not given'}{region_mark(event)}"
 
@@ -106,7 +105,7 @@ def abandonment_name(event: RacingEvent, partly_run: Collection[str]) -> str:
     `partly_run`: keys of abandoned meetings with a race that was run.
     """
     is_of_meeting = event.kind is EventKind.MEETING_ABANDONED
-    part = lost_part(partly_run=event.key in partly_run) if is_of_meeting else None
+    part = lost_part(event, partly_run=event.key in partly_run) if is_of_meeting else None
     name = (course_name(event.race) or "course not given") if is_of_meeting else race_name(event.race)
     return f"{name}{given(' ({})', 'reinstated' if event.is_taken_back else part) or ''}"
 
@@ -118,9 +117,11 @@ def doubtful_name(event: RacingEvent, partly_run: Collection[str]) -> str:
     return f"{abandonment_name(event, partly_run)}{given(', reported {} too', doubt) or ''}"
 
 
-def lost_part(*, partly_run: bool) -> str:
+def lost_part(event: RacingEvent, *, partly_run: bool) -> str:
     """The lost part of an abandoned meeting. `partly_run`: see bot.racedata.day_views."""
-    return "rest of the meeting" if partly_run else "whole meeting"
+    if not partly_run:
+        return "whole meeting"
+    return "rest of the meeting" if event.loses_the_rest else PART
 
 
 def race_day(race: Race) -> str | None:
