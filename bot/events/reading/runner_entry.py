@@ -253,8 +253,8 @@ def is_name(said: str) -> bool:
 def _own_fields(entry: dict[str, Any]) -> Fields:
     """The entry's fields, with the fields of an inner runner and of the runner's objects: {"result": {"place": 7}}."""
     fields = fields_of(entry)
-    inner = fields.get("runner") or fields.get("node")
-    own = Fields({**fields_of(inner), **fields, "runner": None}) if isinstance(inner, dict) else fields
+    inner = next((name for name in fields.facts.get("runner.inner", ()) if isinstance(fields[name], dict)), None)
+    own = Fields({**fields_of(fields[inner]), **fields, inner: None}) if inner else fields
     for name in own.facts.get("marks.objects", ()):
         if isinstance(own[name], dict):
             held = fields_of(own[name])
