@@ -279,25 +279,32 @@ class KnownMeetings:
         return [*filter(None, (taken_back(one, card) for one, card in pairs))]
 
     def replaced(self, event: RacingEvent) -> set[str]:
-        """Results in conflict with a loss that is now taken back; and losses taken back before a new loss.
+        """Results in conflict with a loss that is now taken back, and cards that mark the race alone as lost.
 
-        A racecard, or a result, may alone report the new loss. Also a loss without a region that is told again with its
-        region.
+        Losses taken back before a new loss, which a racecard, or a result, may alone report. Also the same loss told
+        before with a region, or without.
         """
         if event.is_taken_back:
             results = self._of_kind(EventKind.RESULT_RECEIVED)
             run = [one.key for one in results if event.is_of_meeting and is_run_there(one, event)]
             own = run or [event.contradicting_key or ""]
             versions = self.versions_of(event.key)
-            return {key for key in own if any(map(event_store.contradicted_by, [*versions, *self.versions_of(key)]))}
-        is_placed = event.is_abandonment and event.race.region is not None and len(self.versions_of(event.key)) == 1
-        alike = [one for one in self._of_kind(event.kind) if not one.is_taken_back] if is_placed else []
-        same = {one.key for one in alike if one.race.region is None and is_same_loss(one, event)}
-        lost = {race.race_id for race in (event.race, *event.races) if race.abandoned} - {None}
+            cards = (one for one in self._of_kind(EventKind.RACECARD_PUBLISHED) if not one.is_later_than(event))
+            found = {one.key for one in cards if _lost_in(one) == {event.race.race_id}}
+            return found | {
+                key for key in own if any(map(event_store.contradicted_by, [*versions, *self.versions_of(key)]))
+            }
+        alike = self._of_kind(event.kind) if event.is_abandonment and len(self.versions_of(event.key)) == 1 else []
+        same = {
+            one.key
+            for one in alike
+            if None in {one.race.region, event.race.region} and not one.is_taken_back and is_same_loss(one, event)
+        }
+        lost = _lost_in(event)
         races = self._of_kind(EventKind.RACE_ABANDONED) if lost else []
         back = [one for one in races if one.is_taken_back and one.race.race_id in lost]
         back += self._against(event) if event.kind is EventKind.MEETING_ABANDONED else []
-        return same | {one.key for one in back if one.key != event.key and not one.is_later_than(event)}
+        return (same | {one.key for one in back if not one.is_later_than(event)}) - {event.key}
 
     def also_losing(self, race: Race, but: str) -> list[str]:
         """The other events that report the loss of the race, without events before a report that the race is run."""
@@ -327,6 +334,10 @@ def _report(row: EventVersion) -> Report:
 def _of_version(news: News, row: EventVersion, received_at: datetime) -> VersionNews:
     said = news.event, news.remarks, news.rings, news.is_first
     return VersionNews(*said, version=row, received_at=received_at, at=received_at)
+
+
+def _lost_in(event: RacingEvent) -> set[str]:
+    return {race.race_id for race in (event.race, *event.races) if race.abandoned and race.race_id}
 
 
 def _as_named(race_id: str | None, events: Iterable[RacingEvent]) -> Iterator[tuple[RacingEvent, Race]]:

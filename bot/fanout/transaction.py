@@ -160,8 +160,18 @@ class _Transaction:
         """The events, filled in from the race book and stored events. Delivered races enter the race book."""
         events = [drills.recognised(self._session, _raised(event), self._now) for _, event in read]
         coded = [elsewhere.coded(event) for event in events]
-        elsewhere.look_up(lambda: race_book_store.learn(self._session, coded, self._now), coded)
+        # The race book goes by receipt: a card that is told no more tells the race book nothing.
+        news = [
+            one for one in coded if one.kind is not EventKind.RACECARD_PUBLISHED or not self._is_old(one, elsewhere)
+        ]
+        elsewhere.look_up(lambda: race_book_store.learn(self._session, news, self._now), news)
         return fill(elsewhere, self._meetings, coded)
+
+    def _is_old(self, card: RacingEvent, elsewhere: KnownElsewhere) -> bool:
+        elsewhere.listen(self._meetings.read([card]))
+        return (
+            bool(self._meetings.versions_of(card.key)) and card.is_newer_than(self._meetings.told(card.key)[0]) is False
+        )
 
     def _plan_messages(
         self,

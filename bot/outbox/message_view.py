@@ -214,7 +214,7 @@ def _replaces(version: EventVersion, other: EventVersion) -> bool:
     if version.event_key == other.event_key or version.kind == other.kind:
         return True
     if version.kind != EventKind.MEETING_ABANDONED or other.kind == EventKind.RESULT_RECEIVED:
-        return other.kind in CONTRADICTIONS
+        return other.kind != EventKind.MEETING_ABANDONED
     return event_store.known(other)[0].is_taken_back
 
 

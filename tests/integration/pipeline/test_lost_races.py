@@ -269,8 +269,21 @@ STORIES = {
         *(links, ALL, card(1), abandonment(sequence=1), abandonment(status="Reinstated", sequence=2), MARKED),
         CGB=["Superseded", "Superseded | >3", "Superseded | GOING AHEAD | >4", "^ABANDONED: Ascot 14:30"],
     ),
+    "lost by the card, then reinstated by itself": Story(
+        *(links, ALL, card(1), MARKED, abandonment(status="Reinstated", sequence=3)),
+        CGB=["Superseded", "^Superseded | >3", "^GOING AHEAD: Ascot 14:30"],
+    ),
     "without an id": Story(abandonment(None), lost(None), so_far(CGB=[ALERT, FROM_RESULT]), CGB=["", ""]),
 }
+
+
+async def test_older_card_that_is_told_no_more_loses_no_race_in_the_answers(pipeline):
+    await take(pipeline, ALL, card(3), MARKED)
+    outcomes = await pipeline.database.read(
+        lambda session: known_day(session, date.fromisoformat(DAY), "GB").outcomes()
+    )
+    assert [outcome.value for _, outcome in outcomes.each] == ["open", "open"]
+
 
 UNEXPLAINED = meeting("rc_1", "rc_2", reason=None)
 GOES_AHEAD = ["^GOING AHEAD: Ascot 14:30 | Reinstated | !Part of", f"^ABANDONED: Ascot, {REST} | 14:30 going ahead"]
@@ -327,21 +340,33 @@ BY_MOMENT = {
     ),
 }
 
-ONCE_MORE = {
-    f"{what} without a region, then with it": Story(
-        *(links, first, then), CGB=["^Superseded | >2 | (region unknown)", "^ABANDONED: | (GB)"], CIRE=["!Superseded"]
-    )
-    for what, first, then in (
-        ("race", abandonment(None, region=None), abandonment(None)),
-        ("race by its id", abandonment(None, region=None), abandonment()),
-        ("meeting", meeting(meeting_id=None, region=None), meeting(meeting_id=None)),
-        ("meeting by its id", meeting(meeting_id=None, region=None), meeting()),
-    )
-} | {
-    "two meetings of one course name": Story(
-        *(meeting(meeting_id="mt_2", region=None), meeting()), CGB=["!Superseded", "^ABANDONED"]
-    )
-}
+ONCE_MORE = (
+    {
+        f"{what} without a region, then with it": Story(
+            *(links, first, then),
+            CGB=["^Superseded | >2 | (region unknown)", "^ABANDONED: | (GB)"],
+            CIRE=["!Superseded"],
+        )
+        for what, first, then in (
+            ("race", abandonment(None, region=None), abandonment(None)),
+            ("race by its id", abandonment(None, region=None), abandonment()),
+            ("meeting", meeting(meeting_id=None, region=None), meeting(meeting_id=None)),
+            ("meeting by its id", meeting(meeting_id=None, region=None), meeting()),
+        )
+    }
+    | {
+        f"{what} with its region, then without": Story(links, first, then, CGB=["^Superseded | >2", "^ABANDONED: "])
+        for what, first, then in (
+            ("race", abandonment(None), abandonment(None, region=None)),
+            ("meeting", meeting(meeting_id=None), meeting(meeting_id=None, region=None)),
+        )
+    }
+    | {
+        "two meetings of one course name": Story(
+            *(meeting(meeting_id="mt_2", region=None), meeting()), CGB=["!Superseded", "^ABANDONED"]
+        )
+    }
+)
 
 
 @rows(STORIES | BY_MOMENT | ONCE_MORE)
