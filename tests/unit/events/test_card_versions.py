@@ -10,7 +10,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import changes_between
 from bot.events.kinds import CARD, RUNNER
 from bot.events.merge import completed
-from bot.events.races import FEW_MINUTES, OffTime, Race, Runner
+from bot.events.races import OffTime, Race, Runner
 from bot.events.watched import WatchedRunner, out_or_back, renewed
 from tests.rows import over
 from tests.unit.events.versions import NOW, TODAY, at, between, published
@@ -88,10 +88,6 @@ def test_non_runner_runs_again_only_by_word(said, position):
     assert completed(back, published(*B_OUT)).races[0].runners == back.races[0].runners
 
 
-def test_few_minutes_are_five():
-    assert FEW_MINUTES == 5
-
-
 @over(
     ("old", "new", "count"),
     [(SIX, at("3 13:10"), 6), (at("1", title="A"), at("2", title="B"), 2), (WITH_Y, Y_GONE, 1), (FOUR, FOUR[:3], 3)],
@@ -99,8 +95,7 @@ def test_few_minutes_are_five():
 def test_list_that_names_all_takes_races_away_and_a_part_takes_none(old, new, count):
     assert len(completed(published(*new), published(*old)).races) == count
 
-
-def test_update_of_one_runner_leaves_the_others_declared():
+    # The update of one runner leaves the others declared.
     assert len(completed(published(*B_OUT), published(*DECLARED)).races[0].runners) == 4
     assert len(completed(published(*Y_GONE), published(*WITH_Y)).races[0].runners) == 1
 
@@ -130,6 +125,9 @@ def test_one_time_written_in_two_ways_is_no_change():
 def test_card_that_moves_to_or_from_today_rings(dates, rung):
     old, new = (published({"race_id": "rc_1"}, date=date) for date in dates)
     assert any(change[-1] for change in between(old, new)) is rung
+    # A race that is gone from the card of another day does not ring.
+    old, new = (published(*races, date="2026-12-01") for races in (WITH_Y, Y_GONE))
+    assert between(old, new)[-1] == (CARD, "B", "named", None, False)
 
 
 @over(
@@ -145,11 +143,6 @@ def test_card_that_moves_to_or_from_today_rings(dates, rung):
 def test_race_rings_by_its_own_day_and_moment(race, date, offs, rung):
     old, new = (published(*at("1", off_time=off, **race), *at("2"), date=date) for off in offs)
     assert [change[-1] for change in between(old, new)] == [rung]
-
-
-def test_race_that_is_gone_from_the_card_of_another_day_does_not_ring():
-    old, new = (published(*races, date="2026-12-01") for races in (WITH_Y, Y_GONE))
-    assert between(old, new)[-1] == (CARD, "B", "named", None, False)
 
 
 def told(*events):

@@ -83,10 +83,6 @@ def test_form_is_as_kept(name):
     check(name, {"view": view})
 
 
-def test_snapshots_are_all_still_compared():
-    assert {file.stem for file in FILES.glob("*.json")} == {*MESSAGES, *VIEWS}
-
-
 def builders(package, gives):
     """The public functions of the package, at any depth, with a given return type."""
     modules = [import_module(found.name) for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
@@ -97,13 +93,11 @@ def builders(package, gives):
                 yield function
 
 
-def test_every_builder_of_a_message_has_a_snapshot():
+def test_every_builder_and_every_form_has_a_snapshot_and_each_snapshot_is_compared():
+    assert {file.stem for file in FILES.glob("*.json")} == {*MESSAGES, *VIEWS}
     kept = {made.func for made in MESSAGES.values()} - {render}
     built = {one for one in builders(bot.slack.messages, "Message") if one.__name__ not in PARTS}
     assert kept == built | {explain}
-
-
-def test_every_form_has_a_snapshot():
     forms = {
         function
         for module in (app_home, subscribe_form)
@@ -119,26 +113,21 @@ def test_every_form_has_a_snapshot():
 MOST_BYTES = 3_000_000
 
 
-def test_every_kind_of_message_has_a_picture_at_both_widths():
+def test_every_builder_has_a_small_picture_at_both_widths_and_each_is_shown_and_linked():
     for kind in names():
         for width in WIDTHS:
             path = FOLDER / f"{kind}-{width}.png"
             assert path.read_bytes().startswith(b"\x89PNG"), path
     assert {path.stem.rpartition("-")[0] for path in FOLDER.iterdir()} == set(names())
     assert len(names()) == len(set(names()))
-
-
-def test_each_picture_of_a_phone_links_the_picture_of_a_desktop():
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < MOST_BYTES
+    kept = EVENTS | ANSWERS | VIEWS
+    assert {made.func for made in kept.values()} == {kept[name].func for name in names()}
     phone, desktop = WIDTHS
     linked = [f"[![](messages/{name}-{phone}.png)](messages/{name}-{desktop}.png)" for name in names()]
     page = PAGE.read_text(encoding="utf-8")
     assert re.findall(r"^\[!\[.+$", page, re.MULTILINE) == linked
     assert page.count(".png") == 2 * len(linked)
-
-
-def test_every_builder_has_a_picture():
-    kept = EVENTS | ANSWERS | VIEWS
-    assert {made.func for made in kept.values()} == {kept[name].func for name in names()}
 
 
 TALLEST = {
@@ -165,10 +154,6 @@ def test_message_is_short_on_a_phone(name, most):
 def test_every_alert_on_a_result_or_an_abandonment_is_measured():
     measured = " ".join(TALLEST.values()).split()
     assert {name for name in names() if name.startswith(("result", "race_", "meeting_"))} <= set(measured)
-
-
-def test_pictures_stay_small():
-    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < MOST_BYTES
 
 
 # Kept answers read aloud: lists of regions, counts of one, loud words behind their marks
@@ -203,20 +188,15 @@ def test_regions_with_equal_filters_are_one_list(regions, words):
     assert lost_by("U1", chosen, []).text.startswith(f"<@U1> ended {words} here.")
 
 
-def test_region_of_lost_abandonments_is_escaped_once():
-    told = lost_by("U1", filters("A & B"), filters("A & B", topics=frozenset({Topic.RESULTS}))).text
-    assert told.endswith("Abandonments from A &amp; B will not be posted here.")
-
-
-def test_regions_with_other_filters_are_said_by_themselves():
+def test_regions_with_other_filters_are_said_by_themselves_and_no_filter_is_no_word():
     chosen = [*filters("AUS", "GB"), *filters("FR", topics=frozenset({Topic.RACECARDS})), *filters("IRE")]
     assert in_markup(*chosen) == "results and abandonments from AUS, GB and IRE; racecards from FR"
     courses = filters("GB", "IRE", courses=(Course(name="Ascot"),))
     assert in_markup(*courses, *filters("FR")).startswith("results and abandonments from GB and IRE, only Ascot; ")
-
-
-def test_no_filter_is_no_word():
     assert (in_markup(), described([]), in_plain_words([]), in_words()) == ("", "", "", "")
+    # A region is escaped once.
+    told = lost_by("U1", filters("A & B"), filters("A & B", topics=frozenset({Topic.RESULTS}))).text
+    assert told.endswith("Abandonments from A &amp; B will not be posted here.")
 
 
 OPEN = Outcomes(meetings=(replace(KEMPTON, each=tuple((race, RaceOutcome.OPEN) for race in KEMPTON.races)),))
@@ -296,8 +276,7 @@ def test_loud_word_of_an_answer_stands_behind_its_mark_and_in_the_text_alone():
         said = [] if name in VIEWS else [one.text for one in messages_of(made)]
         assert not any(mark in text for text in said for mark in MARK_OF.values()), name
 
-
-def test_only_the_marks_of_our_own_words_are_taken_off():
+    # Only the marks of our own words are taken off.
     said = f"15:00  {ABANDONED} *ABANDONED*, {ABANDONED} frost · {CONFLICTING} *1 CONFLICT*"
     assert without_marks(said) == f"15:00  ABANDONED, {ABANDONED} frost · 1 CONFLICT"
 
@@ -328,12 +307,9 @@ def sentences(name):
 
 
 def test_message_is_spoken_as_people_speak():
+    assert {*EVENTS, "live_meeting", "waited", "waited_for_a_digest", "results_of_day"} <= set(SPOKEN)
     for sentence in (sentence for name in SPOKEN for sentence in sentences(name)):
         assert not ID.search(sentence), sentence
         assert not TECHNICAL.search(sentence), sentence
         assert all(len(NEGATIVE.findall(clause)) < 2 for clause in sentence.split(", ")), sentence
         assert len(sentence.split()) <= WORDS_MOST, sentence
-
-
-def test_every_alert_and_summary_is_counted():
-    assert {*EVENTS, "live_meeting", "waited", "waited_for_a_digest", "results_of_day"} <= set(SPOKEN)
