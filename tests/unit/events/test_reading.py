@@ -3,7 +3,6 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from bot.deliveries.payload import read_payload
 from bot.events.races import Course, OffTime, Race, Runner
@@ -18,63 +17,19 @@ ROWS = Path(__file__).with_name("reading.yaml")
 HALF_PAST_ONE_UTC = datetime(2025, 6, 17, 13, 30, tzinfo=UTC)
 
 
-DATED = {"date": "2025-06-17", "off": "14:30"}
-SHAPES: dict[str, dict[str, Any]] = {
-    "flat": {"race_id": "rc_1", "region": "GB", "course_id": "cr_1", "course": "Ascot", **DATED},
-    "camel case": {
-        "raceId": "rc_1",
-        "regionCode": "GB",
-        "course": {"courseId": "cr_1", "name": "Ascot"},
-        "raceDate": "2025-06-17",
-        "offTime": "14:30",
-    },
-    "objects and kebab-case": {
-        "id": "rc_1",
-        "jurisdiction": {"code": "GB", "name": "Great Britain"},
-        "venue": {"id": "cr_1", "title": "Ascot"},
-        "meeting": {"date": "2025-06-17"},
-        "post-time": "14:30:00",
-    },
-    "JSON:API": {
-        "type": "race",
-        "id": "rc_1",
-        "attributes": {"course": {"id": "cr_1", "name": " Ascot ", "region": "GB"}, "date": "20250617", "time": "1430"},
-    },
-    "race beside meeting": {
-        "race": {"uid": "rc_1", "off": "14:30"},
-        "meeting": {"course": {"course_id": "cr_1", "name": "Ascot"}, "region": "GB", "meeting_date": "2025-06-17"},
-    },
+AT_ASCOT = Race(race_id="rc_1", region="GB", course=Course(course_id="cr_1", name="Ascot"), race_date="2025-06-17")
+QUEEN_ANNE = Race(number="3", title="Queen Anne Stakes", race_class="Class 1", race_type="Flat", distance="1m")
+PUBLISHED = {"going": "Good to Firm", "surface": "Turf", "status": "Declared", "field_size": 12}
+READ = {
+    "Ascot": AT_ASCOT.model_copy(update={"off": OffTime(text="14:30")}),
+    "every field": QUEEN_ANNE.model_copy(update=PUBLISHED),
+    "nothing": Race(),
 }
 
 
-@over("shape", SHAPES)
-def test_race_reads_the_same_from_every_shape(shape):
-    ascot, off = Course(course_id="cr_1", name="Ascot"), OffTime(text="14:30")
-    assert read_race(SHAPES[shape]) == Race(race_id="rc_1", region="GB", course=ascot, race_date="2025-06-17", off=off)
-
-
-@over("record", [{"weather": "fine", "attempt": 3, "plan": "GB"}, {"next_race": {"race_id": "rc_2"}}])
-def test_race_of_an_unknown_record_is_empty(record):
-    assert read_race(record) == Race()
-
-
-def test_race_keeps_every_field_as_published():
-    race = read_race(
-        {
-            "race_number": 3,
-            "title": "Queen  Anne\nStakes",
-            "class": "Class 1",
-            "run_type": "Flat",
-            "distance": {"text": "1m"},
-            "going": {"description": "Good to Firm", "code": "GF"},
-            "surface": "Turf",
-            "status": "Declared",
-            "field_size": "12",
-        }
-    )
-    assert (race.number, race.title, race.race_class, race.race_type) == ("3", "Queen Anne Stakes", "Class 1", "Flat")
-    assert (race.distance, race.going, race.surface) == ("1m", "Good to Firm", "Turf")
-    assert (race.status, race.field_size) == ("Declared", 12)
+@over(("record", "race"), Answers(ROWS, "races"))
+def test_race_reads_the_same_from_every_shape_with_every_field_as_published(record, race):
+    assert read_race(record) == READ[race]
 
 
 @over(
@@ -133,11 +88,8 @@ def test_off_time_is_no_time_of_what_followed_and_stands_beside_an_instant(besid
 
 
 @over("name", ["startTimeGMTScheduled", "start_timestamp", "starts_at_utc", "raceOffTimestamp"])
-def test_off_time_is_read_under_every_usual_name(name):
+def test_off_time_is_read_under_every_usual_name_and_the_clock_of_utc_is_no_other_time(name):
     assert read_race({name: "2025-06-17T14:30"}).off == OffTime(text="14:30")
-
-
-def test_clock_of_utc_is_no_other_off_time():
     assert read_race({"off": "14:30", "off_utc": "13:30"}).off == OffTime(text="14:30")
     assert read_race({"off_time_gmt": "13:30"}).off == OffTime(text="13:30")
 
@@ -178,10 +130,6 @@ def test_race_in_words_is_a_number_or_a_title(said, number, title):
 # Texts
 
 
-def test_text_drops_only_what_no_database_takes():
-    assert read_race({"title": "A\x00B\ud800 \u202e"}).title == "AB\ufffd \u202e"
-
-
 @over(
     ("note", "shown"),
     [
@@ -192,8 +140,9 @@ def test_text_drops_only_what_no_database_takes():
         ({"years": [2019, 2020], "why": None}, "years: 2019, 2020"),
     ],
 )
-def test_note_of_any_type_is_read_as_text(note, shown):
+def test_note_of_any_type_is_read_as_text_and_a_text_drops_only_what_no_database_takes(note, shown):
     assert note_text(note) == shown
+    assert read_race({"title": "A\x00B\ud800 \u202e"}).title == "AB\ufffd \u202e"
 
 
 # Bounds: more than any meeting or race has, and no more than a database can be asked
@@ -230,13 +179,10 @@ def test_related_resources_of_json_api_are_bounded():
 
 
 @over("order", ["finishing_order", "winner", "first", "results", "non_runners"])
-def test_horses_of_an_order_are_bounded(order):
+def test_horses_of_an_order_are_bounded_and_a_long_text_is_cut_off(order):
     names = [f"Horse {number}" for number in range(MOST_RUNNERS + 1)]
     for listed in (names, [names, names[::-1]]):
         assert len(read("result.received", race={"race_id": "rc_1", order: listed}).race.runners) <= MOST_RUNNERS
-
-
-def test_long_text_is_cut_off():
     text = "Frost " * LONGEST_READ
     lost = read("race.abandoned", race={"race_id": "rc_1", "reason": text, "off": text, "winner": text})
     assert lost.reason == text[:LONGEST_READ].strip()
@@ -253,62 +199,24 @@ def said(record):
     return ", ".join(f"{one.horse}" if one.position is None else f"{one.horse}={one.position}" for one in runners)
 
 
-def runners(horses, **fields):
-    """A race whose horses have the same fields."""
-    return {"runners": [{"horse": horse, **fields} for horse in horses]}
+FRANKEL = Runner(horse="Frankel", jockey="T Queally", trainer="H Cecil")
+WON = {"position": "1", "number": "4", "draw": "2", "starting_price": "1/4", "official_rating": "140"}
+RIDDEN = {
+    "Frankel": FRANKEL,
+    "Frankel, with every field": FRANKEL.model_copy(update=WON),
+    "Frankel, 4": Runner(horse="Frankel", number="4"),
+}
 
 
-def a(**fields):
-    return runners("A", **fields)
-
-
-def test_runner_is_read_from_objects_numbers_and_other_names():
-    runner = {
-        "horse": {"horse_id": "hs_1", "name": "Frankel"},
-        "finishing_position": 1.0,
-        "cloth_number": 4,
-        "stall": "2",
-        "jockey": {"jockey_name": "T Queally"},
-        "trainerName": "H Cecil",
-        "sp": {"fractional": "1/4", "decimal": 1.25},
-        "or": 140,
-    }
-    (read,) = read_race({"results": [runner]}).runners
-    assert (read.horse, read.position, read.number, read.draw) == ("Frankel", "1", "4", "2")
-    assert (read.jockey, read.trainer, read.starting_price) == ("T Queally", "H Cecil", "1/4")
-    assert read.official_rating == "140"
-    (read,) = read_race({"results": [{"horse": "Frankel", "cloth_number": "04"}]}).runners
-    assert read.number == "4"
+@over(("runner", "read"), Answers(PLACES_OF, "runners"))
+def test_runner_is_read_from_objects_numbers_and_other_names_with_its_own_people_before_the_horses(runner, read):
+    assert read_race({"runners": [runner]}).runners == (RIDDEN[read],)
 
 
 @over(("runner", "price"), Answers(PLACES_OF, "prices"))
 def test_starting_price_is_a_price_with_the_mark_of_a_favourite(runner, price):
-    (read,) = read_race(a(**runner)).runners
+    (read,) = read_race({"runners": [{"horse": "A", **runner}]}).runners
     assert read.starting_price == price
-
-
-@over(
-    "runner",
-    [
-        {"horse": {"name": "Frankel", "trainer": {"name": "H Cecil"}}, "jockey": "T Queally"},
-        {"horse": {"name": "Frankel", "trainer": "H Cecil", "jockey": {"name": "T Queally"}}},
-        {"runner": {"horse": {"name": "Frankel", "trainer": {"name": "H Cecil"}}, "jockey": {"name": "T Queally"}}},
-        {"horse": {"runner_name": "Frankel", "jockey_name": "T Queally", "trainer_name": "H Cecil"}},
-        {"horse": {"horse_name": "Frankel", "trainer": "An earlier one", "jockey": "T Queally"}, "trainer": "H Cecil"},
-        {"horse": {"name": "Frankel", "trainer": "Earlier", "jockey": "T Queally"}, "trainerName": "H Cecil"},
-        {
-            "horse": {"name": "Frankel", "number": "UK-7"},
-            "rider": {"name": "T Queally"},
-            "trainer": {"name": "H Cecil"},
-        },
-    ],
-)
-def test_jockey_and_trainer_are_read_of_the_runner_or_else_of_the_horse(runner):
-    assert read_race({"runners": [runner]}).runners == (Runner(horse="Frankel", jockey="T Queally", trainer="H Cecil"),)
-
-
-def places(place, *positions):
-    return [(position, place) for position in positions]
 
 
 @over(("position", "place"), Answers(PLACES_OF, "places"))
@@ -316,14 +224,11 @@ def test_place_is_read_however_a_dead_heat_is_written(position, place):
     assert Runner(horse="A", position=position).finishing_position == place
 
 
-def test_two_horses_of_one_list_in_one_place_are_a_dead_heat():
+def test_horses_in_one_place_are_a_dead_heat_and_placed_runners_stand_in_order():
     runners = [{"horse": "One", "position": 1}, {"horse": "Two", "position": 1}, {"horse": "Three", "position": 3}]
     race = read_race({"runners": runners})
     assert [runner.position for runner in race.runners] == ["1=", "1=", "3"]
     assert race.disputed is None
-
-
-def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
     runners = [Runner(horse=horse, position=at) for horse, at in [("D", "4"), ("C", "=2"), ("B", "dh 2"), ("A", "1")]]
     assert [runner.horse for runner in Race(runners=tuple(runners)).placed()] == ["A", "C", "B", "D"]
 
