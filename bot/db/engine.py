@@ -67,6 +67,9 @@ PRAGMAS = (
     "temp_store=MEMORY",
 )
 
+STATEMENTS_KEPT = 32
+"""Prepared by a connection to SQLite. Each takes 24 to 160 KiB, and a list of another length is another statement."""
+
 SYNCHRONOUS = {True: "FULL", False: "NORMAL"}
 """SQLite's `synchronous`, by `SqliteFile.syncs`."""
 
@@ -349,8 +352,7 @@ def _make_engine(address: str, *, writes: bool, busy_s: float, kept: SqliteFile 
         dbapi_connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     how = {"timeout": busy_s, "check_same_thread": False, "isolation_level": None, "factory": connect}
-    # A list of another length is another statement, and a prepared statement takes 24 to 160 KiB.
-    how |= {"cached_statements": 32}
+    how |= {"cached_statements": STATEMENTS_KEPT}
     engine = create_engine(address, pool_size=connections, max_overflow=0, hide_parameters=True, connect_args=how)
     # No listener: with one, SQLAlchemy looks for listeners of each kind at each statement.
     engine.dialect.do_begin = begin  # type: ignore[method-assign]  # of this engine alone
