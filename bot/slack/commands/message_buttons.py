@@ -17,7 +17,7 @@ from bot.slack.commands.invocation import Command, Desk, Invocation, admins_only
 from bot.slack.commands.subscription_changes import note
 from bot.slack.messages.alerts.alert_context import Corrected, corrected
 from bot.slack.messages.alerts.alert_notes import ACKNOWLEDGE, GIVE_BACK, give_back_button
-from bot.slack.messages.alerts.result import FULL_RESULT_WORD, full_result
+from bot.slack.messages.alerts.event_alerts import FULL_RESULT_WORD, full_result
 from bot.slack.messages.kit.layout import sentence, told
 from bot.slack.messages.kit.names import doubtful_name
 from bot.slack.messages.kit.text import with_names

@@ -4,11 +4,9 @@ from collections.abc import Callable
 
 from bot.events.event import EventKind, RacingEvent
 from bot.outbox.message import Message
-from bot.slack.messages.alerts.abandonment import meeting_abandoned, race_abandoned
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
 from bot.slack.messages.alerts.alert_notes import drill, unreadable
-from bot.slack.messages.alerts.racecard_published import racecard_published
-from bot.slack.messages.alerts.result import result
+from bot.slack.messages.alerts.event_alerts import meeting_abandoned, race_abandoned, racecard_published, result
 
 __all__ = ["EVENT_MESSAGES", "Corrected", "MessageContext", "render"]
 

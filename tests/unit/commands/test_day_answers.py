@@ -16,7 +16,7 @@ from bot.racedata.client.records import KnownCountry
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day_card import Coverage, at_off, outcomes_of
 from bot.racedata.race_book_store import merged
-from bot.slack.messages.alerts.result import full_result
+from bot.slack.messages.alerts.event_alerts import full_result
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.races_of_day import racecard, results_of_day
 from bot.slack.messages.kit.blocks import weight

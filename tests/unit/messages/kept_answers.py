@@ -29,7 +29,7 @@ from bot.slack.listeners.app_home import HomeChannel, HomePage, home_view
 from bot.slack.listeners.command_runner import explain
 from bot.slack.messages.alerts.alert_notes import admin_notice, drill, escalation
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.alerts.result import full_result
+from bot.slack.messages.alerts.event_alerts import full_result
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.help_answer import command_help, usage_of
 from bot.slack.messages.answers.listings import audit_page, courses, coverage

@@ -18,7 +18,7 @@ from bot.racedata.client.records import KnownCountry
 from bot.racedata.day_card import MeetingCard, Outcomes, outcomes_of
 from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, render
 from bot.slack.messages.alerts.alert_notes import unreadable
-from bot.slack.messages.alerts.result import race_not_run
+from bot.slack.messages.alerts.event_alerts import race_not_run
 
 OFF_AT = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 RECEIVED_AT = datetime(2026, 11, 20, 14, 32, 10, tzinfo=UTC)

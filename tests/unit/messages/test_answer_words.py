@@ -21,7 +21,7 @@ from bot.outbox.message import Message
 from bot.racedata.day_views import Recent
 from bot.slack.listeners.app_home import CHANGES_MAX, HomeChannel, HomePage, home_view, said_of
 from bot.slack.messages.alerts.alert_notes import alert_buttons
-from bot.slack.messages.alerts.result import full_result
+from bot.slack.messages.alerts.event_alerts import full_result
 from bot.slack.messages.answers.filter_words import in_words
 from bot.slack.messages.answers.listings import audit_page
 from bot.slack.messages.answers.pause_and_mute import muted, resumed_by

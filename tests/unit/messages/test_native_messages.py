@@ -16,7 +16,7 @@ from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.message import Message, NativeBlocks
 from bot.racedata.day_card import outcomes_of
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
-from bot.slack.messages.alerts.result import full_result
+from bot.slack.messages.alerts.event_alerts import full_result
 from bot.slack.messages.alerts.runner_table import runners_table
 from bot.slack.messages.answers.outcome_words import live_meeting
 from bot.slack.messages.answers.usage_answer import usage

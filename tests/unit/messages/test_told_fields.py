@@ -18,7 +18,7 @@ from bot.events.kinds import CARD, RUNNER, Noise, ToldField
 from bot.events.races import Course, OffTime
 from bot.slack.messages import MessageContext, render
 from bot.slack.messages.alerts.corrections import additions_in_words, changes_in_words
-from bot.slack.messages.alerts.result import full_result
+from bot.slack.messages.alerts.event_alerts import full_result
 from tests.rows import over
 from tests.unit.events.versions import DECLARATIONS, EVENTS, MODELS, event_with
 from tests.unit.messages.kept_events import EVENTS_IN_CONTEXT, LOST

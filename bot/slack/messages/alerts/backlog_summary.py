@@ -16,8 +16,7 @@ from bot.outbox.held_queues import CARDS, CHOICE_ENDED, DIGEST, KEPT, PAUSED, QU
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import EVENT_NAME_MAX, headed
-from bot.slack.messages.alerts.racecard_published import declared
-from bot.slack.messages.alerts.result import unusual_status
+from bot.slack.messages.alerts.event_alerts import declared, unusual_status
 from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit import names
 from bot.slack.messages.kit.blocks import context_block, section

@@ -13,7 +13,7 @@ from bot.events.sentences import counted
 from bot.outbox.live_meetings import LiveMeeting, ResultsIn
 from bot.outbox.message import Message
 from bot.racedata.day_card import Outcomes, to_come_until
-from bot.slack.messages.alerts.result import not_official
+from bot.slack.messages.alerts.event_alerts import not_official
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.layout import all_fit, lines, message
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT, MARKED_MEETING, MARKED_VOID
