@@ -5,7 +5,6 @@ The form is made of the database's lists, because Slack allows three seconds for
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from bot.channels.conditions.choices import is_channel
@@ -26,6 +25,7 @@ from bot.events.event import DEFAULT_TOPICS
 from bot.events.races import Course, Value
 from bot.outbox.message import Block
 from bot.racedata.client.records import KnownCourse
+from bot.racedata.lexicon import Lexicon
 from bot.slack.messages.kit.blocks import OPTIONS_MAX, all_options, in_groups, options, plain_text, section
 from bot.slack.messages.kit.text import SECTION_MAX, clip, safe
 
@@ -40,15 +40,6 @@ TYPED_REGIONS_MAX = 300
 COURSES_MAX = OPTIONS_MAX
 
 
-@dataclass(frozen=True)
-class PublishedChoices:
-    """`chosen`: the regions of a new subscription, where there are several."""
-
-    regions: Sequence[str] | None
-    courses: bool
-    chosen: tuple[str, ...] = ()
-
-
 class FormOf(Value):
     """The subject of a form: a channel, and the region of the edited subscription (None: a new subscription).
 
@@ -61,7 +52,8 @@ class FormOf(Value):
     from_home: bool = False
 
 
-def subscribe_form(form: FormOf, start: ChannelFilter | None, known: PublishedChoices) -> Block:
+def subscribe_form(form: FormOf, start: ChannelFilter | None, known: Lexicon, regions: Sequence[str] = ()) -> Block:
+    """`regions`: of a new subscription, where there are several."""
     start = start or ChannelFilter(region="", topics=DEFAULT_TOPICS)
     blocks = [section(_about(form, known)), section(_about_courses(start, known))]
     return {
@@ -71,7 +63,10 @@ def subscribe_form(form: FormOf, start: ChannelFilter | None, known: PublishedCh
         "title": plain_text("Edit subscription" if form.editing else "Subscribe"),
         "submit": plain_text("Save"),
         "close": plain_text("Cancel"),
-        "blocks": [*filter(None, blocks), *(block for one in CONDITIONS for block in fields_of(one, start, known))],
+        "blocks": [
+            *filter(None, blocks),
+            *(block for one in CONDITIONS for block in fields_of(one, start, known, regions)),
+        ],
     }
 
 
@@ -104,16 +99,16 @@ def channel_words(channel_id: str) -> str:
     return "this conversation" if is_direct_message(channel_id) else f"<#{safe(channel_id)}>"
 
 
-def _about(form: FormOf, known: PublishedChoices) -> str:
+def _about(form: FormOf, known: Lexicon) -> str:
     said = [f"What {channel_words(form.channel_id)} receives."]
-    if known.regions is None:
+    if not known.regions:
         said.append("The data service's regions have not been read yet: type their codes.")
     if not known.courses:
         said.append("Its courses have not been read yet: they can be chosen later.")
     return " ".join(said)
 
 
-def _about_courses(start: ChannelFilter, known: PublishedChoices) -> str:
+def _about_courses(start: ChannelFilter, known: Lexicon) -> str:
     some = not_shown if known.courses else tuple
     kept = [("Only", some(start.courses)), ("Without", some(start.not_courses))]
     said = [f"{word} {', '.join(safe(name_of(one)) or '?' for one in courses)}" for word, courses in kept if courses]
@@ -128,11 +123,11 @@ def _of_field(values: Mapping[str, Any], name: str) -> tuple[str, list[str]]:
     return str(found.get("value") or ""), [str(one) for one in chosen]
 
 
-def fields_of(one: Condition, chosen: FilterFields, known: PublishedChoices) -> list[Block]:
+def fields_of(one: Condition, chosen: FilterFields, known: Lexicon, regions: Sequence[str] = ()) -> list[Block]:
     """The blocks of a kind, filled in."""
     if one is REGION:
-        regions = known.chosen or tuple(filter(None, [chosen.region]))
-        return [_typed_regions(regions) if known.regions is None else _listed_regions(known.regions, regions)]
+        regions = regions or tuple(filter(None, [chosen.region]))
+        return [_listed_regions(known.regions, regions) if known.regions else _typed_regions(regions)]
     if isinstance(one, CoursesCondition):
         menu = _looked_up("Type a course's name", _course_options(one.of(chosen)), COURSES_MAX)
         return [_field(one.field, one.label, menu)] if known.courses else []

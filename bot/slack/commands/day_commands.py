@@ -15,7 +15,6 @@ from typing import Any
 
 from bot.channels import subscriptions
 from bot.channels.conditions.choices import time_of_day
-from bot.channels.conditions.event_conditions import COURSES_FIELD, REGIONS_FIELD, TOPICS_FIELD
 from bot.channels.conditions.table import OF_RACES
 from bot.channels.filters import ALL_REGIONS
 from bot.errors import WITHOUT_THAT, CommandError
@@ -62,7 +61,7 @@ _HOUR_OF = {command: HOUR_OF_TOPIC[topic] for topic, command in _SHOWN_BY.items(
 
 _OWN = {**words_in("topics"), **NON_RUNNERS, **OF_ALL, **words_in("day")}
 
-_ONE_OF_EACH = {REGIONS_FIELD: "region", COURSES_FIELD: "course", Kind.TIME: "off time", Kind.DAY: "day"}
+_ONE_OF_EACH = {Kind.REGION: "region", Kind.COURSE: "course", Kind.TIME: "off time", Kind.DAY: "day"}
 _LIKE_A_REGION = re.compile("[A-Z]{2,4}")
 
 
@@ -113,7 +112,7 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
         if question := _hour_asked(phrases, wanted, command):
             raise question
         days = wanted.of(Kind.DAY)
-        day, region = date.fromisoformat(days[0]) if days else today, next(iter(wanted.of(REGIONS_FIELD)), None)
+        day, region = date.fromisoformat(days[0]) if days else today, next(iter(wanted.of(Kind.REGION)), None)
         asked = DayPlan(wanted, day, region, page=page)
         try:
             return await _placed(desk, asked, phrases, lexicon, grammar)
@@ -128,7 +127,7 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
 
 
 def only_abandonments(wanted: LineRequest) -> bool:
-    return wanted.of(TOPICS_FIELD) == (Topic.ABANDONMENTS,)
+    return wanted.of(Kind.TOPIC) == (Topic.ABANDONMENTS,)
 
 
 def _with_regions(phrases: Sequence[Phrase], lexicon: Lexicon) -> Sequence[Phrase]:
@@ -143,7 +142,7 @@ def _with_regions(phrases: Sequence[Phrase], lexicon: Lexicon) -> Sequence[Phras
 
 def _refused(wanted: LineRequest, command: str, shows: Collection[Topic]) -> Refusal | None:
     if wanted.is_negated or wanted.left_out:
-        places = [(name, one) for name in (REGIONS_FIELD, COURSES_FIELD) for one in wanted.of(name)]
+        places = [(name, one) for name in (Kind.REGION, Kind.COURSE) for one in wanted.of(name)]
         plain = replace(wanted.but(regions=(), courses=(), topics=(), flags=(), all=()), left_out={})
         told = f"I can leave nothing out here. /{command} shows a region, a course, or everything."
         return Refusal(told, {one: plain.but(**{name: (one,)}) for name, one in places} or {"Everything": plain})
@@ -155,7 +154,7 @@ def _refused(wanted: LineRequest, command: str, shows: Collection[Topic]) -> Ref
     for name, noun in _ONE_OF_EACH.items():
         if len(several := wanted.of(name)) > 1:
             return Refusal(one_at_a_time(noun, several), {one: wanted.but(**{name: (one,)}) for one in several})
-    if elsewhere := [topic for topic in wanted.of(TOPICS_FIELD) if topic not in shows]:
+    if elsewhere := [topic for topic in wanted.of(Kind.TOPIC) if topic not in shows]:
         other = _SHOWN_BY[elsewhere[0]]
         told = f"Type /{other} for {elsewhere[0]}."
         return Refusal(
@@ -187,12 +186,12 @@ def _hour_asked(phrases: Sequence[Phrase], wanted: LineRequest, command: str) ->
     hours = (two for one, two in pairwise(phrases) if one.typed.casefold() == "at" and time_of_day(two.typed))
     each_day = next((one for one in phrases if one.typed.casefold() == "daily"), None)
     typed = next((one for one in hours if one.typed.isalnum()), each_day)
-    if kind is None or typed is None or (typed.kind is Kind.TIME and (wanted.of(COURSES_FIELD) or wanted.of(Kind.DAY))):
+    if kind is None or typed is None or (typed.kind is Kind.TIME and (wanted.of(Kind.COURSE) or wanted.of(Kind.DAY))):
         return None
     at = time_of_day(typed.typed)
     races = wanted.but(unknown=(), times=(f"{at:%H:%M}",) if at else ())
     lines = {f"Races off at {typed.typed}" if at else "A day's races": races.line(command)}
-    if not wanted.of(COURSES_FIELD) and not wanted.of(Kind.DAY):
+    if not wanted.of(Kind.COURSE) and not wanted.of(Kind.DAY):
         daily = races.but(times=(), topics=(), all=())
         hourly = {one: daily.but(**{kind.field: (one,)}) for one in kind.guesses(typed.typed)}
         lines |= {f"Each day at {hour}": one.line("subscribe") for hour, one in hourly.items()}
@@ -206,7 +205,7 @@ async def _placed(desk: Desk, asked: DayPlan, phrases: Sequence[Phrase], lexicon
     wanted, region = asked.wanted, asked.region
     unknown = wanted.of(Kind.UNKNOWN)
     unchecked = () if lexicon.regions or region is None else (region,)
-    typed = " ".join((*wanted.of(COURSES_FIELD), *unknown))
+    typed = " ".join((*wanted.of(Kind.COURSE), *unknown))
     if not typed:
         return replace(asked, unchecked=unchecked)
     if not find_courses(lexicon.courses, typed):
@@ -229,7 +228,7 @@ async def _placed(desk: Desk, asked: DayPlan, phrases: Sequence[Phrase], lexicon
 
 
 def _unknown(wanted: LineRequest, lexicon: Lexicon, grammar: Grammar) -> CommandError:
-    words, regions = wanted.of(Kind.UNKNOWN), wanted.of(REGIONS_FIELD)
+    words, regions = wanted.of(Kind.UNKNOWN), wanted.of(Kind.REGION)
     if error := no_region(lexicon, words):
         return error
     countries = {name: code for name, code in lexicon.names.items() if name not in lexicon.regions}

@@ -2,13 +2,9 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
-from sqlmodel import Session
-
 from bot.channels.conditions.condition import EVERY_VALUE
-from bot.channels.conditions.event_conditions import COURSES_FIELD, REGIONS_FIELD
 from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter
 from bot.errors import CommandError, SlackDoubtful, SlackError, SlackScopeMissing
 from bot.events.event import DEFAULT_TOPICS
@@ -17,13 +13,14 @@ from bot.events.typed_text import folded
 from bot.logs import get_logger
 from bot.outbox.message import Block
 from bot.racedata.client.records import KnownCourse
-from bot.racedata.lexicon import COURSES, REGIONS, Lexicon
+from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import TYPED_MAX, find_courses, has_words, likely_courses
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
 from bot.slack.language.request import LineRequest, read
+from bot.slack.language.words import Kind
 from bot.slack.messages.answers.subscription_answers import FORM
 from bot.slack.messages.kit.blocks import options
-from bot.slack.subscribe_form import FormOf, PublishedChoices, course_value, subscribe_form
+from bot.slack.subscribe_form import FormOf, course_value, subscribe_form
 
 log = get_logger(__name__)
 
@@ -39,17 +36,17 @@ OPEN_S = 1.5
 async def _apply(desk: Desk, invocation: Invocation, _planned: Any) -> None:
     lexicon = await desk.database.read(desk.reference.known)
     wanted = read(invocation.text, lexicon)
-    await open_form(desk, invocation, None, filled(wanted, lexicon), wanted.of(REGIONS_FIELD))
+    await open_form(desk, invocation, None, filled(wanted, lexicon), wanted.of(Kind.REGION))
 
 
 def filled(wanted: LineRequest, lexicon: Lexicon) -> ChannelFilter:
     """The filter that fills in the form with the words of a line."""
     courses, not_courses = (
-        tuple(_course(one, wanted.of(REGIONS_FIELD), lexicon) for one in some)
-        for some in (wanted.of(COURSES_FIELD), wanted.out(COURSES_FIELD))
+        tuple(_course(one, wanted.of(Kind.REGION), lexicon) for one in some)
+        for some in (wanted.of(Kind.COURSE), wanted.out(Kind.COURSE))
     )
     there = [one.region for one in lexicon.courses if one.as_course in courses]
-    regions = [ALL_REGIONS] if wanted.everything else [*wanted.of(REGIONS_FIELD), *filter(None, there), ""]
+    regions = [ALL_REGIONS] if wanted.everything else [*wanted.of(Kind.REGION), *filter(None, there), ""]
     values = {name: tuple(one for one in some if one != EVERY_VALUE) for name, some in wanted.values.items()}
     chosen = wanted.but(**values).filter(regions[0], courses, not_courses)
     return chosen.model_copy(update={"topics": chosen.topics or DEFAULT_TOPICS})
@@ -74,14 +71,15 @@ async def open_form(
     """`chosen`: the edited subscription. `start` and `regions`: what a new subscription begins with."""
     if invocation.trigger_id is None:
         raise CommandError(f"The button opens the form. Or {_SAY}", form=invocation.text)
-    known = replace(await desk.database.read(_known), chosen=tuple(regions))
+    # The service is not asked while a form waits.
+    known = await desk.database.read(desk.reference.known)
     form = FormOf(
         channel_id=invocation.channel_id,
         editing=chosen.region if chosen else None,
         was=chosen.fingerprint() if chosen else None,
         from_home=invocation.from_home,
     )
-    view = subscribe_form(form, chosen or start, known)
+    view = subscribe_form(form, chosen or start, known, regions)
     try:
         await desk.slack.call(
             "views.open",
@@ -102,11 +100,6 @@ def _why(error: SlackError, *, is_new: bool) -> str:
     if isinstance(error, SlackDoubtful):
         told = "Slack did not say in time whether a form has opened. If there is none,"
     return f"{told} try again, or {_SAY}" if is_new else f"{told} click the button again."
-
-
-def _known(session: Session) -> PublishedChoices:
-    """The kept lists: the service is not asked while a form waits."""
-    return PublishedChoices(REGIONS.items(session) or None, courses=bool(COURSES.items(session)))
 
 
 FORM_BUTTON = Command(FORM, form_is_the_answer, apply=_apply, rights=may_change)

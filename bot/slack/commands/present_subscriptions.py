@@ -11,10 +11,7 @@ from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.event_conditions import (
     COURSE_FIELDS,
     COURSE_PREFIX,
-    COURSES_FIELD,
     NOT_COURSES_FIELD,
-    REGIONS_FIELD,
-    TOPICS_FIELD,
     is_person,
     region_named,
     region_words,
@@ -98,9 +95,9 @@ def end_subscriptions(session: Session, desk: Desk, invocation: Invocation, want
 def _named(wanted: LineRequest) -> dict[str, Collection[str]]:
     """The typed words by field of a filter. Places alone give no field."""
     named = {
-        TOPICS_FIELD: wanted.of(TOPICS_FIELD),
-        COURSES_FIELD: wanted.of(COURSES_FIELD),
-        NOT_COURSES_FIELD: wanted.out(COURSES_FIELD),
+        Kind.TOPIC: wanted.of(Kind.TOPIC),
+        Kind.COURSE: wanted.of(Kind.COURSE),
+        NOT_COURSES_FIELD: wanted.out(Kind.COURSE),
     }
     return {field: words for field, words in (named | wanted.values).items() if words}
 
@@ -116,7 +113,7 @@ def ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channel
         if name := " ".join(wanted.of(Kind.UNKNOWN)):
             error.lines[f"Unwatch {name}"] = f"unwatch {name}"
         regions = [one.region for one in filters]
-        meant = [region for region in regions if region in wanted.of(REGIONS_FIELD)] or regions
+        meant = [region for region in regions if region in wanted.of(Kind.REGION)] or regions
         error.edits = meant[0] if len(meant) == 1 else None
         if parts := _parts(wanted):
             # A button that ends all jumps says "jumps", because the person typed "hurdles".
@@ -132,14 +129,14 @@ def _ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channe
     there = ", ".join(map(region_words, regions))
     if refused := _refused(wanted, filters, there):
         raise refused.error(NAME)
-    words = (*wanted.of(REGIONS_FIELD), *wanted.of(Kind.UNKNOWN), *wanted.not_chosen)
+    words = (*wanted.of(Kind.REGION), *wanted.of(Kind.UNKNOWN), *wanted.not_chosen)
     unknown = [typed for typed in words if typed not in regions]
     if unknown:
         wrong = wrong_words(unknown, {word: word for word in (*map(region_words, regions), *Topic)}, ENDING_ALIKE)
         error = refusal(f"This channel has no subscription to {', '.join(unknown)}.", wrong, after=f"It has: {there}.")
         error.lines = wanted.offers(error, NAME)
         raise error
-    chosen = [one for one in filters if not wanted.of(REGIONS_FIELD) or one.region in wanted.of(REGIONS_FIELD)]
+    chosen = [one for one in filters if not wanted.of(Kind.REGION) or one.region in wanted.of(Kind.REGION)]
     named = _named(wanted)
     if not named:
         return dict.fromkeys(chosen)
@@ -170,12 +167,12 @@ def _lexicon(session: Session, channel_id: str) -> Lexicon:
 def _refused(wanted: LineRequest, filters: Sequence[ChannelFilter], there: str) -> Refusal | None:
     if wanted.is_bare and not (wanted.not_chosen or wanted.refused):
         regions = [one.region for one in filters if one.region != ALL_REGIONS]
-        each = {f"End {one}": LineRequest({REGIONS_FIELD: (one,)}) for one in regions}
+        each = {f"End {one}": LineRequest({Kind.REGION: (one,)}) for one in regions}
         told = f"Say what to end: this channel has subscriptions to {there}."
         return Refusal(told, each | {"End all": LineRequest({ALL: (ALL,)})})
     plain = [one.kind for one in wanted.phrases if one.kind is not Kind.FILLER]
     # "results, only abandonments" would end both.
-    if wanted.is_negated or wanted.left_out.keys() - {COURSES_FIELD} or Kind.ONLY in plain[1:-1]:
+    if wanted.is_negated or wanted.left_out.keys() - {Kind.COURSE} or Kind.ONLY in plain[1:-1]:
         return Refusal(
             f"I can't end all but something. This channel has subscriptions to {there}: name what is to end, or see "
             "Edit in /racing list.",
@@ -186,7 +183,7 @@ def _refused(wanted: LineRequest, filters: Sequence[ChannelFilter], there: str) 
     if nameless := [one for one in NARROWING if EVERY_VALUE in wanted.of(one.field)]:
         return Refusal(value_wanted(nameless[0]))
     # "results once a day" may mean the digest.
-    digests = wanted.digests(wanted.of(TOPICS_FIELD))
+    digests = wanted.digests(wanted.of(Kind.TOPIC))
     return _of_one_kind(wanted.but(**{one.field: wanted.of(one.field) or (EVERY_VALUE,) for one in digests}))
 
 
@@ -195,29 +192,29 @@ def _others(wanted: LineRequest, filters: Sequence[ChannelFilter]) -> dict[str, 
     if not wanted.everything or len(wanted.left_out) != 1:
         return {}
     ((field, kept),) = wanted.left_out.items()
-    regions, topics = [one.region for one in filters], [topic for one in filters for topic in one.topics]
-    there = {REGIONS_FIELD: () if ALL_REGIONS in regions else regions, TOPICS_FIELD: topics_in_order(frozenset(topics))}
-    ends = tuple(one for one in there.get(field, ()) if one not in kept)
-    return {f"End {listed(ends)}": LineRequest({field: ends})} if ends else {}
+    topics = frozenset(topic for one in filters for topic in one.topics)
+    had: dict[str, Sequence[str]] = {Kind.REGION: [one.region for one in filters], Kind.TOPIC: topics_in_order(topics)}
+    ends = tuple(one for one in had.get(field, ()) if one not in kept)
+    return {f"End {listed(ends)}": LineRequest({field: ends})} if ends and ALL_REGIONS not in ends else {}
 
 
 def _of_a_while(wanted: LineRequest, refused: Refusal) -> Refusal:
     """The refusal of an end for a day. An end for good is not meant, and is not offered."""
-    named = {COURSES_FIELD: wanted.of(COURSES_FIELD), Kind.DAY: wanted.of(Kind.DAY)}
+    meeting = LineRequest({Kind.COURSE: wanted.of(Kind.COURSE), Kind.DAY: wanted.of(Kind.DAY)})
     told = (
         f"{refused.told} /racing mute holds back the results and racecards of one meeting. /racing pause holds back "
         "everything for a set time, abandonments too."
     )
-    return Refusal(told, {"Mute the meeting": LineRequest(named)} if all(named.values()) else {}, command="mute")
+    return Refusal(told, {"Mute the meeting": meeting} if all(meeting.taken.values()) else {}, command="mute")
 
 
 def _of_one_kind(wanted: LineRequest) -> Refusal | None:
     """The refusal of words of several kinds, such as results of York: the end of both would be too much."""
-    places = replace(wanted.but(**dict.fromkeys(wanted.taken.keys() - {REGIONS_FIELD, ALL}, ())), left_out={})
-    courses = [*wanted.of(COURSES_FIELD), *(f"exclusion of {one}" for one in wanted.out(COURSES_FIELD))]
-    of_courses = replace(places.but(courses=wanted.of(COURSES_FIELD)), left_out=wanted.left_out)
+    places = replace(wanted.but(**dict.fromkeys(wanted.taken.keys() - {Kind.REGION, ALL}, ())), left_out={})
+    courses = [*wanted.of(Kind.COURSE), *(f"exclusion of {one}" for one in wanted.out(Kind.COURSE))]
+    of_courses = replace(places.but(courses=wanted.of(Kind.COURSE)), left_out=wanted.left_out)
     each = {
-        listed(topics_in_order(frozenset(wanted.of(TOPICS_FIELD)))): places.but(topics=wanted.of(TOPICS_FIELD)),
+        listed(topics_in_order(frozenset(wanted.of(Kind.TOPIC)))): places.but(topics=wanted.of(Kind.TOPIC)),
         listed(courses): of_courses,
         listed(typed_values(wanted.values)): places.but(**wanted.values),
     }
@@ -231,7 +228,7 @@ def _of_one_kind(wanted: LineRequest) -> Refusal | None:
 def _absent(filters: Sequence[ChannelFilter], named: Mapping[str, Collection[str]]) -> tuple[str, Sequence[str]] | None:
     """The first field whose words no filter has. Of several topics a single topic is enough."""
     for field, words in named.items():
-        for some in [words] if field == TOPICS_FIELD else [[word] for word in words]:
+        for some in [words] if field == Kind.TOPIC else [[word] for word in words]:
             if all(without(one, {field: some}) == one for one in filters):
                 return field, list(some)
     return None
@@ -240,12 +237,12 @@ def _absent(filters: Sequence[ChannelFilter], named: Mapping[str, Collection[str
 def _not_there(filters: Sequence[ChannelFilter], absent: tuple[str, Sequence[str]]) -> CommandError:
     field, words = absent
     is_course = field in COURSE_FIELDS
-    is_plain = is_course or field in {TOPICS_FIELD, RaceCodeCondition.field}
+    is_plain = is_course or field in {Kind.TOPIC, RaceCodeCondition.field}
     what = listed(sorted(words) if is_plain else typed_values({field: tuple(words)}))
-    whole = [one.region for one in filters if field == COURSES_FIELD and not (one.courses or one.not_courses)]
+    whole = [one.region for one in filters if field == Kind.COURSE and not (one.courses or one.not_courses)]
     told = (
         f"No subscription of this channel names {what}"
-        if field != TOPICS_FIELD
+        if field != Kind.TOPIC
         else f"This channel receives no {what} there"
     )
     of = {region: f" of {region_named(region)}" if len(whole) > 1 else "" for region in whole}
@@ -284,7 +281,7 @@ async def _plan_edit(desk: Desk, invocation: Invocation) -> ChannelFilter:
 
 
 async def _plan_remove(desk: Desk, invocation: Invocation) -> LineRequest:
-    return LineRequest({REGIONS_FIELD: ((await _plan_edit(desk, invocation)).region,)})
+    return LineRequest({Kind.REGION: ((await _plan_edit(desk, invocation)).region,)})
 
 
 def _page(session: Session, desk: Desk, channel_id: str, number: int) -> ListPage:

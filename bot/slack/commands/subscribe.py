@@ -13,10 +13,7 @@ from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.event_conditions import (
     COURSE_FIELDS,
     COURSE_PREFIX,
-    COURSES_FIELD,
     NOT_COURSES_FIELD,
-    REGIONS_FIELD,
-    TOPICS_FIELD,
     region_named,
     region_words,
     topics_in_order,
@@ -129,7 +126,7 @@ def store(session: Session, desk: Desk, invocation: Invocation, planned: Subscri
     there = subscriptions.filters_of(session, channel_id)
     if before is not None:
         if before not in there:
-            raise FieldsWrong({REGIONS_FIELD: CHANGED})
+            raise FieldsWrong({Kind.REGION: CHANGED})
         there.remove(before)
     edited = before.region if before else None
     additions = added_to(there, [_unchecked_as(before, one) for one in planned.filters], planned.wanted)
@@ -229,22 +226,22 @@ def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineRequest, li
     except CommandError as error:
         error.lines |= wanted.offers(error, NAME)
         error.form = wanted.without(Kind.DAY, Kind.TIME, Kind.UNKNOWN).line()
-        places = (ALL_REGIONS,) if wanted.everything else wanted.of(REGIONS_FIELD)
+        places = (ALL_REGIONS,) if wanted.everything else wanted.of(Kind.REGION)
         meant = [one.region for one in check.there if one.region in (places or [one.region])]
-        if meant and typed_values(wanted.left_out) and not wanted.of(COURSES_FIELD):
+        if meant and typed_values(wanted.left_out) and not wanted.of(Kind.COURSE):
             # "no flat" and "GB no flat" are for the subscriptions that are there: an addition leaves out nothing.
             error.lines, error.edits = {}, meant[0] if len(meant) == 1 else None
         raise
 
 
 def _filters(check: FilterChoice, wanted: LineRequest) -> list[ChannelFilter]:
-    places = (*wanted.of(REGIONS_FIELD), *wanted.of(Kind.UNKNOWN))
-    if wanted.out(REGIONS_FIELD):
+    places = (*wanted.of(Kind.REGION), *wanted.of(Kind.UNKNOWN))
+    if wanted.out(Kind.REGION):
         raise _others(check, wanted)
     if any(one.removeprefix("<").startswith("#") for one in wanted.of(Kind.UNKNOWN)):
         told = "A subscription is for the channel where you type the line."
         raise CommandError(f"{told} Type the line in the other channel, without the channel's name.")
-    is_placed = bool(places or wanted.of(COURSES_FIELD) or wanted.everything)
+    is_placed = bool(places or wanted.of(Kind.COURSE) or wanted.everything)
     # "quiet 22-7" is for all that the channel receives.
     adds = wanted.of_choices
     taking = [one.region for one in check.there if adds is not None and adds <= one.topics and not is_placed]
@@ -255,10 +252,10 @@ def _filters(check: FilterChoice, wanted: LineRequest) -> list[ChannelFilter]:
     regions = taking or check.regions(places, _other_words(check.lexicon) if places else {})
     if wanted.everything:
         regions = [ALL_REGIONS]
-    courses = check.courses(COURSES_FIELD, wanted.of(COURSES_FIELD), regions)
+    courses = check.courses(Kind.COURSE, wanted.of(Kind.COURSE), regions)
     if courses and not (wanted.everything or places):
         regions = check.regions_of(courses)
-    not_courses = check.courses(NOT_COURSES_FIELD, wanted.out(COURSES_FIELD), regions)
+    not_courses = check.courses(NOT_COURSES_FIELD, wanted.out(Kind.COURSE), regions)
     check.arriving(courses, not_courses, regions)
     check.raise_for_all()
     return check.filters(regions, wanted.filter("", courses, not_courses))
@@ -267,7 +264,7 @@ def _filters(check: FilterChoice, wanted: LineRequest) -> list[ChannelFilter]:
 def _refused(wanted: LineRequest) -> Refusal | None:
     """The refusal of a line with several meanings, and of a choice without a subscription."""
     rest = replace(
-        wanted, left_out={name: some for name, some in wanted.left_out.items() if name in {TOPICS_FIELD, COURSES_FIELD}}
+        wanted, left_out={name: some for name, some in wanted.left_out.items() if name in {Kind.TOPIC, Kind.COURSE}}
     )
     without = {WITHOUT_THAT: rest} if rest.line() else {}
     if wanted.refused:
@@ -275,8 +272,8 @@ def _refused(wanted: LineRequest) -> Refusal | None:
         if wanted.not_chosen and (not offers or NOT_GIVEN.keys() & wanted.not_chosen):
             return Refusal(wanted.refused.told, {"Racecard": rest}, command="racecard")
         return replace(wanted.refused, offers=_quiet_outside(wanted) or {**_together(wanted), **offers})
-    if wanted.out(ALL) or (wanted.out(REGIONS_FIELD) and not wanted.everything):
-        told = f"{listed([*wanted.out(ALL), *wanted.out(REGIONS_FIELD)])} can't be left out there. "
+    if wanted.out(ALL) or (wanted.out(Kind.REGION) and not wanted.everything):
+        told = f"{listed([*wanted.out(ALL), *wanted.out(Kind.REGION)])} can't be left out there. "
         return Refusal(f"{told}Name the regions that this channel is to receive.", without)
     if values := typed_values(wanted.left_out):
         of_races = [(one, each) for one in OF_RACES for each in wanted.out(one.field) if each != EVERY_VALUE]
@@ -316,15 +313,15 @@ def _quiet_outside(wanted: LineRequest) -> dict[str, LineRequest]:
 def _together(wanted: LineRequest) -> dict[str, LineRequest]:
     """The digests of "results 6pm"."""
     lasting, times = wanted.without(Kind.TIME), wanted.of(Kind.TIME)
-    kinds = [kind for topic, kind in HOUR_OF_TOPIC.items() if topic in wanted.of(TOPICS_FIELD)] if times else []
+    kinds = [kind for topic, kind in HOUR_OF_TOPIC.items() if topic in wanted.of(Kind.TOPIC)] if times else []
     hours = {f"{one.typed_as}{hour}": (one.field, hour) for one in kinds for hour in one.guesses(times[0])}
     return {label: lasting.but(**{field: (hour,)}) for label, (field, hour) in hours.items()}
 
 
 def _others(check: FilterChoice, wanted: LineRequest) -> CommandError:
-    others = [region for region in check.lexicon.regions if region not in wanted.out(REGIONS_FIELD)]
-    named = listed(wanted.out(REGIONS_FIELD))
-    line = wanted.without(ALL, REGIONS_FIELD).but(regions=others).line(NAME)
+    others = [region for region in check.lexicon.regions if region not in wanted.out(Kind.REGION)]
+    named = listed(wanted.out(Kind.REGION))
+    line = wanted.without(ALL, Kind.REGION).but(regions=others).line(NAME)
     return CommandError(
         f"All regions but {named} can't be one subscription: that to all takes in regions that are yet to come. The "
         f"regions without {named} can be named one by one.",
@@ -382,7 +379,7 @@ def _of_form(check: FilterChoice, form: FormOf, submitted: Submitted) -> Subscri
     for name in COURSE_FIELDS:
         if submitted[name] is not None:
             values[name] = _chosen_courses(check, name, submitted[name], before, regions)
-    check.arriving(values[COURSES_FIELD], values[NOT_COURSES_FIELD], regions)
+    check.arriving(values[Kind.COURSE], values[NOT_COURSES_FIELD], regions)
     check.listed(values, before)
     errors = {name: told for one in CONDITIONS for name, told in problem(one, submitted).items()}
     errors |= {name: str(some[0]) for name, some in check.errors.items()}
@@ -397,7 +394,7 @@ def _opened_with(there: Sequence[ChannelFilter], form: FormOf) -> ChannelFilter 
         return None
     chosen = next((one for one in there if one.region == form.editing), None)
     if chosen is None or chosen.fingerprint() != form.was:
-        raise FieldsWrong({REGIONS_FIELD: CHANGED})
+        raise FieldsWrong({Kind.REGION: CHANGED})
     return chosen
 
 

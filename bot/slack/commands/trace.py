@@ -10,7 +10,6 @@ from itertools import chain, islice
 from sqlalchemy import and_, or_, select
 from sqlmodel import Session, col
 
-from bot.channels.conditions.event_conditions import COURSES_FIELD, REGIONS_FIELD
 from bot.db.engine import database_now
 from bot.db.tables import EventVersion
 from bot.errors import CommandError, ServiceError
@@ -224,7 +223,7 @@ def _read(wanted: str, now: datetime, lexicon: Lexicon) -> Place | None:
     """
     phrases = _GRAMMAR.read(wanted, lexicon, utc_today(now))
     asked = request_of(phrases)
-    named, times, regions, days = map(asked.of, (COURSES_FIELD, Kind.TIME, REGIONS_FIELD, Kind.DAY))
+    named, times, regions, days = map(asked.of, (Kind.COURSE, Kind.TIME, Kind.REGION, Kind.DAY))
     # The unknown words may begin a course's name.
     begins = " ".join(one.typed for one in phrases if one.kind is Kind.UNKNOWN)
     typed = " ".join(filter(None, (*named, begins)))

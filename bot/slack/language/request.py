@@ -12,13 +12,7 @@ from typing import Any
 
 from bot.channels.conditions.choices import HourCondition
 from bot.channels.conditions.condition import Condition
-from bot.channels.conditions.event_conditions import (
-    COURSE_PREFIX,
-    COURSES_FIELD,
-    REGIONS_FIELD,
-    TOPICS_FIELD,
-    topics_in_order,
-)
+from bot.channels.conditions.event_conditions import COURSE_PREFIX, topics_in_order
 from bot.channels.conditions.table import BY_FIELD, CHOICES, VALUED
 from bot.channels.filters import ChannelFilter
 from bot.errors import WITHOUT_LABEL, CommandError
@@ -119,16 +113,16 @@ class LineRequest:
     @property
     def is_whole(self) -> bool:
         """Whether nothing but places was typed."""
-        return not (self.left_out or self.taken.keys() - {REGIONS_FIELD, ALL})
+        return not (self.left_out or self.taken.keys() - {Kind.REGION, ALL})
 
     @property
     def all_topics(self) -> frozenset[Topic]:
-        return frozenset(self.of(TOPICS_FIELD) or DEFAULT_TOPICS) - set(self.out(TOPICS_FIELD))
+        return frozenset(self.of(Kind.TOPIC) or DEFAULT_TOPICS) - set(self.out(Kind.TOPIC))
 
     @property
     def no_more_than(self) -> frozenset[Topic] | None:
         """The topics, where they were typed with "only" or "no"."""
-        return self.all_topics if self.out(TOPICS_FIELD) or (self.is_only and self.of(TOPICS_FIELD)) else None
+        return self.all_topics if self.out(Kind.TOPIC) or (self.is_only and self.of(Kind.TOPIC)) else None
 
     @property
     def values(self) -> dict[str, tuple[Any, ...]]:
@@ -137,7 +131,7 @@ class LineRequest:
     @property
     def of_choices(self) -> frozenset[Topic] | None:
         """The topics of the choices, where choices alone were typed of regions: `GB cards:19:00`; else None."""
-        others = self.taken.keys() - {REGIONS_FIELD, ALL, Kind.UNKNOWN, *(one.field for one in CHOICES)}
+        others = self.taken.keys() - {Kind.REGION, ALL, Kind.UNKNOWN, *(one.field for one in CHOICES)}
         has_choices = any(one.field in self.taken for one in CHOICES)
         return self.topics_of_choices if has_choices and not (others or self.left_out) else None
 
@@ -182,11 +176,11 @@ class LineRequest:
     @cached_property
     def label(self) -> str:
         """The request as a subscription is described: "results from GB, only York"."""
-        topics = listed(topics_in_order(frozenset(self.of(TOPICS_FIELD))))
-        where = "all regions" if self.everything else listed(self.of(REGIONS_FIELD))
+        topics = listed(topics_in_order(frozenset(self.of(Kind.TOPIC))))
+        where = "all regions" if self.everything else listed(self.of(Kind.REGION))
         values = [f", {word}" for word in typed_values(self.taken)]
         out = [f", without {listed(some)}" for some in self.left_out.values()]
-        only = [f", only {listed(self.of(COURSES_FIELD))}"] if self.of(COURSES_FIELD) else []
+        only = [f", only {listed(self.of(Kind.COURSE))}"] if self.of(Kind.COURSE) else []
         first = " from ".join(filter(None, [topics, where]))
         return "".join([first, *only, *out, *values]).removeprefix(", ")
 
@@ -221,7 +215,7 @@ def request_of(phrases: Sequence[Phrase]) -> LineRequest:
     wrong = next((one for one in phrases if one.wrong), None)
     if wrong is None:
         return wanted
-    name = wrong.of_field or (TOPICS_FIELD if wrong.kind is Kind.NOT_CHOSEN else wrong.kind)
+    name = wrong.of_field or (Kind.TOPIC if wrong.kind is Kind.NOT_CHOSEN else wrong.kind)
     # Nobody asks for racecards by "no non-runners".
     meant = () if wanted.not_chosen and (wanted.is_negated or wrong.is_out) else wrong.meant
     offers = {one: wanted.but(**{name: _in_order(name, [*wanted.of(name), one])}) for one in meant}
@@ -250,9 +244,9 @@ def typed_values(named: NamedThings) -> list[str]:
 def _typed(named: NamedThings) -> list[str]:
     return [
         *([ALL] if named.get(ALL) else []),
-        *named.get(REGIONS_FIELD, ()),
-        *topics_in_order(frozenset(named.get(TOPICS_FIELD, ()))),
-        *(f"{COURSE_PREFIX}{one}" for one in named.get(COURSES_FIELD, ())),
+        *named.get(Kind.REGION, ()),
+        *topics_in_order(frozenset(named.get(Kind.TOPIC, ()))),
+        *(f"{COURSE_PREFIX}{one}" for one in named.get(Kind.COURSE, ())),
         *typed_values(named),
         *(one for name in (Kind.TIME, Kind.DAY, Kind.FLAG, Kind.UNKNOWN) for one in named.get(name, ())),
     ]
@@ -322,7 +316,7 @@ def _named(phrases: Sequence[Phrase]) -> dict[str, tuple[Any, ...]]:
 
 def _in_order(name: str, some: Sequence[Any]) -> tuple[Any, ...]:
     """Each value once, and topics in the order of all topics."""
-    if name == TOPICS_FIELD:
+    if name == Kind.TOPIC:
         return tuple(map(Topic, topics_in_order(some)))
     return BY_FIELD[name].of_file(some) if name in _FIELDS_OF_VALUES else tuple(dict.fromkeys(some))
 
@@ -398,7 +392,7 @@ def _doubt(phrases: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon) -> R
         return None
     told = "Your line has several meanings, so nothing was changed. Press the meaning you want."
     # "all GB" would be read as GB.
-    offers = {one.label: one for one in meanings if not (one.everything and one.of(REGIONS_FIELD))}
+    offers = {one.label: one for one in meanings if not (one.everything and one.of(Kind.REGION))}
     return Refusal(told, offers, is_of_meaning=True)
 
 
@@ -410,12 +404,12 @@ def _reading(
         case "whole":
             return whole
         case "usual":
-            return whole.but(topics=_in_order(TOPICS_FIELD, [*whole.of(TOPICS_FIELD), *DEFAULT_TOPICS]))
+            return whole.but(topics=_in_order(Kind.TOPIC, [*whole.of(Kind.TOPIC), *DEFAULT_TOPICS]))
         case "every":
             return whole.but(all=(), topics=tuple(Topic))
         case "there":
-            regions = {one.region for one in lexicon.courses if one.name in whole.of(COURSES_FIELD)}
-            return whole.but(regions=()) if regions.isdisjoint(whole.of(REGIONS_FIELD)) else whole
+            regions = {one.region for one in lexicon.courses if one.name in whole.of(Kind.COURSE)}
+            return whole.but(regions=()) if regions.isdisjoint(whole.of(Kind.REGION)) else whole
     if reading.startswith("-"):
         return whole.but(**dict.fromkeys(found.expand(reading[1:]).split(" -"), ()))
     no, excluded = Phrase(Kind.NOT, "no", "no"), set(map(id, _split(plain)[1]))

@@ -14,8 +14,9 @@ from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
 from bot.racedata import lexicon as rows
 from bot.racedata.client.records import KnownCourse
+from bot.racedata.lexicon import Lexicon
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, abandonments_buttons, unsubscribed
-from bot.slack.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
+from bot.slack.subscribe_form import FormOf, read_form, subscribe_form
 from sandbox.slack import modals
 from sandbox.slack.block_rules import view_problems
 from tests.rows import over
@@ -89,7 +90,7 @@ async def test_form_keeps_the_courses_that_it_has_no_field_for(channel):
     await channel.types("GB course:Bath course:Goodwood")
     await channel.types("IRE -course:Curragh")
     before = await channel.receives()
-    channel.known = PublishedChoices(None, courses=False)
+    channel.known = Lexicon()
     for region in ("GB", "IRE"):
         view = await channel.opens(region)
         assert "leaves them" in str(view["blocks"])
@@ -208,10 +209,10 @@ async def test_mute_that_cant_be_read_hinders_no_other_mute(town):
 
 
 NEW = FormOf(channel_id="C1")
-KNOWN = PublishedChoices(("GB", "IRE"), courses=True)
+KNOWN = Lexicon(("GB", "IRE"), COURSES)
 
 NAMES = st.text(max_size=90) | st.sampled_from(["<!channel>", "&" * 400, "🐎" * 200, "GB", ALL_REGIONS, " ", "\u202e"])
-REGIONS = st.none() | st.lists(NAMES, unique=True, max_size=5)
+REGIONS = st.lists(NAMES, unique=True, max_size=5)
 SOME_COURSES = st.lists(st.builds(Course, course_id=st.none() | NAMES, name=st.none() | NAMES), max_size=5, unique=True)
 MENTIONS = st.lists(st.sampled_from(["U1", "W2", "S3", HERE]), unique=True).map(tuple)
 FILTERS = st.builds(
@@ -240,12 +241,12 @@ LONG_FILTER = ChannelFilter(
 )
 
 
-@given(st.none() | FILTERS, st.builds(PublishedChoices, REGIONS, courses=st.booleans()))
-@example(None, PublishedChoices(CODES, courses=True))
-@example(LONG_FILTER, PublishedChoices(CODES, courses=True))
-@example(LONG_FILTER, PublishedChoices(None, courses=False, chosen=CODES[:120]))
-def test_slack_takes_the_form_with_any_contents(chosen, known):
-    view = subscribe_form(FormOf(channel_id="C1", editing=chosen.region if chosen else None), chosen, known)
+@given(st.none() | FILTERS, st.builds(Lexicon, REGIONS, st.sampled_from([(), COURSES])), st.just(()))
+@example(None, Lexicon(CODES, COURSES), ())
+@example(LONG_FILTER, Lexicon(CODES, COURSES), ())
+@example(LONG_FILTER, Lexicon(), CODES[:120])
+def test_slack_takes_the_form_with_any_contents(chosen, known, regions):
+    view = subscribe_form(FormOf(channel_id="C1", editing=chosen.region if chosen else None), chosen, known, regions)
     assert view_problems(view, "modal") == []
     assert len(json.dumps(view)) < 250_000
     for element in (block.get("element", {}) for block in view["blocks"]):
@@ -300,7 +301,7 @@ async def test_form_takes_refuses_and_clears_typed_values(channel, filled, store
 
 @over(("typed", "regions"), [("GB, IRE", ("GB", "IRE")), ("ALL", (ALL_REGIONS,)), ("GB GB", ("GB",))])
 def test_form_without_regions_takes_typed_ones(typed, regions):
-    view = subscribe_form(NEW, None, PublishedChoices(None, courses=False))
+    view = subscribe_form(NEW, None, Lexicon())
     assert "have not been read yet" in view["blocks"][0]["text"]["text"]
     _, found = submitted(view, {"regions": typed})
     assert found["region"] == regions

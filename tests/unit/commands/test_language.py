@@ -29,7 +29,7 @@ from bot.slack.language.request import MOST_PHRASES, read, request_of
 from bot.slack.language.words import SUBSCRIBING, words_in
 from bot.slack.listeners.ways_in import read_invocation
 from bot.slack.messages.answers.filter_words import describe
-from bot.slack.subscribe_form import FormOf, PublishedChoices, course_value, problem, read_form, subscribe_form
+from bot.slack.subscribe_form import FormOf, course_value, problem, read_form, subscribe_form
 from sandbox.slack import modals
 from tests.rows import Answers, over
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
@@ -181,7 +181,7 @@ def test_any_stored_filter_is_read_back_from_its_description_and_from_its_typed_
 def test_any_stored_filter_can_be_saved_by_the_form(chosen, mentions):
     told = {"mentions": tuple(sorted(mentions)), "escalate": tuple(sorted(chosen.escalate))}
     chosen = meaningful(chosen.model_copy(update=told))
-    view = subscribe_form(FormOf(channel_id="C1"), chosen, PublishedChoices(tuple(REGIONS), courses=True))
+    view = subscribe_form(FormOf(channel_id="C1"), chosen, LISTS)
     _, submitted = read_form({**view, "state": {"values": modals.filled_in(view, {})}})
     assert not any(problem(one, submitted) for one in CONDITIONS)
     courses = {name: [course_value(one) for one in getattr(chosen, name)] for name in ("courses", "not_courses")}

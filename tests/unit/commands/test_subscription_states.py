@@ -17,13 +17,14 @@ from bot.errors import CommandError, SlackChannelClosed, SlackDoubtful, SlackErr
 from bot.events.event import DEFAULT_TOPICS
 from bot.outbox import held_queues
 from bot.outbox.held_channels import Reopening
+from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import COMMIT_S
 from bot.slack.commands.pause_commands import MUTE_COMMAND, PAUSE_COMMAND
 from bot.slack.commands.present_subscriptions import EDIT_BUTTON, UNSUBSCRIBE_COMMAND
 from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND, said_of
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
+from bot.slack.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.workspace import BotIdentity
 from sandbox.slack import modals
 from tests.unit.commands.town import NOW, make_desk, typed
@@ -149,7 +150,7 @@ async def test_edited_subscription_of_a_closed_channel_stays_closed_in_another_r
     (row,) = await channel.database.read(lambda session: subscriptions.of_channel(session, "C1"))
     chosen = subscriptions.read_filter(row)
     form = FormOf(channel_id="C1", editing="GB", was=chosen.fingerprint())
-    view = subscribe_form(form, chosen, PublishedChoices(("GB", "IRE"), courses=False))
+    view = subscribe_form(form, chosen, Lexicon(("GB", "IRE")))
     filled = {**view, "state": {"values": modals.filled_in(view, {"regions": ["IRE"]})}}
     await FORM_SUBMITTED.commit(channel.desk, replace(channel.typed(""), form=read_form(filled)))
     assert await channel.states() == {"IRE": ("suspended", ARCHIVED)}

@@ -18,6 +18,7 @@ from bot.racedata import lexicon as rows
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.day_card import Card, Coverage, outcomes_of
+from bot.racedata.lexicon import Lexicon
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.present_subscriptions import UNSUBSCRIBE_COMMAND
@@ -25,7 +26,7 @@ from bot.slack.commands.subscribe import FORM_SUBMITTED, SUBSCRIBE_COMMAND
 from bot.slack.commands.table import find_command, unknown_command
 from bot.slack.listeners.command_runner import with_working_offers
 from bot.slack.messages.answers.filter_words import describe
-from bot.slack.subscribe_form import FormOf, PublishedChoices, read_form, subscribe_form
+from bot.slack.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.workspace import Person
 from sandbox.slack import modals
 from tests.answering import answering
@@ -210,7 +211,7 @@ class Channel:
     """A channel whose people type and fill in forms, with subscriptions in the database."""
 
     desk: Any
-    known: PublishedChoices = field(default_factory=lambda: PublishedChoices(tuple(REGIONS), courses=True))
+    known: Lexicon = field(default_factory=lambda: Lexicon(REGIONS, COURSES))
 
     async def types(self, words):
         return await SUBSCRIBE_COMMAND.commit(self.desk, typed(words))

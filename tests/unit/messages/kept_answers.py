@@ -24,6 +24,7 @@ from bot.outbox.notices import Urgency
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.day_card import at_off
 from bot.racedata.day_views import KnownName
+from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.table import COMMAND_GROUPS, HELPED
 from bot.slack.listeners.app_home import HomeChannel, HomePage, home_view
 from bot.slack.listeners.command_runner import explain
@@ -61,7 +62,7 @@ from bot.slack.messages.answers.trace_answer import TraceView, drill_report, tra
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.watch_answer import unwatched, unwatched_by, watched, watching
 from bot.slack.messages.kit.layout import sentence
-from bot.slack.subscribe_form import FormOf, PublishedChoices, outdated, saved, subscribe_form
+from bot.slack.subscribe_form import FormOf, outdated, saved, subscribe_form
 from tests.unit.messages import kept_events
 from tests.unit.messages import kept_values as kept
 from tests.unit.messages.kept_events import ABANDONED, ON_TIME, PARTLY, RACE, RACECARD, RECEIVED_AT, RESULT
@@ -285,16 +286,13 @@ ANSWERS: dict[str, partial[Any]] = {
     "trace_of_nothing": traced(Trace((), (), 0, kept.NOON), "rc_2"),
 }
 
+LISTS = Lexicon(("GB", "IRE"), [KnownCourse(name="York")])
 HOME_LIVE = HomeChannel("C1", [kept.GB], "live", is_paused=False, last_post_at=kept.NOON)
 HOME_PAUSED = HomeChannel("C2", [kept.ALL], "paused", is_paused=True, last_post_at=None, muted=2)
 VIEWS: dict[str, partial[Any]] = {
-    "form": partial(subscribe_form, FormOf(channel_id="C1"), None, PublishedChoices(("GB", "IRE"), courses=True)),
-    "form_of_a_subscription": partial(
-        subscribe_form, FormOf(channel_id="C1", editing="GB"), kept.GB, PublishedChoices(("GB", "IRE"), courses=True)
-    ),
-    "form_before_the_lists_are_read": partial(
-        subscribe_form, FormOf(channel_id="D1"), None, PublishedChoices(None, courses=False)
-    ),
+    "form": partial(subscribe_form, FormOf(channel_id="C1"), None, LISTS),
+    "form_of_a_subscription": partial(subscribe_form, FormOf(channel_id="C1", editing="GB"), kept.GB, LISTS),
+    "form_before_the_lists_are_read": partial(subscribe_form, FormOf(channel_id="D1"), None, Lexicon()),
     "form_outdated": partial(outdated),
     "form_saved": partial(saved, subscribed(kept.SAID).blocks),
     "home": home(HOME_LIVE, HOME_PAUSED, total=2, watches=[kept.OWN_WATCH], said="PAUSED until 14:00.", at=kept.NOON),
