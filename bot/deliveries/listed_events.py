@@ -339,7 +339,7 @@ def _entries(parts: Iterable[Part], about: About, *, lost: bool) -> tuple[int, l
     """
     parts = list(parts)
     of_lost = ("lists.races", "lists.named_races", "state.lost_from", "lists.cards", "lists.lost", "lists.changes")
-    of_races = of_lost if lost else ("lists.races", "lists.cards")
+    of_races = of_lost if lost else ("lists.races", "lists.cards", "lists.runners")
     sure, others = LISTS_OF_MEETINGS[:2], LISTS_OF_MEETINGS[2:]
     for part, of in product(parts, [of_races] if about is About.RACE else [sure, others]):
         entries = race_entries(part.fields, *of)[: MOST_EVENTS + 1]

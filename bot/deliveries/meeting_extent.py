@@ -27,7 +27,8 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
     run = run or _last_run(fields) or (first_lost - 1 if first_lost and first_lost > 1 else None)
     if run or (lost and in_all and lost < in_all):
         return run or in_all - (lost or 0)
-    is_part = bool(lost and not in_all) or (0 < len(races) < FEWEST_RACES and _are_lost_by_name(fields))
+    is_part = not in_all and 0 < (lost or 0) < FEWEST_RACES
+    is_part = is_part or (0 < len(races) < FEWEST_RACES and _are_lost_by_name(fields))
     is_part = is_part or first_of(fields, "state.partly", flag) or any(map(is_no, values_of(fields, "state.whole")))
     is_part = is_part or any(one and not is_no(one) for one in values_of(fields, "state.remaining"))
     is_part = is_part or _is_part_in_words(fields)
@@ -131,6 +132,8 @@ def _in_words(fields: Sequence[Fields]) -> Iterator[LostPart]:
 
 
 def _said_of_extent(fields: Sequence[Fields]) -> Iterator[str]:
+    sessions = (text(one) or "" for one in values_of(fields, "state.session"))
+    yield from (f"{one.casefold().removesuffix(' session')} session abandoned" for one in sessions)
     for said in values_of(fields, "state.scope"):
         several = said.values() if isinstance(said, dict) else said[:MOST_NOTES] if isinstance(said, list) else [said]
         yield from (text(one) or "" for one in several if not isinstance(one, dict | list))

@@ -25,7 +25,7 @@ from bot.events.reading.json_values import identifier, text
 from bot.events.reading.lazy import Lazy
 from bot.events.reading.off_times import read_instant
 from bot.events.reading.race_list import NOWHERE, read_races, within
-from bot.events.reading.record_objects import About
+from bot.events.reading.record_objects import About, Part
 from bot.events.spellings import by_card_status
 
 TOO_MANY = f"it has more than {MOST_EVENTS} events"
@@ -252,12 +252,18 @@ def _of_lost_card(race: Race, card: Race) -> Race:
 def _occurred_at(found: FoundEvent) -> datetime | None:
     kind = found.named.kind
     fact = f"event.occurred_at.{DECLARATIONS[kind].topic}" if kind else "event.occurred_at"
-    top = [part for part in found.carried if part.depth == 0 or part is found.named.bearer]
+    top = [part for part in found.carried if part.depth == 0 or part is found.named.bearer or _is_around(part, found)]
     return (
         first_of([*found.fields, *(part.fields for part in found.parts)], fact, read_instant)
         or first_of((part.fields for part in top), "event.occurred_at.top", read_instant)
         or first_of((part.fields for part in top if not part.is_racing), "event.occurred_at.envelope", read_instant)
     )
+
+
+def _is_around(part: Part, found: FoundEvent) -> bool:
+    """True for an object of any name around the race's object: {"HorseRacing": {"@timestamp": …, "race": {…}}}."""
+    within = (one for one in found.parts if one.depth == part.depth + 1 and one.name in part.fields)
+    return not part.is_racing and any(one.is_racing or one.about in {About.RACE, About.MEETING} for one in within)
 
 
 def _read_sequence(value: Any) -> int | None:

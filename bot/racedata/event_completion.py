@@ -202,8 +202,9 @@ class KnownElsewhere:
         else:
             known = _listed([*of_meeting, *earlier_races], event.kind)
             races = first_run(known, event)
-            if races and FEWEST_RACES <= len(known) <= (event.last_lost or 0):
-                event = event.model_copy(update={"races_run": None})
+            if races and event.last_lost and len(known) >= FEWEST_RACES:
+                run = event.races_run or 0 if len(known) > event.last_lost else None
+                event = event.model_copy(update={"races_run": run})
         race = filled_in_from_meeting(race, races, is_meeting=True, is_sure=bool(event.races))
         race = filled_in(race, earlier.race if is_one else _place_of(earlier.race), kind=event.kind)
         if race.region:

@@ -61,6 +61,12 @@ _LOST = frozenset(NAMES_OF["lists.lost"])
 _COURSES_OR_RACES = _LOST.union(set(NAMES_OF["course.several"]).intersection(NAMES_OF["lists.races"]))
 """Names of lists whose entries say what is listed: courses or races."""
 
+_OF_A_ROW = frozenset({"is.race", "is.horse", "is.runner"})
+_OF_RACE_AND_HORSES = frozenset({"ids.race", "ids.meeting", "ids.course", "race.date.own"}).union(
+    fact for fact in NAMES_OF if fact.startswith(("race.", "course.", "off.")) and not fact.endswith((".own", "reason"))
+)
+"""Facts of the race in a row of a horse, where "number" is the horse's."""
+
 _NAMES_RACE = frozenset({"off", "number", "race_id"})
 
 _PLAIN_IDS = frozenset(NAMES_OF["ids.plain"])
@@ -140,12 +146,27 @@ def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
     entries = entries_of(
         _as_objects(value, _READ_BARE.get(fact, _read_bare)), _said_of_meeting if fact in _OF_MEETINGS else said_by_key
     )
+    rows = _races_of_rows(entries)
+    if rows or fact == "lists.runners":
+        return rows
     may_be_horses = fact in {"lists.cards", "course.listed", "lists.lost"}
     objects = [one for one in entries if isinstance(one, dict) and not _is_horse(fields_of(one), may_be=may_be_horses)]
     if fact == "lists.changes":
         objects = [one for one in objects if read_race(one).abandoned]
     has_course_ids = fact == "course.several" or BY_NAME.get(name) is About.COURSE
     return [*map(_with_course_id, objects)] if has_course_ids else objects
+
+
+def _races_of_rows(entries: Sequence[Any]) -> list[dict[str, Any]]:
+    """The races of rows of a horse each: {"race_id": "rc_1", "course": "York", "horse": "A", "position": 1}."""
+    races = dict[str, dict[str, Any]]()
+    for row in entries:
+        fields = fields_of(row) if isinstance(row, dict) else None
+        if fields is None or not fields.facts.keys() >= _OF_A_ROW:
+            return []
+        race = fields.only(_OF_RACE_AND_HORSES)
+        races.setdefault(repr(sorted(race.items())), {**race, "runners": []})["runners"].append(row)
+    return [*races.values()]
 
 
 def _is_horse(entry: Fields, *, may_be: bool) -> bool:

@@ -26,6 +26,7 @@ from bot.events.reading.off_times import (
     spread_off,
 )
 from bot.events.reading.record_objects import About, Part, read_bare_id
+from bot.events.region_zones import zones_of_region
 
 _OFF_STANDINGS = ("off.scheduled", "off.plain", "off.off", "off.jump")
 
@@ -120,9 +121,16 @@ class Sources:
             or next(filter(None, map(read_dated_clock, chain.from_iterable(self.off_values))), None)
             or first_of(self.data, own, read_plain_date)
             or next((days[0] for one in (*self.own, *self.others) if len(days := days_between(one)) == 1), None)
+            or self._day_of_moment()
             or self.look("race.date", published_date)
             or first_of(self.meetings, own, published_date)
         )
+
+    def _day_of_moment(self) -> str | None:
+        """The day of an off in Unix time, where the region's zones have the same day."""
+        zones = zones_of_region(self.look("race.region") or self.course.country) if self.off.off_at else ()
+        days = {f"{self.off.off_at.astimezone(zone):%Y-%m-%d}" for zone in zones if self.off.off_at}
+        return days.pop() if len(days) == 1 else None
 
     @Lazy
     def own_names(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from bot.events.event import RacingEvent
 from bot.events.facts import Change, only
 from bot.events.meeting_parts import own_reason
 from bot.events.merge import completed_race
-from bot.events.race_state import NOT_HELD, RaceState, state_in
+from bot.events.race_state import NOT_HELD, RaceOutcome, RaceState, state_in
 from bot.events.races import Race, is_settled_status
 from bot.events.same_races import SameRaces
 from bot.events.sentences import counted, listed
@@ -137,7 +137,8 @@ def _lost_race(race: Race, event: RacingEvent, *, named: bool) -> str:
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """`text` begins with "ABANDONED: ", unless the loss was taken back."""
     race = event.race
-    conflict = None if context.contradicts is None or context.run_since else RUN_TOO
+    is_contradicted = context.contradicts is not None and not context.run_since
+    conflict = RUN_TOO if is_contradicted or race.outcome() is RaceOutcome.BOTH else None
     place = f"{names.course_and_time(race)}{other_day(event, context)}{names.region_mark(event)}"
     mark, name = names.present_state(event, place, was_run=context.was_run, run_since=context.run_since)
     title, is_whole = headline(mark, name, names.reason(event), conflict)
