@@ -24,7 +24,7 @@ from bot.events.race_state import (
 from bot.events.races import PROVISIONAL, OffTime
 from bot.events.reading import aliases
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
-from bot.events.reading.json_values import flag, flag_in, is_no, is_yes, text
+from bot.events.reading.json_values import LONGEST_READ, flag, flag_in, is_no, is_yes, text
 from bot.events.reading.off_times import read_clock, read_clock_of_date, read_date, read_plain_date
 from bot.events.reading.record_objects import (
     BY_FULL_NAME,
@@ -224,8 +224,15 @@ def _is_lost(words: str) -> bool:
 
 
 def _losses(statuses: Sequence[str], remarks: Sequence[str], sources: Sources, *, is_open: bool) -> Iterator[str]:
-    """The words of each loss of the race in any text, because notes have many names."""
+    """The words of each loss of the race in any text, because notes have many names.
+
+    A race's texts are read as far as a single text: a body of 4 MB of such texts held the bot up for seconds.
+    """
+    left = LONGEST_READ
     for words, is_about_race, beside_places in _texts(statuses, remarks, sources):
+        if len(words) > left:
+            continue
+        left -= len(words)
         year = (read_plain_date(sources.race_date) or "")[:4]
         if any(one < year for one in _YEAR.findall(words)):
             continue

@@ -188,6 +188,13 @@ def test_horses_of_an_order_are_bounded_and_a_long_text_is_cut_off(order):
     assert lost.reason == text[:LONGEST_READ].strip()
 
 
+def test_texts_about_a_loss_are_read_as_far_as_a_single_text():
+    notes = ["May be abandoned. " * 100, "Race void. " * 30, "Race abandoned"]
+    assert len(notes[0]) < LONGEST_READ < len(notes[0] + notes[1])
+    race = read_race({"race_id": "rc_1", "notes": notes})
+    assert (race.abandoned, race.is_void) == (True, False)
+
+
 # Runners and their places, read from possible shapes of the service
 
 PLACES_OF = Path(__file__).with_name("runners.yaml")
