@@ -3,7 +3,7 @@
 import hashlib
 import json
 from datetime import UTC, date, datetime, time, timedelta, timezone
-from typing import Any
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +13,9 @@ from bot.events.event import EventKind
 from bot.events.races import OffTime, Race
 from bot.operations.overdue import LONG_PAST, is_long_past, surely_began_after
 from bot.operations.repair.failed_record import EndpointAnswer, name_of, read_record
-from tests.rows import over
+from tests.rows import Answers, over
 
+ROWS = Path(__file__).with_name("failed_records.yaml")
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 TRIED = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
 AT = "2026-11-21T14:00:00+00:00"
@@ -31,35 +32,13 @@ def sha256(payload):
     return hashlib.sha256(json.dumps(payload).encode()).hexdigest()
 
 
-WITH_PAYLOAD = {
-    "beside the counts": {"id": "dl_1", "created_at": AT, "event": "race.abandoned", "payload": PAYLOAD},
-    "as text": {"id": "dl_1", "created_at": AT, "payload": json.dumps(PAYLOAD), "response_body": REFUSED},
-    "in what was sent": {"id": 1, "state": "failed", "sent": {"type": "race.abandoned", "at": AT, "body": PAYLOAD}},
-    "in a request": {"uid": "x", "createdAt": AT, "request": {"headers": {"a": "b"}, "body": json.dumps(PAYLOAD)}},
-    "beside our answer": {"id": 1, "created": AT, "data": PAYLOAD, "response": {"body": {"event": "result.received"}}},
-    "as what was sent": {"id": 1, "created_at": AT, "sent": PAYLOAD, "status_code": 503},
-    "as a text of what was sent": {"id": 1, "created_at": AT, "request": json.dumps(PAYLOAD)},
-    "after an answer under its name": {"created_at": AT, "event": "race.abandoned", "body": REFUSED, "data": PAYLOAD},
-    "before headers with the event": {
-        "created_at": AT,
-        "request": {"body": json.dumps(PAYLOAD), "headers": {"X-SVC-Event": "race.abandoned"}},
-    },
-    "before the subscription": {
-        "created_at": AT,
-        "payload": PAYLOAD,
-        "subscription": {"id": "s_1", "event": "race.abandoned", "region": "GB"},
-    },
-}
-
-
-@over("shape", WITH_PAYLOAD)
-def test_payload_is_found_wherever_the_record_has_it(shape):
-    found = read(WITH_PAYLOAD[shape])
+@over(("record", "tried"), Answers(ROWS, "with a payload"))
+def test_payload_is_found_wherever_the_record_has_it(record, tried):
+    found = read(record)
     assert found.has_payload
     assert (found.event.key, found.event.reason) == ("race.abandoned:rc_1", "Frozen track")
     assert sha256(PAYLOAD) in found.digests
-    if shape != "in what was sent":
-        assert found.event.first_attempt_at == found.tried_at == TRIED
+    assert tried == "at any time" or found.event.first_attempt_at == found.tried_at == TRIED
 
 
 def test_payload_with_a_time_of_its_own_is_stored_as_it_is():
@@ -75,37 +54,8 @@ def test_payload_without_an_event_has_the_record_s():
     assert (found.event.key, found.event.race.placed()[0].horse) == ("result.received:rc_1", "A")
 
 
-BARE: dict[str, tuple[dict[str, Any], str]] = {
-    "flat": ({"id": "dl_1", "event": "race.abandoned", "race_id": "rc_1", "region": "GB"}, "race.abandoned:rc_1"),
-    "in what was sent": ({"id": 7, "race_id": "rc_1", "sent": {"type": "race.abandoned"}}, "race.abandoned:rc_1"),
-    "by the event's name": ({"id": 7, "event_name": "race.abandoned", "race_id": "rc_1"}, "race.abandoned:rc_1"),
-    "meeting": ({"id": 7, "event_type": "meeting.abandoned", "meeting_id": "mt_1"}, "meeting.abandoned:meeting=mt_1"),
-    "card": ({"id": 7, "type": "racecard.published", "meeting_id": "mt_1"}, "racecard.published:meeting=mt_1"),
-    "by place": (
-        {"id": 7, "event": "race.abandoned", "course": "Ascot", "race_date": "2026-11-21", "off_time": "14:30"},
-        "race.abandoned:course=ascot|date=2026-11-21|off=14:30",
-    ),
-    "beside the subscription": (
-        {
-            "id": 7,
-            "event": "race.abandoned",
-            "race_id": "rc_1",
-            "subscription": {"id": "s1", "event": "race.abandoned"},
-        },
-        "race.abandoned:rc_1",
-    ),
-    "beside our answer": ({"event": "race.abandoned", "race_id": "rc_1", "body": REFUSED}, "race.abandoned:rc_1"),
-    "beside an address": (
-        {"event": "race.abandoned", "race_id": "rc_1", "request": {"url": "https://bot.example.com/"}},
-        "race.abandoned:rc_1",
-    ),
-    "empty payload": ({"id": 7, "event": "race.abandoned", "race_id": "rc_1", "payload": None}, "race.abandoned:rc_1"),
-}
-
-
-@over("shape", BARE)
-def test_record_without_a_payload_says_its_event_and_ids(shape):
-    record, key = BARE[shape]
+@over(("record", "key"), Answers(ROWS, "without a payload"))
+def test_record_without_a_payload_says_its_event_and_ids(record, key):
     found = read(record | {"created_at": AT, "status": "failed", "attempts": 9, "error": "timeout"})
     assert found.event.key == key
     assert found.event.race.status is None
@@ -149,39 +99,17 @@ def test_first_attempt_of_a_list_is_the_time_and_the_last_one_the_answer():
     assert found.answered.told == "503 (not stored; send it again)"
 
 
-@over(
-    ("record", "told"),
-    [
-        ({"response_status": 503, "response_body": REFUSED}, "503 (not stored; send it again)"),
-        ({"response_status": None, "error": "timeout"}, "no answer (timeout)"),
-        ({"response_status": 502, "response_body": "<html>Bad Gateway</html>"}, "502 (<html>Bad Gateway</html>)"),
-        ({"statusCode": "404"}, "404"),
-        ({}, "no answer that the record shows"),
-    ],
-)
-def test_answer_of_our_endpoint_is_read(record, told):
-    assert read({"event": "race.abandoned", "race_id": "rc_1", "status": "failed"} | record).answered.told == told
+@over(("record", "told"), Answers(ROWS, "answers"))
+def test_answer_of_our_endpoint_is_read_and_a_long_answer_is_cut(record, told):
+    bare = {"event": "race.abandoned", "race_id": "rc_1"}
+    assert read({**bare, "status": "failed", **record}).answered.told == told
+    assert len(read({**bare, "error": "x" * 900}).answered.words) == 101
 
 
-def test_long_answer_is_cut():
-    answered = read({"event": "race.abandoned", "race_id": "rc_1", "error": "x" * 900}).answered
-    assert len(answered.words) == 101
-
-
-OTHERS: dict[str, dict[str, Any]] = {
-    "no event": {"id": "dl_9", "status": "failed", "race_id": "rc_1"},
-    "a payload under another name": {"id": "dl_9", "what_was_sent": PAYLOAD},
-    "a list of payloads": {"id": "dl_9", "payload": [PAYLOAD]},
-    "an event in headers": {"id": "dl_9", "race_id": "rc_1", "headers": {"X-Event": "race.abandoned"}},
-    "an object for the event": {"id": "dl_9", "event": {"type": "race.abandoned", "race": {"id": "rc_1"}}},
-}
-
-
-@over("shape", OTHERS)
-def test_record_of_another_shape_is_not_read_and_has_a_name_for_admins(shape):
-    assert read(OTHERS[shape]) is None
-    assert name_of(OTHERS[shape]) == "dl_9"
-    assert name_of({}) == "without an id"
+@over(("record", "name"), Answers(ROWS, "of another shape"))
+def test_record_of_another_shape_is_not_read_and_has_a_name_for_admins(record, name):
+    assert read(record) is None
+    assert (name_of(record), name_of({})) == (name, "without an id")
 
 
 ANYTHING = st.recursive(
