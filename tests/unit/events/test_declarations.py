@@ -1,6 +1,7 @@
 """The declaration of what each kind of event tells: every field is told or noise, and no version says a thing twice."""
 
 import json
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -13,8 +14,8 @@ from bot.events.facts import POSITION_FACT, Change, changes_between
 from bot.events.kinds import CARD, RUNNER, Noise, ToldField
 from bot.events.merge import completed
 from bot.events.reading.race_record import read_race
-from tests.rows import over
-from tests.unit.events.versions import DECLARATIONS, EVENTS, MODELS, NO_VALUE, NOW, TODAY, event_with
+from tests.rows import Answers, over
+from tests.unit.events.versions import DECLARATIONS, EVENTS, MODELS, NO_VALUE, NOW, event_with
 from tests.world import shuffled
 
 
@@ -61,55 +62,9 @@ def test_order_of_a_list_says_nothing(versions, random):
     assert changes_between(event, shuffled, received_at=NOW) == ()
 
 
-RESULT = {
-    "event": "result.received",
-    "attempt": 1,
-    "sent_at": "2026-11-20T14:40:00Z",
-    "meta": {"data_as_of": "2026-11-20T14:39:00Z", "request_id": "rq_1"},
-    "race": {
-        "race_id": "rc_1",
-        "meeting_id": "mt_1",
-        "region": "GB",
-        "course": {"course_id": "cr_1", "name": "Ascot", "country": "England"},
-        "date": TODAY,
-        "off_time": "14:30",
-        "title": "Novices' Hurdle",
-        "number": "3",
-        "race_class": "2",
-        "race_type": "Hurdle",
-        "distance": "2m",
-        "going": "Good",
-        "surface": "Turf",
-        "status": "Result",
-        "field_size": 9,
-        "winning_time": "2m 3.4s",
-        "runners": [
-            {
-                "horse": f"Horse {number}",
-                "position": number,
-                "number": f"{number + 10}",
-                "draw": f"{number + 20}",
-                "jockey": "R Moore",
-                "trainer": "A O'Brien",
-                "sp": "7/2",
-                "official_rating": "90",
-                "beaten_distance": "1L",
-                "reason": "carried wide",
-            }
-            for number in (1, 2, 3)
-        ],
-    },
-}
-NOISE = {
-    ("attempt",),
-    ("sent_at",),
-    ("meta", "data_as_of"),
-    ("meta", "request_id"),
-    ("race", "meeting_id"),
-    ("race", "course", "course_id"),
-    ("race", "course", "country"),
-    ("race", "number"),
-}
+[(RESULT, _)] = Answers(Path(__file__).with_name("reading.yaml"), "a whole result")
+NOISE = {("attempt",), ("sent_at",), ("meta", "data_as_of"), ("meta", "request_id"), ("race", "meeting_id")}
+NOISE |= {("race", "course", "course_id"), ("race", "course", "country"), ("race", "number")}
 
 
 def leaves(value, path=()):
@@ -226,17 +181,9 @@ def read(body):
 
 
 def told(race):
-    return {
-        "race_id": race.race_id,
-        "region": race.region,
-        "course": race.course.name,
-        "date": race.race_date,
-        "off": race.off.text,
-        "title": race.title,
-        "number": race.number,
-        "going": race.going,
-        "horses": [runner.horse for runner in race.placed()],
-    }
+    said = {name: getattr(race, name) for name in ("race_id", "region", "title", "number", "going")}
+    horses = [runner.horse for runner in race.placed()]
+    return said | {"course": race.course.name, "date": race.race_date, "off": race.off.text, "horses": horses}
 
 
 OF_THE_DELIVERY: dict[str, object] = {"attempt": 2, "retry_count": 3, "delivery_id": "dlv_1", "deliveryId": "dlv_2"}
@@ -259,13 +206,9 @@ def test_names_order_depth_attempt_and_unknown_fields_change_nothing(wrapper, ra
 
 
 @given(random=SEEDS)
-def test_record_of_the_list_is_read_as_a_delivery_is(random):
+def test_record_of_the_list_is_read_as_a_delivery_is_and_a_fact_said_twice_is_told_once(random):
     record = shuffled(published(facts_of(random), random), random)
     assert read_race(record) == read({"data": record}), record
-
-
-@given(random=SEEDS)
-def test_fact_said_twice_is_told_once(random):
     facts = facts_of(random)
     body = shuffled({"data": published(facts, random, times=2)}, random)
     race = read(body)
@@ -299,17 +242,13 @@ def test_winners_of_one_standing_are_told_as_contradicting(contradiction, random
 
 
 @given(random=SEEDS)
-def test_states_of_one_standing_are_told_as_contradicting(random):
+def test_states_and_times_of_one_standing_are_told_as_contradicting(random):
     names = random.sample(["status", "race_status", "state", "raceStage"], 2)
     states = random.sample([random.choice(["ABANDONED", "Cancelled"]), random.choice(["Result", "Weighed In"])], 2)
     body = {"data": {"race_id": "rc_1", **dict(zip(names, states, strict=True))}}
     race = read(body)
     assert race.abandoned, body
     assert race.is_settled, body
-
-
-@given(random=SEEDS)
-def test_times_of_one_standing_are_told_as_contradicting(random):
     times = ["14:37", "14:52"]
     body = {"data": {"race_id": "rc_1", **dict(zip(random.sample(NAMES_OF["off"], 2), times, strict=True))}}
     assert sorted((read(body).off.text or "").split(" or ")) == times, body
