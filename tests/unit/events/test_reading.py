@@ -236,8 +236,8 @@ def test_horses_in_one_place_are_a_dead_heat_and_placed_runners_stand_in_order()
     race = read_race({"runners": runners})
     assert [runner.position for runner in race.runners] == ["1=", "1=", "3"]
     assert race.disputed is None
-    runners = [Runner(horse=horse, position=at) for horse, at in [("D", "4"), ("C", "=2"), ("B", "dh 2"), ("A", "1")]]
-    assert [runner.horse for runner in Race(runners=tuple(runners)).placed()] == ["A", "C", "B", "D"]
+    placed = [Runner(horse=horse, position=at) for horse, at in [("D", "4"), ("C", "=2"), ("B", "dh 2"), ("A", "1")]]
+    assert [runner.horse for runner in Race(runners=tuple(placed)).placed()] == ["A", "C", "B", "D"]
 
 
 @over(("record", "expected"), Answers(PLACES_OF, "positions"))

@@ -275,10 +275,9 @@ def test_loud_word_of_an_answer_stands_behind_its_mark_and_in_the_text_alone():
         assert [where for text in texts(forms) for where in unmarked(text)] == [], name
         said = [] if name in VIEWS else [one.text for one in messages_of(made)]
         assert not any(mark in text for text in said for mark in MARK_OF.values()), name
-
     # Only the marks of our own words are taken off.
-    said = f"15:00  {ABANDONED} *ABANDONED*, {ABANDONED} frost · {CONFLICTING} *1 CONFLICT*"
-    assert without_marks(said) == f"15:00  ABANDONED, {ABANDONED} frost · 1 CONFLICT"
+    line = f"15:00  {ABANDONED} *ABANDONED*, {ABANDONED} frost · {CONFLICTING} *1 CONFLICT*"
+    assert without_marks(line) == f"15:00  ABANDONED, {ABANDONED} frost · 1 CONFLICT"
 
 
 # The words in a channel: no id, no technical name, no double negative, no long sentence
