@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 
-from bot.channels.conditions.condition import Condition, FilterFields, SaidCondition
+from bot.channels.conditions.condition import Condition, FilterFields
 from bot.channels.conditions.event_conditions import HERE, is_mention
 from bot.channels.conditions.zones import ZONE_EXAMPLE, zone_called, zone_named, zone_of
 from bot.events.days import racing_day
@@ -15,7 +15,7 @@ from bot.events.sentences import counted, listed
 from bot.events.typed_times import read_clock, read_length
 
 
-class ChoiceCondition(SaidCondition):
+class ChoiceCondition(Condition):
     """A choice takes no event away. Newly typed values replace present values.
 
     `is_single`: the last of several values counts. `is_of_names`: values are names, and no times. `help`: what the
@@ -195,23 +195,18 @@ def quiet_until(chosen: FilterFields, now: datetime) -> datetime | None:
     zone = zone_of(chosen)
     if zone is None:
         return None
-    spans = list(_spans(chosen.quiet))
     until = now
     # Hours may follow each other.
-    for _ in spans:
-        until = max((end for begin, ends in spans for end in _end(begin, ends, zone, until)), default=until)
+    for _ in chosen.quiet:
+        until = max((end for hours in chosen.quiet for end in _end(hours, zone, until)), default=until)
     return until if until > now else None
 
 
-def _spans(quiet: Iterable[str]) -> Iterable[tuple[time, time]]:
-    for hours in quiet:
-        begin, ends = (time_of_day(part) for part in hours.partition("-")[::2])
-        if begin is not None and ends is not None:
-            yield begin, ends
-
-
-def _end(begin: time, ends: time, zone: tzinfo, at: datetime) -> Iterable[datetime]:
+def _end(hours: str, zone: tzinfo, at: datetime) -> Iterable[datetime]:
     """The end of the hours around a moment, if the moment is in the hours of the day or of the day before."""
+    begin, ends = (time_of_day(part) for part in hours.partition("-")[::2])
+    if begin is None or ends is None:
+        return
     today = at.astimezone(zone).date()
     for day in (today - timedelta(days=1), today):
         last = day if ends > begin else day + timedelta(days=1)

@@ -51,9 +51,6 @@ class FilterFields(Value):
     def has_hours(self) -> bool:
         return bool(self.quiet or self.digest or self.cards)
 
-    def fails_open_for(self, event: RacingEvent) -> bool:
-        return self.unchecked_since is not None and event.reports_loss
-
 
 class Condition(ABC):
     """A kind of condition: `field` of a filter, `file_key` in a file of subscriptions.
@@ -195,27 +192,20 @@ class Condition(ABC):
         """The words of a command line that ask for the condition. The name alone stands for every value."""
         return [f"{self.typed_as}{one}".rstrip(":") for one in self.of(chosen)]
 
-    @abstractmethod
     def words(self, chosen: FilterFields, _names_max: int | None = None) -> str:
-        """The condition in a sentence; lists of names longer than `names_max` are shortened."""
+        """The condition in a sentence, behind a comma; lists of names longer than `names_max` are shortened."""
+        return f", {self.said(chosen)}" if self.of(chosen) else ""
+
+    def said(self, _chosen: FilterFields) -> str:
+        """The values in words, for example "mentioning here"."""
+        return ""
 
     def named(self, _chosen: FilterFields) -> str:
         """The values of a narrowing kind; empty for no condition."""
         return ""
 
 
-class SaidCondition(Condition):
-    """The values stand behind a comma: ", mentioning here"."""
-
-    def words(self, chosen: FilterFields, _names_max: int | None = None) -> str:
-        return f", {self.said(chosen)}" if self.of(chosen) else ""
-
-    @abstractmethod
-    def said(self, chosen: FilterFields) -> str:
-        """The values in words."""
-
-
-class NarrowingCondition(SaidCondition):
+class NarrowingCondition(Condition):
     """Takes a race by a word of the race, and a card for any of the races.
 
     In a sentence: "class 1 races only".

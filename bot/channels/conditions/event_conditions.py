@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from bot.channels.conditions.condition import ALL_REGIONS, Condition, FileData, FilterFields, SaidCondition
+from bot.channels.conditions.condition import ALL_REGIONS, Condition, FileData, FilterFields
 from bot.events.event import RacingEvent, Topic
 from bot.events.races import Course, is_same_course, may_be_same_course
 from bot.events.sentences import counted, listed
@@ -37,9 +37,8 @@ class RegionCondition(Condition):
         region = event.race.region
         if chosen.region in {ALL_REGIONS, region} or event.race.said_region == chosen.region:
             return True
-        if region is None:
-            return event.reports_loss
-        return chosen.fails_open_for(event) and region.casefold() == chosen.region.casefold()
+        is_unchecked = chosen.unchecked_since is not None and (region or "").casefold() == chosen.region.casefold()
+        return event.reports_loss and (region is None or is_unchecked)
 
     def takes_unreadable(self, chosen: FilterFields) -> bool:
         return chosen.region == ALL_REGIONS
@@ -127,7 +126,7 @@ _MENTION = re.compile(r"here|[UWS][A-Z0-9]{1,30}", re.ASCII)
 PEOPLE_FIELD, GROUPS_FIELD = "people", "groups"
 
 
-class MentionCondition(SaidCondition):
+class MentionCondition(Condition):
     """Mentions take no event away. The form and the file have mentions; nobody types mentions."""
 
     field = file_key = "mentions"

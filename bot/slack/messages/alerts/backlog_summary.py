@@ -18,18 +18,9 @@ from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import EVENT_NAME_MAX, headed
 from bot.slack.messages.alerts.event_alerts import declared, unusual_status
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit import names
+from bot.slack.messages.kit import marks, names
 from bot.slack.messages.kit.blocks import context_block, section
 from bot.slack.messages.kit.layout import lines
-from bot.slack.messages.kit.marks import (
-    ABANDONED,
-    CONFLICTING,
-    MARKED_CONFLICT,
-    MARKED_LOST,
-    MARKED_VOID,
-    RUN_TOO,
-    headline,
-)
 from bot.slack.messages.kit.result_line import result_line
 from bot.slack.messages.kit.text import HEADER_MAX, capital, code, first_of, given, joined, mentions_in_markup, size
 from bot.slack.messages.kit.times import aware, moment_for_readers
@@ -82,12 +73,12 @@ def _message(summary: Backlog, named: Sequence[tuple[str, str]], mentions: Seque
     loud = {event.key for event, _ in summary.results if event.reports_loss}
     in_text = [key for key in told if summary.held.because in KEPT or summary.watched.get(key) or key in loud]
     first_told = "; ".join(told[key] for key in in_text)
-    lost = [line.removeprefix("ABANDONED: ") for mark, line in named if mark == ABANDONED]
-    others = [line for mark, line in named if mark != ABANDONED]
+    lost = [line.removeprefix("ABANDONED: ") for mark, line in named if mark == marks.ABANDONED]
+    others = [line for mark, line in named if mark != marks.ABANDONED]
     text = joined([given("ABANDONED: {}", "; ".join(lost)), *others, _why(summary), rest, first_told], ". ")
     every = "\n".join(f"{mark} {line}" for mark, line in named)
-    doubt = f"{CONFLICTING} CONFLICT" if CONFLICTING in dict(named) else ""
-    warning = f"{ABANDONED} ABANDONED" if lost else doubt
+    doubt = f"{marks.CONFLICTING} CONFLICT" if marks.CONFLICTING in dict(named) else ""
+    warning = f"{marks.ABANDONED} ABANDONED" if lost else doubt
     title, facts = _only_abandonment(summary) or (_heading(summary, warning), [every])
     since = moment_for_readers(summary.held.since)
     small = [f"The first came {since}"] if summary.held.because in KEPT else [_why(summary), f"since {since}"]
@@ -104,7 +95,7 @@ def _only_abandonment(summary: Backlog) -> tuple[str, list[str]] | None:
         return None
     ((event, remarks),) = summary.abandonments
     conflict = _conflict(summary, event, remarks)
-    title, is_whole = headline(*_place(summary, event), names.reason(event), conflict)
+    title, is_whole = marks.headline(*_place(summary, event), names.reason(event), conflict)
     if size(title) > HEADER_MAX:
         return None
     facts = joined([f"Told late{_had(summary, remarks)}", None if is_whole else names.reason(event)])
@@ -155,15 +146,15 @@ def _conflict(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> 
     """The mark of a loss whose result was told before, or is told by this summary."""
     told = {result.race.race_id for result, of_result in summary.results if of_result.contradicts} - {None}
     is_both = remarks.contradicts or event.race.race_id in told
-    return RUN_TOO if is_both and not event.is_taken_back else None
+    return marks.RUN_TOO if is_both and not event.is_taken_back else None
 
 
 def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
     """The order and an unusual status, as the result's own message says them; of a lost or void race the mark."""
-    race, conflict = event.race, f"{MARKED_CONFLICT}: {BOTH}"
+    race, conflict = event.race, f"{marks.MARKED_CONFLICT}: {BOTH}"
     if (outcome := race.outcome()) in NOT_HELD:
         because = names.reason(event) if outcome is RaceOutcome.ABANDONED else None
-        said = [MARKED_VOID if race.is_void else names.lost_mark(race), because]
+        said = [marks.MARKED_VOID if race.is_void else names.lost_mark(race), because]
     else:
         status = unusual_status(race)
         order = result_line(race, in_text=True, first=None if status else "result in")
@@ -173,7 +164,7 @@ def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
 
 
 def _card(summary: Backlog, event: RacingEvent) -> str:
-    lost = MARKED_LOST if event.key in summary.lost or event.race.abandoned else None
+    lost = marks.MARKED_LOST if event.key in summary.lost or event.race.abandoned else None
     return joined([f"{names.card_name(event.race)}{names.region_mark(event)}: {declared(event)}", lost], ", ")
 
 

@@ -1,18 +1,8 @@
 """The news of each watched runner: "⭐ Misty Ghost WON the 12:40 Wolverhampton, 11/4 · 5 ran"."""
 
+from bot.events import races
 from bot.events.event import EventKind, RacingEvent
 from bot.events.race_state import NOT_HELD, RaceState, state_in
-from bot.events.races import (
-    RESERVED,
-    Race,
-    Runner,
-    did_not_finish,
-    finishing_position,
-    is_disqualified,
-    is_non_runner,
-    is_settled_status,
-    is_shared,
-)
 from bot.events.watched import WatchedRunner, name_key
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.kit.marks import WATCHED
@@ -66,67 +56,69 @@ def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContex
     return f"{name}{_on_card(one, runner, where)}"
 
 
-def _found(one: WatchedRunner, event: RacingEvent) -> tuple[Race, Runner]:
+def _found(one: WatchedRunner, event: RacingEvent) -> tuple[races.Race, races.Runner]:
     """The race with the runner, as far as known. A race of a card has the card's course and day."""
     wanted = name_key(one.horse).bare if one.horse else None
-    races = event.races or (event.race,)
-    known = [(race, runner) for race in races for runner in race.runners if runner.horse]
+    every = event.races or (event.race,)
+    known = [(race, runner) for race in every for runner in race.runners if runner.horse]
     same = [(race, runner) for race, runner in known if name_key(runner.horse or "").bare == wanted]
-    race, runner = next((found for found in same if one.off in {None, found[0].off.text}), (None, Runner()))
+    race, runner = next((found for found in same if one.off in {None, found[0].off.text}), (None, races.Runner()))
     if race is None:
-        race = next((race for race in races if one.off in {None, race.off.text}), Race())
+        race = next((race for race in every if one.off in {None, race.off.text}), races.Race())
     off = race.off if race.off.text or not one.off else race.off.model_copy(update={"text": one.off})
     card = {"course": race.course if course_name(race) else event.race.course, "off": off}
     day = {"race_date": race.race_date or event.race.race_date, "region": race.region or event.race.region}
     return race.model_copy(update=card | day), runner
 
 
-def _in_result(one: WatchedRunner, runner: Runner, field: RaceField, where: str | None, context: MessageContext) -> str:
+def _in_result(
+    one: WatchedRunner, runner: races.Runner, field: RaceField, where: str | None, context: MessageContext
+) -> str:
     """`where`: None beside the line of the result, which has the prices of its horses."""
     race, position = field.race, one.position
     if race.outcome() in NOT_HELD:
         return f", race {not_held(race)}"
     if context.contradicts is not None or race.abandoned or race.disputed or context.order_unknown:
-        place = finishing_position(position)
+        place = races.finishing_position(position)
         said = f"reported {ordinal(place) if place else safe(position, SHORT_MAX) or 'unplaced'}"
         return joined([f", {said}, check", where], ": ")
-    if is_non_runner(position):
+    if races.is_non_runner(position):
         return _out(position, where)
-    unfinished = safe(position, SHORT_MAX) if did_not_finish(position) else None
+    unfinished = safe(position, SHORT_MAX) if races.did_not_finish(position) else None
     verb, before = _finished(position, runner, race)
     if where is None:
         return joined([f" {unfinished or verb}", None if runner in field.front else field.price(runner)], ", ")
-    status = None if is_settled_status(race.status) else safe(race.status, SHORT_MAX)
+    status = None if races.is_settled_status(race.status) else safe(race.status, SHORT_MAX)
     figures = joined([unfinished, field.price(runner), f"{field.ran} ran" if field.ran else None, status])
     return joined([f" {verb} {before} {where}", figures], ", ")
 
 
-def _finished(position: str | None, runner: Runner, race: Race) -> tuple[str, str]:
+def _finished(position: str | None, runner: races.Runner, race: races.Race) -> tuple[str, str]:
     """The verb, and the words between the verb and the name of the race."""
-    place = finishing_position(position)
+    place = races.finishing_position(position)
     if state_in(race.status) is RaceState.WALKOVER and (place == 1 or walked_over(race) == runner):
         return "WALKED OVER", "in the"
-    if place and (is_shared(position) or sum(one.finishing_position == place for one in race.runners) > 1):
+    if place and (races.is_shared(position) or sum(one.finishing_position == place for one in race.runners) > 1):
         return f"DEAD-HEATED for {ordinal(place)}", "in the"
     if place == 1:
         return "WON", "the"
     if place:
         return f"{'placed' if place <= FIRST_PLACES else 'finished'} {ordinal(place)}", "in the"
-    if is_disqualified(position):
+    if races.is_disqualified(position):
         return joined(["disqualified", given("({})", safe(runner.position_reason, SHORT_MAX))], " "), "from the"
-    if did_not_finish(position):
+    if races.did_not_finish(position):
         return "did not finish", "the"
     known = {one.finishing_position for one in race.runners}
     return "unplaced" if known >= set(range(1, FIRST_PLACES + 1)) else "has no published place", "in the"
 
 
 def _out(position: str | None, where: str | None) -> str:
-    return joined([f" is a {'reserve' if position == RESERVED else 'non-runner'}", where], ": ")
+    return joined([f" is a {'reserve' if position == races.RESERVED else 'non-runner'}", where], ": ")
 
 
-def _on_card(one: WatchedRunner, runner: Runner, where: str) -> str:
+def _on_card(one: WatchedRunner, runner: races.Runner, where: str) -> str:
     position = runner.position or one.position
-    if is_non_runner(position):
+    if races.is_non_runner(position):
         return _out(position, where)
     is_watched = any(words.startswith("jockey ") for words in one.by)
     jockey = None if is_watched else safe(runner.jockey, PERSON_MAX)
