@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Collection
 from contextlib import aclosing, closing
+from datetime import datetime
 from math import ceil
 
 from bot.cli.parts import make_fanout, make_notices, opened, opened_client
@@ -23,7 +24,7 @@ from bot.errors import StorageUnavailable
 from bot.operations.repair.repair_run import Repair, Repaired
 from bot.outbox.held_channels import Reopening
 from bot.outbox.notices import Notices
-from bot.outbox.resolve import PutInDoubt, put_in_doubt
+from bot.outbox.resolve import put_in_doubt
 from bot.ports import Ports
 from bot.racedata.client.circuit_breakers import CircuitBreakers
 from bot.racedata.client.service_errors import BREAKER_WORDS
@@ -104,10 +105,16 @@ async def run_restored(settings: Settings) -> str:
                 "a bot runs on this database: stop the bot first. If the bot was killed, the bot "
                 f"counts as running for {ceil(left.total_seconds())} more seconds. Then type the command again."
             )
-        return _told_of_doubt(await restored(database, make_notices(settings), utc_now))
+        count, oldest = await restored(database, make_notices(settings), utc_now)
+    if oldest is None:
+        return "Nothing waited in this copy. Start the bot."
+    return (
+        f"Messages that waited in this copy: {count}, the oldest from {oldest:%Y-%m-%d %H:%M} UTC. "
+        "Start the bot: it looks for each of them in its channel, and posts those that are not there."
+    )
 
 
-async def restored(database: Database, notices: Notices, clock: Clock) -> PutInDoubt:
+async def restored(database: Database, notices: Notices, clock: Clock) -> tuple[int, datetime | None]:
     """Read the journal, fan out, summarise messages that waited for an hour, then mark unsent messages as in doubt.
 
     The journal may have deliveries that the copy of the database lacks. The bot finds their posts in the channels.
@@ -124,15 +131,6 @@ async def restored(database: Database, notices: Notices, clock: Clock) -> PutInD
     while await database.write(lambda session: reopening.tell_due(session, clock)):
         continue
     return await database.write(lambda session: put_in_doubt(session, database_now(session, clock)))
-
-
-def _told_of_doubt(doubted: PutInDoubt) -> str:
-    if doubted.oldest is None:
-        return "Nothing waited in this copy. Start the bot."
-    return (
-        f"Messages that waited in this copy: {doubted.messages}, the oldest from {doubted.oldest:%Y-%m-%d %H:%M} UTC. "
-        "Start the bot: it looks for each of them in its channel, and posts those that are not there."
-    )
 
 
 async def run_unlatch(settings: Settings, which: str | None) -> str:

@@ -26,9 +26,8 @@ from bot.desk.decide import (
 from bot.events import event_store, named_races
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import lost_in, marks_lost
-from bot.fanout.drafts import FIRST_NEW, Drafts
+from bot.fanout.drafts import FIRST_NEW, Drafts, LiveMessages
 from bot.fanout.known_meetings import KnownMeetings, VersionNews
-from bot.fanout.live_messages import LiveMessages
 from bot.outbox.claim_at_fanout import Added, Claiming
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import NewPost, Priority

@@ -80,7 +80,8 @@ def wait_anew(
     """
     waiting = [(one, event_store.known(one.own)[0]) for one in _for_an_hour(session, channel_id)]
     taken = {event.key for _, event in waiting if any(chosen.matches(event) for chosen in filters)}
-    _withdraw_each(session, [one for one, event in waiting if event.key not in taken], UNWANTED, now)
+    unwanted = [one.post.id for one, event in waiting if event.key not in taken]
+    _withdraw(session, col(OutboxMessage.id).in_(unwanted), detail=UNWANTED, now=now)
     for one, event in waiting if new_hours else ():
         if event.key in taken and one.post.not_before and one.post.not_before > now:
             anew = kept_until(filters, event, now, now) or now
@@ -90,17 +91,12 @@ def wait_anew(
 def withdraw_muted(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> None:
     """The channel muted the meeting: what waits for an hour is withdrawn, as new messages would be muted."""
     waiting = _for_an_hour(session, channel_id)
-    muted = [one for one in waiting if meeting.has(event_store.known(one.own)[0].race)]
-    _withdraw_each(session, muted, MEETING_MUTED, now)
+    muted = [one.post.id for one in waiting if meeting.has(event_store.known(one.own)[0].race)]
+    _withdraw(session, col(OutboxMessage.id).in_(muted), detail=MEETING_MUTED, now=now)
 
 
 def _for_an_hour(session: Session, channel_id: str) -> list[Waiting]:
     return _waiting(session, col(OutboxMessage.channel_id) == channel_id, ~IS_DUE)
-
-
-def _withdraw_each(session: Session, unwanted: Iterable[Waiting], detail: str, now: datetime) -> None:
-    written = {"reason": Reason.UNSUBSCRIBED, "detail": detail, "given_up_at": now}
-    move_each(session, Happened.EXPIRED, [{"number": one.post.id} | written for one in unwanted])
 
 
 def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Waiting]]:

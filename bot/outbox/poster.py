@@ -145,14 +145,15 @@ class Poster(Loop):
         allowed |= dict.fromkeys(holds, 0)
         claims = channel_queues.claim(session, now, token=self.token(8), limit=limit, allowed=allowed)
         read_s = self.worked() - began_s
-        calls = Counter(claim.call for claim in claims if claim.call is not Call.LOOK or self._will_look(claim))
+        unanswered = self.claim_sender.unanswered
+        will_call = (
+            one for one in claims if one.call is not Call.LOOK or not self.resolver.wait(one, unanswered.of(one))
+        )
+        calls = Counter(claim.call for claim in will_call)
         # An empty bucket too, after somebody set the clock back: the bucket fills from now on.
         for call in (one for one, bucket in taken.items() if calls[one] or bucket.counted_at > now):
             self._buckets.put_back(session, call, buckets[call].without(calls[call]))
         return [replace(claim, read_s=read_s, begun_at_s=begun_at_s) for claim in claims]
-
-    def _will_look(self, claim: Claim) -> bool:
-        return self.resolver.will_look(claim, self.claim_sender.unanswered.of(claim))
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         self._under_way.discard(task)

@@ -188,12 +188,9 @@ class Resolver:
     _places: dict[str, _Place] = field(default_factory=dict)
     """Unfinished looks. Another process begins again."""
 
-    def will_look(self, claim: Claim, seen: Unanswered) -> bool:
-        return not self._wait(claim, seen)
-
     async def __call__(self, claim: Claim, seen: Unanswered) -> ClaimOutcome:
         post = claim.post
-        if wait := self._wait(claim, seen):
+        if wait := self.wait(claim, seen):
             # Any longer wait of a queue counts as written before a clock was set back.
             return LookAgain(claim, "waiting for its deadline", after=min(wait, QUEUE_WAIT_MAX / 2))
         place = self._place(claim)
@@ -218,7 +215,7 @@ class Resolver:
         log.info("message_in_doubt_not_there", post=post.idempotency_key)
         return _repeat(claim, "not in the channel's history", seen, may_be_repeat=False)
 
-    def _wait(self, claim: Claim, seen: Unanswered) -> timedelta:
+    def wait(self, claim: Claim, seen: Unanswered) -> timedelta:
         """The time left before the look, by the monotonic clock: nobody sets this clock.
 
         For the call of another process the time counts from the start of this process, and from the deadline by the
@@ -339,14 +336,8 @@ _IS_IN_QUESTION = (
 )
 
 
-@dataclass(frozen=True)
-class PutInDoubt:
-    messages: int
-    oldest: datetime | None
-
-
-def put_in_doubt(session: Session, now: datetime) -> PutInDoubt:
-    """Unsent messages are looked for from their receipt until now, before they are sent.
+def put_in_doubt(session: Session, now: datetime) -> tuple[int, datetime | None]:
+    """Unsent messages are looked for from their receipt until now, before they are sent. How many, and the oldest's.
 
     A summary is looked for from the receipt of its first message. A second edit changes nothing, so edits stay due.
     Messages of held queues, and messages that wait for a moment, stay queued: the history has no key of a message
@@ -372,4 +363,4 @@ def put_in_doubt(session: Session, now: datetime) -> PutInDoubt:
         looks=0,
         failed_looks=0,
     )
-    return PutInDoubt(moved, oldest)
+    return moved, oldest

@@ -115,7 +115,9 @@ def move(session: Session, happened: Happened | QueueEvent, *where: ColumnElemen
 
     Raises TypeError unless `written` has exactly the transition's columns.
     """
-    transition = _transition(happened, written)
+    transition = MESSAGE_TRANSITIONS[happened] if isinstance(happened, Happened) else QUEUE_TRANSITIONS[happened]
+    if set(written) != set(transition.writes):
+        raise TypeError(f"{happened.value!r} writes {transition.writes}, not {tuple(written)}")
     after = {"state": transition.to.value, **written}
     if isinstance(happened, Happened):
         return write(session, is_one_of(_MESSAGE.c.state, transition.origins), *where, **after)
@@ -144,13 +146,6 @@ def _of_one(transition: Transition) -> Update:
         _MESSAGE.c.id == bindparam("number"), is_one_of(_MESSAGE.c.state, transition.origins)
     )
     return statement.values(state=transition.to.value, **{name: bindparam(name) for name in transition.writes})
-
-
-def _transition(happened: Happened | QueueEvent, written: Mapping[str, Any]) -> Transition:
-    transition = MESSAGE_TRANSITIONS[happened] if isinstance(happened, Happened) else QUEUE_TRANSITIONS[happened]
-    if set(written) != set(transition.writes):
-        raise TypeError(f"{happened.value!r} writes {transition.writes}, not {tuple(written)}")
-    return transition
 
 
 _BY_ID = {happened: _of_one(transition) for happened, transition in MESSAGE_TRANSITIONS.items()}

@@ -194,7 +194,7 @@ async def test_error_in_a_live_message_holds_up_no_result(live, monkeypatch):
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr("bot.fanout.live_messages.Bump", fail)
+        patched.setattr("bot.fanout.drafts.LiveMessages._edited", fail)
         await tell(live, AT_1505)
     await so_far(CGB=["", "~1", "~1"])(live)
 
