@@ -55,7 +55,8 @@ class FormOf(Value):
 def subscribe_form(form: FormOf, start: ChannelFilter | None, known: Lexicon, regions: Sequence[str] = ()) -> Block:
     """`regions`: of a new subscription, where there are several."""
     start = start or ChannelFilter(region="", topics=DEFAULT_TOPICS)
-    blocks = [section(_about(form, known)), section(_about_courses(start, known))]
+    about = [section(_about(form, known)), section(_about_courses(start, known))]
+    fields = [block for one in CONDITIONS for block in fields_of(one, start, known, regions)]
     return {
         "type": "modal",
         "callback_id": SUBSCRIBE_FORM,
@@ -63,10 +64,7 @@ def subscribe_form(form: FormOf, start: ChannelFilter | None, known: Lexicon, re
         "title": plain_text("Edit subscription" if form.editing else "Subscribe"),
         "submit": plain_text("Save"),
         "close": plain_text("Cancel"),
-        "blocks": [
-            *filter(None, blocks),
-            *(block for one in CONDITIONS for block in fields_of(one, start, known, regions)),
-        ],
+        "blocks": [*filter(None, about), *fields],
     }
 
 

@@ -218,7 +218,7 @@ def _of_one_kind(wanted: LineRequest) -> Refusal | None:
         listed(courses): of_courses,
         listed(typed_values(wanted.values)): places.but(**wanted.values),
     }
-    offers = {f"{what} entirely": alone for what, alone in each.items() if what}
+    offers = {f"End {what} entirely": alone for what, alone in each.items() if what}
     if len(offers) <= 1:
         return None
     told = "All events of a subscription have the same races, so only one part can end at a time. Nothing was changed."

@@ -290,4 +290,4 @@ class _Trying:
 
 def _label(label: str, more: str) -> str:
     is_dropped = label.startswith((WITHOUT_THAT, WITHOUT_LABEL, "until "))
-    return more if is_dropped or more.startswith((label, "Leave out ", "Unwatch ")) else f"{label} {more}"
+    return more if is_dropped or more.startswith((label, "End ", "Leave out ", "Unwatch ")) else f"{label} {more}"
