@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from configparser import ConfigParser
+from configparser import ConfigParser, ExtendedInterpolation
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
@@ -10,9 +10,12 @@ from operator import itemgetter
 
 
 @cache
-def sentence_rows(package: str, name: str) -> dict[str, dict[str, str]]:
-    """By section: each name in small letters, with its text on one line."""
-    table = ConfigParser(delimiters=("=",), interpolation=None)
+def sentence_rows(package: str, name: str, *, interpolated: bool = False) -> dict[str, dict[str, str]]:
+    """By section: each name in small letters, with its text on one line.
+
+    `interpolated`: "${section:name}" stands for another text.
+    """
+    table = ConfigParser(delimiters=("=",), interpolation=ExtendedInterpolation() if interpolated else None)
     table.read_string(files(package).joinpath(name).read_text(encoding="utf-8"))
     return {
         section: {name: text.replace("\n", " ") for name, text in table[section].items()}

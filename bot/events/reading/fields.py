@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from configparser import ConfigParser, ExtendedInterpolation
 from enum import IntEnum
 from functools import _lru_cache_wrapper, lru_cache
-from importlib.resources import files
 from itertools import count, islice, product
 from typing import Any, TypeVar
+
+from bot.events.word_rows import sentence_rows
 
 T = TypeVar("T")
 
@@ -47,13 +47,8 @@ def _alternatives(word: str) -> list[str]:
     return [*words, ""] if word.endswith("?") else words
 
 
-def _read_table() -> Mapping[str, tuple[str, ...]]:
-    table = ConfigParser(delimiters=("=",), interpolation=ExtendedInterpolation())
-    table.read_string(files("bot.events.reading").joinpath("names.ini").read_text(encoding="utf-8"))
-    return {f"{section}.{key}": names(table[section][key]) for section in table.sections() for key in table[section]}
-
-
-NAMES_OF = _read_table()
+_ROWS = sentence_rows("bot.events.reading", "names.ini", interpolated=True)
+NAMES_OF = {f"{section}.{key}": names(row) for section, rows in _ROWS.items() for key, row in rows.items()}
 """The names of each fact ("race.title"), the surest first."""
 
 _FACTS_OF: dict[str, list[tuple[int, str]]] = {}
