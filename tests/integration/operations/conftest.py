@@ -30,6 +30,12 @@ from bot.racedata.race_book import RaceBook
 from sandbox.racing_service import RacingService, Switches
 from sandbox.racing_service.delivery_queue import Delivery
 from sandbox.racing_service.event_payloads import Happening, race_record
+from tests.integration.pipeline.conftest import (  # noqa: F401  fixtures of this folder too
+    pytest_asyncio_loop_factories,
+    slack,
+    slack_session,
+    sqlite_database,
+)
 
 ADDRESS = "http://127.0.0.1:9/v1"
 LIST = "/webhooks/deliveries"

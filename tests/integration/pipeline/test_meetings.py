@@ -268,7 +268,7 @@ CONFLICTS = {
         ("an earlier race run before", (numbered(2), whole), ["^Result", "rest of the meeting | !CONFLICT"]),
     )
     # Each order for one extent; the other extents are read alike.
-    if whole is AFTER_RACE_2 or order in {"then run", "run before", "an earlier race run"}
+    if whole is AFTER_RACE_2 or order in {"then run", "an earlier race run"}
 }
 FROM_1600 = meeting() | {"abandoned_from": "16:00", "races": [{"race_id": "rc_1", "off_time": f"{DAY}T15:00:00Z"}]}
 EXTENTS = CONFLICTS | {
