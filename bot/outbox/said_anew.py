@@ -9,14 +9,14 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 
-from sqlalchemy import ColumnElement, Select, and_, case, delete, exists, func, literal, or_, select, update
+from sqlalchemy import Select, case, delete, exists, select, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.db.engine import insert_here, table_of
 from bot.db.tables import EventVersion, MessageKind, OutboxMessage, Reason, SaidRow
 from bot.events import event_store, named_races
-from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
+from bot.events.event import EventKind, RacingEvent
 from bot.outbox import acknowledgements, message_store, telling_store
 from bot.outbox.message_store import IS_DEAD, NewPost, Priority
 from bot.outbox.states import write
@@ -31,7 +31,6 @@ OFFERED_FOR = timedelta(days=2)
 LOOKED_AT = 100
 """The newest dead letters."""
 
-_LATER = aliased(EventVersion)
 _AGAIN = aliased(OutboxMessage)
 
 
@@ -48,7 +47,7 @@ def newest(session: Session, at_most: int, now: datetime) -> Sequence[DeadLetter
     """Alerts in force, not posted after all yet. Notices and edits are left out."""
     statement = _offered(now).order_by(col(OutboxMessage.given_up_at).desc(), col(OutboxMessage.id).desc())
     offered = session.execute(statement.limit(LOOKED_AT)).all()
-    in_force = (pair for pair in offered if not _is_said_by_meeting(session, *pair))
+    in_force = (pair for pair in offered if _is_in_force(session, *pair))
     return [_dead_letter(*pair) for pair in islice(in_force, at_most)]
 
 
@@ -59,7 +58,7 @@ def post_again(session: Session, message_id: int, now: datetime) -> str | None:
     new message.
     """
     found = session.execute(_offered(now).where(col(OutboxMessage.id) == message_id)).first()
-    if found is None or _is_said_by_meeting(session, *found):
+    if found is None or not _is_in_force(session, *found):
         return None
     post: OutboxMessage = found[0]
     again = NewPost(
@@ -85,38 +84,26 @@ def _offered(now: datetime) -> Select[OutboxMessage, EventVersion]:
         .where(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMessage.reason) != Reason.UNSUBSCRIBED)
         .where(col(OutboxMessage.received_at) > now - OFFERED_FOR)
         .where(~exists().where(col(_AGAIN.idempotency_key) == col(OutboxMessage.idempotency_key) + AGAIN))
-        .where(~_is_replaced())
     )
 
 
-def _is_replaced() -> ColumnElement[bool]:
-    """True with a later version or a contradicting event, told there or not: the alert is wrong."""
-    later_version = and_(
-        col(_LATER.event_key) == col(EventVersion.event_key), col(_LATER.version) > col(EventVersion.version)
-    )
-    contradicted = [_is_contradicted(kind, by) for kind, by in CONTRADICTIONS.items()]
-    return or_(exists().where(later_version), *contradicted)
+def _is_in_force(session: Session, post: OutboxMessage, version: EventVersion) -> bool:
+    """False with a later version or a contradicting event, told there or not, and where the meeting's message says it.
 
-
-def _is_contradicted(kind: EventKind, by: EventKind) -> ColumnElement[bool]:
-    """The remarks decide, because a version of mere additions contradicts nothing."""
-    key = literal(str(by)) + func.substr(col(EventVersion.event_key), len(kind) + 1)
-    contradicting = and_(
-        col(_LATER.kind) == by,
-        or_(col(_LATER.event_key) == key, col(_LATER.race_id) == col(EventVersion.race_id)),
-        col(_LATER.id) > col(EventVersion.id),
-        col(_LATER.remarks).contains(f'"contradicts":"{kind}"', autoescape=True),
-    )
-    return and_(col(EventVersion.kind) == kind, exists().where(contradicting))
-
-
-def _is_said_by_meeting(session: Session, post: OutboxMessage, version: EventVersion) -> bool:
-    """True by a later message in the channel, or an edit. Messages that only link the meeting do not count."""
+    Messages that only link the meeting do not count.
+    """
+    event, _ = event_store.known(version)
+    found = event_store.around(session, event_store.around_of([event])).values()
+    for row in (row for rows in found for row in rows if (row.id or 0) > (version.id or 0)):
+        is_of_race = row.event_key == event.contradicting_key or row.race_id == version.race_id is not None
+        # The remarks decide, because a version of mere additions contradicts nothing.
+        if row.event_key == version.event_key or (is_of_race and event_store.contradicted_by(row) == version.kind):
+            return False
     if version.kind != EventKind.RACE_ABANDONED:
-        return False
+        return True
     meetings = event_store.latest(session, named_races.naming(session, [version.race_id]))
     told = telling_store.told(session, meetings, channels=[post.channel_id])
-    return any(
+    return not any(
         one.id > post.id or (meetings[one.event_key].id or 0) > (version.id or 0)
         for one in told
         if one.is_own and one.tells
