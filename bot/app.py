@@ -153,18 +153,15 @@ class Service:
         self._loops: list[asyncio.Task[None]] = []
         self._started = AsyncExitStack()
         self.app = Starlette(
-            routes=self._routes(),
+            routes=[
+                *(Route(path, self.slack_events.__call__, methods=["POST"]) for path in SLACK_PATHS),
+                *self.health.routes(show_reasons=settings.metrics_host is None),
+            ],
             lifespan=self._lifespan,
             exception_handlers={HTTPException: self._refuse_http, Exception: self._refuse_bug},
         )
         # A redirect would have a sender post without the body, or not at all.
         self.app.router.redirect_slashes = False
-
-    def _routes(self) -> list[Route]:
-        return [
-            *(Route(path, self.slack_events.__call__, methods=["POST"]) for path in SLACK_PATHS),
-            *self.health.routes(show_reasons=self.settings.metrics_host is None),
-        ]
 
     def private_app(self) -> Starlette:
         return Starlette(routes=self.health.routes(show_reasons=True))
@@ -198,7 +195,10 @@ class Service:
         started.push_async_callback(self.database.close)
         started.callback(self.journal.close)
         started.push_async_callback(self.replicas.leave)
-        heartbeat = await self._open_heartbeat(started)
+        loops = self._loops_to_run()
+        if url := self.settings.heartbeat_url:
+            http = await started.enter_async_context(open_http(url.get_secret_value(), HEARTBEAT_CALL_S))
+            loops["heartbeat"] = Heartbeat(url, http, self.health.standing_still).run
         self.web.session = await started.enter_async_context(self.ports.slack_session())
         started.push_async_callback(self.racing.aclose)
         started.push_async_callback(self.races.aclose)
@@ -212,15 +212,8 @@ class Service:
         self._warn_of_gaps()
         started.push_async_callback(self._stop_loops)
         started.callback(self.jobs.stop)
-        for name, run in (self._loops_to_run() | heartbeat).items():
+        for name, run in loops.items():
             self._loops.append(asyncio.create_task(_for_ever(name, run), name=name))
-
-    async def _open_heartbeat(self, started: AsyncExitStack) -> dict[str, Callable[[], Awaitable[None]]]:
-        url = self.settings.heartbeat_url
-        if url is None:
-            return {}
-        http = await started.enter_async_context(open_http(url.get_secret_value(), HEARTBEAT_CALL_S))
-        return {"heartbeat": Heartbeat(url, http, self.health.standing_still).run}
 
     async def _stop_loops(self) -> None:
         self.fanout.stop()

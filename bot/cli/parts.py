@@ -66,18 +66,14 @@ async def opened(url: str, *, reads_only: bool = False) -> AsyncIterator[Databas
     try:
         if reads_only:
             check_is_there(database)
-            await _check_is_current(database)
+            try:
+                is_current = await database.read(lambda session: migrate.is_current(session.connection()))
+            except StorageUnavailable as error:
+                raise StorageUnavailable(f"the database can't be opened: {error}.") from error
+            if not is_current:
+                raise StorageUnavailable("the schema is not current: run `racing-bot migrate`.")
         elif not_ready := await asyncio.to_thread(make_ready, database):
             raise StorageUnavailable(f"{not_ready.told}.")
         yield database
     finally:
         await database.close()
-
-
-async def _check_is_current(database: Database) -> None:
-    try:
-        is_current = await database.read(lambda session: migrate.is_current(session.connection()))
-    except StorageUnavailable as error:
-        raise StorageUnavailable(f"the database can't be opened: {error}.") from error
-    if not is_current:
-        raise StorageUnavailable("the schema is not current: run `racing-bot migrate`.")

@@ -86,9 +86,8 @@ class Seen:
     findings: tuple[Finding, ...] = ()
 
 
-@dataclass(frozen=True)
-class NotApplicable:
-    reason: str
+class NotApplicable(Seen):
+    """`told`: why there is nothing to check."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +157,7 @@ class DoctorCheck:
     """
 
     id: str
-    look: Callable[[Any], Awaitable[Seen | NotApplicable]]
+    look: Callable[[Any], Awaitable[Seen]]
     needs: tuple[str, ...] = ()
 
 
@@ -199,7 +198,7 @@ async def _look(check: DoctorCheck, patient: object, limit_s: float) -> Examined
         log.exception("check_crashed", check=check.id)
         return _crashed(check, error)
     if isinstance(seen, NotApplicable):
-        return Examined(check.id, CheckOutcome.SKIPPED, seen.reason)
+        return Examined(check.id, CheckOutcome.SKIPPED, seen.told)
     return Examined(check.id, worst_of(seen.findings), seen.told, seen.findings)
 
 

@@ -101,7 +101,7 @@ def _not_written(found: Database, error: DBAPIError) -> Finding:
     return finding(f"database_not_written {why}", reason=reason, place=place)
 
 
-async def free_space(deployment: Deployment) -> Seen | NotApplicable:
+async def free_space(deployment: Deployment) -> Seen:
     found = deployment.database
     if not found.is_sqlite:
         return NotApplicable("PostgreSQL does not tell the free space of the server: watch the server's own disk")
@@ -158,7 +158,7 @@ async def encryption_keys(deployment: Deployment) -> Seen:
     return Seen(told)
 
 
-async def journal(deployment: Deployment) -> Seen | NotApplicable:
+async def journal(deployment: Deployment) -> Seen:
     found = deployment.database
     kept = await journal_beside(found, deployment.ports.monotonic)
     if kept is None:

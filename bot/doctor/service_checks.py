@@ -62,7 +62,7 @@ async def plan(deployment: Deployment) -> Seen:
     return Seen(meta.plan or "not named", (finding("plan_unknown", plan=meta.plan or "(not named)"),))
 
 
-async def window(deployment: Deployment) -> Seen | NotApplicable:
+async def window(deployment: Deployment) -> Seen:
     found = await deployment.usage()
     named = None if isinstance(found, UpgradeRequired) else found.meta.window
     if named is None:
@@ -70,7 +70,7 @@ async def window(deployment: Deployment) -> Seen | NotApplicable:
     return Seen(named, () if UPCOMING in named.lower() else (finding("window_ends", window=named),))
 
 
-async def quota(deployment: Deployment) -> Seen | NotApplicable:
+async def quota(deployment: Deployment) -> Seen:
     found = await deployment.usage()
     if isinstance(found, UpgradeRequired):
         return NotApplicable("the plan does not reach /account/usage")

@@ -16,6 +16,7 @@ from bot.errors import (
     SlackRefused,
     SlackScopeMissing,
 )
+from bot.events.word_rows import sentence_rows
 from bot.manifest import read_manifest
 from bot.settings import DoubtfulPosts
 from bot.slack.api_errors import HISTORY_METHOD, REPLIES_METHOD
@@ -29,20 +30,7 @@ from bot.slack.workspace import (
 
 T = TypeVar("T")
 
-_DOUBTFUL = "a post in doubt can't be looked for in {}: `DOUBTFUL_POSTS` decides"
-_UNHEARD = "the bot does not hear of an invitation to a {} channel, of a removal, or of the channel's archiving"
-LOSS_WITHOUT_SCOPE: dict[str, str] = {
-    "commands": "there are no commands",
-    "chat:write": "nothing can be posted",
-    "channels:read": _UNHEARD.format("public"),
-    "groups:read": _UNHEARD.format("private"),
-    "channels:history": _DOUBTFUL.format("a public channel"),
-    "groups:history": _DOUBTFUL.format("a private channel"),
-    "im:history": _DOUBTFUL.format("direct messages with the bot"),
-    "usergroups:read": "the form of `/racing subscribe` offers no user groups to mention, only people and `@here`",
-    "users:read": "the workspace's own admins are not known: only `ADMIN_USERS` are admins",
-}
-"""Scope → cost of its absence, as in docs/scopes.md."""
+LOSS_WITHOUT_SCOPE = sentence_rows("bot.doctor", "scopes.ini")["losses"]
 
 MOST_CHANNELS = 40
 """conversations.info allows about fifty calls a minute."""
@@ -81,7 +69,7 @@ async def _of_each(
     return dict(filter(None, answers)), tuple(faults.values())
 
 
-async def scopes(deployment: Deployment) -> Seen | NotApplicable:
+async def scopes(deployment: Deployment) -> Seen:
     headers = (await deployment.whoami()).headers or {}
     if SCOPES_HEADER not in headers:
         return NotApplicable("Slack did not name the scopes of the token")
@@ -89,7 +77,8 @@ async def scopes(deployment: Deployment) -> Seen | NotApplicable:
     wanted = read_manifest()["oauth_config"]["scopes"]
     missing = [scope for scope in wanted["bot"] if scope not in granted]
     told = f"{len(wanted['bot']) - len(missing)} of {len(wanted['bot'])} are granted"
-    names = {scope: f"scope_missing{' optional' * (scope in wanted['bot_optional'])}" for scope in missing}
+    optional = wanted["bot_optional"]
+    names = {scope: "scope_missing optional" if scope in optional else "scope_missing" for scope in missing}
     each = (finding(name, scope=scope, loss=LOSS_WITHOUT_SCOPE[scope]) for scope, name in names.items())
     return Seen(told, tuple(each))
 
@@ -125,7 +114,7 @@ async def channels(deployment: Deployment) -> Seen:
     return Seen(told, (*(finding("channel_left", place=channel_id) for channel_id in left), *faults))
 
 
-async def history(deployment: Deployment) -> Seen | NotApplicable:
+async def history(deployment: Deployment) -> Seen:
     for place in (await _to_try(deployment))[0]:
         try:
             await _newest_message(deployment, place)
@@ -139,7 +128,7 @@ async def history(deployment: Deployment) -> Seen | NotApplicable:
     return NotApplicable("there is no channel with the bot in it to try")
 
 
-async def replies(deployment: Deployment) -> Seen | NotApplicable:
+async def replies(deployment: Deployment) -> Seen:
     """Asks for the replies of the newest message."""
     places, live = await _to_try(deployment)
     for place in places:
@@ -192,7 +181,7 @@ def _unread_replies(deployment: Deployment, place: str, error: SlackError, live:
     return Seen(place, (finding("history_not_readable threads", told=told, live=", ".join(live)),))
 
 
-async def socket_mode(deployment: Deployment) -> Seen | NotApplicable:
+async def socket_mode(deployment: Deployment) -> Seen:
     app_token = deployment.settings.slack_app_token
     if app_token is None:
         return NotApplicable("SLACK_APP_TOKEN is not set: Slack comes by HTTP")

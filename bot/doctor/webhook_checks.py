@@ -2,7 +2,7 @@
 
 import json
 import ssl
-from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Iterable, Iterator
 from typing import Any
 
 import httpx
@@ -22,7 +22,6 @@ from bot.slack import request_guard
 from bot.web.plain_answers import WEBHOOK_PATH
 
 CERTIFICATE_LEFT_S = 14 * 24 * 3600
-SUBSCRIBE = "racing-bot subscribe"
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  compared with, not listened at
 NO_ADDRESS = NotApplicable("PUBLIC_URL is not set")
 
@@ -33,7 +32,7 @@ async def webhook_subscription(deployment: Deployment) -> Seen:
     with_secret = [row for row in live if row.secret is not None]
     last = await deployment.database.read(inbox.last_received_at)
     received = f"last delivery {last:%Y-%m-%d %H:%M} UTC" if last else "no delivery so far"
-    told = f"{len(live)} made by `{SUBSCRIBE}`, {counted(in_settings, 'secret')} in the settings, {received}"
+    told = f"{len(live)} made by `racing-bot subscribe`, {counted(in_settings, 'secret')} in the settings, {received}"
     if not with_secret and not in_settings:
         return Seen(told, (finding("no_signing_secret shown" if live else "no_signing_secret"),))
     missing = await deployment.database.read(_missing_events)
@@ -48,15 +47,15 @@ def _elsewhere(deployment: Deployment, live: Iterable[WebhookSubscriptionRow]) -
             yield finding("subscription_elsewhere", row=row, address=address, other=other)
 
 
-def _missing_events(session: Session) -> tuple[Finding, ...]:
+def _missing_events(session: Session) -> list[Finding]:
     missing = webhook_subscriptions.uncovered(session, {chosen for _, chosen in subscriptions.listening(session)})
-    return tuple(_not_delivered(event, sorted(set(regions))) for event, regions in sorted(missing.items()))
-
-
-def _not_delivered(event: str, regions: Sequence[str]) -> Finding:
-    where = "all regions" if ALL_REGIONS in regions else ", ".join(regions)
-    only = f" --region {where}" if len(regions) == 1 and ALL_REGIONS not in regions else ""
-    return finding("events_not_delivered", event=event, where=where, only=only)
+    found = []
+    for event, regions in sorted(missing.items()):
+        named = sorted(set(regions))
+        where = "all regions" if ALL_REGIONS in named else ", ".join(named)
+        only = f" --region {where}" if len(named) == 1 and ALL_REGIONS not in named else ""
+        found.append(finding("events_not_delivered", event=event, where=where, only=only))
+    return found
 
 
 async def public_address(deployment: Deployment) -> Seen:
@@ -82,7 +81,7 @@ def _certificate(deployment: Deployment, response: httpx.Response) -> Iterator[F
         yield finding("certificate_ends", days=left_s / 86400)
 
 
-async def webhook_endpoint(deployment: Deployment) -> Seen | NotApplicable:
+async def webhook_endpoint(deployment: Deployment) -> Seen:
     """The bot answers an unsigned delivery with 401."""
     if deployment.settings.public_url is None:
         return NO_ADDRESS
@@ -93,7 +92,7 @@ async def webhook_endpoint(deployment: Deployment) -> Seen | NotApplicable:
     return Seen(address, (finding("webhooks_not_reached", address=address, problem=problem),))
 
 
-async def slack_endpoint(deployment: Deployment) -> Seen | NotApplicable:
+async def slack_endpoint(deployment: Deployment) -> Seen:
     settings = deployment.settings
     if settings.public_url is None:
         return NO_ADDRESS

@@ -93,7 +93,7 @@ class Drills:
             return DrillReport(kept, answered, Stop.NOT_DELIVERED)
         found = await self._follow(kept)
         ended = await self.end(kept)
-        stop = _stop(found)
+        stop = Stop.TOLD if found.versions else Stop.NOT_FANNED_OUT if found.deliveries else Stop.NOT_STORED
         uninvited = await self._uninvited() if kept.drill.only_channel is None else ()
         told = ended if ended is not None else _told(found)
         log.info("drill_ended", event_key=_key(kept), stop=stop.name, channels=len(told))
@@ -163,12 +163,6 @@ def _key(kept: KeptDrill) -> str:
 
 def _told(found: Trace) -> Sequence[LedgerLine]:
     return [told for version in found.versions for told in version.told]
-
-
-def _stop(found: Trace) -> Stop:
-    if found.versions:
-        return Stop.TOLD
-    return Stop.NOT_FANNED_OUT if found.deliveries else Stop.NOT_STORED
 
 
 def _is_settled(found: Trace) -> bool:

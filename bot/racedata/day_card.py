@@ -375,13 +375,11 @@ def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
         if meeting.is_taken_back:
             one.back.append(meeting)
             continue
-        if one.is_back_since(meeting):
-            continue
         lost = is_lost(one.race)
+        if one.is_back_since(meeting) or (lost is None and loses_named_alone):
+            continue
         if lost is False:
             one.has_result = True
-            continue
-        if lost is None and loses_named_alone:
             continue
         if is_denied(one.race) or not (one.has_result or one.race.is_settled):
             one.lose(meeting)

@@ -112,7 +112,9 @@ class PathReader:
         Raises ServiceError for a failure of the service: the list of races would fail too.
         """
         day, known = errand.day.isoformat(), await self._database.read(REGIONS.items)
-        regions = self._regions_to_ask(errand, known)
+        # An answer to a path without `{region}` covers all regions.
+        of_errand = known if errand.region is None else (errand.region,)
+        regions = of_errand if "{region}" in (self._day_path or "") else (None,)
         if self._day_path is None or not 0 < len(regions) <= requests:
             return False
         began, meta = self._clock(), Meta()
@@ -140,12 +142,6 @@ class PathReader:
         race = race_book_store.merged(known, read_race(record).model_copy(update={"race_id": race_id}), whole=True)
         await race_book_store.keep(self._database, (race,), self._clock(), region=None)
         return race
-
-    def _regions_to_ask(self, errand: Errand, known: tuple[str, ...]) -> tuple[str | None, ...]:
-        """An answer to a path without `{region}` covers all regions."""
-        if self._day_path is None or "{region}" not in self._day_path:
-            return (None,)
-        return known if errand.region is None else (errand.region,)
 
     async def _ask(self, client: RacingClient, path: str, **values: str) -> AnyPage | None:
         """Counts a request. Returns None if the answer shows a wrong path."""

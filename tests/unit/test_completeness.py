@@ -34,6 +34,7 @@ from bot.events.kinds import ABANDONMENTS, DECLARATIONS, ToldField
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, Race
 from bot.events.reading.fields import NAMES_OF as NAMES_OF_FACTS
+from bot.events.word_rows import sentence_rows
 from bot.fanout.drills import KeptDrill
 from bot.manifest import read_manifest
 from bot.operations import metrics
@@ -273,6 +274,16 @@ def test_every_finding_of_the_doctor_has_a_test():
     places = [*(ROOT / "tests").glob("*/doctor/test_*.py"), ROOT / "tests/acceptance/test_doctor.py"]
     tested = set(re.findall(r'"([a-z_]+)"', "".join(place.read_text(encoding="utf-8") for place in places)))
     assert tested >= CODES_OF_FINDINGS
+
+
+@over(
+    ("package", "name"),
+    [("bot.doctor", "findings.ini"), ("bot.operations", "notices.ini"), ("bot.operations", "public_url.ini")],
+)
+def test_every_row_of_sentences_is_named_in_the_code(package, name):
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / package.replace(".", "/")).rglob("*.py"))
+    named = [(f'"{row}"', f'f"{row.partition(" ")[0]} {{') for row in sentence_rows(package, name) if not row.isdigit()]
+    assert [ways for ways in named if not any(way in code for way in ways)] == []
 
 
 def test_doctor_says_of_each_scope_what_the_page_says():

@@ -8,7 +8,7 @@ without an event or a race, and the log has the record.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import DECLARATIONS, Subject
 from bot.events.races import Course, Race
-from bot.events.reading.fields import Fields, fields_of, find
+from bot.events.reading.fields import fields_of, find
 from bot.events.reading.json_object import NotAnObject, read_object
 from bot.events.reading.json_values import identifier, text
 from bot.events.reading.off_times import read_instant
@@ -99,7 +99,8 @@ def read_record(record: Mapping[str, Any], read: ReadPayload, now: datetime) -> 
     kind = find(objects, _EVENT, kind_of)
     tried_at = find([*objects, *tries[:1]], _TRIED, read_instant)
     tried_at = tried_at.astimezone(UTC) if tried_at and tried_at <= now else None
-    answered = _answered([*tries[-1:], top])
+    latest = [*tries[-1:], top]
+    answered = EndpointAnswer(find(latest, _STATUS, _http_status), find(latest, _WORDS, _words))
     found: list[Failed] = []
     sent = [fields[name] for fields in objects for name in _PAYLOAD if name in fields]
     sent += [top[name] for name in _SENT if name in top]
@@ -125,24 +126,15 @@ class _Payload(NamedTuple):
 
 
 def _payload(value: Any) -> _Payload | None:
-    if isinstance(value, Mapping):
-        return _Payload(value) if _is_writable(value) else None
-    if not isinstance(value, str):
-        return None
-    raw = value.encode("utf-8", "surrogatepass")
     try:
+        if isinstance(value, Mapping):
+            # A number of thousands of digits can't be written.
+            _bytes(value)
+            return _Payload(value)
+        raw = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else b""
         return _Payload(read_object(raw), raw)
-    except NotAnObject:
+    except (NotAnObject, ValueError, RecursionError):
         return None
-
-
-def _is_writable(value: Mapping[str, Any]) -> bool:
-    """Numbers of thousands of digits are not."""
-    try:
-        _bytes(value)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _timed(
@@ -190,10 +182,6 @@ def _fields_of(race: Race) -> dict[str, Any]:
     said = race.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
     off: dict[str, str] = said.pop("off", {})
     return said | {name: off[key] for name, key in (("off_time", "text"), ("off_at", "off_at")) if key in off}
-
-
-def _answered(objects: Sequence[Fields]) -> EndpointAnswer:
-    return EndpointAnswer(find(objects, _STATUS, _http_status), find(objects, _WORDS, _words))
 
 
 def _http_status(value: Any) -> int | None:

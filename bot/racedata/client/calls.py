@@ -304,7 +304,7 @@ def _validated(body: Any, page: type[ServicePage[T]]) -> ServicePage[T] | None:
 
 def read_refusal(answer: Answer, path: str, now: datetime) -> ServiceFailure:
     """An HTTP date in Retry-After is relative to the answer's Date, else to `now`."""
-    error = _error_object(answer.body)
+    error, after_s = _error_object(answer.body), read_retry_after(answer.headers, now)
     code = error.pop("code", None)
     code = code if isinstance(code, str) and code else None
     message = error.pop("message", None)
@@ -315,7 +315,8 @@ def read_refusal(answer: Answer, path: str, now: datetime) -> ServiceFailure:
         request_id=_request_id(answer),
         message=_clean(message) if isinstance(message, str) and message else None,
         extras=_clean(error) if answer.size <= REFUSAL_BYTES_MAX else None,
-        retry_after_s=_retry_after_s(answer, now),
+        # Of a 429 without Retry-After: the time until the rate window resets.
+        retry_after_s=read_rate(answer.headers).resets_in_s if after_s is None and answer.status == 429 else after_s,
     )
 
 
@@ -327,12 +328,6 @@ def _class_for(code: str | None, status: int) -> type[ServiceFailure]:
     if status >= 500:
         return ServerFault
     return UnknownRefusal if code else BY_STATUS.get(status, UnknownRefusal)
-
-
-def _retry_after_s(answer: Answer, now: datetime) -> float | None:
-    """Retry-After; for a 429 without it the time until the rate window resets."""
-    after_s = read_retry_after(answer.headers, now)
-    return read_rate(answer.headers).resets_in_s if after_s is None and answer.status == 429 else after_s
 
 
 def _has_error(body: Any) -> bool:
