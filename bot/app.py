@@ -32,7 +32,7 @@ from bot.fanout.standstill import Standstill
 from bot.logs import get_logger
 from bot.operations.drill_run import Drills
 from bot.operations.health import HEARTBEAT_CALL_S, Health, Heartbeat
-from bot.operations.jobs import outbox_jobs, upkeep_jobs
+from bot.operations.jobs import routine_jobs
 from bot.operations.jobs.job import Job
 from bot.operations.jobs.scheduler import Jobs
 from bot.operations.metrics import Metrics, ReceiverNews
@@ -385,15 +385,15 @@ class Service:
         table: list[Job] = [
             QuotaCheck(self.quota, self.notices, database, settings, clock).job,
             repair.job(settings.repair_check_s),
-            *upkeep_jobs.refresh_lists(self.reference, database, self.notices, clock, wake),
-            upkeep_jobs.prune_bodies(database, self.journal, settings.body_keep_days, clock),
-            outbox_jobs.check_channels(database, partial(is_member, self.slack), self.reopening, clock, wake),
-            outbox_jobs.end_pauses(database, self.reopening, clock, wake),
-            outbox_jobs.tell_due(database, self.reopening, clock, wake),
-            outbox_jobs.escalate(database, self.notices, partial(members, self.slack), clock, wake),
-            outbox_jobs.follow_off_times(database, clock, wake),
+            *routine_jobs.refresh_lists(self.reference, database, self.notices, clock, wake),
+            routine_jobs.prune_bodies(database, self.journal, settings.body_keep_days, clock),
+            routine_jobs.check_channels(database, partial(is_member, self.slack), self.reopening, clock, wake),
+            routine_jobs.end_pauses(database, self.reopening, clock, wake),
+            routine_jobs.tell_due(database, self.reopening, clock, wake),
+            routine_jobs.escalate(database, self.notices, partial(members, self.slack), clock, wake),
+            routine_jobs.follow_off_times(database, clock, wake),
             self.drills.job,
-            outbox_jobs.expire_queue(database, self.notices, settings.queue_keep_hours, clock),
+            routine_jobs.expire_queue(database, self.notices, settings.queue_keep_hours, clock),
             DeliveryWatch(database, self.notices, self.races, self.quota, clock, wake).job,
         ]
         self.metrics.declare_jobs(table)

@@ -1,1 +1,1 @@
-"""Scheduled jobs. Each job has a file."""
+"""Scheduled jobs."""

@@ -15,8 +15,8 @@ from bot.deliveries import inbox
 from bot.deliveries.journal import Journal
 from bot.operations.jobs import scheduler
 from bot.operations.jobs.job import Job, last_done
+from bot.operations.jobs.routine_jobs import prune_bodies
 from bot.operations.jobs.scheduler import INTERVALS_MISSED, LEASE_S, SLOT_TRY_EVERY_S, Jobs
-from bot.operations.jobs.upkeep_jobs import prune_bodies
 from bot.ports import Ports
 from bot.racedata.client.service_errors import (
     CircuitOpen,

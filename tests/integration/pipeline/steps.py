@@ -16,7 +16,7 @@ from bot.channels.watches import WatchedName
 from bot.db.engine import database_now
 from bot.db.tables import OutboxMessage, WatchKind
 from bot.events.event import Topic
-from bot.operations.jobs import outbox_jobs
+from bot.operations.jobs import routine_jobs
 from bot.outbox import ledger
 from bot.outbox.held_channels import close_channel, pause_channel
 from tests.clock import DAY, now, set_ahead
@@ -160,12 +160,12 @@ KEEP_HOURS = 72
 
 async def expire(pipeline, hours=KEEP_HOURS):
     """Run the job that gives up messages after so many hours in a closed or paused channel. Returns their number."""
-    return await outbox_jobs.expire_queue(pipeline.database, pipeline.notices, hours, pipeline.clock).run()
+    return await routine_jobs.expire_queue(pipeline.database, pipeline.notices, hours, pipeline.clock).run()
 
 
 async def tell_due(pipeline):
     """Runs the job `tell_due`. The number of told channels."""
-    job = outbox_jobs.tell_due(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
+    job = routine_jobs.tell_due(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
     told = await run_job(job, pipeline.database)
     await pipeline.post_all()
     return told

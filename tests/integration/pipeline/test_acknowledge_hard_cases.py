@@ -11,7 +11,7 @@ from sqlmodel import col
 
 from bot.channels import subscriptions
 from bot.db.tables import Acknowledgement, AckState, EventVersion, OutboxMessage
-from bot.operations.jobs.outbox_jobs import escalate
+from bot.operations.jobs.routine_jobs import escalate
 from bot.outbox import channel_move, escalations, pace, said_anew
 from bot.outbox.held_channels import is_used
 from bot.outbox.message import Call

@@ -8,7 +8,7 @@ from sqlmodel import col
 
 from bot.channels import subscriptions
 from bot.db.tables import ChannelQueue
-from bot.operations.jobs.outbox_jobs import check_channels
+from bot.operations.jobs.routine_jobs import check_channels
 from bot.outbox.notices import Urgency
 from bot.settings import DoubtfulPosts
 from bot.slack.admin_check import AdminCheck

@@ -17,7 +17,7 @@ from bot.channels.conditions.choices import MEETINGS
 from bot.db.engine import database_now
 from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.event import Topic
-from bot.operations.jobs.outbox_jobs import follow_off_times
+from bot.operations.jobs.routine_jobs import follow_off_times
 from bot.outbox import channel_move, channel_queues, pace
 from bot.outbox.message import Call
 from bot.racedata.race_book import RaceBook

@@ -8,7 +8,7 @@ from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
 from bot.db.tables import EventVersion
 from bot.events.event import DEFAULT_TOPICS
-from bot.operations.jobs.outbox_jobs import check_channels, end_pauses
+from bot.operations.jobs.routine_jobs import check_channels, end_pauses
 from bot.outbox import ledger
 from bot.outbox.held_channels import Reopening
 from bot.outbox.notices import Urgency

@@ -9,7 +9,7 @@ from sqlmodel import select
 from structlog.testing import capture_logs
 
 from bot.db.tables import Notice
-from bot.operations.jobs.upkeep_jobs import refresh_lists
+from bot.operations.jobs.routine_jobs import refresh_lists
 from bot.operations.quota_warnings import QuotaCheck
 from bot.operations.self_notices import SelfNotices, key_of_refusal
 from bot.outbox import told_once

@@ -10,7 +10,7 @@ import pytest
 from bot.errors import CommandError, RacingBotError, StorageError
 from bot.events.races import Course
 from bot.operations.jobs.job import HOUR_S
-from bot.operations.jobs.upkeep_jobs import REFRESH_EVERY_S
+from bot.operations.jobs.routine_jobs import REFRESH_EVERY_S
 from bot.racedata.client.records import KnownCourse
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,

@@ -14,7 +14,7 @@ from bot.db.tables import ChannelSubscriptionRow, OutboxMessage, SubscriptionSta
 from bot.events.event import DEFAULT_TOPICS
 from bot.events.races import Course
 from bot.fanout.unchecked_filters import with_listed_courses
-from bot.operations.jobs.upkeep_jobs import CHECK_EVERY_S, refresh_lists
+from bot.operations.jobs.routine_jobs import CHECK_EVERY_S, refresh_lists
 from bot.outbox.message import Message
 from bot.outbox.notices import Notices
 from bot.racedata import lexicon
