@@ -14,6 +14,7 @@ from dotenv import dotenv_values
 from dotenv.parser import parse_stream
 
 from bot.errors import SettingsError
+from bot.events.word_rows import sentence_rows
 from bot.settings import Settings, load_settings, read_env_file, wrong_lines
 
 PLACEHOLDER = re.compile(
@@ -32,31 +33,14 @@ class Asked(NamedTuple):
 
     name: str
     comment: str
-    is_secret: bool = False
-    is_needed: bool = True
-    instead: str | None = None
+    is_secret: bool
+    is_needed: bool
+    instead: str | None
 
 
-ASKED = (
-    Asked("RACING_API_URL", "Base address of the data service, version included, from its documentation."),
-    Asked("RACING_API_KEY", "The key of your plan with the data service.", is_secret=True),
-    Asked("SLACK_BOT_TOKEN", "Slack: Install App, Bot User OAuth Token; begins with xoxb-.", is_secret=True),
-    Asked(
-        "SLACK_SIGNING_SECRET",
-        "Slack: Basic Information, App Credentials. Blank for Socket Mode.",
-        is_secret=True,
-        is_needed=False,
-    ),
-    Asked(
-        "SLACK_APP_TOKEN",
-        "Without SLACK_SIGNING_SECRET, for Socket Mode: Basic Information, App-Level Tokens; begins with xapp-.",
-        is_secret=True,
-        instead="SLACK_SIGNING_SECRET",
-    ),
-    Asked("SLACK_API_URL", "Slack's Web API; for GovSlack https://slack-gov.com/api/. Else blank.", is_needed=False),
-    Asked("PUBLIC_URL", "The https address at which the data service and Slack reach the bot."),
-    Asked("ADMIN_CHANNEL", "The channel for warnings, by its id: the channel's details, at the end.", is_needed=False),
-    Asked("ADMIN_USERS", "User ids of admins, with commas: a profile's menu, Copy member ID.", is_needed=False),
+ASKED = tuple(
+    Asked(name, row["comment"], "secret" in row, "optional" not in row, row.get("instead"))
+    for name, row in sentence_rows("bot.cli", "init.ini").items()
 )
 MADE = {
     "ENCRYPTION_KEYS": (
