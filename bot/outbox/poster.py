@@ -11,7 +11,7 @@ from sqlmodel import Session
 
 from bot.channels.conditions.event_conditions import is_person
 from bot.clock import Clock, Monotonic, Token
-from bot.db.engine import Database, database_now, dialect_of
+from bot.db.engine import Database, Repeatable, database_now, dialect_of
 from bot.db.tables import MessageKind
 from bot.deliveries import inbox
 from bot.errors import SlackDoubtful, StorageError
@@ -225,7 +225,8 @@ class Poster(Loop):
             self._written_at_s = self.monotonic()
             pending, self._pending = self._pending, []
             try:
-                waiting = await self.database.write(partial(self._record_pending, pending=pending))
+                # If a power cut undoes the commit, the posts are in doubt, and looked up.
+                waiting = await self.database.write(Repeatable(self._record_pending, pending=pending))
             except Exception as error:  # noqa: BLE001  whatever the cause: each outcome is written by itself
                 log.warning("outcomes_not_written", count=len(pending), reason=str(error))
                 for _, written in pending:
