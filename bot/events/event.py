@@ -53,6 +53,8 @@ class RacingEvent(Value):
     drill: Drill | None = None
 
     def as_delivered(self) -> "RacingEvent":
+        if not (self.races_from_book or any(race.from_book for race in (self.race, *self.races))):
+            return self
         races = () if self.races_from_book else tuple(race.as_delivered() for race in self.races)
         return self.model_copy(update={"race": self.race.as_delivered(), "races": races, "races_from_book": False})
 

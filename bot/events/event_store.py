@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -16,6 +16,7 @@ from sqlalchemy import (
     bindparam,
     func,
     insert,
+    literal_column,
     or_,
     select,
     union,
@@ -23,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import aliased, make_transient_to_detached
 from sqlmodel import Session, col
 
-from bot.db.engine import as_read, dialect_of, table_of
+from bot.db.engine import as_read, dialect_of, is_one_of, table_of
 from bot.db.tables import BookRace, EventVersion, NamedRace, OutboxMessage, SaidRow
 from bot.events import drill_mark, event_bounds
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
@@ -63,7 +64,7 @@ _NO_REMARKS = VersionRemarks()
 
 STORED_UNREADABLE = "its stored form can't be read"
 
-LONG_AGO, FAR_AHEAD = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)
 
 DayAndCourse = tuple[str, Course]
 """A day and a course: one or several meetings, maybe of courses with the same name."""
@@ -253,7 +254,7 @@ def _around(dialect: str, asked: tuple[str, ...], places: tuple[tuple[By, int], 
         naming = select(col(named.event_key)).where(col(named.race_id).in_(_many(By.RACE)))
         ways.append(_limited(naming.limit(RACES_EVENTS_MAX)))
     if By.MEETING in asked:
-        of_meeting = col(row.meeting_id).in_(_many(By.MEETING)), col(row.kind) != EventKind.RESULT_RECEIVED
+        of_meeting = col(row.meeting_id).in_(_many(By.MEETING)), ~_is_of([EventKind.RESULT_RECEIVED])
         ways.append(_newest(select(key).where(*of_meeting), RACES_EVENTS_MAX))
     ways += [
         _newest(select(key).where(_is_at(dialect, row, place), *which))
@@ -264,24 +265,28 @@ def _around(dialect: str, asked: tuple[str, ...], places: tuple[tuple[By, int], 
     return _versions_in(ways[:WAYS_MAX])
 
 
-_KIND = col(EventVersion.kind)
+_is_of = partial(is_one_of, EventVersion.kind)
+_LONG_AGO: ColumnElement[datetime] = literal_column("'1970-01-01'")
 _AT_A_PLACE = {
     By.PLACE: (
-        (_KIND == EventKind.MEETING_ABANDONED,),
-        (_KIND.in_(_LINKED), col(EventVersion.received_at) > bindparam("recent")),
+        (_is_of([EventKind.MEETING_ABANDONED]),),
+        (_is_of(_LINKED), col(EventVersion.received_at) > bindparam("recent")),
         # Without a condition on `received_at`, SQLite would read all events of the day, not the index of these events.
-        (col(EventVersion.race_id).is_(None), col(EventVersion.received_at) > LONG_AGO),
+        (col(EventVersion.race_id).is_(None), col(EventVersion.received_at) > _LONG_AGO),
     ),
-    By.WHOLE_PLACE: ((_KIND.in_(_LINKED),),),
-    By.RACES_OF_PLACE: ((_KIND.in_(CONTRADICTIONS),),),
+    By.WHOLE_PLACE: ((_is_of(_LINKED),),),
+    By.RACES_OF_PLACE: ((_is_of(CONTRADICTIONS),),),
 }
-"""The conditions for events of a place, each condition for a search of its own."""
+"""The conditions for events of a place, each condition for a search of its own.
+
+Words and limits are literals: a transaction has many places, and SQLAlchemy looks at each parameter at each call.
+"""
 
 
 def _newest(keys: Select[str], most: int = PLACE_EVENTS_MAX) -> Select[str]:
     """The keys of the `most` events with the newest versions."""
     last = func.max(col(EventVersion.id))
-    return _limited(keys.group_by(col(EventVersion.event_key)).order_by(last.desc()).limit(most))
+    return _limited(keys.group_by(col(EventVersion.event_key)).order_by(last.desc()).limit(literal_column(f"{most}")))
 
 
 def newest_first(rows: Iterable[EventVersion]) -> list[EventVersion]:

@@ -88,6 +88,8 @@ def filled_in_from_meeting(race: Race, races: Iterable[Race], *, is_meeting: boo
     Two meetings can share course and day, so a race never takes the meeting's id.
     """
     races = sorted(races, key=lambda known: known.race_id or "")
+    if not races:
+        return race
     names = _SHARED if is_meeting else _SHARED[1:]
     common = {name: _only(getattr(known, name) for known in races) for name in names}
     return _filled(race, Race(course=_common_course(races), **common), names, is_sure=is_sure)

@@ -88,15 +88,19 @@ class KnownElsewhere:
         """
         if event.kind is None:
             return event
-        return event.model_copy(update={"race": self._coded(event.race), "races": tuple(map(self._coded, event.races))})
+        race, races = self._coded(event.race), tuple(map(self._coded, event.races))
+        is_same = race is event.race and all(now is before for now, before in zip(races, event.races, strict=True))
+        return event if is_same else event.model_copy(update={"race": race, "races": races})
 
     def _coded(self, race: Race) -> Race:
         if "region" in race.from_book:
             return race
         said = race.said_region or race.region
         code = self._code_of(said)
-        course = self.lists.spelled(race.course)
-        return race.model_copy(update={"region": code, "said_region": said if code != said else None, "course": course})
+        course, words = self.lists.spelled(race.course), said if code != said else None
+        if (code, words) == (race.region, race.said_region) and course is race.course:
+            return race
+        return race.model_copy(update={"region": code, "said_region": words, "course": course})
 
     def learn(self, races: Mapping[str, Race]) -> None:
         for race_id, race in races.items():
@@ -106,10 +110,12 @@ class KnownElsewhere:
     def listen(self, events: Iterable[RacingEvent]) -> None:
         for event in events:
             said = self.coded(event.as_delivered())
-            races = _own_races(said)
+            if not said.is_of_meeting:
+                self._add(_Known(said.key, said.race))
+                continue
             shared = Race(**{name: getattr(said.race, name) for name in _SHARED})
             # A card may name one id hundreds of times.
-            once = {race.race_id or place: race for place, race in reversed(list(enumerate(races)))}
+            once = {race.race_id or place: race for place, race in reversed(list(enumerate(said.races)))}
             for race in reversed(once.values()):
                 self._add(_Known(said.key, completed_race(race, shared)))
 
@@ -172,13 +178,13 @@ class KnownElsewhere:
         at_place = self._at_place(event.race, event)
         if event.is_of_meeting:
             return self._filled_meeting(event, at_place, before)
-        race, earlier = event.race, before.race if before else Race()
+        race, earlier = event.race, before.race if before else None
         if race.race_id is None and (same := _same_of_card(race, SameRaces(at_place))):
             race = filled_in(race, reduce(completed_race, same.races), kind=event.kind)
-            earlier = earlier if same.is_one else _place_of(earlier)
+            earlier = _place_of(earlier) if earlier and not same.is_one else earlier
         of_meeting, _ = self._of_meeting(race, at_place, event)
         race = filled_in_from_meeting(race, of_meeting, is_meeting=False)
-        return event.model_copy(update={"race": filled_in(race, earlier, kind=event.kind)})
+        return event.model_copy(update={"race": filled_in(race, earlier, kind=event.kind) if earlier else race})
 
     def _in_country(self, event: RacingEvent) -> RacingEvent:
         """The event; without a region, in the region of the course's country. A loss without a region stays so."""
@@ -217,7 +223,8 @@ class KnownElsewhere:
         if not is_meeting and (same := self._with_id(race, event)):
             race = filled_in(race, reduce(completed_race, same), kind=event.kind, is_sure=True)
         race = filled_in_from_meeting(race, self._with_ids(race, event), is_meeting=is_meeting, is_sure=True)
-        return filled_in(race, Race(region=self._region_of(race)), is_sure=True)
+        region = self._region_of(race)
+        return race if region == race.region else filled_in(race, Race(region=region), is_sure=True)
 
     def _filled_race(self, race: Race, event: RacingEvent, known: SameRaces) -> Race:
         for one in self._with_id(race, event):
