@@ -63,7 +63,7 @@ from bot.slack.language.words import TOPIC_WORDS
 from bot.slack.listeners.ways_in import DIRECT_MESSAGE_EVENT, UNDER_WAY_FOR
 from bot.slack.messages import EVENT_MESSAGES
 from bot.slack.messages.alerts import backlog_summary
-from bot.slack.messages.answers import pause_and_mute, races_of_day, trace_answer, usage_answer
+from bot.slack.messages.answers import listings, pause_and_mute, races_of_day, trace_answer
 from bot.slack.messages.answers.day_answer import DayQuestion, DayView
 from bot.web.plain_answers import WEBHOOK_PATH
 from sandbox.demo_stage import COMMANDS
@@ -313,8 +313,8 @@ TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
     "backlog_summary.COUNTED": (backlog_summary.COUNTED, [*EventKind, None]),
     "trace_answer.KINDS": (trace_answer.KINDS_IN_WORDS, [*EventKind, drill_mark.KIND]),
     "outage.IN_WORDS": (outage.IN_WORDS, [*EventKind, None]),
-    "usage_answer.HOW_SURE": (usage_answer.HOW_SURE, [*QuotaSource]),
-    "usage_answer.LOWER_BOUND": (usage_answer.LOWER_BOUND, [*QuotaSource]),
+    "listings.HOW_SURE": (listings.HOW_SURE, [*QuotaSource]),
+    "listings.LOWER_BOUND": (listings.LOWER_BOUND, [*QuotaSource]),
     "metrics.UNSENT_STATES": (metrics.UNSENT_STATES, [*UNSENT, HELD_STATE]),
     "metrics.POSTS_WAITING": (
         [state for states in metrics.POSTS_WAITING.values() for state in states],

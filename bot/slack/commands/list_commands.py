@@ -21,9 +21,7 @@ from bot.slack.language.refusals import one_at_a_time, unknown_words
 from bot.slack.language.tokens import read_list_words
 from bot.slack.language.words import OF_ALL, THINGS, Kind, words_in
 from bot.slack.messages.answers.failure_words import failure_words, shown_to
-from bot.slack.messages.answers.listings import audit_page, courses, coverage
-from bot.slack.messages.answers.status_answer import status_answer
-from bot.slack.messages.answers.usage_answer import usage
+from bot.slack.messages.answers.listings import audit_page, courses, coverage, status_answer, usage
 from bot.slack.messages.kit.text import named
 
 

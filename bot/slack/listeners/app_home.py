@@ -34,7 +34,7 @@ from bot.slack.commands.table import BUTTON_COMMANDS, find_command
 from bot.slack.listeners.command_runner import CommandRunner, Committed
 from bot.slack.listeners.ways_in import invocation_of
 from bot.slack.messages.answers.filter_words import in_markup
-from bot.slack.messages.answers.status_answer import status_answer
+from bot.slack.messages.answers.listings import status_answer
 from bot.slack.messages.answers.subscription_answers import EDIT, STATE_WORDS, last_post
 from bot.slack.messages.answers.watch_answer import end_line
 from bot.slack.messages.kit.blocks import action_button, actions, confirmed_by, context_block, header, section

@@ -11,7 +11,7 @@ from bot.db.engine import Database
 from bot.db.tables import AckState
 from bot.operations.status_figures import read_status
 from bot.outbox import acknowledgements, channel_move, escalations
-from bot.slack.messages.answers.status_answer import status_answer
+from bot.slack.messages.answers.listings import status_answer
 from sandbox.slack import failures
 from tests.databases import on_both
 from tests.integration.pipeline.steps import (

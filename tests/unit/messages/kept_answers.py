@@ -33,7 +33,7 @@ from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.event_alerts import full_result
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.help_answer import command_help, usage_of
-from bot.slack.messages.answers.listings import audit_page, courses, coverage
+from bot.slack.messages.answers.listings import audit_page, courses, coverage, status_answer, usage
 from bot.slack.messages.answers.outcome_words import live_meeting
 from bot.slack.messages.answers.pause_and_mute import (
     muted,
@@ -46,7 +46,6 @@ from bot.slack.messages.answers.pause_and_mute import (
     unmuted_by,
 )
 from bot.slack.messages.answers.races_of_day import next_off, racecard, results_of_day
-from bot.slack.messages.answers.status_answer import status_answer
 from bot.slack.messages.answers.subscription_answers import (
     Listed,
     ListPage,
@@ -59,7 +58,6 @@ from bot.slack.messages.answers.subscription_answers import (
     welcome,
 )
 from bot.slack.messages.answers.trace_answer import TraceView, drill_report, trace_answer
-from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.watch_answer import unwatched, unwatched_by, watched, watching
 from bot.slack.messages.kit.layout import sentence
 from bot.slack.subscribe_form import FormOf, outdated, saved, subscribe_form

@@ -18,8 +18,8 @@ from bot.racedata.day_card import outcomes_of
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
 from bot.slack.messages.alerts.event_alerts import full_result
 from bot.slack.messages.alerts.runner_table import runners_table
+from bot.slack.messages.answers.listings import usage
 from bot.slack.messages.answers.outcome_words import live_meeting
-from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.kit.blocks import section, weight
 from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.native_blocks import NOTHING_CAME, cell, data_table
