@@ -58,12 +58,11 @@ from bot.racedata.race_book import RaceBook
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
 from bot.slack import request_guard
-from bot.slack.admin_check import AdminCheck
 from bot.slack.bolt_app import make_bolt
 from bot.slack.commands.invocation import Desk
 from bot.slack.event_messages import PostRenderer
 from bot.slack.listeners.app_home import HomeListener
-from bot.slack.listeners.channel_life import LOOK_S, ChannelListener
+from bot.slack.listeners.channel_life import LOOK_S, AdminCheck, ChannelListener
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import CommandListener, FormListener
 from bot.slack.messages.alerts.alert_notes import admin_notice

@@ -43,7 +43,7 @@ FILTER_CHECK_S = 1.2
 class FilterChoice:
     """Checks words by the data service's lists, and gathers errors by the form's fields.
 
-    `there`: the channel's present filters. `notes` go into the answer. `places` are the courses' known regions.
+    `there`: the channel's present filters. `notes` go into the answer.
     """
 
     lexicon: Lexicon
@@ -53,7 +53,6 @@ class FilterChoice:
     errors: dict[str, list[CommandError]] = field(default_factory=dict)
     unchecked: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    places: dict[Course, str | None] = field(default_factory=dict)
 
     def regions(self, typed: Sequence[str], other_words: Mapping[str, str] | None = None) -> list[str]:
         lexicon = self.lexicon
@@ -96,7 +95,6 @@ class FilterChoice:
             self._add(NOT_COURSES_FIELD, CommandError(told))
         if not regions or ALL_REGIONS in regions:
             return
-        self.places = {one: self.lexicon.region_of_course(one) for one in (*courses, *not_courses)}
         if error := self._elsewhere("course:", courses, regions) or self._without_course(courses, regions):
             self._add(COURSES_FIELD, error)
         if error := self._elsewhere("-course:", not_courses, regions):
@@ -113,10 +111,10 @@ class FilterChoice:
         return [self._of_region(region, chosen) for region in regions]
 
     def _of_region(self, region: str, chosen: ChannelFilter) -> ChannelFilter:
-        there = {
-            name: tuple(one for one in getattr(chosen, name) if self.places.get(one) in {None, region})
-            for name in COURSE_FIELDS
-        }
+        def of_region(course: Course) -> bool:
+            return region == ALL_REGIONS or self.lexicon.region_of_course(course) in {None, region}
+
+        there = {name: tuple(filter(of_region, getattr(chosen, name))) for name in COURSE_FIELDS}
         words = {region, *(one.name for one in chain(*there.values()) if one.course_id is None)}
         since = None if words.isdisjoint(self.unchecked) else self.now
         return chosen.model_copy(update={"region": region, "unchecked_since": since, **there})
@@ -135,7 +133,7 @@ class FilterChoice:
 
     def _elsewhere(self, word: str, courses: Sequence[Course], regions: Sequence[str]) -> CommandError | None:
         for course in courses:
-            region = self.places[course]
+            region = self.lexicon.region_of_course(course)
             if region is not None and region not in regions:
                 line = typed_line(["subscribe", region, f"{word}{name_of(course)}"])
                 return CommandError(
@@ -147,7 +145,7 @@ class FilterChoice:
         return None
 
     def _without_course(self, courses: Sequence[Course], regions: Sequence[str]) -> CommandError | None:
-        there = {self.places[course] for course in courses}
+        there = set(map(self.lexicon.region_of_course, courses))
         empty = [region for region in regions if region not in there]
         if not courses or None in there or not empty:
             return None

@@ -30,7 +30,7 @@ from bot.outbox import backlog, held_queues
 from bot.outbox.message import Message
 from bot.racedata.lexicon import COURSES, REGIONS, Lexicon, kept
 from bot.racedata.near_misses import likely, quoted, refusal, wrong_words
-from bot.slack.commands.form_button import form_is_the_answer, open_form
+from bot.slack.commands.button_commands import form_is_the_answer, open_form
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words, says
 from bot.slack.commands.subscription_changes import abandonments_here, as_shown, audited, overriding_in
 from bot.slack.language.grammar import Phrase

@@ -36,9 +36,9 @@ from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.racedata.day_views import recent
 from bot.racedata.lexicon import CLASSES, Lexicon
+from bot.slack.commands.button_commands import open_form
 from bot.slack.commands.day_commands import USUAL_REGIONS
 from bot.slack.commands.filter_choice import FILTER_CHECK_S, FilterChoice, added_to
-from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change
 from bot.slack.commands.subscription_changes import as_shown, audited, check_escalation, is_own_direct, overriding_in
 from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS

@@ -8,9 +8,9 @@ from bot.events.word_rows import word_rows
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.slack.commands import pause_commands
+from bot.slack.commands.button_commands import ACKNOWLEDGE_BUTTON, FORM_BUTTON, FULL_RESULT_BUTTON, GIVE_BACK_BUTTON
 from bot.slack.commands.day_commands import NEXT_COMMAND, RACECARD_COMMAND, RESULTS_COMMAND
 from bot.slack.commands.drill import DRILL_COMMAND
-from bot.slack.commands.form_button import FORM_BUTTON
 from bot.slack.commands.invocation import SAYING_NOTHING, Command, Desk, Invocation, says
 from bot.slack.commands.list_commands import (
     AUDIT_COMMAND,
@@ -19,7 +19,6 @@ from bot.slack.commands.list_commands import (
     STATUS_COMMAND,
     USAGE_COMMAND,
 )
-from bot.slack.commands.message_buttons import ACKNOWLEDGE_BUTTON, FULL_RESULT_BUTTON, GIVE_BACK_BUTTON
 from bot.slack.commands.present_subscriptions import EDIT_BUTTON, LIST_COMMAND, REMOVE_BUTTON, UNSUBSCRIBE_COMMAND
 from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
 from bot.slack.commands.trace import TRACE_COMMAND

@@ -27,8 +27,8 @@ from bot.outbox import acknowledgements, said_anew
 from bot.outbox.acknowledgements import PersonsAbandonment
 from bot.outbox.message import Block, Message
 from bot.outbox.said_anew import DeadLetter
+from bot.slack.commands.button_commands import DEAD_LETTER_BUTTON, POST_AGAIN
 from bot.slack.commands.invocation import Desk, Invocation, team_of
-from bot.slack.commands.message_buttons import DEAD_LETTER_BUTTON, POST_AGAIN
 from bot.slack.commands.subscription_changes import as_shown
 from bot.slack.commands.table import BUTTON_COMMANDS, find_command
 from bot.slack.listeners.command_runner import CommandRunner, Committed

@@ -19,7 +19,7 @@ from bot.errors import CommandError, FieldsWrong, SlackError
 from bot.logs import get_logger
 from bot.outbox import message_store, told_once
 from bot.outbox.message_store import NewPost, Priority
-from bot.slack.commands.form_button import course_options, group_options
+from bot.slack.commands.button_commands import course_options, group_options
 from bot.slack.commands.invocation import COMMIT_S, Command, Invocation, says, team_of
 from bot.slack.commands.subscribe import FORM_SUBMITTED
 from bot.slack.commands.table import BUTTON_COMMANDS, RACING_COMMANDS, SLASH_COMMANDS, find_command

@@ -11,7 +11,7 @@ from bot.db.tables import ChannelQueue
 from bot.operations.jobs.routine_jobs import check_channels
 from bot.outbox.notices import Urgency
 from bot.settings import DoubtfulPosts
-from bot.slack.admin_check import AdminCheck
+from bot.slack.listeners.channel_life import AdminCheck
 from sandbox.slack import failures
 from sandbox.slack.failures import slack_error
 from tests.answering import answering

@@ -12,8 +12,8 @@ from bot.outbox import acknowledgements
 from bot.racedata import day_views
 from bot.racedata.day import known_day
 from bot.racedata.day_card import Card, Coverage
+from bot.slack.commands.button_commands import ACKNOWLEDGE_BUTTON
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.message_buttons import ACKNOWLEDGE_BUTTON
 from bot.slack.listeners.app_home import HomePage, home_view
 from bot.slack.messages.alerts.alert_notes import untaken_named
 from bot.slack.messages.answers.day_answer import losses_of

@@ -19,9 +19,9 @@ from bot.events.races import Course, Race
 from bot.events.typed_text import typed_line
 from bot.events.word_rows import word_rows
 from bot.racedata.lexicon import Lexicon
+from bot.slack.commands.button_commands import FORM_BUTTON, filled
 from bot.slack.commands.day_commands import day_grammar
 from bot.slack.commands.filter_choice import added_to
-from bot.slack.commands.form_button import FORM_BUTTON, filled
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.table import HELPED, RACING_COMMANDS, find_command
 from bot.slack.language.grammar import Grammar

@@ -20,8 +20,8 @@ from bot.racedata.day import note_whole
 from bot.racedata.day_card import MeetingCard
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX
+from bot.slack.commands.button_commands import course_options
 from bot.slack.commands.day_commands import RACECARD_COMMAND, RESULTS_COMMAND, day_grammar, day_plan
-from bot.slack.commands.form_button import course_options
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.list_commands import COURSES_COMMAND
 from bot.slack.commands.pause_commands import MUTE_COMMAND

@@ -18,7 +18,7 @@ from bot.events.event import DEFAULT_TOPICS
 from bot.outbox import held_queues
 from bot.outbox.held_channels import Reopening
 from bot.racedata.lexicon import Lexicon
-from bot.slack.commands.form_button import open_form
+from bot.slack.commands.button_commands import open_form
 from bot.slack.commands.invocation import COMMIT_S
 from bot.slack.commands.pause_commands import MUTE_COMMAND, PAUSE_COMMAND
 from bot.slack.commands.present_subscriptions import EDIT_BUTTON, UNSUBSCRIBE_COMMAND
