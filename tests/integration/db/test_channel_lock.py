@@ -37,9 +37,11 @@ ASCOT = Meeting(course=Course(course_id="cr_1"), race_date="2026-11-20")
 
 
 @pytest.fixture
-def database(postgresql_database):
-    empty(postgresql_database)
-    return postgresql_database
+def database(request):
+    """PostgreSQL's, unless the test has a mark of `tests/databases.py`."""
+    opened = request.getfixturevalue(f"{getattr(request, 'param', 'postgresql')}_database")
+    empty(opened)
+    return opened
 
 
 @pytest.fixture

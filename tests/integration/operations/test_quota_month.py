@@ -30,7 +30,6 @@ from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
 from sandbox.racing_service import RacingService, Switches
 from tests.clock import now, set_ahead
-from tests.databases import first_on_both
 from tests.said import ALL_CLEAR, NOTE, URGENT, WARNING, level_and_words
 from tests.unit.pages import settings
 
@@ -207,7 +206,7 @@ async def test_each_warning_is_told_once_over_a_month_and_a_year(make_world):
     assert world.deaths >= 2
 
 
-@pytest.mark.parametrize(("database", "usage"), first_on_both(["rows", "period"]), indirect=["database"])
+@pytest.mark.parametrize("usage", ["rows", "period"])
 async def test_warnings_are_the_same_in_whatever_words_usage_comes(make_world, usage):
     world = await make_world(at(2026, 11, 20), usage)
     world.service.spend_quota(7_000)

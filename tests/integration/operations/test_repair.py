@@ -64,7 +64,6 @@ async def test_each_event_of_two_outages_is_told_once_in_a_summary_or_as_late(bo
     assert len(bot.texts("CADMIN")) == 2
 
 
-@on_both
 async def test_killed_between_two_transactions_it_goes_on_where_it_was(bot, outage):
     await outage.lose_several()
     with pytest.raises(Killed):

@@ -75,7 +75,6 @@ async def test_last_day_is_counted_with_the_times_from_receipt_to_slack(told):
     assert (later.deliveries, later.sent) == ({}, ledger.Sent(0))
 
 
-@on_both
 async def test_one_post_is_its_own_median_and_no_time_is_negative(gb):
     await tell(gb, result("rc_1"))
     await times(gb, [-5])

@@ -186,7 +186,7 @@ STORIES = {
 }
 
 
-@rows(STORIES, "first press, and later presses", "clock that was set back", "given back")
+@rows(STORIES, "clock that was set back", "given back")
 async def test_abandonment_is_taken_or_escalated(pipeline, story):
     await play(pipeline, story)
 
@@ -252,7 +252,6 @@ async def test_status_names_the_first_abandonments_that_nobody_has_taken_here_an
     assert "Not taken" not in await said(here="CGB")
 
 
-@on_both
 async def test_person_who_was_told_finds_what_nobody_has_taken_and_what_the_person_has(desk):
     await tell(desk, abandonment())
 

@@ -15,7 +15,7 @@ from bot.slack.listeners.channel_life import AdminCheck
 from sandbox.slack import failures
 from sandbox.slack.failures import slack_error
 from tests.answering import answering
-from tests.databases import first_on_both, on_both
+from tests.databases import first_on_both
 from tests.integration.pipeline.steps import KEEP_HOURS, abandonment, expire, fail, pause, result, turns, wait, write
 from tests.said import words_of
 
@@ -99,7 +99,6 @@ async def test_channel_is_found_closed_before_anything_is_posted_there(admins, h
     assert [call for call in admins.slack.calls if call.method == "chat.postMessage" and not call.ok] == []
 
 
-@on_both
 async def test_channel_that_is_open_again_has_the_next_warning_and_no_old_one(admins):
     closes(admins)
     await warn(admins, "a")

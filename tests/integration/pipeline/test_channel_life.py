@@ -242,7 +242,6 @@ async def test_deleted_channel_is_told_as_what_can_not_come_back(gb, channels):
     assert "Once the channel is back" not in given_up
 
 
-@on_both
 async def test_edit_is_no_last_post_of_the_channel_or_of_its_subscription(gb):
     await tell(gb, result(going="Good"))
     gb.clock.forward(3600)

@@ -142,7 +142,6 @@ async def test_news_during_the_call_of_an_edit_leaves_an_edit_due(gb):
     assert "Heavy" in last(gb)
 
 
-@on_both
 async def test_correction_outlives_a_message_that_waited_too_long(gb):
     await close(gb)
     await tell(gb, going("Good"))
@@ -199,6 +198,6 @@ STORIES = {
 }
 
 
-@rows(STORIES, "race of a refused meeting, and its result", "race of a refused meeting, and its later version")
+@rows(STORIES, "race of a refused meeting, and its result")
 async def test_what_is_told_in_place_of_a_refused_message(pipeline, story):
     await play(pipeline, story)

@@ -227,7 +227,7 @@ STORIES = {
 }
 
 
-@rows(STORIES, "region unsubscribed", "meeting muted since")
+@rows(STORIES, "region unsubscribed")
 async def test_digest(pipeline, story):
     await play(pipeline, story)
 

@@ -13,7 +13,7 @@ from bot.db.tables import EventVersion, OutboxMessage
 from bot.deliveries import inbox
 from bot.errors import StorageUnavailable
 from sandbox.slack import failures
-from tests.databases import on_both, on_postgresql
+from tests.databases import first_on_both, on_both, on_postgresql
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.steps import abandonment, card, fan_out, meeting, result
 from tests.integration.pipeline.stories import Story, goes_on, passes, play, rows, so_far
@@ -209,8 +209,7 @@ def disagreements(gb, count):
     return texts
 
 
-@on_both
-@pytest.mark.parametrize("apart_s", [0.001, 0.0, -1.0], ids=["apart", "at once", "by a clock that is set back"])
+@pytest.mark.parametrize(("database", "apart_s"), first_on_both([-1.0, 0.001, 0.0]), indirect=["database"])
 async def test_deliveries_that_shared_a_commit_are_told_in_the_order_they_came(gb, apart_s):
     stored = []
     for number in range(6):

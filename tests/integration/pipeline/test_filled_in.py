@@ -228,7 +228,7 @@ CARDS = {
 STORIES = BY_THE_BOOK | SEVERAL_RACES | CARDS
 
 
-@rows(STORIES, "card before its abandonment")
+@rows(STORIES)
 async def test_filled_in(pipeline, story):
     await play(pipeline, story)
 
@@ -358,7 +358,7 @@ ID_STORIES |= {
 }
 
 
-@rows(ID_STORIES, "result, id last", "loss, id first, late")
+@rows(ID_STORIES, "result, id last")
 async def test_race_with_and_without_an_id(pipeline, story):
     await play(pipeline, story)
 

@@ -89,14 +89,13 @@ async def test_message_counts_the_races_of_the_card_once_the_whole_card_was_read
 
 
 @pytest.mark.parametrize(
-    ("database", "region", "paths"),
+    ("region", "paths"),
     [
-        ("sqlite", "GB", {}),
-        ("sqlite", "GB", {"racing_day_path": "days/{date}"}),
-        ("sqlite", None, {"racing_day_path": "days/{date}"}),
-        ("postgresql", None, {}),
+        ("GB", {}),
+        ("GB", {"racing_day_path": "days/{date}"}),
+        (None, {"racing_day_path": "days/{date}"}),
+        (None, {}),
     ],
-    indirect=["database"],
 )
 async def test_whole_card_that_teaches_no_race_is_one_edit_of_each_live_message(live, paths, region):
     ascot, york = seven_races(), seven_races("York", "rc_y{}")
@@ -277,7 +276,6 @@ async def test_off_time_is_an_edit_over_replicas_and_no_edit_in_an_unsubscribed_
     assert len(edits(one.slack)) == 1
 
 
-@on_both
 async def test_number_of_a_deleted_live_message_is_no_live_message(live):
     """SQLite gives the number to the next message."""
     await pause(live)

@@ -340,10 +340,7 @@ OF_CARDS = {
 }
 STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME | EXTENTS | OF_CARDS
 
-ON_BOTH = (
-    *("without an id, others of the course", *BY_ID, *BY_TIME),
-    *("after race 2, then run", "after race 2, run before", "a number from the race book"),
-)
+ON_BOTH = (*BY_ID, *BY_TIME, "after race 2, then run")
 
 
 @rows(STORIES, *ON_BOTH)

@@ -267,7 +267,6 @@ async def test_summary_that_can_not_be_made_costs_no_message(gb):
     assert len(gb.texts("CGB")) == 2
 
 
-@on_both
 async def test_paused_channel_gets_notices_and_no_events_until_the_pause_is_over(pipeline):
     await pipeline.subscribe("CADMIN", "GB")
     until = pipeline.clock().replace(hour=23)

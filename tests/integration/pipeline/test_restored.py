@@ -149,7 +149,6 @@ async def test_where_history_can_not_be_read_the_operator_has_chosen(pipeline, c
     assert (await other.waiting())["dead_letter"] == 2
 
 
-@on_both
 async def test_message_of_a_paused_channel_waits_for_the_end_of_the_pause(gb, copy, put_back):
     await pause(gb)
     await tell(gb, POSTED)

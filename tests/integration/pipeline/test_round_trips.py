@@ -47,7 +47,7 @@ COSTS = {
 }
 """Channels, told before, the deliveries, the calls, the statements and the commits."""
 
-ON_BOTH = ("result alone", "edit", "correction", "25 results together")
+ON_BOTH = ("result alone", "edit", "correction")
 
 THE_CLOCK = 1
 """On PostgreSQL the look for further messages asks the database for the moment."""

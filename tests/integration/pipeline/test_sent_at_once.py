@@ -68,7 +68,6 @@ TWO, NEWER = [result("rc_1"), result("rc_2")], result(placings=("Red Sky", "Blue
     [([[result()]], 1, 0), ([TWO], 0, 2), ([TWO, [abandonment("rc_3")]], 0, 3)],
     ids=["one", "two", "behind two"],
 )
-@on_both
 async def test_only_a_single_new_message_of_a_free_channel_is_sent(running, turns_of_fanout, sent, queued):
     await running.subscribe("CGB", "GB")
     for payloads in turns_of_fanout:
@@ -80,7 +79,6 @@ async def test_only_a_single_new_message_of_a_free_channel_is_sent(running, turn
 
 
 @pytest.mark.parametrize(("later", "messages", "waiting"), [(NEWER, 2, {"queued": 1}), (result(going="Soft"), 1, {})])
-@on_both
 async def test_correction_or_a_lone_edit_is_made_at_once_and_another_edit_follows(running, later, messages, waiting):
     await running.subscribe("CGB", "GB")
     await fan_out_and_finish(running, result())
@@ -107,7 +105,6 @@ async def test_news_is_not_sent_before_the_message_that_waits_no_longer_for_its_
         assert [text.startswith("ABANDONED") for text in running.texts("CGB")[told:]] == [False, True]
 
 
-@on_both
 async def test_muted_message_beside_a_message_that_is_sent_stays_muted(running):
     await running.subscribe("CGB", "GB", frozenset(Topic))
     ascot = Meeting(meeting_id="mt_1", course=Course(name="Ascot"), race_date=DAY)
@@ -158,7 +155,6 @@ async def test_no_more_is_sent_at_once_than_another_replica_has_left(make_pipeli
     assert await one.waiting() == {"queued": 1}
 
 
-@on_both
 async def test_refused_message_that_was_sent_at_once_waits_as_any_other(running):
     await running.subscribe("CGB", "GB")
     fail(running, post=[failures.rate_limited(3)])
@@ -192,7 +188,6 @@ async def test_slow_transaction_shortens_no_wait_after_a_message(running, monkey
 # Transactions of a bounded size, and a delivery that the database refuses
 
 
-@on_both
 async def test_many_channels_are_posted_to_in_transactions_of_a_bounded_size(pipeline, monkeypatch):
     monkeypatch.setattr("bot.fanout.transaction.MESSAGES_PER_COMMIT", 6)
     for number in range(4):
@@ -206,7 +201,6 @@ async def test_many_channels_are_posted_to_in_transactions_of_a_bounded_size(pip
     assert await pipeline.waiting() == {"queued": 20}
 
 
-@on_both
 async def test_first_channels_are_posted_to_before_the_messages_of_the_others_are_made(running, monkeypatch):
     monkeypatch.setattr("bot.fanout.transaction.FIRST_CHANNELS", 1)
     channels = ("CALL", "CGB", "CIRE")
@@ -230,7 +224,6 @@ async def test_live_message_of_another_channel_holds_up_no_first_post(running, m
     assert len(running.texts("CALL")) == 1
 
 
-@on_both
 async def test_delivery_that_is_done_singly_passes_no_unfinished_delivery(running, monkeypatch):
     def refuse(*_what, **_how):
         raise StorageUnavailable("refused")
