@@ -11,6 +11,8 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from difflib import get_close_matches
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from bot.events.word_rows import sentence_rows
+
 ARCHIVE_STARTS = 2017
 """The earliest year of the data. Interface, What the service does."""
 
@@ -59,6 +61,9 @@ _CENTURY = 2000
 
 UTC_NAME = "UTC"
 
+_ZONE_ROWS = sentence_rows("bot.events", "region_zones.ini")["zones"].items()
+_ZONES_OF = {code.upper(): zones.split() for codes, zones in _ZONE_ROWS for code in codes.split()}
+
 
 class DayUnclearError(ValueError):
     """`meant`: the days that the text may mean."""
@@ -96,6 +101,11 @@ def known_zone(name: str | None) -> tzinfo | None:
         return ZoneInfo(name) if name else None
     except (ValueError, OSError, ZoneInfoNotFoundError):
         return None
+
+
+def zones_of_region(region: str | None) -> list[tzinfo]:
+    """The zones of a region's courses: a race's own zone is not published (Spec gap G16)."""
+    return [*filter(None, map(known_zone, _ZONES_OF.get(region or "", ())))]
 
 
 def day_before(day: date) -> str:

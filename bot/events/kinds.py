@@ -1,7 +1,7 @@
 """The kinds of event (Interface, Events), and a declaration of each kind.
 
-A declaration without a part fails at import. The fields stand in declared_fields.ini. tests/unit/test_completeness.py
-names a kind without a message, or without a publisher in the stand-in.
+The declarations stand in declarations.ini. A declaration without a part fails at import. A kind without a message, or
+without a publisher in the stand-in, fails in tests/unit/test_completeness.py.
 """
 
 from collections.abc import Mapping
@@ -120,77 +120,43 @@ def _entry(row: str) -> ToldField | Noise:
     return ToldField(words, Rings(said.get("rings", "never")), by, said.get("unless"))
 
 
-def _read_fields() -> Mapping[EventKind, DeclaredFields]:
-    """The fields of each kind: those of all levels, under the rows of the kind."""
-    table = sentence_rows("bot.events", "declared_fields.ini", interpolated=True)
-    every = {
-        level if name == "itself" else f"{level}.{name}": _entry(row)
-        for level in ("event", "course", "race", RUNNER, CARD)
-        for names, row in table[level].items()
-        for name in names.split()
-    }
-    fields = {kind: dict(every) for kind in EventKind}
-    for kind, rows in ((kind, table[kind].items()) for kind in EventKind):
-        for patterns, row in rows:
-            fields[kind] |= dict.fromkeys(chain(*(filter_names(every, one) for one in patterns.split())), _entry(row))
+_TABLE = sentence_rows("bot.events", "declarations.ini", interpolated=True)
+_EVERY_FIELD = {
+    level if name == "itself" else f"{level}.{name}": _entry(row)
+    for level in ("event", "course", "race", RUNNER, CARD)
+    for names, row in _TABLE[level].items()
+    for name in names.split()
+}
+
+
+def _fields_of(kind: str) -> DeclaredFields:
+    """The fields of all levels, under the rows of the kind."""
+    fields = dict(_EVERY_FIELD)
+    for patterns, row in _TABLE[f"fields of {kind}"].items():
+        fields |= dict.fromkeys(chain(*(filter_names(fields, one) for one in patterns.split())), _entry(row))
     return fields
 
 
-_FIELDS = _read_fields()
+def _declared(kind: str) -> EventDeclaration:
+    said = _TABLE[kind]
+    one, several = said["counted"].split(", ")
+    return EventDeclaration(
+        topic=Topic(said["topic"]),
+        subject=Subject(said["subject"]),
+        fields=_fields_of(kind),
+        title=said["title"],
+        counted=(one, several),
+        contradicted=said["contradicted"],
+        contradicts=EventKind(said["contradicts"]) if said["contradicts"] else None,
+        is_outcome=said["is_outcome"] == "yes",
+        has_placings=said["has_placings"] == "yes",
+        has_whole_lists=said["has_whole_lists"] == "yes",
+        from_book=tuple(said["from_book"].split()),
+    )
+
 
 DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
-    EventKind.RACE_ABANDONED: EventDeclaration(
-        topic=Topic.ABANDONMENTS,
-        subject=Subject.RACE,
-        title="Race abandoned",
-        counted=("abandoned race", "abandoned races"),
-        contradicted="this race was reported abandoned",
-        contradicts=EventKind.RESULT_RECEIVED,
-        is_outcome=True,
-        has_placings=False,
-        has_whole_lists=False,
-        from_book=("reason",),
-        fields=_FIELDS[EventKind.RACE_ABANDONED],
-    ),
-    EventKind.MEETING_ABANDONED: EventDeclaration(
-        topic=Topic.ABANDONMENTS,
-        subject=Subject.MEETING,
-        title="Meeting abandoned",
-        counted=("abandoned meeting", "abandoned meetings"),
-        contradicted="this meeting was reported abandoned",
-        contradicts=None,
-        is_outcome=True,
-        has_placings=False,
-        has_whole_lists=False,
-        from_book=("reason",),
-        fields=_FIELDS[EventKind.MEETING_ABANDONED],
-    ),
-    EventKind.RESULT_RECEIVED: EventDeclaration(
-        topic=Topic.RESULTS,
-        subject=Subject.RACE,
-        title="Result",
-        counted=("result", "results"),
-        contradicted="a result was reported",
-        contradicts=EventKind.RACE_ABANDONED,
-        is_outcome=True,
-        has_placings=True,
-        has_whole_lists=False,
-        from_book=(),
-        fields=_FIELDS[EventKind.RESULT_RECEIVED],
-    ),
-    EventKind.RACECARD_PUBLISHED: EventDeclaration(
-        topic=Topic.RACECARDS,
-        subject=Subject.CARD,
-        title="Racecard",
-        counted=("racecard", "racecards"),
-        contradicted="the racecard marked this race abandoned",
-        contradicts=None,
-        is_outcome=False,
-        has_placings=False,
-        has_whole_lists=True,
-        from_book=("runners",),
-        fields=_FIELDS[EventKind.RACECARD_PUBLISHED],
-    ),
+    EventKind(section): _declared(section) for section in _TABLE if section in set(EventKind)
 }
 """The declaration of each kind, in the order in which summaries count events."""
 

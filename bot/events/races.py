@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from bot.events.days import zones_of_region
 from bot.events.number_words import CARDINALS, ORDINALS
 from bot.events.race_state import LOST_OR_VOID, RaceOutcome, RaceState, is_amended, is_reinstated, letters, state_in
-from bot.events.region_zones import zones_of_region
 
 PROVISIONAL = RaceState.PROVISIONAL.capitalize()
 """The status of places that are all provisional."""

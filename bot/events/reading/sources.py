@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
+from bot.events.days import zones_of_region
 from bot.events.races import Course, OffTime, plain_name
 from bot.events.reading import aliases
 from bot.events.reading.fields import NAMES_OF, Fields, find, first_of, values_of
@@ -26,7 +27,6 @@ from bot.events.reading.off_times import (
     spread_off,
 )
 from bot.events.reading.record_objects import About, Part, read_bare_id
-from bot.events.region_zones import zones_of_region
 
 _OFF_STANDINGS = ("off.scheduled", "off.plain", "off.off", "off.jump")
 
