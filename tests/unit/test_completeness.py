@@ -78,10 +78,12 @@ NO_EFFECT = "no effect yet"
 # Events
 
 
-def test_every_event_has_declaration_message_and_row_in_the_message_rules():
+def test_every_event_has_declaration_message_and_row_in_the_message_rules_and_words_of_its_own():
     assert set(DECLARATIONS) == set(TOPIC_OF) == set(EVENT_MESSAGES) == set(EventKind)
     documented = {name for row in rows("docs/messages.md", "What is said") for name in code_in(row[0])}
     assert documented == {*EventKind}
+    for part in ("title", "counted", "contradicted"):
+        assert len({getattr(declared, part) for declared in DECLARATIONS.values()}) == len(EventKind), part
 
 
 @over("kind", EventKind)
@@ -93,11 +95,6 @@ def test_every_declaration_of_an_event_is_whole(kind):
     assert declared.contradicts is None or DECLARATIONS[declared.contradicts].contradicts is kind
     assert set(declared.from_book) <= set(Race.model_fields)
     assert not declared.has_placings or any(path.startswith("runner.") for path in told(declared))
-
-
-def test_no_two_events_share_their_words():
-    for part in ("title", "counted", "contradicted"):
-        assert len({getattr(declared, part) for declared in DECLARATIONS.values()}) == len(EventKind), part
 
 
 def told(declared):
@@ -119,13 +116,10 @@ def test_index_of_urgent_deliveries_has_exactly_the_abandonments():
     assert set(re.findall(r"'([a-z]+\.[a-z]+)'", urgent)) == set(ABANDONMENTS)
 
 
-def test_every_event_is_read_from_a_payload_of_its_name():
+async def test_every_event_is_read_from_a_payload_of_its_name_and_published_by_the_stand_in():
     for kind in EventKind:
         body = f'{{"event": "{kind}", "data": {{"race": {{"race_id": "rc_1"}}}}}}'
         assert read_payload(body.encode()).kind is kind
-
-
-async def test_stand_in_publishes_every_event():
     today = date(2026, 11, 20)
     async with RacingService(today) as service:
         service.subscribe("https://bot.example.com/webhooks/racing", frozenset(EventKind))
@@ -154,13 +148,10 @@ def default_of(field):
     return "`" + (",".join(map(str, value)) if isinstance(value, tuple) else str(value)) + "`"
 
 
-def test_every_setting_is_documented_with_its_default():
+def test_every_setting_is_documented_with_its_default_and_every_number_has_a_least_value():
     documented = {code_in(name)[0]: default for name, default, _ in rows("docs/settings.md", "Settings")}
     assert documented == {name.upper(): default_of(field) for name, field in Settings.model_fields.items()}
     assert descriptions().keys() == Settings.model_fields.keys()
-
-
-def test_every_number_among_the_settings_has_a_least_value():
     numbers = {
         name: field.metadata
         for name, field in Settings.model_fields.items()
@@ -215,16 +206,17 @@ def test_manifest_has_exactly_the_registered_commands_with_their_hints():
     assert alone <= hinted, "a command of /racing is not in its usage hint"
 
 
-def test_manifest_has_exactly_the_events_that_are_listened_to():
+def test_manifest_has_exactly_the_events_that_are_listened_to_and_the_documented_scopes():
     heard = {f"{name}.im" if name == DIRECT_MESSAGE_EVENT else name for name in EVENTS_HEARD}
     assert set(read_manifest()["settings"]["event_subscriptions"]["bot_events"]) == heard
-
-
-def test_scopes_of_the_manifest_are_documented():
     scopes = read_manifest()["oauth_config"]["scopes"]
     optional = set(scopes["bot_optional"])
-    documented = {code_in(scope)[0]: need for scope, need, _ in rows("docs/scopes.md", "Scopes")}
-    assert documented == {scope: "optional" if scope in optional else "needed" for scope in scopes["bot"]}
+    documented = {code_in(scope)[0]: (need, cost) for scope, need, cost in rows("docs/scopes.md", "Scopes")}
+    needs = {scope: need for scope, (need, _) in documented.items()}
+    assert needs == {scope: "optional" if scope in optional else "needed" for scope in scopes["bot"]}
+    # The doctor says of each scope what the page says.
+    assert set(LOSS_WITHOUT_SCOPE) == set(documented)
+    assert [scope for scope, cost in LOSS_WITHOUT_SCOPE.items() if not documented[scope][1].startswith(cost)] == []
 
 
 def options_of(command):
@@ -264,13 +256,11 @@ def test_every_http_endpoint_is_documented():
 CODES_OF_FINDINGS = {name.partition(" ")[0] for name in finding_rows()}
 
 
-def test_every_finding_of_the_doctor_is_documented_under_a_check_of_the_table():
+def test_every_finding_of_the_doctor_is_documented_under_a_check_of_the_table_and_has_a_test():
     documented = {code_in(code)[0]: code_in(of) for code, of, _ in rows("docs/operations/README.md", "Findings")}
     assert set(documented) == CODES_OF_FINDINGS
     assert {name for names in documented.values() for name in names} == {check.id for check in CHECKS}
 
-
-def test_every_finding_of_the_doctor_has_a_test():
     places = [*(ROOT / "tests").glob("*/doctor/test_*.py"), ROOT / "tests/acceptance/test_doctor.py"]
     tested = set(re.findall(r'"([a-z_]+)"', "".join(place.read_text(encoding="utf-8") for place in places)))
     assert tested >= CODES_OF_FINDINGS
@@ -284,12 +274,6 @@ def test_every_row_of_sentences_is_named_in_the_code(package, name):
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / package.replace(".", "/")).rglob("*.py"))
     named = [(f'"{row}"', f'f"{row.partition(" ")[0]} {{') for row in sentence_rows(package, name) if not row.isdigit()]
     assert [ways for ways in named if not any(way in code for way in ways)] == []
-
-
-def test_doctor_says_of_each_scope_what_the_page_says():
-    costs = {code_in(scope)[0]: cost for scope, _, cost in rows("docs/scopes.md", "Scopes")}
-    assert set(LOSS_WITHOUT_SCOPE) == set(costs)
-    assert [scope for scope, cost in LOSS_WITHOUT_SCOPE.items() if not costs[scope].startswith(cost)] == []
 
 
 def test_mutation_gate_names_files_that_exist():
@@ -330,12 +314,6 @@ def test_table_has_exactly_one_line_for_each(name):
     assert sorted(map(str, table)) == sorted(map(str, wanted))
 
 
-@over("outcome", PostOutcome)
-def test_every_outcome_of_a_post_has_words(outcome):
-    told = LedgerLine(channel_id="C1", outcome=outcome, attempts=1, received_at=NOW)
-    assert trace_answer.outcome_words(told, trace_answer.TraceView(lambda _channel, _ts: None))
-
-
 @over("outcome", RaceOutcome)
 def test_every_outcome_of_a_race_has_words_and_a_line_of_the_card(outcome):
     outcomes = Outcomes((MeetingCard(RACE.course, "GB", ((RACE, outcome),)),))
@@ -345,21 +323,18 @@ def test_every_outcome_of_a_race_has_words_and_a_line_of_the_card(outcome):
         assert message.blocks
 
 
-def test_every_answer_to_a_mute_says_what_becomes_of_abandonments():
+def test_every_outcome_of_a_post_mute_coverage_and_end_of_a_drill_has_words():
+    view = trace_answer.TraceView(lambda _channel, _ts: None)
+    for outcome in PostOutcome:
+        told = LedgerLine(channel_id="C1", outcome=outcome, attempts=1, received_at=NOW)
+        assert trace_answer.outcome_words(told, view), outcome
     said = {pause_and_mute.muted(Meeting(course=RACE.course), 7, one).text for one in Abandonments}
     assert len(said) == len(Abandonments)
-
-
-@over("coverage", [one for one in Coverage if one is not Coverage.COMPLETE])
-def test_every_coverage_of_an_incomplete_day_has_words(coverage):
-    card = Card(NOW.date(), "GB", None, Outcomes(), coverage)
-    assert DayView(card, QUESTION).completeness
-
-
-@over("stop", Stop)
-def test_every_end_of_a_drill_has_a_headline(stop):
-    report = DrillReport(KEPT, AddressAnswer("https://bot.example.com", 0.1), stop)
-    assert trace_answer.drill_report(report, lambda _channel, _ts: None, "bot").text.startswith("*The drill")
+    for coverage in {*Coverage} - {Coverage.COMPLETE}:
+        assert DayView(Card(NOW.date(), "GB", None, Outcomes(), coverage), QUESTION).completeness, coverage
+    for stop in Stop:
+        report = DrillReport(KEPT, AddressAnswer("https://bot.example.com", 0.1), stop)
+        assert trace_answer.drill_report(report, view.link, "bot").text.startswith("*The drill"), stop
 
 
 def actions_of_buttons():
@@ -372,10 +347,7 @@ def actions_of_buttons():
                     yield getattr(importlib.import_module(module), constant)
 
 
-def test_every_button_of_a_message_has_its_command_and_every_command_a_button():
+def test_every_button_of_a_message_has_its_command_and_no_command_runs_again_while_its_answer_may_come():
     assert set(actions_of_buttons()) == set(BUTTON_COMMANDS)
-
-
-@over("command", RACING_COMMANDS.values(), ids=RACING_COMMANDS)
-def test_no_command_runs_again_while_its_answer_may_come(command):
-    assert UNDER_WAY_FOR.total_seconds() > COMMIT_S + command.answer_s
+    for name, command in RACING_COMMANDS.items():
+        assert UNDER_WAY_FOR.total_seconds() > COMMIT_S + command.answer_s, name

@@ -114,16 +114,11 @@ async def test_subscription_of_an_open_channel_is_live_where_slack_does_not_say(
     assert await channel.states() == {"GB": ("live", None)}
 
 
-async def test_subscription_where_the_bot_is_not_waits_when_it_is_stored(channel):
-    channel.hears(OUT)
-    await SUBSCRIBE_COMMAND.commit(channel.desk, channel.typed("GB"))
-    assert (await channel.states())["GB"][0] == "waiting"
-
-
-async def test_answer_to_a_subscription_only_reads(channel, database):
-    for heard in (IN, OUT, SILENT):
+async def test_subscription_where_the_bot_is_not_waits_when_it_is_stored_and_the_answer_only_reads(channel, database):
+    for heard, state in ((OUT, "waiting"), (SILENT, "waiting"), (IN, "live")):
         channel.hears(heard)
         committed = await SUBSCRIBE_COMMAND.commit(channel.desk, channel.typed("GB"))
+        assert (await channel.states())["GB"][0] == state
         desk: Any = SimpleNamespace(**vars(channel.desk) | {"database": SimpleNamespace(read=database.read)})
         assert await said_of(desk, channel.typed("GB"), committed)
 
@@ -143,9 +138,11 @@ async def test_subscribing_where_the_bot_is_back_starts_what_was_closed(channel)
     assert held == []
 
 
-async def test_edited_subscription_of_a_closed_channel_stays_closed_in_another_region(channel):
+async def test_subscription_of_a_closed_channel_stays_closed_in_part_and_in_another_region(channel):
     await channel.types("GB")
     await channel.closes()
+    await channel.ends("GB results")
+    assert await channel.states() == {"GB": ("suspended", ARCHIVED)}
     channel.hears(SILENT)
     (row,) = await channel.database.read(lambda session: subscriptions.of_channel(session, "C1"))
     chosen = subscriptions.read_filter(row)
@@ -156,23 +153,20 @@ async def test_edited_subscription_of_a_closed_channel_stays_closed_in_another_r
     assert await channel.states() == {"IRE": ("suspended", ARCHIVED)}
 
 
-async def test_partial_unsubscribe_keeps_why_the_channel_is_suspended(channel):
-    await channel.types("GB")
-    await channel.closes()
-    await channel.ends("GB results")
-    assert await channel.states() == {"GB": ("suspended", ARCHIVED)}
-
-
 OF_OTHERS = SlackChannelClosed("conversations.history", "channel_not_found")
 
 
-async def test_direct_message_of_other_people_is_refused_in_words(channel):
+async def test_direct_message_of_other_people_is_refused_and_nobody_is_told_to_invite_the_bot_there(channel):
     channel.channel_id = "D1"
     channel.hears(OF_OTHERS)
     with pytest.raises(CommandError, match="direct messages between other people") as caught:
         await channel.types("GB")
     assert "/invite" not in str(caught.value)
     assert await channel.states() == {}
+    channel.hears(SlackScopeMissing("conversations.history", "missing_scope"))
+    said = await channel.types("GB")
+    assert "I could not see whether these are your direct messages with me" in said
+    assert "/invite" not in said
 
 
 @pytest.mark.parametrize(
@@ -193,14 +187,6 @@ async def test_watch_does_not_move_into_a_direct_message_of_other_people(channel
         await command.commit(channel.desk, channel.typed(words, from_home=from_home))
     (row,) = await channel.database.read(partial(watches.of_person, person_id="U1"))
     assert (row.channel_id, row.paused_until) == ("U1", None)
-
-
-async def test_nobody_is_told_to_invite_the_bot_into_a_direct_message(channel):
-    channel.channel_id = "D1"
-    channel.hears(SlackScopeMissing("conversations.history", "missing_scope"))
-    said = await channel.types("GB")
-    assert "I could not see whether these are your direct messages with me" in said
-    assert "/invite" not in said
 
 
 async def test_slack_is_asked_no_longer_than_leaves_time_to_store(channel):

@@ -22,6 +22,8 @@ from bot.slack.messages.answers.listings import usage
 from bot.slack.messages.answers.outcome_words import live_meeting
 from bot.slack.messages.kit.blocks import section, weight
 from bot.slack.messages.kit.layout import message
+from bot.slack.messages.kit.marks import ABANDONED as LOST_MARK
+from bot.slack.messages.kit.marks import CONFLICTING
 from bot.slack.messages.kit.native_blocks import NOTHING_CAME, cell, data_table
 from bot.slack.messages.kit.text import MESSAGE_MAX
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
@@ -89,9 +91,7 @@ def test_chart_has_a_line_without_a_limit_and_needs_two_days_of_the_month():
     assert chart(usage(reading(days(1)), None)) is None
     assert chart(usage(reading(days(9, "2026-10")), None)) is None
     assert chart(usage(reading(days(9), grouped_by="endpoint"), None)) is None
-
-
-def test_days_in_several_rows_are_one_point():
+    # Days in several rows are one point.
     made = chart(usage(reading((*days(2), *days(2))), None))
     assert [point["value"] for point in made["series"][0]["data"]] == [200, 400]
 
@@ -100,9 +100,7 @@ def test_cell_shows_what_can_be_seen_and_is_never_empty():
     assert cell(" <b>\u202e &\n2= ") == "<b> & 2="
     assert cell("\u200b") == cell(None) == NOTHING_CAME
     assert cell("x" * 10_000) == "x" * 59 + "…"
-
-
-def test_column_of_which_nothing_came_is_left_out():
+    # A column of which nothing came is left out.
     columns = {"Horse": ["A", "B"], "Jockey": [NOTHING_CAME, NOTHING_CAME]}
     table = data_table("Runners", columns, "Horse", 1_000)
     assert table is not None
@@ -116,12 +114,6 @@ def test_table_is_left_out_where_there_is_no_room_or_no_runner(room):
     made = [block for block in runners_table("Runners", runners, Race(), room) if block]
     assert weight(made) <= room
     assert bool(made) is (room == 9_000)
-
-
-def test_message_without_native_blocks_is_the_same_in_sections():
-    plain = message("text", [section("words")])
-    assert plain.in_sections() == plain == NativeBlocks(lambda: 0.0).form_of(plain)
-    assert plain.in_words() == Message(text="text")
 
 
 NATIVE = Message("text", blocks=({"type": "data_table"},))
@@ -144,7 +136,10 @@ def test_each_kind_of_block_is_refused_by_itself_and_asked_again_after_a_day():
     assert known.form_of(collapsed) is collapsed
 
 
-def test_stored_message_has_both_forms():
+def test_stored_message_has_both_forms_and_a_message_without_native_blocks_is_the_same_in_sections():
+    plain = message("text", [section("words")])
+    assert plain.in_sections() == plain == NativeBlocks(lambda: 0.0).form_of(plain)
+    assert plain.in_words() == Message(text="text")
     stored = Message.from_json(replace(NATIVE, plainer=Message("text", blocks=SECTIONS)).as_json())
     assert (stored, stored.plain_blocks) == (NATIVE, SECTIONS)
     words = Message("Fröhlich \N{HORSE FACE}")
@@ -173,9 +168,12 @@ def lost(number, off="13:00"):
     return delivered("race.abandoned", number, off)
 
 
-def meeting_lost():
+def meeting_lost(*numbers, **reason):
     meeting = {"meeting_id": "mt_1", "course": "Ascot", "date": DAY, "region": "GB"}
-    (read,) = read_events(json.dumps({"event": "meeting.abandoned", "meeting": meeting}).encode())
+    races = [{"race_id": f"rc_{number}"} for number in numbers]
+    (read,) = read_events(
+        json.dumps({"event": "meeting.abandoned", "meeting": meeting, "races": races} | reason).encode()
+    )
     return read
 
 
@@ -231,17 +229,7 @@ def at(shown, off):
     return line
 
 
-def meeting_of(*numbers, reason):
-    card = {"meeting_id": "mt_1", "course": "Ascot", "date": DAY, "region": "GB"}
-    races = [{"race_id": f"rc_{number}"} for number in numbers]
-    (read,) = read_events(json.dumps({"event": "meeting.abandoned", "meeting": card, "races": races} | reason).encode())
-    return read
-
-
-GONE, CONFLICT = (
-    "\N{OCTAGONAL SIGN} *ABANDONED*",
-    "\N{WARNING SIGN}\N{VARIATION SELECTOR-16} *CONFLICT*: reported abandoned",
-)
+GONE, CONFLICT = f"{LOST_MARK} *ABANDONED*", f"{CONFLICTING} *CONFLICT*: reported abandoned"
 
 
 @over("order", [1, -1])
@@ -251,7 +239,7 @@ def test_reason_of_the_race_comes_before_the_reason_of_the_meeting_and_a_results
         *(won(3, "14:00"), lost(3, "14:00")),
         delivered("result.received", 4, "15:00", runners=[{"position": 1, "horse": "A"}], reason="photo finish"),
         lost(4, "15:00"),
-        meeting_of(1, 2, 3, reason={"reason": "flooded"}),
+        meeting_lost(1, 2, 3, reason="flooded"),
     ]
     shown = lines(*told[::order])
     assert f"{GONE}, frost" in at(shown, "13:00")

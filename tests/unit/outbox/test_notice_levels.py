@@ -135,8 +135,8 @@ CASES = [
 """Place, level, and the telling function."""
 
 ELSEWHERE = {
-    "channel_open": "test_subscriber_hears_the_end_of_a_closing_as_all_clear",
-    "standstill_message": "test_standstill_past_the_queue_is_urgent",
+    "channel_open": "test_subscriber_hears_the_end_of_a_closing_as_all_clear_and_a_standstill_is_urgent",
+    "standstill_message": "test_subscriber_hears_the_end_of_a_closing_as_all_clear_and_a_standstill_is_urgent",
     "self_notices._tell": "test_notices_about_the_service_itself",
     "self_notices.tell": "test_notices_about_the_service_itself",
     "self_notices._note_account": "test_notices_about_the_service_itself",
@@ -159,21 +159,13 @@ async def test_notice_has_the_level_of_its_urgency(*, database, notices, told, p
     assert set(await told()) == {level}
 
 
-def test_outage_says_what_is_posted_and_promises_no_mark():
-    assert "I post the event now. Further" in LOST_RESULTS.told
-    assert "I post all events now, abandonments first. Further" in LOST_ALL.told
-
-
-async def test_subscriber_hears_the_end_of_a_closing_as_all_clear(database, notices, told):
+async def test_subscriber_hears_the_end_of_a_closing_as_all_clear_and_a_standstill_is_urgent(database, notices, told):
     def close_and_open(session):
         notices.channel_closed(session, "C1", HELD, ["U1"])
         notices.channel_open(session, "C1", NOW, ["U1"])
 
     await database.write(close_and_open)
     assert await told() == [WARNING, WARNING, ALL_CLEAR, ALL_CLEAR]
-
-
-def test_standstill_past_the_queue_is_urgent(notices):
     assert level_of(notices.standstill_message("Deliveries are taken and none is posted").text) == URGENT
 
 
@@ -258,6 +250,8 @@ async def test_abandonment_found_later_in_an_outage_is_told_and_a_result_is_not(
 
     await database.write(tell)
     assert await told() == levels
+    assert "I post the event now. Further" in LOST_RESULTS.told
+    assert "I post all events now, abandonments first. Further" in LOST_ALL.told
 
 
 async def test_stuck_abandonment_is_told_though_a_stuck_result_was_told_within_the_hour(database, notices, told):
@@ -325,13 +319,10 @@ def _places(path, tree):
             yield function.name
 
 
-def test_levels_differ_by_word_and_are_in_the_docs():
+def test_levels_differ_by_word_and_are_in_the_docs_and_each_has_a_kept_example():
     assert [f"{LEVELS[urgency]}: " for urgency in reversed(Urgency)] == list(BEGINNINGS)
     shown = (ROOT / "docs/messages.md").read_text(encoding="utf-8")
     for beginning in BEGINNINGS:
         assert f"`{beginning.strip()}`" in shown
-
-
-def test_kept_example_of_each_level():
     kept = [made.args[0] for made in ANSWERS.values() if made.func is admin_notice]
     assert set(kept) == set(Urgency)
