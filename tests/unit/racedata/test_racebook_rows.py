@@ -47,20 +47,19 @@ def test_merged_race_loses_nothing_that_did_not_come_again(known, news, whole):
     assert {runner.horse for runner in after.runners} >= {runner.horse for runner in news.runners}
     if not whole:
         assert {runner.horse for runner in after.runners} >= {runner.horse for runner in known.runners}
+    # A race that is merged with itself changes nothing but doubled runners.
+    again = race_book_store.merged(known, known, whole=True)
+    assert again.model_copy(update={"runners": known.runners}) == known
 
 
-@given(race=some_races)
-def test_merging_a_race_with_itself_changes_nothing_but_doubled_runners(race):
-    assert race_book_store.merged(race, race, whole=True).model_copy(update={"runners": ()}) == race.model_copy(
-        update={"runners": ()}
-    )
-
-
-def test_result_of_placed_runners_keeps_those_who_were_declared():
+def test_result_of_placed_runners_keeps_those_who_were_declared_and_only_news_take_an_abandonment_back():
     declared = Race(runners=(Runner(horse="A", jockey="J"), Runner(horse="B")))
     result = Race(runners=(Runner(horse="A", position="1"),))
     after = race_book_store.merged(declared, result, whole=False)
     assert after.runners == (Runner(horse="A", jockey="J", position="1"), Runner(horse="B"))
+    called_off = Race(abandoned=True, reason="Frost")
+    assert race_book_store.merged(called_off, Race(), whole=True).abandoned
+    assert not race_book_store.merged(called_off, Race(status="declared"), whole=True).abandoned
 
 
 CARD, RESULT = EventKind.RACECARD_PUBLISHED, EventKind.RESULT_RECEIVED
@@ -98,12 +97,6 @@ async def test_what_names_only_some_takes_nobody_out(database, later):
         await database.write(lambda session, one=one: race_book_store.learn(session, [one], NOW))
     race = await database.read(lambda session: race_book_store.by_id(session, "r1"))
     assert {runner.horse for runner in race.runners} == {"A", "B", "Charlie"}
-
-
-def test_abandonment_is_taken_back_only_by_news_of_the_status():
-    called_off = Race(abandoned=True, reason="Frost")
-    assert race_book_store.merged(called_off, Race(), whole=True).abandoned
-    assert not race_book_store.merged(called_off, Race(status="declared"), whole=True).abandoned
 
 
 @over(
@@ -153,16 +146,11 @@ async def test_region_of_a_filter_outlives_what_a_race_says(database):
     assert [one.region for one in kept.in_book] == ["GB"]
 
 
-async def test_delivery_without_id_or_day_is_left_out(database):
-    races = [Race(race_date=DAY), Race(race_id="r1")]
-    await database.write(lambda session: race_book_store.put(session, races, NOW))
-    assert await database.read(partial(race_book_store.by_id, race_id="r1")) is None
-    assert list((await database.read(partial(known_day, day=TODAY))).in_book) == []
-
-
-async def test_many_races_go_into_the_book_at_once(database):
+async def test_many_races_go_into_the_book_at_once_but_for_those_without_id_or_day(database):
     races = [Race(race_id=f"r{number}", race_date=DAY, region="GB") for number in range(450)]
-    await database.write(lambda session: race_book_store.put(session, races, NOW, region="GB"))
+    races += [Race(race_date=DAY), Race(race_id="undated")]
+    await database.write(lambda session: race_book_store.put(session, races, NOW))
+    assert await database.read(partial(race_book_store.by_id, race_id="undated")) is None
     assert len((await database.read(partial(known_day, day=TODAY))).races) == 450
 
 
@@ -173,16 +161,12 @@ async def plan_of(database, read):
 
 
 @pytest.mark.parametrize("region", ["GB", None])
-async def test_day_is_found_by_its_indexes(database, region):
+async def test_day_and_race_are_found_by_their_indexes(database, region):
     lines = await plan_of(database, partial(known_day, day=TODAY, region=region))
     assert any("ix_book_race_day" in line for line in lines)
     assert sum("ix_event_race_date" in line for line in lines) == 4
+    lines += await plan_of(database, partial(race_book_store.by_id, race_id="r1"))
     assert not any(line.startswith(("SCAN event", "SCAN book_race")) for line in lines), lines
-
-
-async def test_race_is_found_by_its_index(database):
-    lines = await plan_of(database, partial(race_book_store.by_id, race_id="r1"))
-    assert not any(line.startswith("SCAN book_race") for line in lines), lines
 
 
 async def test_deliveries_of_a_day_are_the_newest_versions_of_that_date_or_received_then_without_one(database):

@@ -150,11 +150,6 @@ async def test_words_are_taken_as_typed_where_no_list_comes(book, client):
     assert course_called(known.courses, "Ascot") == Course(name="Ascot")
 
 
-async def test_job_and_people_share_one_refresh_of_each_list(book, client):
-    await asyncio.gather(book.keep_fresh(), *(book.regions() for _ in range(5)), book.courses(), book.countries())
-    assert sorted(client.asked) == ["countries", "courses", "reference"]
-
-
 @pytest.mark.parametrize("reference", [FAULT, NOT_IN_PLAN], ids=["of all lists", "of the lists in the plan"])
 async def test_outage_costs_upkeep_a_request_a_run_and_its_end_is_seen_at_the_next(*, book, client, clock, reference):
     client.answers = {"courses": FAULT, "reference": reference, "countries": FAULT}
@@ -178,6 +173,20 @@ async def test_lists_that_are_spared_for_upkeep_are_read_for_a_person(book, clie
     assert client.asked == ["courses"]
 
 
+async def test_job_and_people_share_one_refresh_of_each_list_and_the_same_lists_are_one_lexicon(
+    book, database, client, clock
+):
+    await asyncio.gather(book.keep_fresh(), *(book.regions() for _ in range(5)), book.courses(), book.countries())
+    assert sorted(client.asked) == ["countries", "courses", "reference"]
+    first = await book.lexicon()
+    assert (first.region_of_course(Course(name="Naas")), first.regions) == ("IRE", ("GB", "gb", "IRE"))
+    assert await book.lexicon() is first
+    assert await database.read(kept) is first
+    client.answers["courses"] = COURSES[:1]
+    clock.pass_(hours=48)
+    assert [one.name for one in (await book.lexicon()).courses] == ["Ascot"]
+
+
 async def test_check_gives_up_in_time_and_the_refresh_goes_on(book, client):
     release = asyncio.Event()
 
@@ -192,7 +201,7 @@ async def test_check_gives_up_in_time_and_the_refresh_goes_on(book, client):
     assert client.asked == ["reference"]
 
 
-async def test_refresh_that_outlives_its_callers_ends_with_the_book(book, client):
+def test_all_lists_together_take_no_longer_than_one_and_a_refresh_ends_with_the_book(book, client):
     ended = []
 
     async def endlessly():
@@ -201,20 +210,14 @@ async def test_refresh_that_outlives_its_callers_ends_with_the_book(book, client
         finally:
             ended.append(True)
 
-    client.answers["reference"] = endlessly
-    await book.regions(0.02)
-    await book.aclose()
-    assert ended == [True]
-
-
-def test_all_lists_together_take_no_longer_than_one(book, client):
-    client.answers = {"courses": never, "reference": never}
+    client.answers = {"courses": never, "reference": endlessly}
     with closing(VirtualLoop()) as loop:
         began_s = loop.time()
         found = loop.run_until_complete(book.lexicon(3))
         assert round(loop.time() - began_s) == 3
+        assert ended == []
         loop.run_until_complete(book.aclose())
-    assert (found.regions, found.courses) == ((), ())
+    assert (found.regions, found.courses, ended) == ((), (), [True])
 
 
 def test_region_is_checked_exactly():
@@ -304,13 +307,3 @@ async def test_course_without_a_name_is_left_out_and_a_list_of_these_is_not_answ
     clock.pass_(hours=2)
     client.answers["courses"] = [{}, {"name": " ", "shortcode": "X"}, {"course_id": "cr_9"}, COURSES[0]]
     assert [one.name for one in await book.courses() or ()] == ["Ascot"]
-
-
-async def test_the_same_lists_are_one_lexicon_with_its_tables(book, database, client, clock):
-    first = await book.lexicon()
-    assert (first.region_of_course(Course(name="Naas")), first.regions) == ("IRE", ("GB", "gb", "IRE"))
-    assert await book.lexicon() is first
-    assert await database.read(kept) is first
-    client.answers["courses"] = COURSES[:1]
-    clock.pass_(hours=48)
-    assert [one.name for one in (await book.lexicon()).courses] == ["Ascot"]
