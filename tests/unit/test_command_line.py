@@ -81,9 +81,6 @@ def test_every_command_explains_itself_without_settings(run):
         assert (ran.exit_code, ran.stderr) == (0, ""), command
         assert ran.stdout.startswith(f"Usage: racing-bot {command} [OPTIONS]"), ran.stdout
         assert re.search(r"^  [A-Z].*\.", ran.stdout, flags=re.MULTILINE), f"{command} says nothing of itself"
-
-
-def test_version_is_that_of_the_package(run):
     assert run("--version").stdout == f"racing-bot {version('racing-bot')}\n"
 
 
@@ -168,15 +165,11 @@ def test_person_is_asked_again_until_a_value_is_right_and_enter_keeps_a_value():
     assert given == {name: value for name, value in GIVEN.items() if name != "ADMIN_USERS"} | {"RACING_API_KEY": "kept"}
     assert [one.split()[0] for one in told] == ["RACING_API_URL", "RACING_API_URL"]
 
-
-def test_without_a_signing_secret_the_token_of_socket_mode_is_asked():
-    typed = {name: [value] for name, value in GIVEN.items()}
+    # Without a signing secret the token of Socket Mode is asked.
     given, told = asked(typed | {"SLACK_SIGNING_SECRET": [""], "SLACK_APP_TOKEN": ["", "xapp-1-abc"]})
     assert given["SLACK_APP_TOKEN"] == "xapp-1-abc"
     assert told == ["SLACK_APP_TOKEN is needed."]
-
-
-def test_enter_throughout_keeps_every_value_of_the_file_before():
+    # Enter throughout keeps every value of the file before.
     kept = GIVEN | {"SLACK_APP_TOKEN": "xapp-1-abc"}
     assert ask_all(lambda _, before: before, pytest.fail, kept) == kept
 
@@ -215,7 +208,7 @@ def test_file_is_for_the_own_user_alone_is_read_by_the_bot_and_never_overwritten
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_lines_that_are_not_asked_for_stay_as_they_were_typed(init, tmp_path):
+def test_lines_that_are_not_asked_for_stay_as_they_were_typed_or_are_refused(init, tmp_path):
     path = tmp_path / ".env"
     lines = [
         "DATABASE_URL='postgresql://u:pa ss #1@h/db'",
@@ -225,10 +218,7 @@ def test_lines_that_are_not_asked_for_stay_as_they_were_typed(init, tmp_path):
     path.write_text("\n\n".join(lines), encoding="utf-8-sig")
     assert init("--from-env", "--overwrite", **GIVEN).exit_code == 0
     assert [line for line in path.read_text().splitlines() if line in lines] == lines
-
-
-def test_kept_key_that_would_read_back_differently_is_refused_and_the_file_stays(init, tmp_path):
-    path = tmp_path / ".env"
+    # A kept key that would read back differently is refused.
     path.write_text("POSTGRES_PASSWORD='pa ss #1'\n")
     ended = init("--from-env", "--overwrite", **GIVEN).exception
     assert isinstance(ended, SettingsError)
@@ -240,6 +230,7 @@ MISSING = dict.fromkeys(("RACING_API_URL", "SLACK_SIGNING_SECRET"))
 
 
 def test_every_missing_or_wrong_value_of_the_environment_is_named_and_nothing_is_written(init, tmp_path):
+    assert "--from-env" in str(init().exception), "without a terminal"
     ended = init("--from-env", **GIVEN | MISSING | {"SLACK_BOT_TOKEN": "xoxb-…"}).exception
     assert isinstance(ended, SettingsError)
     assert [one.split()[0] for one in ended.problems] == ["SLACK_BOT_TOKEN", "RACING_API_URL", "SLACK_SIGNING_SECRET"]
@@ -270,8 +261,3 @@ def test_file_that_can_not_be_read_or_written_stays_and_is_told(init, tmp_path, 
     assert file.is_dir() if content is None else file.read_bytes() == content
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert ran.stderr == ""
-
-
-def test_without_a_terminal_and_without_the_environment_nothing_is_asked(init, tmp_path):
-    assert "--from-env" in str(init().exception)
-    assert list(tmp_path.iterdir()) == []

@@ -19,7 +19,6 @@ from bot.slack.messages.answers.subscription_answers import Unsubscribed, abando
 from bot.slack.subscribe_form import FormOf, read_form, subscribe_form
 from sandbox.slack import modals
 from sandbox.slack.block_rules import view_problems
-from tests.rows import over
 from tests.unit.commands.town import COURSES, NOW, buttons, option
 
 
@@ -63,13 +62,11 @@ async def test_courses_of_each_region_go_into_that_ones_filter(channel, field):
     assert await channel.receives() == receives
 
 
-async def test_region_beside_all_is_said_not_to_be_used(channel):
+async def test_ended_and_changed_subscriptions_are_counted_and_a_region_beside_all_is_said_not_to_be_used(channel):
     stored = await channel.saves(await channel.opens(), {"regions": ["*", "IRE"]})
     assert "All regions take in IRE, so" in stored.notes[-1]
     assert not (await channel.types("all")).notes
-
-
-async def test_ended_and_changed_subscriptions_are_counted_each_as_what_it_is(channel):
+    await channel.ends("all")
     await channel.types("GB IRE")
     await channel.types("AUS results")
     ended = await channel.ends("results")
@@ -90,12 +87,16 @@ async def test_form_keeps_the_courses_that_it_has_no_field_for(channel):
     await channel.types("GB course:Bath course:Goodwood")
     await channel.types("IRE -course:Curragh")
     before = await channel.receives()
-    channel.known = Lexicon()
+    listed, channel.known = channel.known, Lexicon()
     for region in ("GB", "IRE"):
         view = await channel.opens(region)
         assert "leaves them" in str(view["blocks"])
         await channel.saves(view)
     assert await channel.receives() == before
+    # Cleared courses are cleared.
+    channel.known = listed
+    await channel.saves(await channel.opens("GB"), {"courses": []})
+    assert (await channel.receives())["GB"].courses == ()
 
 
 async def test_form_keeps_the_courses_that_its_menu_can_not_hold(channel):
@@ -108,15 +109,12 @@ async def test_form_keeps_the_courses_that_its_menu_can_not_hold(channel):
     assert set((await channel.receives())["GB"].not_courses) == set(chosen.not_courses)
 
 
-async def test_form_with_cleared_courses_clears_the_stored_courses(channel):
-    await channel.types("GB course:Bath")
-    await channel.saves(await channel.opens("GB"), {"courses": []})
-    assert (await channel.receives())["GB"].courses == ()
-
-
 @pytest.mark.parametrize("meanwhile", ["types GB racecards", "types GB -course:Bath", "ends GB", "ends GB results"])
-async def test_stale_form_is_refused(channel, meanwhile):
+async def test_form_is_stale_after_a_change_of_its_own_subscription_alone(channel, meanwhile):
     await channel.types("GB")
+    view = await channel.opens("GB")
+    await channel.types("IRE")
+    await channel.saves(view, {"topics": ["results", "abandonments"]})
     view = await channel.opens("GB")
     does, words = meanwhile.split(" ", 1)
     await getattr(channel, does)(words)
@@ -126,14 +124,6 @@ async def test_stale_form_is_refused(channel, meanwhile):
             await channel.saves(view, values)
         assert set(caught.value.errors) == {"regions"}
     assert await channel.receives() == before
-
-
-async def test_form_is_not_stale_because_of_another_subscription(channel):
-    await channel.types("GB")
-    view = await channel.opens("GB")
-    await channel.types("IRE")
-    await channel.saves(view, {"topics": ["results"]})
-    assert (await channel.receives())["GB"].topics == {Topic.RESULTS}
 
 
 @pytest.mark.parametrize(
@@ -257,9 +247,7 @@ def test_slack_takes_the_form_with_any_contents(chosen, known, regions):
 
 def test_form_is_read_as_it_was_filled_in():
     view = subscribe_form(NEW, None, KNOWN)
-    course = {"text": {"type": "plain_text", "text": "York"}, "value": "cr_2"}
-    group = {"text": {"type": "plain_text", "text": "@here"}, "value": HERE}
-    values = {"regions": ["GB", "IRE"], "not_courses": [course], "people": ["U1"], "groups": [group]}
+    values = {"regions": ["GB", "IRE"], "not_courses": [option("cr_2")], "people": ["U1"], "groups": [option(HERE)]}
     form, found = submitted(view, values)
     assert form == NEW
     assert (found["region"], found["topics"]) == (("GB", "IRE"), DEFAULT_TOPICS)
@@ -299,16 +287,13 @@ async def test_form_takes_refuses_and_clears_typed_values(channel, filled, store
     assert await channel.receives() == {"GB": chosen}
 
 
-@over(("typed", "regions"), [("GB, IRE", ("GB", "IRE")), ("ALL", (ALL_REGIONS,)), ("GB GB", ("GB",))])
-def test_form_without_regions_takes_typed_ones(typed, regions):
+@given(st.dictionaries(st.text(max_size=5), st.none() | st.integers() | st.text(max_size=5), max_size=3))
+def test_form_without_regions_takes_typed_ones_and_nothing_filled_in_is_nothing(values):
     view = subscribe_form(NEW, None, Lexicon())
     assert "have not been read yet" in view["blocks"][0]["text"]["text"]
-    _, found = submitted(view, {"regions": typed})
-    assert found["region"] == regions
-
-
-@given(st.dictionaries(st.text(max_size=5), st.none() | st.integers() | st.text(max_size=5), max_size=3))
-def test_form_with_nothing_filled_in_is_read_as_nothing(values):
-    view = {"private_metadata": NEW.model_dump_json(), "state": {"values": {"regions": {"regions": values}}}}
-    _, found = read_form(view)
+    for typed, regions in (("GB, IRE", ("GB", "IRE")), ("ALL", (ALL_REGIONS,)), ("GB GB", ("GB",))):
+        assert submitted(view, {"regions": typed})[1]["region"] == regions
+    _, found = read_form(
+        {"private_metadata": NEW.model_dump_json(), "state": {"values": {"regions": {"regions": values}}}}
+    )
     assert not found["topics"]
