@@ -260,7 +260,6 @@ def test_every_finding_of_the_doctor_is_documented_under_a_check_of_the_table_an
     documented = {code_in(code)[0]: code_in(of) for code, of, _ in rows("docs/operations/README.md", "Findings")}
     assert set(documented) == CODES_OF_FINDINGS
     assert {name for names in documented.values() for name in names} == {check.id for check in CHECKS}
-
     places = [*(ROOT / "tests").glob("*/doctor/test_*.py"), ROOT / "tests/acceptance/test_doctor.py"]
     tested = set(re.findall(r'"([a-z_]+)"', "".join(place.read_text(encoding="utf-8") for place in places)))
     assert tested >= CODES_OF_FINDINGS
