@@ -136,12 +136,13 @@ def named_in(parts: list[Part]) -> EventName:
 
 
 def _ids(named: EventName, parts: list[Part]) -> tuple[str | None, str | None]:
-    """A plain `id` in an object with racing fields is the race's, or the meeting's for a meeting's event.
+    """A plain `id` beside racing fields, else within the data, is the race's, or the meeting's for a meeting's event.
 
     An object `event` beside a race may stand for several races, so its id is not the race's. Beside the event's name,
     `id` may be the delivery's own.
     """
-    racing = [part for part in parts if part.about is About.DATA and part.is_racing and part.depth]
+    racing = [part for part in parts if part.about is About.DATA and part.depth]
+    racing = [part for part in racing if part.is_racing] or racing
     racing = [part for part in racing if part.name not in SURE_NAMES or len(racing) == 1]
     plain_id = first_of((part.fields for part in racing if part is not named.bearer), "ids.plain", identifier)
     of_one_race = named.subject is Subject.RACE or (

@@ -17,7 +17,7 @@ from sqlmodel import Session
 
 from bot.db import named_values
 from bot.db.named_values import Mark
-from bot.events.races import Course
+from bot.events.races import Course, name_and_country
 from bot.events.typed_text import folded
 from bot.events.word_rows import word_rows
 from bot.racedata.client.records import KnownCountry, KnownCourse
@@ -108,9 +108,12 @@ class Lexicon:
 
     def region_of_course(self, course: Course) -> str | None:
         """None if the list has several regions for the course's name, or if the course is in another country."""
-        listed: Sequence[KnownCourse] = self._called.get(course.course_id or (course.name or "").casefold(), ())
-        if course.country and not course.course_id:
-            meant, label = self.region_meant(course.country), _plain(course.country)
+        plain, suffix = name_and_country(course.name or "")
+        names = (course.course_id,) if course.course_id else ((course.name or "").casefold(), plain.casefold())
+        listed: Sequence[KnownCourse] = next(filter(None, map(self._called.get, names)), ())
+        country = course.country or suffix
+        if country and not course.course_id:
+            meant, label = self.region_meant(country), _plain(country)
             there = [one for one in listed if one.region == meant or _plain(one.country or "") == label]
             listed = there if there or meant else listed
         return _only({one.region for one in listed})
