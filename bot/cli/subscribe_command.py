@@ -21,6 +21,7 @@ from bot.racedata.client.service_errors import (
     ServiceFailure,
     ServiceUnreachable,
 )
+from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import wrong_regions
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import MAKE_KEY, WEBHOOK_SECRET_MIN, Settings
@@ -169,7 +170,7 @@ async def subscribe(
 async def _check_region(reference: ReferenceBook, region: str) -> None:
     """Raise ShellCommandFailed for an unknown region: nothing would arrive."""
     regions = await reference.regions(REGION_CHECK_S) or ()
-    if error := wrong_regions(regions, [region]):
+    if regions and (error := wrong_regions(Lexicon(regions), [region])):
         raise ShellCommandFailed(f"{error} Nothing was asked.")
     if not regions:
         log.warning("region_not_checked", region=region, reason="the data service gave no list to check it against")

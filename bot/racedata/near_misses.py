@@ -127,16 +127,15 @@ def named(words: Iterable[str]) -> str:
     return listed([*map(quoted, each[:NEAR_NAMES_MAX]), *more], "or")
 
 
-def wrong_regions(
-    regions: Sequence[str], typed: Sequence[str], other_words: Vocabulary | None = None
-) -> CommandError | None:
+def wrong_regions(lexicon: Lexicon, typed: Sequence[str], other_words: Vocabulary | None = None) -> CommandError | None:
     """The refusal, with near misses, of unknown regions. Without a list every region is taken.
 
     `other_words` may have been meant too, each with its typed form.
     """
+    regions = lexicon.regions
     unknown = [one for one in typed if regions and one not in regions]
-    if not unknown:
-        return None
+    if (error := no_region(lexicon, typed)) or not unknown:
+        return error
     wrong = wrong_words(unknown, {region: region for region in regions} | dict(other_words or {}))
     words, known = named(one.typed for one in wrong), f"Regions: {', '.join(regions)}." * (len(regions) <= LISTED_MAX)
     if not other_words:

@@ -25,7 +25,7 @@ from bot.outbox.message import Block, Message
 from bot.racedata.client.records import KnownCourse
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import TYPED_MAX, find_courses, has_words, likely_courses
-from bot.slack.commands.invocation import Command, Desk, Invocation, admins_only, may_change, row_number, says
+from bot.slack.commands.invocation import Command, Desk, Invocation, admins_only, by_row, may_change, says
 from bot.slack.commands.subscription_changes import note
 from bot.slack.language.request import LineRequest, read
 from bot.slack.language.words import Kind
@@ -253,13 +253,12 @@ POST_AGAIN = "post_again"
 NOT_OFFERED = "Nothing was posted: the alert is posted already, was replaced by later news, or is over two days old."
 
 
-def _post(session: Session, desk: Desk, invocation: Invocation, _planned: Any) -> str:
+def _post(session: Session, desk: Desk, invocation: Invocation, message_id: int) -> str:
     """The channel's id. Raises CommandError for an alert not offered any more."""
-    text, now = invocation.text, desk.clock()
-    channel_id = said_anew.post_again(session, row_number(text), now)
+    channel_id = said_anew.post_again(session, message_id, desk.clock())
     if channel_id is None:
         raise CommandError(NOT_OFFERED)
-    there, post = replace(invocation, channel_id=channel_id), f"message {text}"
+    there, post = replace(invocation, channel_id=channel_id), f"message {message_id}"
     note(session, desk, there, "post after all", before=f"{post} given up", after=f"{post} posted after all")
     return channel_id
 
@@ -267,6 +266,7 @@ def _post(session: Session, desk: Desk, invocation: Invocation, _planned: Any) -
 DEAD_LETTER_BUTTON = Command(
     POST_AGAIN,
     says(lambda channel_id: sentence(f"The message goes to {channel_id} now.", [channel_id])),
+    by_row,
     store=_post,
     rights=admins_only("Only admins may post what was given up."),
 )

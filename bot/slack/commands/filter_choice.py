@@ -24,14 +24,7 @@ from bot.events.races import Course
 from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.near_misses import (
-    LOOKED_UP_MAX,
-    course_called,
-    nearest_names,
-    no_region,
-    wrong_regions,
-    wrong_values,
-)
+from bot.racedata.near_misses import LOOKED_UP_MAX, course_called, nearest_names, wrong_regions, wrong_values
 from bot.slack.language.request import LineRequest
 from bot.slack.messages.kit.text import capital
 
@@ -55,11 +48,10 @@ class FilterChoice:
     notes: list[str] = field(default_factory=list)
 
     def regions(self, typed: Sequence[str], other_words: Mapping[str, str] | None = None) -> list[str]:
-        lexicon = self.lexicon
-        if error := no_region(lexicon, typed) or wrong_regions(lexicon.regions, typed, other_words):
+        if error := wrong_regions(self.lexicon, typed, other_words):
             self._add(REGIONS_FIELD, error)
             return []
-        self.unchecked += () if lexicon.regions else typed
+        self.unchecked += () if self.lexicon.regions else typed
         return list(typed)
 
     def courses(self, name: str, typed: Sequence[str], regions: Sequence[str]) -> tuple[Course, ...]:

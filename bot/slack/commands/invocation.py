@@ -227,9 +227,9 @@ def says(words: Callable[[Any], Message]) -> CommandAnswer:
     return answer
 
 
-def row_number(text: str) -> int:
-    """The number of a row, as a button carries it; 0, which no row has, for other words."""
-    return int(text) if _NUMBER.fullmatch(text) else 0
+async def by_row(_desk: Desk, invocation: Invocation) -> int:
+    """The plan of a button that carries the number of a row; 0, which no row has, for other words."""
+    return int(invocation.text) if _NUMBER.fullmatch(invocation.text) else 0
 
 
 def no_words(command: str, told: str = "") -> CommandPlan:

@@ -24,16 +24,7 @@ from bot.outbox.held_channels import pause_channel
 from bot.outbox.message import Message
 from bot.racedata.day import lacks_meeting
 from bot.slack.commands.day_commands import DayPlan, day_grammar, day_plan, only_abandonments
-from bot.slack.commands.invocation import (
-    SAYING_NOTHING,
-    Command,
-    Desk,
-    Invocation,
-    may_change,
-    no_words,
-    row_number,
-    says,
-)
+from bot.slack.commands.invocation import SAYING_NOTHING, Command, Desk, Invocation, by_row, may_change, no_words, says
 from bot.slack.commands.subscription_changes import abandonments_here, announce, audited, note, with_direct
 from bot.slack.language.grammar import Grammar, Phrase
 from bot.slack.language.words import Kind, meanings_in, words_in
@@ -321,10 +312,6 @@ async def _answer_typed_mute(desk: Desk, _invocation: Invocation, committed: Mut
     return muted(meeting, number, abandonments, is_missing=await desk.database.read(lacks))
 
 
-async def _plan_by_number(_desk: Desk, invocation: Invocation) -> int:
-    return row_number(invocation.text)
-
-
 async def _plan_unmute(desk: Desk, invocation: Invocation) -> int:
     """The number of the only mute of a typed course. Raises CommandError, with a button for the list."""
     asked: DayPlan = await _read(desk, invocation)
@@ -355,5 +342,5 @@ def _words(meeting: Meeting) -> str:
 
 MUTE_BUTTON = Command(MUTE, says(lambda done: muted(*done)), _plan_by_key, with_direct, may_change, store=_mute)
 MUTE_COMMAND = replace(MUTE_BUTTON, name="mute", plan=_plan_mute, answer=_answer_typed_mute)
-UNMUTE_BUTTON = Command(UNMUTE, says(unmuted), _plan_by_number, rights=may_change, store=_unmute)
+UNMUTE_BUTTON = Command(UNMUTE, says(unmuted), by_row, rights=may_change, store=_unmute)
 UNMUTE_COMMAND = replace(UNMUTE_BUTTON, name="unmute", plan=_plan_unmute)

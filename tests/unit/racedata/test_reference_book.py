@@ -146,7 +146,7 @@ async def test_regions_are_as_the_story_says(database, name):
 async def test_words_are_taken_as_typed_where_no_list_comes(book, client):
     client.answers = {"courses": FAULT, "reference": FAULT}
     known = await book.lexicon(1)
-    assert wrong_regions(known.regions, ["GB"]) is None
+    assert wrong_regions(known, ["GB"]) is None
     assert course_called(known.courses, "Ascot") == Course(name="Ascot")
 
 
@@ -221,7 +221,7 @@ def test_all_lists_together_take_no_longer_than_one_and_a_refresh_ends_with_the_
 
 
 def test_region_is_checked_exactly():
-    known = ALL.split()
+    known = Lexicon(ALL.split())
     assert wrong_regions(known, ["gb"]) is None
     told = 'There is no region "Ire". Did you mean "IRE"? Regions: GB, gb, IRE.'
     assert str(wrong_regions(known, ["Ire"])) == told
