@@ -145,13 +145,11 @@ async def test_off_time_shows_that_race_alone_and_a_wrong_time_hides_no_race(des
         ((None, None), False, (None, None, None)),
     ],
 )
-def test_race_of_a_number_has_the_number_or_the_place_in_a_whole_card(numbers, is_whole, found):
+def test_race_of_a_number_has_the_number_or_the_place_in_a_whole_card_of_each_meeting(numbers, is_whole, found):
     races = [make_race(off, number=number) for off, number in zip(("14:30", "15:00"), numbers, strict=True)]
     card = make_card(races, course=ASCOT, coverage=Coverage.COMPLETE if is_whole else Coverage.PARTIAL)
     assert tuple(at_off(card, wanted).off for wanted in ("race 1", "race 2", LAST_RACE)) == found
-
-
-def test_race_of_each_meeting_is_shown_beside_the_lost_meetings():
+    # Beside the lost meetings.
     card = at_off(make_card([make_race()], [lost_meeting("Bath")]), "race 1")
     assert [event.race.course.name for event in card.outcomes.lost] == ["Bath"]
 
@@ -238,37 +236,24 @@ def at(clock, course="Ascot", **fields):
     return timed(make_race(clock, course, **fields), hour, minute)
 
 
+FIRST_AT_NAAS, LAST_AT_NAAS = (at(off, "Naas", region="IRE") for off in ("12:05", "15:30"))
+AT_11_AND_12 = [at("11:55"), at("12:40", title="Hurdle", field_size=7), at("12:10", **FROST)]
+IN_DOUBT_OF_TIME = [make_race("11:00"), make_race("12:30", runners=WINNER), make_race("13:00"), at("14:00", "Bath")]
+LATE_TODAY, LATE_TOMORROW = at("23:00"), at("23:30").model_copy(update={"race_date": "2026-11-21"})
+YESTERDAY = make_card([], day=TODAY - timedelta(days=1), coverage=Coverage.PARTIAL)
+UNREAD = make_card([], day=TOMORROW, coverage=Coverage.UNREAD)
 NEXT = {
     "by moment, the abandoned named above": [
-        make_card(
-            [
-                at("11:55"),
-                at("12:40", title="Hurdle", field_size=7),
-                at("12:05", "Naas", region="IRE"),
-                at("12:10", **FROST),
-                at("15:30", "Naas", region="IRE"),
-            ],
-            [RACE_OFF],
-            region=None,
-        )
+        make_card([*AT_11_AND_12, FIRST_AT_NAAS, LAST_AT_NAAS], [RACE_OFF], region=None)
     ],
     "five at most": [make_card([at(f"{hour}:00") for hour in range(13, 20)])],
-    "tomorrow's after today's": [
-        make_card([at("23:00")]),
-        make_card([at("23:30").model_copy(update={"race_date": "2026-11-21"})], day=TOMORROW),
-    ],
+    "tomorrow's after today's": [make_card([LATE_TODAY]), make_card([LATE_TOMORROW], day=TOMORROW)],
     "tomorrow's abandonments last": [
-        make_card([at("23:00")], [RACE_OFF]),
+        make_card([LATE_TODAY], [RACE_OFF]),
         make_card([], [lost_meeting("Bath")], day=TOMORROW),
     ],
-    "tomorrow not read whole": [
-        make_card([at("23:00")]),
-        make_card([], day=TODAY - timedelta(days=1), coverage=Coverage.PARTIAL),
-        make_card([], day=TOMORROW, coverage=Coverage.UNREAD),
-    ],
-    "without a time zone": [
-        make_card([make_race("11:00"), make_race("12:30", runners=WINNER), make_race("13:00"), at("14:00", "Bath")])
-    ],
+    "tomorrow not read whole": [make_card([LATE_TODAY]), YESTERDAY, UNREAD],
+    "without a time zone": [make_card(IN_DOUBT_OF_TIME)],
     "none": [make_card([at("11:00", runners=FIELD)])],
 }
 
@@ -291,11 +276,8 @@ def test_next_races_read_as_kept(name):
         (make_race("09:00"), True),
     ],
 )
-def test_race_is_to_come(race, is_coming):
+def test_race_is_to_come_and_without_a_moment_on_its_day_alone(race, is_coming):
     assert [one.race.off for _, one in coming([make_card([race])], NOW)] == [race.off] * is_coming
-
-
-def test_race_without_a_moment_is_to_come_on_its_day_alone():
     assert coming([make_card([make_race("13:00")], day=TOMORROW)], NOW) == []
 
 

@@ -114,24 +114,24 @@ def card_in(**state):
     return event(CARD, Race(course=Course(name="Ascot"), race_date="2026-11-21"), races=(*races, lost))
 
 
+def marked(is_lost):
+    return Race(course=Course(name="Ascot"), race_date="2026-11-21", abandoned=is_lost)
+
+
+def marking(*, is_lost):
+    return event(CARD, Race(), races=(Race(title="T", abandoned=is_lost, reason="frost"), Race(title="U")))
+
+
 CORRECTED: dict[str, tuple[RacingEvent, RacingEvent, dict[str, Any]]] = {
     "a disqualified winner with a reason": (result(*"1234567"), run(WEIGHED_LIGHT, *finish("DSQ", *"123456")[1:]), {}),
     "a runner without a name": (run(*UNNAMED), run(UNNAMED[0], Runner(number="7", position="1")), {}),
     "runners of a card": (card_of("A", "B", "C", "D", "E"), card_of("A", "B", "C!"), {}),
     "a card that marks two of three races abandoned no more": (card_in(abandoned=True), card_in(abandoned=False), {}),
-    "a card that is marked abandoned no more": (
-        event(CARD, Race(course=Course(name="Ascot"), race_date="2026-11-21", abandoned=True)),
-        event(CARD, Race(course=Course(name="Ascot"), race_date="2026-11-21", abandoned=False)),
-        {},
-    ),
+    "a card that is marked abandoned no more": (event(CARD, marked(True)), event(CARD, marked(False)), {}),
     "a photo that became official": (result(status="Photo"), result("1", "2", status="Official"), {}),
     "an inquiry that became official": (result("1", "2", status="Inquiry"), result("DSQ", "1", status="Official"), {}),
     "a void race that was run in one version": (result(status="Void"), result("1", "2"), {"order_unknown": True}),
-    "a card that marks a race abandoned no more": (
-        event(CARD, Race(), races=(Race(title="T", abandoned=True, reason="frost"), Race(title="U"))),
-        event(CARD, Race(), races=(Race(title="T", abandoned=False, reason="frost"), Race(title="U"))),
-        {},
-    ),
+    "a card that marks a race abandoned no more": (marking(is_lost=True), marking(is_lost=False), {}),
 }
 
 
@@ -210,66 +210,44 @@ MARKED = (
 )
 RUN_IN_PART = (RACE.model_copy(update={"runners": finish("1", "2"), "title": "Settled one"}), Race(race_id="rc_2"))
 UNREADABLE = f"unreadable:{'0123456789abcdef' * 4}"
+NAMED_BY_ID = Race(race_id="rc_9", off=OffTime(text="14:30"))
+LOST_BY_ID = NAMED_BY_ID.model_copy(update={"status": "Abandoned", "abandoned": True})
+UNDATED, LOST_AT_ASCOT = Race(region="GB", course=Course(name="Ascot")), AT_ASCOT.model_copy(update={"abandoned": True})
+FROZEN = (Change(field="event.reason", before="frost", now="frozen track"),)
+CONTRADICTING = {"contradicts": "result.received", "order_unknown": True, "now": NOW + timedelta(minutes=42)}
+TWO_NAMED = (Race(off=OffTime(text="13:00"), title="First"), Race(race_id="rc_2"))
+TWO_POSTPONED = (MARKED[0].model_copy(update={"status": "Postponed"}), MARKED[2])
+SOFTER = (Change(field="race.going", before="Good", now="Soft"),)
+UNTIMED = (Race(title="First"), Race(title="Second"))
+
+
+def but(**changed):
+    return RACE.model_copy(update=changed)
+
+
 OTHERS: dict[str, tuple[RacingEvent, dict[str, Any]]] = {
-    "An abandoned race of which id and time came": (
-        event(ABANDONED, Race(race_id="rc_9", off=OffTime(text="14:30"))),
-        {},
-    ),
-    "A result that says abandoned, of which id and time came": (
-        event(RESULT, Race(race_id="rc_9", off=OffTime(text="14:30"), status="Abandoned", abandoned=True)),
-        {},
-    ),
-    "A card of lost races, of which no date came": (
-        event(CARD, Race(region="GB", course=Course(name="Ascot")), races=card_in(abandoned=True).races),
-        {},
-    ),
+    "An abandoned race of which id and time came": (event(ABANDONED, NAMED_BY_ID), {}),
+    "A result that says abandoned, of which id and time came": (event(RESULT, LOST_BY_ID), {}),
+    "A card of lost races, of which no date came": (event(CARD, UNDATED, races=card_in(abandoned=True).races), {}),
     "A lost card of which nothing came": (event(CARD, Race(abandoned=True)), {}),
     "An abandoned race corrected, late and contradicting": (
         event(ABANDONED, reason="frozen track"),
-        {
-            "now": NOW + timedelta(minutes=42),
-            "changes": (Change(field="event.reason", before="frost", now="frozen track"),),
-            "contradicts": "result.received",
-            "order_unknown": True,
-        },
+        {"changes": FROZEN, **CONTRADICTING},
     ),
-    "An abandoned race that is postponed": (
-        event(ABANDONED, RACE.model_copy(update={"status": "Postponed to 27 Nov"})),
-        {},
-    ),
+    "An abandoned race that is postponed": (event(ABANDONED, but(status="Postponed to 27 Nov")), {}),
     "A result that contradicts": (event(RESULT), {"contradicts": "race.abandoned"}),
-    "An abandoned meeting": (
-        event(
-            MEETING,
-            AT_ASCOT,
-            races=(Race(off=OffTime(text="13:00"), title="First"), Race(race_id="rc_2")),
-            reason="waterlogged",
-        ),
-        {},
-    ),
+    "An abandoned meeting": (event(MEETING, AT_ASCOT, races=TWO_NAMED, reason="waterlogged"), {}),
     "An abandoned meeting of which a race was run": (event(MEETING, races=RUN_IN_PART), {"partly_run": True}),
     "A card that marks races": (event(CARD, AT_ASCOT, races=MARKED), {}),
-    "A card that marks a race postponed": (
-        event(CARD, AT_ASCOT, races=(MARKED[0].model_copy(update={"status": "Postponed"}), MARKED[2])),
-        {},
-    ),
-    "A corrected card that marks races": (
-        event(CARD, AT_ASCOT, races=MARKED),
-        {"changes": (Change(field="race.going", before="Good", now="Soft"),)},
-    ),
-    "A card marked abandoned with its races": (
-        event(CARD, AT_ASCOT.model_copy(update={"abandoned": True}), races=MARKED),
-        {"in_meeting": True},
-    ),
-    "A card of a lost race": (event(CARD, RACE.model_copy(update={"title": "Novices' Hurdle", "abandoned": True})), {}),
-    "A card of lost races without times": (
-        event(CARD, AT_ASCOT.model_copy(update={"abandoned": True}), races=(Race(title="First"), Race(title="Second"))),
-        {},
-    ),
+    "A card that marks a race postponed": (event(CARD, AT_ASCOT, races=TWO_POSTPONED), {}),
+    "A corrected card that marks races": (event(CARD, AT_ASCOT, races=MARKED), {"changes": SOFTER}),
+    "A card marked abandoned with its races": (event(CARD, LOST_AT_ASCOT, races=MARKED), {"in_meeting": True}),
+    "A card of a lost race": (event(CARD, but(title="Novices' Hurdle", abandoned=True)), {}),
+    "A card of lost races without times": (event(CARD, LOST_AT_ASCOT, races=UNTIMED), {}),
     "A card of six races": (event(CARD, AT_ASCOT, races=(Race(),) * 6), {}),
     "A card of a meeting": (event(CARD, AT_ASCOT), {}),
-    "A card of a race": (event(CARD, RACE.model_copy(update={"field_size": 12})), {}),
-    "A card of too many runners": (event(CARD, RACE.model_copy(update={"field_size": 10**5_000})), {}),
+    "A card of a race": (event(CARD, but(field_size=12)), {}),
+    "A card of too many runners": (event(CARD, but(field_size=10**5_000)), {}),
     "An unreadable delivery": (RacingEvent(key=UNREADABLE), {}),
 }
 
