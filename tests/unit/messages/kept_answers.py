@@ -87,7 +87,32 @@ def home(*channels, total=1, is_admin=False, **more):
     return partial(home_view, HomePage([*channels], total, is_admin=is_admin, **more))
 
 
+def gb(**more):
+    return kept.GB.model_copy(update=more)
+
+
+SOON = kept.NOON + timedelta(hours=2)
 OF_ITS_RACE = replace(kept.VERSION, race=RACE)
+CONFLICT = replace(OF_ITS_RACE, contradicts=EventKind.RESULT_RECEIVED)
+UNTOLD_TRACE = replace(kept.LOST_TRACE, untold=("C1", "C4", "C5"))
+WITHOUT_IDS = TraceView(kept.address, has_ids=False, only_channel="C1")
+GREAT_BRITAIN = KnownCountry(
+    country_code="GB", name="Great Britain", races=98_765, full_result_order=True, position_pct=0.987
+)
+MANY_COURSES = [
+    KnownCourse(course_id=f"cr_{n}", name=f"Course {n}", region="GB", meetings=n * 900) for n in range(1, 60)
+]
+GROUPS = {title: [HELPED[one.name] for one in group] for title, group in COMMAND_GROUPS.items()}
+IN_IRELAND = kept.all_well(kept.IRELAND, recent=kept.NONE_LOST)
+CARDS_OF_THE_EVE, LOST_CARDS = ((RACECARD, kept.NO_REMARKS),), frozenset({RACECARD.key})
+MUTES = [(kept.MUTE, kept.ASCOT, Abandonments.POSTED)]
+POSTED = kept.NOON, "https://example.slack.com/p1"
+LISTED = [
+    Listed(kept.row_of(6, kept.IRELAND), kept.IRELAND, *POSTED, overriding=kept.BESIDE_ALL),
+    Listed(kept.row_of(7, kept.JERSEY), kept.JERSEY, orphaned=["JER is no longer published."]),
+]
+NO_SUCH_PATH = Problem("PUBLIC_URL answered 404: it knows no such path.", "Have the proxy pass.")
+NOT_DELIVERED = DrillReport(kept.KEPT_DRILL, replace(kept.ANSWERED, problem=NO_SUCH_PATH), Stop.NOT_DELIVERED)
 ANSWERS: dict[str, partial[Any]] = {
     "escalation": partial(escalation, kept.escalated(), kept.ALERT, kept.address("C1", "1.2")),
     "escalation_there": partial(escalation, kept.escalated("C1"), kept.ALERT, kept.address("C1", "1.2")),
@@ -138,10 +163,7 @@ ANSWERS: dict[str, partial[Any]] = {
     "waited_with_one_abandonment": held("is_archived", abandonments=((ABANDONED, kept.NO_REMARKS),)),
     "waited_for_a_digest": held(DIGEST, number=1),
     "waited_for_the_eve": held(
-        *(CARDS, EventKind.RACECARD_PUBLISHED, 1),
-        results=(),
-        cards=((RACECARD, kept.NO_REMARKS),),
-        lost=frozenset({RACECARD.key}),
+        CARDS, EventKind.RACECARD_PUBLISHED, 1, results=(), cards=CARDS_OF_THE_EVE, lost=LOST_CARDS
     ),
     "waited_in_quiet_hours": held(QUIET),
     "waited_until_a_choice_ended": held(CHOICE_ENDED),
@@ -156,80 +178,29 @@ ANSWERS: dict[str, partial[Any]] = {
     "results_of_day": partial(results_of_day, kept.CARD, DayQuestion(kept_events.NOW, countries=(kept.ITALY,))),
     "results_of_a_course": partial(results_of_day, kept.ONE_COURSE, DayQuestion(kept_events.NOW)),
     "abandonments_of_day": partial(results_of_day, kept.CARD, DayQuestion(kept_events.NOW, only_abandonments=True)),
-    "coverage": partial(
-        coverage,
-        [
-            KnownCountry(
-                country_code="GB", name="Great Britain", races=98_765, full_result_order=True, position_pct=0.987
-            )
-        ],
-        None,
-        1,
-    ),
-    "courses": partial(
-        courses,
-        [KnownCourse(course_id=f"cr_{n}", name=f"Course {n}", region="GB", meetings=n * 900) for n in range(1, 60)],
-        "course",
-        2,
-    ),
+    "coverage": partial(coverage, [GREAT_BRITAIN], None, 1),
+    "courses": partial(courses, MANY_COURSES, "course", 2),
     "usage": partial(usage, kept.EXPECTED),
     "usage_that_may_not_last": partial(usage, kept.expected_by(14_900)),
     "usage_by_endpoint": partial(usage, kept.BY_ENDPOINT),
     "usage_read_before": partial(usage, kept.READING.model_copy(update={"rows": ()}), "The service failed."),
-    "help": partial(
-        command_help,
-        {title: [HELPED[one.name] for one in group] for title, group in COMMAND_GROUPS.items()},
-        ["/racecard", "/results", "/usage"],
-    ),
+    "help": partial(command_help, GROUPS, ["/racecard", "/results", "/usage"]),
     "help_on_a_command": partial(usage_of, HELPED["racecard"]),
     "subscribed": partial(subscribed, kept.SAID),
     "subscribed_with_nobody_told_further": partial(
-        subscribed, replace(kept.all_well(kept.GB.model_copy(update={"ack": ("10m",)})), minutes_alone=10)
+        subscribed, replace(kept.all_well(gb(ack=("10m",))), minutes_alone=10)
     ),
-    "subscribed_beside_all_regions": partial(
-        subscribed, replace(kept.all_well(kept.IRELAND, recent=kept.NONE_LOST), overriding=kept.BESIDE_ALL)
-    ),
+    "subscribed_beside_all_regions": partial(subscribed, replace(IN_IRELAND, overriding=kept.BESIDE_ALL)),
     "unsubscribed": partial(unsubscribed, Unsubscribed(1, 0, [kept.ALL])),
-    "subscription_list": partial(
-        subscription_list,
-        ListPage(
-            [
-                Listed(
-                    kept.row_of(6, kept.IRELAND),
-                    kept.IRELAND,
-                    kept.NOON,
-                    "https://example.slack.com/p1",
-                    overriding=kept.BESIDE_ALL,
-                ),
-                Listed(kept.row_of(7, kept.JERSEY), kept.JERSEY, orphaned=["JER is no longer published."]),
-            ],
-            2,
-            7,
-            [(kept.MUTE, kept.ASCOT, Abandonments.POSTED)],
-            kept.CHANGE,
-        ),
-    ),
+    "subscription_list": partial(subscription_list, ListPage(LISTED, 2, 7, MUTES, kept.CHANGE)),
     "subscription_list_of_nothing": partial(subscription_list, ListPage([], 1, 0, [])),
     "subscription_list_of_watches_in_a_pause": partial(
-        subscription_list,
-        ListPage([], 1, 0, [], pause=paused_since(kept.NOON + timedelta(hours=2), kept.NOON, "U1"), watched=4),
+        subscription_list, ListPage([], 1, 0, [], pause=paused_since(SOON, kept.NOON, "U1"), watched=4)
     ),
     "audit_page": partial(audit_page, AuditPage([kept.CHANGE], 1, 9), "in <#C1>", "audit C1"),
     "drill": partial(drill, RacingEvent(key="drill:0123456789abcdef", drill=kept.DRILL), ON_TIME),
     "drill_report": partial(drill_report, kept.DRILL_REPORT, kept.address, "racing-bot"),
-    "drill_that_was_not_delivered": partial(
-        drill_report,
-        DrillReport(
-            kept.KEPT_DRILL,
-            replace(
-                kept.ANSWERED,
-                problem=Problem("PUBLIC_URL answered 404: it knows no such path.", "Have the proxy pass."),
-            ),
-            Stop.NOT_DELIVERED,
-        ),
-        kept.address,
-        "racing-bot",
-    ),
+    "drill_that_was_not_delivered": partial(drill_report, NOT_DELIVERED, kept.address, "racing-bot"),
     "muted": partial(muted, kept.ASCOT, 7, Abandonments.POSTED),
     "muted_where_no_abandonment_comes": partial(muted, kept.ASCOT, 7, Abandonments.NOT_ASKED_FOR),
     "unmuted": partial(unmuted, kept.ASCOT),
@@ -254,33 +225,17 @@ ANSWERS: dict[str, partial[Any]] = {
     "ended_by": partial(lost_by, "U1", [kept.GB], [kept.ALL]),
     "ended_by_where_names_are_watched": partial(lost_by, "U1", [kept.GB], [], watched=4),
     "unsubscribed_where_names_are_watched": partial(unsubscribed, Unsubscribed(1, 0, [], watched=1)),
-    "narrowed_by_quiet_hours": partial(
-        lost_by,
-        "U1",
-        [kept.GB],
-        [kept.GB.model_copy(update={"quiet": ("22:00-07:00",), "zone": ("Europe/London",)})],
-    ),
-    "narrowed_by_two_choices": partial(
-        lost_by, "U1", [kept.GB], [kept.GB.model_copy(update={"digest": ("18:30",), "show": (MEETINGS,)})]
-    ),
+    "narrowed_by_quiet_hours": partial(lost_by, "U1", [kept.GB], [gb(quiet=("22:00-07:00",), zone=("Europe/London",))]),
+    "narrowed_by_two_choices": partial(lost_by, "U1", [kept.GB], [gb(digest=("18:30",), show=(MEETINGS,))]),
     "narrowed_by": partial(lost_by, "U1", [kept.GB, kept.ALL], [kept.GB]),
     "status": partial(status_answer, kept.STATUS, kept.DEGRADED),
     "status_for_anybody": partial(status_answer, replace(kept.STATUS, untaken_here=None), kept.DEGRADED, "C1"),
     "status_where_all_is_well": partial(status_answer, kept.WELL, {}),
     "trace": traced(kept.TRACE),
     "trace_of_a_race_on_the_card": traced(Trace((), (), 0, kept.NOON), race=kept.DECLARED, here="C1"),
-    "trace_of_a_race_of_an_abandoned_meeting": traced(
-        replace(kept.LOST_TRACE, untold=("C1", "C4", "C5")), race=kept.DECLARED, here="C1"
-    ),
-    "trace_of_a_conflict": traced(
-        replace(kept.TRACE, versions=(replace(OF_ITS_RACE, contradicts=EventKind.RESULT_RECEIVED),)), race=RACE
-    ),
-    "who_was_told": traced(
-        replace(kept.TRACE, versions=(OF_ITS_RACE,)),
-        "race.abandoned:rc_1",
-        TraceView(kept.address, has_ids=False, only_channel="C1"),
-        race=RACE,
-    ),
+    "trace_of_a_race_of_an_abandoned_meeting": traced(UNTOLD_TRACE, race=kept.DECLARED, here="C1"),
+    "trace_of_a_conflict": traced(replace(kept.TRACE, versions=(CONFLICT,)), race=RACE),
+    "who_was_told": traced(replace(kept.TRACE, versions=(OF_ITS_RACE,)), "race.abandoned:rc_1", WITHOUT_IDS, race=RACE),
     "trace_of_nothing": traced(Trace((), (), 0, kept.NOON), "rc_2"),
 }
 
