@@ -1,6 +1,6 @@
 """Abandoned meetings, and the abandoned races and racecards that are part of a meeting."""
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.merge import completed_race
@@ -105,9 +105,19 @@ def marked_lost(card: RacingEvent, meeting: RacingEvent, run: Container[str | No
     return card.model_copy(update=update)
 
 
-def marks_lost(card: RacingEvent, race_id: str | None) -> bool:
-    """Whether the racecard marks the race abandoned."""
-    return any(race.abandoned and race.race_id == race_id is not None for race in (card.race, *card.races))
+def marked_in(event: RacingEvent) -> set[str]:
+    """The ids of the races that an event, such as a racecard, marks abandoned."""
+    return {race.race_id for race in (event.race, *event.races) if race.abandoned and race.race_id}
+
+
+def with_races_back(card: RacingEvent, back: Mapping[str | None, Race]) -> RacingEvent:
+    """The racecard without the marks of races that were reinstated since."""
+
+    def shown(race: Race) -> Race:
+        since = back.get(race.race_id) if race.abandoned else None
+        return race.model_copy(update={"abandoned": None, "status": since.status}) if since else race
+
+    return card.model_copy(update={"race": shown(card.race), "races": tuple(map(shown, card.races))})
 
 
 def taken_back(lost: RacingEvent, card: RacingEvent) -> RacingEvent | None:

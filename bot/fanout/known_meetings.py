@@ -17,7 +17,7 @@ from bot.events.meeting_parts import (
     is_same_loss,
     lost_in,
     lost_with,
-    marks_lost,
+    marked_in,
     names_race,
     results_denied,
     taken_back,
@@ -253,7 +253,7 @@ class KnownMeetings:
         """Whether the card, or its version before, marks a race abandoned that was run."""
         rows = self.versions_of(card.key)[-2:] if result.race.race_id in card.race_ids else ()
         is_run = result.race.outcome() not in NOT_HELD
-        return is_run and any(marks_lost(event_store.known(row)[0], result.race.race_id) for row in rows)
+        return is_run and any(result.race.race_id in marked_in(event_store.known(row)[0]) for row in rows)
 
     def _losing(self, event: RacingEvent) -> EventKind | None:
         """The kind of an event by which the race is lost: an abandoned meeting, else a racecard."""
@@ -279,7 +279,7 @@ class KnownMeetings:
         return [*filter(None, (taken_back(one, card) for one, card in pairs))]
 
     def replaced(self, event: RacingEvent) -> set[str]:
-        """Results in conflict with a loss that is now taken back, and cards that mark the race alone as lost.
+        """Results in conflict with a loss that is now taken back, and cards that mark the race lost.
 
         Losses taken back before a new loss, which a racecard, or a result, may alone report. Also the same loss told
         before with a region, or without.
@@ -290,7 +290,7 @@ class KnownMeetings:
             own = run or [event.contradicting_key or ""]
             versions = self.versions_of(event.key)
             cards = (one for one in self._of_kind(EventKind.RACECARD_PUBLISHED) if not one.is_later_than(event))
-            found = {one.key for one in cards if _lost_in(one) == {event.race.race_id}}
+            found = {one.key for one in cards if event.race.race_id in marked_in(one)}
             return found | {
                 key for key in own if any(map(event_store.contradicted_by, [*versions, *self.versions_of(key)]))
             }
@@ -300,7 +300,7 @@ class KnownMeetings:
             for one in alike
             if None in {one.race.region, event.race.region} and not one.is_taken_back and is_same_loss(one, event)
         }
-        lost = _lost_in(event)
+        lost = marked_in(event)
         races = self._of_kind(EventKind.RACE_ABANDONED) if lost else []
         back = [one for one in races if one.is_taken_back and one.race.race_id in lost]
         back += self._against(event) if event.kind is EventKind.MEETING_ABANDONED else []
@@ -334,10 +334,6 @@ def _report(row: EventVersion) -> Report:
 def _of_version(news: News, row: EventVersion, received_at: datetime) -> VersionNews:
     said = news.event, news.remarks, news.rings, news.is_first
     return VersionNews(*said, version=row, received_at=received_at, at=received_at)
-
-
-def _lost_in(event: RacingEvent) -> set[str]:
-    return {race.race_id for race in (event.race, *event.races) if race.abandoned and race.race_id}
 
 
 def _as_named(race_id: str | None, events: Iterable[RacingEvent]) -> Iterator[tuple[RacingEvent, Race]]:

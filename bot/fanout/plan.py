@@ -25,7 +25,7 @@ from bot.desk.decide import (
 )
 from bot.events import event_store, named_races
 from bot.events.event import EventKind, RacingEvent
-from bot.events.meeting_parts import lost_in, marks_lost
+from bot.events.meeting_parts import lost_in, marked_in
 from bot.fanout.drafts import FIRST_NEW, Drafts, LiveMessages
 from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.outbox.claim_at_fanout import Added, Claiming
@@ -274,7 +274,7 @@ class Plan:
 def _extent(meeting: RacingEvent, part: RacingEvent) -> object:
     """How much of the part is lost with the meeting, or by the card."""
     if meeting.kind is EventKind.RACECARD_PUBLISHED:
-        return marks_lost(meeting, part.race.race_id)
+        return part.race.race_id in marked_in(meeting)
     lost = [*map(lost_in(meeting), part.races or (part.race,))]
     return meeting.is_reinstated, meeting.says_partly_run, lost
 

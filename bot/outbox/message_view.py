@@ -19,7 +19,7 @@ from bot.events import event_bounds, event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
-from bot.events.meeting_parts import is_part_of, marked_lost, marks_lost, results_denied
+from bot.events.meeting_parts import is_part_of, marked_in, marked_lost, results_denied, with_races_back
 from bot.events.race_state import NOT_HELD
 from bot.events.races import Race, Value
 from bot.events.watched import WatchedRunner
@@ -203,7 +203,7 @@ def _contradicts(version: EventVersion, other: EventVersion) -> bool:
     if version.kind == EventKind.MEETING_ABANDONED:
         return other.kind == EventKind.RESULT_RECEIVED and not event_store.known(version)[0].is_taken_back
     if version.kind == EventKind.RACECARD_PUBLISHED:
-        return other.kind == EventKind.RESULT_RECEIVED and marks_lost(event_store.known(version)[0], other.race_id)
+        return other.kind == EventKind.RESULT_RECEIVED and other.race_id in marked_in(event_store.known(version)[0])
     kind = EventKind(other.kind) if other.kind else None
     is_opposite = kind is not None and kind in CONTRADICTIONS and CONTRADICTIONS[kind] == version.kind
     return is_opposite and event_store.contradicted_by(version) == kind
@@ -214,7 +214,8 @@ def _replaces(version: EventVersion, other: EventVersion) -> bool:
     if version.event_key == other.event_key or version.kind == other.kind:
         return True
     if version.kind != EventKind.MEETING_ABANDONED or other.kind == EventKind.RESULT_RECEIVED:
-        return other.kind != EventKind.MEETING_ABANDONED
+        is_card = other.kind == EventKind.RACECARD_PUBLISHED
+        return marked_in(event_store.known(other)[0]) == {version.race_id} if is_card else other.kind in CONTRADICTIONS
     return event_store.known(other)[0].is_taken_back
 
 
@@ -336,10 +337,19 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
         key = view.newest.event_key
         if key in marking:
             view.say(disputed=frozenset(race_id for race_id in run.values() if race_id))
+            lost_before = (one for one in around if one.kind is EventKind.RACE_ABANDONED and one.is_taken_back)
+            since = {one.race.race_id: one.race for one in lost_before if _is_since(one, marking[key], view.newest)}
+            view.event = view.event and with_races_back(view.event, since)
         key = of_cards[key].key if key in of_cards else key
         if key in lost or key in others:
             beside = {"lost": lost.get(key, ()), "back": back.get(key, ()), "others": others.get(key, ())}
             view.say(**beside, was_run=key in was_run)
+
+
+def _is_since(one: RacingEvent, card: RacingEvent, row: EventVersion) -> bool:
+    """Whether an event is later than a racecard, by the receipt where the service gives no order."""
+    is_later = one.is_later_than(card)
+    return bool(one.received_at and one.received_at > row.received_at) if is_later is None else is_later
 
 
 def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]:

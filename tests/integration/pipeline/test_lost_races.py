@@ -188,6 +188,8 @@ def at(hour, delivery):
 ALERT, FROM_RESULT = "^ABANDONED: Ascot 14:30 (GB), frost", "^ABANDONED: Ascot 14:30 (GB)"
 RUN_AFTER_ALL = result("rc_1", placings=("Blue Moon",))
 MARKED = card(2, "Abandoned")
+TWO_MARKED = card(2, "Abandoned")
+TWO_MARKED["meeting"]["races"][1]["status"] = "Abandoned"
 
 STORIES = {
     "result after the abandonment": Story(abandonment(), lost(), edits=0, CGB=[ALERT]),
@@ -272,6 +274,10 @@ STORIES = {
     "lost by the card, then reinstated by itself": Story(
         *(links, ALL, card(1), MARKED, abandonment(status="Reinstated", sequence=3)),
         CGB=["Superseded", "^Superseded | >3", "^GOING AHEAD: Ascot 14:30"],
+    ),
+    "two lost by the card, then one reinstated by itself": Story(
+        *(links, ALL, card(1), TWO_MARKED, abandonment(status="Reinstated", sequence=3)),
+        CGB=["Superseded", "^ABANDONED: Ascot 15:05 | +14:30  Status: Reinstated", "^GOING AHEAD: Ascot 14:30"],
     ),
     "without an id": Story(abandonment(None), lost(None), so_far(CGB=[ALERT, FROM_RESULT]), CGB=["", ""]),
 }
