@@ -40,7 +40,7 @@ from pydantic import (
 from yaml.nodes import MappingNode
 
 from bot.channels.conditions.condition import Condition
-from bot.channels.conditions.event_conditions import has_course
+from bot.channels.conditions.event_conditions import CoursesCondition, has_course
 from bot.channels.conditions.table import CONDITIONS
 from bot.channels.filters import ChannelFilter, meaningful
 from bot.channels.watches import WATCHES_MAX, WatchedName
@@ -133,11 +133,11 @@ def _word(data: Any) -> str:
 
 
 def _value(condition: Condition, data: Any) -> Any:
-    if not (condition.file_parts and isinstance(data, dict)):
-        return condition.from_file(_word(data))
+    if not (isinstance(condition, CoursesCondition) and isinstance(data, dict)):
+        return condition.stored(_word(data))
     if unknown := data.keys() - set(condition.file_parts):
         raise ValueError(f"{', '.join(unknown)} is unknown; known are {', '.join(condition.file_parts)}")
-    return condition.from_file({name: _word(value) for name, value in data.items()})
+    return condition.of_parts({name: _word(value) for name, value in data.items()})
 
 
 def _field(condition: Condition) -> tuple[Any, Any]:

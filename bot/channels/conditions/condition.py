@@ -15,9 +15,6 @@ ALL_REGIONS = "*"
 EVERY_VALUE = ""
 """In `without`: all values of the kind."""
 
-FileData = str | Mapping[str, str]
-"""A value in a file of subscriptions: a word, or words by name."""
-
 
 class FilterFields(Value):
     """The stored field of each kind of condition, and two of the check of typed words.
@@ -55,7 +52,7 @@ class FilterFields(Value):
 class Condition(ABC):
     """A kind of condition: `field` of a filter, `file_key` in a file of subscriptions.
 
-    `file_noun` is one value in the file's problems. `file_parts` are the names in a value of several parts.
+    `file_noun` is one value in the file's problems.
     """
 
     # The rule
@@ -63,7 +60,6 @@ class Condition(ABC):
     field: str
     file_key: str
     file_noun: str
-    file_parts: tuple[str, ...] = ()
     is_needed = False
     """A filter without a value takes nothing."""
     is_narrowing = False
@@ -136,12 +132,6 @@ class Condition(ABC):
     @abstractmethod
     def stored(self, typed: str) -> Any:
         """The stored form of a typed value. Raises ValueError with the words for people."""
-
-    def from_file(self, data: FileData) -> Any:
-        """One value of the file's. Raises ValueError with the words for the operator."""
-        if isinstance(data, str):
-            return self.stored(data)
-        raise ValueError("a word is expected")
 
     def key(self, value: Any) -> Any:
         """The key by which two values count as equal."""

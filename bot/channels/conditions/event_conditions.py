@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from bot.channels.conditions.condition import ALL_REGIONS, Condition, FileData, FilterFields
+from bot.channels.conditions.condition import ALL_REGIONS, Condition, FilterFields
 from bot.events.event import RacingEvent, Topic
 from bot.events.races import Course, is_same_course, may_be_same_course
 from bot.events.sentences import counted, listed
@@ -48,9 +48,6 @@ class RegionCondition(Condition):
 
     def joined(self, one: FilterFields, _other: FilterFields) -> str:
         return one.region
-
-    def without(self, before: FilterFields, _words: Collection[str]) -> str:
-        return before.region
 
     def to_file(self, chosen: FilterFields) -> str:
         return region_words(chosen.region)
@@ -178,6 +175,7 @@ COURSE_NAME_MAX = 100
 class CoursesCondition(Condition):
     file_noun = "a course"
     file_parts = ("name", "id", "country")
+    """The names in a file's value of several parts."""
 
     def without(self, before: FilterFields, words: Collection[str]) -> tuple[Course, ...]:
         return tuple(one for one in self.of(before) if not is_called(one, words))
@@ -188,9 +186,8 @@ class CoursesCondition(Condition):
     def stored(self, typed: str) -> Course:
         return Course(name=typed)
 
-    def from_file(self, data: FileData) -> Course:
-        if isinstance(data, str):
-            return self.stored(data)
+    def of_parts(self, data: Mapping[str, str]) -> Course:
+        """Raises ValueError with the words for the operator."""
         if not (data.get("name") or data.get("id")):
             raise ValueError("a course needs a name or an id")
         return Course(course_id=data.get("id"), name=data.get("name"), country=data.get("country"))
