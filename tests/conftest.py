@@ -173,7 +173,7 @@ def spread(
     short = [item for item in items if not is_long(item)]
     files = groupby((item for item in short if bot_of(item) is not None), key=bot_of)
     for those in sorted((list(those) for _, those in files), key=len, reverse=True):
-        min(hands[: max(2, workers // 2)], key=len).extend(those)
+        min(hands[: max(1, workers // 2)], key=len).extend(those)
     rest = iter([item for item in short if bot_of(item) is None])
     return [item for hand in _filled(hands, rest, len(items)) for item in hand]
 

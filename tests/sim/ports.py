@@ -83,16 +83,21 @@ class Wire:
     """To an ASGI app of the world's, which carries a request out although the bot waits no longer, or died."""
 
     def __init__(self, app: ASGIApp, check: Callable[[], None], start: Start) -> None:
-        self._client = httpx.AsyncClient(transport=httpx.ASGITransport(app), timeout=None)
+        self._transport = httpx.ASGITransport(app)
         self._check = check
         self._start = start
 
     async def send(self, method: str, url: str, **request: Any) -> httpx.Response:
         self._check()
         try:
-            response: httpx.Response = await asyncio.shield(self._start(self._client.request(method, url, **request)))
+            response: httpx.Response = await asyncio.shield(self._start(self._carry(method, url, **request)))
         finally:
             self._check()
+        return response
+
+    async def _carry(self, method: str, url: str, **request: Any) -> httpx.Response:
+        response = await self._transport.handle_async_request(httpx.Request(method, url, **request))
+        await response.aread()
         return response
 
 

@@ -1,6 +1,6 @@
 """Whatever happens, each subscribed channel is told of each event once, in order, and soon after all is well."""
 
-from itertools import count, pairwise
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -220,15 +220,6 @@ async def lived_within(world, *stories):
     verdict = await world.finish()
     assert verdict.problems == []
     assert [call.error for call in world.slack.calls if call.error] == []
-
-
-def test_burst_in_one_channel_is_a_post_a_second(limited):
-    world, races = limited(TWELVE[:1])
-    world.loop.run_until_complete(lived_within(world, *(races.result() for _ in range(8))))
-    at = [message.received_at for message in world.slack.messages("C00")]
-    apart_s = [(later - one).total_seconds() for one, later in pairwise(at)]
-    assert len(apart_s) == 7
-    assert apart_s == [pytest.approx(world.pace.channel_s, abs=AT_ONCE_S)] * 7
 
 
 def test_abandonment_passes_all_that_waits_in_every_channel(limited):
