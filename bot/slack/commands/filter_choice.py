@@ -56,15 +56,15 @@ class FilterChoice:
 
     def courses(self, name: str, typed: Sequence[str], regions: Sequence[str]) -> tuple[Course, ...]:
         """The courses of a field. Of courses with the same name, the course in the regions."""
-        found, listed = [], self.lexicon.courses
+        found, known = [], self.lexicon.courses
         within = [region for region in regions if region != ALL_REGIONS]
         for one in typed:
             guessing = sum(map(len, self.errors.values())) < LOOKED_UP_MAX
             try:
-                found.append(course_called(listed, one, regions=within, guessing=guessing))
+                found.append(course_called(known, one, regions=within, guessing=guessing))
             except CommandError as error:
                 self._add(name, error)
-        self.unchecked += () if listed else (course.name for course in found if course.name)
+        self.unchecked += () if known else (course.name for course in found if course.name)
         return tuple(found)
 
     def listed(self, values: Mapping[str, Sequence[str]], before: ChannelFilter | None = None) -> None:

@@ -131,20 +131,8 @@ CommandPlan = Callable[[Desk, Invocation], Awaitable[Any]]
 """Reads the words, and changes nothing. Raises CommandError for wrong words: a line is offered only after its plan."""
 
 
-CommandChanges = Callable[[Session, Invocation, Any], bool]
-"""Whether a plan would change what is stored; no other line is offered.
-
-Raises CommandError where nothing can change.
-"""
-
-CommandApply = Callable[[Desk, Invocation, Any], Awaitable[Any]]
-"""Before the ack: asks Slack, or opens a form. None leaves nothing to store. Raises CommandError."""
-
-CommandStore = Callable[[Session, Desk, Invocation, Any], Any]
-"""Stores the change in one transaction, under the channel's lock, before the ack. Raises CommandError."""
-
 CommandAnswer = Callable[[Desk, Invocation, Any], Awaitable[Message | None]]
-"""Runs after the ack, with the result of the last step before: plan, CommandApply, CommandStore.
+"""Runs after the ack, with the result of the last step before: plan, apply, store.
 
 The answer is ephemeral. None after a form was opened.
 """
@@ -178,10 +166,16 @@ class Command:
     name: str
     answer: CommandAnswer
     plan: CommandPlan = as_typed
-    apply: CommandApply | None = None
+    apply: Callable[[Desk, Invocation, Any], Awaitable[Any]] | None = None
+    """Before the ack: asks Slack, or opens a form. None leaves nothing to store. Raises CommandError."""
     rights: CommandRights = anybody
-    changes: CommandChanges | None = None
-    store: CommandStore | None = None
+    changes: Callable[[Session, Invocation, Any], bool] | None = None
+    """Whether a plan would change what is stored; no other line is offered.
+
+    Raises CommandError where nothing can change.
+    """
+    store: Callable[[Session, Desk, Invocation, Any], Any] | None = None
+    """Stores the change in one transaction, under the channel's lock, before the ack. Raises CommandError."""
     answer_s: float = COMMAND_ANSWER_S
 
     @property
