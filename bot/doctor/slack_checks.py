@@ -18,7 +18,6 @@ from bot.errors import (
 )
 from bot.events.word_rows import sentence_rows
 from bot.manifest import read_manifest
-from bot.settings import DoubtfulPosts
 from bot.slack.api_errors import HISTORY_METHOD, REPLIES_METHOD
 from bot.slack.socket_mode import OPEN_METHOD
 from bot.slack.workspace import (
@@ -121,15 +120,13 @@ async def history(deployment: Deployment) -> Seen:
         except SlackChannelClosed:
             continue
         except SlackScopeMissing as error:
-            repeats = deployment.settings.doubtful_posts is DoubtfulPosts.REPEAT
-            cost = "is repeated with a mark" if repeats else "is held until an admin looks"
-            return Seen(place, (finding("history_not_readable", error=error, cost=cost),))
+            return Seen(place, (finding(f"history_not_readable {deployment.settings.doubtful_posts}", error=error),))
         return Seen(f"the history of {place} can be read")
     return NotApplicable("there is no channel with the bot in it to try")
 
 
 async def replies(deployment: Deployment) -> Seen:
-    """Asks for the replies of the newest message."""
+    """Asks for the replies of the newest message. A warning if any channel has live messages."""
     places, live = await _to_try(deployment)
     for place in places:
         try:
@@ -142,7 +139,9 @@ async def replies(deployment: Deployment) -> Seen:
         try:
             await deployment.slack.call(REPLIES_METHOD, ask, timeout_s=HTTP_TIMEOUT_S)
         except (SlackChannelClosed, SlackScopeMissing, SlackRefused) as error:
-            return _unread_replies(deployment, place, error, live)
+            name = f"history_not_readable threads-{deployment.settings.doubtful_posts}"
+            found = finding(name, place=place, error=error, live=", ".join(live))
+            return Seen(place, (found,)) if live else Seen(f"{found.told} No channel has results in threads")
         return Seen(f"the replies to a message of {place} can be read")
     return NotApplicable("not tried: there is no channel with the bot in it and a message that the bot can see")
 
@@ -169,16 +168,6 @@ async def _ask_for_newest(deployment: Deployment, channel_id: str) -> str | None
     listed = answer.get("messages")
     messages = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     return next((str(one["ts"]) for one in messages if one.get("ts") and "subtype" not in one), None)
-
-
-def _unread_replies(deployment: Deployment, place: str, error: SlackError, live: list[str]) -> Seen:
-    """A warning if any channel has live messages."""
-    repeats = deployment.settings.doubtful_posts is DoubtfulPosts.REPEAT
-    cost = "is repeated in the channel with a mark" if repeats else "is not repeated, and admins are told"
-    told = f"The replies in {place} can't be read ({error}): a result of unknown outcome in a thread {cost}."
-    if not live:
-        return Seen(f"{told} No channel has results in threads")
-    return Seen(place, (finding("history_not_readable threads", told=told, live=", ".join(live)),))
 
 
 async def socket_mode(deployment: Deployment) -> Seen:
