@@ -315,14 +315,18 @@ class RaceBook:
         errand = reading.errand
         try:
             async with here.turn:
-                if await self._is_read_by_path(reading):
+                if (await self._standing(errand)).is_proven:
                     return None, None
-            while reading.pages < reading.budget.pages:
+                left, most = await self._quota.commands_left(), reading.budget.pages
+                client = self._client_for(reading.budget.purpose)
+                if await self._paths.read_day(client, errand, most if left is None else min(most, left)):
+                    return None, None
+            while reading.pages < most:
                 left = await self._quota.commands_left()
                 if left is not None and left <= 0:
                     return Coverage.QUOTA, await self._quota.held_back(RACES_PATH, Purpose.PEOPLE)
                 async with here.turn:
-                    if await self._walk_on(reading, here, reading.budget.pages if left is None else left):
+                    if await self._walk_on(reading, here, most if left is None else left):
                         return None, None
         except ServiceError as error:
             log.info("racebook_stopped", region=errand.region, reason=str(error))
@@ -397,13 +401,6 @@ class RaceBook:
             if is_proven(walk, day.isoformat(), begins_at(day)):
                 note_whole(session, walk.region, day, now)
         return walk
-
-    async def _is_read_by_path(self, reading: _Reading) -> bool:
-        if (await self._standing(reading.errand)).is_proven:
-            return True
-        budget, left = reading.budget, await self._quota.commands_left()
-        requests = budget.pages if left is None else min(budget.pages, left)
-        return await self._paths.read_day(self._client_for(budget.purpose), reading.errand, requests)
 
 
 def _card(session: Session, standing: DayStanding, course: Course | None) -> Card:

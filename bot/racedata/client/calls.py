@@ -121,10 +121,6 @@ async def tell_nobody(*_: object) -> None:
     """The default of the hooks that are awaited."""
 
 
-def count_nothing(_path: str, _failure: ServiceFailure | None) -> None:
-    """The default of `on_answer`."""
-
-
 @dataclass(frozen=True)
 class Hooks:
     """The bot's hooks around calls.
@@ -139,7 +135,7 @@ class Hooks:
     on_meta: Callable[[AccountState], Awaitable[bool | None]] = tell_nobody
     on_circuit_open: Callable[[ServiceFailure], Awaitable[None]] = tell_nobody
     held_back: Callable[[str, Purpose], Awaitable[ServiceFailure | None]] = tell_nobody
-    on_answer: Callable[[str, ServiceFailure | None], None] = count_nothing
+    on_answer: Callable[[str, ServiceFailure | None], None] = lambda _path, _failure: None
 
 
 class Calls:
