@@ -216,15 +216,19 @@ def test_escaped_text_comes_back_as_it_was(text):
     assert readable(escaped).plain == text
 
 
+def head(text):
+    return {"type": "header", "text": {"type": "plain_text", "text": text}}
+
+
+def section(text):
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
+
+
+FIELDS = [{"type": "mrkdwn", "text": text} for text in ("*Course*\nAscot", "*Off*\n14:30")]
+SMALL = [{"type": "mrkdwn", "text": "GB"}, {"type": "plain_text", "text": "race rc_1"}]
 BLOCKS = (
-    {"type": "header", "text": {"type": "plain_text", "text": "ABANDONED: Nip &amp; Tuck *Stakes*"}},
-    {
-        "type": "section",
-        "fields": [{"type": "mrkdwn", "text": "*Course*\nAscot"}, {"type": "mrkdwn", "text": "*Off*\n14:30"}],
-    },
-    {"type": "section", "text": {"type": "mrkdwn", "text": "one\n*two*"}},
-    {"type": "actions", "elements": [{"type": "button"}]},
-    {"type": "context", "elements": [{"type": "mrkdwn", "text": "GB"}, {"type": "plain_text", "text": "race rc_1"}]},
+    *(head("ABANDONED: Nip &amp; Tuck *Stakes*"), {"type": "section", "fields": FIELDS}, section("one\n*two*")),
+    *({"type": "actions", "elements": [{"type": "button"}]}, {"type": "context", "elements": SMALL}),
 )
 
 
@@ -284,20 +288,21 @@ def printed(*messages):
 )
 def test_message_stands_beside_its_channel_and_an_abandonment_stands_out(message, line):
     assert printed(message) == line
+    # A terminal without the letters gets question marks.
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding="ascii")
+    screen_on(file).message(post("Result: Compiègne"))
+    file.flush()
+    assert raw.getvalue() == b"#gb-racing      ? Result: Compi?gne\n"
 
 
 def test_same_message_in_a_second_channel_is_one_line():
-    blocks = [
-        {"type": "header", "text": {"type": "plain_text", "text": "Racecard: Ascot"}},
-        {"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(f"race {n}" for n in range(20))}},
-    ]
+    blocks = [head("Racecard: Ascot"), section("\n".join(f"race {n}" for n in range(20)))]
     lines = printed(*(post("Racecard: Ascot: 20 races", channel, blocks) for channel in ("C1", "C2"))).splitlines()
     assert lines[0] == "#gb-racing      │ Racecard: Ascot"
     assert lines[POST_LINES - 1].endswith(f"… and {21 - (POST_LINES - 1)} more lines")
     assert lines[POST_LINES:] == ["#everything     │ Racecard: Ascot: 20 races"]
-
-
-def test_command_and_answer_stand_together():
+    # A command and the answer stand together.
     out = io.StringIO()
     screen = screen_on(out)
     screen.typed("C1", "U1", "/usage")
@@ -307,10 +312,7 @@ def test_command_and_answer_stand_together():
 
 def test_person_at_the_terminal_sees_whole_answers_buttons_and_whose_message_it_is():
     button = {"type": "button", "text": {"type": "plain_text", "text": "I have it"}, "action_id": "a"}
-    blocks = [
-        {"type": "section", "text": {"type": "mrkdwn", "text": "frost"}},
-        {"type": "actions", "elements": [button]},
-    ]
+    blocks = [section("frost"), {"type": "actions", "elements": [button]}]
     out, long = io.StringIO(), whisper("\n".join(f"line {n}" for n in range(30)))
     screen = screen_on(out)
     screen.message(long)
@@ -328,8 +330,7 @@ def test_person_at_the_terminal_sees_whole_answers_buttons_and_whose_message_it_
 def test_lines_stay_within_the_width_whatever_they_say(text, header):
     out = io.StringIO()
     screen = screen_on(out)
-    blocks = [{"type": "header", "text": {"type": "plain_text", "text": header}}] if header else []
-    screen.message(post(text, blocks=blocks))
+    screen.message(post(text, blocks=[head(header)] if header else []))
     screen.message(whisper(text))
     screen.note(text)
     assert all(cell_len(line) <= WIDTH_OF_A_PIPE for line in out.getvalue().split("\n"))
@@ -348,14 +349,6 @@ def test_terminal_has_colours_unless_told_otherwise(environ, has_colours):
     screen_on(out, environ).message(post("ABANDONED: Ascot"))
     assert ("\x1b[" in out.getvalue()) is has_colours
     assert has_colours or out.getvalue() == "#gb-racing      ┃ ABANDONED: Ascot\n"
-
-
-def test_terminal_without_the_letters_gets_question_marks():
-    raw = io.BytesIO()
-    file = io.TextIOWrapper(raw, encoding="ascii")
-    screen_on(file).message(post("Result: Compiègne"))
-    file.flush()
-    assert raw.getvalue() == b"#gb-racing      ? Result: Compi?gne\n"
 
 
 KEPT = Path(__file__).parents[1] / "messages/snapshots"
