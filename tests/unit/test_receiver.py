@@ -258,6 +258,9 @@ def form_with(value):
     return clicked(state={"values": {"hours": {"hours": {"type": "plain_text_input", "value": value}}}})
 
 
+PRESSED = {"type": "block_actions", "actions": [{"action_id": "run", "value": TYPED}]} | clicked()
+
+
 def make_bolt(outcome: Any) -> Any:
     async def dispatch(_request):
         if isinstance(outcome, Exception):
@@ -267,25 +270,14 @@ def make_bolt(outcome: Any) -> Any:
     return SimpleNamespace(async_dispatch=dispatch)
 
 
-async def test_what_is_ours_gets_bolts_answer():
-    answer = BoltResponse(status=200, body="x")
-    assert await receive(make_bolt(answer), COMMAND) is answer
-
-
 @over(
     ("typed", "plain"),
     [
         (COMMAND | {"text": TYPED}, COMMAND | {"text": PLAIN}),
         tuple({"type": "event_callback", "event": SAID | {"text": text}} for text in (TYPED, PLAIN)),
         ({"type": "view_submission"} | form_with(TYPED), {"type": "view_submission"} | form_with(PLAIN)),
-        (
-            {"type": "block_suggestion", "action_id": "courses", "value": TYPED},
-            {"type": "block_suggestion", "action_id": "courses", "value": PLAIN},
-        ),
-        *(
-            (pressed, pressed)
-            for pressed in [{"type": "block_actions", "actions": [{"action_id": "run", "value": TYPED}]} | clicked()]
-        ),
+        tuple({"type": "block_suggestion", "action_id": "courses", "value": text} for text in (TYPED, PLAIN)),
+        (PRESSED, PRESSED),
     ],
     ids=["a command", "a direct message", "a form", "a menu", "a button's value stays"],
 )
@@ -300,17 +292,14 @@ async def test_typed_text_is_cleaned_where_it_comes_in(typed, plain):
     assert taken == [plain]
 
 
-async def test_what_is_not_ours_is_acked_without_bolt():
+async def test_what_is_ours_gets_bolts_answer_or_the_reference_of_a_logged_bug(capsys):
+    answer = BoltResponse(status=200, body="x")
+    assert await receive(make_bolt(answer), COMMAND) is answer
+    # What is not ours is acknowledged without Bolt, and what has not Slack's shape is refused.
     answer = await receive(make_bolt(RuntimeError("asked")), {"type": "workflow_step_edit", "callback_id": 7})
     assert (answer.status, answer.body) == (200, "")
-
-
-async def test_what_has_not_slacks_shape_is_refused():
     with pytest.raises(BodyUnreadable):
         await receive(make_bolt(RuntimeError("asked")), COMMAND | {"user_id": ""})
-
-
-async def test_bug_in_bolt_is_logged_with_the_reference_that_is_answered(capsys):
     answer = await receive(make_bolt(RuntimeError("a bug")), COMMAND)
     assert answer.status == 500
     reference = answer.body.rpartition(" ")[2].rstrip('"}')

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from itertools import product
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -74,19 +75,18 @@ def test_settings_come_from_an_env_file_too_and_the_environment_goes_first(load,
     settings = load(str(file))
     assert settings.racing_api_key.get_secret_value() == "racing-key-of-a-test"
     assert settings.admin_channel == "C0FILE"
+    # The file may begin with a byte order mark, and have quotes.
+    for before, written in product((b"", b"\xef\xbb\xbf"), (b"of-the-file", b'"of-the-file"')):
+        file.write_bytes(before + b"RACING_API_KEY=" + written + b"\n")
+        assert load(str(file), RACING_API_KEY=None).racing_api_key.get_secret_value() == "of-the-file"
 
 
-def test_settings_that_go_together_are_taken_together(load):
+def test_settings_that_go_together_are_taken_together_and_are_frozen(load):
     assert load(SLACK_SIGNING_SECRET=None, SLACK_APP_TOKEN="xapp-1").slack_signing_secret is None
     settings = load(METRICS_HOST="127.0.0.1", METRICS_PORT="9000")
     assert (settings.metrics_host, settings.metrics_port) == ("127.0.0.1", 9000)
-
-
-def test_settings_are_frozen(load):
-    settings = load()
     with pytest.raises(ValidationError):
         settings.port = 4000
-    assert load() == settings
 
 
 SECRETS = {
@@ -100,16 +100,13 @@ SECRETS = {
 }
 
 
-def test_settings_show_no_secret(load):
+def test_settings_show_no_secret_and_know_every_secret_that_the_log_is_to_mask(load):
     settings = load(**SECRETS)
     for shown in (repr(settings), str(settings), str(settings.model_dump()), settings.model_dump_json()):
         assert "5ecret" not in shown
         assert FERNET not in shown
-
-
-def test_settings_know_every_secret_that_the_log_is_to_mask(load):
     expected = {"rk-5ecret-1", "xoxb-5ecret-2", "5ecret-3", "xapp-5ecret-4", "5ecret-5", "5ecret-6", "5ecret-7", FERNET}
-    assert load(**SECRETS).secret_values == expected
+    assert settings.secret_values == expected
 
 
 @over(
@@ -155,10 +152,6 @@ WRONG = [(name, value, told) for rows, told in Answers(ROWS, "wrong") for name, 
 WRONG += [("REPAIR_CHECK_S", "9" * 5_000, "")]
 
 
-def test_wrong_values_are_of_all_settings():
-    assert {name for name, _, _ in WRONG} == {name.upper() for name in Settings.model_fields}
-
-
 @over(("name", "value", "words"), WRONG)
 def test_wrong_value_of_any_setting_is_told_in_plain_words_without_the_value(load, name, value, words):
     beside = {"METRICS_HOST": {"METRICS_PORT": "1"}, "METRICS_PORT": {"METRICS_HOST": "::1"}}
@@ -171,6 +164,9 @@ def test_wrong_value_of_any_setting_is_told_in_plain_words_without_the_value(loa
     assert not PYDANTIC.search(told)
     assert "5ecret" not in told
     assert words in told
+    assert {one for one, _, _ in WRONG} == {one.upper() for one in Settings.model_fields}, (
+        "a setting has no wrong value"
+    )
 
 
 @over(
@@ -251,13 +247,6 @@ def test_env_file_that_can_not_be_read_is_a_problem_and_is_not_shown(load, tmp_p
     (told,) = raised.value.problems
     assert told.startswith(words.format(file=file))
     assert capfd.readouterr().err == ""
-
-
-@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf"])
-@pytest.mark.parametrize("written", [b"key-of-the-file", b'"key-of-the-file"'])
-def test_env_file_may_begin_with_a_byte_order_mark_and_have_quotes(load, tmp_path, before, written):
-    (tmp_path / ".env").write_bytes(before + b"RACING_API_KEY=" + written + b"\n")
-    assert load(str(tmp_path / ".env"), RACING_API_KEY=None).racing_api_key.get_secret_value() == "key-of-the-file"
 
 
 @pytest.mark.parametrize("quote", ['"', "'"])
