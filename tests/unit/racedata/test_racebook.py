@@ -59,6 +59,9 @@ async def test_card_says_no_racing_only_where_that_is_proven(book, client, newes
     assert (unread.coverage, unread.meetings, bool(unread.reached)) == (Coverage.UNREAD, (), True)
     proven = await book.card("GB", TODAY)
     assert (proven.coverage, proven.meetings) == (Coverage.COMPLETE, ())
+    for day in (date.min, date.max):
+        assert (await book.card("GB", day)).is_empty
+        assert (await book.known(None, day)).meetings == ()
 
 
 async def test_card_is_read_once_while_fresh_and_again_when_stale(book, client, clock):
@@ -96,19 +99,16 @@ async def test_card_of_all_regions_is_walked_without_a_region(book, client):
     assert titles(await book.known("IRE", TODAY)) == ["ire-1"]
 
 
+UNDATED = [make_race("a", from_today(-1).isoformat()), make_race("b", None, filed_under=ISO)]
+
+
+# A race of unknown course may be at any course, and a race without a day on any day.
 @pytest.mark.parametrize(
     ("races", "course", "coverage", "shown"),
     [
-        (
-            [make_race("a", ISO), make_race("b", ISO, course="Naas")],
-            Course(course_id="cr_1", name="Naas"),
-            "complete",
-            ["b"],
-        ),
-        # A race of unknown course may be at any.
+        ([make_race("a", ISO), make_race("b", ISO, course="Naas")], NAAS, "complete", ["b"]),
         ([make_race("a", ISO, course=None)], NAAS, "unread", []),
-        # A race without a day may be on any.
-        ([make_race("a", from_today(-1).isoformat()), make_race("b", None, filed_under=ISO)], None, "unread", []),
+        (UNDATED, None, "unread", []),
     ],
     ids=["others left out", "unknown course", "unknown day"],
 )
@@ -133,13 +133,6 @@ async def test_races_without_an_id_stand_on_the_card(book, client):
     client.races_page = without_ids
     card = await book.card("GB", TODAY)
     assert [race.off.text for race in card.meetings[0].races] == ["14:30", "15:00"]
-
-
-@pytest.mark.parametrize("day", [date.min, date.max])
-async def test_card_of_the_first_and_the_last_day_there_is_is_answered(book, client, day):
-    client.races = make_days(-2, 2)
-    assert (await book.card("GB", day)).is_empty
-    assert (await book.known(None, day)).meetings == ()
 
 
 async def test_card_knows_what_deliveries_told_without_an_id(book, client, database, clock):
@@ -228,19 +221,14 @@ async def test_begun_reading_that_waits_for_the_next_minute_is_no_failure(book, 
 # Walks that go on, and shared walks
 
 
-async def test_walk_goes_on_in_another_process(make_book, client):
+@pytest.mark.parametrize(("cursor_mark", "begun"), [("/", 1), ("/new", 2)], ids=["goes on", "cursor refused"])
+async def test_limits_8_walk_goes_on_in_another_process_or_starts_again(make_book, client, cursor_mark, begun):
     client.races = make_days(-60, 5)
     assert (await make_book().card("GB", TODAY, budget=Budget(pages=5))).coverage is Coverage.UNREAD
+    client.cursor_mark = cursor_mark
     assert (await make_book().card("GB", TODAY, budget=Budget(pages=100))).coverage is Coverage.COMPLETE
-    assert len(client.asked) == len(set(client.asked))
-
-
-async def test_limits_8_walk_whose_cursor_is_refused_starts_again(book, client):
-    client.races = make_days(-60, 5)
-    await book.card("GB", TODAY, budget=Budget(pages=5))
-    client.cursor_mark = "/new"
-    assert (await book.card("GB", TODAY, budget=Budget(pages=100))).coverage is Coverage.COMPLETE
-    assert [cursor for _, cursor in client.asked].count(None) == 2
+    assert [cursor for _, cursor in client.asked].count(None) == begun
+    assert len(client.asked) == len(set(client.asked)) + begun - 1
 
 
 @pytest.mark.parametrize(("after", "requests"), [({None: "a", "a": "b", "b": "a"}, 3), ({None: "a"}, 2)])

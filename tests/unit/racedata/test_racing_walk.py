@@ -41,18 +41,13 @@ class Pages:
 LAST = page([3], has_more=False)
 THREE = {None: more([1, 2], "a"), "a": more([], "b"), "b": LAST}
 OUTSIDE = OutsideWindow("races/search", code="outside_window", status=403)
+TO_A, ENDS = {"has_more": True, "next_cursor": "a"}, page([], count=1, has_more=False)
 # The pages by cursor, the stored cursor, the cursors of requests, the data of each page, and the break of the walk.
 WALKS: dict[str, tuple[Any, str | None, list[str | None], list[list[int]], type[ServiceFailure] | None]] = {
     "over an empty page": (THREE, None, [None, "a", "b"], [[1, 2], [], [3]], None),
     "from a stored cursor": (THREE, "b", ["b"], [[3]], None),
     "stored cursor refused": (THREE, "stale", ["stale", None, "a", "b"], [[1, 2], [], [3]], None),
-    "stored cursor before the window": (
-        THREE | {"old": OUTSIDE},
-        "old",
-        ["old", None, "a", "b"],
-        [[1, 2], [], [3]],
-        None,
-    ),
+    "stored cursor too old": (THREE | {"old": OUTSIDE}, "old", ["old", None, "a", "b"], [[1, 2], [], [3]], None),
     "beginning refused too": ({}, "stale", ["stale", None], [], InvalidParam),
     "fresh cursor refused": ({None: more([1], "a")}, None, [None, "a"], [[1]], InvalidParam),
     "more but no cursor": ({None: page([1], has_more=True)}, None, [None], [[1]], WalkBroken),
@@ -62,13 +57,7 @@ WALKS: dict[str, tuple[Any, str | None, list[str | None], list[list[int]], type[
     "page that came before": ({None: more([1], "a"), "a": more([1], "b")}, None, [None, "a"], [[1], [1]], WalkBroken),
     "end beside a cursor": ({None: page([1], has_more=False, next_cursor="a")}, None, [None], [[1]], None),
     "items counted and missing": ({None: page([], count=3, has_more=False)}, None, [None], [[]], WalkBroken),
-    "all items counted before": (
-        {None: page([1], count=1, has_more=True, next_cursor="a"), "a": page([], count=1, has_more=False)},
-        None,
-        [None, "a"],
-        [[1], []],
-        None,
-    ),
+    "all items counted before": ({None: page([1], count=1, **TO_A), "a": ENDS}, None, [None, "a"], [[1], []], None),
     "cursor alone": ({None: page([1], next_cursor="a"), "a": page([2])}, None, [None, "a"], [[1], [2]], None),
 }
 
@@ -261,6 +250,16 @@ def proven(walk, first=-9, last=9):
 NEW = Walk(limit=9)
 OLDER = Settled(after=iso(-9), before=iso(-4), cursor="older")
 NEWER = Settled(after=iso(-3), before=iso(-1), cursor="newer")
+LATE = Settled(after=iso(-4), before=iso(-2), cursor="x")
+UNDATED, DATED = read(None, "c", iso(-9), None, iso(-5)), read(None, "c", iso(-9), iso(-5))
+SETTLED_UNDATED = [UNDATED, read("c", "d", iso(-4)), read("d", "e", iso(-4), iso(2))]
+AGAINST_THE_ORDER = [DATED, read("c", "d", iso(2), iso(-4))]
+
+
+def behind(settled):
+    return Walk(limit=9, newest_first=True, settled=settled)
+
+
 # The pages after a walk, the proven days from today, and the cursor of an errand of today.
 PAGES: dict[str, tuple[Walk, list[PageSeen], list[int], Start | None]] = {
     "nothing yet": (NEW, [], [], Start(None)),
@@ -270,42 +269,12 @@ PAGES: dict[str, tuple[Walk, list[PageSeen], list[int], Start | None]] = {
     "newest first": (NEW, [read(None, "c", iso(5), iso(2))], [*range(3, 10)], Start("c")),
     "read to the end": (NEW, [read(None, None, iso(0), is_last=True)], [*range(-9, 10)], None),
     "a race without a day": (NEW, [read(None, None, iso(-1), None, iso(1), is_last=True)], [], None),
-    "a settled race without a day": (
-        NEW,
-        [read(None, "c", iso(-9), None, iso(-5)), read("c", "d", iso(-4)), read("d", "e", iso(-4), iso(2))],
-        [*range(-4, 2)],
-        None,
-    ),
-    "dates against the order": (
-        NEW,
-        [read(None, "c", iso(-9), iso(-5)), read("c", "d", iso(2), iso(-4))],
-        [],
-        Start("d"),
-    ),
-    "up to the edge of a gap": (
-        Walk(limit=9, newest_first=True, settled=NEWER),
-        [read("newer", "next", iso(-3), iso(-4))],
-        [-3, -2],
-        Start(None),
-    ),
-    "a gap is forgotten": (
-        Walk(limit=9, newest_first=True, settled=OLDER),
-        [read(None, "c", iso(1), iso(-4))],
-        [*range(-3, 10)],
-        None,
-    ),
-    "settled days are joined": (
-        Walk(limit=9, newest_first=True, settled=OLDER),
-        [read(None, "c", iso(1), iso(-5))],
-        [*range(-8, 10)],
-        None,
-    ),
-    "settled days are read over": (
-        Walk(limit=9, newest_first=True, settled=Settled(after=iso(-4), before=iso(-2), cursor="x")),
-        [read(None, "c", iso(1), iso(-7))],
-        [*range(-6, 10)],
-        None,
-    ),
+    "a settled race without a day": (NEW, SETTLED_UNDATED, [*range(-4, 2)], None),
+    "dates against the order": (NEW, AGAINST_THE_ORDER, [], Start("d")),
+    "up to the edge of a gap": (behind(NEWER), [read("newer", "next", iso(-3), iso(-4))], [-3, -2], Start(None)),
+    "a gap is forgotten": (behind(OLDER), [read(None, "c", iso(1), iso(-4))], [*range(-3, 10)], None),
+    "settled days are joined": (behind(OLDER), [read(None, "c", iso(1), iso(-5))], [*range(-8, 10)], None),
+    "settled days are read over": (behind(LATE), [read(None, "c", iso(1), iso(-7))], [*range(-6, 10)], None),
 }
 
 
