@@ -228,8 +228,7 @@ def _published(typed: ChannelFilter, lists: Lexicon, now: datetime) -> tuple[Cha
 
 def _unlisted_classes(typed: ChannelFilter, lists: Lexicon) -> list[str]:
     """A sentence for each unlisted class. While no list is known, every class is accepted, as in Slack."""
-    kinds = [one for one in OF_RACES if one.is_published]
-    unlisted = [(one.noun, each) for one in kinds for each in one.unlisted(one.of(typed), lists.classes)]
+    unlisted = [(one.noun, each) for one in OF_RACES for each in one.unlisted(one.of(typed), lists.classes)]
     return [_unlisted(noun, each, lists.classes) for noun, each in unlisted]
 
 

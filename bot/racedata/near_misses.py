@@ -159,7 +159,7 @@ def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
 
 def wrong_values(kind: NarrowingCondition, typed: Sequence[str], published: Sequence[str]) -> CommandError | None:
     """The refusal, with near misses, of values that the service does not list. Without a list every value is taken."""
-    if not (kind.is_published and (unknown := kind.unlisted(typed, published))):
+    if not (unknown := kind.unlisted(typed, published)):
         return None
     wrong = wrong_words(unknown, {one: f"{kind.typed_as}{one}" for one in published})
     after = f"{kind.plural.capitalize()}: {named(published)}." if len(published) <= LISTED_MAX else ""

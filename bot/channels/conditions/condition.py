@@ -202,8 +202,6 @@ class NarrowingCondition(Condition):
     """
 
     is_narrowing = True
-    is_published = False
-    """Whether the data service lists the values."""
     opposites: Mapping[str, str] = {}
     """A value that takes no race of a value: what may be wanted by "no flat"."""
 
@@ -211,10 +209,9 @@ class NarrowingCondition(Condition):
         """The keys of the values that take a published value."""
         return {self.key(published)}
 
-    def unlisted(self, values: Sequence[str], published: Sequence[str]) -> list[str]:
-        """The values that match no published value. Without a list every value is good."""
-        known = {key for one in published for key in self.keys_of(one)}
-        return [one for one in values if known and self.key(one) not in known]
+    def unlisted(self, _values: Sequence[str], _published: Sequence[str]) -> Sequence[str]:
+        """The values that match no published value, if the data service lists the values."""
+        return ()
 
     @abstractmethod
     def takes_race(self, keys: Collection[str], race: Race, event: RacingEvent) -> bool:

@@ -58,7 +58,6 @@ class RaceClassCondition(NarrowingCondition):
     field = file_key = "classes"
     file_noun = "a race class"
     race_fields = ("race_class",)
-    is_published = True
     typed_as = f"{CLASS}:"
     plural = "race classes"
     before: tuple[str, ...] = ("classes",)
@@ -78,9 +77,13 @@ class RaceClassCondition(NarrowingCondition):
         graded = _GRADE.match(folded)
         return frozenset({folded, _GRADE.sub("g ", folded), _GRADED[graded[1]] if graded else folded})
 
-    def unlisted(self, values: Sequence[str], published: Sequence[str]) -> list[str]:
-        """Without the best classes beside a listed class: a list may lack a class of "class 3 or better"."""
-        wrong = super().unlisted(values, published)
+    def unlisted(self, values: Sequence[str], published: Sequence[str]) -> Sequence[str]:
+        """Without the best classes beside a listed class: a list may lack a class of "class 3 or better".
+
+        Without a list every value is good.
+        """
+        known = {key for one in published for key in self.keys_of(one)}
+        wrong = [one for one in values if known and self.key(one) not in known]
         return wrong if len(wrong) == len(values) or not set(_BEST).issuperset(wrong) else []
 
     def takes_race(self, keys: Collection[str], race: Race, event: RacingEvent) -> bool:

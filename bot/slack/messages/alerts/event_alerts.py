@@ -58,7 +58,10 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     conflict = run_too_words(disputed)
     is_untold = event.races_from_book and event.races_run == 0 and not (run or event.last_lost or event.lost_from)
     times = lost_times(lost, event, label="Which of these are lost is not said" if is_untold else _LOST)
-    line = partial(_lost_race, event=event, named=not times)
+
+    def line(race: Race) -> str:
+        return joined([off_text(race.off) if times else names.race_line(race), safe(own_reason(race.reason, event))])
+
     were_run = f"{counted(run, 'race')} {'was' if run == 1 else 'were'} run" if run else None
     marked = given(f"{CONFLICTING} {{}}", conflict)
     unsaid = None if is_whole else names.reason(event)
@@ -127,11 +130,6 @@ def lost_times(lost: Sequence[Race], event: RacingEvent, *, label: str = _LOST) 
     times = {time for same in by_reason.values() for time in same if time}
     lines = [joined([f"{label}: {', '.join(same)}", because]) for because, same in by_reason.items()]
     return lines if 1 < len(lost) == len(times) else []
-
-
-def _lost_race(race: Race, event: RacingEvent, *, named: bool) -> str:
-    line = names.race_line(race) if named else off_text(race.off)
-    return joined([line, safe(own_reason(race.reason, event))])
 
 
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:

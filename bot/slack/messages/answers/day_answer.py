@@ -157,12 +157,9 @@ class DayView:
         if not lost:
             return f"{counted(others, 'race')} abandoned" if others else None
         parts = sum(event.key in outcomes.partly_run for event in lost)
-        whole = len(lost) - parts
-        meetings = [
-            f"part of {counted(parts, 'meeting')}" if parts else None,
-            counted(whole, "meeting") if whole else None,
-        ]
-        named = joined([*meetings], " and ") + (f" ({counted(of_lost, 'race')})" if of_lost else "")
+        each = {"part of ": parts, "": len(lost) - parts}
+        meetings = " and ".join(f"{part}{counted(number, 'meeting')}" for part, number in each.items() if number)
+        named = f"{meetings} ({counted(of_lost, 'race')})" if of_lost else meetings
         more = f" and {counted(others, 'other race')}" if others else ""
         return f"{named}{more} abandoned"
 
