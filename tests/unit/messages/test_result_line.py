@@ -107,7 +107,7 @@ def test_line_of_a_result(name):
     check(KEPT, f"Line of a result: {name}", line_of(name))
 
 
-def test_page_shows_lines_as_made():
+def test_page_shows_lines_as_made_and_the_lock_screen_has_the_line_with_commas():
     rows = [row.split(" | ") for row in PAGE.partition("### The line of a result")[2].split("\n\n###")[0].split("\n")]
     shown = {row[0].removeprefix("| "): row[1].removesuffix(" |").strip("`") for row in rows if len(row) == 2}
     lines = {f"{name[:1].upper()}{name[1:]}": line_of(name) for name in CASES}
@@ -116,9 +116,8 @@ def test_page_shows_lines_as_made():
         name: line for name, line in shown.items() if name in lines
     }
     assert len(shown) > 8
+    # The lock screen has the same line with commas.
 
-
-def test_lock_screen_has_the_same_line_with_commas():
     line = "1 Misty Ghost 11/4F, 2 Bold Warrior 20/1, 3 Quiet Cavalier 10/1. 5 ran"
     assert result_line(CASES["prices and the number of runners"], in_text=True) == line
 
@@ -203,9 +202,8 @@ def test_no_version_is_called_right_where_the_order_is_unknown(name):
     clauses = re.split("[;:] ", said.replace("Horse ", "Bold Grey "))
     assert max(len(clause.split()) for clause in clauses) <= 18
     assert not any(word in said for word in ("reversed", "promoted", "amended", "reinstated", "was", "now"))
+    # Dead heats of two versions disagree.
 
-
-def test_dead_heats_of_two_versions_disagree():
     before, now = race("1 2= 2= 4"), race("2= 1 2= 4")
     said = changes_in_words(changes(before, now), now, disagree=True)
     assert said == ("1st is Horse A or Horse B; dead heat for 2nd in both; Horse B and Horse C, or Horse A and Horse C")
@@ -337,7 +335,7 @@ def test_watch_brings_no_whole_card():
     assert '[Racecard] racecard FR 2026-11-21 "Saint-Cloud"' in plain
 
 
-def test_watched_runners_share_a_line_by_the_line_of_their_result():
+def test_watched_runners_share_a_line_by_the_line_of_their_result_and_many_are_counted():
     event, _ = result("1", "2", "PU", "8")
     watched = [
         WatchedRunner(horse="Misty Ghost", position="1"),
@@ -351,8 +349,6 @@ def test_watched_runners_share_a_line_by_the_line_of_their_result():
     said = ["Misty Ghost WON", "Quiet Cavalier PU", "Plum Heron finished 8th"]
     assert first == " · ".join(f"{WATCHED} {one}" for one in [*said, "Blue Moon is no longer with jockey R Moore"])
 
-
-def test_many_watched_runners_are_counted():
     event, watched = result("1", "2")
     text = render(event, CONTEXT.model_copy(update={"watched": (watched,) * (RUNNERS_NAMED + 3)})).text
     assert text.count("Misty Ghost WON") == RUNNERS_NAMED
