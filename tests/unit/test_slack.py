@@ -131,9 +131,7 @@ async def test_admins_are_those_of_the_settings_and_of_the_workspace(slack, user
     asked = Slack(**{"users": PEOPLE} | slack)
     assert await people(asked).is_admin(Caller(user_id)) is is_admin
     assert user_id != "UADMIN" or asked.calls == []
-
-
-async def test_nobody_is_told_that_they_are_no_admin_because_slack_does_not_answer():
+    # Nobody is told that they are no admin because Slack does not answer.
     with pytest.raises(CommandError, match="Slack did not tell me whether you are an admin"):
         await people(Slack(fails=NO_ANSWER)).check_is_admin(Caller("U1"), "Only admins.")
 
@@ -199,6 +197,10 @@ async def test_outsider_whom_the_settings_name_is_an_admin(user):
     assert await known.is_admin(caller)
     await known.check_may_change(caller, "C1")
     await known.check_is_member(caller)
+    # Nobody is an outsider before Slack said which workspace is the bot's own.
+    known = people(Slack(), SubscribeBy.MEMBERS)
+    known.identity.team_id = None
+    await known.check_may_change(Caller("U1", "T2"), "C1")
 
 
 @over(
@@ -214,12 +216,6 @@ async def test_outsider_whom_the_settings_name_is_an_admin(user):
 )
 def test_workspace_of_the_person_is_read_from_every_kind_of_body(body, team_id):
     assert team_of(body) == team_id
-
-
-async def test_nobody_is_an_outsider_before_slack_said_which_workspace_is_the_bots_own():
-    known = people(Slack(), SubscribeBy.MEMBERS)
-    known.identity.team_id = None
-    await known.check_may_change(Caller("U1", "T2"), "C1")
 
 
 # The app manifest, in the project and as printed, by Slack's rules
@@ -303,15 +299,12 @@ def test_http_form_points_everything_at_the_address():
     assert printed.endswith("\n")
     assert max(map(len, printed.splitlines())) <= 200
     assert "\\u" not in printed
-
-
-@over(
-    "wrong",
-    ["bot.example.com", "http://bot.example.com", "http://localhost:3000", "https://", "", f"{ADDRESS}/slack/events"],
-)
-def test_http_form_refuses_what_slack_could_not_reach(wrong):
-    with pytest.raises(ValueError, match=r"must (be|end)"):
-        made_for(wrong)
+    # What Slack could not reach is refused.
+    for wrong in ("bot.example.com", "http://bot.example.com", "http://localhost:3000", "https://", ""):
+        with pytest.raises(ValueError, match=r"must (be|end)"):
+            made_for(wrong)
+    with pytest.raises(ValueError, match="must end"):
+        made_for(f"{ADDRESS}/slack/events")
 
 
 def test_socket_form_has_no_address_and_says_the_same_as_the_http_form_otherwise():

@@ -80,11 +80,6 @@ def test_message_that_fan_out_makes_urgent_keeps_what_is_known_of_its_unanswered
     assert (unanswered.of(result).times, unanswered.of(result).called_at_s) == (1, 40)
 
 
-async def test_second_look_is_no_earlier_where_an_abandonment_passed():
-    history, (outcome,) = await look(claim(after_s=16, looks=1), pages=[])
-    assert (outcome.after.total_seconds(), outcome.looks, history.asked) == (4, 0, [])
-
-
 async def look(*claims, pages, choice=DoubtfulPosts.REPEAT, seen=None):
     history: Any = History(*pages)
     resolver = Resolver(history, 10, choice)
@@ -185,6 +180,9 @@ async def test_first_look_comes_ten_seconds_after_the_deadline(after_s, called_s
 async def test_look_goes_on_with_the_next_page_of_the_same_look(pages, claims, cursors):
     history, _ = await look(*claims, pages=pages)
     assert [asked.cursor for asked in history.asked] == cursors
+    # A second look is no earlier where an abandonment passed.
+    history, (outcome,) = await look(claim(after_s=16, looks=1), pages=[])
+    assert (outcome.after.total_seconds(), outcome.looks, history.asked) == (4, 0, [])
 
 
 async def test_look_of_more_than_a_hundred_pages_fails():
@@ -300,20 +298,17 @@ def test_bucket_is_not_emptied_by_a_clock_that_is_set_back(limit, calls, back_s)
     assert later.calls >= min(limit.burst, held + 0.999)
 
 
-@given(limits, st.floats(0, 1e9))
-def test_bucket_holds_no_more_than_its_burst(limit, forward_s):
+@given(limits, st.floats(0, 50), st.floats(0, 1e9))
+def test_bucket_holds_a_call_when_it_says_so_and_no_more_than_its_burst(limit, calls, forward_s):
     assert full(limit).at(START + timedelta(seconds=forward_s)).calls == limit.burst
-
-
-@given(limits, st.floats(0, 50))
-def test_bucket_holds_a_call_when_it_says_so(limit, calls):
     bucket = Bucket(limit, min(calls, limit.burst), START)
     assert bucket.at(bucket.free_at + timedelta(microseconds=1)).calls >= 0.9999
     if bucket.calls >= 1:
         assert bucket.free_at == START
 
 
-def test_no_minute_or_channel_exceeds_what_slack_allows():
+def test_no_minute_or_channel_exceeds_what_slack_allows_and_nothing_is_paced_without_a_figure():
+    assert not Pace(channel_s=0, workspace_per_minute=None).limits
     for call, limit in Pace().limits.items():
         assert limit.burst + limit.per_minute <= (300 if call is Call.POST else 50)
     assert TIER_3 in Pace().limits.values()
@@ -326,7 +321,3 @@ def test_all_calls_of_a_minute_are_given(call, burst, per_minute):
     seconds = [START + timedelta(seconds=second) for second in range(601)]
     assert drain(full(limit), seconds[:1]) == [burst]
     assert sum(drain(full(limit), seconds)) == pytest.approx(burst + 10 * per_minute, abs=1)
-
-
-def test_nothing_is_paced_without_a_figure_for_the_workspace():
-    assert not Pace(channel_s=0, workspace_per_minute=None).limits
