@@ -279,22 +279,23 @@ class KnownMeetings:
         return [*filter(None, (taken_back(one, card) for one, card in pairs))]
 
     def replaced(self, event: RacingEvent) -> set[str]:
-        """Results in conflict with a loss that is now taken back, and cards that mark the race lost.
+        """Results in conflict with a loss that is now taken back. Cards that mark the race lost, also once lost again.
 
         Losses taken back before a new loss, which a racecard, or a result, may alone report. Also the same loss told
         before with a region, or without.
         """
+        versions = self.versions_of(event.key)
+        is_turned = event.is_abandonment and any(event_store.known(row)[0].is_taken_back for row in versions[-2:])
+        cards = self._of_kind(EventKind.RACECARD_PUBLISHED) if is_turned else []
+        found = {one.key for one in cards if event.race.race_id in marked_in(one) and not one.is_later_than(event)}
         if event.is_taken_back:
             results = self._of_kind(EventKind.RESULT_RECEIVED)
             run = [one.key for one in results if event.is_of_meeting and is_run_there(one, event)]
             own = run or [event.contradicting_key or ""]
-            versions = self.versions_of(event.key)
-            cards = (one for one in self._of_kind(EventKind.RACECARD_PUBLISHED) if not one.is_later_than(event))
-            found = {one.key for one in cards if event.race.race_id in marked_in(one)}
             return found | {
                 key for key in own if any(map(event_store.contradicted_by, [*versions, *self.versions_of(key)]))
             }
-        alike = self._of_kind(event.kind) if event.is_abandonment and len(self.versions_of(event.key)) == 1 else []
+        alike = self._of_kind(event.kind) if event.is_abandonment and len(versions) == 1 else []
         same = {
             one.key
             for one in alike
@@ -304,7 +305,7 @@ class KnownMeetings:
         races = self._of_kind(EventKind.RACE_ABANDONED) if lost else []
         back = [one for one in races if one.is_taken_back and one.race.race_id in lost]
         back += self._against(event) if event.kind is EventKind.MEETING_ABANDONED else []
-        return (same | {one.key for one in back if not one.is_later_than(event)}) - {event.key}
+        return (found | same | {one.key for one in back if not one.is_later_than(event)}) - {event.key}
 
     def also_losing(self, race: Race, but: str) -> list[str]:
         """The other events that report the loss of the race, without events before a report that the race is run."""

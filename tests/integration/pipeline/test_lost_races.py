@@ -279,6 +279,10 @@ STORIES = {
         *(links, ALL, card(1), TWO_MARKED, abandonment(status="Reinstated", sequence=3)),
         CGB=["Superseded", "^ABANDONED: Ascot 15:05 | +14:30  Status: Reinstated", "^GOING AHEAD: Ascot 14:30"],
     ),
+    "two lost by the card, then one reinstated by itself, and lost again": Story(
+        *(ALL, card(1), TWO_MARKED, abandonment(status="Reinstated", sequence=3), abandonment(sequence=4)),
+        CGB=["Superseded", "^ABANDONED: Ascot meeting", "^Superseded", "^ABANDONED: Ascot 14:30"],
+    ),
     "without an id": Story(abandonment(None), lost(None), so_far(CGB=[ALERT, FROM_RESULT]), CGB=["", ""]),
 }
 
