@@ -19,7 +19,6 @@ from bot.events.races import is_same_course
 from bot.events.typed_times import in_figures, read_clock, read_length, read_race_number
 from bot.operations.status_figures import FIGURES_COVER
 from bot.outbox import acknowledgements, backlog, held_queues
-from bot.outbox.channel_move import move_person
 from bot.outbox.held_channels import pause_channel
 from bot.outbox.message import Message
 from bot.racedata.day import lacks_meeting
@@ -73,12 +72,8 @@ def _has_something(session: Session, invocation: Invocation, planned: PauseEnd) 
     raise CommandError(NOTHING_TO_PAUSE, form="")
 
 
-def _pause(session: Session, desk: Desk, invocation: Invocation, asked: tuple[PauseEnd, bool]) -> Message:
+def _pause(session: Session, desk: Desk, invocation: Invocation, ends: PauseEnd) -> Message:
     """Raises CommandError if there is nothing to pause."""
-    ends, is_own = asked
-    if is_own:
-        # In a direct message, watches may still be stored under the person's id.
-        move_person(session, invocation.user_id, invocation.channel_id)
     with audited(session, desk, invocation, "pause"):
         if not pause_channel(session, invocation.channel_id, ends[0], desk.clock()):
             raise CommandError(NOTHING_TO_PAUSE, form="")
@@ -290,11 +285,8 @@ async def _as_pause(desk: Desk, invocation: Invocation) -> str | None:
     return invocation.text and (line if until else PAUSE_COMMAND.name)
 
 
-def _mute(session: Session, desk: Desk, invocation: Invocation, asked: tuple[Meeting, bool]) -> Muted:
-    (meeting, is_own), now = asked, desk.clock()
-    if is_own:
-        # A mute of the direct message holds no message under the person's id.
-        move_person(session, invocation.user_id, invocation.channel_id)
+def _mute(session: Session, desk: Desk, invocation: Invocation, meeting: Meeting) -> Muted:
+    now = desk.clock()
     known = {row.id for row in mutes.of_channel(session, invocation.channel_id, now)}
     number = mutes.mute(session, invocation.channel_id, meeting, invocation.user_id, now)
     abandonments = abandonments_here(session, invocation.channel_id, meeting, now)

@@ -31,7 +31,6 @@ from bot.events.races import Course
 from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
 from bot.outbox import message_store
-from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.racedata.day_views import recent
@@ -40,7 +39,7 @@ from bot.slack.commands.button_commands import open_form
 from bot.slack.commands.day_commands import USUAL_REGIONS
 from bot.slack.commands.filter_choice import FILTER_CHECK_S, FilterChoice, added_to
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change
-from bot.slack.commands.subscription_changes import as_shown, audited, check_escalation, is_own_direct, overriding_in
+from bot.slack.commands.subscription_changes import as_shown, audited, check_escalation, overriding_in, with_direct
 from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS
 from bot.slack.language.refusals import value_wanted
 from bot.slack.language.request import HOUR_FIELDS, LineRequest, Refusal, read, typed_values
@@ -71,7 +70,6 @@ class SubscribePlan:
     """Filters to be stored beside the channel's filters, or in the place of `instead_of`. Without filters a form opens.
 
     `wanted`: the typed line, None of a form. `is_member`: whether the bot is in the channel, as far as Slack says.
-    `is_own`: the channel is the person's direct message with the bot.
     """
 
     wanted: LineRequest | None
@@ -79,7 +77,6 @@ class SubscribePlan:
     checked: FilterChoice
     instead_of: ChannelFilter | None = None
     is_member: bool | None = None
-    is_own: bool = False
 
 
 async def _plan(desk: Desk, invocation: Invocation) -> SubscribePlan:
@@ -111,16 +108,12 @@ async def ask_slack(desk: Desk, invocation: Invocation, planned: SubscribePlan) 
         raise CommandError(NOT_WITH_ME)
     await check_escalation(desk, invocation, planned.filters, planned.checked.there)
     filters = await _by_the_clock_of(desk, planned.checked, invocation, planned.filters)
-    is_own = invocation.is_direct and (not invocation.from_home or await is_own_direct(desk, invocation))
-    return replace(planned, filters=filters, is_member=member, is_own=is_own)
+    return await with_direct(desk, invocation, replace(planned, filters=filters, is_member=member), is_asked=True)
 
 
 def store(session: Session, desk: Desk, invocation: Invocation, planned: SubscribePlan) -> Subscribed:
     """Raises FieldsWrong where `instead_of` has changed."""
     channel_id, now, before, check = invocation.channel_id, desk.clock(), planned.instead_of, planned.checked
-    if planned.is_own:
-        # Watches of the same person would tell every alert a second time, also where Slack hides the membership.
-        move_person(session, invocation.user_id, channel_id)
     if planned.is_member:
         desk.reopening.reopen(session, channel_id, now)
     there = subscriptions.filters_of(session, channel_id)

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from functools import partial
+from typing import Protocol, TypeVar
 
 from sqlmodel import Session
 
@@ -23,6 +24,7 @@ from bot.db.tables import AuditEntry, SubscriptionState
 from bot.errors import CommandError, SlackError
 from bot.logs import get_logger
 from bot.outbox import backlog, message_store
+from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata.lexicon import kept, told_apart
 from bot.settings import Settings
@@ -33,6 +35,7 @@ from bot.slack.messages.answers.subscription_answers import lost_by
 from bot.slack.workspace import is_member, members, problem_of_channel, problem_of_person
 
 log = get_logger(__name__)
+T = TypeVar("T")
 
 ADDED_AT_ONCE_MAX = 10
 """People and channels of an escalation. More could not be checked in time."""
@@ -246,9 +249,17 @@ async def is_own_direct(desk: Desk, invocation: Invocation) -> bool:
         return False
 
 
-async def with_direct(desk: Desk, invocation: Invocation, planned: Any) -> tuple[Any, bool]:
-    """The plan, and whether the channel is the person's direct message with the bot."""
-    return planned, await is_own_direct(desk, invocation)
+async def with_direct(desk: Desk, invocation: Invocation, planned: T, *, is_asked: bool = False) -> T:
+    """The plan. What stands under the person's id moves to the person's direct message with the bot.
+
+    A pause or a mute would hold nothing under the person's id, and every alert would come a second time there.
+    `is_asked`: Slack was asked before whether the bot is in the channel.
+    """
+    is_own = is_asked and invocation.is_direct and not invocation.from_home
+    if is_own or await is_own_direct(desk, invocation):
+        move = partial(move_person, person_id=invocation.user_id, channel_id=invocation.channel_id)
+        await desk.database.write(move)
+    return planned
 
 
 async def has_left(desk: Desk, channel_id: str, invocation: Invocation) -> bool:
