@@ -18,10 +18,10 @@ from bot.events.event import RacingEvent
 from bot.events.event_bounds import EVENT_RACES_MAX
 from bot.events.kinds import Subject
 from bot.events.races import OffTime, Race
-from bot.events.reading.aliases import read_number
 from bot.events.reading.fields import first_of
 from bot.events.reading.json_values import identifier
 from bot.events.reading.record_objects import About
+from bot.events.reading.sources import read_number
 
 LONGEST_ID = 200
 """Characters. A longer or unprintable id stands in a key by its SHA-256."""

@@ -8,10 +8,8 @@ from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.race_state import NOT_ABANDONED, RaceState, is_doubtful_or_reinstated, is_reinstated, state_in
 from bot.events.races import Course, OffTime, Race
-from bot.events.reading.aliases import string
-from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
-from bot.events.reading.json_values import count, flag_in, identifier, text
-from bot.events.reading.lazy import Lazy
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Lazy, fields_of, first_of, values_of
+from bot.events.reading.json_values import count, flag_in, identifier, string, text
 from bot.events.reading.race_list import NOWHERE, lists_races, within
 from bot.events.reading.race_record import race_from
 from bot.events.reading.record_objects import About, Part, kind_of, may_be_about_the_race

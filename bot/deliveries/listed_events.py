@@ -17,7 +17,6 @@ from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS, Subject
 from bot.events.race_state import RaceState, goes_ahead, is_doubtful, is_reinstated, state_in
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_there, may_share_meeting
-from bot.events.reading.aliases import read_region
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_values import text
 from bot.events.reading.off_times import days_between, read_days, read_plain_date
@@ -35,7 +34,7 @@ from bot.events.reading.record_objects import (
     races_by_key,
     type_of,
 )
-from bot.events.reading.sources import meeting_id_of, race_id_of, sources_of
+from bot.events.reading.sources import meeting_id_of, race_id_of, read_region, sources_of
 from bot.events.same_races import is_same_race
 from bot.events.spellings import by_card_status
 

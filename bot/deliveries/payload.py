@@ -19,10 +19,9 @@ from bot.events.lost_part import extent_in
 from bot.events.merge import in_common
 from bot.events.race_state import LOST_OR_VOID, NOT_ABANDONED, RaceState, is_reinstated, state_in
 from bot.events.races import Course, Race, in_short, may_be_there
-from bot.events.reading.fields import Fields, first_of, values_of
+from bot.events.reading.fields import Fields, Lazy, first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
 from bot.events.reading.json_values import identifier, text
-from bot.events.reading.lazy import Lazy
 from bot.events.reading.off_times import read_instant
 from bot.events.reading.race_list import NOWHERE, read_races, within
 from bot.events.reading.record_objects import About, Part

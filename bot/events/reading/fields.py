@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import IntEnum
 from functools import _lru_cache_wrapper, lru_cache
 from itertools import count, islice, product
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from bot.events.word_rows import sentence_rows
 
@@ -185,3 +185,14 @@ def first_of(objects: Iterable[Fields], fact: str, read: Callable[[Any], T | Non
 def values_of(objects: Iterable[Fields], fact: str) -> Iterator[Any]:
     """Each value of a fact, object by object."""
     return (fields[name] for fields in objects if fact in fields.facts for name in fields.facts[fact])
+
+
+class Lazy(Generic[T]):
+    """`cached_property` without a lock: on Python 3.11 the reading of a large payload holds up that of all others."""
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self._make = make
+
+    def __get__(self, holder: Any, _: type) -> T:
+        value = holder.__dict__[self._make.__name__] = self._make(holder)
+        return value

@@ -33,6 +33,10 @@ def text(value: Any) -> str | None:
     return _digits(value)
 
 
+def string(value: Any) -> str | None:
+    return text(value) if isinstance(value, str) else None
+
+
 def note_text(value: Any, deepest: int = 3) -> str | None:
     """A free annotation: an object as "name: value", lists and objects with commas."""
     if isinstance(value, bool):

@@ -6,7 +6,6 @@ from typing import Any
 
 from bot.events.race_state import state_in
 from bot.events.races import Course, Race, in_short, may_be_there
-from bot.events.reading.aliases import read_course_name, read_number, read_short_number
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, fold, values_of
 from bot.events.reading.json_values import LONGEST_READ, count, identifier, text
 from bot.events.reading.off_times import read_clock, read_date
@@ -23,6 +22,7 @@ from bot.events.reading.record_objects import (
     read_bare_id,
 )
 from bot.events.reading.runner_entry import is_runner
+from bot.events.reading.sources import read_course_name, read_number, read_short_number
 from bot.events.reading.tabular import without_table
 
 MOST_RACES = 300

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 from bot.events.race_state import RaceState, letters, state_in
 from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared
-from bot.events.reading.aliases import string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fields_of, fold, values_of
-from bot.events.reading.json_values import count, is_yes, note_text, text
+from bot.events.reading.json_values import count, is_yes, note_text, string, text
 from bot.events.reading.order_spellings import (
     MOST_RUNNERS,
     Group,

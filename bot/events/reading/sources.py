@@ -1,8 +1,8 @@
-"""The objects of a record by subject, and the facts that need no other facts: ids, course, off time, date."""
+"""The objects of a record by subject, and the facts that need no other facts, each with the reader of its value."""
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -11,10 +11,8 @@ from typing import Any
 
 from bot.events.days import zones_of_region
 from bot.events.races import Course, OffTime, plain_name
-from bot.events.reading import aliases
-from bot.events.reading.fields import NAMES_OF, Fields, find, first_of, values_of
-from bot.events.reading.json_values import identifier, text
-from bot.events.reading.lazy import Lazy
+from bot.events.reading.fields import NAMES_OF, Fields, Lazy, fields_of, find, first_of, fold, values_of
+from bot.events.reading.json_values import MOST_NOTES, count, flag, identifier, text
 from bot.events.reading.off_times import (
     days_between,
     off_by_standing,
@@ -26,7 +24,7 @@ from bot.events.reading.off_times import (
     read_plain_date,
     spread_off,
 )
-from bot.events.reading.record_objects import About, Part, read_bare_id
+from bot.events.reading.record_objects import About, Part, kind_of, read_bare_id
 
 _OFF_STANDINGS = ("off.scheduled", "off.plain", "off.off", "off.jump")
 
@@ -35,6 +33,84 @@ _UTC = ("utc", "gmt")
 
 _CLOCK = re.compile("[0-9]{1,2}[:.][0-9]{2}")
 _MINUTES, _IN_THE_AFTERNOON = re.compile("[0-9][:.][0-9]{2}"), re.compile("(?:1[3-9]|2[0-3])[:.][0-9]{2}(?::[0-9]{2})?")
+
+
+COURSE_ID_SHAPE = re.compile("cr_[A-Za-z0-9]+")
+"""Interface, Course."""
+
+ENVELOPE_WORDS = frozenset({"race", "races", "meeting", "racecard", "result", "results", "event", "webhook"})
+
+LETTERS_OF_A_COURSE = 3
+"""At least. "C+3" is a rail position, and no course."""
+
+SURFACES = frozenset(NAMES_OF["course.surfaces"])
+
+
+def read_region(value: Any) -> str | None:
+    """A number, and a cloud's "eu-west-1", is no code: a wrong region would hide an abandonment."""
+    code = first_of([fields_of(value)], "course.region_code", identifier) if isinstance(value, dict) else value
+    return text(code) if isinstance(code, str) and not re.fullmatch("(?:.*-)?[0-9]+", code) else None
+
+
+def read_course_id(value: Any) -> str | None:
+    if isinstance(value, dict):
+        return text(first_of([fields_of(value)], "ids.in_course", identifier))
+    return value.strip() if isinstance(value, str) and COURSE_ID_SHAPE.fullmatch(value.strip()) else None
+
+
+def read_course_name(value: Any) -> str | None:
+    if isinstance(value, list) and len(value) == 1:
+        return read_course_name(value[0])
+    if isinstance(value, dict):
+        return first_of([fields_of(value)], "course.spoken", read_course_name)
+    said = text(value) if isinstance(value, str) else None
+    if said is None or COURSE_ID_SHAPE.fullmatch(said) or fold(said) in SURFACES:
+        return None
+    return said if sum(map(str.isalpha, said)) >= LETTERS_OF_A_COURSE or not said.isascii() else None
+
+
+def read_meetings_name(value: Any) -> str | None:
+    """A list under `meeting` has meetings."""
+    return None if isinstance(value, list) else read_course_name(value)
+
+
+def read_words(value: Any) -> str | None:
+    read = text(value)
+    return None if read is None or kind_of(read) or read.casefold() in ENVELOPE_WORDS else read
+
+
+def read_number(value: Any) -> str | None:
+    """For example "5" for each of "R5", "5R" and "Race 5"."""
+    read = read_words(value)
+    return re.sub("^(?:race|r)? ?0*(?=[0-9])|(?<=[0-9])r$", "", read, flags=re.IGNORECASE) if read else None
+
+
+def read_short_number(value: Any) -> str | None:
+    """The number on the card in a whole value of the field `race`; None for a title."""
+    found = re.match(r"(?:R|Race )?0?([0-9]{1,2})(?:$|\b ?[-:.](?![0-5][0-9]\b))", text(value) or "", re.IGNORECASE)
+    return found[1] if found else None
+
+
+def read_reason(value: Any) -> str | None:
+    """None for "N/A" and "null"."""
+    several = map(text, value[:MOST_NOTES]) if isinstance(value, list) else ()
+    said = text(value) or ", ".join(filter(None, several))
+    return said if flag(said) else None
+
+
+FACT_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "race.region": read_region,
+    "race.number": read_number,
+    "race.reason": read_reason,
+    "race.field_size": count,
+    "race.date": read_date,
+    "ids.course": text,
+    "course.name": read_course_name,
+    "course.track": read_course_name,
+    "course.meeting": read_meetings_name,
+    "course.country": text,
+}
+"""The readers of facts. Any other fact is read by `read_words`."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +131,7 @@ class Sources:
 
     def look(self, fact: str, read: Callable[[Any], Any] | None = None) -> Any:
         """The fact of the race's own objects by any name, else of the other objects."""
-        read = read or aliases.FACT_READERS.get(fact, aliases.read_words)
+        read = read or FACT_READERS.get(fact, read_words)
         if (value := first_of(self.own, fact, read)) is None:
             value = first_of(self.own, f"{fact}.own", read)
         return first_of(self.others, fact, read) if value is None else value
@@ -77,10 +153,10 @@ class Sources:
         meetings = self.own if self.subject is About.MEETING else self.meetings
         # A track comes after a course, because the track may be "turf".
         names = filter(None, map(self.look, ("course.name", "course.track", "course.meeting")))
-        name = next(names, None) or first_of(meetings, "course.of_meeting", aliases.read_course_name)
-        in_names = (self.look(fact, aliases.read_course_id) for fact in ("course.name", "course.track"))
+        name = next(names, None) or first_of(meetings, "course.of_meeting", read_course_name)
+        in_names = (self.look(fact, read_course_id) for fact in ("course.name", "course.track"))
         course_id = self.look("ids.course") or next(filter(None, in_names), None)
-        if name and course_id and not aliases.COURSE_ID_SHAPE.fullmatch(course_id):
+        if name and course_id and not COURSE_ID_SHAPE.fullmatch(course_id):
             course_id = None
         country = first_of(self.courses, "course.country", text) or self.look("course.country")
         return Course(course_id=course_id, name=name, country=country)
@@ -138,7 +214,7 @@ class Sources:
         title, day = self.look("race.title"), read_plain_date(self.race_date)
         days = _spellings_of(day) if day else ()
         meetings = chain(self.values("course.meeting"), values_of(self.meetings, "course.of_meeting"))
-        named = (plain_name(one) for one in map(aliases.read_meetings_name, meetings) if one)
+        named = (plain_name(one) for one in map(read_meetings_name, meetings) if one)
         return (plain_name(self.course.name or ""), *filter(None, (*named, title, *days)))
 
 
