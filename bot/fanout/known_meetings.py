@@ -192,7 +192,7 @@ class KnownMeetings:
     def told_lately(self) -> list[tuple[RacingEvent, EventVersion]]:
         """Events since `recent`, without events of this transaction."""
         lately = [
-            (self._events[key], rows[-1])
+            self.told(key)
             for key, rows in self._versions.items()
             if rows[-1].received_at > self._recent and key not in self._made
         ]

@@ -79,11 +79,6 @@ class Posted(ClaimOutcome):
     message_ts: str
     rev: int
 
-    @property
-    def is_simple(self) -> bool:
-        """True if `record_posted` is enough."""
-        return not (self.claim.in_doubt or self.claim.trial_since)
-
     def _write(self, at: Recording) -> None:
         claim = self.claim
         _write_posted(at, [self])

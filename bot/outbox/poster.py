@@ -170,7 +170,7 @@ class Poster(Loop):
             await self._move_person(claim.channel_id)
 
     async def _record(self, outcome: ClaimOutcome) -> None:
-        if isinstance(outcome, Posted) and outcome.is_simple:
+        if isinstance(outcome, Posted) and not (outcome.claim.in_doubt or outcome.claim.trial_since):
             ours = await self._written_with_others(outcome)
             if ours is not None:
                 self._log_outcome(outcome, ours=ours)

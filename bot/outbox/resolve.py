@@ -65,20 +65,6 @@ class Unanswered:
     called_at_s: float | None = None
     failed_looks: int = 0
 
-    @property
-    def wants_plain(self) -> bool:
-        return self.times >= PLAIN_AFTER
-
-    @property
-    def is_stuck(self) -> bool:
-        """The channel has waited long: admins are told."""
-        return self.times >= GIVE_UP_AFTER
-
-    @property
-    def is_poison(self) -> bool:
-        """The message is at fault, and not an outage."""
-        return self.while_others_passed >= GIVE_UP_AFTER
-
 
 @dataclass
 class UnansweredCalls:
@@ -281,16 +267,17 @@ async def look_for(sender: Sender, channel_id: str, search: Search, within_s: fl
 
 def _repeat(claim: Claim, reason: str, seen: Unanswered, *, may_be_repeat: bool) -> ClaimOutcome:
     """`may_be_repeat`: nobody could look. Such a repeat goes into the channel, whose history may be readable."""
-    if seen.is_poison:
+    if seen.while_others_passed >= GIVE_UP_AFTER:
+        # The message is at fault, and not an outage.
         why = f"{seen.times} calls for it ended in doubt while Slack took other posts"
         return GivenUp(claim, Reason.IN_VAIN, reason, f"{why}; it may have been posted" if may_be_repeat else why)
     return Repeated(
         claim,
         reason,
-        plain=seen.wants_plain or claim.post.plain,
+        plain=seen.times >= PLAIN_AFTER or claim.post.plain,
         may_be_repeat=may_be_repeat or claim.post.may_be_repeat,
         thread_of=None if may_be_repeat else claim.post.thread_of,
-        is_stuck=seen.is_stuck,
+        is_stuck=seen.times >= GIVE_UP_AFTER,
     )
 
 
