@@ -11,15 +11,13 @@ from bot.events.races import OffTime, Race, in_short, is_same_course, may_share_
 SAME_MAX = 20
 """Known versions of a race, and races with the same name. With more, the name identifies no race."""
 
-_Has = tuple[bool, ...]
-
 
 class SameRaces:
     def __init__(self, races: Iterable[Race]) -> None:
-        self._by_name: dict[_Has, dict[Hashable, list[tuple[int, Race]]]] = {}
+        self._by_name: dict[tuple[bool, ...], dict[Hashable, list[tuple[int, Race]]]] = {}
         for place, race in enumerate(races):
             names = names_of(race)
-            held = self._by_name.setdefault(_has(names), {})
+            held = self._by_name.setdefault(tuple(map(bool, names)), {})
             by: list[Hashable] = [(level, name) for level, name in enumerate(names) if name]
             for name in by or [race]:
                 held.setdefault(name, []).append((place, race))
@@ -78,7 +76,3 @@ def names_of(race: Race) -> tuple[Hashable | None, ...]:
     name, at = race.off.name, race.off.off_at
     off = None if name is None else str(name)
     return race.race_id, at and at.replace(second=0, microsecond=0), off, race.number, race.title
-
-
-def _has(names: tuple[Hashable | None, ...]) -> _Has:
-    return tuple(bool(name) for name in names)
