@@ -300,17 +300,11 @@ async def helped(text):
 @over(
     ("command", "text", "about"),
     [
-        ("/racecard", "help", "racecard"),
-        ("/results", " HELP ", "results"),
-        ("/usage", "help", "usage"),
-        ("/racing", "subscribe help", "subscribe"),
-        ("/racing", "list help", "list"),
-        ("/racing", "help racecard", "racecard"),
-        ("/racing", "help /racecard", "racecard"),
-        ("/racing", "help ack", "subscribe"),
-        ("/racing", "help quiet: 22-7", "subscribe"),
-        ("/racing", "help unwatch", "unwatch"),
-        ("/racing", "help mute", "mute"),
+        *(("/racecard", "help", "racecard"), ("/results", " HELP ", "results"), ("/usage", "help", "usage")),
+        *(("/racing", f"{name} help", name) for name in ("subscribe", "list")),
+        *(("/racing", f"help {said}", "racecard") for said in ("racecard", "/racecard")),
+        *(("/racing", f"help {said}", "subscribe") for said in ("ack", "quiet: 22-7")),
+        *(("/racing", f"help {name}", name) for name in ("unwatch", "mute")),
     ],
 )
 async def test_help_is_given_where_it_is_typed(command, text, about):
@@ -323,14 +317,11 @@ async def test_help_is_given_where_it_is_typed(command, text, about):
     assert "`/racing help`" in told
 
 
-async def test_help_alone_lists_every_command():
+async def test_help_alone_lists_every_command_and_on_an_unknown_command_says_that_there_is_none():
     run, invocation = read_slash("/racing", "help")
     assert (run, invocation.text) == (RACING_COMMANDS["help"], "")
     told = await helped("")
     assert all(f"`/racing {name}" in told for name in RACING_COMMANDS)
-
-
-async def test_help_on_an_unknown_command_says_that_there_is_none():
     with pytest.raises(CommandError, match=re.escape('know /racing racecrd. Did you mean "racecard"')):
         await helped("racecrd")
 

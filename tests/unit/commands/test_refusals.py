@@ -78,6 +78,9 @@ def test_near_miss_has_a_button_for_each_thing_it_may_have_meant():
     message = explain(error, "cmd-1")
     assert message.text == "No region."
     assert {label: one["value"] for label, one in buttons(message).items()} == error.lines
+    # No button without a likely word, or with too long a line.
+    assert buttons(explain(CommandError("No."), "cmd-1")) == {}
+    assert buttons(explain(CommandError("No.", lines={"y": "y" * 3_000}), "cmd-1")) == {}
 
 
 @over(
@@ -93,11 +96,6 @@ def test_button_that_ends_something_or_holds_it_without_end_asks_first(line, ask
     (button,) = explain(CommandError("No.", lines={"right": line}), "cmd-1").blocks[-1]["elements"]
     assert button["value"] == line
     assert button.get("confirm", {}).get("text", {}).get("text") == asks
-
-
-def test_refusal_without_a_likely_word_or_with_too_long_a_line_has_no_button():
-    assert buttons(explain(CommandError("No."), "cmd-1")) == {}
-    assert buttons(explain(CommandError("No.", lines={"y": "y" * 3_000}), "cmd-1")) == {}
 
 
 @given(st.text(max_size=60) | st.text(alphabet="a'\"“\u2018: ", max_size=30))
@@ -285,11 +283,6 @@ async def test_course_of_a_told_event_that_no_list_has_is_known_to_every_command
         assert (planned.region, planned.course.name, planned.unchecked) == (*place, ())
 
 
-async def test_place_of_a_meeting_in_another_region_is_none(database):
-    with pytest.raises(CommandError, match="No course, region or day"):
-        await place_of(database, "GB Elsewhere", SEEN)
-
-
 @pytest.mark.parametrize(
     ("lists", "text", "place"),
     [
@@ -300,6 +293,11 @@ async def test_place_of_a_meeting_in_another_region_is_none(database):
 )
 async def test_place_says_which_words_no_list_has_checked(database, lists, text, place):
     assert await place_of(database, text, **lists) == place
+
+
+async def test_place_of_a_meeting_in_another_region_is_none(database):
+    with pytest.raises(CommandError, match="No course, region or day"):
+        await place_of(database, "GB Elsewhere", SEEN)
 
 
 async def test_page_and_topics_are_told_apart_from_places(town):
