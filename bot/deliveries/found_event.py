@@ -140,7 +140,9 @@ def _ids(named: EventName, parts: list[Part]) -> tuple[str | None, str | None]:
     `id` may be the delivery's own.
     """
     racing = [part for part in parts if part.about is About.DATA and part.depth]
-    racing = [part for part in racing if part.is_racing] or racing
+    # The id of data with a list may be of several races or meetings.
+    alone = [part for part in racing if not any(isinstance(one, dict | list) for one in part.fields.values())]
+    racing = [part for part in racing if part.is_racing] or alone
     racing = [part for part in racing if part.name not in SURE_NAMES or len(racing) == 1]
     plain_id = first_of((part.fields for part in racing if part is not named.bearer), "ids.plain", identifier)
     of_one_race = named.subject is Subject.RACE or (
