@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import aiohttp
 import httpx
@@ -17,15 +18,17 @@ from bot.racedata.client.calls import Timing
 from bot.slack.web_client import make_session
 
 
+def _wall() -> datetime:
+    """APScheduler's clock. Tests leave the clock real: the scheduler counts each run missed by a jump."""
+    return datetime.now(UTC)
+
+
 @dataclass(frozen=True)
 class Ports:
-    """`worked`: processor time of the thread. `racing_transport`: None for the network.
-
-    `wall`: APScheduler's clock. Tests leave the clock real: the scheduler counts each run missed by a jump.
-    """
+    """`worked`: processor time of the thread. `racing_transport`: None for the network."""
 
     clock: Clock = utc_now
-    wall: Clock = utc_now
+    wall: Clock = _wall
     monotonic: Monotonic = time.monotonic
     worked: Monotonic = time.thread_time
     chance: Callable[[], float] = random.random
