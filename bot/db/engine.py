@@ -68,7 +68,7 @@ PRAGMAS = (
 )
 
 STATEMENTS_KEPT = 32
-"""Prepared by a connection to SQLite. Each takes 24 to 160 KiB, and a list of another length is another statement."""
+"""Prepared statements of a connection to SQLite, of 24 to 160 KiB each. A list of another length needs another."""
 
 SYNCHRONOUS = {True: "FULL", False: "NORMAL"}
 """SQLite's `synchronous`, by `SqliteFile.syncs`."""
@@ -94,7 +94,10 @@ _NO_SUCH_TABLE = ("42P01", "42703")
 
 
 class Repeatable(partial[T]):
-    """Work that is done again after a loss, so that SQLite's commit need not wait for the disk."""
+    """Work that a power cut may undo, so that SQLite's commit need not wait for the disk.
+
+    After the loss of a commit, intake reads the journal again, and a post without an outcome is looked up.
+    """
 
 
 def is_unavailable(error: BaseException) -> bool:

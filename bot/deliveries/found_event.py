@@ -134,13 +134,13 @@ def named_in(parts: list[Part]) -> EventName:
 
 
 def _ids(named: EventName, parts: list[Part]) -> tuple[str | None, str | None]:
-    """A plain `id` beside racing fields, else within the data, is the race's, or the meeting's for a meeting's event.
+    """The ids of race and meeting. A plain `id` beside racing fields, else within the data, is the subject's.
 
     An object `event` beside a race may stand for several races, so its id is not the race's. Beside the event's name,
     `id` may be the delivery's own.
     """
     racing = [part for part in parts if part.about is About.DATA and part.depth]
-    # The id of data with a list may be of several races or meetings.
+    # Beside a list an id may stand for several races or meetings.
     alone = [part for part in racing if not any(isinstance(one, dict | list) for one in part.fields.values())]
     racing = [part for part in racing if part.is_racing] or alone
     racing = [part for part in racing if part.name not in SURE_NAMES or len(racing) == 1]

@@ -36,7 +36,7 @@ BYTES_AT_ONCE = 1024 * 1024
 """Of bodies: a parsed body takes several times as much memory."""
 
 MENDS_APART_S = 3_600.0
-"""A disk that damages the file again at once does not fill up."""
+"""Seconds between two mends: a disk that goes on damaging the file would fill up with copies."""
 
 _FIELDS = "number, sha256, reference, received_at, body"
 
@@ -172,7 +172,7 @@ class Journal:
             self._let_go()
 
     def _done(self, work: Callable[[Run], T], *, writes: bool = False) -> T:
-        """The work's result. Where the work meets a damaged page, the letters are stored anew before."""
+        """The work's result. After a damaged page the letters are stored anew, and the work is done again."""
         try:
             with self._transaction(writes=writes) as run:
                 return work(run)
@@ -282,8 +282,8 @@ def _known(run: Run, place: JournalPlace | None) -> JournalPlace | None:
 def _mend(run: Run, read: Run) -> None:
     """Store the letters anew, in another table. The damaged table stays in the file.
 
-    `read`: by another connection, because a damaged page would end the transaction. A letter that can't be read gets a
-    body that is told as an unreadable delivery.
+    `read` uses another connection, because a damaged page would end the transaction. The body of a damaged letter is
+    replaced by a sentence, so the letter is told as an unreadable delivery.
     """
     log = logging.getLogger(__name__)
     (tables,) = run("SELECT COUNT(*) FROM sqlite_schema").fetchone()
@@ -299,7 +299,7 @@ def _mend(run: Run, read: Run) -> None:
         listed += [*_rows(read, by_number), *_rows(read, f"{by_number} DESC")]
     hashes = {number: sha256 or f"damaged-{number}" for number, sha256 in filter(None, reversed(listed))}
     only = "FROM journal WHERE number = ?"
-    # A damaged letter came after the letter before; the first letter at any time until now.
+    # A damaged letter gets the receipt of the letter before; the first letter the present time.
     (received_at,) = read("SELECT strftime('%s', 'now') * 1000000").fetchone()
     for number, sha256 in sorted(hashes.items()):
         row = next(_rows(read, f"SELECT {_FIELDS} {only}", number), None)
@@ -312,7 +312,7 @@ def _mend(run: Run, read: Run) -> None:
 
 
 def _rows(read: Run, statement: str, *values: object) -> Iterator[Any]:
-    """The rows as far as they can be read, then None for a damaged page."""
+    """The readable rows up to the first damaged page, and None in place of the page."""
     try:
         yield from read(statement, values)
     except sqlite3.DatabaseError as error:

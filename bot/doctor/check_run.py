@@ -61,7 +61,7 @@ _BLOCKING = frozenset({CheckOutcome.SKIPPED, CheckOutcome.FAILED, CheckOutcome.C
 
 @dataclass(frozen=True)
 class Finding:
-    """A fault. `findings.ini` has all of them."""
+    """A fault, as a row of `findings.ini` declares each."""
 
     code: str
     outcome: CheckOutcome

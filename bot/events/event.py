@@ -93,7 +93,10 @@ class RacingEvent(Value):
 
     @property
     def loses_the_rest(self) -> bool:
-        """False for an abandoned meeting that leaves the end open, or says that a race after a lost race was run."""
+        """True for an abandoned meeting that is lost up to the last race, as far as the delivery says.
+
+        False where the end is left open, or where a race after a lost race was run.
+        """
         run, lost = ([race for race in self.races if race.says_run is is_run] for is_run in (True, False))
         tells_end = self.races_run != 0 or self.last_lost or self.lost_from or run
         return bool(tells_end) and not any(one.comes_after(other) for one in run for other in lost)

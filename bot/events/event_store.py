@@ -277,9 +277,9 @@ _AT_A_PLACE = {
     By.WHOLE_PLACE: ((_is_of(_LINKED),),),
     By.RACES_OF_PLACE: ((_is_of(CONTRADICTIONS),),),
 }
-"""The conditions for events of a place, each condition for a search of its own.
+"""The conditions for events of a place. Each group of conditions is a search by an index.
 
-Words and limits are literals: a transaction has many places, and SQLAlchemy looks at each parameter at each call.
+Words and limits are literals: a transaction has many places, and SQLAlchemy looks at each parameter in each call.
 """
 
 

@@ -106,12 +106,12 @@ def marked_lost(card: RacingEvent, meeting: RacingEvent, run: Container[str | No
 
 
 def marked_in(event: RacingEvent) -> set[str]:
-    """The ids of the races that an event, such as a racecard, marks abandoned."""
+    """The ids of the races that the event, for example a racecard, marks as abandoned."""
     return {race.race_id for race in (event.race, *event.races) if race.abandoned and race.race_id}
 
 
 def with_races_back(card: RacingEvent, back: Mapping[str | None, Race]) -> RacingEvent:
-    """The racecard without the marks of races that were reinstated since."""
+    """The racecard, with reinstated races no longer marked as abandoned. `back`: each reinstated race by its id."""
 
     def shown(race: Race) -> Race:
         since = back.get(race.race_id) if race.abandoned else None

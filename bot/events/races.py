@@ -303,7 +303,7 @@ class Race(Value):
         return int(self.number) if self.number and _CARD_NUMBER.fullmatch(self.number) else None
 
     def comes_after(self, other: "Race") -> bool:
-        """By the number, else by the time of day. False if neither is known of both."""
+        """Whether the number, else the time of day, is later. False where neither is known of both races."""
         places = (self.card_number, other.card_number), (self.off.minute_of_day, other.off.minute_of_day)
         return next((one > another for one, another in places if one is not None and another is not None), False)
 

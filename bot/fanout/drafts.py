@@ -1,6 +1,6 @@
-"""The chains of channels, as stored and as a transaction has decided since, and the live messages of its meetings.
+"""The chains of channels, as stored and as changed by a transaction, and the live messages of its meetings.
 
-New messages are stored at the end.
+New messages are stored at the end of the transaction.
 """
 
 from collections import defaultdict

@@ -279,10 +279,12 @@ class KnownMeetings:
         return [*filter(None, (taken_back(one, card) for one, card in pairs))]
 
     def replaced(self, event: RacingEvent) -> set[str]:
-        """Results in conflict with a loss that is now taken back. Cards that mark the race lost, also once lost again.
+        """The keys of events whose messages the event replaces.
 
-        Losses taken back before a new loss, which a racecard, or a result, may alone report. Also the same loss told
-        before with a region, or without.
+        - Results in conflict with a loss that the event takes back.
+        - Cards that mark the race lost, when the race is reinstated, or lost again.
+        - Losses that were taken back before the event reports the race, or the meeting, lost.
+        - The same loss, told before with a region where the event has none, or without where the event has one.
         """
         versions = self.versions_of(event.key)
         is_turned = event.is_abandonment and any(event_store.known(row)[0].is_taken_back for row in versions[-2:])

@@ -160,7 +160,7 @@ class _Transaction:
         """The events, filled in from the race book and stored events. Delivered races enter the race book."""
         events = [drills.recognised(self._session, _raised(event), self._now) for _, event in read]
         coded = [elsewhere.coded(event) for event in events]
-        # The race book goes by receipt: a card that is told no more tells the race book nothing.
+        # The race book takes the last received values, so a card older than the told card stays out.
         news = [
             one for one in coded if one.kind is not EventKind.RACECARD_PUBLISHED or not self._is_old(one, elsewhere)
         ]

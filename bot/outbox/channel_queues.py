@@ -42,7 +42,7 @@ from bot.outbox.states import MESSAGE_TRANSITIONS, PASSES_A_PAUSE, POSTING, UNSE
 POST_CALL_S = 5.0
 
 PAUSE_MAX = timedelta(seconds=1)
-"""Between two messages in a channel. A longer wait is a message's own, and holds up no new abandonment."""
+"""Between two messages in a channel. A queue that waits longer waits for one message; a new abandonment passes."""
 
 LEASE_MARGIN_S = 4.0
 """Beyond the call's deadline, so that nobody else claims the queue while the call may be under way."""
@@ -223,7 +223,10 @@ def _begun(post: OutboxMessage, now: datetime) -> tuple[Happened | None, dict[st
 def is_free(
     now: ColumnElement[datetime], far: ColumnElement[datetime], *passes: ColumnElement[bool]
 ) -> ColumnElement[bool]:
-    """A moment beyond `far` is ignored: a clock was set back. `passes`: the first message passes the queue's wait."""
+    """Whether the queue can be claimed. A moment beyond `far` is ignored: a clock was set back.
+
+    `passes`: conditions under which the first message need not wait for `next_free_at`.
+    """
     free_at, leased_until = col(ChannelQueue.next_free_at), col(ChannelQueue.leased_until)
     return and_(
         or_(free_at <= now, free_at > far, *passes),

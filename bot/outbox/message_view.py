@@ -347,7 +347,7 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
 
 
 def _is_since(one: RacingEvent, card: RacingEvent, row: EventVersion) -> bool:
-    """Whether an event is later than a racecard, by the receipt where the service gives no order."""
+    """Whether the event is later than the racecard: by the service's order, else by receipt."""
     is_later = one.is_later_than(card)
     return bool(one.received_at and one.received_at > row.received_at) if is_later is None else is_later
 

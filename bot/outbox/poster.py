@@ -225,7 +225,7 @@ class Poster(Loop):
             self._written_at_s = self.monotonic()
             pending, self._pending = self._pending, []
             try:
-                # If a power cut undoes the commit, the posts are in doubt, and looked up.
+                # If a power cut undoes the commit, posts are in doubt and looked up, and edits are made again.
                 waiting = await self.database.write(Repeatable(self._record_pending, pending=pending))
             except Exception as error:  # noqa: BLE001  whatever the cause: each outcome is written by itself
                 log.warning("outcomes_not_written", count=len(pending), reason=str(error))

@@ -68,7 +68,7 @@ class Unanswered:
 
 @dataclass
 class UnansweredCalls:
-    """By message, and whether the call edits the message."""
+    """The unanswered calls of each message. Calls that post and calls that edit are counted apart."""
 
     _sent: int = 0
     _edits: int = 0
@@ -324,11 +324,11 @@ _IS_IN_QUESTION = (
 
 
 def put_in_doubt(session: Session, now: datetime) -> tuple[int, datetime | None]:
-    """Unsent messages are looked for from their receipt until now, before they are sent. How many, and the oldest's.
+    """Put unsent messages in doubt, to be looked for from their receipt until now before they are sent.
 
-    A summary is looked for from the receipt of its first message. A second edit changes nothing, so edits stay due.
-    Messages of held queues, and messages that wait for a moment, stay queued: the history has no key of a message
-    within a summary. A second run changes nothing.
+    Returns their number, and the oldest receipt. A summary is looked for from the receipt of its first message. An edit
+    may be made twice, so edits stay due. Messages of held queues, and messages that wait for a moment, stay queued: the
+    history has no key of a message within a summary. A second run changes nothing.
     """
     first = aliased(OutboxMessage)
     of_first = (

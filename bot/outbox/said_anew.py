@@ -88,9 +88,10 @@ def _offered(now: datetime) -> Select[OutboxMessage, EventVersion]:
 
 
 def _is_in_force(session: Session, post: OutboxMessage, version: EventVersion) -> bool:
-    """False with a later version or a contradicting event, told there or not, and where the meeting's message says it.
+    """False after a later version or a contradicting event, told in the channel or not.
 
-    Messages that only link the meeting do not count.
+    Also false where the message of the abandoned meeting tells the race's loss. A message that only links the meeting
+    does not count.
     """
     event, _ = event_store.known(version)
     found = event_store.around(session, event_store.around_of([event])).values()

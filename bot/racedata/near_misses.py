@@ -128,9 +128,9 @@ def named(words: Iterable[str]) -> str:
 
 
 def wrong_regions(lexicon: Lexicon, typed: Sequence[str], other_words: Vocabulary | None = None) -> CommandError | None:
-    """The refusal, with near misses, of unknown regions. Without a list every region is taken.
+    """The refusal of unknown regions, with near misses. Without a list every region is taken.
 
-    `other_words` may have been meant too, each with its typed form.
+    `other_words` are near misses too, each with its typed form.
     """
     regions = lexicon.regions
     unknown = [one for one in typed if regions and one not in regions]
@@ -158,7 +158,7 @@ def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
 
 
 def wrong_values(kind: NarrowingCondition, typed: Sequence[str], published: Sequence[str]) -> CommandError | None:
-    """The refusal, with near misses, of values that the service does not list. Without a list every value is taken."""
+    """The refusal of values that the service does not list, with near misses. Without a list every value is taken."""
     if not (unknown := kind.unlisted(typed, published)):
         return None
     wrong = wrong_words(unknown, {one: f"{kind.typed_as}{one}" for one in published})

@@ -1,4 +1,4 @@
-"""The Web API as the bot calls it. Every failure is a class of SlackError.
+"""The Web API, and answers through a response_url. Every failure is a class of SlackError.
 
 slack_sdk's own retries are off, because a retry can repeat a message that Slack accepted.
 """

@@ -50,9 +50,9 @@ class FilterFields(Value):
 
 
 class Condition(ABC):
-    """A kind of condition: `field` of a filter, `file_key` in a file of subscriptions.
+    """A kind of condition. The values stand in `field` of a filter, and under `file_key` in a file of subscriptions.
 
-    `file_noun` is one value in the file's problems.
+    `file_noun`: what a refusal calls a value.
     """
 
     # The rule
@@ -183,7 +183,7 @@ class Condition(ABC):
         return [f"{self.typed_as}{one}".rstrip(":") for one in self.of(chosen)]
 
     def words(self, chosen: FilterFields, _names_max: int | None = None) -> str:
-        """The condition in a sentence, behind a comma; lists of names longer than `names_max` are shortened."""
+        """The condition after a comma, for a sentence. `names_max`: characters of a list of names, else cut off."""
         return f", {self.said(chosen)}" if self.of(chosen) else ""
 
     def said(self, _chosen: FilterFields) -> str:
@@ -210,7 +210,7 @@ class NarrowingCondition(Condition):
         return {self.key(published)}
 
     def unlisted(self, _values: Sequence[str], _published: Sequence[str]) -> Sequence[str]:
-        """The values that match no published value, if the data service lists the values."""
+        """The values that match no published value. Empty for kinds that the data service does not list."""
         return ()
 
     @abstractmethod

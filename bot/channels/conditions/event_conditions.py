@@ -175,7 +175,7 @@ COURSE_NAME_MAX = 100
 class CoursesCondition(Condition):
     file_noun = "a course"
     file_parts = ("name", "id", "country")
-    """The names in a file's value of several parts."""
+    """The names of the parts, where a file of subscriptions has an object in place of a word."""
 
     def without(self, before: FilterFields, words: Collection[str]) -> tuple[Course, ...]:
         return tuple(one for one in self.of(before) if not is_called(one, words))
@@ -187,7 +187,7 @@ class CoursesCondition(Condition):
         return Course(name=typed)
 
     def of_parts(self, data: Mapping[str, str]) -> Course:
-        """Raises ValueError with the words for the operator."""
+        """The course of an object in a file. Raises ValueError with the words for the operator."""
         if not (data.get("name") or data.get("id")):
             raise ValueError("a course needs a name or an id")
         return Course(course_id=data.get("id"), name=data.get("name"), country=data.get("country"))

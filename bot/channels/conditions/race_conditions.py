@@ -78,9 +78,9 @@ class RaceClassCondition(NarrowingCondition):
         return frozenset({folded, _GRADE.sub("g ", folded), _GRADED[graded[1]] if graded else folded})
 
     def unlisted(self, values: Sequence[str], published: Sequence[str]) -> Sequence[str]:
-        """Without the best classes beside a listed class: a list may lack a class of "class 3 or better".
+        """The values that match no published class. Empty where no class was published.
 
-        Without a list every value is good.
+        Beside a listed class the best classes are taken too: a list may lack a class of "class 3 or better".
         """
         known = {key for one in published for key in self.keys_of(one)}
         wrong = [one for one in values if known and self.key(one) not in known]

@@ -43,7 +43,7 @@ _WITH_PLACE = re.compile(
     r"([0-9]{1,2})(?:st|nd|rd|th|[.):])[.:]? *"
     r"([^\W\d_a-z][\w'\u2019 -]{1,24}?(?: ?\([A-Z]{2,3}\))?)(?: *\(?[0-9]+/[0-9]+\w*\)?)?"
 )
-"""One of "1st Horse A (5/2); 2nd Horse B"."""
+"""A horse with its place, in "1st Horse A (5/2); 2nd Horse B"."""
 
 _BETWEEN_NON_RUNNERS = re.compile(r" ?, ?(?![^()]*\))| - |-(?=[0-9])")
 _WITH_REASON = re.compile(r"(.+?) *\(([^()]{4,})\)")
@@ -172,7 +172,7 @@ def lists_in(value: Any) -> list[_Listed]:
 
 
 def _in_text(value: Any) -> list[Order] | None:
-    """The numbers of "4-7-2-1" and "4-7=2-1", the words of "A, B, C" and "1st A (5/2); 2nd B"."""
+    """The numbers of "4-7-2-1" and "4-7=2-1"; the names of "A, B, C" and "1st A (5/2); 2nd B"."""
     if not isinstance(value, str):
         return None
     said = without_money(value)

@@ -65,7 +65,7 @@ _OF_A_ROW = frozenset({"is.race", "is.horse", "is.runner"})
 _OF_RACE_AND_HORSES = frozenset({"ids.race", "ids.meeting", "ids.course", "race.date.own"}).union(
     fact for fact in NAMES_OF if fact.startswith(("race.", "course.", "off.")) and not fact.endswith((".own", "reason"))
 )
-"""Facts of the race in a row of a horse, where "number" is the horse's."""
+"""The facts that a row of a horse tells of the race. In such a row "number" is the horse's."""
 
 _NAMES_RACE = frozenset({"off", "number", "race_id"})
 
@@ -158,7 +158,10 @@ def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
 
 
 def _races_of_rows(entries: Sequence[Any]) -> list[dict[str, Any]]:
-    """The races of rows of a horse each: {"race_id": "rc_1", "course": "York", "horse": "A", "position": 1}."""
+    """The races of a list with a row for each horse. Empty for any other list.
+
+    A row: {"race_id": "rc_1", "course": "York", "horse": "A", "position": 1}.
+    """
     races = dict[str, dict[str, Any]]()
     for row in entries:
         fields = fields_of(row) if isinstance(row, dict) else None

@@ -297,7 +297,7 @@ def _is_lost(words: str) -> bool:
 def _losses(statuses: Sequence[str], remarks: Sequence[str], sources: Sources, *, is_open: bool) -> Iterator[str]:
     """The words of each loss of the race in any text, because notes have many names.
 
-    A race's texts are read as far as a single text: a body of 4 MB of such texts held the bot up for seconds.
+    All texts together are read up to LONGEST_READ characters: 4 MB of such texts held the bot up for seconds.
     """
     left = LONGEST_READ
     for words, is_about_race, beside_places in _texts(statuses, remarks, sources):

@@ -1,4 +1,4 @@
-"""The objects of a record by subject, and the facts that need no other facts, each with the reader of its value."""
+"""The objects of a record by subject, and the facts that are read without other facts, each with its reader."""
 
 import re
 from collections import defaultdict
@@ -203,7 +203,7 @@ class Sources:
         )
 
     def _day_of_moment(self) -> str | None:
-        """The day of an off in Unix time, where the region's zones have the same day."""
+        """The day of an off that is a moment, if the moment is on the same day in all zones of the region."""
         zones = zones_of_region(self.look("race.region") or self.course.country) if self.off.off_at else ()
         days = {f"{self.off.off_at.astimezone(zone):%Y-%m-%d}" for zone in zones if self.off.off_at}
         return days.pop() if len(days) == 1 else None

@@ -1,4 +1,4 @@
-"""The jobs of routine: what waited is told, kept up to date, escalated or given up; lists and bodies are kept up."""
+"""Routine jobs: on channels and waiting messages, on live messages and escalations, on lists and stored bodies."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping

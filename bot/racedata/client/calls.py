@@ -311,7 +311,7 @@ def read_refusal(answer: Answer, path: str, now: datetime) -> ServiceFailure:
         request_id=_request_id(answer),
         message=_clean(message) if isinstance(message, str) and message else None,
         extras=_clean(error) if answer.size <= REFUSAL_BYTES_MAX else None,
-        # Of a 429 without Retry-After: the time until the rate window resets.
+        # A 429 without Retry-After has the time until the rate window resets.
         retry_after_s=read_rate(answer.headers).resets_in_s if after_s is None and answer.status == 429 else after_s,
     )
 

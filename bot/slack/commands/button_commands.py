@@ -1,6 +1,7 @@
-"""Buttons that are no command lines: of the form, filled with the words of a refused line; and of messages.
+"""Buttons that stand for no command line.
 
-*I have it* of an abandonment, *Full result*, and an alert that was given up.
+A refused line has a button for the form, with the understood words filled in. Messages have *I have it* for an
+abandonment, *Full result*, and a button that posts a given-up alert anew.
 """
 
 import asyncio
@@ -89,7 +90,7 @@ async def open_form(
     """`chosen`: the edited subscription. `start` and `regions`: what a new subscription begins with."""
     if invocation.trigger_id is None:
         raise CommandError(f"The button opens the form. Or {_SAY}", form=invocation.text)
-    # The service is not asked while a form waits.
+    # Slack allows three seconds to open a form, so the data service is not asked.
     known = await desk.database.read(desk.reference.known)
     form = FormOf(
         channel_id=invocation.channel_id,

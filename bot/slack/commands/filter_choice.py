@@ -29,7 +29,7 @@ from bot.slack.language.request import LineRequest
 from bot.slack.messages.kit.text import capital
 
 FILTER_CHECK_S = 1.2
-"""For reading the lists anew before the ack, for which Slack allows three seconds."""
+"""Seconds for reading the lists anew before the ack. Slack allows three seconds for the ack."""
 
 
 @dataclass

@@ -132,7 +132,7 @@ CommandPlan = Callable[[Desk, Invocation], Awaitable[Any]]
 
 
 CommandAnswer = Callable[[Desk, Invocation, Any], Awaitable[Message | None]]
-"""Runs after the ack, with the result of the last step before: plan, apply, store.
+"""Runs after the ack, with the result of the step before: `store`, else `apply`, else `plan`.
 
 The answer is ephemeral. None after a form was opened.
 """
@@ -213,7 +213,7 @@ class Command:
 
 
 def says(words: Callable[[Any], Message]) -> CommandAnswer:
-    """The answer that the result of the last step makes alone."""
+    """The answer made from the result of the step before, and nothing else."""
 
     async def answer(_desk: Desk, _invocation: Invocation, done: Any) -> Message:
         return words(done)
@@ -222,7 +222,7 @@ def says(words: Callable[[Any], Message]) -> CommandAnswer:
 
 
 async def by_row(_desk: Desk, invocation: Invocation) -> int:
-    """The plan of a button that carries the number of a row; 0, which no row has, for other words."""
+    """The plan of a button that carries the number of a row. Other words give 0: no row has this number."""
     return int(invocation.text) if _NUMBER.fullmatch(invocation.text) else 0
 
 

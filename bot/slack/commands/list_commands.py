@@ -61,7 +61,7 @@ async def _answer_usage(desk: Desk, invocation: Invocation, by: str) -> Message:
 async def _plan_usage(_desk: Desk, invocation: Invocation) -> str:
     phrases = _USAGE_WORDS.read(invocation.text)
     lines = {f"by {by}": f"usage {by}" for by in (BY_DAY, BY_ENDPOINT)}
-    # "by region" asks for a grouping too, and in other lines "region" says nothing.
+    # "region" says nothing in other lines, but "by region" asks for a grouping: the quota has no such grouping.
     asked = [other for one, other in pairwise(phrases) if one.typed.casefold() in {"by", "per"}]
     if unknown := [
         one.typed for one in phrases if one.kind is Kind.UNKNOWN or (one in asked and one.kind is Kind.FILLER)

@@ -188,7 +188,7 @@ def _refused(wanted: LineRequest, filters: Sequence[ChannelFilter], there: str) 
 
 
 def _others(wanted: LineRequest, filters: Sequence[ChannelFilter]) -> dict[str, LineRequest]:
-    """The end of the other regions, or the other topics, for "everything except GB" and "all but abandonments"."""
+    """The offer to end the other regions or topics, for "everything except GB" and "all but abandonments"."""
     if not wanted.everything or len(wanted.left_out) != 1:
         return {}
     ((field, kept),) = wanted.left_out.items()

@@ -67,9 +67,9 @@ NOT_WITH_ME = (
 
 @dataclass(frozen=True)
 class SubscribePlan:
-    """Filters to be stored beside the channel's filters, or in the place of `instead_of`. Without filters a form opens.
+    """Filters to be stored beside the channel's filters, or in place of `instead_of`. Without filters a form opens.
 
-    `wanted`: the typed line, None of a form. `is_member`: whether the bot is in the channel, as far as Slack says.
+    `wanted`: the typed line, None for a form. `is_member`: whether the bot is in the channel; None if unknown.
     """
 
     wanted: LineRequest | None
@@ -86,7 +86,7 @@ async def _plan(desk: Desk, invocation: Invocation) -> SubscribePlan:
 
 
 async def _choice(desk: Desk, invocation: Invocation) -> FilterChoice:
-    """Without a word a form opens, and no list is read anew."""
+    """Reads the lists anew, unless the line has no words: then a form opens."""
     has_words = invocation.text.strip() or invocation.form
     lexicon = await desk.reference.lexicon(FILTER_CHECK_S) if has_words else NO_LISTS
     there = partial(subscriptions.filters_of, channel_id=invocation.channel_id)

@@ -250,10 +250,10 @@ async def is_own_direct(desk: Desk, invocation: Invocation) -> bool:
 
 
 async def with_direct(desk: Desk, invocation: Invocation, planned: T, *, is_asked: bool = False) -> T:
-    """The plan. What stands under the person's id moves to the person's direct message with the bot.
+    """The plan, after the person's stored rows have moved from the person's id to the direct message with the bot.
 
-    A pause or a mute would hold nothing under the person's id, and every alert would come a second time there.
-    `is_asked`: Slack was asked before whether the bot is in the channel.
+    Under the person's id a pause or a mute would hold nothing back, and each alert would come a second time.
+    `is_asked`: Slack was already asked whether the bot is in the channel.
     """
     is_own = is_asked and invocation.is_direct and not invocation.from_home
     if is_own or await is_own_direct(desk, invocation):

@@ -1,4 +1,4 @@
-"""How a command is carried out: commit, then the ack, then the answer; and exceptions in words, with offers.
+"""Runs a command: commit, then the ack, then the answer. Puts errors into words, and offers other command lines.
 
 Each offered command line has passed the same check as a typed line.
 """
