@@ -134,14 +134,14 @@ async def creator(slack: SlackClient, channel_id: str, timeout_s: float) -> str 
     return made_by if isinstance(made_by, str) else None
 
 
-async def members(slack: SlackClient, channel_id: str) -> frozenset[str] | None:
+async def members(slack: SlackClient, channel_id: str, timeout_s: float = MEMBERS_LOOKUP_S) -> frozenset[str] | None:
     """None without an answer, or for too many members."""
     found: set[str] = set()
     cursor: str | None = None
     try:
         for _ in range(MEMBER_PAGES_MAX):
             page = partial(slack.web.conversations_members, channel=channel_id, cursor=cursor, limit=1000)
-            answer = await slack.call("conversations.members", page, timeout_s=MEMBERS_LOOKUP_S)
+            answer = await slack.call("conversations.members", page, timeout_s=timeout_s)
             found.update(answer.get("members") or ())
             cursor = (answer.get("response_metadata") or {}).get("next_cursor") or None
             if cursor is None:

@@ -17,6 +17,7 @@ from bot.errors import CommandError
 from bot.events.days import utc_today
 from bot.operations.drill_run import Drills
 from bot.operations.jobs.job import Job
+from bot.outbox.channel_move import move_person
 from bot.outbox.held_channels import Reopening
 from bot.outbox.message import Message
 from bot.racedata.quota_book import QuotaBook
@@ -28,7 +29,7 @@ from bot.slack.language.words import COURTESY, words_in
 from bot.slack.messages.answers.failure_words import AnswerReader
 from bot.slack.subscribe_form import FormOf, Submitted
 from bot.slack.web_client import SlackClient
-from bot.slack.workspace import BotIdentity, People
+from bot.slack.workspace import BotIdentity, People, is_member, members
 
 COMMIT_S = 2.2
 """Slack waits three seconds for the ack."""
@@ -176,6 +177,11 @@ class Command:
     """
     store: Callable[[Session, Desk, Invocation, Any], Any] | None = None
     """Stores the change in one transaction, under the channel's lock, before the ack. Raises CommandError."""
+    moves_person: bool = False
+    """Whether the person's stored rows first move from the person's id to the direct message with the bot.
+
+    Under the person's id a pause or a mute would hold nothing back, and each alert would come a second time.
+    """
     answer_s: float = COMMAND_ANSWER_S
 
     @property
@@ -192,9 +198,12 @@ class Command:
             done = await self.apply(desk, invocation, done)
         if store is None or (self.apply and done is None):
             return done
+        is_moved = self.moves_person and await _is_own_direct(desk, invocation)
 
         def alone(session: Session) -> Any:
             channel_lock.take(session, invocation.channel_id)
+            if is_moved:
+                move_person(session, invocation.user_id, invocation.channel_id)
             return store(session, desk, invocation, done)
 
         return await desk.database.write(alone)
@@ -210,6 +219,19 @@ class Command:
             await self.rights(desk, invocation)
             committed = await self.plan(desk, invocation)
         return await self.answer(desk, invocation, committed)
+
+
+async def _is_own_direct(desk: Desk, invocation: Invocation) -> bool:
+    """Whether the channel is the person's direct message with the bot, as far as Slack says in time.
+
+    At Home an admin presses buttons for the direct messages of other people too.
+    """
+    channel_id, left_s = invocation.channel_id, invocation.left_s(MEMBERSHIP_S)
+    if not invocation.is_direct:
+        return False
+    if not invocation.from_home:
+        return await is_member(desk.slack, channel_id, left_s) is not False
+    return invocation.user_id in (await members(desk.slack, channel_id, left_s) or ())
 
 
 def says(words: Callable[[Any], Message]) -> CommandAnswer:

@@ -24,7 +24,7 @@ from bot.outbox.message import Message
 from bot.racedata.day import lacks_meeting
 from bot.slack.commands.day_commands import DayPlan, day_grammar, day_plan, only_abandonments
 from bot.slack.commands.invocation import SAYING_NOTHING, Command, Desk, Invocation, by_row, may_change, no_words, says
-from bot.slack.commands.subscription_changes import abandonments_here, announce, audited, note, with_direct
+from bot.slack.commands.subscription_changes import abandonments_here, announce, audited, note
 from bot.slack.language.grammar import Grammar, Phrase
 from bot.slack.language.words import Kind, meanings_in, words_in
 from bot.slack.messages.alerts.alert_notes import MUTE
@@ -221,7 +221,9 @@ def _reading(moment: datetime, now: datetime) -> str:
     return f"{moment:%H:%M} {day}"
 
 
-PAUSE_COMMAND = Command("pause", says(lambda message: message), _plan, with_direct, may_change, _has_something, _pause)
+PAUSE_COMMAND = Command(
+    "pause", says(lambda message: message), _plan, None, may_change, _has_something, _pause, moves_person=True
+)
 _plan_resume = no_words("resume", "A pause that ends by itself is /racing pause until 18:00.")
 RESUME_COMMAND = Command("resume", says(lambda message: message), _plan_resume, rights=may_change, store=_resume)
 
@@ -332,7 +334,9 @@ def _words(meeting: Meeting) -> str:
     return f"{meeting_words(meeting)}, {MUTED}"
 
 
-MUTE_BUTTON = Command(MUTE, says(lambda done: muted(*done)), _plan_by_key, with_direct, may_change, store=_mute)
+MUTE_BUTTON = Command(
+    MUTE, says(lambda done: muted(*done)), _plan_by_key, rights=may_change, store=_mute, moves_person=True
+)
 MUTE_COMMAND = replace(MUTE_BUTTON, name="mute", plan=_plan_mute, answer=_answer_typed_mute)
 UNMUTE_BUTTON = Command(UNMUTE, says(unmuted), by_row, rights=may_change, store=_unmute)
 UNMUTE_COMMAND = replace(UNMUTE_BUTTON, name="unmute", plan=_plan_unmute)

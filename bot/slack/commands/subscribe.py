@@ -39,7 +39,7 @@ from bot.slack.commands.button_commands import open_form
 from bot.slack.commands.day_commands import USUAL_REGIONS
 from bot.slack.commands.filter_choice import FILTER_CHECK_S, FilterChoice, added_to
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change
-from bot.slack.commands.subscription_changes import as_shown, audited, check_escalation, overriding_in, with_direct
+from bot.slack.commands.subscription_changes import as_shown, audited, check_escalation, overriding_in
 from bot.slack.language.grammar import HOUR_OF_TOPIC, NO_LISTS
 from bot.slack.language.refusals import value_wanted
 from bot.slack.language.request import HOUR_FIELDS, LineRequest, Refusal, read, typed_values
@@ -108,7 +108,7 @@ async def ask_slack(desk: Desk, invocation: Invocation, planned: SubscribePlan) 
         raise CommandError(NOT_WITH_ME)
     await check_escalation(desk, invocation, planned.filters, planned.checked.there)
     filters = await _by_the_clock_of(desk, planned.checked, invocation, planned.filters)
-    return await with_direct(desk, invocation, replace(planned, filters=filters, is_member=member), is_asked=True)
+    return replace(planned, filters=filters, is_member=member)
 
 
 def store(session: Session, desk: Desk, invocation: Invocation, planned: SubscribePlan) -> Subscribed:
@@ -354,7 +354,7 @@ def _other_words(lexicon: Lexicon) -> dict[str, str]:
     return dict(lexicon.names) | {ALL: ALL} | {topic.value: topic.value for topic in Topic} | courses
 
 
-SUBSCRIBE_COMMAND = Command(NAME, said_of, _plan, ask_slack, may_change, _changes, store)
+SUBSCRIBE_COMMAND = Command(NAME, said_of, _plan, ask_slack, may_change, _changes, store, moves_person=True)
 
 
 async def _plan_form(desk: Desk, invocation: Invocation) -> SubscribePlan:
@@ -400,4 +400,4 @@ def _chosen_courses(
     return (*not_shown(there), *kept, *check.courses(name, [v for v in submitted if v not in stored], regions))
 
 
-FORM_SUBMITTED = Command("submit", said_of, _plan_form, apply=ask_slack, rights=may_change, store=store)
+FORM_SUBMITTED = replace(SUBSCRIBE_COMMAND, name="submit", plan=_plan_form, changes=None)

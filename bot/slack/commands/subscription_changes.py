@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from sqlmodel import Session
 
@@ -24,7 +23,6 @@ from bot.db.tables import AuditEntry, SubscriptionState
 from bot.errors import CommandError, SlackError
 from bot.logs import get_logger
 from bot.outbox import backlog, message_store
-from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata.lexicon import kept, told_apart
 from bot.settings import Settings
@@ -32,10 +30,9 @@ from bot.slack.commands.invocation import MEMBERSHIP_S, Desk, Invocation
 from bot.slack.messages.answers.filter_words import Overriding, in_words
 from bot.slack.messages.answers.pause_and_mute import paused_by, resumed_by
 from bot.slack.messages.answers.subscription_answers import lost_by
-from bot.slack.workspace import is_member, members, problem_of_channel, problem_of_person
+from bot.slack.workspace import members, problem_of_channel, problem_of_person
 
 log = get_logger(__name__)
-T = TypeVar("T")
 
 ADDED_AT_ONCE_MAX = 10
 """People and channels of an escalation. More could not be checked in time."""
@@ -230,36 +227,6 @@ async def _problem(desk: Desk, invocation: Invocation, told: str) -> str | None:
     except (TimeoutError, SlackError) as error:
         log.info("escalation_not_checked", reference=invocation.reference, told=told, reason=str(error))
     return None
-
-
-async def is_own_direct(desk: Desk, invocation: Invocation) -> bool:
-    """Whether the channel is the person's direct message with the bot, as far as Slack says in time.
-
-    At Home an admin presses buttons for the direct messages of other people too.
-    """
-    channel_id, left_s = invocation.channel_id, invocation.left_s(MEMBERSHIP_S)
-    if not invocation.is_direct:
-        return False
-    if not invocation.from_home:
-        return await is_member(desk.slack, channel_id, left_s) is not False
-    try:
-        async with asyncio.timeout(left_s):
-            return invocation.user_id in (await members(desk.slack, channel_id) or ())
-    except TimeoutError:
-        return False
-
-
-async def with_direct(desk: Desk, invocation: Invocation, planned: T, *, is_asked: bool = False) -> T:
-    """The plan, after the person's stored rows have moved from the person's id to the direct message with the bot.
-
-    Under the person's id a pause or a mute would hold nothing back, and each alert would come a second time.
-    `is_asked`: Slack was already asked whether the bot is in the channel.
-    """
-    is_own = is_asked and invocation.is_direct and not invocation.from_home
-    if is_own or await is_own_direct(desk, invocation):
-        move = partial(move_person, person_id=invocation.user_id, channel_id=invocation.channel_id)
-        await desk.database.write(move)
-    return planned
 
 
 async def has_left(desk: Desk, channel_id: str, invocation: Invocation) -> bool:

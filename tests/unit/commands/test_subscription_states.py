@@ -1,6 +1,7 @@
 """Live, waiting or suspended: a channel's subscriptions after changes, by Slack's answers."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import SimpleNamespace
@@ -156,6 +157,10 @@ async def test_subscription_of_a_closed_channel_stays_closed_in_part_and_in_anot
 OF_OTHERS = SlackChannelClosed("conversations.history", "channel_not_found")
 
 
+def refuses(*_asked):
+    raise CommandError("Nothing to pause.")
+
+
 async def test_direct_message_of_other_people_is_refused_and_nobody_is_told_to_invite_the_bot_there(channel):
     channel.channel_id = "D1"
     channel.hears(OF_OTHERS)
@@ -174,17 +179,19 @@ async def test_direct_message_of_other_people_is_refused_and_nobody_is_told_to_i
     [
         (OF_OTHERS, [(MUTE_COMMAND, "course:York")], False),
         ({"members": ["U2"]}, [(SUBSCRIBE_COMMAND, "GB"), (PAUSE_COMMAND, "")], True),
+        (IN, [(replace(PAUSE_COMMAND, store=refuses), "")], False),
     ],
-    ids=["mute", "press at home"],
+    ids=["mute", "press at home", "refused"],
 )
-async def test_watch_does_not_move_into_a_direct_message_of_other_people(channel, heard, commands, from_home):
+async def test_watch_moves_by_no_refused_command_nor_to_other_people(channel, heard, commands, from_home):
     name = WatchedName(WatchKind.HORSE, "Fog")
     add = partial(watches.add, channel_id="U1", names=[name], user_id="U1", now=NOW, person_id="U1")
     await channel.database.write(add)
     channel.channel_id = "D1"
     channel.hears(heard)
     for command, words in commands:
-        await command.commit(channel.desk, channel.typed(words, from_home=from_home))
+        with suppress(CommandError):
+            await command.commit(channel.desk, channel.typed(words, from_home=from_home))
     (row,) = await channel.database.read(partial(watches.of_person, person_id="U1"))
     assert (row.channel_id, row.paused_until) == ("U1", None)
 
