@@ -266,7 +266,11 @@ def _group(entry: Any) -> Group:
 
 def _without_reason(said: str) -> Any:
     found = _WITH_REASON.fullmatch(said)
-    return {"number" if found[1].isdecimal() else "horse": found[1], "reason": found[2]} if found else said
+    if not found:
+        return said
+    called = NUMBER_ON_CLOTH.fullmatch(found[1])
+    named = called.groupdict() if called else {"name": found[1]}
+    return {**{name: one for name, one in named.items() if one}, "reason": found[2]}
 
 
 def _entries(value: Any) -> list[_Listed]:
