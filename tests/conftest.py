@@ -50,7 +50,7 @@ def pytest_configure(config):
 
 
 def _tell(send: Callable[..., None], name: str, **what: Any) -> None:
-    """Tell the main process nothing of a set-up or an end that went well: half of all that a worker tells, unused."""
+    """Leave out reports of set-ups and ends that went well: half of a worker's reports, and nobody reads them."""
     report = what["data"] if name == "testreport" else {"when": "call"}
     if name != "logstart" and (report["when"] == "call" or report["outcome"] != "passed"):
         send(name, **what)

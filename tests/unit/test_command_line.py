@@ -208,7 +208,7 @@ def test_file_is_for_the_own_user_alone_is_read_by_the_bot_and_never_overwritten
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_lines_that_are_not_asked_for_stay_as_they_were_typed_or_are_refused(init, tmp_path):
+def test_init_keeps_other_lines_of_the_file_as_typed_or_refuses_them(init, tmp_path):
     path = tmp_path / ".env"
     lines = [
         "DATABASE_URL='postgresql://u:pa ss #1@h/db'",

@@ -90,7 +90,7 @@ async def test_log_leaves_out_lines_below_its_level_and_libraries_keys_and_addre
         assert make_web_client("xoxb-1", "https://slack.example/api/", session).logger.level > logging.DEBUG
 
 
-def test_mask_leaves_short_secrets_and_other_values_alone_and_takes_the_longer_secret_and_an_addresss_spelling():
+def test_mask_covers_the_longest_secret_in_every_spelling_of_an_address_and_no_short_secret():
     mask = MaskSecrets(["abc", "secret", "secret-and-more"])
     event = {"event": "abc", "count": 3, "nothing": None}
     assert mask(None, "info", dict(event)) == event

@@ -292,10 +292,10 @@ async def test_typed_text_is_cleaned_where_it_comes_in(typed, plain):
     assert taken == [plain]
 
 
-async def test_what_is_ours_gets_bolts_answer_or_the_reference_of_a_logged_bug(capsys):
+async def test_request_gets_bolts_answer_or_the_reference_of_a_logged_bug(capsys):
     answer = BoltResponse(status=200, body="x")
     assert await receive(make_bolt(answer), COMMAND) is answer
-    # What is not ours is acknowledged without Bolt, and what has not Slack's shape is refused.
+    # A request that the bot does not use is acknowledged without Bolt. A body without Slack's shape is refused.
     answer = await receive(make_bolt(RuntimeError("asked")), {"type": "workflow_step_edit", "callback_id": 7})
     assert (answer.status, answer.body) == (200, "")
     with pytest.raises(BodyUnreadable):

@@ -131,7 +131,7 @@ async def test_admins_are_those_of_the_settings_and_of_the_workspace(slack, user
     asked = Slack(**{"users": PEOPLE} | slack)
     assert await people(asked).is_admin(Caller(user_id)) is is_admin
     assert user_id != "UADMIN" or asked.calls == []
-    # Nobody is told that they are no admin because Slack does not answer.
+    # While Slack does not answer, nobody is called "no admin".
     with pytest.raises(CommandError, match="Slack did not tell me whether you are an admin"):
         await people(Slack(fails=NO_ANSWER)).check_is_admin(Caller("U1"), "Only admins.")
 
@@ -197,7 +197,7 @@ async def test_outsider_whom_the_settings_name_is_an_admin(user):
     assert await known.is_admin(caller)
     await known.check_may_change(caller, "C1")
     await known.check_is_member(caller)
-    # Nobody is an outsider before Slack said which workspace is the bot's own.
+    # Until Slack has named the bot's own workspace, nobody is an outsider.
     known = people(Slack(), SubscribeBy.MEMBERS)
     known.identity.team_id = None
     await known.check_may_change(Caller("U1", "T2"), "C1")
@@ -299,7 +299,7 @@ def test_http_form_points_everything_at_the_address():
     assert printed.endswith("\n")
     assert max(map(len, printed.splitlines())) <= 200
     assert "\\u" not in printed
-    # What Slack could not reach is refused.
+    # Addresses that Slack could not reach are refused.
     for wrong in ("bot.example.com", "http://bot.example.com", "http://localhost:3000", "https://", ""):
         with pytest.raises(ValueError, match=r"must (be|end)"):
             made_for(wrong)

@@ -216,7 +216,7 @@ TABLE = {"type": "table", "rows": CELLS}
         ({"non_runners": ["Plum Heron"]}, TEXT),
     ],
 )
-def test_wrong_message_has_a_fault_and_parts_of_words_and_figures_are_not_said(rules, text):
+def test_wrong_message_has_a_fault_and_words_and_figures_count_only_whole(rules, text):
     """That a right message has no faults, the payload cases tell."""
     assert len(faults_of(rules, [SimpleNamespace(text=text, blocks=[TABLE])])) >= 1
     right = {"contains": ["thirsk"], "never": ["1 run", "4:37", "fid"]}

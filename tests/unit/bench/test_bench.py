@@ -46,14 +46,14 @@ def test_percentile_occurred_and_is_exceeded_by_no_more_than_the_rest(values, pe
     assert percentile(values, 100) == max(values)
 
 
-def test_ratio_is_the_median_of_the_rounds_own_and_numbers_have_as_many_digits_as_say_something():
+def test_ratio_is_the_median_of_the_rounds_ratios_and_nan_without_a_round():
     # The second round was slow for both: dividing the medians of each side would say 0.25.
     assert paired_ratio([100, 20, 90], [200, 40, 400]) == 0.5
     assert all(math.isnan(one) for one in (percentile([], 99), paired_ratio([], []), paired_ratio([10.0], [0.0])))
 
 
 @over(("target", "met", "missed"), [(AtLeast(8), 8.0, 7.99), (AtMost(8), 8.0, 8.01)])
-def test_verdict_follows_the_target(target, met, missed):
+def test_verdict_follows_the_target_and_figures_have_three_digits(target, met, missed):
     verdicts = [Measure("it", value, "ms", target).verdict for value in (met, missed, math.nan)]
     assert verdicts == ["met", "NOT MET", "NOT MET"]
     assert Measure("it", met, "ms").verdict == ""
@@ -77,7 +77,7 @@ async def test_part_that_fails_is_a_line_that_is_not_met(capsys):
 
 
 @over("part", ["__main__.main", "bot_unpaced.main", "history.main", "servers.main"])
-def test_part_can_be_imported_and_has_its_entry(part):
+def test_every_part_of_the_bench_has_its_entry(part):
     module, _, entry = part.partition(".")
     assert callable(getattr(importlib.import_module(f"bench.{module}"), entry))
     for name in ("acks", "delivery", "footprint", "ingest", "overload", "wide"):

@@ -198,7 +198,7 @@ AT_YORK, AT_ASCOT, CLASS_1 = {"courses": (YORK,)}, {"courses": (ASCOT,)}, {"clas
 )
 def test_filter_brings_what_another_filter_of_the_channel_leaves_out(chosen, by, is_overridden):
     assert overrides(by, chosen, REGION_OF.get) is is_overridden
-    # An excluded course of no known region comes by the filter that names the course.
+    # Where the region of an excluded course is unknown, only a filter that names the course brings the course.
     for named, comes in ((gb(), False), (gb(**AT_ASCOT), True)):
         assert overrides(named, everywhere(not_courses=(ASCOT,)), lambda _course: None) is comes
     assert not overrides(gb(region="IRE", **AT_ASCOT), gb(not_courses=(ASCOT,)), lambda _course: None)

@@ -59,7 +59,7 @@ NIGHTS = {"quiet": ("22:00-07:00",)}
 QUIET = BASE.model_copy(update=NIGHTS)
 
 
-def test_results_and_cards_wait_and_no_abandonment_void_result_or_unread_delivery():
+def test_results_and_cards_wait_but_losses_and_unread_deliveries_do_not():
     waiting = {kind for kind in EventKind if kept([QUIET], event(kind), NIGHT) is not None}
     assert waiting == {EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED}
     assert kept([QUIET], event(status="void"), NIGHT) is None

@@ -301,15 +301,13 @@ async def test_channel_that_gets_less_is_told_as_kept(database, name):
 
 
 @over(("before", "after"), NOT_LESS)
-async def test_channel_that_gets_as_much_or_more_is_told_nothing_and_no_change_is_not_in_the_audit(
-    database, before, after
-):
+async def test_channel_is_not_told_of_a_gain_and_the_audit_not_of_an_unchanged_filter(database, before, after):
     assert await told(database, before, after) == []
     entry = await database.read(lambda session: audit_log.last_of_channel(session, "C1"))
     assert before != after or entry is None
 
 
-async def test_nobody_is_told_in_direct_messages_by_setting_or_where_the_bot_never_was(database):
+async def test_change_is_not_told_in_direct_messages_against_the_setting_or_before_the_bot_is_there(database):
     for where in ({"channel_id": "D1"}, {"announce": False}, {"state": SubscriptionState.WAITING}):
         assert await told(database, [takes()], [], **where) == [], where
     assert len(await told(database, [takes()], [], state=SubscriptionState.SUSPENDED)) == 1

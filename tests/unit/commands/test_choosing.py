@@ -93,7 +93,7 @@ async def test_form_keeps_the_courses_that_it_has_no_field_for(channel):
         assert "leaves them" in str(view["blocks"])
         await channel.saves(view)
     assert await channel.receives() == before
-    # Cleared courses are cleared.
+    # With a list, an emptied field of the form ends the courses.
     channel.known = listed
     await channel.saves(await channel.opens("GB"), {"courses": []})
     assert (await channel.receives())["GB"].courses == ()
@@ -288,7 +288,7 @@ async def test_form_takes_refuses_and_clears_typed_values(channel, filled, store
 
 
 @given(st.dictionaries(st.text(max_size=5), st.none() | st.integers() | st.text(max_size=5), max_size=3))
-def test_form_without_regions_takes_typed_ones_and_nothing_filled_in_is_nothing(values):
+def test_form_without_a_list_takes_typed_regions_and_reads_values_of_any_shape(values):
     view = subscribe_form(NEW, None, Lexicon())
     assert "have not been read yet" in view["blocks"][0]["text"]["text"]
     for typed, regions in (("GB, IRE", ("GB", "IRE")), ("ALL", (ALL_REGIONS,)), ("GB GB", ("GB",))):

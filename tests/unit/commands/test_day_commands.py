@@ -149,7 +149,7 @@ def test_race_of_a_number_has_the_number_or_the_place_in_a_whole_card_of_each_me
     races = [make_race(off, number=number) for off, number in zip(("14:30", "15:00"), numbers, strict=True)]
     card = make_card(races, course=ASCOT, coverage=Coverage.COMPLETE if is_whole else Coverage.PARTIAL)
     assert tuple(at_off(card, wanted).off for wanted in ("race 1", "race 2", LAST_RACE)) == found
-    # Beside the lost meetings.
+    # A lost meeting stays on the card beside the asked race.
     card = at_off(make_card([make_race()], [lost_meeting("Bath")]), "race 1")
     assert [event.race.course.name for event in card.outcomes.lost] == ["Bath"]
 
@@ -276,7 +276,7 @@ def test_next_races_read_as_kept(name):
         (make_race("09:00"), True),
     ],
 )
-def test_race_is_to_come_and_without_a_moment_on_its_day_alone(race, is_coming):
+def test_race_is_to_come_until_its_moment_and_without_a_moment_on_its_day(race, is_coming):
     assert [one.race.off for _, one in coming([make_card([race])], NOW)] == [race.off] * is_coming
     assert coming([make_card([make_race("13:00")], day=TOMORROW)], NOW) == []
 

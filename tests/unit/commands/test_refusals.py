@@ -78,7 +78,7 @@ def test_near_miss_has_a_button_for_each_thing_it_may_have_meant():
     message = explain(error, "cmd-1")
     assert message.text == "No region."
     assert {label: one["value"] for label, one in buttons(message).items()} == error.lines
-    # No button without a likely word, or with too long a line.
+    # Without a likely word, or with too long a line, there is no button.
     assert buttons(explain(CommandError("No."), "cmd-1")) == {}
     assert buttons(explain(CommandError("No.", lines={"y": "y" * 3_000}), "cmd-1")) == {}
 
@@ -157,7 +157,7 @@ async def test_near_course_is_searched_for_beside_the_event_loop(channel, beside
     assert len(beside.ran) == 3
 
 
-async def test_so_many_courses_of_a_line_are_guessed_at_and_all_are_told(channel):
+async def test_every_wrong_course_of_a_line_is_told_and_the_first_have_near_names(channel):
     words = " ".join(f"course:Goodwod{number} -course:Goodwod{number}x" for number in range(LOOKED_UP_MAX))
     with pytest.raises(CommandError) as caught:
         await channel.types(f"GB {words}")
@@ -201,7 +201,7 @@ async def test_list_of_courses_is_not_gone_through_for_each_word():
 
 
 FIRST_LINE_READS = 1
-"""Readings of the lists while one line is tried."""
+"""How often the lists are read while the first line is tried."""
 
 
 async def test_offers_that_passed_in_time_are_kept_where_another_takes_long(town):
@@ -295,7 +295,7 @@ async def test_place_says_which_words_no_list_has_checked(database, lists, text,
     assert await place_of(database, text, **lists) == place
 
 
-async def test_place_of_a_meeting_in_another_region_is_none(database):
+async def test_place_of_a_meeting_in_another_region_is_refused(database):
     with pytest.raises(CommandError, match="No course, region or day"):
         await place_of(database, "GB Elsewhere", SEEN)
 

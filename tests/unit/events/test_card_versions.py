@@ -91,7 +91,7 @@ def test_non_runner_runs_again_only_by_word(said, position):
 def test_list_that_names_all_takes_races_away_and_a_part_takes_none(old, new, count):
     assert len(completed(published(*new), published(*old)).races) == count
 
-    # The update of one runner leaves the others declared.
+    # After the update of one runner the other runners stay declared.
     assert len(completed(published(*B_OUT), published(*DECLARED)).races[0].runners) == 4
     assert len(completed(published(*Y_GONE), published(*WITH_Y)).races[0].runners) == 1
 

@@ -206,7 +206,7 @@ def test_names_order_depth_attempt_and_unknown_fields_change_nothing(wrapper, ra
 
 
 @given(random=SEEDS)
-def test_record_of_the_list_is_read_as_a_delivery_is_and_a_fact_said_twice_is_told_once(random):
+def test_record_of_a_list_is_read_like_a_delivery_and_a_repeated_fact_is_told_once(random):
     record = shuffled(published(facts_of(random), random), random)
     assert read_race(record) == read({"data": record}), record
     facts = facts_of(random)
@@ -242,7 +242,7 @@ def test_winners_of_one_standing_are_told_as_contradicting(contradiction, random
 
 
 @given(random=SEEDS)
-def test_states_and_times_of_one_standing_are_told_as_contradicting(random):
+def test_contradicting_states_and_times_of_equal_standing_are_all_told(random):
     names = random.sample(["status", "race_status", "state", "raceStage"], 2)
     states = random.sample([random.choice(["ABANDONED", "Cancelled"]), random.choice(["Result", "Weighed In"])], 2)
     body = {"data": {"race_id": "rc_1", **dict(zip(names, states, strict=True))}}

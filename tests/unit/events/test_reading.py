@@ -179,7 +179,7 @@ def test_related_resources_of_json_api_are_bounded():
 
 
 @over("order", ["finishing_order", "winner", "first", "results", "non_runners"])
-def test_horses_of_an_order_are_bounded_and_a_long_text_is_cut_off(order):
+def test_order_has_a_bounded_number_of_horses_and_a_long_text_is_cut_off(order):
     names = [f"Horse {number}" for number in range(MOST_RUNNERS + 1)]
     for listed in (names, [names, names[::-1]]):
         assert len(read("result.received", race={"race_id": "rc_1", order: listed}).race.runners) <= MOST_RUNNERS
@@ -216,7 +216,7 @@ RIDDEN = {
 
 
 @over(("runner", "read"), Answers(PLACES_OF, "runners"))
-def test_runner_is_read_from_objects_numbers_and_other_names_with_its_own_people_before_the_horses(runner, read):
+def test_runner_is_read_from_any_shape_and_its_own_people_come_before_the_horses(runner, read):
     assert read_race({"runners": [runner]}).runners == (RIDDEN[read],)
 
 

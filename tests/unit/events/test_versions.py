@@ -146,7 +146,7 @@ def test_first_placings_are_news_by_themselves(old, new, are_first):
     assert brings_placings(old, new) is are_first
 
 
-def test_beaten_distance_and_reason_stay_with_the_same_position_and_a_plain_status_takes_no_place_back():
+def test_beaten_distance_and_reason_stay_with_a_position_and_a_plain_status_keeps_the_place():
     first = settled(
         {"horse": "A", "position": 1},
         {"horse": "B", "position": 2, "beaten": "nk"},
@@ -199,7 +199,7 @@ NAMED = Race(race_id="rc_1")
 )
 def test_race_is_part_of_a_meeting_by_the_best_that_was_sent(race, card, is_part):
     assert is_part_of(race, card) is is_part
-    # A racecard: by a race of the card.
+    # A racecard is part of a meeting with a race of the card.
     published = RacingEvent(key="c", kind=EventKind.RACECARD_PUBLISHED, races=(Race(race_id="rc_2"), NAMED))
     assert is_part_of(published, meeting(NAMED))
     assert not is_part_of(published, meeting(Race(race_id="rc_3")))
@@ -217,7 +217,7 @@ def result(**race):
     return RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=ASCOT.model_copy(update=race))
 
 
-def test_later_version_keeps_what_only_the_earlier_said_but_for_another_course_and_the_age_of_data():
+def test_later_version_keeps_fields_of_the_earlier_but_neither_another_course_nor_the_age_of_data():
     earlier = result(going="Good", runners=(Runner(horse="A", position="1"),), off=OffTime(text="14:30"))
     later = result(going="Soft", runners=(Runner(horse="A"),), course=Course(course_id="cr_1"))
     race = completed(later, earlier).race

@@ -36,7 +36,7 @@ from tests.rows import over
 from tests.said import BEGINNINGS
 
 
-def test_nothing_to_say_and_what_no_button_can_carry_is_no_block():
+def test_empty_words_and_lines_that_no_button_can_carry_make_no_block():
     assert [section(""), fields(("Course", None), ("Date", "")), context_block()] == [None] * 3
     assert [actions([command_button("Empty", "")]), turns("results " + "🐎" * 1_100, 2, 3)] == [None] * 2
 
@@ -56,7 +56,7 @@ def test_row_of_buttons_has_as_many_as_slack_takes_and_begins_with_the_first():
     assert block_problems([made], most=MESSAGE_BLOCKS) == []
 
 
-def test_message_says_how_many_lines_had_no_room():
+def test_message_counts_the_lines_without_room():
     listed = message("text", [header("Head"), lines(["one", "two"])]).blocks[1]
     assert listed["text"]["text"] == "one\ntwo"
     made = message("text", [header("Head"), lines(["x" * 99] * 1_000), section("Foot")])
@@ -120,7 +120,7 @@ def test_data_shows_as_it_came_and_does_nothing(data, shown):
     assert safe(data) == (shown and shown.format(**LOOK_ALIKES))
 
 
-def test_plain_text_and_code_keep_names_for_copying_and_code_is_never_closed_by_them():
+def test_plain_text_and_code_keep_a_name_as_published_and_no_name_closes_the_code():
     assert plain("_rc*1_<x>") == "_rc*1_&lt;x&gt;"
     assert code("race.re_opened") == "`race.re_opened`"
     assert code("a` <!here> `b") == "`a' &lt;!here&gt; 'b`"

@@ -210,7 +210,7 @@ def check_formatting(text):
 
 
 def check_shown(shown):
-    """Slack reads no markup in the raw cells of a table: each shows the visible letters that came."""
+    """Slack reads no markup in raw cells of a table, so a raw cell shows the published letters without escapes."""
     text = shown["text"]
     if shown["type"] == "raw_text":
         assert 1 <= size(text) <= CELL_MAX

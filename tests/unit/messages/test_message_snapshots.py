@@ -188,7 +188,7 @@ def test_regions_with_equal_filters_are_one_list(regions, words):
     assert lost_by("U1", chosen, []).text.startswith(f"<@U1> ended {words} here.")
 
 
-def test_regions_with_other_filters_are_said_by_themselves_and_no_filter_is_no_word():
+def test_regions_with_other_filters_are_named_apart_and_no_filter_gives_no_words():
     chosen = [*filters("AUS", "GB"), *filters("FR", topics=frozenset({Topic.RACECARDS})), *filters("IRE")]
     assert in_markup(*chosen) == "results and abandonments from AUS, GB and IRE; racecards from FR"
     courses = filters("GB", "IRE", courses=(Course(name="Ascot"),))

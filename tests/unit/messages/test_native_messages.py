@@ -91,7 +91,7 @@ def test_chart_has_a_line_without_a_limit_and_needs_two_days_of_the_month():
     assert chart(usage(reading(days(1)), None)) is None
     assert chart(usage(reading(days(9, "2026-10")), None)) is None
     assert chart(usage(reading(days(9), grouped_by="endpoint"), None)) is None
-    # Days in several rows are one point.
+    # Several rows of a day are one point.
     made = chart(usage(reading((*days(2), *days(2))), None))
     assert [point["value"] for point in made["series"][0]["data"]] == [200, 400]
 
@@ -100,7 +100,7 @@ def test_cell_shows_what_can_be_seen_and_is_never_empty():
     assert cell(" <b>\u202e &\n2= ") == "<b> & 2="
     assert cell("\u200b") == cell(None) == NOTHING_CAME
     assert cell("x" * 10_000) == "x" * 59 + "…"
-    # A column of which nothing came is left out.
+    # A column without a value is left out.
     columns = {"Horse": ["A", "B"], "Jockey": [NOTHING_CAME, NOTHING_CAME]}
     table = data_table("Runners", columns, "Horse", 1_000)
     assert table is not None
@@ -136,7 +136,7 @@ def test_each_kind_of_block_is_refused_by_itself_and_asked_again_after_a_day():
     assert known.form_of(collapsed) is collapsed
 
 
-def test_stored_message_has_both_forms_and_a_message_without_native_blocks_is_the_same_in_sections():
+def test_stored_message_keeps_both_forms_and_a_plain_message_has_one_form():
     plain = message("text", [section("words")])
     assert plain.in_sections() == plain == NativeBlocks(lambda: 0.0).form_of(plain)
     assert plain.in_words() == Message(text="text")

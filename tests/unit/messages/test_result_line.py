@@ -107,7 +107,7 @@ def test_line_of_a_result(name):
     check(KEPT, f"Line of a result: {name}", line_of(name))
 
 
-def test_page_shows_lines_as_made_and_the_lock_screen_has_the_line_with_commas():
+def test_page_shows_result_lines_as_built_and_the_lock_screen_has_commas():
     rows = [row.split(" | ") for row in PAGE.partition("### The line of a result")[2].split("\n\n###")[0].split("\n")]
     shown = {row[0].removeprefix("| "): row[1].removesuffix(" |").strip("`") for row in rows if len(row) == 2}
     lines = {f"{name[:1].upper()}{name[1:]}": line_of(name) for name in CASES}
@@ -117,7 +117,6 @@ def test_page_shows_lines_as_made_and_the_lock_screen_has_the_line_with_commas()
     }
     assert len(shown) > 8
     # The lock screen has the same line with commas.
-
     line = "1 Misty Ghost 11/4F, 2 Bold Warrior 20/1, 3 Quiet Cavalier 10/1. 5 ran"
     assert result_line(CASES["prices and the number of runners"], in_text=True) == line
 
@@ -335,7 +334,7 @@ def test_watch_brings_no_whole_card():
     assert '[Racecard] racecard FR 2026-11-21 "Saint-Cloud"' in plain
 
 
-def test_watched_runners_share_a_line_by_the_line_of_their_result_and_many_are_counted():
+def test_watched_runners_of_a_result_share_a_line_and_many_are_counted():
     event, _ = result("1", "2", "PU", "8")
     watched = [
         WatchedRunner(horse="Misty Ghost", position="1"),

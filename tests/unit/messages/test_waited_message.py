@@ -295,7 +295,7 @@ def test_failure_reads_as_kept(name):
         assert not re.search("racing-bot|RACING_API_KEY|COMMAND_QUOTA_SHARE", said_to[who])
 
 
-def test_reader_is_told_whom_to_turn_to_with_names_of_admins_and_data_does_nothing():
+def test_reader_is_told_whom_to_turn_to_by_mentions_of_admins_alone():
     told = [AnswerReader(admins=("U1", "U2", "U3", "U4")[:count]).whom_to_tell for count in range(5)]
     assert told == ["whoever runs this bot", "U1", "U1 or U2", "U1, U2 or U3", "U1, U2 or U3"]
     assert shown_to("Tell U1 or U2 <!here>.", SOMEBODY) == "Tell <@U1> or <@U2> &lt;!here&gt;."

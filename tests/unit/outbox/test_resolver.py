@@ -180,7 +180,7 @@ async def test_first_look_comes_ten_seconds_after_the_deadline(after_s, called_s
 async def test_look_goes_on_with_the_next_page_of_the_same_look(pages, claims, cursors):
     history, _ = await look(*claims, pages=pages)
     assert [asked.cursor for asked in history.asked] == cursors
-    # A second look is no earlier where an abandonment passed.
+    # An abandonment that passes does not bring the second look forward.
     history, (outcome,) = await look(claim(after_s=16, looks=1), pages=[])
     assert (outcome.after.total_seconds(), outcome.looks, history.asked) == (4, 0, [])
 
@@ -299,7 +299,7 @@ def test_bucket_is_not_emptied_by_a_clock_that_is_set_back(limit, calls, back_s)
 
 
 @given(limits, st.floats(0, 50), st.floats(0, 1e9))
-def test_bucket_holds_a_call_when_it_says_so_and_no_more_than_its_burst(limit, calls, forward_s):
+def test_bucket_has_a_call_at_its_free_moment_and_never_more_than_its_burst(limit, calls, forward_s):
     assert full(limit).at(START + timedelta(seconds=forward_s)).calls == limit.burst
     bucket = Bucket(limit, min(calls, limit.burst), START)
     assert bucket.at(bucket.free_at + timedelta(microseconds=1)).calls >= 0.9999

@@ -117,7 +117,7 @@ def test_table_has_every_code_of_the_interface():
     assert set(ANSWERS) >= set(service_errors.BY_CODE)
 
 
-async def test_bad_letter_spoils_no_page_and_value_that_is_no_number_is_missing(service, racing):
+async def test_broken_letter_becomes_a_question_mark_and_infinity_or_nan_a_missing_value(service, racing):
     for name in (rb"Bold\ud83dGhost", b"Bold\xffGhost"):
         service.replies = [answer(200, b'\xef\xbb\xbf{"meta": {}, "data": [{"name": "%b"}]}' % name)]
         assert (await collect(racing.walk_races())).data == [{"name": "Bold?Ghost"}]

@@ -84,9 +84,7 @@ async def test_limits_8_cursor_of_an_earlier_call_with_the_same_trail_breaks_the
         await collect(racing.walk_races(cursor=first.resume_at, trail=trail))
 
 
-async def test_limits_7_name_that_a_paths_query_has_twice_is_repeated_on_each_page_and_named_in_no_failure(
-    service, racing
-):
+async def test_limits_7_doubled_name_of_a_query_goes_to_each_page_and_into_no_failure(service, racing):
     service.data([{"name": "one"}], has_more=True, next_cursor="c1")
     service.refuse(422, "invalid_param")
     with pytest.raises(InvalidParam) as caught:
@@ -210,7 +208,7 @@ async def test_hold_from_before_the_clock_was_set_back_holds_nobody(service, ope
 
 
 @pytest.mark.parametrize(("code", "status"), [("rate_limited", 429), ("server_error", 500)])
-async def test_single_try_repeats_nothing_before_the_first_page(service, racing, sleep_clock, code, status):
+async def test_single_try_repeats_a_request_only_after_the_first_page(service, racing, sleep_clock, code, status):
     service.refuse(status, code)
     with pytest.raises(ServiceFailure):
         await racing.in_one_try().countries()
@@ -305,7 +303,7 @@ async def test_errors_quota_exceeded_stops_all_but_usage_over_a_restart(service,
 
 
 @pytest.mark.parametrize(("after_s", "told"), [("3599", []), ("3600", [RateLimited]), ("999999", [RateLimited])])
-async def test_wait_of_an_hour_is_told_once_and_a_shorter_wait_is_not(*, service, open_heard, heard, after_s, told):
+async def test_wait_of_an_hour_is_told_once_and_a_shorter_wait_never(*, service, open_heard, heard, after_s, told):
     for _ in range(3):
         service.refuse(429, "rate_limited", headers={"retry_after": after_s})
     client = open_heard()

@@ -139,7 +139,7 @@ def test_text_of_the_envelope_that_is_too_long_to_be_shown_counts_as_missing(nam
     assert [getattr(page.meta, name) for page in pages] == [texts[0], None]
 
 
-def test_race_is_kept_as_it_came_and_deliveries_are_read_bare_or_within_an_object():
+def test_record_of_a_race_is_kept_as_published_and_deliveries_are_read_within_an_object_too():
     race = {"race_id": "rc_1", "runners": [{"horse": {"name": "A"}}], "fields": 8}
     assert RacePage.model_validate({"meta": {}, "data": [race, None, "rc_2"]}).data == [race, {}, {}]
     for data in ([{"id": 1}], {"deliveries": [{"id": 1}]}, {"total": 1, "items": [{"id": 1}]}):

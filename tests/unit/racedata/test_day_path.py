@@ -110,7 +110,7 @@ async def test_race_comes_by_its_path_and_else_from_the_book(make_book, client, 
 
 
 @pytest.mark.parametrize("newest_first", [False, True])
-async def test_outside_window_asks_nothing_and_is_never_an_empty_day(make_book, client, newest_first):
+async def test_day_outside_the_window_costs_no_request_and_is_not_called_empty(make_book, client, newest_first):
     book = make_book()
     client.state = AccountState(window="2025 → upcoming")
     card = await book.card("GB", TODAY.replace(year=2024))

@@ -200,7 +200,7 @@ def test_wait_goes_by_what_two_answers_tell(name):
 
 # Left of 60 at the first answer of a minute, and our other requests in flight: whether others spend too.
 @over(("left", "in_flight", "others"), [(59, 0, False), (58, 0, True), (59, 2, False), (57, 2, False), (56, 2, True)])
-def test_others_are_seen_by_requests_that_are_not_ours_and_the_limit_is_the_lowest_until_told(left, in_flight, others):
+def test_other_users_of_a_key_are_seen_by_their_requests_and_an_untold_limit_is_the_lowest(left, in_flight, others):
     assert Minute().answered(START, RateReading(60, left, 120, 60.0), in_flight).others is others
     assert Minute().answered(START, RateReading(None, None, 120, 60.0), 0).left == 59
 
@@ -345,7 +345,7 @@ def forecasts_of_march(days, first_known):
 
 @over(("since", "width"), [(FEBRUARY, 0.2), (MARCH, 0.25)])
 @over("shape", SHAPES)
-def test_range_holds_as_often_as_it_says(shape, since, width):
+def test_range_of_a_forecast_holds_as_often_as_promised(shape, since, width):
     """Of forecasts at moments of twenty months each, at least eight of ten hold, with ranges of a bounded width."""
     held, widths = [], []
     for seed in range(20):

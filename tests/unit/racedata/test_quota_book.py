@@ -211,7 +211,7 @@ async def test_first_reading_forecasts_by_the_days_that_the_service_names(book, 
     assert expected.low <= 8_200 + round(10.5 * 410) <= expected.high
 
 
-# No row is no use, and before the first row nothing is known. A whole month tells of no day.
+# A day without a row had no requests. Days before the first row, and days of a row by month, are unknown.
 GAPS = {date(2026, 11, day): 50 if day == 13 else 0 for day in range(11, 20)}
 
 

@@ -146,7 +146,7 @@ async def test_region_of_a_filter_outlives_what_a_race_says(database):
     assert [one.region for one in kept.in_book] == ["GB"]
 
 
-async def test_many_races_go_into_the_book_at_once_but_for_those_without_id_or_day(database):
+async def test_many_races_go_into_the_book_at_once_without_races_that_lack_id_or_day(database):
     races = [Race(race_id=f"r{number}", race_date=DAY, region="GB") for number in range(450)]
     races += [Race(race_date=DAY), Race(race_id="undated")]
     await database.write(lambda session: race_book_store.put(session, races, NOW))

@@ -173,7 +173,7 @@ async def test_lists_that_are_spared_for_upkeep_are_read_for_a_person(book, clie
     assert client.asked == ["courses"]
 
 
-async def test_job_and_people_share_one_refresh_of_each_list_and_the_same_lists_are_one_lexicon(
+async def test_job_and_people_share_a_refresh_of_each_list_and_a_lexicon_until_the_lists_change(
     book, database, client, clock
 ):
     await asyncio.gather(book.keep_fresh(), *(book.regions() for _ in range(5)), book.courses(), book.countries())

@@ -294,9 +294,7 @@ async def test_filter_that_can_not_be_read_is_not_written_over_and_joined_with_n
 
 
 @pytest.mark.parametrize("came_by_another_way", [False, True])
-async def test_unchecked_filters_make_no_replica_ask_the_service_and_use_lists_however_they_came(
-    desk, came_by_another_way
-):
+async def test_unchecked_filters_cost_no_request_and_use_lists_that_any_replica_stored(desk, came_by_another_way):
     await desk.subscribe("gb", unchecked_since=desk.clock())
     assert await desk.slots(6) == [0] * 6
     if came_by_another_way:

@@ -288,7 +288,7 @@ def printed(*messages):
 )
 def test_message_stands_beside_its_channel_and_an_abandonment_stands_out(message, line):
     assert printed(message) == line
-    # A terminal without the letters gets question marks.
+    # A terminal that lacks letters gets question marks.
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding="ascii")
     screen_on(file).message(post("Result: Compiègne"))
