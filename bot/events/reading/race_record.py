@@ -278,7 +278,7 @@ def _is_provisional(sources: Sources, own: Sequence[Fields], said: Sequence[str]
     texts = ((name, value) for fields in told for name, value in fields.items() if isinstance(value, str))
     inquiries = _spread(values_of([*own, *beside], "state.inquiry"))
     # The last message with a standing counts: "Stewards enquiry", then "Result stands".
-    messages = _strings_in(values_of(own, "state.message"))
+    messages = _strings_in(chain(values_of(own, "state.message"), values_of(own, "marks.note")))
     announced = [*filter(None, (RaceState.RUN if is_decided(one) else state_in(one) for one in messages))]
     is_waited_for = announced[-1:] == [RaceState.PROVISIONAL] or any(map(_is_pending, inquiries))
     is_waited_for = is_waited_for or any(map(is_in_doubt, [*said, *filter(None, map(string, official))]))
