@@ -256,7 +256,7 @@ def _belongs_in_thread(news: News, choices: Choices, told: _Told, until: datetim
 
 
 def meetings_without_race(meetings: Iterable[Sequence[Telling]], lost: Sequence[Telling] = ()) -> list[Show]:
-    """A race with a result is taken out of messages on abandoned meetings. The messages then say "rest of the meeting".
+    """A race with a result is taken out of messages on abandoned meetings: only a part of the meeting is lost.
 
     The channel's chains: `meetings` of the race, and the contradicted race as `lost`.
     """
