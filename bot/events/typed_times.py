@@ -113,14 +113,15 @@ def read_off(typed: str) -> str | None:
 
 _RACE_CALLED = re.compile(
     rf"(?:race|r)(?: ?(?:no|number)\b\.?)? ?#?(?P<number>1?[0-9]|{'|'.join(CARDINALS)})|(?P<short>1?[0-9])r"
-    rf"|(?:(?P<day>1?[0-9])(?:st|nd|rd|th)|(?P<word>{'|'.join(ORDINALS)})|(?:lucky )?last|final)(?: race| at)",
+    rf"|(?P<word>{'|'.join(ORDINALS)})(?: race| at)?"
+    r"|(?:(?P<day>1?[0-9])(?:st|nd|rd|th)|(?:lucky )?last|final)(?: race| at)",
     re.ASCII | re.IGNORECASE,
 )
 LAST_RACE = "last race"
 
 
 def read_race_number(typed: str) -> str | None:
-    """Gives "race 3" for "R3", "3rd race" and "third at", and LAST_RACE for "last at"; None for other words."""
+    """Gives "race 3" for "R3", "3rd race" and "third", and LAST_RACE for "last at"; None for other words."""
     if not (found := _RACE_CALLED.fullmatch(typed)):
         return None
     said = (found["number"] or found["short"] or found["day"] or found["word"] or "").casefold()

@@ -16,6 +16,7 @@ from bot.events import event_store
 from bot.events.days import UTC_NAME, WEEKDAYS, likely_day, zone_of
 from bot.events.event import Topic
 from bot.events.races import is_same_course
+from bot.events.sentences import listed
 from bot.events.typed_times import in_figures, read_clock, read_length, read_race_number
 from bot.operations.status_figures import FIGURES_COVER
 from bot.outbox import acknowledgements, backlog, held_queues
@@ -231,7 +232,7 @@ MUTED = "results and racecards muted"
 
 NOT_MUTED = "The meeting is not muted here, or no longer. /racing list shows the muted meetings."
 
-_read = day_plan("mute", day_grammar(), set(Topic))
+_read, _read_unmute = (day_plan(command, day_grammar(), set(Topic)) for command in ("mute", "unmute"))
 
 
 Muted = tuple[Meeting, int, Abandonments]
@@ -308,7 +309,7 @@ async def _answer_typed_mute(desk: Desk, _invocation: Invocation, committed: Mut
 
 async def _plan_unmute(desk: Desk, invocation: Invocation) -> int:
     """The number of the only mute of a typed course. Raises CommandError, with a button for the list."""
-    asked: DayPlan = await _read(desk, invocation)
+    asked: DayPlan = await _read_unmute(desk, invocation)
     rows = await desk.database.read(lambda session: mutes.of_channel(session, invocation.channel_id, desk.clock()))
     there = [row for row in rows if asked.course and is_same_course(mutes.read(row).course, asked.course)]
     is_several = len(there) > 1
@@ -316,6 +317,8 @@ async def _plan_unmute(desk: Desk, invocation: Invocation) -> int:
         there = [row for row in there if mutes.read(row).race_date == asked.day.isoformat()]
     if len(there) != 1:
         told = "Several meetings of that course are muted here: name the day." if is_several else NOT_MUTED
+        if rows and asked.course is None:
+            told = f"Name the course. Muted here: {listed([meeting_words(mutes.read(row)) for row in rows])}."
         raise CommandError(told, lines={"What is muted": "list"})
     return there[0].id or 0
 
