@@ -303,7 +303,7 @@ _HAS_WORK = and_(
 """Of a queue and its first message."""
 
 _NOW, _FAR, _PAUSED_UNTIL = (bindparam(name, type_=_MOMENT) for name in ("now", "far", "paused_until"))
-_IS_NEW_ABANDONMENT = and_(_IS_URGENT, col(OutboxMessage.attempts) == literal_column("0"))
+_IS_NEW_ABANDONMENT = and_(_IS_URGENT, col(OutboxMessage.sending_at).is_(None))
 _PASSES = and_(_IS_NEW_ABANDONMENT, col(ChannelQueue.next_free_at) > _PAUSED_UNTIL)
 
 _FREE_QUEUES = (

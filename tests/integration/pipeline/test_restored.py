@@ -18,12 +18,14 @@ from tests.integration.pipeline.steps import (
     LEFT,
     abandonment,
     at_the_hour,
+    count,
     fail,
     hour,
     kinds,
     pause,
     posts,
     result,
+    step,
     tell,
     tell_due,
     turns,
@@ -147,6 +149,15 @@ async def test_where_history_can_not_be_read_the_operator_has_chosen(pipeline, c
     await turns(other, LOOKED_S)
     assert len(other.texts("CGB")) == 3
     assert (await other.waiting())["dead_letter"] == 2
+
+
+async def test_abandonment_that_is_looked_for_passes_no_wait_for_its_next_look(pipeline, copy, put_back):
+    await fill(pipeline)
+    other, _ = await put_back(copy()(), pipeline.clock)
+    fail(other, look=failures.slack_error("internal_error"))
+    await wait(other, LOOKED_S)
+    await step(other, 9)
+    assert count(other, "look") == 1
 
 
 async def test_message_of_a_paused_channel_waits_for_the_end_of_the_pause(gb, copy, put_back):
