@@ -42,6 +42,8 @@ _FIELDS = "number, sha256, reference, received_at, body"
 
 JOURNAL_GONE = "the file of the journal was removed or replaced: put the file back, or restart the bot"
 
+_SCHEMA = "PRAGMA schema_version"
+
 _BY_HASH = "FROM journal INDEXED BY sqlite_autoindex_journal_1"
 
 _MOMENT = timedelta(microseconds=1)
@@ -50,7 +52,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LOCK = 7_228_464_117
 """PostgreSQL's advisory lock: rows become visible in the order of their numbers, with several receivers too."""
 
-_LETTERS = """
+_SQLITE = """
     CREATE TABLE IF NOT EXISTS journal (
         number INTEGER PRIMARY KEY,
         sha256 TEXT NOT NULL UNIQUE,
@@ -58,9 +60,7 @@ _LETTERS = """
         received_at INTEGER NOT NULL,
         body BLOB NOT NULL
     );
-    CREATE INDEX IF NOT EXISTS ix_journal_received_at ON journal (received_at)
-"""
-_SQLITE = f"""{_LETTERS};
+    CREATE INDEX IF NOT EXISTS ix_journal_received_at ON journal (received_at);
     CREATE TABLE IF NOT EXISTS journal_proof (number INTEGER PRIMARY KEY, written INTEGER NOT NULL)
 """
 _POSTGRESQL = (
@@ -108,6 +108,7 @@ class Journal:
         self._kept = SqliteFile(self.file, JOURNAL_GONE) if self.file else None
         self._proved_s: float | None = None
         self._mended_s: float | None = None
+        self._schema: tuple[int] | None = None
 
     def append(self, letters: Sequence[Letter]) -> list[bool]:
         """Commit the letters together. False for a body that the journal has already."""
@@ -158,12 +159,11 @@ class Journal:
         """Raise StorageUnavailable unless a letter could be stored now. Writes a row every JOURNAL_PROOF_S."""
         now_s = self._monotonic()
         fresh = self._proved_s is not None and now_s - self._proved_s < JOURNAL_PROOF_S
-        with self._transaction(writes=True) as run:
-            if not fresh:
-                run(
-                    "INSERT INTO journal_proof (number, written) VALUES (1, 1) "
-                    "ON CONFLICT (number) DO UPDATE SET written = journal_proof.written + 1"
-                )
+        written = (
+            "INSERT INTO journal_proof (number, written) VALUES (1, 1) "
+            "ON CONFLICT (number) DO UPDATE SET written = journal_proof.written + 1"
+        )
+        self._done(lambda run: fresh or run(written), writes=True)
         if not fresh:
             self._proved_s = now_s
 
@@ -177,12 +177,14 @@ class Journal:
             with self._transaction(writes=writes) as run:
                 return work(run)
         except _Damaged:
-            now_s = self._monotonic()
+            now_s, schema = self._monotonic(), self._schema
             if self._mended_s is not None and now_s - self._mended_s < MENDS_APART_S:
                 raise
-            self._mended_s = now_s
         with self._transaction(writes=True) as run, closing(sqlite3.connect(f"{self.file}")) as reader:
-            _mend(run, reader.execute)
+            # Another process may have stored the letters anew.
+            if run(_SCHEMA).fetchone() == schema:
+                self._mended_s = now_s
+                _mend(run, reader.execute)
             return work(run)
 
     @contextmanager
@@ -245,6 +247,7 @@ class Journal:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(f"PRAGMA synchronous={'FULL' if self.durable else 'OFF'}")
         connection.executescript(_SQLITE)
+        self._schema = connection.execute(_SCHEMA).fetchone()
         self._kept.note_opened()
         return connection
 
@@ -288,25 +291,31 @@ def _mend(run: Run, read: Run) -> None:
     log = logging.getLogger(__name__)
     (tables,) = run("SELECT COUNT(*) FROM sqlite_schema").fetchone()
     damaged = f"journal_damaged_{tables}"
-    run(f"ALTER TABLE journal RENAME TO {damaged}")
-    for statement in _LETTERS.replace("ix_journal", f"ix_since_{damaged}").split(";"):
+    for table in ("journal", "journal_proof"):
+        run(f"ALTER TABLE {table} RENAME TO {table}_damaged_{tables}")
+    for statement in _SQLITE.replace("ix_journal", f"ix_since_{damaged}").split(";"):
         run(statement)
     log.error("The journal is damaged. Its letters are stored anew, and the table %s has the damaged letters.", damaged)
     # The index has the hash of each letter, and is on other pages than the letters.
     listed = [*_rows(read, f"SELECT number, sha256 {_BY_HASH}")]
     if None in listed:
-        by_number = "SELECT number, sha256 FROM journal NOT INDEXED ORDER BY number"
-        listed += [*_rows(read, by_number), *_rows(read, f"{by_number} DESC")]
-    hashes = {number: sha256 or f"damaged-{number}" for number, sha256 in filter(None, reversed(listed))}
+        ordered = "SELECT number, NULL FROM journal ORDER BY"
+        for order in ("number", "number DESC", "received_at", "received_at DESC"):
+            listed += _rows(read, f"{ordered} {order}")
+    hashes = dict(filter(None, reversed(listed)))
     only = "FROM journal WHERE number = ?"
     # A damaged letter gets the receipt of the letter before; the first letter the present time.
     (received_at,) = read("SELECT strftime('%s', 'now') * 1000000").fetchone()
-    for number, sha256 in sorted(hashes.items()):
-        row = next(_rows(read, f"SELECT {_FIELDS} {only}", number), None)
+    # Neither index nor pages may list a damaged letter. A number that is no letter's has no row, and no damage.
+    for number in range(min(hashes, default=1), max(hashes, default=0) + 1):
+        rows = [*_rows(read, f"SELECT {_FIELDS} {only}", number)]
+        if not rows and number not in hashes:
+            continue
+        row = rows[0] if rows else None
         if row is None or None in row:
             words = f"Letter {number} of the journal can't be read: the file is damaged."
             log.error(words)
-            row = number, sha256, f"journal-{number}", received_at, words.encode()
+            row = number, hashes.get(number) or f"damaged-{number}", f"journal-{number}", received_at, words.encode()
         received_at = row[3]
         run("INSERT INTO journal VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", *row)
 

@@ -123,23 +123,29 @@ async def test_large_bodies_are_read_a_few_at_a_time_and_not_kept_as_read(databa
 
 def zero(file, page, begin=0, end=4096):
     with closing(sqlite3.connect(file)) as connection:
-        (offset,) = connection.execute(f"SELECT pgoffset FROM dbstat WHERE {page} LIMIT 1").fetchone()
+        offsets = connection.execute(f"SELECT pgoffset FROM dbstat WHERE {page}").fetchall()
     with file.open("r+b") as damaged:
-        damaged.seek(offset + begin)
-        damaged.write(bytes(end - begin))
+        for (offset,) in offsets:
+            damaged.seek(offset + begin)
+            damaged.write(bytes(end - begin))
+
+
+LEAF = "name = 'journal' AND path = '/000/'"
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        ("name = 'journal' AND pagetype = 'leaf' ORDER BY path", 0, 4096, 4),
-        ("name = 'journal' AND pagetype = 'leaf' ORDER BY path", 2048, 2560, 4),
-        ("name = 'journal' AND pagetype = 'leaf' ORDER BY path", 0, 512, 4),
-        ("name = 'journal' ORDER BY path DESC", 0, 4096, 4),
+        (LEAF, 0, 4096, 4),
+        (LEAF, 2048, 2560, 4),
+        (LEAF, 0, 512, 4),
+        ("name = 'journal' ORDER BY path DESC LIMIT 1", 0, 4096, 4),
         ("name = 'journal' AND pagetype = 'internal'", 0, 4096, 24),
         ("name = 'sqlite_autoindex_journal_1'", 0, 4096, 0),
         ("name = 'ix_journal_received_at'", 0, 4096, 0),
-        ("true ORDER BY pgoffset DESC", 0, 4096, 4),
+        ("name = 'journal_proof'", 0, 4096, 0),
+        ("name = 'sqlite_autoindex_journal_1' OR name = 'journal' AND path = '/001/'", 0, 4096, 4),
+        ("true ORDER BY pgoffset DESC LIMIT 1", 0, 4096, 4),
     ],
 )
 @pytest.mark.parametrize("appends_first", [True, False])
@@ -159,11 +165,33 @@ async def test_damaged_page_loses_its_own_letters_alone_and_takes_new_letters(
     assert not appends_first or journal.append([letter(24), letter(25)]) == [False, False]
     assert journal.append([letter(26)]) == [True]
     assert await Intake(database, journal, now).take() == 1
+    journal.prove()
     read = await keys(database)
     unreadable = [key for key in read if key.startswith("unreadable:")]
     assert bool(lost) <= len(unreadable) <= lost
     # A letter may be damaged in its body alone.
     assert bool(lost) <= len([one for one in caplog.messages if "can't be read" in one]) <= len(unreadable)
+
+
+async def test_letters_are_stored_anew_once_by_two_processes_and_after_a_wait_in_vain(journal):
+    journal.append([letter(number) for number in range(48)])
+    journal.close()
+    zero(journal.file, LEAF)
+    with closing(sqlite3.connect(journal.file, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageUnavailable, match="locked"):
+            journal.after(None, 48)
+    meanwhile = []
+
+    def clock():
+        """Read between damage and mending."""
+        meanwhile.append(journal.after(None, 48))
+        return 0.0
+
+    with closing(Journal(journal.url, clock)) as first, closing(sqlite3.connect(journal.file)) as connection:
+        assert [first.after(None, 48)] == meanwhile
+        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    assert sum(name.startswith("journal_damaged") for name in names) == 1
 
 
 @on_postgresql
