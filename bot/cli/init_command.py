@@ -29,7 +29,7 @@ READ_BACK = "can't stand in a .env: take line breaks, quotes, # and ${ out of th
 
 
 class Asked(NamedTuple):
-    """A setting whose value a person gives. A value of the setting `instead` stands in for the value."""
+    """A setting whose value a person gives. The value is not asked for where the setting `instead` has a value."""
 
     name: str
     comment: str

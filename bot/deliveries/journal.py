@@ -295,7 +295,7 @@ def _mend(run: Run, read: Run) -> None:
         run(f"ALTER TABLE {table} RENAME TO {table}_damaged_{tables}")
     for statement in _SQLITE.replace("ix_journal", f"ix_since_{damaged}").split(";"):
         run(statement)
-    log.error("The journal is damaged. Its letters are stored anew, and the table %s has the damaged letters.", damaged)
+    log.error("The journal is damaged. The letters are stored anew. The table %s keeps the damaged pages.", damaged)
     # The index has the hash of each letter, and is on other pages than the letters.
     listed = [*_rows(read, f"SELECT number, sha256 {_BY_HASH}")]
     if None in listed:

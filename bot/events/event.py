@@ -126,15 +126,18 @@ class RacingEvent(Value):
 
     @property
     def is_abandonment(self) -> bool:
-        """Late readers lose money."""
+        """True for an abandoned race or meeting: readers who hear of the loss too late lose money."""
         return self.topic is Topic.ABANDONMENTS
 
     def is_newer_than(self, other: "RacingEvent") -> bool | None:
-        """None if the payloads don't tell."""
+        """Whether this version of the event is the newer version. None if the payloads don't tell."""
         return self._comes_after(other, _ORDER)
 
     def is_later_than(self, other: "RacingEvent") -> bool | None:
-        """For another event: by the service's moments, else between two abandonments by receipt. None if unknown."""
+        """Whether another event came before: by the service's moments, else by the receipt of two abandonments.
+
+        None if unknown.
+        """
         return self._comes_after(other, (*_MOMENTS, "received_at"))
 
     def _comes_after(self, other: "RacingEvent", names: Iterable[str]) -> bool | None:

@@ -199,7 +199,10 @@ def _later(own: EventVersion, event: EventVersion, told: Iterable[Telling]) -> T
 
 
 def _contradicts(version: EventVersion, other: EventVersion) -> bool:
-    """The message of a result shows an abandoned meeting only where the meeting says that the race is lost, or was."""
+    """Whether the version contradicts a message of `other`.
+
+    An abandoned meeting contradicts a result until the loss is taken back, and a card the result of a race marked lost.
+    """
     if version.kind == EventKind.MEETING_ABANDONED:
         return other.kind == EventKind.RESULT_RECEIVED and not event_store.known(version)[0].is_taken_back
     if version.kind == EventKind.RACECARD_PUBLISHED:
@@ -210,7 +213,11 @@ def _contradicts(version: EventVersion, other: EventVersion) -> bool:
 
 
 def _replaces(version: EventVersion, other: EventVersion) -> bool:
-    """A loss taken back ends the conflict of a result. A new loss ends the news of a loss taken back."""
+    """Whether the version's message supersedes a message of `other`.
+
+    A loss taken back ends the conflict of a result, and the mark of a card that marks no other race lost. A new loss ends
+    the news of a loss taken back.
+    """
     if version.event_key == other.event_key or version.kind == other.kind:
         return True
     if version.kind != EventKind.MEETING_ABANDONED or other.kind == EventKind.RESULT_RECEIVED:

@@ -161,7 +161,7 @@ EVENTS_MAX = 8
 
 
 def status_answer(found: Status, degraded: Mapping[str, str], only_channel: str | None = None) -> Message:
-    """Reasons, jobs, versions and other channels are for admins only. `only_channel`: of anybody else."""
+    """Reasons, jobs, versions and other channels are for admins only. Other people read of `only_channel`."""
     for_admins = only_channel is None
     where = f" for {named(only_channel)}" if only_channel else ""
     deliveries = counted(found.waiting_deliveries, "delivery", "deliveries") if found.waiting_deliveries else None
@@ -296,7 +296,7 @@ def _course(course: KnownCourse) -> str:
 def coverage(
     countries: Sequence[KnownCountry], region: str | None, page: int, regions: Collection[str] | None = None
 ) -> Message:
-    """`regions`: those of subscriptions; None without the list."""
+    """`regions`: the regions to subscribe to; None while their list is not known."""
     title = f"Coverage: {safe(region, SHORT_MAX) or counted(len(countries), 'country', 'countries')}"
     lines = (_country(country, regions) for country in countries)
     source = "as the data service publishes it, read once a day"
