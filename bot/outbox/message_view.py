@@ -215,8 +215,8 @@ def _contradicts(version: EventVersion, other: EventVersion) -> bool:
 def _replaces(version: EventVersion, other: EventVersion) -> bool:
     """Whether the version's message supersedes a message of `other`.
 
-    A loss taken back ends the conflict of a result, and the mark of a card that marks no other race lost. A new loss ends
-    the news of a loss taken back.
+    A loss taken back ends the conflict of a result, and the mark of a card that marks no other race lost. A new loss
+    ends the news of a loss taken back.
     """
     if version.event_key == other.event_key or version.kind == other.kind:
         return True
