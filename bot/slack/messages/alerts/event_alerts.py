@@ -84,9 +84,9 @@ def run_too_words(disputed: Sequence[Race]) -> str | None:
 
 def _own_status(event: RacingEvent) -> str | None:
     """None for "Abandoned" alone, and for a status that is part of the reason."""
-    status = safe(event.race.status, names.SHORT_MAX)
-    is_said = (status or "").casefold() == "abandoned" or (status or "") in (event.reason or "")
-    return None if is_said or event.is_taken_back else status
+    status = event.race.status or ""
+    is_said = status.casefold() == "abandoned" or status in (event.reason or "")
+    return None if is_said or event.is_taken_back else safe(status, names.SHORT_MAX)
 
 
 def _races_in_figures(event: RacingEvent, context: MessageContext, lost: Sequence[Race], run: int) -> str | None:
