@@ -17,6 +17,7 @@ from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
 from bot.events import event_store, touched
 from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import brings_placings
 from bot.events.touched import What
 from bot.events.watched import out_or_back
 from bot.fanout import drills
@@ -160,18 +161,21 @@ class _Transaction:
         """The events, filled in from the race book and stored events. Delivered races enter the race book."""
         events = [drills.recognised(self._session, _raised(event), self._now) for _, event in read]
         coded = [elsewhere.coded(event) for event in events]
-        # The race book takes the last received values, so a card older than the told card stays out.
-        news = [
-            one for one in coded if one.kind is not EventKind.RACECARD_PUBLISHED or not self._is_old(one, elsewhere)
-        ]
+        news = self._without_older(coded, elsewhere)
         elsewhere.look_up(lambda: race_book_store.learn(self._session, news, self._now), news)
         return fill(elsewhere, self._meetings, coded)
 
-    def _is_old(self, card: RacingEvent, elsewhere: KnownElsewhere) -> bool:
-        elsewhere.listen(self._meetings.read([card]))
-        return (
-            bool(self._meetings.versions_of(card.key)) and card.is_newer_than(self._meetings.told(card.key)[0]) is False
-        )
+    def _without_older(self, coded: Sequence[RacingEvent], elsewhere: KnownElsewhere) -> list[RacingEvent]:
+        """The race book takes the last received values, so a card or result older than the told one stays out."""
+        stored = self._meetings.read([one for one in coded if not one.is_abandonment])
+        elsewhere.listen(stored)
+        newest, news = {one.key: one.as_delivered() for one in stored}, []
+        for event in coded:
+            told = None if event.is_abandonment else newest.get(event.key)
+            if told is None or event.is_newer_than(told) is not False or brings_placings(told, event):
+                newest[event.key] = event
+                news.append(event)
+        return news
 
     def _plan_messages(
         self,

@@ -1,7 +1,10 @@
 """Effects of a later version of an event on the standing message: an edit, a new message, a mark, or nothing."""
 
+from datetime import date
+
 from bot.events.event import Topic
 from bot.events.races import Runner
+from bot.racedata.day import known_day
 from sandbox.slack.failures import drop_after, rate_limited
 from tests.clock import DAY
 from tests.integration.pipeline.steps import abandonment, meeting, pause, result, watch
@@ -18,6 +21,7 @@ from tests.integration.pipeline.stories import (
     slack_answers,
     so_far,
     subscribes,
+    take,
 )
 
 FIRST, SWAPPED = ("Alpha", "Bravo"), ("Bravo", "Alpha")
@@ -381,3 +385,12 @@ STORIES = EDITED | REFUSED_EDIT | RINGS | NO_NEWS | MARKS
 @rows(STORIES, "in doubt", "refused", "abandoned meeting in doubt, and a race lost")
 async def test_later_version(pipeline, story):
     await play(pipeline, story)
+
+
+async def test_older_result_adds_no_runner_to_the_answers(gb):
+    newer, older = version(FIRST, 2), version((*FIRST, "Charlie"), 1)
+    await take(gb, newer, older)
+    await gb.deliver_all(*(one | {"race": one["race"] | {"race_id": "rc_2"}} for one in (newer, older)))
+    await gb.post_all()
+    outcomes = await gb.database.read(lambda session: known_day(session, date.fromisoformat(DAY), "GB").outcomes())
+    assert [len(race.runners) for race, _ in outcomes.each] == [2, 2]
