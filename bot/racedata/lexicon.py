@@ -108,10 +108,12 @@ class Lexicon:
 
     def region_of_course(self, course: Course) -> str | None:
         """None if the list has several regions for the course's name, or if the course is in another country."""
+        listed: Sequence[KnownCourse] = self._called.get(course.course_id or (course.name or "").casefold(), ())
         plain, suffix = name_and_country(course.name or "")
-        names = (course.course_id,) if course.course_id else ((course.name or "").casefold(), plain.casefold())
-        listed: Sequence[KnownCourse] = next(filter(None, map(self._called.get, names)), ())
-        country = course.country or suffix
+        country = course.country
+        # "Newcastle (AUS)" is not Newcastle, though the list may lack Australia.
+        if suffix and not (listed or course.course_id) and self.region_meant(suffix):
+            listed, country = self._called.get(plain.casefold(), ()), country or suffix
         if country and not course.course_id:
             meant, label = self.region_meant(country), _plain(country)
             there = [one for one in listed if one.region == meant or _plain(one.country or "") == label]

@@ -256,7 +256,8 @@ def test_course_is_found_by_id_name_or_shortcode_and_without_its_bracket():
     assert {typed: course_called(NAMED, typed).course_id for typed in TYPED} == TYPED
     ascot = course_called(NAMED, "ASC")
     assert ascot == Course(course_id="cr_1", name="Ascot", country="England")
-    assert Lexicon(courses=NAMED).region_of_course(ascot) == "GB"
+    called = [ascot, *(Course(name=name) for name in ("Ascot (GB)", "Ascot (NZ)", "Wolverhampton (AW)"))]
+    assert [*map(Lexicon(("GB",), NAMED).region_of_course, called)] == ["GB", "GB", None, "GB"]
 
 
 @pytest.mark.parametrize(("typed", "told", "offered"), REFUSED, ids=[typed[:9] for typed, *_ in REFUSED])
