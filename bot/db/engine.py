@@ -68,7 +68,7 @@ PRAGMAS = (
 )
 
 STATEMENTS_KEPT = 32
-"""Prepared statements of a connection to SQLite, of 24 to 160 KiB each. A list of another length needs another."""
+"""Prepared statements of a SQLite connection, of 24 to 160 KiB each. Each length of a list is another statement."""
 
 SYNCHRONOUS = {True: "FULL", False: "NORMAL"}
 """SQLite's `synchronous`, by `SqliteFile.syncs`."""

@@ -134,7 +134,7 @@ def named_in(parts: list[Part]) -> EventName:
 
 
 def _ids(named: EventName, parts: list[Part]) -> tuple[str | None, str | None]:
-    """The ids of race and meeting. A plain `id` beside racing fields, else within the data, is the subject's.
+    """The ids of race and meeting. A plain `id` beside racing fields, else within the data, is of the event's subject.
 
     An object `event` beside a race may stand for several races, so its id is not the race's. Beside the event's name,
     `id` may be the delivery's own.

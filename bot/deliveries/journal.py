@@ -306,7 +306,7 @@ def _mend(run: Run, read: Run) -> None:
     only = "FROM journal WHERE number = ?"
     # A damaged letter gets the receipt of the letter before; the first letter the present time.
     (received_at,) = read("SELECT strftime('%s', 'now') * 1000000").fetchone()
-    # Neither index nor pages may list a damaged letter. A number that is no letter's has no row, and no damage.
+    # The index and all orders may lack a damaged letter. A number without a letter has neither row nor damage.
     for number in range(min(hashes, default=1), max(hashes, default=0) + 1):
         rows = [*_rows(read, f"SELECT {_FIELDS} {only}", number)]
         if not rows and number not in hashes:

@@ -61,7 +61,7 @@ _BLOCKING = frozenset({CheckOutcome.SKIPPED, CheckOutcome.FAILED, CheckOutcome.C
 
 @dataclass(frozen=True)
 class Finding:
-    """A fault, as a row of `findings.ini` declares each."""
+    """A fault that a check found, in the words of a row of `findings.ini`."""
 
     code: str
     outcome: CheckOutcome
