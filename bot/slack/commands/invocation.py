@@ -198,7 +198,7 @@ class Command:
             done = await self.apply(desk, invocation, done)
         if store is None or (self.apply and done is None):
             return done
-        is_moved = self.moves_person and await _is_own_direct(desk, invocation)
+        is_moved = self.moves_person and invocation.is_direct and await _is_own_direct(desk, invocation)
 
         def alone(session: Session) -> Any:
             channel_lock.take(session, invocation.channel_id)
@@ -222,13 +222,11 @@ class Command:
 
 
 async def _is_own_direct(desk: Desk, invocation: Invocation) -> bool:
-    """Whether the channel is the person's direct message with the bot, as far as Slack says in time.
+    """Whether a direct message is between the person and the bot, as far as Slack says in time.
 
     At Home an admin presses buttons for the direct messages of other people too.
     """
     channel_id, left_s = invocation.channel_id, invocation.left_s(MEMBERSHIP_S)
-    if not invocation.is_direct:
-        return False
     if not invocation.from_home:
         return await is_member(desk.slack, channel_id, left_s) is not False
     return invocation.user_id in (await members(desk.slack, channel_id, left_s) or ())

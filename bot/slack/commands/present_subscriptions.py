@@ -195,7 +195,8 @@ def _others(wanted: LineRequest, filters: Sequence[ChannelFilter]) -> dict[str, 
     topics = frozenset(topic for one in filters for topic in one.topics)
     had: dict[str, Sequence[str]] = {Kind.REGION: [one.region for one in filters], Kind.TOPIC: topics_in_order(topics)}
     ends = tuple(one for one in had.get(field, ()) if one not in kept)
-    return {f"End {listed(ends)}": LineRequest({field: ends})} if ends and ALL_REGIONS not in ends else {}
+    offer = replace(wanted.but(**{ALL: (), field: ends}), left_out={})
+    return {f"End {offer.label}": offer} if ends and ALL_REGIONS not in ends else {}
 
 
 def _of_a_while(wanted: LineRequest, refused: Refusal) -> Refusal:
