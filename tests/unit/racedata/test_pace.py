@@ -274,8 +274,8 @@ def test_forecast_is_quiet_before_enough_days_are_known_and_takes_neither_today_
         assert forecast(600, 15_000, NOON, days_before(NOON, uses)) is None
     days = days_before(NOON, [100] * 6)
     assert forecast(600, 15_000, NOON, days | {NOON.date(): 100}) is None
-    assert forecast(600, 15_000, NOON, days | {NOON.date() - timedelta(DAYS_KEPT + 1): 100}) is None
-    assert forecast(600, 15_000, NOON, days | {NOON.date() - timedelta(DAYS_KEPT): 100}) is not None
+    assert forecast(600, 15_000, NOON, days | {NOON.date() - timedelta(29): 100}) is None
+    assert forecast(600, 15_000, NOON, days | {NOON.date() - timedelta(28): 100}) is not None
 
 
 @given(used=st.integers(0, 10**12), limit=st.none() | st.integers(1, 10**15), now=moments, uses=uses)
