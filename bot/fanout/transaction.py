@@ -166,7 +166,7 @@ class _Transaction:
         return fill(elsewhere, self._meetings, coded)
 
     def _without_older(self, coded: Sequence[RacingEvent], elsewhere: KnownElsewhere) -> list[RacingEvent]:
-        """The race book takes the last received values, so a card or result older than the told one stays out."""
+        """The race book takes the last received values, so a card or a result older than the told version stays out."""
         stored = self._meetings.read([one for one in coded if not one.is_abandonment])
         elsewhere.listen(stored)
         newest, news = {one.key: one.as_delivered() for one in stored}, []

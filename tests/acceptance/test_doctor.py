@@ -32,7 +32,7 @@ def codes_of(check):
 
 
 def have_patience(_folder: Path) -> None:
-    """No test is about a busy machine."""
+    """Give each check of the doctor PATIENCE_S. A busy machine is the subject of no test."""
     from bot.doctor import check_run, database_checks, deployment, slack_checks, webhook_checks
 
     for module in (database_checks, deployment, slack_checks, webhook_checks):
