@@ -103,7 +103,7 @@ class FoundEvent:
 
     @property
     def carried(self) -> Iterator[Part]:
-        """The objects about the event. The object with the event's name is one, although it may be called `meta`."""
+        """The objects about the event, among them the object with the event's name, even if called `meta`."""
         others = {About.DELIVERY, About.COURSE}
         return (part for part in self.parts if part.about not in others or part is self.named.bearer)
 

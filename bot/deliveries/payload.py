@@ -151,7 +151,7 @@ def _events(found: FoundEvent, number: int | None, body: bytes, most: int) -> It
 
 
 def _is_of_another_day_and_place(one: Race, meeting: Race) -> bool:
-    """For example a past race. The date of the same race may be the next day's in UTC."""
+    """True for example for a past race. Another date alone is not enough: in UTC a race may be of the next day."""
     days = {one.race_date, meeting.race_date} - {None}
     return len(days) > 1 and not may_be_there(one, meeting)
 
@@ -201,9 +201,10 @@ def _extent(fields: Sequence[Fields], races: Sequence[Race]) -> dict[str, Any]:
 
 
 def _reason(found: FoundEvent, race: Race) -> str | None:
-    """With the status of an abandonment that says neither that the race is lost nor when: "Reinstated".
+    """The reason, after a status that says neither that the race is lost nor when: "Reinstated".
 
-    An abandonment that names no race tells from which race on. Without a course, a text about the loss may name it.
+    For an abandonment that names no race, the reason says from which race on. For an abandonment without a place, the
+    reason has the first text about a loss, because the text may name the course.
     """
     is_race = found.named.kind is EventKind.RACE_ABANDONED
     others = {None, RaceState.VOID} if is_race else {None, RaceState.VOID, RaceState.POSTPONED}
@@ -229,7 +230,7 @@ def _last_update(found: FoundEvent) -> datetime | None:
 
 
 def _races(found: FoundEvent, race: Race) -> tuple[Race, ...]:
-    """The races beside a race's event are only neighbours on the card."""
+    """The races of a meeting or a card. Empty for a race: other races in the delivery are neighbours on the card."""
     if found.named.subject is Subject.RACE and not found.stands_for_many:
         return ()
     races = read_races((part.fields for part in found.parts if part.about is not About.DELIVERY), race)

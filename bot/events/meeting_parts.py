@@ -88,7 +88,7 @@ def lost_in(meeting: RacingEvent, *, expressly: bool = False) -> Callable[[Race]
 
 
 def lost_with(race: Race, meeting: RacingEvent) -> bool:
-    """Whether a race is lost with an abandoned meeting: of an untold race, unless the meeting was partly run."""
+    """Whether a race is lost with an abandoned meeting. An untold race is lost, unless the meeting was partly run."""
     is_lost = lost_in(meeting)(race)
     return not meeting.says_partly_run if is_lost is None else is_lost
 
@@ -185,9 +185,9 @@ def _is_known_in_utc_alone(race: Race, meeting: RacingEvent) -> bool:
 
 
 def first_run(races: Sequence[Race], meeting: RacingEvent) -> tuple[Race, ...]:
-    """The race book's races of an abandoned meeting: where the last races are lost, these alone.
+    """The races of an abandoned meeting by the race book. `abandoned` is False for the first races, which were run.
 
-    `abandoned` is False for the first races, which were run.
+    If the meeting tells how many of the last races are lost, only the last races.
     """
     if meeting.last_lost:
         last = races[-meeting.last_lost :]
@@ -229,7 +229,7 @@ def _seen(event: RacingEvent) -> tuple[object, ...]:
 
 
 def _all_finished(race: Race) -> bool:
-    """Then alone the number of declared runners is told: as the number that ran."""
+    """Whether every declared runner finished. Only then messages show the declared number, as the number that ran."""
     went = race.went
     return len(went) == race.field_size and all(runner.finishing_position for runner in went)
 

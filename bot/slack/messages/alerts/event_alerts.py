@@ -156,7 +156,7 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
 
 
 def _others(context: MessageContext) -> str | None:
-    """Races by name: the race book's list may lack races, and nobody knows that a race will be run."""
+    """The meeting's other races by time, without a promise: a list may lack races, and a race may be lost later."""
     coming = [race for race in context.others if (aware(race.off.off_at) or context.received_at) >= context.received_at]
     times = list(filter(None, (off_text(race.off) for race in coming)))
     named = listed(first_of(times, OPEN_RACES_NAMED, "{} more"))
@@ -368,7 +368,7 @@ def _runners(event: RacingEvent, context: MessageContext, field: RaceField) -> l
 
 
 def _conflict(race: Race, context: MessageContext) -> str | None:
-    """An abandonment was told before; the delivery has placings, and marks the race abandoned; or places contradict."""
+    """What contradicts the result: an abandonment told before, the delivery's own mark of a loss, or other places."""
     if context.contradicts is not None or race.abandoned:
         return "reported abandoned and run"
     return given("the delivery contradicts itself, {}", safe(race.disputed, ORDER_MAX))
