@@ -204,7 +204,9 @@ def checked(
         if (channel_id, typed.fingerprint()) not in stored:
             chosen, unlisted = _published(typed, lists, now)
             warnings += [f"{place}: {told} The bot checks the name later." for told in unlisted]
-            problems += [f"{place}: {told}" for told in _unlisted_classes(typed, lists)]
+            # While no list is known, every class is accepted, as in Slack.
+            wrong = [(one.noun, each) for one in OF_RACES for each in one.unlisted(one.of(typed), lists.classes)]
+            problems += [f"{place}: {_unlisted(noun, each, lists.classes)}" for noun, each in wrong]
         if (channel_id, chosen.region) in found:
             problems.append(f"{channel_id}: the region {chosen.region} stands twice")
         found[channel_id, chosen.region] = chosen
@@ -224,12 +226,6 @@ def _published(typed: ChannelFilter, lists: Lexicon, now: datetime) -> tuple[Cha
     )
     unlisted += [_unlisted("course", name_of(one), names, is_known=bool(lists.courses)) for one in misnamed]
     return chosen.model_copy(update={"unchecked_since": now} if unlisted else {}), unlisted
-
-
-def _unlisted_classes(typed: ChannelFilter, lists: Lexicon) -> list[str]:
-    """A sentence for each unlisted class. While no list is known, every class is accepted, as in Slack."""
-    unlisted = [(one.noun, each) for one in OF_RACES for each in one.unlisted(one.of(typed), lists.classes)]
-    return [_unlisted(noun, each, lists.classes) for noun, each in unlisted]
 
 
 def _unlisted(kind: str, word: str, listed: Sequence[str], *, is_known: bool = True) -> str:
