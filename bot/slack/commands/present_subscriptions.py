@@ -178,6 +178,8 @@ def _refused(wanted: LineRequest, filters: Sequence[ChannelFilter], there: str) 
             "Edit in /racing list.",
             _others(wanted, filters),
         )
+    if wanted.refused and wanted.refused.is_of_meaning and (mixed := _of_one_kind(wanted)):
+        return mixed
     if wanted.refused and not wanted.not_chosen:
         return _of_a_while(wanted, wanted.refused) if {Kind.DAY, Kind.TIME} & wanted.taken.keys() else wanted.refused
     if nameless := [one for one in NARROWING if EVERY_VALUE in wanted.of(one.field)]:
