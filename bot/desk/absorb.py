@@ -85,8 +85,8 @@ class Known(NamedTuple):
     """The bot's earlier knowledge. `reports`: of the event, the oldest first. `silent`: the event after a repeat.
 
     `other`: the newest version of the event that contradicts this kind. `against`: of an abandoned meeting the races
-    that were reinstated by themselves; of a reinstated race the abandoned meetings. `lost_by`: the kind of an event of
-    a meeting or a card that names the race as lost.
+    that were reinstated by themselves; of a reinstated race the abandoned meetings; of a card the races that it marks
+    and that were reinstated since. `lost_by`: the kind of an event of a meeting or a card that names the race as lost.
     """
 
     reports: Sequence[Report] = ()
@@ -125,7 +125,7 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
     delivered, event = event, fill_in(completed(event, before).model_copy(update=ours), stored)
     # Commands go by the latest moment, so a repeat too may decide whether a race is lost.
     decides = in_doubt != stored.in_doubt or any(
-        event.is_later_than(one) and not stored.is_later_than(one) for one in known.against
+        event.is_later_than(one) is not False and not stored.is_later_than(one) for one in known.against
     )
     told = _as_told(stored) if placings_come else before
     changes = changes_between(told, delivered, received_at=received_at)

@@ -142,18 +142,20 @@ class KnownMeetings:
             own,
             self._silent.get(event.key),
             others[-1] if others else None,
-            self._against(event) if event.is_abandonment else (),
+            self._against(event) if event.is_abandonment or event.kind is EventKind.RACECARD_PUBLISHED else (),
             self._losing(event) if is_first_result else None,
         )
 
     def _against(self, event: RacingEvent) -> list[RacingEvent]:
         if event.kind is EventKind.RACE_ABANDONED:
             return [one for one in self.of(event) if event.is_reinstated and lost_with(event.race, one)]
+        back = [one for one in self._of_kind(EventKind.RACE_ABANDONED) if one.is_taken_back]
+        if event.kind is EventKind.RACECARD_PUBLISHED:
+            told, marked = self._events.get(event.key), marked_in(event)
+            return [one for one in back if one.race.race_id in marked and told and not self._is_later(told, one)]
         results = self._of_kind(EventKind.RESULT_RECEIVED)
         run = {one.contradicting_key for one in results if one.race.outcome() not in NOT_HELD}
-        races = self._of_kind(EventKind.RACE_ABANDONED)
-        back = (one for one in races if one.is_taken_back and one.key not in run)
-        return [one for one in back if is_part_of(one, event) and lost_with(one.race, event)]
+        return [one for one in back if one.key not in run and is_part_of(one, event) and lost_with(one.race, event)]
 
     def _reports(self, event_key: str) -> list[Report]:
         return [_report(row) for row in self.versions_of(event_key)]

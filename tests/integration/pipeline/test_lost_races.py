@@ -350,6 +350,16 @@ BY_MOMENT = {
     ),
 }
 
+MARKED_AGAIN = {
+    f"reinstated by itself, then marked by its unchanged card, {order}": Story(
+        *(ALL, first, back, again), CGB=["^Superseded", "^Superseded | GOING AHEAD", "^ABANDONED: Ascot meeting"]
+    )
+    for order, first, back, again in (
+        ("by moment", at(7, TWO_MARKED), at(8, BACK), at(9, TWO_MARKED)),
+        ("by receipt", TWO_MARKED, BACK, TWO_MARKED | {"sequence": 5}),
+    )
+}
+
 ONCE_MORE = (
     {
         f"{what} without a region, then with it": Story(
@@ -379,6 +389,6 @@ ONCE_MORE = (
 )
 
 
-@rows(STORIES | BY_MOMENT | ONCE_MORE)
+@rows(STORIES | BY_MOMENT | MARKED_AGAIN | ONCE_MORE)
 async def test_loss_rings_once(pipeline, story):
     await play(pipeline, story)
