@@ -139,17 +139,25 @@ def _ids(named: EventName, parts: list[Part]) -> tuple[str | None, str | None]:
     An object `event` beside a race may stand for several races, so its id is not the race's. Beside the event's name,
     `id` may be the delivery's own.
     """
-    racing = [part for part in parts if part.about is About.DATA and part.depth]
+    is_listed = any(part.about is About.RACE and not part.name for part in parts)
+    racing = [part for part in parts if part.about is About.DATA and part.depth and not is_listed]
     # Beside a list an id may stand for several races or meetings.
     alone = [part for part in racing if not any(isinstance(one, dict | list) for one in part.fields.values())]
-    racing = [part for part in racing if part.is_racing] or alone
+    is_race = named.subject is Subject.RACE
+    racing = [part for part in racing if part.is_racing and not (is_race and _lists_alone(part.fields))] or alone
     racing = [part for part in racing if part.name not in SURE_NAMES or len(racing) == 1]
     plain_id = first_of((part.fields for part in racing if part is not named.bearer), "ids.plain", identifier)
-    of_one_race = named.subject is Subject.RACE or (
+    of_one_race = is_race or (
         named.subject is not Subject.MEETING and not any(lists_races(part.fields) for part in parts)
     )
     race_id, meeting_id = race_id_of(parts), meeting_id_of(parts)
     return race_id or (plain_id if of_one_race else None), meeting_id or (None if of_one_race else plain_id)
+
+
+def _lists_alone(fields: Fields) -> bool:
+    """True for a list of races without a time or number beside it: a plain id is then none of these races'."""
+    lists = fields.of("lists.races", "lists.named_races")
+    return any(isinstance(one, list) for one in lists) and not any(fields.of("is.timed", "race.number"))
 
 
 def _denial(flagged: Any) -> str | None:

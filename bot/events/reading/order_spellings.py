@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from bot.events.race_state import state_in
 from bot.events.races import finishing_position, is_shared
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, fields_of, fold, values_of
 from bot.events.reading.json_values import LONGEST_READ, count, text
@@ -183,8 +184,9 @@ def _in_text(value: Any) -> list[Order] | None:
     names = [part.strip() for part in _BETWEEN_NAMES.split(said)]
     by_place = [found.groups() for one in names if (found := _WITH_PLACE.fullmatch(one))]
     places = [place for place, _ in by_place]
-    # Other numbers before names may be cloth numbers.
-    if len(places) == len(names) and _are_places(places) and places == sorted(places, key=int):
+    # Other numbers before names may be cloth numbers, and "1. Race abandoned" names no horse.
+    is_order = len(places) == len(names) and _are_places(places) and places == sorted(places, key=int)
+    if is_order and not any(state_in(name) for _, name in by_place):
         return [Order([Group([name], place) for place, name in by_place])]
     return [Order([Group([one]) for one in names], is_counted=True)] if len(names) > 1 else []
 

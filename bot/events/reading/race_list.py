@@ -168,7 +168,8 @@ def _races_of_rows(entries: Sequence[Any]) -> list[dict[str, Any]]:
         if fields is None or not fields.facts.keys() >= _OF_A_ROW:
             return []
         race = fields.only(_OF_RACE_AND_HORSES)
-        races.setdefault(repr(sorted(race.items())), {**race, "runners": []})["runners"].append(row)
+        of_race = first_of([fields], "ids.race", identifier) or repr(sorted(race.items()))
+        races.setdefault(of_race, {**race, "runners": []})["runners"].append(row)
     return [*races.values()]
 
 

@@ -28,11 +28,10 @@ from bot.events.race_state import (
 )
 from bot.events.races import PROVISIONAL, Course, OffTime, Race
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, find, first_of, values_of
-from bot.events.reading.json_values import LONGEST_READ, flag, flag_in, is_no, is_yes, string, text
+from bot.events.reading.json_values import LONGEST_READ, MOST_NOTES, flag, flag_in, is_no, is_yes, string, text
 from bot.events.reading.off_times import read_clock, read_clock_of_date, read_date, read_plain_date
 from bot.events.reading.record_objects import (
     BY_FULL_NAME,
-    MOST_ENTRIES,
     NAMING_HORSES,
     About,
     Part,
@@ -297,13 +296,13 @@ def _is_lost(words: str) -> bool:
 def _losses(statuses: Sequence[str], remarks: Sequence[str], sources: Sources, *, is_open: bool) -> Iterator[str]:
     """The words of each loss of the race in any text, because notes have many names.
 
-    All texts together are read up to LONGEST_READ characters: 4 MB of such texts held the bot up for seconds.
+    A long text and ten remarks are read, in all: 4 MB of such texts held the bot up for seconds.
     """
-    left = LONGEST_READ
+    left = LONGEST_READ + 10 * LONGEST_REMARK
     for words, is_about_race, beside_places in _texts(statuses, remarks, sources):
         if len(words) > left:
             continue
-        left -= len(words)
+        left -= max(len(words), LONGEST_REMARK)
         year = (read_plain_date(sources.race_date) or "")[:4]
         if any(one < year for one in _YEAR.findall(words)):
             continue
@@ -415,4 +414,4 @@ def _is_decided(inquiry: Fields) -> bool:
 
 def _spread(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
-        yield from value[:MOST_ENTRIES] if isinstance(value, list) else [value]
+        yield from value[:MOST_NOTES] if isinstance(value, list) else [value]
