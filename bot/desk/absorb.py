@@ -85,8 +85,9 @@ class Known(NamedTuple):
     """The bot's earlier knowledge. `reports`: of the event, the oldest first. `silent`: the event after a repeat.
 
     `other`: the newest version of the event that contradicts this kind. `against`: of an abandoned meeting the races
-    that were reinstated by themselves; of a reinstated race the abandoned meetings; of a card the races that it marks
-    and that were reinstated since. `lost_by`: the kind of an event of a meeting or a card that names the race as lost.
+    that were reinstated by themselves; of a reinstated race the abandoned meetings, and later cards that mark the race;
+    of a card the races that it marks and that were reinstated since. `lost_by`: the kind of an event of a meeting or a
+    card that names the race as lost.
     """
 
     reports: Sequence[Report] = ()

@@ -148,7 +148,9 @@ class KnownMeetings:
 
     def _against(self, event: RacingEvent) -> list[RacingEvent]:
         if event.kind is EventKind.RACE_ABANDONED:
-            return [one for one in self.of(event) if event.is_reinstated and lost_with(event.race, one)]
+            cards = [one for one in self._of_kind(EventKind.RACECARD_PUBLISHED) if event.race.race_id in marked_in(one)]
+            lost = [one for one in self.of(event) if lost_with(event.race, one)]
+            return [*lost, *(one for one in cards if one.is_later_than(event))] if event.is_reinstated else []
         back = [one for one in self._of_kind(EventKind.RACE_ABANDONED) if one.is_taken_back]
         if event.kind is EventKind.RACECARD_PUBLISHED:
             told, marked = self._events.get(event.key), marked_in(event)

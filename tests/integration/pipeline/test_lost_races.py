@@ -302,6 +302,9 @@ BY_MOMENT = {
     "reinstated after the meeting's loss, by receipt": Story(LOST, BACK, CGB=GOES_AHEAD[::-1]),
     "reinstated after the meeting's loss, which is late": Story(at(9, BACK), at(8, LOST), CGB=GOES_AHEAD),
     "reinstated before the meeting's loss": Story(at(8, BACK), at(9, LOST), CGB=LOST_AGAIN),
+    "reinstated before its card marked it lost, and received later": Story(
+        *(ALL, at(9, TWO_MARKED), at(8, BACK)), CGB=["^ABANDONED: Ascot meeting", "^CONFLICT: Ascot 14:30"]
+    ),
     "reinstated before the meeting's loss, by receipt": Story(BACK, LOST, CGB=LOST_AGAIN),
     "reinstated, with the meeting's card": Story(
         *(ALL, meeting("rc_1", "rc_2", "rc_3") | {"event": "racecard.published"}, at(8, LOST), at(9, BACK)),
