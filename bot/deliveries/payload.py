@@ -252,11 +252,13 @@ def _of_lost_card(race: Race, card: Race) -> Race:
 def _occurred_at(found: FoundEvent) -> datetime | None:
     kind = found.named.kind
     fact = f"event.occurred_at.{DECLARATIONS[kind].topic}" if kind else "event.occurred_at"
-    top = [part for part in found.carried if part.depth == 0 or part is found.named.bearer or _is_around(part, found)]
+    top = [part for part in found.carried if part.depth == 0 or part is found.named.bearer]
+    around = (part.fields for part in found.carried if _is_around(part, found))
     return (
         first_of([*found.fields, *(part.fields for part in found.parts)], fact, read_instant)
         or first_of((part.fields for part in top), "event.occurred_at.top", read_instant)
         or first_of((part.fields for part in top if not part.is_racing), "event.occurred_at.envelope", read_instant)
+        or first_of(around, "event.occurred_at.top", read_instant)
     )
 
 

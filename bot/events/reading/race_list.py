@@ -62,7 +62,7 @@ _COURSES_OR_RACES = _LOST.union(set(NAMES_OF["course.several"]).intersection(NAM
 """Names of lists whose entries say what is listed: courses or races."""
 
 _OF_A_ROW = frozenset({"is.race", "is.horse", "is.runner"})
-_OF_RACE_AND_HORSES = frozenset({"ids.race", "ids.meeting", "ids.course", "race.date.own"}).union(
+_OF_RACE_AND_HORSES = frozenset({"ids.race", "ids.meeting", "ids.course", "race.date.own", "state.reason"}).union(
     fact for fact in NAMES_OF if fact.startswith(("race.", "course.", "off.")) and not fact.endswith((".own", "reason"))
 )
 """The facts that a row of a horse tells of the race. In such a row "number" is the horse's."""
