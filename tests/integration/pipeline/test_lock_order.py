@@ -112,13 +112,13 @@ def _wait_for_a_lock(engine, working):
 
 
 @on_postgresql
-async def test_claim_passes_over_a_message_that_another_transaction_holds(gb, engine):
+@pytest.mark.parametrize("held", [OutboxMessage, ChannelQueue])
+async def test_claim_passes_over_a_message_or_a_queue_that_another_transaction_holds(gb, engine, held):
     """Whoever waited there with queues in hand could wait for fan-out, which waits for the message."""
     await gb.subscribe("CALL", "*")
     await fan_out(gb, result("rc_1"))
     with Session(engine) as other:
-        of_one = select(col(OutboxMessage.id)).where(col(OutboxMessage.channel_id) == "CGB")
-        other.execute(of_one.with_for_update())
+        other.execute(select(held).where(col(held.channel_id) == "CGB").with_for_update())
         claims = await gb.database.write(lambda session: claim(session, gb))
         assert [one.channel_id for one in claims] == ["CALL"]
         other.rollback()
