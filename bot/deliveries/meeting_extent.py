@@ -7,7 +7,7 @@ from bot.events.lost_part import FEWEST_RACES, LostPart, extent_in
 from bot.events.race_state import LOST_OR_VOID, state_in
 from bot.events.races import OffTime, Race
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
-from bot.events.reading.json_values import MOST_NOTES, flag, is_no, text
+from bot.events.reading.json_values import MOST_NOTES, flag, is_no, is_yes, text
 from bot.events.reading.off_times import read_clock
 from bot.events.reading.race_list import race_entries, read_card_number, read_races, within
 from bot.events.reading.race_record import read_race
@@ -132,8 +132,8 @@ def _in_words(fields: Sequence[Fields]) -> Iterator[LostPart]:
 
 
 def _said_of_extent(fields: Sequence[Fields]) -> Iterator[str]:
-    sessions = (text(one) or "" for one in values_of(fields, "state.session"))
-    yield from (f"{one.casefold().removesuffix(' session')} session abandoned" for one in sessions)
+    sessions = () if any(map(is_yes, values_of(fields, "state.whole"))) else values_of(fields, "state.session")
+    yield from (f"{(text(one) or '').casefold().removesuffix(' session')} session abandoned" for one in sessions)
     for said in values_of(fields, "state.scope"):
         several = said.values() if isinstance(said, dict) else said[:MOST_NOTES] if isinstance(said, list) else [said]
         yield from (text(one) or "" for one in several if not isinstance(one, dict | list))
