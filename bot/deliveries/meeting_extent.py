@@ -15,6 +15,13 @@ from bot.events.reading.race_record import read_race
 _LOST, _CHANGES = NAMES_OF["words.lost"], NAMES_OF["lists.changes"]
 
 
+def read_extent(fields: Sequence[Fields], races: Sequence[Race]) -> dict[str, Any]:
+    """The fields of an abandoned meeting's event."""
+    run = races_run(fields, races)
+    last = None if run else last_lost(fields)
+    return {"races_run": run, "lost_from": lost_from(fields).text, "last_lost": last, "of_some": _of_some(fields)}
+
+
 def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
     """How many races were run; 0 if some were run, and the payload gives no number. None for a whole meeting.
 
@@ -29,12 +36,17 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
         return run or in_all - (lost or 0)
     is_part = not in_all and 0 < (lost or 0) < FEWEST_RACES
     is_part = is_part or (0 < len(races) < FEWEST_RACES and _are_lost_by_name(fields))
-    is_part = is_part or first_of(fields, "state.partly", flag) or any(map(is_no, values_of(fields, "state.whole")))
+    is_part = is_part or _of_some(fields) or any(map(is_no, values_of(fields, "state.whole")))
     is_part = is_part or any(one and not is_no(one) for one in values_of(fields, "state.remaining"))
     is_part = is_part or _is_part_in_words(fields)
     begins_later = min((race.card_number or 1 for race in races), default=1) > 1
     from_a_time = not races and lost_from(fields).text is not None
     return 0 if is_part or begins_later or from_a_time else None
+
+
+def _of_some(fields: Sequence[Fields]) -> bool:
+    """Whether a session, a kind of races or an untold part is lost. Any other race may go ahead."""
+    return bool(first_of(fields, "state.partly", flag)) or any(part.of_some for part in _in_words(fields))
 
 
 def _are_lost_by_name(fields: Sequence[Fields]) -> bool:
@@ -124,7 +136,7 @@ def _is_part_in_words(fields: Sequence[Fields]) -> bool:
     """Whether the words tell the loss of a part. Many named races, "Races 1-7 abandoned", may be the whole card."""
     if named := _named_as_lost(fields):
         return len(named) < FEWEST_RACES
-    return any(part.run is not None or part.of_some for part in _in_words(fields))
+    return any(part.run is not None for part in _in_words(fields))
 
 
 def _in_words(fields: Sequence[Fields]) -> Iterator[LostPart]:

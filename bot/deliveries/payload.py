@@ -10,7 +10,7 @@ from typing import Any
 from bot.deliveries.event_keys import bounded, further_keys, key_of, unreadable_key
 from bot.deliveries.found_event import EventName, FoundEvent, has_place, is_named
 from bot.deliveries.listed_events import MOST_EVENTS, first_told, found_in
-from bot.deliveries.meeting_extent import extent_of, last_lost, lost_by_name, lost_from, marked_as_run, races_run
+from bot.deliveries.meeting_extent import extent_of, lost_by_name, marked_as_run, races_run, read_extent
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
@@ -19,7 +19,7 @@ from bot.events.lost_part import extent_in
 from bot.events.merge import in_common
 from bot.events.race_state import LOST_OR_VOID, NOT_ABANDONED, RaceState, is_reinstated, state_in
 from bot.events.races import Course, Race, in_short, may_be_there
-from bot.events.reading.fields import Fields, Lazy, first_of, values_of
+from bot.events.reading.fields import Lazy, first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
 from bot.events.reading.json_values import identifier, text
 from bot.events.reading.off_times import read_instant
@@ -184,7 +184,7 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
         sequence=first_of(found.fields, "event.sequence", _read_sequence),
         data_as_of=first_of(every, "event.data_as_of", text),
         unreadable_because=TOO_MANY if found.stands_for_many else _why_unread(found.named, race, races),
-        **(_extent(found.fields, races) if found.named.subject is Subject.MEETING else {}),
+        **(read_extent(found.fields, races) if found.named.subject is Subject.MEETING else {}),
     )
     if event.is_taken_back:
         event = event.model_copy(update={"reason": race.reason})
@@ -193,11 +193,6 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
         races = tuple(one if one.abandoned else one.model_copy(update={"abandoned": None}) for one in races)
         event = event.model_copy(update={"races": races})
     return event
-
-
-def _extent(fields: Sequence[Fields], races: Sequence[Race]) -> dict[str, Any]:
-    run = races_run(fields, races)
-    return {"races_run": run, "lost_from": lost_from(fields).text, "last_lost": None if run else last_lost(fields)}
 
 
 def _reason(found: FoundEvent, race: Race) -> str | None:

@@ -369,14 +369,14 @@ def _may_be_at_one_place(one: Race, other: Race) -> bool:
 
 def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
     is_lost, is_denied = lost_in(meeting), lost_in(meeting, expressly=True)
-    loses_named_alone = meeting.loses_named_races_alone
+    loses_told_alone = meeting.loses_named_races_alone or meeting.of_some
     parts = [one for one in known if is_part_of(RacingEvent(key="", race=one.race), meeting)]
     for one in sorted(parts, key=lambda one: one.race.order)[-(meeting.last_lost or len(parts)) :]:
         if meeting.is_taken_back:
             one.back.append(meeting)
             continue
         lost = is_lost(one.race)
-        if one.is_back_since(meeting) or (lost is None and loses_named_alone):
+        if one.is_back_since(meeting) or (lost is None and loses_told_alone):
             continue
         if lost is False:
             one.has_result = True

@@ -41,6 +41,7 @@ SHOWN_ALTHOUGH_NOISE = {
     "race.from_book": "marks values that the race book has filled in",
     "card.from_book": "marks values that the race book has filled in",
     "event.races_from_book": "marks values that the race book has filled in",
+    "event.of_some": "tells what the race book's races mean: the delivery names none of them",
     "race.reason": "of the race book, where the delivery has no reason: filled in",
 }
 """Another value of these fields is no change of the facts that a delivery tells."""

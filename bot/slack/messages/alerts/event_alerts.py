@@ -56,7 +56,8 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     going_ahead = f"{names.times_or_count(context.back, DISPUTED_NAMED)} going ahead" if context.back else None
     figures = joined([_races_in_figures(event, context, lost, run), going_ahead], ", ")
     conflict = run_too_words(disputed)
-    is_untold = event.races_from_book and event.races_run == 0 and not (run or event.last_lost or event.lost_from)
+    tells_none = event.races_run == 0 and not (run or event.last_lost or event.lost_from)
+    is_untold = event.races_from_book and (tells_none or event.of_some)
     times = lost_times(lost, event, label="Which of these are lost is not said" if is_untold else _LOST)
 
     def line(race: Race) -> str:
