@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 
 from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
-from bot.events.race_state import NOT_ABANDONED, RaceState, is_doubtful_or_reinstated, is_reinstated, state_in
+from bot.events.race_state import (
+    NO_LONGER_ABANDONED,
+    NOT_ABANDONED,
+    RaceState,
+    is_doubtful_or_reinstated,
+    is_reinstated,
+    may_tell_loss,
+    state_in,
+)
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Lazy, fields_of, first_of, values_of
 from bot.events.reading.json_values import count, flag_in, identifier, string, text
@@ -65,9 +73,15 @@ class FoundEvent:
         """The race. In an abandonment, a flag that denies the loss gives the status."""
         if self.named.kind not in ABANDONMENTS:
             return self.said
-        status = self.said.status
-        if state_in(status) not in _NOT_RUN_ELSE and not (status and is_doubtful_or_reinstated(status)):
-            status = first_of(self.sources.own, "state.abandoned", _denial) or status
+        status, of_meeting = self.said.status, self.named.subject is Subject.MEETING
+        denial = first_of(self.sources.own, "state.abandoned", _denial)
+        if status and is_doubtful_or_reinstated(status):
+            is_told = is_reinstated(status, of_meeting=of_meeting) or may_tell_loss(status)
+            if denial == NOT_ABANDONED and not is_told:
+                # Beside "Inspection 07:30" the flag is no default.
+                status = f"{NO_LONGER_ABANDONED}, {status}"
+        elif state_in(status) not in _NOT_RUN_ELSE:
+            status = denial or status
         return self.said.model_copy(update={"abandoned": True, "status": status})
 
     @property

@@ -124,7 +124,7 @@ _REVERSED = re.compile(
 """From the loss on: "Abandonment later reversed", "Abandoned - decision reversed", "Abandoned, now on", "Void: no"."""
 
 _GOES_AHEAD = re.compile(
-    rf"(?!.*\b(?:doubt|not|inspection|beside|date) )(?:{_SUBJECT}|is |the |at race |until |ahead (?=.*ahead ))*"
+    rf"(?!.*\b(?:doubt|not|inspection|beside|date) )(?:{_SUBJECT}|is |the |at race |until |ahead (?=.*(?:ahead|at) ))*"
     "(?:(?:held|ahead(?: at (?:race|(?:number )*number))?) (?:today )*(?:cause |$)|at $)"
     f"|(?:{_SUBJECT}|is |other |beside |cause )*not (?:is )*abandoned $"
 )
@@ -133,7 +133,8 @@ _GOES_AHEAD = re.compile(
 "To be run on Monday", "Going ahead at Kempton instead" and "Remaining races go ahead" take no loss back.
 """
 
-_OF_SOME_RACES = re.compile(r"\d|\b(?:race|remaining)\b", re.IGNORECASE)
+_OF_SOME_RACES = re.compile(r"^(?!.*\binspection\b).*\d|(?<!\bfit to )\b(?:race|remaining)\b", re.IGNORECASE)
+"""The time of an inspection is no race."""
 
 _RESUMED = re.compile(r"\b(?:inspection|held) ")
 """After "Meeting suspended" and "Meeting failed inspection": an inspection, or the time of the resumption."""
@@ -265,6 +266,8 @@ def is_reinstated(status: str, course: str | None = None, *, of_meeting: bool = 
     False for NOT_ABANDONED. "Going ahead at Kempton" takes no loss at another `course` back, and words about some of
     the races, "Race 3 reinstated", no loss `of_meeting`.
     """
+    if status.startswith(f"{NO_LONGER_ABANDONED}, "):
+        return True
     if status == NOT_ABANDONED or (of_meeting and _OF_SOME_RACES.search(_words(status))):
         return False
     roles = _roles(_with_race(status, _names_of((course,)), course) if course else status)

@@ -20,6 +20,7 @@ from bot.events.race_state import (
     is_amended,
     is_doubtful_or_reinstated,
     is_in_doubt,
+    is_reinstated,
     letters,
     reason_in,
     state_in,
@@ -301,6 +302,11 @@ def test_status_may_say_that_places_are_in_doubt(status, is_so):
 @over(("status", "is_so"), Answers(ROWS, "taken back"))
 def test_abandonment_may_be_taken_back(status, is_so):
     assert is_doubtful_or_reinstated(status) is is_so
+
+
+@over(("status", "is_so"), Answers(ROWS, "meeting taken back"))
+def test_abandonment_of_a_meeting_may_be_taken_back(status, is_so):
+    assert is_reinstated(status, "Curragh", of_meeting=True) is is_so
 
 
 @over("status", ["Weighed In", "weighed_in", "WEIGHED-IN"])
