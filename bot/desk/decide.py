@@ -14,7 +14,7 @@ from bot.channels.filters import AckRequest
 from bot.desk.absorb import News
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import changes_winner
-from bot.events.meeting_parts import says_all_of
+from bot.events.meeting_parts import lost_with, says_all_of
 
 
 class Because(StrEnum):
@@ -187,7 +187,8 @@ class _Told:
         self.denied_before = {one.id for one in others if one.stands and one.id < since}
         is_named = contradicts is EventKind.MEETING_ABANDONED and any(one.tells for _, one in meetings)
         self.has_heard = bool(self.own or self._denied or is_named)
-        self.meeting = next(((event, one) for event, one in meetings if one.stands and not event.is_reinstated), None)
+        losing = ((event, one) for event, one in meetings if lost_with(news.event.race, event))
+        self.meeting = next(((event, one) for event, one in losing if one.stands and not event.is_reinstated), None)
 
     def replaced(self, choices: Choices) -> list[Telling]:
         last = [self.last] if self.last and (self._rings or choices.rung) else []

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from bot.events.event import EventKind, RacingEvent
+from bot.events.lost_part import FEWEST_RACES
 from bot.events.merge import completed_race
 from bot.events.pairs import paired_races
 from bot.events.race_state import NO_LONGER_ABANDONED, NOT_HELD
@@ -191,8 +192,8 @@ def first_run(races: Sequence[Race], meeting: RacingEvent) -> tuple[Race, ...]:
     """
     if meeting.last_lost:
         last = races[-meeting.last_lost :]
-        # If one of these was run, the race book lacks the last races.
-        is_whole = not any(race.is_settled for race in last)
+        # If one of these was run, or few races are known, the race book lacks the last races.
+        is_whole = len(races) > min(meeting.last_lost, FEWEST_RACES - 1) and not any(race.is_settled for race in last)
         return tuple(race.model_copy(update={"abandoned": True}) for race in last) if is_whole else ()
     return tuple(
         race.model_copy(update={"abandoned": False}) if _is_after_the_last(race, meeting) is False else race

@@ -25,7 +25,7 @@ from bot.desk.decide import (
 )
 from bot.events import event_store, named_races
 from bot.events.event import EventKind, RacingEvent
-from bot.events.meeting_parts import lost_in, marked_in
+from bot.events.meeting_parts import lost_in, lost_with, marked_in
 from bot.fanout.drafts import FIRST_NEW, Drafts, LiveMessages
 from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.outbox.claim_at_fanout import Added, Claiming
@@ -108,9 +108,10 @@ class Plan:
             earlier = versions[-2:-1] if meeting.key in self._linked else ()
             is_turned = any(_extent(event_store.known(row)[0], part) != _extent(meeting, part) for row in earlier)
             is_turned = is_turned or (meeting.key in self._run_since and part.kind is EventKind.RACECARD_PUBLISHED)
+            asking = self.known.with_asking if lost_with(part.race, meeting) else ()
             for channel, chain in self._chains.of({part.key}).items():
                 own = standing(here.get(channel, ()))
-                if show := linked(own, chain, asks=channel in self.known.with_asking):
+                if show := linked(own, chain, asks=channel in asking):
                     self._drafts.link(versions[-1], show, own.id if own else None, anew=is_turned)
 
     def write(self, claiming: Claiming) -> Added:

@@ -137,6 +137,11 @@ STORIES = {
         *(abandonment("rc_2", meeting_id="mt_1", **AT_1505), presses(2), later(30, 0)),
         CGB=[SILENT, TAKEN],
     ),
+    "part of a meeting beside another lost race": Story(
+        *(DESK, abandonment("rc_2", race_number=2, **AT_1505), meeting(from_race=6)),
+        *(abandonment(race_number=1), acks(*[AckState.ASKED] * 3)),
+        CGB=[ASKS] * 3,
+    ),
     "people and a group of closed channels": Story(
         *(asks("UALICE"), asks("SDESK", channel="CIRE"), close, does(close, "CIRE"), abandonment()),
         *(later(11, 1), later(60, 0), acks(AckState.ASKED, AckState.UNANSWERED)),

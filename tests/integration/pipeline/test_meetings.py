@@ -80,6 +80,31 @@ FOLDED = {
     "link refused": Story(slack_answers("edit", CLOSED), abandonment("rc_1"), meeting("rc_1"), CGB=["", ""]),
 }
 
+
+def lost(number):
+    return abandonment(f"rc_{number}", race_number=number, off_time=f"{13 + number}:00", reason="fog")
+
+
+IN_PART = {
+    f"{extent}, another race, {order}": Story(*steps, CGB=["of the meeting", "^ABANDONED: Ascot 15:00 | fog"])
+    for extent, part in {
+        "last two races": meeting(status="Last two races abandoned"),
+        "from race 6 on": meeting(from_race=6),
+        "from 16:00 on": meeting() | {"abandoned_from": "16:00"},
+        "partly": meeting(reason="Partly abandoned"),
+        "races by number": meeting(status="Races 3 and 5 abandoned"),
+        "a kind of race": meeting(status="Hurdle races abandoned"),
+        "the lost races alone": meeting() | {"abandoned_races": ["16:00", "17:00"]},
+    }.items()
+    for order, steps in (("later", (part, lost(2))), ("in one batch", ((part, lost(2)),)))
+} | {
+    "from race 3 on, a lost race": Story(meeting(from_race=3), lost(4), CGB=["+fog"]),
+    "a lost race by number": Story(meeting(status="Races 3 and 5 abandoned"), lost(3), CGB=["+fog"]),
+    "a lost race by time": Story(meeting() | {"abandoned_from": "16:00"}, lost(3), CGB=["+fog"]),
+    "told before the meeting": Story(lost(2), meeting(from_race=6), CGB=["^ABANDONED: Ascot 15:00", ""]),
+    "told again": Story(meeting(from_race=6), lost(2), lost(2) | {"reason": "snow"}, CGB=["", "snow"]),
+}
+
 RUN_AFTER_ALL = {
     "result before the meeting": Story(
         result("rc_1"), meeting("rc_1", "rc_2"), CGB=["", "1 race | !Title rc_1 | +race lost, 1 run"]
@@ -338,7 +363,7 @@ OF_CARDS = {
         CGB=["^Racecard: | Part of this"],
     ),
 }
-STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME | EXTENTS | OF_CARDS
+STORIES = FOLDED | IN_PART | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID | BY_TIME | EXTENTS | OF_CARDS
 
 ON_BOTH = (*BY_ID, *BY_TIME, "after race 2, then run")
 

@@ -54,6 +54,7 @@ OF_MEETING, GIVEN_UP = ((ABANDONED, told(7, MEETING)),), told(7, MEETING, is_dea
 SUMMED, SUMMED_TOO = (told(number, RESULT, withheld=Because.SUMMARY, by=9) for number in (1, 2))
 LOST_IN_SUMMARY = told(1, LOST, withheld=Because.SUMMARY, by=9)
 MUTED = told(1, RESULT, withheld=Because.MUTED)
+IN_PART = event_of(MEETING, races_run=0, last_lost=2), told(7, MEETING)
 FOLDED = told(7, LOST, withheld=Because.MEETING)
 
 WON, LESSER = later(RESULT, WINNER), later(RESULT, GOING)
@@ -163,6 +164,8 @@ def test_channel_is_told(news, desk, chain, steps):
 OF_MEETINGS = {
     "race of an abandoned meeting": (first(LOST, reason="Frost"), [], OF_MEETING, SILENT),
     "race with a reason of its own": (first(LOST, reason="Fog"), [], OF_MEETING, [Withhold(7), Show(7)]),
+    "race that a partly abandoned meeting may not lose": (first(LOST), [], [IN_PART], TELL),
+    "race that one of two meetings loses": (first(LOST, reason="Frost"), [], [IN_PART, *OF_MEETING], SILENT),
     "race that moves, in its meeting's message": (later(LOST, MOVED), [FOLDED], OF_MEETING, TELL),
     "race that a summary told, and a lesser change": (later(LOST, GOING), [LOST_IN_SUMMARY], OF_MEETING, SILENT),
     "result of a race that was run": (first(RESULT), [], OF_MEETING, TELL),
