@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.race_state import (
+    LOST_OR_VOID,
     NO_LONGER_ABANDONED,
     NOT_ABANDONED,
-    RaceState,
     is_doubtful_or_reinstated,
     is_reinstated,
     may_tell_loss,
@@ -27,8 +27,6 @@ from bot.events.spellings import by_card_status
 DEEPEST_EVENT_NAME = 3
 
 SURE_NAMES = frozenset(NAMES_OF["event.sure_name"])
-
-_NOT_RUN_ELSE = {RaceState.VOID, RaceState.POSTPONED}
 
 _NAMING = ("race_id", "meeting_id", "course", "off", "title", "number", "race_date", "runners")
 
@@ -80,7 +78,7 @@ class FoundEvent:
             if denial == NOT_ABANDONED and not is_told:
                 # Beside "Inspection 07:30" the flag is no default.
                 status = f"{NO_LONGER_ABANDONED}, {status}"
-        elif state_in(status) not in _NOT_RUN_ELSE:
+        elif state_in(status) not in LOST_OR_VOID:
             status = denial or status
         return self.said.model_copy(update={"abandoned": True, "status": status})
 

@@ -148,6 +148,11 @@ RINGS = {
         *(abandonment() | {"sequence": 1}, abandonment(abandoned=False, reason=None) | {"sequence": 2}),
         CGB=["^Superseded", "^GOING AHEAD: Ascot 14:30 | status is now Not abandoned"],
     ),
+    "false flag beside words of the loss": Story(
+        abandonment() | {"sequence": 1},
+        abandonment(abandoned=False, status="Abandoned") | {"sequence": 2},
+        CGB=["^ABANDONED: Ascot 14:30"],
+    ),
     "watched horse of a race that was taken back": Story(
         *(does(watch, "CGB", "Alpha"), card(*WITH_ALPHA), abandonment() | {"sequence": 1}),
         *(abandonment(status="Reinstated") | {"sequence": 2}, abandonment() | {"attempt": 2}),
