@@ -304,7 +304,7 @@ def _meant(races: list[FoundEvent], entries: Sequence[list[Part]]) -> list[Found
         each = [(one, *_loss_told(more)) for one, more in zip(races, entries, strict=True)]
         return [one for one, tells, goes in each if one.is_lost or tells or not (lost or goes)] or races
     others = [one for one in races if kind is EventKind.RACE_ABANDONED and one.said.says_run]
-    is_told_apart = kind is EventKind.RACE_ABANDONED and any(one.said.status and one.is_to_come for one in races)
+    is_told_apart = kind is EventKind.RACE_ABANDONED and any(one.said.status and not one.is_lost for one in races)
     return ((others or is_told_apart) and lost) or [one for one in races if one not in others] or races
 
 

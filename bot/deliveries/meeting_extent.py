@@ -15,11 +15,25 @@ from bot.events.reading.race_record import read_race
 _LOST, _CHANGES = NAMES_OF["words.lost"], NAMES_OF["lists.changes"]
 
 
-def read_extent(fields: Sequence[Fields], races: Sequence[Race]) -> dict[str, Any]:
+def read_extent(fields: Sequence[Fields], races: tuple[Race, ...]) -> dict[str, Any]:
     """The fields of an abandoned meeting's event."""
-    run = races_run(fields, races)
-    last = None if run else last_lost(fields)
-    return {"races_run": run, "lost_from": lost_from(fields).text, "last_lost": last, "of_some": _of_some(fields)}
+    told, run = _without_open(fields, races), races_run(fields, races)
+    run = 0 if run is None and len(told) < len(races) else run
+    last, of_some = None if run else last_lost(fields), _of_some(fields)
+    return {
+        "races": told,
+        "races_run": run,
+        "lost_from": lost_from(fields).text,
+        "last_lost": last,
+        "of_some": of_some,
+    }
+
+
+def _without_open(fields: Sequence[Fields], races: tuple[Race, ...]) -> tuple[Race, ...]:
+    """The races without those that have another status beside a lost race: "Open"."""
+    if races_run(fields, races) or lost_from(fields).text or not any(one.abandoned for one in races):
+        return races
+    return tuple(one for one in races if one.abandoned or one.says_run or one.is_void or one.status is None)
 
 
 def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
@@ -46,7 +60,8 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
 
 def _of_some(fields: Sequence[Fields]) -> bool:
     """Whether a session, a kind of races or an untold part is lost. Any other race may go ahead."""
-    return bool(first_of(fields, "state.partly", flag)) or any(part.of_some for part in _in_words(fields))
+    is_part = first_of(fields, "state.partly", flag) or len(lost_sessions(fields)) < len(_sessions(fields))
+    return bool(is_part) or any(part.of_some for part in _in_words(fields))
 
 
 def _are_lost_by_name(fields: Sequence[Fields]) -> bool:
@@ -137,6 +152,17 @@ def _is_part_in_words(fields: Sequence[Fields]) -> bool:
     if named := _named_as_lost(fields):
         return len(named) < FEWEST_RACES
     return any(part.run is not None for part in _in_words(fields))
+
+
+def lost_sessions(fields: Sequence[Fields]) -> list[Race]:
+    """The first of [{"name": "Morning", "status": "Abandoned"}, {"name": "Afternoon"}]; all, if none says so."""
+    listed = _sessions(fields)
+    return [one for one in listed if one.abandoned] or listed
+
+
+def _sessions(fields: Sequence[Fields]) -> list[Race]:
+    lists = (value for value in values_of(fields, "state.session") if isinstance(value, list))
+    return [read_race(one) for value in lists for one in value[:MOST_NOTES] if isinstance(one, dict)]
 
 
 def _in_words(fields: Sequence[Fields]) -> Iterator[LostPart]:

@@ -10,7 +10,14 @@ from typing import Any
 from bot.deliveries.event_keys import bounded, further_keys, key_of, unreadable_key
 from bot.deliveries.found_event import EventName, FoundEvent, has_place, is_named
 from bot.deliveries.listed_events import MOST_EVENTS, first_told, found_in
-from bot.deliveries.meeting_extent import extent_of, lost_by_name, marked_as_run, races_run, read_extent
+from bot.deliveries.meeting_extent import (
+    extent_of,
+    lost_by_name,
+    lost_sessions,
+    marked_as_run,
+    races_run,
+    read_extent,
+)
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
@@ -176,7 +183,6 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
         kind=found.named.kind,
         name=found.named.name,
         race=race if is_explained else race.model_copy(update={"reason": None}),
-        races=races,
         reason=_reason(found, race),
         occurred_at=_occurred_at(found),
         updated_at=_last_update(found) or as_of,
@@ -184,13 +190,13 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
         sequence=first_of(found.fields, "event.sequence", _read_sequence),
         data_as_of=first_of(every, "event.data_as_of", text),
         unreadable_because=TOO_MANY if found.stands_for_many else _why_unread(found.named, race, races),
-        **(read_extent(found.fields, races) if found.named.subject is Subject.MEETING else {}),
+        **(read_extent(found.fields, races) if found.named.subject is Subject.MEETING else {"races": races}),
     )
     if event.is_taken_back:
         event = event.model_copy(update={"reason": race.reason})
     if event.is_of_meeting and (event.is_taken_back or race.status == NOT_ABANDONED):
         # "abandoned": false says then that the race is to come, not that the race was run.
-        races = tuple(one if one.abandoned else one.model_copy(update={"abandoned": None}) for one in races)
+        races = tuple(one if one.abandoned else one.model_copy(update={"abandoned": None}) for one in event.races)
         event = event.model_copy(update={"races": races})
     return event
 
@@ -199,7 +205,7 @@ def _reason(found: FoundEvent, race: Race) -> str | None:
     """The reason, after a status that says neither that the race is lost nor when: "Reinstated".
 
     For an abandonment that names no race, the reason says from which race on. For an abandonment without a place, the
-    reason has the first text about a loss, because the text may name the course.
+    reason has the course's code, and the first text about a loss, because the text may name the course.
     """
     is_race = found.named.kind is EventKind.RACE_ABANDONED
     others = {None, RaceState.VOID} if is_race else {None, RaceState.VOID, RaceState.POSTPONED}
@@ -208,8 +214,11 @@ def _reason(found: FoundEvent, race: Race) -> str | None:
     is_told = any(extent_in(words).run is not None for words in (race.reason, race.status) if words)
     extent = extent_of(found.fields) if is_race and not (found.names_subject or is_told) else None
     is_nowhere = race.race_id is None and race.course == Course() and not has_place(found.place)
-    told = _lost_in_words(found) if is_nowhere and found.named.kind in ABANDONMENTS else None
-    said = (status, extent, race.reason, told if told not in {status, race.title} else None)
+    is_nowhere = is_nowhere and found.named.kind in ABANDONMENTS
+    told, code = (_lost_in_words(found), found.sources.look("course.code")) if is_nowhere else (None, None)
+    of_sessions = () if race.reason else (one.reason for one in lost_sessions(found.fields))
+    told = told if told not in {status, race.title} else None
+    said = (status, extent, f"course code {code}" if code else None, race.reason, *of_sessions, told)
     return ", ".join(dict.fromkeys(filter(None, said))) or None
 
 

@@ -62,7 +62,7 @@ def else_named(race: Race) -> str | None:
     if course_name(race) and off_text(race.off):
         return None
     named = safe(race.title) or _race_by_id(race)
-    nothing_said = course_name(race) is None and off_text(race.off) is None
+    nothing_said = not (course_name(race) or off_text(race.off) or race_by_number(race))
     return named or ("the delivery did not say which race" if nothing_said else None)
 
 
