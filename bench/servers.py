@@ -20,13 +20,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bench.payloads import PATH, SECRET
-from bot.cli.server import uvicorn_config
 from bot.clock import utc_now
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.db.tables import InboxDelivery
 from bot.deliveries.signature import HEADER, is_signed
-from bot.web.uvicorn_server import loop_factory
+from bot.web.uvicorn_server import loop_factory, server_config
 
 
 def application(store: Callable[[bytes], None] | None) -> Starlette:
@@ -68,7 +67,7 @@ def main() -> None:
     name, port, *rest = sys.argv[1:]
     app = application(None if name == "bare" else committing(*rest))
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        config = uvicorn_config(app, host="127.0.0.1", port=int(port))
+        config = server_config(app, lifespan="off", http="httptools", host="127.0.0.1", port=int(port))
         runner.run(uvicorn.Server(config).serve())
 
 

@@ -252,5 +252,24 @@ async def test_acknowledgements_are_locked_in_the_order_of_their_numbers(pipelin
             assert press.execute(_acknowledgement(second).with_for_update(nowait=True)).all()
 
 
+@on_postgresql
+async def test_replicas_fan_out_meeting_and_race_one_after_another(gb, engine):
+    """Neither transaction would see the other's uncommitted rows."""
+    await tell(gb, result("rc_0"))
+    await gb.deliver(meeting("rc_1"))
+    await gb.deliver(abandonment("rc_1"))
+    read = await gb.database.read(lambda session: gb.fanout.reader.waiting(session, gb.clock()))
+    with Session(engine) as one, Session(engine) as other:
+        done = [
+            gb.fanout.transactions.together(session, [each]) for session, each in zip((one, other), read, strict=True)
+        ]
+        assert [each and each.deliveries for each in done] == [1, None]
+        one.commit()
+        assert gb.fanout.transactions.together(other, [read[1]]).deliveries == 1
+        other.commit()
+    await gb.post_all()
+    assert [text[:17] for text in gb.texts("CGB")[1:]] == ["ABANDONED: Ascot,"]
+
+
 def _acknowledgement(number):
     return select(Acknowledgement).where(col(Acknowledgement.message_id) == number)

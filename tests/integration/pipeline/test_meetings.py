@@ -2,14 +2,10 @@
 is told of the contradiction.
 """
 
-from sqlalchemy import create_engine
-from sqlmodel import Session
-
 from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
 from bot.racedata import day_views
 from tests.clock import DAY
-from tests.databases import on_postgresql
 from tests.integration.pipeline.steps import abandonment, meeting, pause, result, shown, tell
 from tests.integration.pipeline.stories import (
     Story,
@@ -371,27 +367,6 @@ ON_BOTH = (*BY_ID, *BY_TIME, "after race 2, then run")
 @rows(STORIES, *ON_BOTH)
 async def test_lost_race(pipeline, story):
     await play(pipeline, story)
-
-
-@on_postgresql
-async def test_replicas_fan_out_meeting_and_race_one_after_another(gb):
-    """Neither transaction would see the other's uncommitted rows."""
-    await tell(gb, result("rc_0"))
-    await gb.deliver(meeting("rc_1"))
-    await gb.deliver(abandonment("rc_1"))
-    read = await gb.database.read(lambda session: gb.fanout.reader.waiting(session, gb.clock()))
-    engine = create_engine(gb.database.url)
-    with Session(engine) as one, Session(engine) as other:
-        done = [
-            gb.fanout.transactions.together(session, [each]) for session, each in zip((one, other), read, strict=True)
-        ]
-        assert [each and each.deliveries for each in done] == [1, None]
-        one.commit()
-        assert gb.fanout.transactions.together(other, [read[1]]).deliveries == 1
-        other.commit()
-    engine.dispose()
-    await gb.post_all()
-    assert [text[:17] for text in gb.texts("CGB")[1:]] == ["ABANDONED: Ascot,"]
 
 
 async def test_race_that_is_reported_lost_and_run_is_a_number_of_its_own(gb):
