@@ -32,7 +32,7 @@ from bot.receiver.http_protocol import Connections, Limits, StrangerProtocol
 from bot.receiver.log import OfLibraries, log
 from bot.receiver.options import Options, read_options
 from bot.receiver.relay import BotSilent, Front, HttpMessage, Receive, Relay, Send, answer
-from bot.web.uvicorn_server import Server, loop_factory, server_config
+from bot.web.uvicorn_server import Server, server_config
 
 BOT_READY_S = JOURNAL_READY_S = 1.0
 """`/readyz` answers within two seconds, also while the bot hangs (Dockerfile)."""
@@ -59,8 +59,8 @@ def serve() -> None:
     logging.getLogger().addHandler(OfLibraries(logging.WARNING))
     listener = _bound(options)
     inner = socket.create_server(("127.0.0.1", 0))
-    with listener, inner, asyncio.Runner(loop_factory=loop_factory()) as runner:
-        code = runner.run(_run(options, vault, listener, inner))
+    with listener, inner:
+        code = asyncio.run(_run(options, vault, listener, inner))
     if code:
         # As a shell names the end by a signal.
         sys.exit(code if code > 0 else 128 - code)
