@@ -1,18 +1,26 @@
 """The kinds of event (Interface, Events), and a declaration of each kind.
 
-The declarations stand in declarations.ini. A declaration without a part fails at import. A kind without a message, or
-without a publisher in the stand-in, fails in tests/unit/test_completeness.py.
+A declaration without a part fails at import. tests/unit/test_completeness.py names a kind without a message, or without
+a publisher in the stand-in.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from fnmatch import filter as filter_names
-from itertools import chain
 
-from bot.events import spellings
-from bot.events.spellings import ComparedBy, as_published
-from bot.events.word_rows import sentence_rows
+from bot.events.races import is_settled_status
+from bot.events.spellings import (
+    ComparedBy,
+    as_published,
+    by_card_status,
+    by_flag,
+    by_lost_status,
+    by_name,
+    by_not_run,
+    by_place,
+    by_price,
+    by_status,
+)
 
 
 class EventKind(StrEnum):
@@ -111,54 +119,211 @@ class EventDeclaration:
     """Fields that the race book fills in for this kind alone (see merge.py)."""
 
 
-def _entry(row: str) -> ToldField | Noise:
-    if row.startswith("- "):
-        return Noise(row.removeprefix("- "))
-    words, *options = row.split(" | ")
-    said = dict(option.split(": ") for option in options)
-    by: ComparedBy = getattr(spellings, said.get("by", "as_published"))
-    return ToldField(words, Rings(said.get("rings", "never")), by, said.get("unless"))
+_NAMES_THE_EVENT = Noise("names the event: another value is another event")
+_ENVELOPE = Noise("the envelope's own: it differs from one attempt to the next")
+_FILLED_IN = Noise("ours: the delivery did not have the value")
+_OURS = Noise("ours: says how versions are put together")
+_BY_PARTS = Noise("compared part by part")
+_NO_RUNNERS = Noise("the message names no runners")
+_IS_ABANDONED = Noise("each version says so by its kind")
+_ONE_RACE = Noise("the event is of one race")
+_NOT_SHOWN = Noise("the message does not show it")
+_OF_THE_CARD = Noise("the card's own is told")
+_NOT_IN_A_LINE = Noise("a race's line does not show it")
 
 
-_TABLE = sentence_rows("bot.events", "declarations.ini", interpolated=True)
-_EVERY_FIELD = {
-    level if name == "itself" else f"{level}.{name}": _entry(row)
-    for level in ("event", "course", "race", RUNNER, CARD)
-    for names, row in _TABLE[level].items()
-    for name in names.split()
+def _each(level: str, names: str, entry: Noise) -> DeclaredFields:
+    return {f"{level}.{name}": entry for name in names.split()}
+
+
+_EVENT: DeclaredFields = {
+    **_each("event", "key kind name", _NAMES_THE_EVENT),
+    **_each("event", "race races", _BY_PARTS),
+    "event.reason": ToldField("reason"),
+    **_each("event", "occurred_at updated_at received_at sequence", Noise("says which version is the newer")),
+    **_each("event", "first_attempt_at data_as_of", _ENVELOPE),
+    **_each("event", "races_run lost_from last_lost of_some", _NOT_SHOWN),
+    "event.races_from_book": _FILLED_IN,
+    **_each("event", "in_parts in_doubt drill", _OURS),
+    "event.unreadable_because": Noise("ours, about reading"),
 }
+_COURSE: DeclaredFields = {
+    "course.course_id": ToldField("course id", unless="name"),
+    "course.name": ToldField("course"),
+    "course.country": _NOT_SHOWN,
+}
+_RACE: DeclaredFields = {
+    "race.race_id": _NAMES_THE_EVENT,
+    **_each("race", "meeting_id unread_order disputed", _NOT_SHOWN),
+    **_each("race", "course runners", _BY_PARTS),
+    **_each("race", "off_told state_told", _OURS),
+    "race.region": ToldField("region"),
+    "race.said_region": ToldField("region", unless="region"),
+    "race.race_date": ToldField("date", Rings.TO_OR_FROM_TODAY),
+    "race.off": ToldField("off time", Rings.MOVED_TODAY),
+    "race.title": ToldField("title"),
+    "race.number": ToldField("race number", unless="off"),
+    "race.race_class": ToldField("class"),
+    "race.race_type": ToldField("type"),
+    "race.distance": ToldField("distance"),
+    "race.going": ToldField("going"),
+    "race.surface": ToldField("surface"),
+    "race.status": ToldField("status", Rings.TAKEN_BACK_TOO, by_lost_status),
+    "race.abandoned": ToldField("abandoned", Rings.FIRST_TOO, by_flag),
+    "race.reason": Noise("the event's reason is this one, or the race book's"),
+    "race.field_size": ToldField("number of runners"),
+    "race.winning_time": ToldField("winning time"),
+    "race.from_book": _FILLED_IN,
+}
+_OF_A_MEETING = (
+    "race.race_id",
+    "race.region",
+    "race.said_region",
+    "race.race_date",
+    "race.status",
+    "race.reason",
+    "race.from_book",
+)
 
-
-def _fields_of(kind: str) -> DeclaredFields:
-    """The fields of all levels, under the rows of the kind."""
-    fields = dict(_EVERY_FIELD)
-    for patterns, row in _TABLE[f"fields of {kind}"].items():
-        fields |= dict.fromkeys(chain(*(filter_names(fields, one) for one in patterns.split())), _entry(row))
-    return fields
-
-
-def _declared(kind: str) -> EventDeclaration:
-    said = _TABLE[kind]
-    one, several = said["counted"].split(", ")
-    return EventDeclaration(
-        topic=Topic(said["topic"]),
-        subject=Subject(said["subject"]),
-        fields=_fields_of(kind),
-        title=said["title"],
-        counted=(one, several),
-        contradicted=said["contradicted"],
-        contradicts=EventKind(said["contradicts"]) if said["contradicts"] else None,
-        is_outcome=said["is_outcome"] == "yes",
-        has_placings=said["has_placings"] == "yes",
-        has_whole_lists=said["has_whole_lists"] == "yes",
-        from_book=tuple(said["from_book"].split()),
-    )
+_RUNNERS: DeclaredFields = {
+    RUNNER: ToldField("runner"),
+    "runner.horse": ToldField("name", Rings.ALWAYS, by_name),
+    "runner.position": ToldField("position", Rings.ALWAYS, by_place),
+    "runner.runs": Noise("told as the position that is taken back"),
+    "runner.position_reason": ToldField("reason for the position"),
+    "runner.number": ToldField("number"),
+    "runner.draw": ToldField("draw"),
+    "runner.jockey": ToldField("jockey"),
+    "runner.trainer": ToldField("trainer"),
+    "runner.starting_price": ToldField("starting price", by=by_price),
+    "runner.official_rating": ToldField("official rating"),
+    "runner.beaten": ToldField("beaten distance"),
+}
+_CARD: DeclaredFields = {
+    CARD: ToldField("race"),
+    "card.race_id": Noise("tells the races of a card apart"),
+    **_each("card", "meeting_id region said_region course race_date", _OF_THE_CARD),
+    **_each("card", "race_type going surface winning_time unread_order disputed", _NOT_IN_A_LINE),
+    **_each("card", "off_told state_told", _OURS),
+    "card.off": ToldField("off time", Rings.MOVED_TODAY),
+    "card.title": ToldField("title"),
+    "card.number": ToldField("race number", unless="title"),
+    "card.race_class": ToldField("class"),
+    "card.distance": ToldField("distance"),
+    "card.status": ToldField("status", by=by_card_status),
+    "card.abandoned": ToldField("abandoned", Rings.FIRST_TOO, by_flag),
+    "card.reason": ToldField("reason"),
+    "card.field_size": ToldField("number of runners"),
+    "card.runners": _BY_PARTS,
+    "card.from_book": _FILLED_IN,
+}
 
 
 DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
-    EventKind(section): _declared(section) for section in _TABLE if section in set(EventKind)
+    EventKind.RACE_ABANDONED: EventDeclaration(
+        topic=Topic.ABANDONMENTS,
+        subject=Subject.RACE,
+        title="Race abandoned",
+        counted=("abandoned race", "abandoned races"),
+        contradicted="this race was reported abandoned",
+        contradicts=EventKind.RESULT_RECEIVED,
+        is_outcome=True,
+        has_placings=False,
+        has_whole_lists=False,
+        from_book=("reason",),
+        fields={
+            **_EVENT,
+            **_COURSE,
+            **_RACE,
+            "race.off": ToldField("off time"),
+            "race.abandoned": _IS_ABANDONED,
+            "race.field_size": _NO_RUNNERS,
+            "race.winning_time": _NO_RUNNERS,
+            **dict.fromkeys(_RUNNERS, _NO_RUNNERS),
+            **dict.fromkeys(_CARD, _ONE_RACE),
+        },
+    ),
+    EventKind.MEETING_ABANDONED: EventDeclaration(
+        topic=Topic.ABANDONMENTS,
+        subject=Subject.MEETING,
+        title="Meeting abandoned",
+        counted=("abandoned meeting", "abandoned meetings"),
+        contradicted="this meeting was reported abandoned",
+        contradicts=None,
+        is_outcome=True,
+        has_placings=False,
+        has_whole_lists=False,
+        from_book=("reason",),
+        fields={
+            **_EVENT,
+            **_COURSE,
+            **dict.fromkeys(_RACE, _NOT_SHOWN),
+            **{path: _RACE[path] for path in _OF_A_MEETING},
+            "race.abandoned": _IS_ABANDONED,
+            **dict.fromkeys(_RUNNERS, _NO_RUNNERS),
+            **_CARD,
+            "event.races_run": ToldField("races run", Rings.FEWER),
+            "event.last_lost": ToldField("races lost"),
+            "card.off": ToldField("off time"),
+            "card.status": ToldField("status", by=is_settled_status),
+            "card.abandoned": ToldField("abandoned", by=by_not_run),
+        },
+    ),
+    EventKind.RESULT_RECEIVED: EventDeclaration(
+        topic=Topic.RESULTS,
+        subject=Subject.RACE,
+        title="Result",
+        counted=("result", "results"),
+        contradicted="a result was reported",
+        contradicts=EventKind.RACE_ABANDONED,
+        is_outcome=True,
+        has_placings=True,
+        has_whole_lists=False,
+        from_book=(),
+        fields={
+            **_EVENT,
+            "event.reason": Noise("the race's reason is told, where the result marks the race abandoned"),
+            **_COURSE,
+            **_RACE,
+            "race.reason": ToldField("reason"),
+            "race.race_date": ToldField("date"),
+            "race.off": ToldField("off time"),
+            "race.status": ToldField("status", Rings.FIRST_TOO, by_status),
+            "race.unread_order": ToldField("order as published", unless="disputed"),
+            "race.disputed": ToldField("disputed places", Rings.FIRST_TOO),
+            **_RUNNERS,
+            **dict.fromkeys(_CARD, _ONE_RACE),
+        },
+    ),
+    EventKind.RACECARD_PUBLISHED: EventDeclaration(
+        topic=Topic.RACECARDS,
+        subject=Subject.CARD,
+        title="Racecard",
+        counted=("racecard", "racecards"),
+        contradicted="the racecard marked this race abandoned",
+        contradicts=None,
+        is_outcome=False,
+        has_placings=False,
+        has_whole_lists=True,
+        from_book=("runners",),
+        fields={
+            **_EVENT,
+            **_COURSE,
+            **_RACE,
+            "race.status": ToldField("status", Rings.ALWAYS, by_card_status),
+            "race.winning_time": _NOT_SHOWN,
+            "race.number": _NOT_SHOWN,
+            **_RUNNERS,
+            **_each("runner", "position_reason beaten", _NOT_SHOWN),
+            **_CARD,
+        },
+    ),
 }
 """The declaration of each kind, in the order in which summaries count events."""
+
+
+def kinds_of(topic: Topic) -> tuple[EventKind, ...]:
+    return tuple(kind for kind, declared in DECLARATIONS.items() if declared.topic is topic)
 
 
 def kinds_about(*subjects: Subject) -> frozenset[EventKind]:
@@ -166,5 +331,5 @@ def kinds_about(*subjects: Subject) -> frozenset[EventKind]:
 
 
 OUTCOMES = tuple(kind for kind, declared in DECLARATIONS.items() if declared.is_outcome)
-ABANDONMENTS = tuple(kind for kind, declared in DECLARATIONS.items() if declared.topic is Topic.ABANDONMENTS)
+ABANDONMENTS = kinds_of(Topic.ABANDONMENTS)
 WHOLE_LISTS = frozenset(kind for kind, declared in DECLARATIONS.items() if declared.has_whole_lists)
