@@ -8,6 +8,7 @@ from dataclasses import fields
 from datetime import UTC, date, datetime
 from enum import Enum
 from runpy import run_path
+from string import Formatter
 from typing import Any, get_args
 
 from annotated_types import Ge
@@ -265,14 +266,42 @@ def test_every_finding_of_the_doctor_is_documented_under_a_check_of_the_table_an
     assert tested >= CODES_OF_FINDINGS
 
 
-@over(
-    ("package", "name"),
-    [("bot.doctor", "findings.ini"), ("bot.operations", "notices.ini"), ("bot.operations", "public_url.ini")],
-)
-def test_every_row_of_sentences_is_named_in_the_code(package, name):
-    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / package.replace(".", "/")).rglob("*.py"))
+SENTENCES = {
+    "findings.ini": ("bot.doctor", {"finding"}),
+    "notices.ini": ("bot.operations", {"notice_words", "_tell_today"}),
+    "public_url.ini": ("bot.operations", {"_of_row"}),
+}
+"""Tables of sentences, each with the package and the functions that fill the rows."""
+
+
+def code_of(package: str) -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in (ROOT / package.replace(".", "/")).rglob("*.py")]
+
+
+@over("name", SENTENCES)
+def test_every_row_of_sentences_is_named_in_the_code(name):
+    package, _ = SENTENCES[name]
+    code = "".join(code_of(package))
     named = [(f'"{row}"', f'f"{row.partition(" ")[0]} {{') for row in sentence_rows(package, name) if not row.isdigit()]
     assert [ways for ways in named if not any(way in code for way in ways)] == []
+
+
+@over("name", SENTENCES)
+def test_call_gives_each_fact_that_its_sentences_name(name):
+    """Checks calls that write out the row and the facts: a lacking fact would fail when the fault appears."""
+    package, functions = SENTENCES[name]
+    rows, filled = sentence_rows(package, name), 0
+    for call in (one for code in code_of(package) for one in ast.walk(ast.parse(code)) if isinstance(one, ast.Call)):
+        row = getattr(call.args[0], "value", None) if call.args else None
+        given = {one.arg for one in call.keywords} | {"reinstall"}
+        is_filling = not {getattr(call.func, "id", None), getattr(call.func, "attr", None)}.isdisjoint(functions)
+        if row not in rows or not is_filling or None in given:
+            continue
+        words = {**rows.get(row.partition(" ")[0], {}), **rows[row]}.values()
+        wanted = {fact for said in words for _, fact, _, _ in Formatter().parse(said) if fact}
+        assert {re.split(r"[.\[]", fact)[0] for fact in wanted} <= given, row
+        filled += 1
+    assert filled
 
 
 def test_mutation_gate_names_files_that_exist():
