@@ -17,21 +17,20 @@ _LOST, _CHANGES = NAMES_OF["words.lost"], NAMES_OF["lists.changes"]
 
 def read_extent(fields: Sequence[Fields], races: tuple[Race, ...]) -> dict[str, Any]:
     """The fields of an abandoned meeting's event."""
-    told, run = _without_open(fields, races), races_run(fields, races)
-    run = 0 if run is None and len(told) < len(races) else run
-    last, of_some = None if run else last_lost(fields), _of_some(fields)
+    run, since = races_run(fields, races), lost_from(fields).text
+    lost = races if run or since else _without_open(races)
     return {
-        "races": told,
-        "races_run": run,
-        "lost_from": lost_from(fields).text,
-        "last_lost": last,
-        "of_some": of_some,
+        "races": lost,
+        "races_run": 0 if run is None and len(lost) < len(races) else run,
+        "lost_from": since,
+        "last_lost": None if run else last_lost(fields),
+        "of_some": _of_some(fields),
     }
 
 
-def _without_open(fields: Sequence[Fields], races: tuple[Race, ...]) -> tuple[Race, ...]:
+def _without_open(races: tuple[Race, ...]) -> tuple[Race, ...]:
     """The races without those that have another status beside a lost race: "Open"."""
-    if races_run(fields, races) or lost_from(fields).text or not any(one.abandoned for one in races):
+    if not any(one.abandoned for one in races):
         return races
     return tuple(one for one in races if one.abandoned or one.says_run or one.is_void or one.status is None)
 
