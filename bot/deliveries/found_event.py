@@ -152,11 +152,11 @@ def _ids(named: EventName, parts: list[Part]) -> tuple[str | None, str | None]:
     `id` may be the delivery's own.
     """
     is_listed = any(part.about is About.RACE and not part.name for part in parts)
-    racing = [part for part in parts if part.about is About.DATA and part.depth and not is_listed]
-    # Beside a list an id may stand for several races or meetings.
-    alone = [part for part in racing if not any(isinstance(one, dict | list) for one in part.fields.values())]
+    data = [part for part in parts if part.about is About.DATA and part.depth and not is_listed]
     is_race = named.subject is Subject.RACE
-    racing = [part for part in racing if part.is_racing and not (is_race and _lists_alone(part.fields))] or alone
+    racing = [part for part in data if part.is_racing and not (is_race and _lists_alone(part.fields))]
+    # Beside a list an id may stand for several races or meetings.
+    racing = racing or [part for part in data if not any(isinstance(one, dict | list) for one in part.fields.values())]
     racing = [part for part in racing if part.name not in SURE_NAMES or len(racing) == 1]
     plain_id = first_of((part.fields for part in racing if part is not named.bearer), "ids.plain", identifier)
     of_one_race = is_race or (
