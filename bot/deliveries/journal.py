@@ -35,10 +35,15 @@ FORGET_AT_ONCE = 200
 BYTES_AT_ONCE = 1024 * 1024
 """Of bodies: a parsed body takes several times as much memory."""
 
-MENDS_APART_S = 3_600.0
-"""Seconds between two mends: a disk that goes on damaging the file would fill up with copies."""
+MENDS_MAX = 10
+"""Mends by a process: a disk that goes on damaging the file would fill up with copies."""
 
 _FIELDS = "number, sha256, reference, received_at, body"
+
+_INSERT = "INSERT INTO journal (sha256, reference, received_at, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+
+_PROOF = ("", "", 2**62, b"")
+"""A letter on the last pages, which the next letter needs too."""
 
 JOURNAL_GONE = "the file of the journal was removed or replaced: put the file back, or restart the bot"
 
@@ -60,8 +65,7 @@ _SQLITE = """
         received_at INTEGER NOT NULL,
         body BLOB NOT NULL
     );
-    CREATE INDEX IF NOT EXISTS ix_journal_received_at ON journal (received_at);
-    CREATE TABLE IF NOT EXISTS journal_proof (number INTEGER PRIMARY KEY, written INTEGER NOT NULL)
+    CREATE INDEX IF NOT EXISTS ix_journal_received_at ON journal (received_at)
 """
 _POSTGRESQL = (
     _SQLITE.replace("number INTEGER PRIMARY KEY,", "number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,", 1)
@@ -107,14 +111,13 @@ class Journal:
         self._connection: Any = None
         self._kept = SqliteFile(self.file, JOURNAL_GONE) if self.file else None
         self._proved_s: float | None = None
-        self._mended_s: float | None = None
+        self._mends = 0
         self._schema: tuple[int] | None = None
 
     def append(self, letters: Sequence[Letter]) -> list[bool]:
         """Commit the letters together. False for a body that the journal has already."""
-        insert = "INSERT INTO journal (sha256, reference, received_at, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
         rows = [(one.sha256, one.reference, _number(one.received_at), one.body) for one in letters]
-        return self._done(lambda run: [run(insert, *row).rowcount == 1 for row in rows], writes=True)
+        return self._done(lambda run: [run(_INSERT, *row).rowcount == 1 for row in rows], writes=True)
 
     def after(self, place: JournalPlace | None, limit: int) -> tuple[JournalPlace | None, list[tuple[int, Letter]]]:
         """The place, None unless the journal has the place's row, and the following letters by number.
@@ -156,14 +159,15 @@ class Journal:
         return int(self._done(lambda run: run(forgotten, *which).rowcount, writes=True))
 
     def prove(self) -> None:
-        """Raise StorageUnavailable unless a letter could be stored now. Writes a row every JOURNAL_PROOF_S."""
+        """Raise StorageUnavailable unless a letter could be stored now. Stores and drops one every JOURNAL_PROOF_S."""
         now_s = self._monotonic()
         fresh = self._proved_s is not None and now_s - self._proved_s < JOURNAL_PROOF_S
-        written = (
-            "INSERT INTO journal_proof (number, written) VALUES (1, 1) "
-            "ON CONFLICT (number) DO UPDATE SET written = journal_proof.written + 1"
-        )
-        self._done(lambda run: fresh or run(written), writes=True)
+
+        def store_and_drop(run: Run) -> None:
+            run(_INSERT, *_PROOF)
+            run("DELETE FROM journal WHERE sha256 = ?", _PROOF[0])
+
+        self._done((lambda _run: None) if fresh else store_and_drop, writes=True)
         if not fresh:
             self._proved_s = now_s
 
@@ -177,13 +181,13 @@ class Journal:
             with self._transaction(writes=writes) as run:
                 return work(run)
         except _Damaged:
-            now_s, schema = self._monotonic(), self._schema
-            if self._mended_s is not None and now_s - self._mended_s < MENDS_APART_S:
+            schema = self._schema
+            if self._mends >= MENDS_MAX:
                 raise
         with self._transaction(writes=True) as run, closing(sqlite3.connect(f"{self.file}")) as reader:
             # Another process may have stored the letters anew.
             if run(_SCHEMA).fetchone() == schema:
-                self._mended_s = now_s
+                self._mends += 1
                 _mend(run, reader.execute)
             return work(run)
 
@@ -237,7 +241,7 @@ class Journal:
         if self._kept is None:
             connection = connect_postgresql(self.url, autocommit=True)
             # DDL takes locks, and rights that the user may lack, also where the tables are there.
-            if connection.execute("SELECT to_regclass('journal_proof')").fetchone() == (None,):
+            if connection.execute("SELECT to_regclass('journal')").fetchone() == (None,):
                 with connection.transaction():
                     connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
                     connection.execute(_POSTGRESQL)
@@ -291,8 +295,7 @@ def _mend(run: Run, read: Run) -> None:
     log = logging.getLogger(__name__)
     (tables,) = run("SELECT COUNT(*) FROM sqlite_schema").fetchone()
     damaged = f"journal_damaged_{tables}"
-    for table in ("journal", "journal_proof"):
-        run(f"ALTER TABLE {table} RENAME TO {table}_damaged_{tables}")
+    run(f"ALTER TABLE journal RENAME TO {damaged}")
     for statement in _SQLITE.replace("ix_journal", f"ix_since_{damaged}").split(";"):
         run(statement)
     log.error("The journal is damaged. The letters are stored anew. The table %s keeps the damaged pages.", damaged)

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import signal
 import sqlite3
-from contextlib import closing
+from contextlib import closing, nullcontext
 from datetime import timedelta
 
 import pytest
@@ -15,7 +15,15 @@ from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.deliveries import inbox
 from bot.deliveries.intake import LETTERS_PER_COMMIT, Intake, place_in
-from bot.deliveries.journal import BYTES_AT_ONCE, Journal, JournalPlace, Letter, beside, connect_postgresql
+from bot.deliveries.journal import (
+    BYTES_AT_ONCE,
+    MENDS_MAX,
+    Journal,
+    JournalPlace,
+    Letter,
+    beside,
+    connect_postgresql,
+)
 from bot.deliveries.payload import payload_of
 from bot.errors import StorageUnavailable
 from bot.outbox.notices import Notices
@@ -45,7 +53,7 @@ def journal(database: Database, tmp_path, monotonic):
     opened.close()
     if not database.is_sqlite:
         with database.writer.begin() as connection:
-            connection.exec_driver_sql("DROP TABLE IF EXISTS journal, journal_proof")
+            connection.exec_driver_sql("DROP TABLE IF EXISTS journal")
 
 
 async def keys(database):
@@ -143,7 +151,6 @@ LEAF = "name = 'journal' AND path = '/000/'"
         ("name = 'journal' AND pagetype = 'internal'", 0, 4096, 24),
         ("name = 'sqlite_autoindex_journal_1'", 0, 4096, 0),
         ("name = 'ix_journal_received_at'", 0, 4096, 0),
-        ("name = 'journal_proof'", 0, 4096, 0),
         ("name = 'sqlite_autoindex_journal_1' OR name = 'journal' AND path = '/001/'", 0, 4096, 4),
         ("true ORDER BY pgoffset DESC LIMIT 1", 0, 4096, 4),
     ],
@@ -183,15 +190,25 @@ async def test_letters_are_stored_anew_once_by_two_processes_and_after_a_wait_in
             journal.after(None, 48)
     meanwhile = []
 
-    def clock():
-        """Read between damage and mending."""
-        meanwhile.append(journal.after(None, 48))
-        return 0.0
+    class SlowJournal(Journal):
+        def _transaction(self, *, writes=False):
+            """Another process reads between damage and mending."""
+            meanwhile.extend([journal.after(None, 48)] if writes else [])
+            return super()._transaction(writes=writes)
 
-    with closing(Journal(journal.url, clock)) as first, closing(sqlite3.connect(journal.file)) as connection:
+    with closing(SlowJournal(journal.url, lambda: 0.0)) as first, closing(sqlite3.connect(journal.file)) as connection:
         assert [first.after(None, 48)] == meanwhile
         names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     assert sum(name.startswith("journal_damaged") for name in names) == 1
+
+
+async def test_journal_is_mended_at_each_damage_and_unready_once_its_disk_is_surely_at_fault(journal):
+    for mends in range(MENDS_MAX + 1):
+        journal.append([letter(number) for number in range(48)])
+        journal.close()
+        zero(journal.file, "name = 'journal' ORDER BY path DESC LIMIT 1")
+        with nullcontext() if mends < MENDS_MAX else pytest.raises(StorageUnavailable, match="malformed"):
+            journal.prove()
 
 
 @on_postgresql
