@@ -47,7 +47,11 @@ def upgrade(database: Database) -> Upgraded:
     """Raises SchemaUnknown, StorageUnavailable without a copy of SQLite's file, and the driver's errors."""
     with database.writer.begin() as connection:
         if not database.is_sqlite:
-            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": ADVISORY_LOCK})
+            # A statement on all messages may take longer than a statement of the bot.
+            connection.execute(
+                text("SELECT pg_advisory_xact_lock(:lock), set_config('statement_timeout', '0', true)"),
+                {"lock": ADVISORY_LOCK},
+            )
         before, after = applied(connection), head()
         copy: Path | None = None
         if before is None:

@@ -11,7 +11,6 @@
 """
 
 import json
-import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -24,29 +23,19 @@ from bot.db import generation
 revision = "0031"
 down_revision = "0018"
 
-ROWS_PER_STATEMENT = 10_000
-
 _EDITS_TO_REVISIONS = Path(__file__).with_name("0031_edits_to_revisions.sql").read_text(encoding="utf-8").strip(";\n")
 _EDITS = "('edit', 'live_edit', 'escalation_edit')"
 _MOMENT = sa.DateTime(timezone=True)
 _KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _TO_EDIT = "state = 'sent' AND wanted_rev > sent_rev AND gone_since IS NULL"
-_KINDS = "kind IN ('event', {0}'summary', 'notice', 'welcome', 'answer', 'escalation'{1})"
 _CHECKS = {
-    "kind": (
-        "kind",
-        _KINDS.format("'edit', 'live', 'live_edit', ", ", 'escalation_edit'"),
-        _KINDS.format("'live', ", ""),
-    ),
-    "event": (
-        "event",
-        "(kind IN ('event', 'edit')) = (event_id IS NOT NULL)",
-        "(kind = 'event') = (event_id IS NOT NULL)",
-    ),
-    "edits": ("rev", f"(kind IN {_EDITS}) = (edits_id IS NOT NULL)", "wanted_rev >= sent_rev"),
-    "edit_in_doubt": ("gone", "edits_id IS NULL OR state <> 'in_doubt'", "gone_since IS NULL OR kind <> 'event'"),
+    "ck_message_kind": "kind IN ('event', 'live', 'summary', 'notice', 'welcome', 'answer', 'escalation')",
+    "ck_message_event": "(kind = 'event') = (event_id IS NOT NULL)",
+    "ck_message_rev": "wanted_rev >= sent_rev",
+    "ck_message_gone": "gone_since IS NULL OR kind <> 'event'",
 }
-"""Name → the new name, the words before and after."""
+"""In the place of the checks of `_OF_EDITS`."""
+_OF_EDITS = ("ck_message_kind", "ck_message_event", "ck_message_edits", "ck_message_edit_in_doubt")
 _MESSAGE = sa.table(
     "message",
     *(sa.column(name, sa.String()) for name in ("kind", "state", "idempotency_key", "content")),
@@ -134,11 +123,7 @@ def _turn_edits_into_revisions() -> None:
     _point_to_messages()
     for statement in _EDITS_TO_REVISIONS.split(";\n"):
         op.execute(statement)
-    _delete_edits()
-    if op.get_bind().dialect.name == "sqlite":
-        _make_anew()
-    else:
-        _change_table()
+    _forget_edits()
     _fill_contents()
     _index("ix_message_follows_id", "message", ["follows_id"], "follows_id IS NOT NULL")
     # SQLite takes the newest of two partial indexes.
@@ -173,66 +158,36 @@ def _point_to_messages() -> None:
             pass
 
 
-def _delete_edits() -> None:
-    some = sa.text(
-        f"DELETE FROM message WHERE id IN (SELECT id FROM message WHERE kind IN {_EDITS} LIMIT {ROWS_PER_STATEMENT})"  # noqa: S608
-    )
-    while op.get_bind().execute(some).rowcount:
-        pass
-
-
-def _change_table() -> None:
-    for name, (new_name, _, words) in _CHECKS.items():
-        op.drop_constraint(f"ck_message_{name}", "message", type_="check")
-        op.create_check_constraint(f"ck_message_{new_name}", "message", words)
-    op.drop_index("ix_message_edits_id", "message")
-    op.drop_column("message", "edits_id")
-
-
-def _make_anew() -> None:
-    """SQLite changes no check of a table."""
-    connection = op.get_bind()
-    op.drop_index("ix_message_edits_id", "message")
-    kept = "SELECT sql FROM sqlite_master WHERE tbl_name = 'message' AND sql IS NOT NULL AND type = "
-    (table,) = connection.exec_driver_sql(f"{kept}'table'").scalars().all()
-    indexes = connection.exec_driver_sql(f"{kept}'index'").scalars().all()
-    names = [name for column in sa.inspect(connection).get_columns("message") if (name := column["name"]) != "edits_id"]
-    table, found = re.subn(r"\bedits_id [A-Z]+,\s*", "", table)
-    for name, (new_name, before, after) in _CHECKS.items():
-        check = f"CONSTRAINT ck_message_{name} CHECK ({before})"
-        found += check in table
-        table = table.replace(check, f"CONSTRAINT ck_message_{new_name} CHECK ({after})")
-    if found != 1 + len(_CHECKS):
-        raise ValueError(f"the table of messages has other columns or checks: {table}")
-    op.rename_table("message", "message_before")
-    connection.exec_driver_sql(table)
-    columns = ", ".join(names)
-    connection.exec_driver_sql(f"INSERT INTO message ({columns}) SELECT {columns} FROM message_before")  # noqa: S608
-    op.drop_table("message_before")
-    for index in indexes:
-        connection.exec_driver_sql(index)
+def _forget_edits() -> None:
+    op.execute(f"DELETE FROM message WHERE kind IN {_EDITS}")  # noqa: S608  a constant
+    with op.batch_alter_table("message") as message:
+        message.drop_index("ix_message_edits_id")
+        for name in _OF_EDITS:
+            message.drop_constraint(name, type_="check")
+        for name, words in _CHECKS.items():
+            message.create_check_constraint(name, words)
+        message.drop_column("edits_id")
 
 
 def _fill_contents() -> None:
-    row, alert = _MESSAGE.c, _MESSAGE.alias("alert")
+    """A content that can't be read stays as it is."""
+    connection, row = op.get_bind(), _MESSAGE.c
     waits = sa.and_(row.kind == "notice", row.state.in_(["queued", "sending", "in_doubt"]))
-    for number, content, key in _found(sa.select(row.id, row.content, row.idempotency_key).where(waits)):
-        # The key ends with the channel.
-        _keep(number, {"notice": key.rpartition("@")[0]} | content)
-    for number, content in _found(sa.select(row.id, row.content).where(row.kind == "escalation")):
-        op.get_bind().execute(_of(number).values(follows_id=content.get("message_id")))
-    told_at = sa.func.coalesce(alert.c.sent_at, alert.c.given_up_at, alert.c.received_at, row.received_at)
-    escalations = sa.select(row.id, row.content, row.received_at, sa.type_coerce(told_at, row.received_at.type))
-    escalations = escalations.join_from(_MESSAGE, alert, alert.c.id == row.follows_id, isouter=True)
-    for number, content, received_at, since in _found(escalations.where(row.kind == "escalation")):
-        minutes = content.get("minutes") or max(1, (received_at - since) // timedelta(minutes=1))
-        _keep(number, content | {"minutes": minutes})
-
-
-def _found(statement: sa.Select[*tuple[Any, ...]]) -> list[Any]:
-    """The number, the content and further columns. A content that can't be read stays as it is."""
-    rows = op.get_bind().execute(statement).all()
-    return [(number, content, *more) for number, said, *more in rows if (content := _read(said)) is not None]
+    told_at = sa.select(sa.func.coalesce(row.sent_at, row.given_up_at, row.received_at))
+    for one in connection.execute(sa.select(_MESSAGE).where(sa.or_(waits, row.kind == "escalation"))).all():
+        content = _read(one.content)
+        if content is None:
+            continue
+        alert = content.get("message_id")
+        if one.kind == "notice":
+            # The key ends with the channel.
+            content = {"notice": one.idempotency_key.rpartition("@")[0]} | content
+        else:
+            since = connection.execute(told_at.where(row.id == alert)).scalar() or one.received_at
+            minutes = content.get("minutes") or max(1, (one.received_at - since) // timedelta(minutes=1))
+            content = content | {"minutes": minutes}
+        written = {"content": json.dumps(content), "follows_id": alert}
+        connection.execute(sa.update(_MESSAGE).where(row.id == one.id).values(written))
 
 
 def _read(said: str) -> dict[str, Any] | None:
@@ -241,11 +196,3 @@ def _read(said: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return content if isinstance(content, dict) else None
-
-
-def _keep(number: int, content: dict[str, object]) -> None:
-    op.get_bind().execute(_of(number).values(content=json.dumps(content)))
-
-
-def _of(number: int) -> sa.Update:
-    return sa.update(_MESSAGE).where(_MESSAGE.c.id == number)
