@@ -155,7 +155,7 @@ class KnownElsewhere:
         if event.kind is None:
             return event
         try:
-            return self._in_country(self._filled(event, before))
+            return self._filled(event, before)
         except Exception:
             log.exception("event_not_filled_in", event_key=event.key)
             return before or event
@@ -185,14 +185,6 @@ class KnownElsewhere:
         of_meeting, _ = self._of_meeting(race, at_place, event)
         race = filled_in_from_meeting(race, of_meeting, is_meeting=False)
         return event.model_copy(update={"race": filled_in(race, earlier, kind=event.kind) if earlier else race})
-
-    def _in_country(self, event: RacingEvent) -> RacingEvent:
-        """The event; without a region, in the region of the course's country. A loss without a region stays so."""
-        race = event.race
-        if race.region or race.said_region or event.reports_loss:
-            return event
-        region = self.lists.region_of_unlisted(race.course)
-        return event.model_copy(update={"race": filled_in(race, Race(region=region), is_sure=True)})
 
     def _filled_meeting(self, event: RacingEvent, at_place: Sequence[Race], before: RacingEvent | None) -> RacingEvent:
         """The event with its named races filled in, else with the known races of the meeting."""
@@ -253,14 +245,17 @@ class KnownElsewhere:
         return known.course.course_id is not None and known.course.course_id == race.course.course_id
 
     def _region_of(self, race: Race) -> str | None:
-        """The race's region, else the only region of its course.
+        """The race's region, else the only region of its course, or of the country of a course outside the list.
 
-        A said region, "Victoria", is replaced only where the said country has the region of the course.
+        A said region, "Victoria", is replaced only where the said country has the region of the listed course.
         """
         if race.region or race.course == Course():
             return race.region
         region = self.lists.region_of_course(race.course)
-        return None if race.said_region and self._code_of(race.course.country) != region else region
+        is_doubted = race.said_region and not (
+            self.lists.lists_course(race.course) and self._code_of(race.course.country) == region
+        )
+        return None if is_doubted else region
 
     def _with_ids(self, race: Race, event: RacingEvent) -> list[Race]:
         named = [("race", race.race_id) for race in event.races]

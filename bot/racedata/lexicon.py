@@ -106,27 +106,29 @@ class Lexicon:
         name = _only(self._spelling.get(folded(course.name or ""), ()))
         return course.model_copy(update={"name": name}) if name and name != course.name else course
 
-    def region_of_course(self, course: Course) -> str | None:
-        """None if the list has several regions for the course's name, or if the course is in another country."""
-        listed: Sequence[KnownCourse] = self._called.get(course.course_id or (course.name or "").casefold(), ())
-        plain, suffix = name_and_country(course.name or "")
-        country = course.country
-        # "Newcastle (AUS)" is not Newcastle, though the list may lack Australia.
-        if suffix and not (listed or course.course_id) and self.region_meant(suffix):
-            listed, country = self._called.get(plain.casefold(), ()), country or suffix
-        if country and not course.course_id:
-            meant, label = self.region_meant(country), _plain(country)
-            there = [one for one in listed if one.region == meant or _plain(one.country or "") == label]
-            listed = there if there or meant else listed
-        return _only({one.region for one in listed})
+    def lists_course(self, course: Course) -> bool:
+        return not {course.course_id, (course.name or "").casefold()}.isdisjoint(self._called)
 
-    def region_of_unlisted(self, course: Course) -> str | None:
-        """The only region of the country of a course outside the list: the list has all courses of Northern Ireland."""
-        label = _plain(course.country or "")
-        if not (self.courses and course.name and label) or course.name.casefold() in self._called:
-            return None
-        regions = {one.region for one in self.courses if _plain(one.country or "") == label}
-        return _only(regions or {self.region_meant(label)})
+    def region_of_course(self, course: Course) -> str | None:
+        """The region of a listed course, by id, else by name and country; else the region of the country.
+
+        None if several regions may be meant: the list has the name in other countries alone, say.
+        """
+        if (of_id := self._called.get(course.course_id or "")) or not (self.courses and course.as_typed):
+            return _only({one.region for one in of_id or ()})
+        plain, suffix = name_and_country(course.name or "")
+        country = course.country or (suffix if suffix and self.region_meant(suffix) else "")
+        # "Newcastle (AUS)" is not Newcastle, though the list may lack Australia.
+        names = (course.name or "", plain if country == suffix else "")
+        named = next(filter(None, (self._called.get(name.casefold()) for name in names)), [])
+        meant, label = self.region_meant(country), _plain(country)
+        there = [one for one in named or self.courses if one.region == meant or _plain(one.country or "") == label]
+        if country and there:
+            return _only({one.region for one in there})
+        if meant:
+            # A name that is listed elsewhere contradicts the country.
+            return None if named else meant
+        return None if course.course_id else _only({one.region for one in named})
 
     @property
     def names(self) -> Mapping[str, str]:

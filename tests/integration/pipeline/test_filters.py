@@ -162,14 +162,18 @@ REGIONS = {
     "of the country of a course outside the list": Story(
         *(knows(GB_ASCOT), subscribes("CIRE", "IRE"), result(region=None, course={"name": "Bath", "country": "UK"})),
         abandonment("rc_2", region=None, course={"name": "Bath", "country": "UK"}),
+        abandonment("rc_5", region=None, course="Newtown (IRE)"),
+        # The list contradicts the country, or another region is said.
         result("rc_3", region=None, course={"name": "Ascot", "country": "Ireland"}),
+        abandonment("rc_6", region=None, course={"name": "Ascot", "country": "Ireland"}),
+        abandonment("rc_7", region="Ulster", course={"name": "Bath", "country": "Ireland"}),
         # The region of record comes before the country.
         *(
             result("rc_4", region="IRE", course="Bath"),
             result("rc_4", region=None, course={"name": "Bath", "country": "UK"}),
         ),
-        CGB=["Bath", "region unknown"],
-        CIRE=["region unknown", "Bath 14:30 (IRE)"],
+        CGB=["Bath", "Bath 14:30 (GB)", "region unknown", "Ulster"],
+        CIRE=["Newtown", "region unknown", "Ulster", "Bath 14:30 (IRE)"],
     ),
     "of no channel": Story(knows(), abandonment(region="FR"), CGB=[], CIRE=[]),
     "understood by nobody": Story(
