@@ -67,7 +67,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Place:
-    """The words of a course (`typed`), and the off, region and day typed beside.
+    """The words of a course (`typed`), and the off, region and day typed beside. `days`: what the day may mean.
 
     `events`: the delivered events there, the newest first. `races`: the known races, each as an event of its own,
     whose key is the race's id where the race has an id; "" for a race of the race book without an id.
@@ -76,7 +76,8 @@ class Place:
     typed: str
     off: str | None
     region: str | None
-    day: str | None
+    day: str | None = None
+    days: Sequence[str] = ()
     events: Sequence[RacingEvent] = ()
     races: Sequence[RacingEvent] = ()
 
@@ -86,7 +87,7 @@ class Place:
 
     def has(self, race: Race) -> bool:
         is_there = self.region is None or race.region in {None, self.region}
-        return is_there and (self.day is None or race.race_date == self.day)
+        return is_there and (not self.days or race.race_date in self.days)
 
 
 async def _answer(desk: Desk, invocation: Invocation, wanted: str) -> Message:
@@ -150,7 +151,7 @@ def place_of(session: Session, wanted: str, now: datetime) -> Place | None:
 
 
 def named_race(place: Place, now: datetime) -> Named | None:
-    """Today's race, else the newest delivered race, of the course and time; None without a race.
+    """The race of the typed day or of today, else the newest delivered race, of the course and time; None if unknown.
 
     Without a typed time, or while the times of the day's races are not all known: the course's abandoned meeting of
     yesterday, of today or to come.
@@ -205,8 +206,8 @@ async def _check_course(desk: Desk, place: Place) -> None:
         return
     course = place.course
     if found := find_courses(courses, course):
-        name = found[0].name or course
-        when = f"on {published_day(place.day)}" if place.day else f"in the last {NAMED_WITHIN.days} days or to come"
+        name, days = found[0].name or course, listed([published_day(one) or one for one in place.days], "or")
+        when = f"on {days}" if days else f"in the last {NAMED_WITHIN.days} days or to come"
         raise CommandError(
             f"No race is known at {name} {when}, and no abandonment. Today's card tells whether there is racing.",
             lines={f"Card of {name}": typed_line(["racecard", name])},
@@ -221,7 +222,7 @@ def _read(wanted: str, now: datetime, lexicon: Lexicon) -> Place | None:
 
     Raises CommandError for an unclear day.
     """
-    phrases = _GRAMMAR.read(wanted, lexicon, utc_today(now))
+    phrases, coming = (one.read(wanted, lexicon, utc_today(now)) for one in (_GRAMMAR, day_grammar()))
     asked = request_of(phrases)
     named, times, regions, days = map(asked.of, (Kind.COURSE, Kind.TIME, Kind.REGION, Kind.DAY))
     # The unknown words may begin a course's name.
@@ -232,19 +233,21 @@ def _read(wanted: str, now: datetime, lexicon: Lexicon) -> Place | None:
         return None
     if asked.refused:
         raise asked.refused.error(NAME)
-    off, region, day = (next(iter(some), None) for some in (times, regions, days))
-    return Place(typed, off, region, day)
+    off, region = (next(iter(some), None) for some in (times, regions))
+    day = next((one.typed for one in phrases if one.kind is Kind.DAY), None)
+    # "Saturday" was the last day of racing, or is a coming day that may be lost.
+    return Place(typed, off, region, day, [*dict.fromkeys([*days, *request_of(coming).of(Kind.DAY)])])
 
 
 def _races_there(session: Session, place: Place, events: Sequence[RacingEvent], now: datetime) -> Sequence[RacingEvent]:
-    """Each race once: of today first, then of deliveries, the newest first, then of the race book."""
+    """Each race once: of the typed day or of today first, then of deliveries, the newest first, then of the book."""
     book = race_book_store.at_courses(session, place.course, _since(now, NAMED_WITHIN))
     listed = (RacingEvent(key=race.race_id or "", race=race) for race in book if place.has(race))
     each: dict[tuple[str | None, ...], RacingEvent] = {}
     for one in chain(chain.from_iterable(map(_races_of, events)), listed):
         each.setdefault((one.race.race_date, one.race.region, one.race.off.text or one.key), one)
-    today = utc_today(now).isoformat()
-    return sorted(each.values(), key=lambda one: one.race.race_date != today)
+    first = next(iter(place.days), utc_today(now).isoformat())
+    return sorted(each.values(), key=lambda one: one.race.race_date != first)
 
 
 def _races_of(event: RacingEvent) -> Iterator[RacingEvent]:
@@ -259,7 +262,7 @@ def _lost_by_cards(session: Session, race: Race, now: datetime) -> Collection[st
     """The keys of racecards that report the race as lost or void."""
     if not (race.course.name and (race.abandoned or race.is_void)):
         return ()
-    place = Place(race.course.name, race.off.text, race.region, race.race_date)
+    place = Place(race.course.name, race.off.text, race.region, days=[race.race_date] if race.race_date else ())
     # Of each card the newest version counts.
     cards = {
         one.key: one for one in reversed(_events_at(session, place, now)) if one.kind is EventKind.RACECARD_PUBLISHED

@@ -1,7 +1,7 @@
 """The ledger: of each event who was told and when, or why not; and which race the words of `/racing trace` name."""
 
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -111,13 +111,17 @@ NAMED |= {"14:30 York": "rc 2", "York 14:30 today": "rc 2", "today at York, 1.30
 NAMES_NONE = dict.fromkeys(["York 9:30", "rc_1", "York", "York again", "York 14:30 yesterday"])
 
 
+BY_DAY = [(0, "%A"), (2, "%A"), (2, "%d/%m"), (1, "%-d %b"), (1, "%F")]
 NAMED |= {"Ascot 14:30 GB": "rc_3", "AUS Ascot 14:30": "rc_4"}
 
 
 async def test_race_is_found_by_course_and_time_and_a_course_of_two_regions_by_its_region(pipeline):
     await write(pipeline, lexicon.REGIONS.put, ["AUS", "GB"], pipeline.clock())
     await tell(pipeline, *YORK_TWICE, result("rc_3"), result("rc_4", region="AUS"))
-    said = NAMED | NAMES_NONE
+    # A weekday is the last one, and the coming one where only then there is something.
+    days = [date.fromisoformat(DAY) + timedelta(days=ahead) for ahead in (-5, 2, 3)]
+    await tell(pipeline, *(abandonment(f"rc_{one:%a}", course="Ayr", date=f"{one}") for one in days))
+    said = NAMED | NAMES_NONE | {f"Ayr 14:30 {days[at]:{form}}": f"rc_{days[at]:%a}" for at, form in BY_DAY}
     assert {words: await key_named(pipeline, words) for words in said} == said
 
 
