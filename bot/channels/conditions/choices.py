@@ -101,7 +101,7 @@ class DigestCondition(HourCondition):
     typed_as = "digest:"
     wanted = "is no time of day: write {}, for example"
     example = "18:00"
-    before: tuple[str, ...] = ("results together",)
+    before: tuple[str, ...] = ("results together", "summary", "roundup", "one message")
     label = "Results together, once a day at"
     help = "a day's results come in one message at that time"
     hint = f"For example: {example}. Abandonments, and changes of earlier news, come at once."

@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.channels import audit_log
 from bot.errors import CommandError, ServiceError
-from bot.events.typed_text import typed_line
+from bot.events.typed_text import folded, typed_line
 from bot.operations.status_figures import read_status
 from bot.outbox.message import Message
 from bot.racedata.client.records import KnownCountry, KnownCourse
@@ -152,22 +152,27 @@ async def _answer_coverage(
 COVERAGE_COMMAND = Command("coverage", _answer_coverage, _plan_coverage)
 
 
+_BEGINNING = re.compile(r"\b(?:that |which )?(?:begin|start)(?:s|ning|ing)? with ", re.IGNORECASE)
+
+
 async def _plan_courses(desk: Desk, invocation: Invocation) -> tuple[list[KnownCourse], str, int]:
     """The courses, the words that they have, and the page. Raises CommandError without a match."""
-    typed, page = read_list_words(invocation.text)
+    text, page = read_list_words(invocation.text)
     lexicon = await desk.reference.lexicon(LIST_S)
-    if not (known := lexicon.courses):
+    if not lexicon.courses:
         raise desk.reference.why_none("courses")
+    typed, *begin = _BEGINNING.split(text, maxsplit=1)
+    known = [one for one in lexicon.courses if folded(one.name or "").startswith(folded("".join(begin)))]
     # "courses in Ireland": without joining words, countries as region codes. "UK" is also in a name.
     phrases = Grammar().read(typed, lexicon)
     english = " ".join(one.value if one.kind is Kind.REGION else one.typed for one in phrases if one.kind in THINGS)
-    for words in (english, typed):
+    for words, shown in ((english, text if begin else english), (typed, text)):
         if (words or not typed) and (found := [one for one in known if has_words(one, words)]):
-            return sorted(found, key=lambda course: (course.region or "", course.name or "")), words, page
+            return sorted(found, key=lambda course: (course.region or "", course.name or "")), shown, page
     # Near misses take as long as many deliveries.
-    meant = await asyncio.to_thread(likely_courses, typed, known)
+    meant = await asyncio.to_thread(likely_courses, text, lexicon.courses)
     raise CommandError(
-        f'No course has "{typed[:TYPED_MAX]}" in its name, shortcode, id, region or country.',
+        f'No course has "{text[:TYPED_MAX]}" in its name, shortcode, id, region or country.',
         lines={name: typed_line(["courses", name]) for name in meant} or {"All courses": "courses"},
         asks=bool(meant),
     )

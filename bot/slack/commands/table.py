@@ -49,7 +49,8 @@ def _helped(name: str, rows: Mapping[str, Sequence[str]]) -> Helped:
 HELPED = {name: _helped(name, rows) for name, rows in word_rows("bot.slack.commands", "help.ini").items()}
 """The help's words on each command, by the command's name."""
 
-_OF_A_DAY = {*TOPIC_WORDS, *NON_RUNNERS, *NOT_GIVEN, "card", "going", "ground", "meetings", "races", "runners"}
+_SHOWN = {"card", "courses", "going", "ground", "meetings", "races", "runners"}
+_SUBJECTS = {*TOPIC_WORDS, *NON_RUNNERS, *NOT_GIVEN, *_SHOWN}
 
 _OF_A_FILTER = frozenset({Kind.VALUE, Kind.NOT_CHOSEN, Kind.ONLY})
 
@@ -126,11 +127,11 @@ def _with_command(line: str) -> str | None:
     """The line of a command, for a line that names none: "York results", "York 14:30", "no class 4", "York only"."""
     # A longer line takes longer to read, and meanwhile everything else waits.
     read = _LINE.read(line) if len(line) <= BUTTON_VALUE_MAX else ()
-    phrases = [one for one in read if one.kind is not Kind.FILLER or one.typed.casefold() in _OF_A_DAY]
+    phrases = [one for one in read if one.kind is not Kind.FILLER or one.typed.casefold() in _SUBJECTS]
     kinds = {one.kind for one in phrases}
     if not phrases or (phrases[0].kind is Kind.UNKNOWN and (_alike(line.partition(" ")[0]) or offers_for(line))):
         return None
-    subjects = [one.typed for one in phrases if one.typed.casefold() in _OF_A_DAY]
+    subjects = [one.typed for one in phrases if one.typed.casefold() in _SUBJECTS]
     is_of_day = not kinds.isdisjoint({Kind.DAY, Kind.TIME})
     values = {one.of_field for one in phrases if one.kind is Kind.VALUE}
     # "York jumps today" asks for a day, and "York results digest 6pm" for a subscription.

@@ -89,8 +89,8 @@ class _Typed:
 def read_watch_words(text: str, lexicon: Lexicon = NO_LISTS) -> WatchWords:
     """Raises CommandError for a name without a kind, without a name, and for two names to replace."""
     typed = words_of(text)
-    spare = len(list(takewhile(lambda one: one.text.casefold() in _AT_THE_END and not one.is_quoted, typed[::-1])))
-    shorter = typed[: len(typed) - spare]
+    shorter = _without_end(typed)
+    spare = len(typed) - len(shorter)
     if not spare or not any(name for _, name in _names(_without_me(shorter)[0])):
         return _words_of(typed, lexicon)
     if shorter[-1].is_quoted:
@@ -104,6 +104,11 @@ def read_watch_words(text: str, lexicon: Lexicon = NO_LISTS) -> WatchWords:
     end = " ".join(one.text for one in typed[len(shorter) :])
     lines = {f"Without {quoted(end)}": f"watch {text.rsplit(maxsplit=spare)[0].rstrip(', ')}", names[-1][1]: longer}
     raise CommandError(f"Does the name end in {quoted(end)}?", lines=lines)
+
+
+def _without_end(typed: Sequence[Word]) -> Sequence[Word]:
+    end = takewhile(lambda one: one.text.casefold() in _AT_THE_END and not one.is_quoted, reversed(typed))
+    return typed[: len(typed) - len(list(end))]
 
 
 def _words_of(typed: Sequence[Word], lexicon: Lexicon, *, asks_number: bool = True) -> WatchWords:
@@ -346,12 +351,15 @@ def _both(session: Session, invocation: Invocation) -> tuple[Sequence[WatchRow],
 
 async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
     """The watch of a name of any kind: the channel's, else the person's. Raises CommandError with a button for each."""
-    names, is_own = _named(words_of(invocation.text))
-    typed = " ".join(name for _, name in names)
     here, own = await desk.database.read(partial(_both, invocation=invocation))
-    rows = own if is_own else [*here, *own]
-    keys = {(kind, str(name_key(name))) for kind, name in names}
-    there = [one for one in rows if {(None, one.name_key), (one.kind, one.name_key)} & keys]
+    words = words_of(invocation.text)
+    for one in (words, _without_end(words)):
+        names, is_own = _named(one)
+        rows = own if is_own else [*here, *own]
+        keys = {(kind, str(name_key(name))) for kind, name in names}
+        if there := [one for one in rows if {(None, one.name_key), (one.kind, one.name_key)} & keys]:
+            break
+    typed = " ".join(name for _, name in names)
     there = [one for one in there if one in here] or there or (list(rows) if typed.casefold() in OF_ALL else [])
     if len(there) == 1:
         return there[0]

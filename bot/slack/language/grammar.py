@@ -34,7 +34,8 @@ WORDS_OF_A_DAY = 4
 _CHOSEN: Mapping[str, Condition] = {said: one for one in VALUED for said in (one.name, *one.before)}
 """The words before a value: the name of the choice, or the words of the bot's own answers."""
 
-_SAID = {**words_in("said"), **words_in("each day")}
+_EACH_DAY = words_in("each day")
+_SAID = {**words_in("said"), **_EACH_DAY}
 """Words of the bot's own answers."""
 
 _END_OF_WORD = re.compile("[ /'0-9-]")
@@ -50,7 +51,7 @@ _MEANT_FROM = grouped((_begins(said), one) for one in VALUED for said in (*one.c
 HOUR_OF_TOPIC: Mapping[Topic | None, Condition] = {one.topic: one for one in VALUED if isinstance(one, DigestCondition)}
 """The choice of an hour, by its topic."""
 
-_BEFORE_A_VALUE = frozenset(["at", "from", "after", "before", "within", "between", "daily", "to", "in"])
+_BEFORE_A_VALUE = frozenset([*_EACH_DAY, "at", "from", "after", "before", "within", "between", "to", "in"])
 _AFTER_A_COURSE = frozenset(["park", "pk", "racecourse", "downs"])
 _MARKS = re.compile(r"[/\\;:.=!?*_~|()\[\]<>{}&+]+")
 _EMOJI = re.compile(r":[\w+-]+:|[^\w]+")
@@ -419,9 +420,10 @@ def _longest(kind: Condition, words: Sequence[Word], at: int, before: str) -> tu
 
 
 def _past(words: Sequence[Word], start: int, joining: Collection[str]) -> int:
-    while start < len(words) and not words[start].is_quoted and words[start].text.casefold() in joining:
-        start += 1
-    return start
+    """The place after joining words and phrases, such as "once a day"."""
+    ends = range(min(len(words), start + WORDS_OF_A_NAME), start, -1)
+    end = next((end for end in ends if _text(words[start:end]).casefold() in joining), start)
+    return _past(words, end, joining) if end > start and not words[start].is_quoted else start
 
 
 def _plain_run(words: Sequence[Word], start: int) -> int:

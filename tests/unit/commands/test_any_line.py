@@ -280,6 +280,8 @@ async def meaning(town, here, line):
         return f"trace {done}", ()
     if name == "unwatch":
         return done.names[0].words, ()
+    if f"{name} " not in CHANGING:
+        return name, ()
     return "; ".join(await town.receives(here)) or "nothing", getattr(done, "notes", ())
 
 

@@ -14,6 +14,7 @@ from bot.channels import subscriptions
 from bot.errors import CommandError, SlackUnreached
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race, Runner
+from bot.outbox.held_channels import Reopening
 from bot.racedata import lexicon as rows
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.client.service_errors import ServiceUnreachable
@@ -124,6 +125,7 @@ async def make_desk(database, *, regions: Sequence[str] = REGIONS, courses: Sequ
         people=SimpleNamespace(check_may_change=allow, person=in_paris),
         races=SimpleNamespace(known=no_meetings),
         slack=SimpleNamespace(call=unreached),
+        reopening=Reopening(lambda _backlog: []),
         clock=lambda: NOW,
     )
 
