@@ -6,6 +6,7 @@ import sys
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
+from signal import Signals
 from typing import TypeVar
 
 import httpx
@@ -112,7 +113,7 @@ class BotProcess:
                 # The process may be ending: a better reason.
                 await asyncio.wait({ended}, timeout=_END_SHOWS_S)
             if ended.done() and (not working.done() or working.exception() is not None):
-                raise DemoFailed(f"The bot ended by itself, with exit code {ended.result()}.")
+                raise DemoFailed(_end_in_words(ended.result()))
             return working.result()
         finally:
             for task in (working, ended):
@@ -154,6 +155,12 @@ class BotProcess:
                     if (await client.get(f"{self.url}/readyz")).status_code == httpx.codes.OK:
                         return
                 await asyncio.sleep(_POLL_S)
+
+
+def _end_in_words(code: int) -> str:
+    if code < 0:
+        return f"Something outside the demo ended the bot, by {Signals(-code).name}. Start the demo again."
+    return f"The bot ended by itself, with exit code {code}."
 
 
 def end_of_log(path: Path) -> str:

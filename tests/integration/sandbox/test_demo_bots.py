@@ -102,7 +102,7 @@ def test_page_opens_on_channels_that_have_subscribed(demo_ends, monkeypatch, cap
 def test_bot_that_dies_is_told_of_with_its_log(demo_ends, tmp_path, capsys):
     assert demo_ends(DeadlyDay, "--no-stay") == 1
     said = capsys.readouterr().out
-    assert "The bot ended by itself, with exit code -9." in said
+    assert "ended the bot, by SIGKILL. Start the demo again." in said
     (log,) = tmp_path.glob("racing-bot-demo-*/bot.log")
     assert "".join(str(log).split()) in "".join(said.split())
 

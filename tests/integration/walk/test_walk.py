@@ -138,7 +138,10 @@ async def test_form_refuses_what_can_not_be_and_subscribes_with_mentions(world):
     course = next(meeting.course for meeting in meetings if meeting.course.region == "GB")
     offered = await person.looks_up(view_id, "not_courses", course.name[:4])
     found = next(one for one in offered if one["value"] == course.course_id)
-    groups = [(await person.looks_up(view_id, "groups", typed))[0] for typed in ("de", "here")]
+    # On a busy machine Slack names the groups too late at times, and a person types once more.
+    while not (groups := await person.looks_up(view_id, "groups", "de")):
+        continue
+    groups += await person.looks_up(view_id, "groups", "here")
     refused = await world.submitted(view_id, {"regions": ["GB"], "topics": ["results"], "people": ["UALICE"]})
     assert refused["response_action"] == "errors"
     assert "people" in refused["errors"]

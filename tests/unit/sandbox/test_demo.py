@@ -60,8 +60,8 @@ async def test_killed_bot_is_down_and_one_that_does_not_start_shows_its_log(slee
 @pytest.mark.parametrize(
     ("kills", "fails", "told"),
     [
-        (True, False, "ended by itself, with exit code -9"),
-        (True, True, "ended by itself, with exit code -9"),
+        (True, False, "outside the demo ended the bot, by SIGKILL. Start the demo again"),
+        (True, True, "outside the demo ended the bot, by SIGKILL. Start the demo again"),
         (False, True, "no answer"),
     ],
     ids=["work goes on", "work fails because of it", "work fails by itself"],
