@@ -1,32 +1,26 @@
 """The tests' own tools: the soak's judge, the judge of the payload cases, the order of tests, clock and ledger."""
 
-import asyncio
-import importlib
 import inspect
-import itertools
-import os
 import sys
-import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import delete, func, select, union_all, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import select, union_all, update
+from sqlalchemy.dialects import sqlite
 from sqlmodel import col
 
 from bot.channels import watches
-from bot.db.engine import insert_into
 from bot.db.tables import BookRace, Notice, WatchRow
 from bot.ports import Ports
 from sandbox.racing_service.racing_standin import RacingService
 from sandbox.slack.values import PostedMessage
 from sandbox.slack.workspace import SlackWorkspace
-from tests.clock import PatientLoop, now
+from tests.clock import now
 from tests.conftest import spread
 from tests.integration.payloads.door import faults_of
 from tests.rows import over
@@ -246,26 +240,6 @@ def test_every_test_is_run_once(tests, workers):
 # The clock of the tests
 
 
-def test_patient_loop_counts_no_wait_for_what_is_there_already(monkeypatch):
-    """An hour passes at each look at the clock: another process has the processor."""
-    monkeypatch.setattr(time, "monotonic", itertools.count(step=3_600).__next__)
-    reading, writing = os.pipe()
-    os.write(writing, b"there")
-
-    async def took_s():
-        loop, came = asyncio.get_running_loop(), asyncio.Event()
-        began_s = loop.time()
-        loop.add_reader(reading, came.set)
-        await came.wait()
-        loop.remove_reader(reading)
-        return loop.time() - began_s
-
-    with asyncio.Runner(loop_factory=PatientLoop) as runner:
-        assert runner.run(took_s()) < 1
-    os.close(reading)
-    os.close(writing)
-
-
 def test_bot_and_stand_ins_have_the_clock_of_the_tests():
     clocks = {name: module.utc_now for name, module in tuple(sys.modules.items()) if hasattr(module, "utc_now")}
     assert {"bot.ports", "sandbox.slack.state"} <= clocks.keys()
@@ -275,26 +249,7 @@ def test_bot_and_stand_ins_have_the_clock_of_the_tests():
         assert inspect.signature(made).parameters["clock"].default is now
 
 
-# The gate draws the same examples in each run
-
-
-def test_examples_are_the_same_whatever_modules_are_loaded(tmp_path, monkeypatch):
-    drawn: list[list[str]] = [[], []]
-
-    @settings(settings.get_profile("suite"), max_examples=8)
-    @given(st.lists(st.text(), min_size=20))
-    def draw(turn, texts):
-        drawn[turn] += texts
-
-    draw(0)
-    (tmp_path / "words_of_a_module.py").write_text(f"WORDS = {[f'word{number}' for number in range(300)]}")
-    monkeypatch.syspath_prepend(tmp_path)
-    importlib.import_module("words_of_a_module")
-    draw(1)
-    assert drawn[0] == drawn[1]
-
-
-# The ledger takes a statement of SQLite and a statement of PostgreSQL for the same
+# The ledger of statements
 
 
 RACES = select(col(BookRace.race_id))
@@ -302,36 +257,6 @@ RACES = select(col(BookRace.race_id))
 
 def on_sqlite(statement):
     return set(shapes(statement.compile(dialect=sqlite.dialect())))
-
-
-def on_postgresql(statement):
-    return set(shapes(statement.compile(dialect=postgresql.dialect())))
-
-
-def once(dialect):
-    return insert_into(dialect, Notice).values(key="a").on_conflict_do_nothing(index_elements=["key"])
-
-
-def freed(*columns):
-    return delete(Notice).returning(*columns)
-
-
-def found(name):
-    return getattr(func, name)(col(BookRace.data), "a") > 0
-
-
-@over(
-    ("one", "other"),
-    [
-        (once("sqlite"), once("postgresql")),
-        (RACES.where(found("instr")), RACES.where(found("strpos") | found("strpos"))),
-        (RACES.where(col(BookRace.region).in_(["GB"])), RACES.where(col(BookRace.region).in_(["GB", "FR"]))),
-        (freed(Notice.key, Notice.created_at), freed(Notice.created_at, Notice.key)),
-    ],
-    ids=["on conflict", "words of a course", "number of values", "order of returned columns"],
-)
-def test_same_statement_has_one_shape(one, other):
-    assert on_sqlite(one) == on_postgresql(other)
 
 
 def test_parts_of_a_statement_are_shapes_and_a_lock_is_a_shape_of_its_own():

@@ -10,21 +10,16 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from rich.cells import cell_len
 
 from sandbox.demo import answer, typed_lines
 from sandbox.demo_bot import BotProcess, DemoFailed, end_of_log
 from sandbox.demo_screen import (
     POST_LINES,
-    WIDTH_OF_A_PIPE,
     Screen,
     body_lines,
     make_console,
     readable,
     small_print,
-    unescaped,
 )
 from sandbox.demo_stage import Stage
 from sandbox.page.counts import Reading
@@ -78,32 +73,6 @@ async def test_work_ends_with_the_process_and_is_told_by_its_cause(sleeping, kil
         await sleeping.while_alive(work())
 
 
-class SlowToStart(BotProcess):
-    """A bot whose process takes longer to stand than anybody looks, and is ready at once."""
-
-    async def _run(self, command, settings):
-        await asyncio.sleep(0.06)
-        return await asyncio.create_subprocess_exec("sleep", "30")
-
-    async def _ready(self):
-        pass
-
-
-async def test_bot_that_is_killed_and_started_again_never_ends_the_demo(tmp_path):
-    bot = SlowToStart(tmp_path)
-    await bot.start({})
-
-    async def restarts():
-        for _ in range(3):
-            bot.kill()
-            await asyncio.gather(bot.start({}), bot.start({}))
-            assert bot.is_running
-        return "played on"
-
-    assert await bot.while_alive(restarts()) == "played on"
-    await bot.stop()
-
-
 async def test_work_that_is_done_gives_its_result_and_leaves_the_process(sleeping):
     assert await sleeping.while_alive(asyncio.sleep(0, "done")) == "done"
     codes = [sleeping._process.returncode]
@@ -132,22 +101,6 @@ async def test_lines_come_whole_however_they_arrive():
     await task
     os.close(reading)
     assert lines == ["/racecard IRE", "/usage", "\N{REPLACEMENT CHARACTER}"]
-
-
-async def test_loop_goes_on_after_a_line_while_no_other_is_typed():
-    reading, writing = os.pipe()
-    lines = typed_lines(reading)
-    os.write(writing, b"/usage\n")
-    assert await anext(lines) == "/usage"
-    waiting = asyncio.ensure_future(anext(lines))
-    for _ in range(20):
-        await asyncio.sleep(0.001)
-    assert not waiting.done()
-    os.write(writing, b"/racecard\n")
-    assert await waiting == "/racecard"
-    await lines.aclose()
-    os.close(writing)
-    os.close(reading)
 
 
 def test_demo_ends_as_by_ctrl_c_once_nobody_reads_its_lines(monkeypatch):
@@ -207,13 +160,6 @@ async def test_line_is_said_where_its_first_word_says():
 )
 def test_markup_reads_as_slack_shows_it(markup, shown):
     assert readable(markup, {"U1": "alice", "C1": "gb-racing"}).plain == shown
-
-
-@given(st.text(alphabet=st.characters(exclude_characters="*_`", exclude_categories=["Cs", "Cc"])))
-def test_escaped_text_comes_back_as_it_was(text):
-    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    assert unescaped(escaped) == text
-    assert readable(escaped).plain == text
 
 
 def head(text):
@@ -324,31 +270,6 @@ def test_person_at_the_terminal_sees_whole_answers_buttons_and_whose_message_it_
     assert out.getvalue().endswith("line 29\n")
     screen.message(post("ABANDONED: York", channel="D0ALICE", blocks=blocks))
     assert out.getvalue().endswith("direct message  ┃ frost\n                ┃ [I have it]\n")
-
-
-@given(st.text(), st.text())
-def test_lines_stay_within_the_width_whatever_they_say(text, header):
-    out = io.StringIO()
-    screen = screen_on(out)
-    screen.message(post(text, blocks=[head(header)] if header else []))
-    screen.message(whisper(text))
-    screen.note(text)
-    assert all(cell_len(line) <= WIDTH_OF_A_PIPE for line in out.getvalue().split("\n"))
-
-
-class Terminal(io.StringIO):
-    """A terminal, as far as anybody asks."""
-
-    def isatty(self):
-        return True
-
-
-@over(("environ", "has_colours"), [({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False)])
-def test_terminal_has_colours_unless_told_otherwise(environ, has_colours):
-    out = Terminal()
-    screen_on(out, environ).message(post("ABANDONED: Ascot"))
-    assert ("\x1b[" in out.getvalue()) is has_colours
-    assert has_colours or out.getvalue() == "#gb-racing      ┃ ABANDONED: Ascot\n"
 
 
 KEPT = Path(__file__).parents[1] / "messages/snapshots"
