@@ -8,7 +8,6 @@ from bot.events.event import EventKind
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.race_state import (
     LOST_OR_VOID,
-    NO_LONGER_ABANDONED,
     NOT_ABANDONED,
     is_doubtful_or_reinstated,
     is_reinstated,
@@ -76,8 +75,7 @@ class FoundEvent:
         if status and is_doubtful_or_reinstated(status):
             is_told = is_reinstated(status, of_meeting=of_meeting) or may_tell_loss(status)
             if denial == NOT_ABANDONED and not is_told:
-                # Beside "Inspection 07:30" the flag is no default.
-                status = f"{NO_LONGER_ABANDONED}, {status}"
+                status = f"{status}, {NOT_ABANDONED}"
         elif state_in(status) not in LOST_OR_VOID:
             status = denial or status
         return self.said.model_copy(update={"abandoned": True, "status": status})

@@ -24,7 +24,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject
 from bot.events.lost_part import extent_in
 from bot.events.merge import in_common
-from bot.events.race_state import LOST_OR_VOID, NOT_ABANDONED, RaceState, is_reinstated, state_in
+from bot.events.race_state import LOST_OR_VOID, is_denied_too, is_reinstated, state_in
 from bot.events.races import Course, Race, in_short, may_be_there
 from bot.events.reading.fields import Lazy, first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
@@ -194,7 +194,7 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
     )
     if event.is_taken_back:
         event = event.model_copy(update={"reason": race.reason})
-    if event.is_of_meeting and (event.is_taken_back or race.status == NOT_ABANDONED):
+    if event.is_of_meeting and (event.is_taken_back or is_denied_too(race.status)):
         # "abandoned": false says then that the race is to come, not that the race was run.
         races = tuple(one if one.abandoned else one.model_copy(update={"abandoned": None}) for one in event.races)
         event = event.model_copy(update={"races": races})
@@ -202,14 +202,13 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
 
 
 def _reason(found: FoundEvent, race: Race) -> str | None:
-    """The reason, after a status that says neither that the race is lost nor when: "Reinstated".
+    """The reason, after a status that says no loss: "Reinstated".
 
     For an abandonment that names no race, the reason says from which race on. For an abandonment without a place, the
     reason has the course's code, and the first text about a loss, because the text may name the course.
     """
     is_race = found.named.kind is EventKind.RACE_ABANDONED
-    others = {None, RaceState.VOID} if is_race else {None, RaceState.VOID, RaceState.POSTPONED}
-    is_other = found.named.kind in ABANDONMENTS and state_in(race.status) in others
+    is_other = found.named.kind in ABANDONMENTS and state_in(race.status) is None
     status = race.status if is_other and by_card_status(race.status) else None
     is_told = any(extent_in(words).run is not None for words in (race.reason, race.status) if words)
     extent = extent_of(found.fields) if is_race and not (found.names_subject or is_told) else None

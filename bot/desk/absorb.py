@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks, brings_placings, changes_between
 from bot.events.merge import completed
-from bot.events.race_state import NO_LONGER_ABANDONED, NOT_ABANDONED, NOT_HELD, RaceState, state_in
+from bot.events.race_state import NO_LONGER_ABANDONED, NOT_ABANDONED, NOT_HELD, RaceState, is_denied_too, state_in
 
 FillIn = Callable[[RacingEvent, RacingEvent], RacingEvent]
 """The event with the race book's values; second, the event as stored."""
@@ -169,9 +169,11 @@ def as_stored(event: RacingEvent, stored: RacingEvent) -> RacingEvent:
 
 def _flag_as_news(event: RacingEvent, stored: RacingEvent) -> RacingEvent:
     """The event. A false flag that the earlier version lacks takes the loss back."""
-    if event.race.status != NOT_ABANDONED or stored.race.status == NOT_ABANDONED:
+    if not is_denied_too(event.race.status) or is_denied_too(stored.race.status):
         return event
-    status = stored.race.status if stored.is_reinstated else NO_LONGER_ABANDONED
+    beside = (event.race.status or "").removesuffix(NOT_ABANDONED).removesuffix(", ")
+    back = f"{NO_LONGER_ABANDONED}, {beside}" if beside else NO_LONGER_ABANDONED
+    status = stored.race.status if stored.is_reinstated else back
     race = event.race.model_copy(update={"status": status})
     return event.model_copy(update={"race": race, "reason": None})
 

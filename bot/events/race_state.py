@@ -56,7 +56,8 @@ REPORTED_LOST = frozenset({RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.
 LONGEST_STATUS = 200
 
 NOT_ABANDONED, NO_LONGER_ABANDONED = "also marked as not abandoned", "Not abandoned"
-"""The status of an abandonment with a false flag. In a first version the flag may be a default, later it is news."""
+"""The status of an abandonment with a false flag, or its end. In a first version the flag may be a default, later it is
+news."""
 
 _DOTTED = {ord("\u0130"): "i", ord("\u0131"): "i"}
 """Turkish spells "I" with a dot, and "i" without."""
@@ -249,6 +250,10 @@ def is_doubtful(status: str | None) -> bool:
     return not {"doubt", "not", "inspection"}.isdisjoint(_roles(status or "").split())
 
 
+def is_denied_too(status: str | None) -> bool:
+    return (status or "").endswith(NOT_ABANDONED)
+
+
 def is_doubtful_or_reinstated(status: str) -> bool:
     """True for words that deny a loss, or leave a loss open."""
     return is_doubtful(status) or is_reinstated(status)
@@ -268,7 +273,7 @@ def is_reinstated(status: str, course: str | None = None, *, of_meeting: bool = 
     """
     if status.startswith(f"{NO_LONGER_ABANDONED}, "):
         return True
-    if status == NOT_ABANDONED or (of_meeting and _OF_SOME_RACES.search(_words(status))):
+    if is_denied_too(status) or (of_meeting and _OF_SOME_RACES.search(_words(status))):
         return False
     roles = _roles(_with_race(status, _names_of((course,)), course) if course else status)
     said = re.sub("^(?:void|abandoned|postponed) ", "LOST ", roles)

@@ -186,7 +186,7 @@ RINGS = {
         CGB=["^ABANDONED", "^ABANDONED", "^GOING AHEAD: Ascot,"],
     ),
     "postponement that is no abandonment": Story(
-        abandonment(status="Postponed", abandoned=False), CGB=["Postponed, frost | !not abandoned"]
+        abandonment(status="Postponed", abandoned=False), CGB=["^POSTPONED | frost | !not abandoned"]
     ),
     "abandonment taken back, and the race run": Story(
         *(abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}, version(FIRST)),

@@ -120,6 +120,7 @@ ANSWERS: dict[str, partial[Any]] = {
     "escalation_replaced": partial(escalation, kept.escalated(is_replaced=True), kept.ALERT, kept.address("C1", "1.2")),
     "live_meeting": live(kept_events.LIVE_MEETING),
     "live_meeting_abandoned": live(kept_events.LIVE_MEETING_ABANDONED),
+    "live_meeting_void": live(kept_events.LIVE_MEETING_VOID),
     "answer_in_a_sentence": partial(sentence, "The message goes to C1 now.", ["C1"]),
     "notice": partial(
         admin_notice,

@@ -338,6 +338,7 @@ LOST_AT_PLUMPTON = RacingEvent(
     reason="Waterlogged",
 )
 LIVE_MEETING = outcomes_at_plumpton(PLUMPTON_RACES, RaceOutcome.OPEN)
+LIVE_MEETING_VOID = outcomes_at_plumpton(PLUMPTON_RACES, RaceOutcome.VOID)
 LIVE_MEETING_ABANDONED = outcomes_at_plumpton(
     tuple(race.model_copy(update={"reason": race.reason or "Waterlogged"}) for race in PLUMPTON_RACES),
     RaceOutcome.ABANDONED,

@@ -23,7 +23,7 @@ from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
 from bot.slack.messages.answers.trace_answer import TRACE_CHANNELS_MAX, TraceView, trace_answer
 from bot.slack.messages.kit.blocks import weight
-from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST, MARKED_VOID, without_marks
+from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST, VOIDED, without_marks
 from bot.slack.messages.kit.text import HEADER_MAX, MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
 from tests.rows import over
 from tests.unit.kept_text import as_read, check
@@ -108,7 +108,7 @@ def test_summary_names_results_by_meeting_and_off_time():
     ("race", "said"),
     [
         ({"abandoned": True, "status": "Abandoned"}, f"{MARKED_LOST}, frost"),
-        ({"status": "Void", "runners": WON}, MARKED_VOID),
+        ({"status": "Void", "runners": WON}, f"{VOIDED} *VOID*, frost"),
         ({"status": "Postponed"}, "placings not received, Status: Postponed"),
         ({"status": "Provisional", "runners": WON}, "1 Blue Moon, Status: Provisional"),
         (

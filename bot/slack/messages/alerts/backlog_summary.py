@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS
-from bot.events.race_state import NOT_HELD, RaceOutcome
+from bot.events.race_state import NOT_HELD
 from bot.events.sentences import counted, listed
 from bot.outbox.held_channels import Backlog
 from bot.outbox.held_queues import CARDS, CHOICE_ENDED, DIGEST, KEPT, PAUSED, QUIET, UNDELIVERED
@@ -35,6 +35,8 @@ COUNTED: Mapping[str | None, tuple[str, str]] = {
 """Singular and plural of each kind. Events of other kinds are counted by name."""
 
 OTHERS_NAMED = 3
+
+_LOST = "ABANDONED: "
 
 BOTH = "reported abandoned and run"
 
@@ -73,12 +75,13 @@ def _message(summary: Backlog, named: Sequence[tuple[str, str]], mentions: Seque
     loud = {event.key for event, _ in summary.results if event.reports_loss}
     in_text = [key for key in told if summary.held.because in KEPT or summary.watched.get(key) or key in loud]
     first_told = "; ".join(told[key] for key in in_text)
-    lost = [line.removeprefix("ABANDONED: ") for mark, line in named if mark == marks.ABANDONED]
-    others = [line for mark, line in named if mark != marks.ABANDONED]
-    text = joined([given("ABANDONED: {}", "; ".join(lost)), *others, _why(summary), rest, first_told], ". ")
+    lost = [line.removeprefix(_LOST) for _, line in named if line.startswith(_LOST)]
+    others = [line for _, line in named if not line.startswith(_LOST)]
+    text = joined([given(f"{_LOST}{{}}", "; ".join(lost)), *others, _why(summary), rest, first_told], ". ")
     every = "\n".join(f"{mark} {line}" for mark, line in named)
     doubt = f"{marks.CONFLICTING} CONFLICT" if marks.CONFLICTING in dict(named) else ""
-    warning = f"{marks.ABANDONED} ABANDONED" if lost else doubt
+    is_lost = not {marks.ABANDONED, marks.VOIDED}.isdisjoint(dict(named))
+    warning = f"{marks.ABANDONED} ABANDONED" if is_lost else doubt
     title, facts = _only_abandonment(summary) or (_heading(summary, warning), [every])
     since = moment_for_readers(summary.held.since)
     small = [f"The first came {since}"] if summary.held.because in KEPT else [_why(summary), f"since {since}"]
@@ -152,9 +155,8 @@ def _conflict(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> 
 def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
     """The order and an unusual status, as the result's own message says them; of a lost or void race the mark."""
     race, conflict = event.race, f"{marks.MARKED_CONFLICT}: {BOTH}"
-    if (outcome := race.outcome()) in NOT_HELD:
-        because = names.reason(event) if outcome is RaceOutcome.ABANDONED else None
-        said = [marks.MARKED_VOID if race.is_void else names.lost_mark(race), because]
+    if race.outcome() in NOT_HELD:
+        said = [names.marked_not_held(race), names.reason(event)]
     else:
         status = unusual_status(race)
         order = result_line(race, in_text=True, first=None if status else "result in")

@@ -23,7 +23,7 @@ from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit import names
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context_block, fits, header, section
 from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines, message
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, RUN_TOO, VOIDED, headline
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, RUN_TOO, headline
 from bot.slack.messages.kit.result_line import GAP, ORDER_MAX, RaceField, walkover
 from bot.slack.messages.kit.text import capital, first_of, given, joined, safe
 from bot.slack.messages.kit.times import aware, moment_for_readers, off_text
@@ -84,10 +84,10 @@ def run_too_words(disputed: Sequence[Race]) -> str | None:
 
 
 def _own_status(event: RacingEvent) -> str | None:
-    """None for "Abandoned" alone, and for a status that is part of the reason."""
+    """None for "Abandoned" alone, for a status that is part of the reason, and for the new day of a postponed race."""
     status = event.race.status or ""
-    is_said = status.casefold() == "abandoned" or status in (event.reason or "")
-    return None if is_said or event.is_taken_back else safe(status, names.SHORT_MAX)
+    is_said = status.casefold() == names.not_held(event.race) or status in (event.reason or "")
+    return None if is_said or event.is_taken_back or event.race.is_postponed else safe(status, names.SHORT_MAX)
 
 
 def _races_in_figures(event: RacingEvent, context: MessageContext, lost: Sequence[Race], run: int) -> str | None:
@@ -141,9 +141,9 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     place = f"{names.course_and_time(race)}{other_day(event, context)}{names.region_mark(event)}"
     mark, name = names.present_state(event, place, was_run=context.was_run, run_since=context.run_since)
     title, is_whole = headline(mark, name, names.reason(event), conflict)
-    else_named, status = names.else_named(race), _own_status(event)
-    facts = joined([names.lost_details(race), status, None if is_whole else names.reason(event)])
-    first = [name, else_named, status if race.is_postponed else None, names.reason(event)]
+    else_named = names.else_named(race)
+    facts = joined([names.lost_details(race), _own_status(event), None if is_whole else names.reason(event)])
+    first = [name, else_named, names.reason(event)]
     return alert(
         event,
         context,
@@ -232,7 +232,7 @@ class _Card:
         is_whole = context.in_meeting and not context.partly_run
         self.is_lost = bool(race.abandoned and not self.lost) or is_every_race or is_whole
         self.is_in_part = event.is_of_meeting and context.in_meeting and not self.is_lost
-        reasons = {joined([names.moved_to(one), safe(one.reason)], ", ") for one in self.lost}
+        reasons = {names.race_reason(one) for one in self.lost}
         self.why = names.reason(event) or (reasons.pop() if len(reasons) == 1 else None)
         self.name = names.dated_name(race) if off_text(race.off) else names.card_name(race)
         self.place = f"{self.name}{names.region_mark(event)}"
@@ -308,7 +308,7 @@ def _lost_line(race: Race) -> str:
 
 
 def _became(race: Race) -> str | None:
-    lost = names.lost_mark(race) if race.abandoned else None
+    lost = names.marked_not_held(race) if race.abandoned else None
     became = joined([lost, names.moved_to(race) if lost and race.is_postponed else _card_status(race)], ", ")
     # An earlier version may have given the reason, when the race was still marked abandoned.
     return joined([became, safe(race.reason)], ", ") if became else None
@@ -410,15 +410,14 @@ def not_official(race: Race) -> str | None:
 def race_not_run(event: RacingEvent, context: MessageContext) -> Message:
     """A void race, or a result without placings whose status is abandoned or postponed. `text` begins with the word."""
     race = event.race
-    mark, word = VOIDED if race.is_void else ABANDONED, names.not_held(race).upper()
     others = [change for change in context.changes if not (race.is_void and _makes_void(change))]
     changed = changes_in_words(others, race, disagree=context.order_unknown)
     if race.is_void:
         said = [_void_in_words(context), labelled(changed, context)]
     else:
         said = ["The result says so", capital(changed)]
-    first = f"{word}: {names.course_and_time(race)}{other_day(event, context)}{names.region_mark(event)}"
-    because = joined([names.moved_to(race), safe(race.reason)], ", ")
+    place = f"{names.course_and_time(race)}{other_day(event, context)}{names.region_mark(event)}"
+    (mark, first), because = names.present_state(event, place), names.race_reason(race)
     title, is_whole = headline(mark, first, because)
     facts = [joined([names.lost_details(race), None if is_whole else because])]
     text = joined([first, names.else_named(race), because], ", ")

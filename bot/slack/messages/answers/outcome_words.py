@@ -16,8 +16,8 @@ from bot.racedata.day_card import Outcomes, to_come_until
 from bot.slack.messages.alerts.event_alerts import not_official
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.layout import all_fit, lines, message
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT, MARKED_MEETING, MARKED_VOID
-from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_mark, lost_part, outcome_line, race_line
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT, MARKED_MEETING, VOIDED
+from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_part, marked_not_held, outcome_line, race_line
 from bot.slack.messages.kit.result_line import ORDER_MAX, result_line, winner
 from bot.slack.messages.kit.text import given, joined, safe
 from bot.slack.messages.kit.times import aware, off_text, weekday_and_day
@@ -78,10 +78,8 @@ class RaceView:
         match self.outcome:
             case RaceOutcome.OPEN:
                 return None
-            case RaceOutcome.VOID:
-                return MARKED_VOID
-            case RaceOutcome.ABANDONED:
-                return joined([lost_mark(race), because], ", ")
+            case RaceOutcome.VOID | RaceOutcome.ABANDONED:
+                return joined([marked_not_held(race), because], ", ")
             case RaceOutcome.BOTH | RaceOutcome.IN_DOUBT:
                 lost = f"reported abandoned{given(' ({})', because) or ''}"
                 return f"{MARKED_CONFLICT}: {lost} and {REPORTED_TOO[self.outcome]}: check"
@@ -133,12 +131,13 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     place = joined([course_name(Race(course=meeting.course)), given("({})", region)], " ")
     day = weekday_and_day(date.fromisoformat(meeting.race_date or ""), now.date())
     lost, disputed = outcomes.count(RaceOutcome.ABANDONED), outcomes.count(*CONFLICTS)
-    run = outcomes.count(RaceOutcome.SETTLED, RaceOutcome.VOID)
+    run, void = outcomes.count(*WAS_RUN), outcomes.count(RaceOutcome.VOID)
     so_far = f"{run} of {counted(len(races), 'race')} run" if live.is_whole else f"{run} run so far"
     said = [
         marked_lost(outcomes, outcomes.lost),
         so_far if races else None,
         f"{ABANDONED} *{lost} ABANDONED*" if lost else None,
+        f"{VOIDED} *{void} VOID*" if void else None,
         f"{CONFLICTING} *{disputed} CONFLICT*" if disputed else None,
     ]
     figures = joined(said, ", ")

@@ -26,8 +26,6 @@ LEVELS: Mapping[Urgency, str] = {
 MARKED_LOST = f"{ABANDONED} *ABANDONED*"
 MARKED_MEETING = f"{ABANDONED} *{{}} ABANDONED*"
 MARKED_CONFLICT = f"{CONFLICTING} *CONFLICT*"
-MARKED_VOID = f"{VOIDED} *VOID*"
-MARKED_POSTPONED = f"{ABANDONED} *POSTPONED*"
 """The loud words of lists. Lists take the words from here, so that no list leaves a mark out."""
 
 RUN_TOO = "CONFLICT: reported as run too"

@@ -7,7 +7,7 @@ from bot.events.race_state import RaceState, letters
 from bot.events.races import Course, Race, Runner
 from bot.events.sentences import counted, listed
 from bot.racedata.client.records import KnownCountry
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, MARKED_LOST, MARKED_POSTPONED
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, VOIDED
 from bot.slack.messages.kit.text import clip, given, joined, safe
 from bot.slack.messages.kit.times import off_text, published_day
 
@@ -16,6 +16,7 @@ HORSE_MAX = 60
 PERSON_MAX = 60
 ID_MAX = 80
 SHORT_MAX = 40
+MOVED_MAX = 80
 CARD_LINE_MAX = 300
 RUNNERS_PLAUSIBLE = 1_000
 
@@ -89,14 +90,14 @@ def card_name(race: Race) -> str:
 
 
 def present_state(event: RacingEvent, name: str, *, was_run: bool = False, run_since: bool = False) -> tuple[str, str]:
-    """The mark and the first words of an abandonment: "ABANDONED: Kempton 14:30", unless later news denies the loss."""
+    """The mark and the first words of a loss: "ABANDONED: Kempton 14:30", unless later news denies the loss."""
     if run_since:
         return CONFLICTING, f"CONFLICT: {name} reported abandoned, and run since"
     if event.in_doubt:
         return CONFLICTING, f"CONFLICT: {name} reported abandoned and reinstated"
     if event.is_taken_back:
         return CORRECTED, f"{'RUN AFTER ALL' if was_run else 'GOING AHEAD'}: {name}"
-    return ABANDONED, f"ABANDONED: {name}"
+    return loss_mark(event.race), f"{not_held(event.race).upper()}: {name}"
 
 
 def abandonment_name(event: RacingEvent, partly_run: Collection[str]) -> str:
@@ -141,15 +142,23 @@ def not_held(race: Race) -> str:
 
 
 def reason(event: RacingEvent) -> str | None:
-    """Why the race or meeting is lost, or the words that take the loss back."""
+    """The new day of a postponed race, and why the race or meeting is lost; or the words that take the loss back."""
     if event.is_taken_back:
         return safe(event.race.status, SHORT_MAX)
-    return safe(event.reason) or safe(event.race.reason)
+    return race_reason(event.race, event.reason)
 
 
-def lost_mark(race: Race) -> str:
-    """A postponed race is told as postponed: the race may be run on another day."""
-    return MARKED_POSTPONED if race.is_postponed else MARKED_LOST
+def race_reason(race: Race, reason: str | None = None) -> str | None:
+    return joined([moved_to(race), safe(reason) or safe(race.reason)], ", ") or None
+
+
+def loss_mark(race: Race) -> str:
+    return VOIDED if race.is_void else ABANDONED
+
+
+def marked_not_held(race: Race) -> str:
+    """For example "🛑 *POSTPONED*", in lists."""
+    return f"{loss_mark(race)} *{not_held(race).upper()}*"
 
 
 def lost_reason(race: Race) -> str | None:
@@ -159,7 +168,7 @@ def lost_reason(race: Race) -> str | None:
 
 def moved_to(race: Race) -> str | None:
     """The status of a postponed race that says more than "Postponed": the new day."""
-    return safe(race.status, SHORT_MAX) if race.is_postponed and letters(race.status) != RaceState.POSTPONED else None
+    return safe(race.status, MOVED_MAX) if race.is_postponed and letters(race.status) != RaceState.POSTPONED else None
 
 
 def horse_name(runner: Runner) -> str:
