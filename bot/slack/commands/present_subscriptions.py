@@ -140,9 +140,18 @@ def _ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channe
     named = _named(wanted)
     if not named:
         return dict.fromkeys(chosen)
+    # "GB results flat" where just that is received: each part alone is the end of the subscription.
+    whole = [one for one in chosen if all(without(one, {field: named[field]}) is None for field in named)]
+    parts = _parts(wanted)
+    if whole and len(named) > 1 and not parts:
+        return dict.fromkeys(whole)
+    # "results once a day" may mean the digest.
+    digests = wanted.digests(wanted.of(Kind.TOPIC))
+    if mixed := _of_one_kind(wanted.but(**{one.field: wanted.of(one.field) or (EVERY_VALUE,) for one in digests})):
+        raise mixed.error(NAME)
     if absent := _absent(chosen, named):
         raise _not_there(chosen, absent)
-    if parts := _parts(wanted):
+    if parts:
         raise CommandError(
             f"I can end {parts[0].value} only as a whole, not {quoted(parts[0].typed)} alone, so nothing was changed.",
             lines={listed(wanted.of(parts[0].of_field)): wanted.mended(NAME, {})},
@@ -182,11 +191,8 @@ def _refused(wanted: LineRequest, filters: Sequence[ChannelFilter], there: str) 
         return mixed
     if wanted.refused and not wanted.not_chosen:
         return _of_a_while(wanted, wanted.refused) if {Kind.DAY, Kind.TIME} & wanted.taken.keys() else wanted.refused
-    if nameless := [one for one in NARROWING if EVERY_VALUE in wanted.of(one.field)]:
-        return Refusal(value_wanted(nameless[0]))
-    # "results once a day" may mean the digest.
-    digests = wanted.digests(wanted.of(Kind.TOPIC))
-    return _of_one_kind(wanted.but(**{one.field: wanted.of(one.field) or (EVERY_VALUE,) for one in digests}))
+    nameless = next((one for one in NARROWING if EVERY_VALUE in wanted.of(one.field)), None)
+    return Refusal(value_wanted(nameless)) if nameless else None
 
 
 def _others(wanted: LineRequest, filters: Sequence[ChannelFilter]) -> dict[str, LineRequest]:

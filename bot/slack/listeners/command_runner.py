@@ -264,7 +264,8 @@ class _Trying:
             # A command alone leaves out all typed words.
             if before and (" " not in line or (label == WITHOUT_THAT and not self.shows_lines)):
                 continue
-            shown = self.named(line) if self.shows_lines else _label(before, label) if before else label
+            wrong = next(iter(refused.offers.get(label, ())), "").removeprefix(COURSE_PREFIX)
+            shown = self.named(line) if self.shows_lines else _label(before, label, wrong) if before else label
             error, changes = await self._try(line)
             if error is None and not changes:
                 self.idle.append(line)
@@ -288,6 +289,9 @@ class _Trying:
             return None, True
 
 
-def _label(label: str, more: str) -> str:
+def _label(label: str, more: str, wrong: str) -> str:
+    """For example "only Ascot (GB)", where `more` is the right word for the `wrong` word of "only Ascot"."""
+    if wrong and wrong in label:
+        return label.replace(wrong, more)
     is_dropped = label.startswith((WITHOUT_THAT, WITHOUT_LABEL, "until "))
     return more if is_dropped or more.startswith((label, "End ", "Leave out ", "Unwatch ")) else f"{label} {more}"
