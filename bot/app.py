@@ -72,7 +72,7 @@ from bot.slack.workspace import BotIdentity, People, is_member, members, problem
 from bot.tasks import Tasks
 from bot.web.json_answers import Refusing
 from bot.web.outgoing import open_http
-from bot.web.plain_answers import WEBHOOK_PATH, LineBound, refusal
+from bot.web.plain_answers import WEBHOOK_PATH, refusal
 from bot.web.request_body import BodyReader
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Service:
         self.ports = ports or Ports()
         self.clock = clock = self.ports.clock
         self.metrics = Metrics(METHODS)
-        self.refuse = Refusing(self.ports.token, LineBound(self.ports.monotonic, log.warning))
+        self.refuse = Refusing(self.ports.token)
         self.queued = asyncio.Event()
         self.database = Database(settings.database_url.get_secret_value(), runner=self.ports.runner())
         self.schema = Schema(self.database)

@@ -1,15 +1,20 @@
-"""Logging by structlog, for the bot and for libraries, as text or JSON, with known secrets masked."""
+"""The log of both programs and of their libraries, as text or JSON, with known secrets masked.
 
+Free of libraries: the receiver stays small.
+"""
+
+import asyncio
+import json
 import logging
-import logging.config
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from traceback import format_exception
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-import structlog
-from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
-
+from bot.clock import Monotonic, utc_now
 from bot.stderr import stderr
 
 MASK = "********"
@@ -19,6 +24,10 @@ Mask = Callable[[str], str]
 
 QUIET_LOGGERS = ("httpx", "httpcore", "slack_sdk", "slack_bolt", "aiohttp", "apscheduler", "alembic", "uvicorn.access")
 """Their INFO lines are useless, or show a key or a whole address (httpx, slack_bolt)."""
+
+LINES_A_MINUTE = 60
+
+_IN_JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
 class MaskSecrets:
@@ -32,11 +41,6 @@ class MaskSecrets:
         known = {secret for secret in secrets if len(secret) >= 6}
         self._secrets = sorted(known.union(map(quote_plus, known), map(quote, known)), key=len, reverse=True)
 
-    def __call__(self, _logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
-        for name, value in event_dict.items():
-            event_dict[name] = self.masked(value)
-        return event_dict
-
     def masked(self, value: Any) -> Any:
         if isinstance(value, str):
             for secret in self._secrets:
@@ -49,57 +53,103 @@ class MaskSecrets:
         return value
 
 
-def _without_colours(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
-    """Drop uvicorn's coloured copy of the message."""
-    event_dict.pop("color_message", None)
-    return event_dict
+class _Form(logging.Formatter):
+    """The form of each line of the process, as `configure_logging` has it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.level, self.as_json = logging.INFO, False
+        self.mask = MaskSecrets(()).masked
+
+    def format(self, record: logging.LogRecord) -> str:
+        """A library's line."""
+        error = {"exc_info": record.exc_info[1]} if record.exc_info else {}
+        return self.line(record.levelname.lower(), record.name, record.getMessage(), error)
+
+    def line(self, level: str, logger: str, event: str, values: Mapping[str, object]) -> str:
+        # Before quotes and backslashes are escaped, which would hide a secret that has any.
+        told = {name: self.mask(value) for name, value in values.items() if name != "exc_info"}
+        event, moment = self.mask(event), utc_now().isoformat().replace("+00:00", "Z")
+        if error := values.get("exc_info"):
+            raised: Any = sys.exception() if error is True else error
+            told["exception"] = self.mask("".join(format_exception(raised)).rstrip())
+        if self.as_json:
+            whole = {**told, "event": event, "level": level, "logger": logger, "timestamp": moment}
+            return str(self.mask(_IN_JSON.encode(whole)))
+        exception = [told.pop("exception")] if error else []
+        fields = [f"{name}={_quoted(str(value))}" for name, value in told.items()]
+        event = event if event.isprintable() else repr(event)
+        line = " ".join([moment, f"[{level:9}]", f"{event:30}", f"[{logger}]", *fields])
+        return str(self.mask("\n".join([line, *exception])))
 
 
-class LineWriter:
-    def __init__(self, name: str) -> None:
+_form = _Form()
+
+
+def _quoted(text: str) -> str:
+    """Strangers choose paths: no text may pass for a line, for another field or for a command to the terminal."""
+    return text if text.isprintable() and " " not in text else repr(text)
+
+
+class Log:
+    """`exc_info` of a line: an error, or True for the error that is being handled."""
+
+    def __init__(self, name: str, monotonic: Monotonic = time.monotonic) -> None:
         self.name = name
+        self._monotonic = monotonic
+        self._lines: dict[str, tuple[int, int]] = {}
+        self._left_out = Counter[str]()
 
-    def msg(self, line: str) -> None:
-        stderr.write(f"{line}\n")
+    def info(self, event: str, **values: object) -> None:
+        self._tell(logging.INFO, event, values)
 
-    # structlog calls the method of the line's level.
-    debug = info = warning = error = critical = exception = msg
+    def warning(self, event: str, **values: object) -> None:
+        self._tell(logging.WARNING, event, values)
+
+    def error(self, event: str, **values: object) -> None:
+        self._tell(logging.ERROR, event, values)
+
+    def exception(self, event: str, **values: object) -> None:
+        self.error(event, exc_info=True, **values)
+
+    def bounded(self, event: str, kind: str, **values: object) -> None:
+        """A warning that strangers can repeat: at most LINES_A_MINUTE of a kind, so older lines stay in the log.
+
+        A line on the number of left out lines follows within a minute.
+        """
+        minute = int(self._monotonic() // 60)
+        last, lines = self._lines.get(kind, (minute, 0))
+        lines = lines + 1 if minute == last else 1
+        self._lines[kind] = minute, lines
+        if lines <= LINES_A_MINUTE:
+            self.warning(event, **values)
+            return
+        if kind not in self._left_out:
+            asyncio.get_running_loop().call_later(60, self._tell_left_out, kind)
+        self._left_out[kind] += 1
+
+    def _tell_left_out(self, kind: str) -> None:
+        self.warning("lines_left_out", of=kind, lines=self._left_out.pop(kind))
+
+    def _tell(self, level: int, event: str, values: Mapping[str, object]) -> None:
+        if level >= _form.level:
+            stderr.write(f"{_form.line(logging.getLevelName(level).lower(), self.name, event, values)}\n")
+
+
+def get_logger(name: str) -> Log:
+    return Log(name)
 
 
 def configure_logging(level: str, log_format: str, secrets: Iterable[str] = ()) -> None:
-    before: list[Processor] = [
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-    ]
-    after: list[Processor] = [
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.StackInfoRenderer(),
-        structlog.processors.format_exc_info,
-        MaskSecrets(secrets),
-    ]
-    renderer: Processor = (
-        structlog.processors.JSONRenderer()
-        if log_format == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-    )
-    formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=[*before, structlog.stdlib.ExtraAdder(), *after],
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _without_colours, renderer],
-    )
+    _form.level, _form.as_json = logging.getLevelNamesMapping()[level.upper()], log_format == "json"
+    _form.mask = MaskSecrets(secrets).masked
     handler = logging.StreamHandler(stderr)
-    handler.setFormatter(formatter)
+    handler.setFormatter(_form)
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(level.upper())
+    root.setLevel(_form.level)
     for name in QUIET_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
-    # The standard library's records take four times as long.
-    structlog.configure(
-        processors=[*before, *after, renderer],
-        logger_factory=LineWriter,
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        cache_logger_on_first_use=True,
-    )
 
 
 def quieten_http() -> None:
@@ -107,8 +157,3 @@ def quieten_http() -> None:
     for name in ("httpx", "httpcore"):
         logger = logging.getLogger(name)
         logger.setLevel(max(logger.level, logging.WARNING))
-
-
-def get_logger(name: str) -> FilteringBoundLogger:
-    logger: FilteringBoundLogger = structlog.get_logger(name)
-    return logger

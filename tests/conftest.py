@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 import certifi
 import pytest
-import structlog
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from sqlalchemy import Engine
@@ -137,15 +136,6 @@ def statements_compiled_once() -> Iterator[None]:
             patched.setattr(dialect, "__eq__", lambda one, other: type(one) is type(other))
             patched.setattr(dialect, "__hash__", lambda one: hash(type(one)))
         yield
-
-
-@pytest.fixture(autouse=True)
-def plain_tracebacks() -> Iterator[None]:
-    """Logged errors come without the values of each frame: to format those takes longer than most tests."""
-    renderer = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
-    structlog.configure(processors=[structlog.processors.add_log_level, renderer])
-    yield
-    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

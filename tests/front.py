@@ -10,10 +10,10 @@ from bot.db.vault import Vault
 from bot.deliveries.intake import place_in
 from bot.deliveries.journal import Journal
 from bot.deliveries.signing_secrets import SigningSecrets, reading
+from bot.logs import get_logger
 from bot.ports import Ports
 from bot.receiver.bot_process import CountsForBot
 from bot.receiver.door import ADMITTED_AT_ONCE, Appending, Door, reader_of
-from bot.receiver.log import log
 from bot.receiver.relay import Front
 from bot.settings import Settings
 from tests.clock import PATIENCE_S
@@ -32,7 +32,7 @@ class Receiver:
         secrets = [secret.get_secret_value() for secret in settings.racing_webhook_secrets]
         vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
         self.signing_secrets = SigningSecrets(
-            secrets, partial(_aside, reading(url, vault)), ports.monotonic, log.warning
+            secrets, partial(_aside, reading(url, vault)), ports.monotonic, get_logger("bot.receiver").warning
         )
         door = Door(
             reader_of(settings.max_body_bytes),

@@ -13,9 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from bot.receiver.log import log
+from bot.logs import get_logger
 from bot.wakeup import rest
 from bot.web.plain_answers import EventOutcome, RequestRefusal, SignatureFailure
+
+log = get_logger("bot.receiver")
 
 START_AGAIN_S, START_AGAIN_MAX_S = 0.5, 30.0
 """The pause before a dead bot is started again, doubled until a bot has lived for STEADY_S."""
@@ -162,7 +164,7 @@ class BotProcess(asyncio.Protocol):
                 code = await self._live()
             except OSError as error:
                 # The machine is out of memory, processes or files. Deliveries are taken meanwhile.
-                log.error("bot_not_started", reason=str(error), again_in_s=self._wait_s)
+                log.error("bot_not_started", reason=str(error), again_in_s=self._wait_s)  # noqa: TRY400  no fault of ours
             else:
                 # A signal is no word of the bot's: the system may lack memory.
                 if self._stopping.is_set() or (code >= 0 and not self.was_up):

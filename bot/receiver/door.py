@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import Any, NamedTuple
 
 from bot.clock import Clock, Token
@@ -23,10 +24,12 @@ from bot.errors import (
     StorageError,
     StorageUnavailable,
 )
+from bot.logs import get_logger
 from bot.receiver.bot_process import CountsForBot
-from bot.receiver.log import log, new_reference
 from bot.web.plain_answers import ACCEPTED, DUPLICATE, EventOutcome, refusal, retry_after
 from bot.web.request_body import CODINGS, BodyReader, decoded
+
+log = get_logger("bot.receiver")
 
 ADMITTED_AT_ONCE = 128
 """Deliveries between last byte and answer. A surplus is refused at once.
@@ -230,6 +233,6 @@ def refuse(
     status: int, error: str, reference: str | None = None, headers: Mapping[str, str] | None = None, **logged: object
 ) -> HttpAnswer:
     """A refusal, and its line in the log under the reference of the answer. A 503 asks for a retry."""
-    reference = reference or new_reference()
+    reference = reference or f"req-{token_hex(4)}"
     log.bounded("request_refused", error, **{"status": status, "reference": reference, "reason": error, **logged})
     return in_json(status, refusal(error, reference), {**retry_after(status), **(headers or {})})

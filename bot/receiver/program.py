@@ -26,13 +26,15 @@ from bot.db.vault import Vault
 from bot.deliveries.journal import Journal
 from bot.deliveries.signing_secrets import SigningSecrets, reading
 from bot.errors import StorageError
+from bot.logs import configure_logging, get_logger
 from bot.receiver.bot_process import BotProcess, CountsForBot
 from bot.receiver.door import ADMITTED_AT_ONCE, Appending, Door, HttpAnswer, SenderLeft, in_json, reader_of
 from bot.receiver.http_protocol import Connections, Limits, StrangerProtocol
-from bot.receiver.log import OfLibraries, log
 from bot.receiver.options import Options, read_options
 from bot.receiver.relay import BotSilent, Front, HttpMessage, Receive, Relay, Send, answer
 from bot.web.uvicorn_server import Server, server_config
+
+log = get_logger("bot.receiver")
 
 BOT_READY_S = JOURNAL_READY_S = 1.0
 """`/readyz` answers within two seconds, also while the bot hangs (Dockerfile)."""
@@ -55,8 +57,9 @@ def serve() -> None:
     except (OSError, ValueError):
         _name_problems()
         raise
-    log.level, log.as_json, log.secrets = options.log_level, options.log_format == "json", options.secrets
-    logging.getLogger().addHandler(OfLibraries(logging.WARNING))
+    configure_logging(options.log_level, options.log_format, options.secrets)
+    # uvicorn tells of its start and stop.
+    logging.getLogger().setLevel(logging.WARNING)
     listener = _bound(options)
     inner = socket.create_server(("127.0.0.1", 0))
     with listener, inner:
@@ -85,7 +88,7 @@ def _bound(options: Options) -> socket.socket:
         listener.close()
         _name_problems()
         advice = "set PORT or HOST to a free address, or end the program that has the address"
-        log.error(
+        log.error(  # noqa: TRY400  no fault of ours
             "address_not_to_be_had", host=options.host, port=options.port, reason=str(error.strerror), advice=advice
         )
         sys.exit(1)

@@ -15,6 +15,6 @@ def leave_out() -> None:
     # The command line of uvicorn; the server of aiohttp, which Bolt can run; Slack's app and client without asyncio.
     for name in ("uvicorn.main", "aiohttp.web", "slack_bolt.app.app", "slack_sdk.web.client"):
         sys.modules.setdefault(name, _Unused())  # type: ignore[arg-type]  # a module is any object
-    # The command line of httpx; the colours of structlog.
+    # The command line of httpx, and its colours.
     for name in ("httpx._main", "rich"):
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # not to be imported

@@ -181,13 +181,13 @@ async def test_stop_during_the_first_reading_of_the_lists_is_no_failure(make_wor
     [
         (
             "bot.receiver.program, bot.cli.server",
-            {"slack_bolt.async_app", "structlog", "httpx", "uvicorn.server"},
+            {"slack_bolt.async_app", "httpx", "uvicorn.server"},
             {"aiohttp.web_app", "rich.console", "uvicorn.supervisors", "click", "slack_sdk.web.base_client"},
         ),
         (
             "bot.receiver.program",
             {"uvicorn.server"},
-            {"pydantic", "sqlalchemy", "starlette", "structlog", "slack_sdk", "slack_bolt"},
+            {"pydantic", "sqlalchemy", "starlette", "slack_sdk", "slack_bolt"},
         ),
     ],
     ids=["both", "receiver"],

@@ -304,7 +304,7 @@ async def test_request_gets_bolts_answer_or_the_reference_of_a_logged_bug(capsys
     assert answer.status == 500
     reference = answer.body.rpartition(" ")[2].rstrip('"}')
     assert reference.startswith("slack-")
-    assert reference in capsys.readouterr().out
+    assert reference in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -317,6 +317,6 @@ async def test_failure_of_background_work_is_logged_by_its_kind(capsys, error, l
     tasks = Tasks()
     tasks.start(broken(), "answer cmd-1")
     await tasks.finish(1.0)
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert "answer cmd-1" in said
     assert f"[{level}" in said

@@ -245,7 +245,7 @@ async def test_new_and_empty_journal_is_warned_of_once(database, journal, tmp_pa
     with closing(Journal(f"sqlite:///{tmp_path / 'other'}", monotonic)) as empty_journal:
         intake = Intake(database, empty_journal, now)
         assert [await intake.take() for _ in range(3)] == [0, 0, 0]
-    assert capsys.readouterr().out.count("journal_read_anew") == 1
+    assert capsys.readouterr().err.count("journal_read_anew") == 1
 
 
 async def test_journal_that_is_removed_or_locked_stores_nothing_until_it_is_back(journal):

@@ -1,13 +1,11 @@
 """The whole service in the test's process, between the stand-ins, by a moved clock: the wiring, and the heartbeat."""
 
 import asyncio
-import json
 import logging
 from collections import Counter
 from functools import partial
 
 import pytest
-import structlog
 from cryptography.fernet import Fernet
 from pydantic import SecretStr
 from starlette.applications import Starlette
@@ -28,6 +26,7 @@ from tests.clock import PATIENCE_S
 from tests.databases import empty
 from tests.integration.operations import breaking
 from tests.integration.operations.running_bot import run_bot
+from tests.logged import capture_logs
 from tests.world import own_port, result
 
 
@@ -54,8 +53,8 @@ def lines_of(lines, reference):
     return [line for line in lines if line.get("reference") == reference]
 
 
-async def test_lines_of_the_log_lead_from_the_request_to_the_message_in_its_channel(tmp_path, capsys):
-    with structlog.testing.capture_logs() as lines:
+async def test_lines_of_the_log_lead_from_the_request_to_the_message_in_its_channel(tmp_path):
+    with capture_logs() as lines:
         async with run_bot(tmp_path) as bot:
             await bot.tell("rc_1")
             assert await bot.status_of(result("rc_1")) == 200
@@ -67,14 +66,13 @@ async def test_lines_of_the_log_lead_from_the_request_to_the_message_in_its_chan
     wanted = {"event": "post", "outcome": "sent", "channel_id": "CALL", "message_ts": message.ts}
     assert post | wanted == post
     assert 0 <= post["since_receipt_s"] < 60
-    accepted, duplicate = map(json.loads, capsys.readouterr().err.splitlines())
-    assert {one["event"] for one in (accepted, duplicate)} == {"delivery_answered"}
+    accepted, duplicate = (line for line in lines if line["event"] == "delivery_answered")
     assert (accepted["outcome"], accepted["reference"]) == ("accepted", delivery["request"])
     assert (duplicate["outcome"], duplicate["reference"] != delivery["request"]) == ("duplicate", True)
 
 
 async def test_fan_out_that_was_rolled_back_is_told_by_its_failure_alone(tmp_path):
-    with structlog.testing.capture_logs() as lines:
+    with capture_logs() as lines:
         async with run_bot(tmp_path) as bot:
             await breaking.refuse_an_event(bot)
     assert [line["event"] for line in lines_of(lines, "inbox-1")][:2] == ["delivery", "fanout_failed"]
@@ -269,7 +267,7 @@ async def test_call_says_that_all_is_well_or_why_not(monitor, make_heartbeat, *,
 async def test_monitor_that_refuses_is_logged_once_without_the_address(monitor, make_heartbeat, status, caplog):
     beating = make_heartbeat(monitor.url)
     caplog.set_level(logging.DEBUG)
-    with structlog.testing.capture_logs() as lines:
+    with capture_logs() as lines:
         for monitor.status in (status, 200):
             assert [await beating.beat(), await beating.beat()] == [monitor.status == 200] * 2
     assert [(line["event"], line["reason"]) for line in lines] == [
@@ -285,7 +283,7 @@ async def test_monitor_that_is_away_or_silent_is_not_waited_for(monitor, make_he
     monkeypatch.setattr(health, "HEARTBEAT_CALL_S", 0.2)
     monitor.answers.clear()
     away = f"http://127.0.0.1:{own_port()}/{SECRET_ID}"
-    with structlog.testing.capture_logs() as lines:
+    with capture_logs() as lines:
         assert [await make_heartbeat(url).beat() for url in (monitor.url, away)] == [False, False]
     monitor.answers.set()
     assert [line["reason"] for line in lines] == ["no answer within 0.2 s", "ConnectError"]

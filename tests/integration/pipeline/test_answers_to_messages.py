@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 from sqlmodel import col
-from structlog.testing import capture_logs
 
 from bot.db.engine import database_now
 from bot.db.tables import EventVersion, OutboxMessage, Reason
@@ -39,6 +38,7 @@ from tests.integration.pipeline.steps import (
     wait,
     write,
 )
+from tests.logged import capture_logs
 from tests.said import URGENT
 
 FAILS, TAKEN, LIMITED = http_error(503), http_error(503).accepted(), rate_limited(9)

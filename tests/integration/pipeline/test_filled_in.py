@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 from sqlmodel import col
-from structlog.testing import capture_logs
 
 from bot.db.tables import BookRace
 from bot.events import event_store
@@ -33,6 +32,7 @@ from tests.integration.pipeline.stories import (
     so_far,
     subscribes,
 )
+from tests.logged import capture_logs
 from tests.said import as_posted
 
 EVERYTHING = frozenset(Topic)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from sqlalchemy import create_engine
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
-from structlog.testing import capture_logs
 
 from bot.deliveries import inbox
 from bot.events import touched
@@ -21,6 +20,7 @@ from tests.databases import empty, on_both, on_postgresql
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.steps import fan_out, result, tell, wait, write
 from tests.integration.pipeline.stories import bare, knows, listed, read_list, subscribes
+from tests.logged import capture_logs
 
 
 async def names(pipeline):

@@ -6,7 +6,6 @@ import pytest
 from sqlalchemy import update
 from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlmodel import col
-from structlog.testing import capture_logs
 
 from bot.db.tables import ChannelSubscriptionRow, EventVersion, MutedMeetingRow
 from bot.errors import StorageUnavailable
@@ -17,6 +16,7 @@ from tests.answering import failing
 from tests.clock import DAY
 from tests.integration.pipeline.steps import abandonment, fan_out, meeting, result, step, tell, traced
 from tests.integration.pipeline.stories import Story, passes, play, so_far, subscribes
+from tests.logged import capture_logs
 from tests.said import URGENT, WARNING
 
 LONG_S = 61

@@ -11,7 +11,6 @@ from pydantic import SecretStr
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
-from structlog.testing import capture_logs
 
 from bot.errors import SlackChannelClosed, SlackDoubtful, SlackRefused
 from bot.outbox.message import Message, Search, Sending
@@ -25,6 +24,7 @@ from sandbox.slack.values import Channel
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import now
 from tests.integration.conftest import TOKEN
+from tests.logged import capture_logs
 
 
 def odd(body, status=200):

@@ -38,7 +38,6 @@ from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.slack.subscribe_form import FormOf
 from bot.slack.workspace import BotIdentity
 from bot.web.json_answers import Refusing
-from bot.web.plain_answers import LineBound
 from bot.web.request_body import BodyReader
 from sandbox.slack import bot_requests
 from tests.answering import answering
@@ -208,7 +207,7 @@ class Endpoint:
             bodies=BodyReader(max_bytes=64 * 1024, budget_bytes=1024 * 1024),
             clock=now,
             count=lambda _status: None,
-            refuse=Refusing(secrets.token_hex, LineBound(lambda: 0.0, print)),
+            refuse=Refusing(secrets.token_hex),
         )
         app = Starlette(routes=[Route(SLACK_PATH, self.endpoint.__call__, methods=["POST"])])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")
@@ -287,7 +286,7 @@ ODD_AND_TAKEN: list[Any] = [
 @over("body", [*BODIES, *UNHEARD, *ODD_AND_TAKEN])
 def test_body_of_slacks_shape_is_taken_and_what_nothing_listens_to_is_acked(runner, endpoint, capsys, body):
     assert runner.run(endpoint.send(body)).status_code == 200
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert [words for words in ("Suggestion", "command_failed") if words in said] == []
 
 
@@ -304,7 +303,7 @@ def test_each_loss_of_the_token_is_logged_and_told_once(runner, endpoint, capsys
     of_a_person = event(type="tokens_revoked", tokens={"oauth": ["U1"]}) | {"event_id": "EvPerson"}
     for body in (of_a_person, *[lost | {"event_id": event_id} for event_id in ("EvLost1", "EvLost1", "EvLost2")]):
         assert runner.run(endpoint.send(body)).status_code == 200
-    logged = capsys.readouterr().out
+    logged = capsys.readouterr().err
     assert logged.count("slack_token_revoked") == 3
     assert [logged.count(f"key=revoked:{event_id} ") for event_id in ("EvPerson", "EvLost1", "EvLost2")] == [0, 1, 1]
     assert logged.count("urgency=critical") == 2

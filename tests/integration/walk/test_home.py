@@ -7,12 +7,12 @@ from datetime import timedelta
 
 import pytest
 import pytest_asyncio
-from structlog.testing import capture_logs
 
 from sandbox.slack.failures import slack_error
 from tests.clock import now
 from tests.databases import new_postgres_database
 from tests.integration.walk.conftest import run_world
+from tests.logged import capture_logs
 from tests.world import abandoned, result
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -5,7 +5,6 @@ import json
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from structlog.testing import capture_logs
 
 from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter, without_abandonments
 from bot.db.tables import MutedMeetingRow
@@ -19,6 +18,7 @@ from bot.slack.messages.answers.subscription_answers import Unsubscribed, abando
 from bot.slack.subscribe_form import FormOf, read_form, subscribe_form
 from sandbox.slack import modals
 from sandbox.slack.block_rules import view_problems
+from tests.logged import capture_logs
 from tests.unit.commands.town import COURSES, NOW, buttons, option
 
 

@@ -12,7 +12,6 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from structlog.testing import capture_logs
 
 from bot.logs import quieten_http
 from bot.racedata.client import service_errors
@@ -33,6 +32,7 @@ from bot.racedata.client.service_errors import (
     UpgradeRequired,
 )
 from bot.racedata.client.transport import Answer, read_body
+from tests.logged import capture_logs
 from tests.rows import over
 from tests.unit.racedata.scripted_service import KEY, Memory, Scripted, SleepClock, answer
 from tests.unit.racedata.scripted_service import refusal as scripted

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from sqlmodel import select
-from structlog.testing import capture_logs
 
 from bot.db.tables import Notice
 from bot.operations.jobs.routine_jobs import refresh_lists
@@ -29,6 +28,7 @@ from bot.racedata.month_quota import Purpose, QuotaSource
 from bot.racedata.quota_book import QuotaBook, days_of
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.messages.alerts.alert_notes import admin_notice
+from tests.logged import capture_logs
 from tests.said import ALL_CLEAR, NOTE, URGENT, WARNING, level_of
 from tests.unit.pages import settings
 
