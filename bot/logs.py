@@ -6,16 +6,17 @@ Free of libraries: the receiver stays small.
 import asyncio
 import json
 import logging
+import select
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from traceback import format_exception
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 from bot.clock import Monotonic, utc_now
-from bot.stderr import stderr
 
 MASK = "********"
 
@@ -28,6 +29,40 @@ QUIET_LOGGERS = ("httpx", "httpcore", "slack_sdk", "slack_bolt", "aiohttp", "aps
 LINES_A_MINUTE = 60
 
 _IN_JSON = json.JSONEncoder(ensure_ascii=False, default=str)
+
+PIECE = 1_000
+"""Characters, of four bytes at most. A pipe that is ready takes 4,096 bytes without a wait (pipe(7))."""
+
+READER_S = 0.1
+"""The wait for a slow reader. From then on lines are lost until the reader goes on."""
+
+
+class _Stderr:
+    """A full disk, a closed pipe or a reader that stands still stops no work."""
+
+    def __init__(self) -> None:
+        self._wait_s = READER_S
+
+    def write(self, text: str) -> None:
+        with suppress(OSError, ValueError):
+            for begin in range(0, len(text), PIECE):
+                if not self._is_read():
+                    return
+                sys.stderr.write(text[begin : begin + PIECE])
+                sys.stderr.flush()
+
+    def _is_read(self) -> bool:
+        try:
+            file = sys.stderr.fileno()
+        except ValueError:
+            # A stream in memory waits for no reader.
+            return True
+        is_read = bool(select.select((), (file,), (), self._wait_s)[1])
+        self._wait_s = READER_S if is_read else 0.0
+        return is_read
+
+
+_stderr = _Stderr()
 
 
 class MaskSecrets:
@@ -133,7 +168,7 @@ class Log:
 
     def _tell(self, level: int, event: str, values: Mapping[str, object]) -> None:
         if level >= _form.level:
-            stderr.write(f"{_form.line(logging.getLevelName(level).lower(), self.name, event, values)}\n")
+            _stderr.write(f"{_form.line(logging.getLevelName(level).lower(), self.name, event, values)}\n")
 
 
 def get_logger(name: str) -> Log:
@@ -143,7 +178,7 @@ def get_logger(name: str) -> Log:
 def configure_logging(level: str, log_format: str, secrets: Iterable[str] = ()) -> None:
     _form.level, _form.as_json = logging.getLevelNamesMapping()[level.upper()], log_format == "json"
     _form.mask = MaskSecrets(secrets).masked
-    handler = logging.StreamHandler(stderr)
+    handler = logging.StreamHandler(_stderr)
     handler.setFormatter(_form)
     root = logging.getLogger()
     root.handlers[:] = [handler]

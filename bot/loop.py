@@ -2,7 +2,6 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar
 
@@ -20,30 +19,11 @@ BACKOFF_MAX_S = 60.0
 LOGGED_EVERY = timedelta(hours=1)
 
 
-@dataclass
-class Backoff:
-    """`refused_alone`: failures in a row of single deliveries, with the database otherwise idle."""
-
-    refused_alone: int = 0
-    _logged_at: datetime | None = None
-
-    @property
-    def wait_s(self) -> float:
-        # Failures can go on for months.
-        return min(POLL_S * 2.0 ** min(self.refused_alone, 10), BACKOFF_MAX_S)
-
-    def is_news(self, now: datetime) -> bool:
-        """True once an hour."""
-        if self._logged_at is not None and abs(now - self._logged_at) < LOGGED_EVERY:
-            return False
-        self._logged_at = now
-        return True
-
-
 class Loop(ABC):
     """Does turns until `stop`. `problem`: why the last turn failed. `good_turns` counts turns without failure.
 
     `waits`: the event in the log after a failed turn. `gap_s`: between the beginnings of two turns.
+    `refused_alone`: failures in a row of single deliveries, with the database otherwise idle.
     """
 
     waits: ClassVar[str]
@@ -56,7 +36,8 @@ class Loop(ABC):
         self.problem: str | None = None
         self.good_turns = 0
         self.is_running = False
-        self.setbacks = Backoff()
+        self.refused_alone = 0
+        self._logged_at: datetime | None = None
         self._stopping = False
 
     @abstractmethod
@@ -85,8 +66,12 @@ class Loop(ABC):
             # Not of the storage: a bug of ours. The next turn may pass.
             is_ours = not isinstance(error, StorageError)
             self.problem = f"our own {type(error).__name__}" if is_ours else str(error)
-            if self.setbacks.is_news(self.clock()):
+            now = self.clock()
+            if self._logged_at is None or abs(now - self._logged_at) >= LOGGED_EVERY:
+                self._logged_at = now
                 (log.exception if is_ours else log.warning)(self.waits, reason=self.problem)
-            return self.setbacks.wait_s
-        self.problem, self.good_turns, self.setbacks = None, self.good_turns + 1, Backoff()
+            # Failures can go on for months.
+            return min(POLL_S * 2.0 ** min(self.refused_alone, 10), BACKOFF_MAX_S)
+        self.problem, self._logged_at, self.refused_alone = None, None, 0
+        self.good_turns += 1
         return wait_s

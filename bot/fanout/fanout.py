@@ -166,7 +166,7 @@ class Fanout(Loop):
                 # No later delivery passes an unfinished delivery.
                 break
         if first and not done:
-            self.setbacks.refused_alone += 1
+            self.refused_alone += 1
             raise first
         for each in refused:
             try:

@@ -12,8 +12,7 @@ from bot.errors import ServiceError
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
 from bot.operations.jobs.scheduler import UNDONE_FOR
-from bot.operations.notice_words import notice_words
-from bot.operations.self_notices import key_of_refusal
+from bot.operations.self_notices import key_of_refusal, notice_words
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import quota_book

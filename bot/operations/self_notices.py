@@ -13,9 +13,9 @@ from bot.db.engine import Database
 from bot.db.named_values import Mark
 from bot.deliveries.signature_mismatches import LASTS_S
 from bot.errors import StorageError
+from bot.events.word_rows import sentence_rows
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
-from bot.operations.notice_words import notice_rows, notice_words
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
@@ -24,6 +24,13 @@ from bot.racedata.client.service_errors import BREAKER_WORDS, ServiceFailure
 from bot.racedata.month_quota import PLANS, month_after, month_key
 
 log = get_logger(__name__)
+
+notice_rows = partial(sentence_rows, "bot.operations", "notices.ini")
+
+
+def notice_words(name: str, /, **facts: object) -> str:
+    """The words of a notice to admins, from `notices.ini`."""
+    return notice_rows()[name]["words"].format(**facts)
 
 
 def key_of_refusal(cause: str, month: str) -> str:

@@ -34,8 +34,8 @@ from bot.events.races import Race
 from bot.events.sentences import counted
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
-from bot.operations.notice_words import notice_words
 from bot.operations.overdue import LONG_PAST, is_long_past, surely_began_after
+from bot.operations.self_notices import notice_words
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import race_book_store, webhook_subscriptions

@@ -161,7 +161,7 @@ class OtherRequests:
         self._bot = bot
         self._relay = relay
         self._prove = prove
-        self._proving: asyncio.Task[bool] | None = None
+        self._proving: asyncio.Task[str | None] | None = None
         self._proved_s = 0.0
         self._shows_reasons = shows_reasons
 
@@ -197,21 +197,22 @@ class OtherRequests:
         is_old = time.monotonic() - self._proved_s >= PROOF_HOLDS_S
         if self._proving is None or (self._proving.done() and is_old):
             self._proving = asyncio.create_task(self._look(), name="proving")
+        problem: str | None = f"no answer within {JOURNAL_READY_S:g} s"
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(JOURNAL_READY_S):
-                return await asyncio.shield(self._proving)
-        log.bounded("journal_not_writable", "no answer", reason=f"no answer within {JOURNAL_READY_S:g} s")
-        return False
+                problem = await asyncio.shield(self._proving)
+        if problem:
+            log.bounded("journal_not_writable", "journal_not_writable", reason=problem)
+        return problem is None
 
-    async def _look(self) -> bool:
+    async def _look(self) -> str | None:
         try:
             await self._prove()
         except StorageError as error:
-            log.warning("journal_not_writable", reason=str(error))
-            return False
+            return str(error)
         finally:
             self._proved_s = time.monotonic()
-        return True
+        return None
 
     def _told(self, status: int, word: str, reason: str) -> HttpAnswer:
         told = {"status": word, **({"reason": reason} if self._shows_reasons else {})}

@@ -12,8 +12,8 @@ from bot.db.named_values import Mark
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Value
 from bot.events.sentences import counted
-from bot.operations.notice_words import notice_words
 from bot.operations.repair.failed_record import Failed
+from bot.operations.self_notices import notice_words
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 

@@ -27,11 +27,10 @@ from bot.fanout.fanout import OTHER_TURN_S, Fanout
 from bot.fanout.transaction import LogLine, log_lines
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
-from bot.operations.notice_words import notice_words
 from bot.operations.repair import outage
 from bot.operations.repair.failed_record import Failed, ReadPayload, name_of, read_record
 from bot.operations.repair.outage import Outage
-from bot.operations.self_notices import key_of_refusal
+from bot.operations.self_notices import key_of_refusal, notice_words
 from bot.outbox.held_channels import SUMMARY_AFTER, Reopening
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import quota_book, race_book_store
