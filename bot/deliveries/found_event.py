@@ -14,7 +14,7 @@ from bot.events.race_state import (
     may_tell_loss,
     state_in,
 )
-from bot.events.races import Course, OffTime, Race
+from bot.events.races import OffTime, Race
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Lazy, fields_of, first_of, values_of
 from bot.events.reading.json_values import count, flag_in, identifier, string, text
 from bot.events.reading.race_list import NOWHERE, lists_races, within
@@ -183,4 +183,5 @@ def is_named(race: Race) -> bool:
 
 
 def has_place(race: Race) -> bool:
-    return race.course != Course() or race.meeting_id is not None
+    """False for a country alone."""
+    return race.course.as_typed is not None or race.meeting_id is not None

@@ -20,7 +20,15 @@ from bot.events.races import Course, OffTime, Race, in_short, is_same_course, ma
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_values import text
 from bot.events.reading.off_times import days_between, read_days, read_plain_date
-from bot.events.reading.race_list import LISTS_OF_MEETINGS, lists_races, may_be_race, race_entries, read_races, within
+from bot.events.reading.race_list import (
+    LISTS_OF_MEETINGS,
+    lists_races,
+    may_be_race,
+    race_entries,
+    races_of_rows,
+    read_races,
+    within,
+)
 from bot.events.reading.race_record import race_from, read_off
 from bot.events.reading.record_objects import (
     NAMING_HORSES,
@@ -86,7 +94,7 @@ def _batches(parts: list[Part]) -> Iterator[list[dict[str, Any]]]:
         is_listed = isinstance(value, list) or named is not value or races_by_key(value)
         if is_listed and may_be_about_the_race(name):
             entries = entries_of(named, lambda key: {"event": key} if kind_of(key) else {})
-            yield [one for one in entries if isinstance(one, dict)][: MOST_EVENTS + 1]
+            yield races_of_rows(entries) or [one for one in entries if isinstance(one, dict)][: MOST_EVENTS + 1]
 
 
 def _shared(parts: Sequence[Part]) -> Race:
@@ -151,11 +159,15 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
 
 
 def _others_lost(found: FoundEvent) -> list[FoundEvent]:
-    """The other races in a list of lost races beside a named lost race, with the same place, day and reason."""
+    """The other races in a list of lost races beside a named lost race, with the same place, day and reason.
+
+    In any other list the races that are lost by their own words.
+    """
     if found.named.kind is not EventKind.RACE_ABANDONED or not found.names_subject:
         return []
     lists = [*map(_of_lost_races, found.carried)]
     entries = _entries(lists, About.RACE, lost=True)[1] if any(part.fields for part in lists) else []
+    entries = entries or [one for one in _entries(found.carried, About.RACE, lost=True)[1] if _says_lost(one)]
     of_entry = _handed_down(found.parts, entries, found.shared)
     parts = [part._replace(fields=part.fields.only(_OF_EACH_LOSS)) for part in found.parts]
     each = [FoundEvent.of(found.named, [*parts, *more], partial(of_entry, more)) for more in entries]
@@ -165,6 +177,10 @@ def _others_lost(found: FoundEvent) -> list[FoundEvent]:
     return [one for one in each if not (one.said.says_run or is_same_race(one.said, found.said))]
 
 
+def _says_lost(parts: Sequence[Part]) -> bool:
+    return bool(race_from(sources_of(parts), race_id=None, meeting_id=None).abandoned)
+
+
 def _of_lost_races(part: Part) -> Part:
     """The object with its lists of lost races alone: other lists may have the lost race's neighbours on the card."""
     lists = {name: said for name, said in part.fields.items() if _OF_A_LOSS.search(f"{part.name} {name}")}
@@ -172,11 +188,18 @@ def _of_lost_races(part: Part) -> Part:
 
 
 def _is_id_of_list(found: FoundEvent) -> bool:
-    """True for a race's id alone, which may be the id of a listed race: {"race_id": "rc_1", "results": [{…}, {…}]}."""
+    """True for a race's id alone, or with the place, beside races: {"race_id": "rc_1", "results": [{…}, {…}]}.
+
+    Beside a place the list has to have the race.
+    """
     if found.named.subject is not Subject.RACE or found.race_id is None:
         return False
     facts = (field for fields in found.fields for field in fields.facts.items())
-    return _OF_A_RESULT.isdisjoint(fact for fact, names in facts if not _LISTS_OF_RESULTS.issuperset(names))
+    beside = _OF_A_RESULT.intersection(fact for fact, names in facts if not _LISTS_OF_RESULTS.issuperset(names))
+    races = (one for fields in found.fields for one in race_entries(fields, "lists.races"))
+    return not beside or (
+        beside <= _PLACE_AND_DAY and any(race_id_of(parts_of(one, About.RACE)) == found.race_id for one in races)
+    )
 
 
 def _of_days(found: FoundEvent) -> list[FoundEvent]:
@@ -249,7 +272,8 @@ def _handed_down(
             # The name beside the races is the meeting's own: "Royal Ascot".
             return here, here.model_copy(update={"course": Course()})
         others = {sources_of(more, About.MEETING).look("race.region") for more in entries} - {None, region}
-        return here, Race(region=None if others else region, race_date=here.race_date)
+        country = None if others or has_place(here) else here.course.country
+        return here, Race(region=None if others else region, race_date=here.race_date, course=Course(country=country))
 
     def of_entry(more: list[Part]) -> Race:
         here, elsewhere = beside()
@@ -391,8 +415,12 @@ def _meetings(entries: Sequence[dict[str, Any]], *, is_sure: bool) -> Iterator[d
         fields = fields_of(entry)
         is_race = "ids.race" in fields.facts or type_of(fields) is About.RACE
         is_race = is_race or (not is_sure and read_off(entry) != OffTime())
-        is_titled = of_races and not has_place(_place_of(parts_of(entry, About.RACE)))
-        if lists_races(fields) or not (is_race or is_titled):
+        is_placed = has_place(_place_of(parts_of(entry, About.RACE)))
+        if lists_races(fields):
+            is_race = not is_placed and bool(race_entries(fields, *LISTS_OF_MEETINGS[:2]))
+        elif of_races and not is_placed:
+            is_race = True
+        if not is_race:
             yield entry
 
 

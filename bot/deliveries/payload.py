@@ -28,9 +28,9 @@ from bot.events.race_state import LOST_OR_VOID, is_denied_too, is_reinstated, st
 from bot.events.races import Course, Race, in_short, may_be_there
 from bot.events.reading.fields import Lazy, first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
-from bot.events.reading.json_values import identifier, text
+from bot.events.reading.json_values import identifier, note_text, text
 from bot.events.reading.off_times import read_instant
-from bot.events.reading.race_list import NOWHERE, read_races, within
+from bot.events.reading.race_list import NOWHERE, races_of_rows, read_races, within
 from bot.events.reading.record_objects import About, Part
 from bot.events.spellings import by_card_status
 
@@ -101,6 +101,7 @@ class Payload:
     def _found(self) -> list[FoundEvent] | NotAnObject:
         try:
             records = read_objects(self._body)
+            records = (len(records) > 1 and races_of_rows(records)) or records
         except NotAnObject as reason:
             return reason
         found = [event for one in records[: MOST_EVENTS + 1] for event in found_in(one)]
@@ -223,7 +224,9 @@ def _reason(found: FoundEvent, race: Race) -> str | None:
 
 def _lost_in_words(found: FoundEvent) -> str | None:
     texts = (said for fields in found.fields for said in fields.values() if isinstance(said, str) and " " in said)
-    return next((text(said) for said in texts if state_in(said) in LOST_OR_VOID), None)
+    told = next((text(said) for said in texts if state_in(said) in LOST_OR_VOID), None)
+    unread = (one for one in values_of(found.fields, "lists.lost") if isinstance(one, dict | list))
+    return told or next(map(note_text, unread), None)
 
 
 def _last_update(found: FoundEvent) -> datetime | None:

@@ -120,9 +120,14 @@ def _digits(value: Any) -> str | None:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+_TOGETHER = (("numerator", "/", "denominator"), ("firstname", " ", "lastname"), ("value", " ", "unit"))
+"""Fields of an object that are one text: {"value": 1200, "unit": "m"}."""
+
+
 def _spoken(fields: Fields) -> str | None:
-    if {"numerator", "denominator"} <= fields.keys():
-        return f"{_plain_text(fields['numerator'])}/{_plain_text(fields['denominator'])}"
+    for first, between, last in _TOGETHER:
+        if first in fields and last in fields:
+            return f"{_plain_text(fields[first])}{between}{_plain_text(fields[last])}"
     named = first_of([fields], "text.spoken", _plain_text)
     return named or find([fields], [name for name in fields if name.endswith("name")], _plain_text)
 

@@ -203,7 +203,7 @@ def spread_off(value: Any) -> Iterator[Any]:
         yield value
         return
     fields = fields_of(value)
-    yield from fields.of("off.parts")
+    yield from fields.of("text.time")
     if "hour" in fields or "hours" in fields:
         yield ":".join((find([fields], (name, f"{name}s"), text) or "0").zfill(2) for name in ("hour", "minute"))
 

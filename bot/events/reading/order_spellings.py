@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from bot.events.race_state import state_in
 from bot.events.races import finishing_position, is_shared
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, fields_of, fold, values_of
-from bot.events.reading.json_values import LONGEST_READ, count, text
+from bot.events.reading.json_values import LONGEST_READ, count, flag, text
 from bot.events.reading.record_objects import entries_of, is_by_key, is_id
 from bot.events.reading.runner_entry import (
     NUMBER_ON_CLOTH,
@@ -148,11 +148,12 @@ def is_of_numbers(value: str) -> bool:
 
 
 def not_running(value: Any) -> list[Order]:
-    """The horses in a list, in {"2": "Lame"}, in "2, 5", or in "Horse A (IRE) (lame), Horse B"."""
+    """The horses in a list, in {"2": "Lame"}, in "2, 5", in "Horse A (IRE) (lame), Horse B", or a single object."""
     if isinstance(value, str):
         return [named([*map(_without_reason, _BETWEEN_NON_RUNNERS.split(value[:LONGEST_READ].strip()))])]
     if isinstance(value, dict) and not any(isinstance(one, dict | list) for one in value.values()):
-        return [named([*value])]
+        is_horse = bool(fields_of(value).facts)
+        return [named([value] if is_horse else [key for key, said in value.items() if said is None or flag(said)])]
     listed = (one for entries, _ in lists_in(value) for one in entries)
     return [named([_without_reason(one) if isinstance(one, str) else one for one in listed])]
 

@@ -9,7 +9,7 @@ from bot.events.races import Course, Race, in_short, may_be_there
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, fold, values_of
 from bot.events.reading.json_values import LONGEST_READ, count, identifier, text
 from bot.events.reading.off_times import read_clock, read_date
-from bot.events.reading.race_record import read_race
+from bot.events.reading.race_record import called_in, is_title, read_race
 from bot.events.reading.record_objects import (
     BY_NAME,
     MOST_ENTRIES,
@@ -37,13 +37,6 @@ _REGION = re.compile("[A-Z]{2,3}")
 _PLACE_NAME = re.compile(r"(?!.*[a-z][A-Z])[^\W\d_a-z][^\d_]{2,}")
 """As people write the name of a course, not as a program writes the name of a field."""
 
-_RACE_TITLE = re.compile(
-    r"\b(?:handicap|h'?cap|stakes|hurdle|(?:steeple)?chase|plate|cup|trophy|shield|maiden|novices?|nursery|bumper|derby"
-    r"|oaks|guineas|allowance|claiming|selling|juvenile|conditions|prix|preis|premio|lopp)\b|ステークス|記念|賞",
-    re.IGNORECASE,
-)
-"""A word of a race's title. No course is called so."""
-
 LISTS_OF_MEETINGS = (
     "lists.meetings",
     "course.several",
@@ -62,9 +55,9 @@ _COURSES_OR_RACES = _LOST.union(set(NAMES_OF["course.several"]).intersection(NAM
 """Names of lists whose entries say what is listed: courses or races."""
 
 _OF_A_ROW = frozenset({"is.race", "is.horse", "is.runner"})
-_OF_RACE_AND_HORSES = frozenset({"ids.race", "ids.meeting", "ids.course", "race.date.own", "state.reason"}).union(
+_OF_RACE_AND_HORSES = frozenset({"event.sure_name", "ids.race", "ids.meeting", "ids.course", "race.date.own"}).union(
     fact for fact in NAMES_OF if fact.startswith(("race.", "course.", "off.")) and not fact.endswith((".own", "reason"))
-)
+) | {"state.reason"}
 """The facts that a row of a horse tells of the race. In such a row "number" is the horse's."""
 
 _NAMES_RACE = frozenset({"off", "number", "race_id"})
@@ -146,7 +139,7 @@ def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
     entries = entries_of(
         _as_objects(value, _READ_BARE.get(fact, _read_bare)), _said_of_meeting if fact in _OF_MEETINGS else said_by_key
     )
-    rows = _races_of_rows(entries)
+    rows = races_of_rows(entries)
     if rows or fact == "lists.runners":
         return rows
     may_be_horses = fact in {"lists.cards", "course.listed", "lists.lost"}
@@ -157,7 +150,7 @@ def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
     return [*map(_with_course_id, objects)] if has_course_ids else objects
 
 
-def _races_of_rows(entries: Sequence[Any]) -> list[dict[str, Any]]:
+def races_of_rows(entries: Sequence[Any]) -> list[dict[str, Any]]:
     """The races of a list with a row for each horse. Empty for any other list.
 
     A row: {"race_id": "rc_1", "course": "York", "horse": "A", "position": 1}.
@@ -213,7 +206,7 @@ def _named_races(value: Any) -> Any:
     named: list[Any] = []
     for one in _BETWEEN_NAMES.split(value[:LONGEST_NUMBERS]):
         numbers = _NUMBERS.fullmatch(one.strip())
-        if not numbers and not read_clock(one):
+        if not (numbers or read_clock(one) or is_id(one) or called_in(one)):
             return []
         named += range(int(numbers[1]), int(numbers[2] or numbers[1]) + 1) if numbers else [one]
     return named if len(named) > 1 else []
@@ -233,7 +226,7 @@ def _field_of(words: Sequence[Any]) -> str:
     """The field of texts under keys: beside "Abandoned", "Going ahead" is a status too; "Frost" alone is a reason."""
     if any(isinstance(said, str) and state_in(said) for said in words):
         return "status"
-    return "race_name" if any(map(_is_title, words)) else "reason"
+    return "race_name" if any(map(is_title, words)) else "reason"
 
 
 def _with_course_id(entry: dict[str, Any]) -> dict[str, Any]:
@@ -244,12 +237,8 @@ def _with_course_id(entry: dict[str, Any]) -> dict[str, Any]:
 def may_be_race(fields: Fields) -> bool:
     """Whether an entry has a field or a title of a race. A meeting may have such a field too."""
     return not fields.facts.keys().isdisjoint({"is.of_a_race", "is.timed"}) or any(
-        map(_is_title, fields.of("race.title.own"))
+        map(is_title, fields.of("race.title.own"))
     )
-
-
-def _is_title(said: Any) -> bool:
-    return isinstance(said, str) and _RACE_TITLE.search(said) is not None
 
 
 def _are_courses(name: str, value: Any, beside: Fields) -> bool:
@@ -324,6 +313,8 @@ def _read_bare(entry: Any) -> dict[str, Any] | None:
     name = text(identifier(entry))
     if name is None:
         return None
+    if called_in(name):
+        return {"race": name}
     if read_clock(entry):
         return {"off": entry}
     if (read_number(name) or "").isdecimal() and not read_bare_id(name):
@@ -336,7 +327,7 @@ def _read_bare_course(entry: Any) -> dict[str, Any] | None:
     name = text(identifier(entry))
     if name is None or read_clock(name) or state_in(name) or name.isdecimal() or read_short_number(name):
         return None
-    if _is_title(name):
+    if is_title(name):
         return None
     if is_id(name):
         return {"course_id": name} if name.startswith("cr_") else None
@@ -367,12 +358,15 @@ def within(race: Race, parent: Race) -> Race:
         return race
     if not may_be_there(race, parent):
         parent = Race(race_date=parent.race_date)
-    is_placed = parent.course == Course() or in_short(race.course) != Course()
+    is_placed = parent.course.as_typed is None or in_short(race.course) != Course()
+    course = race.course if is_placed else parent.course
+    if country := parent.course.country:
+        course = course.model_copy(update={"country": course.country or country})
     return race.model_copy(
         update={
             "region": race.region or parent.region,
             "meeting_id": race.meeting_id or parent.meeting_id,
             "race_date": race.race_date or parent.race_date,
-            "course": race.course if is_placed else parent.course,
+            "course": course,
         }
     )

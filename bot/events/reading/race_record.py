@@ -55,8 +55,19 @@ _LOOKED_UP = (
 )
 """Fields of a race that are read as the first value found."""
 
-_NO_PLACE = re.compile(r"\b(?:race|heat|event|off|at|to(?:day|morrow|night)|\w{3,6}day)\b|[0-9]", re.IGNORECASE)
+_NO_PLACE = re.compile(
+    r"\b(?:race|heat|event|off|at|to(?:day|morrow|night)|\w{3,6}day|gmt|utc|cet|local|time|(?:[abceijmnp]|ae|ce)[ds]t)\b"
+    "|[0-9]",
+    re.IGNORECASE,
+)
 """Words beside a time that are no course."""
+
+_RACE_TITLE = re.compile(
+    r"\b(?:handicap|h'?cap|stakes|hurdle|(?:steeple)?chase|plate|cup|trophy|shield|maiden|novices?|nursery|bumper|derby"
+    r"|oaks|guineas|allowance|claiming|selling|juvenile|conditions|prix|preis|premio|lopp)\b|ステークス|記念|賞",
+    re.IGNORECASE,
+)
+"""A word of a race's title. No course is called so."""
 
 
 def read_off(record: Mapping[str, Any]) -> OffTime:
@@ -81,9 +92,9 @@ def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) 
     course, off = sources.course, sources.off
     said = find(sources.own, ("race",), string)
     if said and " " in said and not read["number"]:
-        called = _called(said) if course == Course() and off == OffTime() else None
-        course, off = called or (course, off)
-        read["title"] = read["title"] or (None if called else said)
+        read["title"] = read["title"] or said
+    if course == Course() and (called := called_in(read["title"] or "")):
+        course, off, read["title"] = called[0], off if off != OffTime() else called[1], None
     read["reason"] = read["reason"] or reason_in(state["status"])
     return Race(
         race_id=text(race_id),
@@ -99,12 +110,17 @@ def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) 
     )
 
 
-def _called(said: str) -> tuple[Course, OffTime] | None:
+def called_in(said: str) -> tuple[Course, OffTime] | None:
     """The course and the time of a race that is called by both: "13:00 York", "York 13:00"."""
-    for off, name in (said.split(" ", 1), said.rsplit(" ", 1)[::-1]):
-        if (clock := read_clock(off)) and not _NO_PLACE.search(name) and (course := read_course_name(name)):
-            return Course(name=course), OffTime(text=clock)
+    for off, _, name in (said.partition(" "), said.rpartition(" ")[::-1]):
+        if (clock := read_clock(off)) and not _NO_PLACE.search(name) and not is_title(name):
+            course = read_course_name(name)
+            return (Course(name=course), OffTime(text=clock)) if course else None
     return None
+
+
+def is_title(said: Any) -> bool:
+    return isinstance(said, str) and _RACE_TITLE.search(said) is not None
 
 
 _FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RUN, RaceState.WALKOVER)
@@ -399,11 +415,12 @@ def _strings_in(values: Iterable[Any]) -> Iterator[str]:
 
 
 def _is_pending(inquiry: Any) -> bool:
-    """True for a flag or a word such as "pending", and for an object with a flag or word: {"status": "pending"}."""
+    """True for a flag or a word such as "pending", for {"status": "pending"} and {"called": true, "ruling": null}."""
     if isinstance(inquiry, dict):
         fields = fields_of(inquiry)
-        flags = (is_yes(value) for name, value in fields.items() if is_pending(name))
-        return not _is_decided(fields) and any([*map(_is_pending, fields.of("state.decision")), *flags])
+        told = [name for name, value in fields.items() if flag(value)]
+        is_open = any([*map(_is_pending, fields.of("state.decision")), *map(is_pending, told)])
+        return is_open and not (_is_decided(fields) or any(map(is_decided, told)))
     return is_yes(inquiry) or (isinstance(inquiry, str) and is_pending(inquiry))
 
 

@@ -90,12 +90,12 @@ _LISTED_ALONE = frozenset(NAMES_OF["state.objects"])
 
 _NOT_THE_RACE = re.compile(
     "market|betting|odds|poll|tote|simul|virtual|fantasy|projected|probab|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|histor|sectional"
-    "|exchange|bookmaker|comments|replay|video|^(?:recent|past)?form$|^recent|^past(?!thepost)|^previous|^(?:stewards)?(?:inquir|enquir|objection|protest)"
+    "|exchange|bookmaker|^pool|dividend|payout|wager|exotic|comments|replay|video|^(?:recent|past)?form$|^recent|^past(?!thepost)|^previous|^(?:stewards)?(?:inquir|enquir|objection|protest)"
 )
 """In the name of an object about bets, opinions, figures or an inquiry: its order is no result, its time no off."""
 
 _ANOTHER_RACE = re.compile(
-    "(?:race[0-9]|next|prev|last|first|related|original|replace|rearrang|reschedul|restag|alternative|earlier|later|supersed|before|old|follow|subsequent|upcoming)"
+    "(?:race[0-9]|new(?:race|meeting|fixture|card)|next|prev|last|first|related|original|replace|rearrang|reschedul|restag|alternative|earlier|later|supersed|before|old|follow|subsequent|upcoming)"
     "|(?:moved|postponed|switched|transferred)to"
 )
 """Begins the name of another race, of a race among several, or of another version."""

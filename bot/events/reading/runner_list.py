@@ -74,7 +74,7 @@ DISPUTES_TOLD = 4
 _OR = " or "
 
 _NO_HORSE = re.compile(
-    r"\b(?:tbc|tba|tbd|await(?:ing|ed)|pending|photo[ -]?finish|(?:in|en)quiry|objection|dead[ -]?heat"
+    r"\b(?:tbc|tba|tbd|await(?:ing|ed)|pending|photo(?:graph|[ -]?finish)?|(?:in|en)quiry|objection|dead[ -]?heat"
     r"|no (?:official )?(?:winner|result)|not (?:yet )?(?:known|available|official|declared|announced))\b",
     re.IGNORECASE,
 )

@@ -48,8 +48,8 @@ SURFACES = frozenset(NAMES_OF["course.surfaces"])
 
 def read_region(value: Any) -> str | None:
     """A number, and a cloud's "eu-west-1", is no code: a wrong region would hide an abandonment."""
-    code = first_of([fields_of(value)], "course.region_code", identifier) if isinstance(value, dict) else value
-    return text(code) if isinstance(code, str) and not re.fullmatch("(?:.*-)?[0-9]+", code) else None
+    said = text(first_of([fields_of(value)], "text.region", identifier) if isinstance(value, dict) else value)
+    return said if said and not re.fullmatch("(?:.*-)?[0-9]+", said) else None
 
 
 def read_course_id(value: Any) -> str | None:
@@ -62,7 +62,7 @@ def read_course_name(value: Any) -> str | None:
     if isinstance(value, list) and len(value) == 1:
         return read_course_name(value[0])
     if isinstance(value, dict):
-        return first_of([fields_of(value)], "course.spoken", read_course_name)
+        return first_of([fields_of(value)], "text.course", read_course_name)
     said = text(value) if isinstance(value, str) else None
     if said is None or COURSE_ID_SHAPE.fullmatch(said) or fold(said) in SURFACES:
         return None
@@ -153,7 +153,7 @@ class Sources:
         meetings = self.own if self.subject is About.MEETING else self.meetings
         # A track comes after a course, because the track may be "turf".
         names = filter(None, map(self.look, ("course.name", "course.track", "course.meeting")))
-        name = next(names, None) or first_of(meetings, "course.of_meeting", read_course_name)
+        name = next(names, None) or first_of(meetings, "text.meeting", read_course_name)
         in_names = (self.look(fact, read_course_id) for fact in ("course.name", "course.track"))
         course_id = self.look("ids.course") or next(filter(None, in_names), None)
         if name and course_id and not COURSE_ID_SHAPE.fullmatch(course_id):
@@ -213,7 +213,7 @@ class Sources:
         """The course or "", the meeting, the title and the date, by which a remark may call the race."""
         title, day = self.look("race.title"), read_plain_date(self.race_date)
         days = _spellings_of(day) if day else ()
-        meetings = chain(self.values("course.meeting"), values_of(self.meetings, "course.of_meeting"))
+        meetings = chain(self.values("course.meeting"), values_of(self.meetings, "text.meeting"))
         named = (plain_name(one) for one in map(read_meetings_name, meetings) if one)
         return (plain_name(self.course.name or ""), *filter(None, (*named, title, *days)))
 

@@ -119,6 +119,15 @@ def test_entries_about_other_races_are_no_events(name):
     assert said({"event": "race.abandoned", name: LISTED}) == ["the payload names no race"]
 
 
+@over(
+    "listed",
+    [{"meetings": [{"course": "York"}]}, {"venues": ["York"]}, {"data": [{"country": "GB", "venues": ["York"]}]}],
+)
+def test_country_beside_a_list_is_the_country_of_each_meeting(listed):
+    events = read_events(json.dumps({"event": "meeting.abandoned", "date": DAY, "country": "GB", **listed}).encode())
+    assert [one.race.course for one in events] == [Course(name="York", country="GB")]
+
+
 @over(("payload", "lines"), Answers(TABLES, "under keys"))
 def test_lost_races_are_read_under_keys_and_the_event_by_its_value(payload, lines):
     assert told(payload) == lines
@@ -217,8 +226,9 @@ def _in_text(payload):
     return json.dumps({"Message": json.dumps(payload)})
 
 
-# What is too large for a row of the file, or text within text.
+# What is too large for a row of the file, a list of payloads, or text within text.
 OTHERS = [
+    ([{"event": "result.received", **AT, "horse": row["name"], **row, "name": None} for row in ROWS], PLACED),
     ({"Type": "Notification", "Message": json.dumps(york(runners=ROWS))}, PLACED),
     ({"Records": [{"body": _in_text(york(runners=json.dumps(ROWS)))}]}, PLACED),
     (york(pages={**{f"b{number}": [1] for number in range(1_001)}, "a": []}, runners=ROWS), PLACED),
