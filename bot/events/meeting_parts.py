@@ -47,10 +47,13 @@ def is_part_of(event: RacingEvent, meeting: RacingEvent) -> bool:
 
 def is_there(race: Race, card: Race) -> bool:
     """True if the race may be of the meeting, by course and date. Two meetings without ids may share both."""
+    return is_same_place(race, card) and may_share_meeting(race, card)
+
+
+def is_same_place(race: Race, card: Race) -> bool:
     regions = {one.region or one.said_region for one in (race, card)} - {None}
     same_day = race.race_date is not None and race.race_date == card.race_date
-    is_same = same_day and is_same_course(race.course, card.course)
-    return is_same and len(regions) <= 1 and may_share_meeting(race, card)
+    return same_day and is_same_course(race.course, card.course) and len(regions) <= 1
 
 
 def is_same_loss(one: RacingEvent, other: RacingEvent) -> bool:

@@ -42,9 +42,12 @@ class RaceOutcome(StrEnum):
     """Reported abandoned and reinstated, and neither is known to be newer."""
     VOID = "void"
     """The result says that the race was declared void."""
+    MAY_BE_LOST = "may be lost"
+    """An abandoned meeting of the course and day has no known race: its meeting or races may have other ids there."""
     OPEN = "open"
 
 
+STILL_OPEN = frozenset({RaceOutcome.OPEN, RaceOutcome.MAY_BE_LOST})
 CONFLICTS = frozenset({RaceOutcome.BOTH, RaceOutcome.UNCERTAIN, RaceOutcome.IN_DOUBT})
 WITH_RESULT = frozenset({RaceOutcome.SETTLED, RaceOutcome.BOTH, RaceOutcome.UNCERTAIN})
 

@@ -29,7 +29,7 @@ from bot.events import event_store
 from bot.events.days import racing_day, utc_today
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, OUTCOMES
-from bot.events.race_state import RaceOutcome
+from bot.events.race_state import STILL_OPEN, RaceOutcome
 from bot.events.races import Race
 from bot.events.sentences import counted
 from bot.logs import get_logger
@@ -209,7 +209,7 @@ def _without_outcome(session: Session, races: Sequence[Race], since: datetime) -
         bare = [race.model_copy(update=unsaid) for race in races if race.race_date == day]
         of_day = [event for event in told if event.race.race_date in {day, None}]
         found = outcomes_of(bare, of_day, None, None).in_order()
-        still_open |= {race.race_id for race, outcome in found if outcome is RaceOutcome.OPEN}
+        still_open |= {race.race_id for race, outcome in found if outcome in STILL_OPEN}
     return [race for race in races if race.race_id in still_open]
 
 

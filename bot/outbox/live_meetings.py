@@ -23,7 +23,7 @@ from bot.db.engine import insert_here
 from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.days import racing_day
 from bot.events.event import Topic
-from bot.events.race_state import RaceOutcome
+from bot.events.race_state import STILL_OPEN
 from bot.outbox import message_store, telling_store
 from bot.outbox.message_store import IS_DEAD, IS_QUEUED, NewPost, Priority
 from bot.outbox.telling_store import Bump
@@ -286,7 +286,7 @@ def edit_what_is_out_of_date(session: Session, channels: Callable[[], Collection
 
 def _changes_at(outcomes: Outcomes, now: datetime) -> datetime | None:
     """When the first race to come is to come no more."""
-    coming = [to_come_until(race) for race, outcome in outcomes.in_order() if outcome is RaceOutcome.OPEN]
+    coming = [to_come_until(race) for race, outcome in outcomes.in_order() if outcome in STILL_OPEN]
     return min((until for until in coming if until and until > now), default=None)
 
 

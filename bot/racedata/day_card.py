@@ -13,9 +13,9 @@ from types import MappingProxyType
 from bot.errors import ServiceError
 from bot.events.days import begins_at, racing_day
 from bot.events.event import EventKind, RacingEvent
-from bot.events.meeting_parts import is_part_of, lost_in
+from bot.events.meeting_parts import is_part_of, is_same_place, lost_in
 from bot.events.merge import completed, of_declarations
-from bot.events.race_state import REPORTED_LOST, RaceOutcome
+from bot.events.race_state import REPORTED_LOST, STILL_OPEN, RaceOutcome
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_same_course, may_be_there
 from bot.events.same_races import SAME_MAX, is_same_race, names_of
 from bot.events.typed_times import LAST_RACE, as_meant, in_the_afternoon, is_off_at, read_off, read_race_number
@@ -126,7 +126,7 @@ def at_off(card: Card, off: str | None) -> Card:
     if len(races) == 1:
         off = read_off(races[0].races[0].off.text or "") or off
     # A lost meeting may be the meeting of an open race, as where no date was given. Other races tell their own outcome.
-    still_open = [race for one in races for race, outcome in one.each if outcome is RaceOutcome.OPEN]
+    still_open = [race for one in races for race, outcome in one.each if outcome in STILL_OPEN]
     lost = tuple(
         event
         for event in card.outcomes.lost
@@ -235,6 +235,7 @@ class _Known:
     back: list[RacingEvent] = field(default_factory=list)
     reason: str | None = None
     doubt: RaceOutcome | None = None
+    may_be_lost: bool = False
 
     @property
     def was_run(self) -> bool:
@@ -244,6 +245,8 @@ class _Known:
     @property
     def outcome(self) -> RaceOutcome:
         found = self._alone
+        if found is RaceOutcome.OPEN and self.may_be_lost:
+            return RaceOutcome.MAY_BE_LOST
         if found is RaceOutcome.ABANDONED and self.is_lost and not self.is_surely_lost:
             return RaceOutcome.IN_DOUBT
         # A loss that was taken back contradicts no result.
@@ -279,6 +282,7 @@ def outcomes_of(
     meeting. The race's own reason goes before the meeting's.
     """
     known = _KnownRaces(races)
+    listed = [*known.all]
     here = [event for event in told if _is_of(event, region, known)]
     meetings = [event for event in here if event.kind is EventKind.MEETING_ABANDONED]
     lost = [event for event in meetings if not event.is_taken_back]
@@ -286,6 +290,10 @@ def outcomes_of(
         _add(event, known, doubts.get(event.key))
     for meeting in meetings:
         _lose(meeting, known.all)
+    for meeting in lost:
+        if not any(_is_of_meeting(one, meeting) for one in listed):
+            for one in listed:
+                one.may_be_lost = one.may_be_lost or is_same_place(one.race, meeting.race)
     for one in known.all:
         one.race = one.race.model_copy(update={"reason": one.reason or one.race.reason})
     return Outcomes(
@@ -367,10 +375,14 @@ def _may_be_at_one_place(one: Race, other: Race) -> bool:
     return is_same_course(one.course, other.course) and all(a == b or not (a and b) for a, b in pairs)
 
 
+def _is_of_meeting(one: _Known, meeting: RacingEvent) -> bool:
+    return is_part_of(RacingEvent(key="", race=one.race), meeting)
+
+
 def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
     is_lost, is_denied = lost_in(meeting), lost_in(meeting, expressly=True)
     loses_told_alone = meeting.loses_named_races_alone or meeting.of_some
-    parts = [one for one in known if is_part_of(RacingEvent(key="", race=one.race), meeting)]
+    parts = [one for one in known if _is_of_meeting(one, meeting)]
     for one in sorted(parts, key=lambda one: one.race.order)[-(meeting.last_lost or len(parts)) :]:
         if meeting.is_taken_back:
             one.back.append(meeting)
@@ -422,7 +434,7 @@ def _together(told: Race, kept: Race) -> Race:
 def _is_at(one: _Known, course: Course | None) -> bool:
     if course is None or is_same_course(one.race.course, course):
         return True
-    return one.outcome is not RaceOutcome.OPEN and one.is_lost and _may_be_at(one.race, course)
+    return one.is_lost and _may_be_at(one.race, course)
 
 
 def _may_be_at(race: Race, course: Course) -> bool:

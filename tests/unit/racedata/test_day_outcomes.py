@@ -68,6 +68,16 @@ GB_DAYS = {
         [MEETING_LOST, told(EventKind.RESULT_RECEIVED, race("d"))],
         {"a": "settled", "b": "abandoned", "c": "open", "d": "settled"},
     ),
+    "lost under an id that no race has": (
+        [race("a", meeting_id="mt_1"), race("b", meeting_id="mt_1", runners=WINNER), race("c", course=NAAS)],
+        [MEETING_LOST.model_copy(update={"race": race(None, meeting_id="mt_2")})],
+        {"a": "may be lost", "b": "settled", "c": "open"},
+    ),
+    "lost under the id of one of two meetings": (
+        [race("a", meeting_id="mt_1"), race("b", meeting_id="mt_2")],
+        [MEETING_LOST.model_copy(update={"race": race(None, meeting_id="mt_2")})],
+        {"a": "open", "b": "abandoned"},
+    ),
     "lost after race 1": (
         [race("a", number="1"), race("b", number="2"), race("c", number="3")],
         [MEETING_LOST.model_copy(update={"races_run": 1}), result("b")],

@@ -38,8 +38,10 @@ IN_FIGURES = {
     RaceOutcome.IN_DOUBT: "reported abandoned and reinstated",
     RaceOutcome.UNCERTAIN: "with disputed places",
     RaceOutcome.VOID: "void",
+    RaceOutcome.MAY_BE_LOST: "perhaps abandoned",
 }
 
+DOUBTFUL = CONFLICTS | {RaceOutcome.MAY_BE_LOST}
 IN_CONFLICT = {which: f"reported abandoned and {words}, check" for which, words in REPORTED_TOO.items()}
 
 
@@ -167,9 +169,9 @@ class DayView:
     def figures(self) -> str:
         """For example "1 race abandoned, 2 results in, 2 races to come"."""
         count, races = self.card.outcomes.count, [one for some in self.meetings for one in some.races]
-        coming = sum(one.is_to_come for one in races)
+        coming = sum(one.is_to_come and one.outcome is RaceOutcome.OPEN for one in races)
         settled, void = count(RaceOutcome.SETTLED), count(RaceOutcome.VOID)
-        disputed = {words: count(one) for one, words in IN_FIGURES.items() if one in CONFLICTS}
+        doubtful = {words: count(one) for one, words in IN_FIGURES.items() if one in DOUBTFUL}
         open_races = {"without a result yet": count(RaceOutcome.OPEN) - coming, TO_COME: coming}
 
         def named(races: Mapping[str, int]) -> list[str]:
@@ -177,7 +179,7 @@ class DayView:
 
         in_and_void = [f"{counted(settled, 'result')} in" if settled else None, f"{void} void" if void else None]
         others = [] if self.question.only_abandonments else [*in_and_void, *named(open_races)]
-        return joined([self.abandoned, *named(disputed), *others], ", ")
+        return joined([self.abandoned, *named(doubtful), *others], ", ")
 
     def _none(self) -> str:
         where = f"{self.nowhere_else} on {self.day}"
@@ -225,7 +227,7 @@ class MeetingView:
         course, regions = self.meeting.course, {self.meeting.region, None}
         outcomes = self.card.outcomes
         events = [e for e in outcomes.lost if is_same_course(e.race.course, course) and e.race.region in regions]
-        lost = marked_lost(outcomes, events) or (MARKED_LOST if self.is_dead else None)
+        lost = marked_lost(outcomes, events, self.meeting.each) or (MARKED_LOST if self.is_dead else None)
         reasons = {lost_reason(one.race) for one in self.races if one.outcome is RaceOutcome.ABANDONED}
         because = clip(reasons.pop() or "", SHORT_MAX * 2) if lost and len(reasons) == 1 else None
         return joined([self.name, joined([lost, because], ", ")])

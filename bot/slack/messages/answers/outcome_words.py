@@ -7,7 +7,7 @@ from functools import partial
 from operator import itemgetter
 
 from bot.events.event import RacingEvent
-from bot.events.race_state import CONFLICTS, RaceOutcome
+from bot.events.race_state import CONFLICTS, STILL_OPEN, RaceOutcome
 from bot.events.races import Race
 from bot.events.sentences import counted
 from bot.outbox.live_meetings import LiveMeeting, ResultsIn
@@ -16,7 +16,7 @@ from bot.racedata.day_card import Outcomes, to_come_until
 from bot.slack.messages.alerts.event_alerts import not_official
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.layout import all_fit, lines, message
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT, MARKED_MEETING, VOIDED
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT, MARKED_MEETING, MARKED_PERHAPS, VOIDED
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_part, marked_not_held, outcome_line, race_line
 from bot.slack.messages.kit.result_line import ORDER_MAX, result_line, winner
 from bot.slack.messages.kit.text import given, joined, safe
@@ -64,13 +64,13 @@ class RaceView:
     def is_to_come(self) -> bool:
         """True only while certain (Spec gap G16)."""
         until = to_come_until(self.race)
-        return self.outcome is RaceOutcome.OPEN and until is not None and until > self.now
+        return self.outcome in STILL_OPEN and until is not None and until > self.now
 
     @property
     def is_overdue(self) -> bool:
         """True for an open race whose published moment has come."""
         off = aware(self.race.off.off_at)
-        return self.outcome is RaceOutcome.OPEN and off is not None and off <= self.now
+        return self.outcome in STILL_OPEN and off is not None and off <= self.now
 
     def became(self, run: Callable[[Race], str] = winner) -> str | None:
         """None for an open race. `run`: the words of a race with a result."""
@@ -78,6 +78,8 @@ class RaceView:
         match self.outcome:
             case RaceOutcome.OPEN:
                 return None
+            case RaceOutcome.MAY_BE_LOST:
+                return f"{MARKED_PERHAPS}: a meeting here is reported abandoned, check"
             case RaceOutcome.VOID | RaceOutcome.ABANDONED:
                 return joined([marked_not_held(race), because], ", ")
             case RaceOutcome.BOTH | RaceOutcome.IN_DOUBT:
@@ -112,10 +114,14 @@ class RaceView:
         return joined([said, self.settled(run)]) if self.outcome is RaceOutcome.BOTH else said
 
 
-def marked_lost(outcomes: Outcomes, lost: Sequence[RacingEvent]) -> str | None:
-    """`lost`: the abandonments of one meeting. None without any."""
+def marked_lost(
+    outcomes: Outcomes, lost: Sequence[RacingEvent], each: Sequence[tuple[Race, RaceOutcome]]
+) -> str | None:
+    """`lost`: the abandonments at a course. `each`: of the races of one meeting. None without any abandonment."""
     if not lost:
         return None
+    if any(outcome is RaceOutcome.MAY_BE_LOST for _, outcome in each):
+        return MARKED_PERHAPS
     in_part = [event for event in lost if event.key in outcomes.partly_run]
     part = lost_part((in_part or lost)[0], partly_run=bool(in_part))
     if all(event.in_doubt for event in lost):
@@ -134,7 +140,7 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     run, void = outcomes.count(*WAS_RUN), outcomes.count(RaceOutcome.VOID)
     so_far = f"{run} of {counted(len(races), 'race')} run" if live.is_whole else f"{run} run so far"
     said = [
-        marked_lost(outcomes, outcomes.lost),
+        marked_lost(outcomes, outcomes.lost, outcomes.each),
         so_far if races else None,
         f"{ABANDONED} *{lost} ABANDONED*" if lost else None,
         f"{VOIDED} *{void} VOID*" if void else None,
@@ -181,4 +187,4 @@ def not_off(races: Sequence[RaceView], late: timedelta = timedelta()) -> list[Ra
         minute = one.race.off.minute_of_day
         return minute is not None and minute < last
 
-    return [one for one in races if one.outcome is RaceOutcome.OPEN and not is_off(one)]
+    return [one for one in races if one.outcome in STILL_OPEN and not is_off(one)]

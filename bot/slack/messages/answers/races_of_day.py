@@ -261,7 +261,7 @@ def _coming_line(meeting: MeetingView, one: RaceView, reader: AnswerReader) -> s
     day = published_day(one.race.race_date) if meeting.card.day != utc_today(one.now) else None
     first = joined([given("*{}*", off), meeting.course, meeting.region], " ")
     details = clip(race_line_after_off(one.race), CARD_LINE_MAX) or None
-    return joined([first, day, _how_soon(one), details])
+    return joined([first, day, _how_soon(one), one.became(), details])
 
 
 def _how_soon(one: RaceView) -> str:

@@ -21,7 +21,7 @@ from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, race_day, race_na
 from bot.slack.messages.kit.text import first_of, given, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
-LOST = CONFLICTS | {RaceOutcome.ABANDONED}
+LOST = CONFLICTS | {RaceOutcome.ABANDONED, RaceOutcome.MAY_BE_LOST}
 
 OUTS = IS_OUT, IS_RESERVE = "non-runner", "reserve"
 

@@ -25,6 +25,7 @@ LEVELS: Mapping[Urgency, str] = {
 
 MARKED_LOST = f"{ABANDONED} *ABANDONED*"
 MARKED_MEETING = f"{ABANDONED} *{{}} ABANDONED*"
+MARKED_PERHAPS = f"{CONFLICTING} *PERHAPS ABANDONED*"
 MARKED_CONFLICT = f"{CONFLICTING} *CONFLICT*"
 """The loud words of lists. Lists take the words from here, so that no list leaves a mark out."""
 
