@@ -94,12 +94,8 @@ def end_subscriptions(session: Session, desk: Desk, invocation: Invocation, want
 
 def _named(wanted: LineRequest) -> dict[str, Collection[str]]:
     """The typed words by field of a filter. Places alone give no field."""
-    named = {
-        Kind.TOPIC: wanted.of(Kind.TOPIC),
-        Kind.COURSE: wanted.of(Kind.COURSE),
-        NOT_COURSES_FIELD: wanted.out(Kind.COURSE),
-    }
-    return {field: words for field, words in (named | wanted.values).items() if words}
+    named = {field: wanted.of(field) for field in BY_FIELD} | {NOT_COURSES_FIELD: wanted.out(Kind.COURSE)}
+    return {field: words for field, words in named.items() if words}
 
 
 def ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[ChannelFilter, ChannelFilter | None]:

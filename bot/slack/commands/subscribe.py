@@ -276,21 +276,14 @@ def _refused(wanted: LineRequest) -> Refusal | None:
         only = {one.labels[other]: rest.but(**{one.field: (other,)}) for one, other in others}
         return Refusal(told, only or without)
     if nameless := next((one for one in CONDITIONS if EVERY_VALUE in wanted.of(one.field)), None):
-        known = wanted.but(unknown=())
-        offers = {f"{nameless.typed_as}{one}": known.but(**{nameless.field: (one,)}) for one in nameless.guesses("")}
-        return Refusal(value_wanted(nameless), offers)
+        return Refusal(value_wanted(nameless), wanted.but(unknown=()).with_each([nameless]))
     if not wanted.all_topics:
         return Refusal("Nothing would be left. Name what this channel is to receive.")
-    return _of_each_day(wanted)
-
-
-def _of_each_day(wanted: LineRequest) -> Refusal | None:
-    """The refusal of "results daily" without an hour: each result would come at once."""
-    kinds = wanted.digests(wanted.all_topics)
-    if not kinds or not HOUR_FIELDS.isdisjoint(wanted.taken):
-        return None
-    offers = {f"{one.typed_as}{one.example}": wanted.but(**{one.field: (one.example,)}) for one in kinds}
-    return Refusal(f'One message a day needs an hour: "{wanted.each_day}" has none.', offers)
+    # Of "results daily" each result would come at once.
+    if (kinds := wanted.digests(wanted.all_topics)) and HOUR_FIELDS.isdisjoint(wanted.taken):
+        told = f'One message a day needs an hour: "{wanted.each_day}" has none.'
+        return Refusal(told, wanted.with_each(kinds))
+    return None
 
 
 def _quiet_outside(wanted: LineRequest) -> dict[str, LineRequest]:
@@ -305,10 +298,9 @@ def _quiet_outside(wanted: LineRequest) -> dict[str, LineRequest]:
 
 def _together(wanted: LineRequest) -> dict[str, LineRequest]:
     """The digests of "results 6pm"."""
-    lasting, times = wanted.without(Kind.TIME), wanted.of(Kind.TIME)
-    kinds = [kind for topic, kind in HOUR_OF_TOPIC.items() if topic in wanted.of(Kind.TOPIC)] if times else []
-    hours = {f"{one.typed_as}{hour}": (one.field, hour) for one in kinds for hour in one.guesses(times[0])}
-    return {label: lasting.but(**{field: (hour,)}) for label, (field, hour) in hours.items()}
+    kinds = [kind for topic, kind in HOUR_OF_TOPIC.items() if topic in wanted.of(Kind.TOPIC)]
+    times = wanted.of(Kind.TIME)
+    return wanted.without(Kind.TIME).with_each(kinds, times[0]) if times else {}
 
 
 def _others(check: FilterChoice, wanted: LineRequest) -> CommandError:

@@ -144,6 +144,11 @@ class LineRequest:
         taken = {name: tuple(some) for name, some in (dict(self.taken) | named).items() if some}
         return replace(self, taken=taken)
 
+    def with_each(self, kinds: Iterable[Condition], typed: str = "") -> dict[str, "LineRequest"]:
+        """The request with each value that `typed`, or the name of a kind alone, may mean, by the value to type."""
+        each = ((kind, value) for kind in kinds for value in kind.guesses(typed))
+        return {f"{kind.typed_as}{value}": self.but(**{kind.field: (value,)}) for kind, value in each}
+
     def without(self, *names: str) -> "LineRequest":
         """The request without these fields, taken or left out."""
         taken, out = ({name: some[name] for name in some if name not in names} for some in (self.taken, self.left_out))
