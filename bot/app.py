@@ -70,7 +70,6 @@ from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.web_client import METHOD_OF, METHODS, Responder, SlackClient, make_web_client
 from bot.slack.workspace import BotIdentity, People, is_member, members, problem_of_channel
 from bot.tasks import Tasks
-from bot.web.json_answers import Refusing
 from bot.web.outgoing import open_http
 from bot.web.plain_answers import WEBHOOK_PATH, refusal
 from bot.web.request_body import BodyReader
@@ -109,7 +108,6 @@ class Service:
         self.ports = ports or Ports()
         self.clock = clock = self.ports.clock
         self.metrics = Metrics(METHODS)
-        self.refuse = Refusing(self.ports.token)
         self.queued = asyncio.Event()
         self.database = Database(settings.database_url.get_secret_value(), runner=self.ports.runner())
         self.schema = Schema(self.database)
@@ -354,7 +352,7 @@ class Service:
             bodies=BodyReader(max_bytes=request_guard.MAX_BODY_BYTES, budget_bytes=request_guard.BODY_BUDGET_BYTES),
             clock=self.clock,
             count=partial(self.metrics.count, "slack_requests"),
-            refuse=partial(self.refuse, path=request_guard.SLACK_PATH),
+            token=self.ports.token,
         )
 
     def _make_socket_mode(self, bolt: AsyncApp) -> "SocketMode | None":
@@ -468,7 +466,7 @@ class Service:
         self.metrics.count("requests_refused", "path" if status == HTTPStatus.NOT_FOUND else "method")
         ours = f"{WEBHOOK_PATH} for deliveries, and {request_guard.SLACK_PATH} for Slack"
         words = f"{error.detail}: the bot takes a POST at {ours}"
-        response = self.refuse(status, words, method=request.method, path=path)
+        response = request_guard.refuse(self.ports.token, status, words, method=request.method, path=path)
         response.headers.update(error.headers or {})
         return response
 

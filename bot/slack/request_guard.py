@@ -16,12 +16,16 @@ from pydantic import SecretStr
 from pydantic_core import from_json
 from slack_bolt.async_app import AsyncApp
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
-from bot.clock import Clock
+from bot.clock import Clock, Token
 from bot.errors import BodyRefused, BodyUnreadable
+from bot.logs import get_logger
 from bot.slack.bolt_app import receive
+from bot.web.plain_answers import refusal, retry_after
 from bot.web.request_body import BodyReader
+
+log = get_logger(__name__)
 
 SLACK_PATH = "/slack/events"
 MAX_BODY_BYTES = 1024 * 1024
@@ -45,7 +49,7 @@ class SlackEndpoint:
     bodies: BodyReader
     clock: Clock
     count: Callable[[str], None]
-    refuse: Callable[..., Response]
+    token: Token
 
     async def __call__(self, request: Request) -> Response:
         try:
@@ -55,24 +59,27 @@ class SlackEndpoint:
                 async with self.bodies.read(request.stream()) as body:
                     response = await self._verified(request, body)
         except ClientDisconnect:
-            response = self.refuse(400, "the connection ended before the body did")
+            response = self._refuse(400, "the connection ended before the body did")
         except BodyRefused as error:
-            response = self.refuse(error.status, str(error))
+            response = self._refuse(error.status, str(error))
         self.count(str(response.status_code))
         return response
+
+    def _refuse(self, status: int, error: str) -> Response:
+        return refuse(self.token, status, error, path=SLACK_PATH)
 
     def _refuse_unread(self, request: Request) -> Response | None:
         """Refusals that need no body."""
         if self.signing_secret is None:
-            return self.refuse(404, "Slack comes by Socket Mode here: SLACK_SIGNING_SECRET is not set")
+            return self._refuse(404, "Slack comes by Socket Mode here: SLACK_SIGNING_SECRET is not set")
         timestamps = request.headers.getlist("X-Slack-Request-Timestamp")
         signatures = request.headers.getlist("X-Slack-Signature")
         if len(timestamps) != 1 or len(signatures) != 1:
-            return self.refuse(401, "exactly one X-Slack-Request-Timestamp and one X-Slack-Signature are needed")
+            return self._refuse(401, "exactly one X-Slack-Request-Timestamp and one X-Slack-Signature are needed")
         if not _TIMESTAMP.fullmatch(timestamps[0]) or not _SIGNATURE.fullmatch(signatures[0]):
-            return self.refuse(401, "the timestamp or the signature has not the form of Slack's")
+            return self._refuse(401, "the timestamp or the signature has not the form of Slack's")
         if abs(self.clock().timestamp() - int(timestamps[0])) > MAX_AGE_S:
-            return self.refuse(401, "the timestamp is more than five minutes off: a replay, or a clock that is wrong")
+            return self._refuse(401, "the timestamp is more than five minutes off: a replay, or a clock that is wrong")
         return None
 
     async def _verified(self, request: Request, body: bytes) -> Response:
@@ -80,14 +87,21 @@ class SlackEndpoint:
         signature = request.headers["X-Slack-Signature"].lower()
         secret = self.signing_secret
         if secret is None or not hmac.compare_digest(sign(secret, timestamp, body), signature):
-            return self.refuse(401, "the signature does not match")
+            return self._refuse(401, "the signature does not match")
         headers = {name: value for name, value in request.headers.items() if name.startswith("x-slack-retry")}
         try:
             read = read_body(body.decode(), request.headers.get("content-type", ""))
             answer = await receive(self.bolt, read, headers)
         except UnicodeDecodeError:
-            return self.refuse(400, "the body is not UTF-8")
+            return self._refuse(400, "the body is not UTF-8")
         return Response(answer.body, answer.status, answer.first_headers_without_set_cookie())
+
+
+def refuse(token: Token, status: int, error: str, **logged: object) -> Response:
+    """A refusal, and its line in the log under the reference of the answer."""
+    reference = f"req-{token(4)}"
+    log.bounded("request_refused", error, status=status, reference=reference, reason=error, **logged)
+    return JSONResponse(refusal(error, reference), status, retry_after(status))
 
 
 def sign(secret: SecretStr, timestamp: str, body: bytes) -> str:

@@ -19,7 +19,6 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
-from bot.web.json_answers import Refusing
 from bot.web.request_body import BodyReader
 from sandbox.slack import bot_requests
 from tests.clock import START
@@ -69,7 +68,7 @@ class Guarded:
             bodies=BodyReader(max_bytes=MAX_BYTES, budget_bytes=16 * MAX_BYTES, body_s=0.05),
             clock=lambda: START,
             count=lambda _status: None,
-            refuse=Refusing(secrets.token_hex),
+            token=secrets.token_hex,
         )
         app = Starlette(routes=[Route(SLACK_PATH, endpoint.__call__, methods=["POST"])])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")

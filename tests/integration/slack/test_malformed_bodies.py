@@ -37,7 +37,6 @@ from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.slack.subscribe_form import FormOf
 from bot.slack.workspace import BotIdentity
-from bot.web.json_answers import Refusing
 from bot.web.request_body import BodyReader
 from sandbox.slack import bot_requests
 from tests.answering import answering
@@ -207,7 +206,7 @@ class Endpoint:
             bodies=BodyReader(max_bytes=64 * 1024, budget_bytes=1024 * 1024),
             clock=now,
             count=lambda _status: None,
-            refuse=Refusing(secrets.token_hex),
+            token=secrets.token_hex,
         )
         app = Starlette(routes=[Route(SLACK_PATH, self.endpoint.__call__, methods=["POST"])])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")
