@@ -13,7 +13,7 @@ import aiohttp
 import httpx
 
 from bot.clock import Clock, Monotonic, Token, utc_now
-from bot.db.threads import Threads, WorkRunner
+from bot.db.threads import Threads
 from bot.racedata.client.calls import Timing
 from bot.slack.web_client import make_session
 
@@ -33,7 +33,7 @@ class Ports:
     worked: Monotonic = time.thread_time
     chance: Callable[[], float] = random.random
     token: Token = secrets.token_hex
-    runner: Callable[[], WorkRunner] = Threads
+    runner: Callable[[], Threads] = Threads
     slack_session: Callable[[], AbstractAsyncContextManager[aiohttp.ClientSession]] = make_session
     racing_transport: httpx.AsyncBaseTransport | None = None
 

@@ -21,7 +21,7 @@ from sqlmodel import Session, SQLModel
 from bot.db import migrate
 from bot.db.engine import Database
 from bot.db.tables import InboxDelivery
-from bot.db.threads import WorkRunner
+from bot.db.threads import Threads
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.events.facts import VersionRemarks
@@ -62,7 +62,7 @@ def limit_values(session: Session, most: int) -> int:
 
 
 @contextmanager
-def current(url: str, runner: WorkRunner | None = None) -> Iterator[Database]:
+def current(url: str, runner: Threads | None = None) -> Iterator[Database]:
     """A database with the current schema, for a worker's tests one after another.
 
     Made once: to empty a database takes a tenth of the time, and a new database compiles each statement anew.

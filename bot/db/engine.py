@@ -37,7 +37,7 @@ from bot.addresses import shown_database
 from bot.clock import Clock
 from bot.db.postgresql import CONNECTION, conninfo
 from bot.db.sqlite_file import SqliteFile
-from bot.db.threads import READERS, Threads, WorkRunner, WorkUnit
+from bot.db.threads import READERS, Threads, WorkUnit
 from bot.errors import LockTaken, StorageUnavailable, reason_of
 
 T = TypeVar("T")
@@ -118,7 +118,7 @@ class Database:
     `writer`: for migrations, and for tools without an event loop.
     """
 
-    def __init__(self, url: str, *, busy_s: float = BUSY_S, runner: WorkRunner | None = None) -> None:
+    def __init__(self, url: str, *, busy_s: float = BUSY_S, runner: Threads | None = None) -> None:
         self._runner = runner or Threads()
         self.address = url
         self.url = _engine_url(url)

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from sqlmodel import Session
 
@@ -35,22 +35,8 @@ Commit = Callable[[Sequence[WorkUnit]], None]
 """Commits units together. Each unit is `done` then, also after an error."""
 
 
-class WorkRunner(Protocol):
-    async def write(self, work: Callable[[Session], T], commit: Commit) -> T:
-        """The work's result after the commit. Raises the work's error, QueueFull, or StorageUnavailable once closed."""
-
-    async def read(self, read: Callable[[], T]) -> T:
-        """The result of `read`."""
-
-    async def read_for_alerts(self, read: Callable[[], T]) -> T:
-        """As `read`. No alert waits for another read."""
-
-    async def close(self, let_go: Callable[[], None]) -> None:
-        """Finish waiting work, and let the connections go."""
-
-
 class Threads:
-    """For a process of its own."""
+    """For a process of its own. The simulation runs units without threads."""
 
     def __init__(self) -> None:
         self._waiting: deque[WorkUnit] = deque()
@@ -60,6 +46,7 @@ class Threads:
         self._alert_reader = ThreadPoolExecutor(1, thread_name_prefix="storage-alerts")
 
     async def write(self, work: Callable[[Session], T], commit: Commit) -> T:
+        """The work's result after the commit. Raises the work's error, QueueFull, or StorageUnavailable once closed."""
         if self._is_closed:
             raise StorageUnavailable("the database is closed")
         if len(self._waiting) >= UNITS_WAITING_MAX:
@@ -74,9 +61,11 @@ class Threads:
         return await asyncio.get_running_loop().run_in_executor(self._readers, read)
 
     async def read_for_alerts(self, read: Callable[[], T]) -> T:
+        """As `read`. No alert waits for another read."""
         return await asyncio.get_running_loop().run_in_executor(self._alert_reader, read)
 
     async def close(self, let_go: Callable[[], None]) -> None:
+        """Finish waiting work, and let the connections go."""
         self._is_closed = True
         await asyncio.get_running_loop().run_in_executor(None, self._close, let_go)
 

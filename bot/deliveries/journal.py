@@ -186,10 +186,13 @@ class Journal:
                 raise
         with self._transaction(writes=True) as run, closing(sqlite3.connect(f"{self.file}")) as reader:
             # Another process may have stored the letters anew.
-            if run(_SCHEMA).fetchone() == schema:
-                self._mends += 1
+            is_ours = run(_SCHEMA).fetchone() == schema
+            if is_ours:
                 _mend(run, reader.execute)
-            return work(run)
+            done = work(run)
+        # A mend without room on the disk is made again.
+        self._mends += is_ours
+        return done
 
     @contextmanager
     def _transaction(self, *, writes: bool = False) -> Iterator[Run]:

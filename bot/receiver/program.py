@@ -59,7 +59,7 @@ def serve() -> None:
         raise
     configure_logging(options.log_level, options.log_format, options.secrets)
     # uvicorn tells of its start and stop.
-    logging.getLogger().setLevel(logging.WARNING)
+    logging.getLogger().setLevel(max(logging.getLogger().level, logging.WARNING))
     listener = _bound(options)
     inner = socket.create_server(("127.0.0.1", 0))
     with listener, inner:

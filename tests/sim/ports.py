@@ -12,7 +12,7 @@ import pytest
 from sqlmodel import Session
 from starlette.types import ASGIApp
 
-from bot.db.threads import Commit, WorkUnit
+from bot.db.threads import Commit, Threads, WorkUnit
 from tests.clock import START
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class Failpoints:
             raise Died
 
 
-class Inline:
+class Inline(Threads):
     """Runs units of work on the loop's own thread."""
 
     def __init__(self, check: Callable[[], None] = lambda: None) -> None:
