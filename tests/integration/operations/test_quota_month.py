@@ -206,6 +206,12 @@ async def test_each_warning_is_told_once_over_a_month_and_a_year(make_world):
     assert world.deaths >= 2
 
 
+async def test_forecast_is_told_from_a_quarter_of_the_allowance_on(make_world):
+    world = await make_world(at(2026, 11, 25))
+    await world.days(at(2026, 12, 6), 627)
+    assert [gist(text) for text in await world.said()] == [f"{WARNING}Not expected to last | 2026-12 | 25"]
+
+
 @pytest.mark.parametrize("usage", ["rows", "period"])
 async def test_warnings_are_the_same_in_whatever_words_usage_comes(make_world, usage):
     world = await make_world(at(2026, 11, 20), usage)

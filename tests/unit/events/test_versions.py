@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import POSITION_FACT, brings_placings
-from bot.events.meeting_parts import is_part_of, own_reason, says_all_of
+from bot.events.meeting_parts import is_part_of, own_reason, results_denied, says_all_of
 from bot.events.merge import completed, declared_size, filled_in, filled_in_from_meeting
 from bot.events.races import Course, OffTime, Race, Runner
 from tests.rows import over
@@ -203,6 +203,14 @@ def test_race_is_part_of_a_meeting_by_the_best_that_was_sent(race, card, is_part
     published = RacingEvent(key="c", kind=EventKind.RACECARD_PUBLISHED, races=(Race(race_id="rc_2"), NAMED))
     assert is_part_of(published, meeting(NAMED))
     assert not is_part_of(published, meeting(Race(race_id="rc_3")))
+
+
+def test_meeting_that_says_a_race_is_lost_denies_its_result_though_it_names_other_ids():
+    off = OffTime(text="14:30")
+    race = ASCOT.model_copy(update={"race_id": "rc_9", "off": off})
+    run = RacingEvent(key="r", kind=EventKind.RESULT_RECEIVED, race=race)
+    said_lost = meeting(NAMED, Race(off=off, abandoned=True))
+    assert results_denied(said_lost, [run]) == [run]
 
 
 def test_meeting_says_all_of_a_named_race_without_a_reason():

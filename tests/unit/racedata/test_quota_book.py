@@ -300,9 +300,10 @@ async def test_admins_are_told_once_of_the_highest_threshold_and_the_lower_are_m
     assert "Plans with more requests a month: archive (150,000), live (250,000), complete" in told[0]
     stored = await database.read(lambda session: {row.key for row in session.exec(select(Notice))})
     assert stored == {"quota:2026-11:50:15000", "quota:2026-11:80:15000"}
-    await check(15_000)
-    assert levels(told) == [WARNING, URGENT]
-    assert "Requests are refused until 1 December. Alerts go on" in told[1]
+    await check(14_250, 15_000)
+    assert levels(told) == [WARNING, WARNING, URGENT]
+    assert "Almost used up. " in told[1]
+    assert "Requests are refused until 1 December. Alerts go on" in told[2]
 
 
 @pytest.mark.parametrize(
