@@ -258,21 +258,10 @@ def test_manifest_is_valid_by_slacks_own_schema(manifest):
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     problems = [f"{error.json_path}: {error.message}" for error in Draft7Validator(schema).iter_errors(manifest)]
     assert problems == []
-
-
-def test_manifest_keeps_slacks_limits(manifest):
-    about = manifest["display_information"]
-    assert 1 <= len(about["name"]) <= 35
-    assert 1 <= len(about["description"]) <= 140
-    # docs.slack.dev/reference/app-manifest says 174, the schema says 175.
-    assert 175 <= len(about["long_description"]) <= 4000
-    assert re.fullmatch("#[0-9a-fA-F]{6}", about["background_color"])
-    assert 1 <= len(manifest["features"]["bot_user"]["display_name"]) <= 80
+    # Beyond the schema: docs.slack.dev/reference/app-manifest
+    assert re.fullmatch("#[0-9a-fA-F]{6}", manifest["display_information"]["background_color"])
     for command in manifest["features"]["slash_commands"]:
         assert re.fullmatch("/[a-z0-9_-]{1,31}", command["command"])
-        assert 1 <= len(command["description"]) <= 2000
-        assert 1 <= len(command["usage_hint"]) <= 1000
-    assert manifest["_metadata"]["major_version"] == 2
 
 
 def test_manifest_asks_for_the_scopes_that_its_events_need(manifest):

@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 
 from bot.channels.filters import HERE, is_mention
 from bot.errors import CommandError, StorageUnavailable
-from bot.events.event import TOPIC_OF, RacingEvent, Topic
-from bot.events.races import Course, Race
+from bot.events.event import Topic
 from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.day_commands import day_grammar
 from bot.slack.commands.list_commands import read_target
@@ -31,45 +30,9 @@ from bot.slack.commands.watch import read_watch_words
 from bot.slack.language.request import read, request_of
 from bot.slack.workspace import Person
 from tests.rows import over
-from tests.unit.commands.plain_reader import EVERY, lines, meanings
 from tests.unit.commands.town import COUNTRIES, COURSES, NOW, REGIONS, Town, make_desk, no_meetings, refusal, typed
 
 LISTS = Lexicon(REGIONS, COURSES, COUNTRIES)
-
-LINES_TRIED = 100
-"""Lines of the second reader's patterns, at equal steps through all patterns."""
-
-
-def cells_of(filters):
-    """The events taken by filters, as the second reader counts."""
-    kinds = {topic: kind for kind, topic in TOPIC_OF.items()}
-    return frozenset(
-        cell
-        for cell in EVERY
-        for race in [Race(region=cell[0], course=Course(name=cell[1]))]
-        for event in [RacingEvent(key="", kind=kinds[Topic(cell[2])], race=race)]
-        if any(one.matches(event) for one in filters)
-    )
-
-
-async def check_no_meaning_is_lost(town, line):
-    """A taken line has a single meaning, and brings exactly the meant events. Other lines are refused with buttons."""
-    here = await town.here()
-    error = await town.refused(here, f"subscribe {line}")
-    if error is not None:
-        assert error.lines or "several meanings" not in str(error), line
-        for pressed in error.lines.values():
-            assert await refusal(town.desk, here, pressed) is None, line
-        return
-    await town.types(here, f"subscribe {line}")
-    assert meanings(line) == {cells_of(await town.filters(here))}, line
-
-
-async def test_a_line_of_each_pattern_is_taken_as_meant_or_refused_with_buttons(town):
-    every = lines()
-    for line in every[:: len(every) // LINES_TRIED]:
-        await check_no_meaning_is_lost(town, line)
-
 
 JOINING = ["and", "or", "only", "for", "from", "the", "except", "without", "no", ",", "but", "of", "not"]
 PLACES = ["GB", "IRE", "NO", "gb", "Ireland", "great britain", "UK", "Hong Kong", "Sweden", "Wales"]

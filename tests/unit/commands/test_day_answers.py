@@ -297,21 +297,6 @@ def test_meeting_too_long_says_how_many_races_are_left_out():
     assert left + len(re.findall(r"^\d{5}", text, re.MULTILINE)) == 100
 
 
-def test_results_of_very_many_meetings_hold_slacks_limits_and_lose_none():
-    races = [
-        make_race(f"{hour}:{minute}0", course=f"Course {number:03}", runners=FIELD, abandoned=not minute)
-        for number in range(40)
-        for hour in range(12, 16)
-        for minute in (0, 3)
-    ]
-    card = make_card(races)
-    pages = pages_of(lambda page: results_of_day(card, DayQuestion(now=NOW, page=page)))
-    assert len(pages) > 1
-    assert [problems(page) for page in pages] == [[]] * len(pages)
-    named = re.findall(r"\*(Course \d+)\*", "".join(map(as_read, pages)))
-    assert sorted(set(named)) == [f"Course {number:03}" for number in range(40)]
-
-
 def test_favourite_has_the_same_mark_in_the_line_the_table_and_the_sections():
     prices = ("5/2", "11/8", "6/4", "10/1")
     runners = tuple(Runner(horse=f"Horse {n}", position=str(n), starting_price=one) for n, one in enumerate(prices, 1))

@@ -3,7 +3,7 @@
 import re
 import threading
 from dataclasses import dataclass, fields
-from datetime import date, timedelta
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from zoneinfo import ZoneInfo
@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.events.race_state import RaceOutcome
-from bot.events.races import Course, Runner
+from bot.events.races import Runner
 from bot.events.typed_times import LAST_RACE
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day_card import Card, Coverage, at_off
@@ -69,20 +69,6 @@ async def desk_with(database, asked):
         return desk
 
     return give
-
-
-async def test_racecard_asks_for_what_was_typed(desk_with, asked):
-    desk = desk_with(make_card([make_race()]))
-    await answer(RACECARD_COMMAND, desk, typed('GB tomorrow "Ascot Heath"'))
-    await answer(RACECARD_COMMAND, desk, typed())
-    await answer(RESULTS_COMMAND, desk, typed("GB thursday"))
-    await answer(RESULTS_COMMAND, desk, typed("GB thursday abandoned"))
-    assert asked == [
-        ("GB", TOMORROW, Course(name="Ascot Heath")),
-        (None, TODAY, None),
-        ("GB", date(2026, 11, 19), None),
-        ("GB", date(2026, 11, 26), None),
-    ]
 
 
 @pytest.mark.parametrize("command", [RACECARD_COMMAND, RESULTS_COMMAND])
@@ -181,12 +167,6 @@ async def test_time_without_a_race_names_the_nearest_races_with_buttons_and_no_t
         one = await answer(RACECARD_COMMAND, desk_with(card), typed(line.partition(" ")[2]))
         assert f"Race of {line.split()[-1]}" in one.text
     assert not any(block_problems(list(said.blocks)))
-
-
-async def test_day_and_off_time_are_told_apart(desk_with, asked):
-    said = await answer(RACECARD_COMMAND, desk_with(make_card(OF_A_DAY[:2], course=ASCOT)), typed("Ascot 5/12 2pm"))
-    assert asked == [(None, date(2026, 12, 5), ASCOT)]
-    assert "14:00" in said.text
 
 
 WITH_MOMENTS = [timed(make_race("13:30"), 12, 30), timed(make_race("15:00"), 15)]
