@@ -30,7 +30,7 @@ OVERRAN = f"{PIPELINE}round_trips.py::test_message_whose_rendering_overran_is_ne
 TABLE: dict[str, tuple[int | None, str]] = {
     "bot/channels/filters.py": (1, f"{UNIT}channels/test_filters.py {UNIT}commands/test_filter_kinds.py"),
     "bot/deliveries/signature.py": (2, "tests/integration/deliveries/test_door.py"),
-    "bot/desk/decide.py": (6, f"{UNIT}desk/test_decide.py {UNIT}desk/test_chains.py"),
+    "bot/desk/decide.py": (6, f"{UNIT}desk/test_decide.py"),
     "bot/events/race_state.py": (0, f"{UNIT}events/test_days_and_states.py"),
     "bot/fanout/plan.py": (None, f"{PIPELINE}meetings.py {PIPELINE}filters.py {PIPELINE}quiet_hours.py"),
     "bot/operations/overdue.py": (0, f"{UNIT}operations/test_failed_records.py"),
