@@ -70,37 +70,19 @@ class Case:
 HOLD = DoubtfulPosts.HOLD
 
 
-def refused_with(words, code="never_heard_of_it"):
-    body = {"ok": False, "error": code, "response_metadata": {"messages": [words]}}
-    return Failure(name=words, status=200, body=json.dumps(body))
-
-
 CASES = {
     "limited": Case({0: "post", 7: "post"}, [rate_limited(7)]),
     "token dead": Case({0: "post", 60: "post"}, [DEAD]),
     "blocks refused": Case({0: "post post post"}, [NO_BLOCKS] * 2, in_words=True),
     "unknown": Case({0: "post", 1: "post"}, [UNKNOWN]),
-    # Notices to admins are posts too, and of a closing the notice to whoever subscribed.
+    # Notices to admins are posts too, and of a closing the notice to whoever subscribed. Further words and codes:
+    # tests/unit/outbox/test_claim_sender.py
     "unknown six times": Case(
         dict.fromkeys([0, 1, 3, 8, 18], "post") | {48: "post post"},
         [UNKNOWN] * 6,
         stand=0,
         waiting="dead_letter",
         told="never_heard_of_it",
-    ),
-    "unknown six times, in other words each time": Case(
-        dict.fromkeys([0, 1, 3, 8, 18], "post") | {48: "post post"},
-        [refused_with(f"see {number}") for number in range(6)],
-        stand=0,
-        waiting="dead_letter",
-        told="never_heard_of_it (see 5)",
-    ),
-    "unknown six times, by two codes in turn": Case(
-        dict.fromkeys([0, 1, 3, 8, 18], "post") | {48: "post post"},
-        [UNKNOWN, refused_with("so", "nor_of_that")] * 3,
-        stand=0,
-        waiting="dead_letter",
-        told="nor_of_that (so)",
     ),
     "closed": Case({0: "post post post"}, [ARCHIVED], stand=0, waiting="queued", told="no longer lets me post"),
     "taken": Case(DOUBT | {15: "look"}, [TAKEN]),

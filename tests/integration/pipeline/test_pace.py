@@ -49,17 +49,6 @@ async def make_doubtful(pipeline, *channels):
     await wait(pipeline, 20)
 
 
-async def test_empty_bucket_fills_after_the_clock_was_set_back_an_hour(make_pipeline):
-    pipeline = make_pipeline(pace=Pace(channel_s=0.0, workspace_per_minute=60, workspace_burst=1))
-    await queue(pipeline, "C1", "C2", "C3")
-    await step(pipeline)
-    pipeline.clock.forward(-3_600)
-    for _ in range(3):
-        await step(pipeline)
-        pipeline.clock.forward(1.01)
-    assert len(said_in(pipeline)) == 3
-
-
 @pytest.mark.parametrize("set_back_s", [300, 3_600])
 async def test_channel_goes_on_after_the_clock_was_set_back(make_pipeline, set_back_s):
     pipeline = make_pipeline()

@@ -99,14 +99,6 @@ def test_page_opens_on_channels_that_have_subscribed(demo_ends, monkeypatch, cap
     assert said.count("This channel receives") == len(SUBSCRIBED)
 
 
-def test_bot_that_dies_is_told_of_with_its_log(demo_ends, tmp_path, capsys):
-    assert demo_ends(DeadlyDay, "--no-stay") == 1
-    said = capsys.readouterr().out
-    assert "ended the bot, by SIGKILL. Start the demo again." in said
-    (log,) = tmp_path.glob("racing-bot-demo-*/bot.log")
-    assert "".join(str(log).split()) in "".join(said.split())
-
-
 def test_headless_demo_that_fails_prints_one_object_with_the_reason(demo_ends, tmp_path, capsys):
     assert demo_ends(ShortDay, "--headless", "--database-url", "postgresql://nobody@127.0.0.1:9/none") == 1
     said = json.loads(capsys.readouterr().out)
