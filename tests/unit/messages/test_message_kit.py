@@ -204,12 +204,18 @@ def test_clock_holds_at_both_ends_of_the_calendar(hours):
         assert utc_clock(moment, seconds=True).endswith(" UTC")
 
 
-@over(("now", "had_at", "late"), [(0, -42, 42), (11, None, 11), (-60, None, None), (0, 60, None), (10, None, None)])
+@over(
+    ("now", "had_at", "late"),
+    [
+        *((0, -42, "42 min"), (11, None, "11 min"), (355, None, "5 h 55 min"), (11828, None, "8 d 5 h")),
+        *((-60, None, None), (0, 60, None), (10, None, None)),
+    ],
+)
 def test_lateness_is_measured_from_when_the_service_had_the_event_or_from_receipt(now, had_at, late):
     """In minutes from receipt. Lateness is never negative, and little is not worth a word."""
     had = None if had_at is None else NOON + timedelta(minutes=had_at)
     told = MessageContext(received_at=NOON, now=NOON + timedelta(minutes=now), late_after_s=600, had_at=had)
-    assert late_in_words(told) == (late and f"alert {late} min late")
+    assert late_in_words(told) == (late and f"alert {late} late")
 
 
 # Channels and people in notices, trace and audit: by the names that readers know, and nothing else by its id

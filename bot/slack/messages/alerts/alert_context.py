@@ -10,6 +10,7 @@ from bot.events.event import EventKind
 from bot.events.facts import Changes, changes_between
 from bot.events.races import Value
 from bot.outbox.message_view import Beside
+from bot.slack.messages.kit.times import how_long
 
 
 class Corrected(Value):
@@ -61,7 +62,7 @@ def late_in_words(context: MessageContext) -> str | None:
     """
     since = context.due_at or min(context.had_at or context.received_at, context.received_at)
     late_s = (context.now - since).total_seconds()
-    return f"alert {int(late_s // 60)} min late" if late_s > context.late_after_s and late_s >= 60 else None
+    return f"alert {how_long(int(late_s // 60))} late" if late_s > context.late_after_s and late_s >= 60 else None
 
 
 def corrected(rows: Sequence[EventVersion]) -> Corrected | None:

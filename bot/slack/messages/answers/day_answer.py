@@ -8,7 +8,7 @@ from bot.events.days import utc_today
 from bot.events.event import RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.race_state import CONFLICTS, RaceOutcome
-from bot.events.races import Race, is_same_course
+from bot.events.races import Course, Race, is_same_course
 from bot.events.sentences import counted, listed
 from bot.events.typed_times import none_known
 from bot.outbox.message import Block, Message
@@ -21,7 +21,7 @@ from bot.slack.messages.kit.layout import PAGE_LINE_MAX, Either, line_units, pag
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, day_line, lost_part, lost_reason, race_name, reason
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, given, joined, safe, size
-from bot.slack.messages.kit.times import aware, off_text, published_day, published_moment, weekday_and_day
+from bot.slack.messages.kit.times import aware, published_day, published_moment, weekday_and_day
 
 LINES_ON_PAGE = 8
 """Meetings of a day, or races of a course: about the screen of a phone."""
@@ -328,8 +328,8 @@ def _lines(races: Iterable[Race], region: str | None) -> Iterator[str]:
         unknown = "" if of_region else " (region unknown)"
         where = joined([course or "course not given", _in_brackets(of_region, region)], " ")
         # For example "Naas 13:00, 13:30 and 14:00".
-        times = [off_text(race.off) or safe(race.title) or "time not given" for race in same]
-        named = listed(times if course else [race_name(race) for race in same])
+        names = (race.model_copy(update={"course": Course()}) if course else race for race in same)
+        named = listed([*map(race_name, names)])
         yield joined([f"{where} {named}", because], ", ") + unknown
 
 

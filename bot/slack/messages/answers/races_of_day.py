@@ -24,7 +24,7 @@ from bot.slack.messages.kit.names import CARD_LINE_MAX, order_note, race_details
 from bot.slack.messages.kit.native_blocks import collapsed
 from bot.slack.messages.kit.result_line import RaceField
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, given, joined, safe
-from bot.slack.messages.kit.times import aware, off_for_readers, off_text, published_day
+from bot.slack.messages.kit.times import aware, how_long, off_for_readers, off_text, published_day
 
 NEAREST_MAX = 6
 """Races named where no race is off at the asked time."""
@@ -270,5 +270,4 @@ def _how_soon(one: RaceView) -> str:
         return _NO_ZONE
     if off_at <= now:
         return "due off"
-    hours, minutes = divmod(-((now - off_at) // timedelta(minutes=1)), 60)
-    return joined(["in", f"{hours} h" if hours else None, f"{minutes} min" if minutes or not hours else None], " ")
+    return f"in {how_long(-((now - off_at) // timedelta(minutes=1)))}"

@@ -45,6 +45,14 @@ def moment_for_readers(moment: datetime, *, seconds: bool = False) -> str:
     return f"<!date^{int(moment.timestamp())}^{{date_short}} {style}|{in_utc}>"
 
 
+def how_long(minutes: int) -> str:
+    """For example "42 min", "5 h 55 min", "8 d 2 h"."""
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = (days, "d"), (hours, "h"), (0 if days else minutes, "min")
+    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 min"
+
+
 def day_in_words(day: date) -> str:
     return f"{day.day} {day:%B}"
 
