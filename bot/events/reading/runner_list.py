@@ -165,13 +165,14 @@ def _orders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
             are_placed = any(group.place for order in orders for group in order.groups)
             is_words = isinstance(said, str) and not (is_of_numbers(said) or (are_placed and (is_order or may_be_list)))
             is_unread = is_order or (ordered and not state_in(string(said)))
-            if not horses.add(ordered, standing=standing, only_known=is_words) and is_unread:
+            only_known = is_words or horses.are_called(ordered)
+            if not horses.add(ordered, standing=standing, only_known=only_known) and is_unread:
                 yield said
 
 
 def _leaders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
     """Adds the horses of given places. Yields each unread value."""
-    called = frozenset[str]() if horses.are_placed else horses.called
+    is_placed = horses.are_placed
     by_number = any(count(one) is not None for one in values_of(objects, "order.winner"))
     for place, fact, of_name in LEADERS:
         for name, value, standing in _said(objects, fact, of_name):
@@ -185,7 +186,7 @@ def _leaders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
             read = horses_in(Order([Group(refs, place)]))
             # "ABANDONED" in the place of the winner is a horse only if a listed horse has the name.
             is_words = isinstance(value, str) and bool(state_in(value) or _NO_HORSE.search(value))
-            only_known = is_words or any(one and not called.isdisjoint(one.said) for one in read)
+            only_known = is_words or (not is_placed and horses.are_called(read))
             if not horses.add(read, standing=standing, only_known=only_known):
                 yield f"winner {value}" if place == "1" and isinstance(value, str) and not state_in(value) else value
 
@@ -237,6 +238,10 @@ class _Horses:
         self._sources += 1
         found = [one is not None and self._add(one, standing, out) for one in read]
         return any(found)
+
+    def are_called(self, read: Iterable[Horse | None]) -> bool:
+        """Whether a horse is named as the listed field is."""
+        return any(one and not self.called.isdisjoint(one.said) for one in read)
 
     @property
     def are_placed(self) -> bool:

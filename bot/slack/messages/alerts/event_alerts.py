@@ -9,7 +9,7 @@ from bot.events.facts import Change, only
 from bot.events.meeting_parts import own_reason
 from bot.events.merge import completed_race
 from bot.events.race_state import NOT_HELD, RaceOutcome, RaceState, state_in
-from bot.events.races import Race, is_settled_status
+from bot.events.races import Race
 from bot.events.same_races import SameRaces
 from bot.events.sentences import counted, listed
 from bot.events.spellings import by_card_status
@@ -397,7 +397,7 @@ def _status_news(race: Race, context: MessageContext, changes: Sequence[Change])
 
 def unusual_status(race: Race) -> str | None:
     """For example "Status: Postponed"; None for a settled status."""
-    is_said_already = is_settled_status(race.status) or walkover(race)
+    is_said_already = state_in(race.status) is RaceState.RUN or walkover(race)
     return None if is_said_already else given("Status: {}", safe(race.status, names.SHORT_MAX))
 
 
