@@ -1,9 +1,11 @@
 """How much of an abandoned meeting was run: by numbers, by words, and by its races (Spec gap G1)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from bot.events.event import RacingEvent
 from bot.events.lost_part import FEWEST_RACES, LostPart, extent_in
+from bot.events.meeting_parts import is_before_loss
 from bot.events.race_state import LOST_OR_VOID, state_in
 from bot.events.races import OffTime, Race
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
@@ -17,37 +19,28 @@ _LOST, _CHANGES = NAMES_OF["words.lost"], NAMES_OF["lists.changes"]
 
 def read_extent(fields: Sequence[Fields], races: tuple[Race, ...]) -> dict[str, Any]:
     """The fields of an abandoned meeting's event."""
-    run, since = races_run(fields, races), lost_from(fields).text
-    lost = races if run or since else _without_open(races)
-    return {
-        "races": lost,
-        "races_run": 0 if run is None and len(lost) < len(races) else run,
-        "lost_from": since,
-        "last_lost": None if run else last_lost(fields),
-        "of_some": _of_some(fields),
-    }
-
-
-def _without_open(races: tuple[Race, ...]) -> tuple[Race, ...]:
-    """The races without those that have another status beside a lost race: "Open"."""
-    if not any(one.abandoned for one in races):
-        return races
-    return tuple(one for one in races if one.abandoned or one.says_run or one.is_void or one.status is None)
+    run, since, first = races_run(fields, races), lost_from(fields).text, first_lost(fields, races)
+    extent = {"lost_from": since, "first_lost": first, "last_lost": None if first else last_lost(fields)}
+    before = [one for one in races if is_before_loss(one, RacingEvent(key="", **extent))]
+    is_told_apart = not (before or since) and any(one.abandoned for one in races)
+    lost = tuple(
+        one
+        for one in races
+        if one.abandoned or one.says_run or not (one in before or (is_told_apart and one.status and not one.is_void))
+    )
+    is_part = run is None and len(lost) < len(races)
+    return extent | {"races": lost, "races_run": 0 if is_part else run, "of_some": _of_some(fields)}
 
 
 def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
-    """How many races were run; 0 if some were run, and the payload gives no number. None for a whole meeting.
+    """How many races were run, as the payload says; 0 for the loss of a part without a number of races that were run.
 
-    Of a meeting whose payload names races 3 to 7 alone, races 1 and 2 were run.
+    None for a whole meeting. Races before the first lost race may be to come.
     """
-    run, first_lost, in_all = (
-        first_of(fields, f"state.{key}", read_card_number) for key in ("races_run", "first_lost", "races_in_all")
-    )
-    lost, in_all = last_lost(fields), in_all or len(races)
-    run = run or _last_run(fields) or (first_lost - 1 if first_lost and first_lost > 1 else None)
-    if run or (lost and in_all and lost < in_all):
-        return run or in_all - (lost or 0)
-    is_part = not in_all and 0 < (lost or 0) < FEWEST_RACES
+    if run := _number_run(fields):
+        return run
+    lost, is_known = last_lost(fields), bool(races or first_of(fields, "state.races_in_all", read_card_number))
+    is_part = first_lost(fields, races) is not None or (not is_known and 0 < (lost or 0) < FEWEST_RACES)
     is_part = is_part or (0 < len(races) < FEWEST_RACES and _are_lost_by_name(fields))
     is_part = is_part or _of_some(fields) or any(map(is_no, values_of(fields, "state.whole")))
     is_part = is_part or any(one and not is_no(one) for one in values_of(fields, "state.remaining"))
@@ -78,17 +71,14 @@ def tells_loss(fields: Sequence[Fields], races: Sequence[Race]) -> bool:
 def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Race) -> tuple[Race, ...]:
     """The races, and the races in a list of races that were run. `abandoned` is False for each race that was run.
 
-    A race with a winning time was run, and so were the races before the first lost race.
+    A race with a winning time was run, and so were the first races, of which the payload says so.
     """
     run = (one for part in fields for one in race_entries(part, "lists.run_races"))
     races += tuple(within(read_race(one), meeting).model_copy(update={"abandoned": False}) for one in run)
-    first_lost, until = _first_lost(fields) or (races_run(fields, races) or 0) + 1, lost_from(fields).minute_of_day
+    last_run = _number_run(fields) or 0
 
     def was_run(race: Race) -> bool:
-        number, offs = race.card_number, race.local_minutes
-        is_before = number is not None and number < first_lost
-        is_early = until is not None and offs != [] and max(offs) < until
-        return race.winning_time is not None or is_before or is_early
+        return race.winning_time is not None or 0 < (race.card_number or 0) <= last_run
 
     return tuple(
         race.model_copy(update={"abandoned": False}) if race.abandoned is None and was_run(race) else race
@@ -98,13 +88,17 @@ def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Ra
 
 def extent_of(fields: Sequence[Fields]) -> str | None:
     """The first lost race of several, in words: "from race 4 on", "from 14:30 on"."""
-    first = _first_lost(fields) or first_of(fields, "state.lost_from", _first_clock)
+    first = first_lost(fields) or first_of(fields, "state.lost_from", _first_clock)
     return f"from {'race ' if isinstance(first, int) else ''}{first} on" if first else None
 
 
-def _first_lost(fields: Sequence[Fields]) -> int | None:
-    last_run = _last_run(fields)
-    return first_of(fields, "state.first_lost", read_card_number) or (last_run + 1 if last_run else None)
+def first_lost(fields: Sequence[Fields], races: Sequence[Race] = ()) -> int | None:
+    """The number of the first lost race, where races come before."""
+    lost, in_all = last_lost(fields), first_of(fields, "state.races_in_all", read_card_number) or len(races)
+    before = _number_run(fields) or next(filter(None, (part.run for part in _before_loss(fields))), None)
+    first = (before + 1 if before else None) or first_of(fields, "state.first_lost", read_card_number)
+    first = first or (in_all - lost + 1 if lost and lost < in_all else None)
+    return first if first and first > 1 else None
 
 
 def lost_from(fields: Sequence[Fields]) -> OffTime:
@@ -117,10 +111,14 @@ def _first_clock(value: Any) -> str | None:
     return min(clocks, key=lambda clock: OffTime(text=clock).minute_of_day or 0, default=None)
 
 
-def _last_run(fields: Sequence[Fields]) -> int | None:
-    """The number of the last race before the abandonment."""
-    runs = () if _named_as_lost(fields) else (part.run for part in _in_words(fields))
-    return next(filter(None, runs), None) or first_of(fields, "state.last_run", read_card_number)
+def _number_run(fields: Sequence[Fields]) -> int | None:
+    in_words = next((part.run for part in _before_loss(fields) if part.were_run and part.run), None)
+    last_run = in_words or first_of(fields, "state.last_run", read_card_number)
+    return first_of(fields, "state.races_run", read_card_number) or last_run
+
+
+def _before_loss(fields: Sequence[Fields]) -> Iterable[LostPart]:
+    return () if _named_as_lost(fields) else _in_words(fields)
 
 
 def last_lost(fields: Sequence[Fields]) -> int | None:

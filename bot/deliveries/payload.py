@@ -12,6 +12,7 @@ from bot.deliveries.found_event import EventName, FoundEvent, has_place, is_name
 from bot.deliveries.listed_events import MOST_EVENTS, first_told, found_in
 from bot.deliveries.meeting_extent import (
     extent_of,
+    first_lost,
     lost_by_name,
     lost_sessions,
     marked_as_run,
@@ -242,10 +243,9 @@ def _races(found: FoundEvent, race: Race) -> tuple[Race, ...]:
     races = read_races((part.fields for part in found.parts if part.about is not About.DELIVERY), race)
     if found.named.subject is Subject.MEETING:
         return marked_as_run(found.fields, races or lost_by_name(found.fields, race), race)
-    run = races_run(found.fields, races) if race.abandoned else 0
-    return tuple(
-        _of_lost_card(one, race) if run is None or (run and (one.card_number or 0) > run) else one for one in races
-    )
+    first = first_lost(found.fields, races) or 1
+    is_lost = race.abandoned and (first > 1 or races_run(found.fields, races) is None)
+    return tuple(_of_lost_card(one, race) if is_lost and (one.card_number or 1) >= first else one for one in races)
 
 
 def _of_lost_card(race: Race, card: Race) -> Race:

@@ -24,9 +24,10 @@ class RacingEvent(Value):
     """`key` identifies the event: "result.received:rc_1" (see bot.deliveries.event_keys).
 
     `kind` is None for an unreadable payload, which is posted as a plain line. `race`: the race, or the fields of the
-    meeting. `races`: of a meeting or a card. Of an abandoned meeting `races_run`, 0 for an untold number, `lost_from`,
-    the first lost time, and `last_lost`, the number of lost races at the end. `of_some`: a session, a kind of races or
-    an untold part is lost. `updated_at`: the moment of the record's data. `received_at`: of abandonments alone.
+    meeting. `races`: of a meeting or a card. Of an abandoned meeting `races_run`, 0 for an untold number, `first_lost`,
+    the number of the first lost race, `lost_from`, the first lost time, and `last_lost`, the number of lost races at
+    the end. `of_some`: a session, a kind of races or an untold part is lost. `updated_at`: the moment of the record's
+    data. `received_at`: of abandonments alone.
     `races_from_book`: from the race book or other deliveries. `in_parts`: the `races` came in several deliveries.
     `in_doubt`: one version reports a loss, another takes the loss back, and nothing tells the newer version.
     """
@@ -44,6 +45,7 @@ class RacingEvent(Value):
     sequence: int | None = None
     data_as_of: str | None = None
     races_run: int | None = None
+    first_lost: int | None = None
     lost_from: str | None = None
     last_lost: int | None = None
     of_some: bool = False
@@ -99,7 +101,7 @@ class RacingEvent(Value):
         False where the end is left open, or where a race after a lost race was run.
         """
         run, lost = ([race for race in self.races if race.says_run is is_run] for is_run in (True, False))
-        tells_end = self.races_run != 0 or self.last_lost or self.lost_from or run
+        tells_end = self.races_run != 0 or self.first_lost or self.last_lost or self.lost_from or run
         return bool(tells_end) and not any(one.comes_after(other) for one in run for other in lost)
 
     @property

@@ -92,13 +92,15 @@ _OF_SOME = re.compile(
 
 
 class LostPart(NamedTuple):
-    """`run`: how many races were run; 0 if some were run, and the words give no number. None for a whole meeting.
+    """`run`: how many races come before the lost races; 0 if the words give no number. None for a whole meeting.
 
-    `last`: how many races were lost after the races that were run. `from_time`: the first lost time. `named`: numbers
-    and times in a text about these races alone. `of_some`: a kind or number of races is lost: "Hurdle races abandoned".
+    `were_run`: the words say that these races were run: "after race 3", not "from race 4". `last`: how many races
+    at the end are lost. `from_time`: the first lost time. `named`: numbers and times in a text about these races alone.
+    `of_some`: a kind or number of races is lost: "Hurdle races abandoned".
     """
 
     run: int | None = None
+    were_run: bool = False
     last: int | None = None
     from_time: str | None = None
     named: tuple[str, ...] = ()
@@ -120,6 +122,7 @@ def extent_in(words: str) -> LostPart:
     end, at = _AT_THE_END.search(said), _FROM_TIME.search(said)
     return LostPart(
         run=_run(said) or (0 if is_part else None),
+        were_run=_RUN.search(said) is not None,
         last=_number(end, 1) if end else None,
         from_time=_from(at) if at else None,
         named=tuple(one for each in named for one in _each(each)) if is_named else (),

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from bot.events.event import EventKind, RacingEvent
-from bot.events.lost_part import FEWEST_RACES
 from bot.events.merge import completed_race
 from bot.events.pairs import paired_races
 from bot.events.race_state import NO_LONGER_ABANDONED, NOT_HELD
@@ -83,9 +82,9 @@ def lost_in(meeting: RacingEvent, *, expressly: bool = False) -> Callable[[Race]
         same = named.of(race)
         if same and all(one.says_run for one in same):
             return False
-        is_late = None if any(one.abandoned for one in same) else _is_after_the_last(race, meeting)
-        if is_late is not None or _is_known_in_utc_alone(race, meeting):
-            return is_late
+        is_early = None if any(one.abandoned for one in same) else is_before_loss(race, meeting)
+        if is_early is not None or _is_known_in_utc_alone(race, meeting):
+            return None if is_early is None else not is_early
         return True if same and (tells or all(one.abandoned for one in same)) else None
 
     return is_lost
@@ -174,13 +173,13 @@ def results_denied(meeting: RacingEvent, events: Iterable[RacingEvent]) -> list[
     ]
 
 
-def _is_after_the_last(race: Race, meeting: RacingEvent) -> bool | None:
-    """Whether the race comes after the races that were run. None if the number and the time do not tell."""
+def is_before_loss(race: Race, meeting: RacingEvent) -> bool | None:
+    """Whether the race comes before the lost races. None if the number and the time do not tell."""
     until = OffTime(text=meeting.lost_from).minute_of_day
-    if meeting.races_run and race.card_number:
-        return race.card_number > meeting.races_run
-    is_late = set() if until is None else {at >= until for at in race.local_minutes}
-    return is_late.pop() if len(is_late) == 1 else None
+    if (first := meeting.first_lost or (meeting.races_run or 0) + 1) > 1 and race.card_number:
+        return race.card_number < first
+    is_early = set() if until is None else {at < until for at in race.local_minutes}
+    return is_early.pop() if len(is_early) == 1 else None
 
 
 def _is_known_in_utc_alone(race: Race, meeting: RacingEvent) -> bool:
@@ -189,18 +188,17 @@ def _is_known_in_utc_alone(race: Race, meeting: RacingEvent) -> bool:
 
 
 def first_run(races: Sequence[Race], meeting: RacingEvent) -> tuple[Race, ...]:
-    """The races of an abandoned meeting by the race book. `abandoned` is False for the first races, which were run.
+    """The races of an abandoned meeting by the race book, without races before the loss that may be to come.
 
-    If the meeting tells how many of the last races are lost, only the last races.
+    `abandoned` is False for races that were run. Which are the "last two" is not known: the book may lack races.
     """
-    if meeting.last_lost:
-        last = races[-meeting.last_lost :]
-        # If one of these was run, or few races are known, the race book lacks the last races.
-        is_whole = len(races) > min(meeting.last_lost, FEWEST_RACES - 1) and not any(race.is_settled for race in last)
-        return tuple(race.model_copy(update={"abandoned": True}) for race in last) if is_whole else ()
+    if meeting.last_lost and (meeting.says_partly_run or len(races) != meeting.last_lost):
+        return ()
+    was_run = [0 < (race.card_number or 0) <= (meeting.races_run or 0) for race in races]
     return tuple(
-        race.model_copy(update={"abandoned": False}) if _is_after_the_last(race, meeting) is False else race
-        for race in races
+        race.model_copy(update={"abandoned": False}) if is_run else race
+        for race, is_run in zip(races, was_run, strict=True)
+        if is_run or not is_before_loss(race, meeting)
     )
 
 

@@ -363,6 +363,7 @@ def _add(event: RacingEvent, known: _KnownRaces, doubt: RaceOutcome | None) -> N
         if event.kind is EventKind.RESULT_RECEIVED and race.outcome() is not RaceOutcome.ABANDONED:
             one.has_result, one.doubt = True, one.doubt or doubt
         # A meeting's own delivery may name races that were run before the meeting was lost.
+        one.has_result |= event.kind is EventKind.MEETING_ABANDONED and race.says_run and not event.is_taken_back
         if event.kind is EventKind.RACE_ABANDONED and event.is_taken_back:
             one.back.append(event)
         elif event.kind is EventKind.RACE_ABANDONED:
@@ -381,9 +382,10 @@ def _is_of_meeting(one: _Known, meeting: RacingEvent) -> bool:
 
 def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
     is_lost, is_denied = lost_in(meeting), lost_in(meeting, expressly=True)
-    loses_told_alone = meeting.loses_named_races_alone or meeting.of_some
     parts = [one for one in known if _is_of_meeting(one, meeting)]
-    for one in sorted(parts, key=lambda one: one.race.order)[-(meeting.last_lost or len(parts)) :]:
+    is_more = meeting.last_lost is not None and (meeting.says_partly_run or len(parts) > meeting.last_lost)
+    loses_told_alone = meeting.loses_named_races_alone or meeting.of_some or is_more
+    for one in parts:
         if meeting.is_taken_back:
             one.back.append(meeting)
             continue
@@ -391,7 +393,7 @@ def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
         if one.is_back_since(meeting) or (lost is None and loses_told_alone):
             continue
         if lost is False:
-            one.has_result = True
+            one.has_result |= 0 < (one.race.card_number or 0) <= (meeting.races_run or 0)
             continue
         if is_denied(one.race) or not (one.has_result or one.race.is_settled):
             one.lose(meeting)

@@ -20,7 +20,6 @@ from bot.db.engine import is_damage, is_unavailable
 from bot.errors import RacingBotError
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import DayAndCourse, places_of
-from bot.events.lost_part import FEWEST_RACES
 from bot.events.meeting_parts import first_run
 from bot.events.merge import (
     completed_race,
@@ -200,9 +199,8 @@ class KnownElsewhere:
         else:
             known = _listed([*of_meeting, *earlier_races], event.kind)
             races = first_run(known, event)
-            if races and event.last_lost and len(known) >= FEWEST_RACES:
-                run = event.races_run or 0 if len(known) > event.last_lost else None
-                event = event.model_copy(update={"races_run": run})
+            if event.last_lost and len(known) > event.last_lost:
+                event = event.model_copy(update={"races_run": event.races_run or 0})
         race = filled_in_from_meeting(race, races, is_meeting=True, is_sure=bool(event.races))
         race = filled_in(race, earlier.race if is_one else _place_of(earlier.race), kind=event.kind)
         if race.region:

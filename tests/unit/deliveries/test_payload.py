@@ -154,9 +154,15 @@ def test_data_is_as_new_as_its_last_sure_update(payload, is_said):
     assert read({"event": "result.received", **payload}).updated_at == (NOON if is_said else None)
 
 
-@over(("says", "races_run"), Answers(ROWS, "races run"))
-def test_abandoned_meeting_says_how_many_races_were_run(says, races_run):
+@over(("says", "before"), Answers(ROWS, "races before"))
+def test_abandoned_meeting_says_how_many_races_come_before_the_loss(says, before):
     (event,) = read_events(as_body({"event": "meeting.abandoned", "meeting": {"meeting_id": "m_1", **says}}))
+    assert (event.first_lost - 1 if event.first_lost else event.races_run) == before
+
+
+@over(("says", "races_run"), Answers(ROWS, "races run"))
+def test_races_before_the_loss_were_run_only_if_the_meeting_says_so(says, races_run):
+    event = read({"event": "meeting.abandoned", "course": "York", **says})
     assert event.races_run == races_run
 
 
@@ -167,19 +173,19 @@ def test_words_about_numbered_races_of_a_meeting_tell_of_these_alone(words, numb
 
 
 @over(
-    ("lost_from", "offs", "abandoned"),
+    ("lost_from", "offs", "lost"),
     [
-        ("14:00", ["13:30", "14:30"], [False, None]),
-        ("14:00", ["2026-06-27T13:30:00+01:00", "2026-06-27T14:30:00+01:00"], [False, None]),
+        ("14:00", ["13:30", "14:30"], 1),
+        ("14:00", ["2026-06-27T13:30:00+01:00", "2026-06-27T14:30:00+01:00"], 1),
         # In summer a race of Great Britain at 13:30 UTC is at 14:30.
-        ("14:00", ["2026-06-27T12:30:00Z", "2026-06-27T13:30:00Z"], [None, None]),
-        (["15:00", "14:00"], ["13:30", "14:30"], [False, None]),
+        ("14:00", ["2026-06-27T12:30:00Z", "2026-06-27T13:30:00Z"], 2),
+        (["15:00", "14:00"], ["13:30", "14:30"], 1),
     ],
 )
-def test_race_before_the_first_lost_time_was_run_unless_its_own_time_is_in_utc(lost_from, offs, abandoned):
+def test_race_before_the_first_lost_time_is_not_named_unless_its_own_time_is_in_utc(lost_from, offs, lost):
     races = [{"race_id": f"rc_{off}", "off_time": off} for off in offs]
     event = read({"event": "meeting.abandoned", "course": "York", "abandoned_from": lost_from, "races": races})
-    assert [race.abandoned for race in event.races] == abandoned
+    assert [race.race_id for race in event.races] == [f"rc_{off}" for off in offs[-lost:]]
 
 
 @over(("says", "reason"), Answers(ROWS, "reasons"))

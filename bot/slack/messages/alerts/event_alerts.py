@@ -56,21 +56,22 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     going_ahead = f"{names.times_or_count(context.back, DISPUTED_NAMED)} going ahead" if context.back else None
     figures = joined([_races_in_figures(event, context, lost, run), going_ahead], ", ")
     conflict = run_too_words(disputed)
-    tells_none = event.races_run == 0 and not (run or event.last_lost or event.lost_from)
+    tells_none = event.races_run == 0 and not (run or event.first_lost or event.last_lost or event.lost_from)
     is_untold = event.races_from_book and (tells_none or event.of_some)
     times = lost_times(lost, event, label="Which of these are lost is not said" if is_untold else _LOST)
 
     def line(race: Race) -> str:
         return joined([off_text(race.off) if times else names.race_line(race), safe(own_reason(race.reason, event))])
 
-    were_run = f"{counted(run, 'race')} {'was' if run == 1 else 'were'} run" if run else None
+    since = given("from race {} on", str(event.first_lost)) if event.first_lost else None
+    were_run = f"{counted(run, 'race')} {'was' if run == 1 else 'were'} run" if run else since
     marked = given(f"{CONFLICTING} {{}}", conflict)
     unsaid = None if is_whole else names.reason(event)
     return alert(
         event,
         context,
         title,
-        joined([name, names.reason(event), figures], ", "),
+        joined([name, names.reason(event), figures or (None if run else since)], ", "),
         facts=[joined([None if times else figures or were_run, _own_status(event), marked, unsaid])],
         said=[correction(context, event.race)],
         in_text=[conflict],
