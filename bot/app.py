@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from http import HTTPStatus
@@ -449,8 +449,8 @@ class Service:
             log.info("slack_hold_not_ended", reason=str(error))
         await asyncio.Event().wait()
 
-    def _problems(self) -> Mapping[str, str | None]:
-        return {
+    def _problems(self) -> dict[str, str]:
+        found = {
             "deliveries": self.standstill.problem or self.intake.problem,
             "fan-out": self.fanout.problem,
             "poster": self.poster.problem,
@@ -458,6 +458,7 @@ class Service:
             "slack": self.identity.problem,
             "socket mode": self.socket_mode.problem if self.socket_mode else None,
         }
+        return {name: problem for name, problem in found.items() if problem}
 
     async def _refuse_http(self, request: Request, error: Exception) -> Response:
         """404 or 405: a sender with a wrong address must not fail in silence."""

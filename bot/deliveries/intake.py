@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import datetime
 from functools import partial
 
@@ -140,12 +141,14 @@ class Intake:
             self.stored.set()
 
 
-async def journal_beside(database: Database, monotonic: Monotonic) -> Journal | None:
-    """The journal of a database, for reading; None before the first `racing-bot serve`: no journal is made."""
-    journal = Journal(database.address, monotonic)
-    has_table = text("SELECT to_regclass('journal') IS NOT NULL")
-    is_there = journal.file.exists() if journal.file else await database.read(lambda one: one.scalar(has_table))
-    return journal if is_there else None
+async def unread_letters(
+    database: Database, place: JournalPlace | None, monotonic: Monotonic
+) -> tuple[int, datetime | None] | None:
+    """The number of letters after the place, and the receipt of the first; None before the first `racing-bot serve`."""
+    with closing(Journal(database.address, monotonic)) as journal:
+        has_table = text("SELECT to_regclass('journal') IS NOT NULL")
+        is_there = journal.file.exists() if journal.file else await database.read(lambda one: one.scalar(has_table))
+        return await database.read_beside(partial(journal.waiting, place)) if is_there else None
 
 
 def place_in(session: Session) -> JournalPlace | None:

@@ -2,10 +2,8 @@
 
 import asyncio
 import shutil
-from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 from sqlalchemy import text
@@ -16,7 +14,7 @@ from bot.db import migrate
 from bot.db.engine import Database, is_damage
 from bot.db.schema import is_there
 from bot.db.vault import Vault
-from bot.deliveries.intake import journal_beside, place_in
+from bot.deliveries.intake import place_in, unread_letters
 from bot.deliveries.journal import STORE_WITHIN_S
 from bot.doctor.check_run import CheckOutcome, Finding, NotApplicable, Seen, finding
 from bot.doctor.deployment import Deployment
@@ -160,15 +158,14 @@ async def encryption_keys(deployment: Deployment) -> Seen:
 
 async def journal(deployment: Deployment) -> Seen:
     found = deployment.database
-    kept = await journal_beside(found, deployment.ports.monotonic)
-    if kept is None:
+    place = await found.read(place_in)
+    try:
+        waits = await unread_letters(found, place, deployment.ports.monotonic)
+    except StorageError as error:
+        return Seen("not readable", (finding("journal_not_read", error=error),))
+    if waits is None:
         return NotApplicable("there is no journal yet: `racing-bot serve` makes the journal")
-    place = await deployment.database.read(place_in)
-    with closing(kept):
-        try:
-            count, first = await found.read_beside(partial(kept.waiting, place))
-        except StorageError as error:
-            return Seen("not readable", (finding("journal_not_read", error=error),))
+    count, first = waits
     if first is None:
         return Seen("no delivery waits")
     waiting = counted(count, "delivery", "deliveries")

@@ -88,7 +88,7 @@ class Health:
     notices: Notices
     telling: SelfNotices
     metrics: Metrics
-    problems: Callable[[], Mapping[str, str | None]]
+    problems: Callable[[], dict[str, str]]
     method_of: Mapping[str, str]
     clock: Clock
     monotonic: Monotonic
@@ -155,7 +155,7 @@ class Health:
                 self.degraded = await self._find_degraded()
         except (StorageError, TimeoutError) as error:
             reason = str(error) or f"the database did not answer within {STATE_AT_MOST_S:g} s"
-            self.degraded = {"storage": reason} | self._problems()
+            self.degraded = {"storage": reason} | self.problems()
         self._looked_at_s = self.monotonic()
         self.metrics.show_degraded(self.degraded)
         if self.signing_secrets.unreadable:
@@ -168,7 +168,7 @@ class Health:
         self.metrics.show(look, [breaker.code for breaker in open_breakers])
         holds = await self.database.read(partial(pace.reasons_of_holds, now=now))
         found = {f"slack {self.method_of.get(call, call)}": reason for call, reason in holds.items()}
-        found |= self._problems()
+        found |= self.problems()
         if admins := await self.database.read(self.notices.problem):
             found["admins"] = admins
         if self.signing_secrets.unreadable:
@@ -180,9 +180,6 @@ class Health:
             found[f"data service {breaker.code}"] = f"not asked since {breaker.since.isoformat()}"
         found.update({f"job {job}": reason for job, reason in self.jobs.look().items()})
         return found
-
-    def _problems(self) -> dict[str, str]:
-        return {name: problem for name, problem in self.problems().items() if problem}
 
     async def standing_still(self) -> str | None:
         """For the heartbeat: why deliveries can't be stored or posts don't go out."""
