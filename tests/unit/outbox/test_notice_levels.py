@@ -1,6 +1,5 @@
 """The level of each notice. A notice without a level fails type checking; each telling place has a case here."""
 
-import ast
 import asyncio
 import inspect
 import itertools
@@ -38,14 +37,10 @@ from tests.said import ALL_CLEAR, BEGINNINGS, NOTE, URGENT, WARNING, level_of
 from tests.unit.messages.kept_answers import ANSWERS
 
 ROOT = Path(__file__).parents[3]
-NOTICES = "bot/outbox/notices.py"
+NOTICES = ROOT / "bot/outbox/notices.py"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-TELLING = {
-    f"{notices}.{tell}"
-    for notices in ("notices", "self.notices", "self._notices", "context.notices")
-    for tell in ("tell", "tell_channel")
-}
-"""The telling methods that code outside of the class names."""
+TELLS = re.compile(r"\b_?notices\.tell(?:_channel)?\b")
+TELLS_WITHIN = re.compile(r"\bself\.(?:tell|_render)\(")
 
 HELD = Held("is_archived", NOW)
 JOB = Job("repair", "Failed deliveries looked up", 3_600, asyncio.Event().wait)
@@ -137,7 +132,6 @@ CASES = [
 ELSEWHERE = {
     "channel_open": "test_subscriber_hears_the_end_of_a_closing_as_all_clear_and_a_standstill_is_urgent",
     "standstill_message": "test_subscriber_hears_the_end_of_a_closing_as_all_clear_and_a_standstill_is_urgent",
-    "self_notices._tell": "test_notices_about_the_service_itself",
     "self_notices.tell": "test_notices_about_the_service_itself",
     "self_notices._note_account": "test_notices_about_the_service_itself",
     "channel_life.on_revoked": "test_lost_token_is_urgent",
@@ -263,17 +257,6 @@ async def test_stuck_abandonment_is_told_though_a_stuck_result_was_told_within_t
     assert await told() == [WARNING, URGENT]
 
 
-def test_type_checking_refuses_a_notice_without_urgency(notices):
-    """`mypy` fails here once `urgency` has a default: the comments would ignore nothing."""
-    typed: Notices = notices
-    with pytest.raises(TypeError, match="urgency"):
-        typed.tell(None, "k", "words")  # type: ignore[call-arg, arg-type]
-    with pytest.raises(TypeError, match="urgency"):
-        typed.tell_channel(None, "k", "C1", "words")  # type: ignore[call-arg, arg-type]
-    with pytest.raises(TypeError, match="words"):
-        admin_notice("words")  # type: ignore[call-arg, arg-type]
-
-
 def test_no_function_that_tells_has_a_default_urgency():
     for owner in (Notices, SelfNotices):
         for name, function in inspect.getmembers(owner, inspect.isfunction):
@@ -281,42 +264,23 @@ def test_no_function_that_tells_has_a_default_urgency():
             assert urgency is None or urgency.default is inspect.Parameter.empty, name
 
 
+def places(path, tells):
+    """The functions of a module that render a notice, or tell by `Notices`."""
+    _, *parts = re.split(r"^ *(?:async )?def (\w+)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {name for name, body in zip(parts[::2], parts[1::2], strict=True) if tells.search(body)}
+
+
 def test_every_place_that_tells_is_tried():
-    trees = _trees()
-    within = {place for place in _places(NOTICES, trees.pop(NOTICES)) if not place.startswith("_")}
-    outside = {f"{Path(path).stem}.{place}" for path, tree in trees.items() for place in _places(path, tree)}
+    outside = {
+        f"{path.stem}.{name}"
+        for path in (ROOT / "bot").rglob("*.py")
+        if path != NOTICES
+        for name in places(path, TELLS)
+    }
+    within = {name for name in places(NOTICES, TELLS_WITHIN) if not name.startswith("_")}
     assert within | outside == {place for place, _, _ in CASES} | ELSEWHERE.keys()
     for test in ELSEWHERE.values():
         assert test in globals() or "tests.said import" in (ROOT / test).read_text(encoding="utf-8"), test
-
-
-def test_no_place_tells_by_partial():
-    """`mypy` does not see a missing argument of `partial`."""
-    for path, tree in _trees().items():
-        called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-        assert all(id(node) in called for node in _read(tree, TELLING)), path
-
-
-def _trees():
-    """The telling modules of the bot."""
-    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "bot").rglob("*.py")}
-    telling = re.compile(r"notices\s*\.\s*tell|self\._render")
-    return {path.relative_to(ROOT).as_posix(): ast.parse(text) for path, text in texts.items() if telling.search(text)}
-
-
-def _read(tree, names):
-    """The places that read an attribute of `names`."""
-    last = {name.rpartition(".")[2] for name in names}
-    read = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in last]
-    return [node for node in read if ast.unparse(node) in names]
-
-
-def _places(path, tree):
-    """Functions that render a notice, or tell by `Notices`."""
-    names = TELLING | ({"self.tell", "self._render"} if path == NOTICES else set())
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and _read(function, names):
-            yield function.name
 
 
 def test_levels_differ_by_word_and_are_in_the_docs_and_each_has_a_kept_example():
