@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -21,6 +21,7 @@ from bot.events.reading.off_times import (
     read_clock_of_date,
     read_date,
     read_dated_clock,
+    read_instant,
     read_plain_date,
     spread_off,
 )
@@ -194,18 +195,22 @@ class Sources:
         return (
             self.look("race.date")
             or first_of(self.meetings, own, read_date)
-            or next(filter(None, map(read_dated_clock, chain.from_iterable(self.off_values))), None)
+            or next(filter(None, map(self._day_beside, chain.from_iterable(self.off_values))), None)
             or first_of(self.data, own, read_plain_date)
             or next((days[0] for one in (*self.own, *self.others) if len(days := days_between(one)) == 1), None)
-            or self._day_of_moment()
+            or self._day_of(self.off.off_at)
             or self.look("race.date", published_date)
             or first_of(self.meetings, own, published_date)
         )
 
-    def _day_of_moment(self) -> str | None:
-        """The day of an off that is a moment, if the moment is on the same day in all zones of the region."""
-        zones = zones_of_region(self.look("race.region") or self.course.country) if self.off.off_at else ()
-        days = {f"{self.off.off_at.astimezone(zone):%Y-%m-%d}" for zone in zones if self.off.off_at}
+    def _day_beside(self, off: Any) -> str | None:
+        """The day of a text with day and time. In America 01:30 UTC is on the day before, and midnight a day alone."""
+        return (read_clock_of_date(off) and self._day_of(read_instant(off))) or read_dated_clock(off)
+
+    def _day_of(self, moment: datetime | None) -> str | None:
+        """The day of a moment, if the day is the same in all zones of the region."""
+        zones = zones_of_region(self.look("race.region") or self.course.country) if moment else ()
+        days = {f"{moment.astimezone(zone):%Y-%m-%d}" for zone in zones if moment}
         return days.pop() if len(days) == 1 else None
 
     @Lazy
