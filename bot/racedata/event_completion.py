@@ -96,7 +96,7 @@ class KnownElsewhere:
             return race
         said = race.said_region or race.region
         code = self._code_of(said)
-        course, words = self.lists.spelled(race.course), said if code != said else None
+        course, words = self.lists.spelled(race.course, code), said if code != said else None
         if (code, words) == (race.region, race.said_region) and course is race.course:
             return race
         return race.model_copy(update={"region": code, "said_region": words, "course": course})

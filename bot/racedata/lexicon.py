@@ -63,7 +63,7 @@ class Lexicon:
 
     def in_any_case(self, typed: str) -> str | None:
         """The only region's code, course's name, id or shortcode with this spelling in any letter case."""
-        return _only(self._spellings.get(folded(typed)) or self._plain_spellings.get(_bare(typed)) or ())
+        return _only(self._spellings.get(folded(typed)) or self._plain_spellings.get(bare(typed)) or ())
 
     def course_in_any_case(self, typed: str) -> str | None:
         found = self.in_any_case(typed)
@@ -101,13 +101,25 @@ class Lexicon:
             return True
         return _plain(typed) in self._country_names and not any(typed in codes for codes, _ in _COMMON)
 
-    def spelled(self, course: Course) -> Course:
-        """The course with the list's spelling of the name: feeds shout "SARATOGA"."""
-        name = _only(self._spelling.get(folded(course.name or ""), ()))
-        return course.model_copy(update={"name": name}) if name and name != course.name else course
+    def spelled(self, course: Course, region: str | None = None) -> Course:
+        """The course under its name in the list, as people may type the name: feeds say "YORK (GB)", "Saint Cloud".
+
+        Another spelling than in letter case has to be of the region. A country in the name becomes the course's.
+        """
+        if not course.name or course.name in self._names:
+            return course
+        plain, suffix = name_and_country(course.name)
+        # "Newcastle (AUS)" is not Newcastle, though the list may lack Australia.
+        if suffix and (meant := self.region_meant(suffix)) and region in {None, meant}:
+            course, region = course.model_copy(update={"name": plain, "country": course.country or suffix}), meant
+        name = self.course_in_any_case(course.name or "")
+        if name is None or name == course.name:
+            return course
+        is_there = region in {None, *(one.region for one in self._called[name.casefold()])}
+        return course.model_copy(update={"name": name}) if is_there or folded(name) == folded(plain) else course
 
     def lists_course(self, course: Course) -> bool:
-        return not {course.course_id, (course.name or "").casefold()}.isdisjoint(self._called)
+        return course.course_id in self._ids or course.name in self._names
 
     def region_of_course(self, course: Course) -> str | None:
         """The region of a listed course, by id, else by name and country; else the region of the country.
@@ -116,11 +128,8 @@ class Lexicon:
         """
         if (of_id := self._called.get(course.course_id or "")) or not (self.courses and course.as_typed):
             return _only({one.region for one in of_id or ()})
-        plain, suffix = name_and_country(course.name or "")
-        country = course.country or (suffix if suffix and self.region_meant(suffix) else "")
-        # "Newcastle (AUS)" is not Newcastle, though the list may lack Australia.
-        names = (course.name or "", plain if country == suffix else "")
-        named = next(filter(None, (self._called.get(name.casefold()) for name in names)), [])
+        course = self.spelled(course)
+        named, country = self._called.get((course.name or "").casefold(), []), course.country or ""
         meant, label = self.region_meant(country), _plain(country)
         there = [one for one in named or self.courses if one.region == meant or _plain(one.country or "") == label]
         if country and there:
@@ -172,7 +181,7 @@ class Lexicon:
     @cached_property
     def _plain_spellings(self) -> dict[str, list[str]]:
         """Names by their form without accents, hyphens and brackets: "saint cloud", "Compiegne", "Lingfield AW"."""
-        return grouped((_bare(name), name) for name in self._names)
+        return grouped((bare(name), name) for name in self._names)
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -253,7 +262,7 @@ def codes_of(word: str) -> frozenset[str]:
     return next((codes for codes, names in _COMMON if whole in codes or plain in names), frozenset())
 
 
-def _bare(name: str) -> str:
+def bare(name: str) -> str:
     letters = unicodedata.normalize("NFKD", _plain(name))
     return "".join(one for one in letters if one.isalnum() or one == " ")
 

@@ -13,7 +13,7 @@ from bot.events.races import Course
 from bot.events.sentences import listed
 from bot.events.typed_text import folded
 from bot.racedata.client.records import KnownCourse
-from bot.racedata.lexicon import Lexicon, grouped
+from bot.racedata.lexicon import Lexicon, bare, grouped
 
 LIKELY_MAX = 3
 
@@ -89,11 +89,11 @@ def nearest_names(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def find_courses(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse]:
-    """By id, name or shortcode, if need be in another letter case; else by the name without its bracket.
+    """By id, name or shortcode, if need be in another letter case or without hyphens; else without the name's bracket.
 
     "wolverhampton" is "Wolverhampton (AW)", and beside "Ascot (AUS)" "ascot" is "Ascot".
     """
-    for read in (str, folded):
+    for read in (str, folded, bare):
         wanted = read(typed)
         for field in ("course_id", "name", "shortcode"):
             if found := [one for one in courses if (value := getattr(one, field)) and read(value) == wanted]:

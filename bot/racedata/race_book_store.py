@@ -68,7 +68,7 @@ def put(session: Session, races: Iterable[Race], now: datetime, *, region: str |
     News are noted for fan-out (`touched`).
     """
     lists = lexicon.kept(session)
-    spelled = (race.model_copy(update={"course": lists.spelled(race.course)}) for race in races)
+    spelled = (race.model_copy(update={"course": lists.spelled(race.course, region or race.region)}) for race in races)
     named = ((race, region is not None) for race in spelled)
     since = (now - NEWS_MAX_AGE).date().isoformat()
     done = _put(session, named, now, region)

@@ -13,7 +13,7 @@ from bot.events.event import Topic
 from bot.events.facts import VersionRemarks
 from bot.events.races import Course
 from bot.outbox.channel_move import move_channel
-from bot.racedata.client.records import KnownCountry
+from bot.racedata.client.records import KnownCountry, KnownCourse
 from tests.clock import DAY
 from tests.databases import on_both
 from tests.integration.pipeline.steps import abandonment, kinds, meeting, result, shown, tell, traced, write
@@ -174,6 +174,13 @@ REGIONS = {
         ),
         CGB=["Bath", "Bath 14:30 (GB)", "region unknown", "Ulster"],
         CIRE=["Newtown", "region unknown", "Ulster", "Bath 14:30 (IRE)"],
+    ),
+    "course in another spelling than in the list": Story(
+        knows(GB_ASCOT, AUS_ASCOT, bangor := KnownCourse(course_id="cr_5", name="Bangor-on-Dee", region="GB")),
+        subscribes("CGB", "GB", courses=(bangor.as_course, GB_ASCOT.as_course)),
+        *(abandonment("rc_2", region=None, course="ASCOT (GB)"), abandonment("rc_3", course="Bangor on Dee")),
+        *(abandonment("rc_4", region=None, course="Ascot (AUS)"), abandonment("rc_5", region="FR", course="Bangor")),
+        CGB=["^ABANDONED: Ascot 14:30 (GB)", "^ABANDONED: Bangor-on-Dee 14:30 (GB)"],
     ),
     "of no channel": Story(knows(), abandonment(region="FR"), CGB=[], CIRE=[]),
     "understood by nobody": Story(

@@ -238,7 +238,7 @@ NAMED = [
     course("cr_5", "The Oval", "IRE", "CUR"),
 ]
 TYPED = dict.fromkeys(("cr_1", "Ascot", "ascot", "ASC"), "cr_1")
-TYPED |= dict.fromkeys(("Wolverhampton", "wolverhampton"), "cr_6")
+TYPED |= dict.fromkeys(("Wolverhampton", "wolverhampton", "Wolverhampton AW"), "cr_6")
 # The typed words, a part of the refusal, and the offered names.
 REFUSED: list[tuple[str, str, list[str] | dict[str, Any]]] = [
     ("ascott", r'no course "ascott"\. Did you mean "Ascot"', ["Ascot", "Ascot (AUS)"]),
