@@ -193,9 +193,10 @@ def is_day(words: str, today: date) -> bool:
 
 def likely_day(word: str) -> str | None:
     which, _, weekday = word.lower().rpartition(" ")
-    of_week = _SHORT.get(weekday) or _alike(weekday, WEEKDAYS)
-    meant = of_week if which in _WHICH else _alike(word.lower(), (*_RELATIVE, *WEEKDAYS))
-    return f"{which} {meant}".strip() if meant else None
+    if which not in _WHICH:
+        return _alike(word.lower(), (*_RELATIVE, *WEEKDAYS))
+    meant = _SHORT.get(weekday) or _alike(weekday, WEEKDAYS)
+    return f"{which} {meant}" if meant else None
 
 
 def _alike(word: str, names: Sequence[str]) -> str | None:

@@ -169,9 +169,11 @@ def read_until(text: str, now: datetime) -> datetime:
         begins += timedelta(days=1)
     if clock and _HALF_UNSAID.fullmatch(times[0].typed) and not (day and clock.hour >= _MORNING_H):
         _check_half(times[0].typed, clock, day, now)
-    until = datetime.combine(begins, clock or time(), now.tzinfo)
+    # In the hour that a change of the clock repeats, the second is meant during the second.
+    at = (clock or time()).replace(fold=now.fold)
+    until = datetime.combine(begins, at, now.tzinfo)
     if until <= now and (not day or days[0].typed.lower() in _WEEKLY):
-        until = datetime.combine(begins + timedelta(days=7 if day else 1), clock or time(), now.tzinfo)
+        until = datetime.combine(begins + timedelta(days=7 if day else 1), at, now.tzinfo)
     is_tomorrow = day == now.date() + timedelta(days=1) and days[0].typed.isalpha()
     if is_night and is_tomorrow and days[0].typed.lower() not in _WEEKLY:
         # At night people may say "tomorrow" of the day that has begun.

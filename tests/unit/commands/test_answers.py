@@ -4,10 +4,11 @@ After a wanted change, write the words anew and read the diff:
 UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_answers.py
 """
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlmodel import col, select
@@ -57,6 +58,7 @@ def test_pause_reads_as_kept(name):
 
 
 MONDAY, SATURDAY = NOW.replace(day=23, hour=0), NOW.replace(day=28, hour=0)
+SECOND_HOUR = datetime(2026, 10, 25, 1, 30, tzinfo=ZoneInfo("Europe/London"), fold=1)
 
 
 @over(
@@ -68,10 +70,12 @@ MONDAY, SATURDAY = NOW.replace(day=23, hour=0), NOW.replace(day=28, hour=0)
         ("the morning", MONDAY.replace(hour=8, minute=20), MONDAY + timedelta(hours=9)),
         ("the weekend", SATURDAY.replace(hour=8), SATURDAY + timedelta(days=7)),
         ("the weekend", MONDAY.replace(hour=8), SATURDAY),
+        # At the end of summer time an hour comes twice.
+        ("01:45", SECOND_HOUR, SECOND_HOUR.replace(minute=45)),
     ],
 )
 def test_words_of_a_pause_mean_the_next_such_moment_and_a_time_with_one_meaning_is_taken(text, now, until):
-    assert read_until(text, now) == until
+    assert read_until(text, now).astimezone(UTC) == until.astimezone(UTC)
     for time in ("9.30", "02:30", "2.30pm", "2.30 am", "14.30"):
         assert read_until(time, NOW.replace(hour=9, minute=12)) > NOW.replace(hour=9, minute=12)
 

@@ -132,6 +132,7 @@ this saturday: this satuday
             for word in row.partition(": ")[2].split(", ")
         ),
         *((word, None) for word in ("Sandown", "Sundarland", "GB", "this one")),
+        ("saturday week", "saturday"),
     ],
 )
 def test_mistyped_day_is_known_by_its_likeness(word, meant):
