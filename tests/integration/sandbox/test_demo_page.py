@@ -120,18 +120,6 @@ async def test_stream_begins_with_every_document(client, page):
     assert documents["day"] == {"every_s": None, "is_begun": False}
 
 
-async def test_day_plays_and_pauses(client, page):
-    await client.post("/api/play", json={"every_s": 0.05})
-    async with client.stream("GET", "/api/live") as answer, asyncio.timeout(60):
-        async for line in answer.aiter_lines():
-            if len(page.stage.service.deliveries) >= 3 and line:
-                break
-    await client.post("/api/play", json={"every_s": None})
-    played = len(page.stage.service.deliveries)
-    assert (await first_documents(client))["day"] == {"every_s": None, "is_begun": True}
-    assert len(page.stage.service.deliveries) == played
-
-
 @pytest.mark.parametrize("is_open_before_the_bot_is_ready", [False, True])
 async def test_day_begins_with_a_british_result_once_the_page_is_seen(
     client, page, monkeypatch, is_open_before_the_bot_is_ready
