@@ -44,9 +44,6 @@ ROOM_TO_CLAIM = 32
 
 WRITE_AGAIN_S = 0.2
 
-_Pending = tuple[Posted, "asyncio.Future[bool | None]"]
-"""A simple outcome, and whether the lease was ours (None: not recorded)."""
-
 
 @dataclass
 class Poster(Loop):
@@ -72,9 +69,10 @@ class Poster(Loop):
         self._buckets = Buckets(self.pace.limits)
         self._under_way: set[asyncio.Task[None]] = set()
         self._full = False
-        self._pending: list[_Pending] = []
+        self._pending: list[Posted] = []
         self._written_at_s = -OUTCOMES_APART_S
-        self._writing: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
+        self._writing: asyncio.Task[dict[str, timedelta | None] | None] | None = None
 
     async def work(self) -> float:
         return await self.start_due()
@@ -171,9 +169,13 @@ class Poster(Loop):
 
     async def _record(self, outcome: ClaimOutcome) -> None:
         if isinstance(outcome, Posted) and not (outcome.claim.in_doubt or outcome.claim.trial_since):
-            ours = await self._written_with_others(outcome)
-            if ours is not None:
-                self._log_outcome(outcome, ours=ours)
+            self._pending.append(outcome)
+            self._writing = self._writing or asyncio.create_task(self._write_pending(), name="outcomes")
+            if (waiting := await self._writing) is not None:
+                channel_id = outcome.claim.channel_id
+                self._log_outcome(outcome, ours=channel_id in waiting)
+                if (pause := waiting.get(channel_id)) is not None:
+                    asyncio.get_running_loop().call_later(pause.total_seconds(), self.wake.set)
                 return
         await self._write_down(outcome)
         self.wake.set()
@@ -210,47 +212,32 @@ class Poster(Loop):
         if isinstance(outcome, Posted) and claim.post.kind == MessageKind.EVENT and not claim.is_edit:
             self.on_told((self.clock() - (claim.post.due_at or claim.post.received_at)).total_seconds())
 
-    async def _written_with_others(self, outcome: Posted) -> bool | None:
-        """Whether the lease was ours; None if not recorded."""
-        written: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
-        self._pending.append((outcome, written))
-        if self._writing is None or self._writing.done():
-            self._writing = asyncio.create_task(self._write_pending(), name="outcomes")
-        return await written
-
-    async def _write_pending(self) -> None:
-        while self._pending:
+    async def _write_pending(self) -> dict[str, timedelta | None] | None:
+        """See `record_posted`. None if not recorded: then each outcome is written by itself."""
+        async with self._turn:
             if (early_s := self._written_at_s + OUTCOMES_APART_S - self.monotonic()) > 0:
                 await asyncio.sleep(early_s)
             self._written_at_s = self.monotonic()
-            pending, self._pending = self._pending, []
+            sent, self._pending, self._writing = self._pending, [], None
             try:
                 # If a power cut undoes the commit, posts are in doubt and looked up, and edits are made again.
-                waiting = await self.database.write(Repeatable(self._record_pending, pending=pending))
-            except Exception as error:  # noqa: BLE001  whatever the cause: each outcome is written by itself
-                log.warning("outcomes_not_written", count=len(pending), reason=str(error))
-                for _, written in pending:
-                    written.set_result(None)
-                continue
-            for outcome, written in pending:
-                channel_id = outcome.claim.channel_id
-                written.set_result(channel_id in waiting)
-                if (pause := waiting.get(channel_id)) is not None:
-                    asyncio.get_running_loop().call_later(pause.total_seconds(), self.wake.set)
+                return await self.database.write(Repeatable(self._record_pending, sent=sent))
+            except Exception as error:  # noqa: BLE001  whatever the cause
+                log.warning("outcomes_not_written", count=len(sent), reason=str(error))
+                return None
 
-    def _record_pending(self, session: Session, *, pending: Sequence[_Pending]) -> dict[str, timedelta | None]:
-        sent = [outcome for outcome, _ in pending]
-        return claim_outcomes.record_posted(self.recording(session, self._now(session, pending)), sent)
+    def _record_pending(self, session: Session, *, sent: Sequence[Posted]) -> dict[str, timedelta | None]:
+        return claim_outcomes.record_posted(self.recording(session, self._now(session, sent)), sent)
 
     def recording(self, session: Session, now: datetime) -> Recording:
         return Recording(session, now, self.notices, timedelta(seconds=self.pace.channel_s))
 
-    def _now(self, session: Session, pending: Sequence[_Pending]) -> datetime:
+    def _now(self, session: Session, sent: Sequence[Posted]) -> datetime:
         """By the clock of leases: the claim's moment, and the monotonic time passed since."""
         if dialect_of(session) == "sqlite":
             return self.clock()
         now_s = self.monotonic()
-        claims = [outcome.claim for outcome, _ in pending]
+        claims = [outcome.claim for outcome in sent]
         return max(claim.claimed_at + timedelta(seconds=now_s - claim.begun_at_s) for claim in claims)
 
     async def _write_down(self, outcome: ClaimOutcome) -> None:
