@@ -47,8 +47,7 @@ _LAST_END = select(func.max(_ENDS.c.ends))
 
 def last_end(session: Session, channel_id: str) -> datetime | None:
     """The end of the channel's pause. The moment may be past: messages are held until the job `end_pauses` has run."""
-    found: datetime | None = session.execute(_LAST_END, {"channel": channel_id}).scalar_one_or_none()
-    return found
+    return session.scalars(_LAST_END, {"channel": channel_id}).one_or_none()
 
 
 def until(session: Session, channel_id: str, now: datetime) -> datetime | None:

@@ -240,8 +240,7 @@ def last_posts(session: Session, channel_id: str, filters: Sequence[ChannelFilte
 def last_post_at(session: Session, channel_id: str) -> datetime | None:
     """When an event or a summary was last posted, without edits."""
     newest = _sent(select(col(OutboxMessage.sent_at)), channel_id)
-    moment: datetime | None = session.execute(newest.limit(1)).scalar_one_or_none()
-    return moment
+    return session.scalars(newest.limit(1)).one_or_none()
 
 
 def _sent(of: Select[Selected], channel_id: str) -> Select[Selected]:

@@ -198,8 +198,7 @@ def creators(session: Session, channel_id: str) -> list[str]:
 def count_in(session: Session, channel_id: str) -> int:
     """The number of watches, in a direct message with the person's own."""
     statement = select(func.count()).select_from(WatchRow).where(col(WatchRow.channel_id) == channel_id)
-    found: int = session.execute(statement).scalar_one()
-    return found
+    return session.scalars(statement).one()
 
 
 def has_any(session: Session, channel_id: str) -> bool:

@@ -36,8 +36,7 @@ def beat(session: Session, replica: str, now: datetime) -> None:
 
 def living(session: Session, now: datetime) -> int:
     heard = col(StoredState.updated_at) > now - DEAD_AFTER
-    found: int = session.execute(select(func.count()).select_from(StoredState).where(_IS_REPLICA, heard)).scalar_one()
-    return found
+    return session.scalars(select(func.count()).select_from(StoredState).where(_IS_REPLICA, heard)).one()
 
 
 def counts_for(session: Session, now: datetime) -> timedelta | None:

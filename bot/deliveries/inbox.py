@@ -431,22 +431,19 @@ def count_received(session: Session, since: datetime) -> dict[str, int]:
 
 def first_received_at(session: Session) -> datetime | None:
     first = select(col(InboxDelivery.received_at)).order_by(col(InboxDelivery.id)).limit(1)
-    moment: datetime | None = session.execute(first).scalar_one_or_none()
-    return moment
+    return session.scalars(first).one_or_none()
 
 
 def last_received_at(session: Session) -> datetime | None:
     """The receipt of the data service's last delivery. A drill is a delivery of our own, and does not count."""
     last = select(col(InboxDelivery.received_at)).order_by(col(InboxDelivery.received_at).desc()).limit(1)
     is_drill = col(InboxDelivery.event_name).is_not_distinct_from(drill_mark.DRILL_EVENT)
-    moment: datetime | None = session.execute(last.where(~is_drill)).scalar_one_or_none()
-    return moment
+    return session.scalars(last.where(~is_drill)).one_or_none()
 
 
 def count_waiting(session: Session) -> int:
     statement = select(func.count()).select_from(InboxDelivery).where(_IS_NEW)
-    count: int = session.execute(statement).scalar_one()
-    return count
+    return session.scalars(statement).one()
 
 
 def depths(session: Session) -> dict[str, Depth]:

@@ -419,11 +419,6 @@ def _stored_remarks(remarks: VersionRemarks) -> str | None:
     return remarks.model_dump_json(exclude_defaults=True) if remarks != _NO_REMARKS else None
 
 
-def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
-    """Raises ValueError for an unreadable row."""
-    return RacingEvent.model_validate_json(row.data), remarks_of(row)
-
-
 def note_watched(row: EventVersion, watched: WatchedIn) -> None:
     note(row, watched={**remarks_of(row).watched, **watched})
 
@@ -465,25 +460,25 @@ def noted_in(versions: Sequence[EventVersion]) -> WatchedIn:
 
 
 def remarks_of(row: EventVersion) -> VersionRemarks:
-    return VersionRemarks.model_validate_json(row.remarks) if row.remarks else _NO_REMARKS
+    """Empty for remarks that can't be read."""
+    try:
+        return VersionRemarks.model_validate_json(row.remarks) if row.remarks else _NO_REMARKS
+    except ValueError:
+        log.exception("stored_remarks_not_readable", event_key=row.event_key, version=row.version)
+        return _NO_REMARKS
 
 
 def contradicted_by(row: EventVersion) -> EventKind | None:
-    try:
-        return remarks_of(row).contradicts
-    except ValueError:
-        log.exception("stored_remarks_not_readable", event_key=row.event_key, version=row.version)
-        return None
+    return remarks_of(row).contradicts
 
 
 def known(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
-    """As `read`, or from the columns of an unreadable row: later versions are told all the same."""
+    """The event, or the columns of an event that can't be read: the event and later versions are told all the same."""
     try:
-        return read(row)
+        event = RacingEvent.model_validate_json(row.data)
     except ValueError:
         log.exception("stored_event_not_readable", event_key=row.event_key, version=row.version)
         race = Race(race_id=row.race_id, meeting_id=row.meeting_id, region=row.region, race_date=row.race_date)
         kind = next((kind for kind in EventKind if kind == row.kind), None)
-        return RacingEvent(
-            key=row.event_key, kind=kind, race=race, unreadable_because=STORED_UNREADABLE
-        ), VersionRemarks()
+        event = RacingEvent(key=row.event_key, kind=kind, race=race, unreadable_because=STORED_UNREADABLE)
+    return event, remarks_of(row)

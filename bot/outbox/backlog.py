@@ -239,5 +239,4 @@ def count_given_up(session: Session, channel_id: str, held: Held) -> int:
 
 def _count(session: Session, channel_id: str, *which: ColumnElement[bool]) -> int:
     statement = select(func.count()).where(col(OutboxMessage.channel_id) == channel_id, *which)
-    count: int = session.execute(statement).scalar_one()
-    return count
+    return session.scalars(statement).one()

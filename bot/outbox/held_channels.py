@@ -234,18 +234,18 @@ def _summary(session: Session, lot: _Lot) -> Backlog:
     results = [row for row in newest if row.kind == EventKind.RESULT_RECEIVED][-RESULTS_PER_SUMMARY:]
     cards = [row for row in newest if row.kind == EventKind.RACECARD_PUBLISHED]
     cards = [row for row in cards if held.because in KEPT or watched[row.event_key]]
-    abandonments = tuple(event_store.read(row) for row in newest if row.kind in ABANDONMENTS)
+    abandonments = tuple(event_store.known(row) for row in newest if row.kind in ABANDONMENTS)
     events = [event for event, _ in abandonments]
     filters = subscriptions.mentioning(session, [channel_id]).get(channel_id, [])
     return Backlog(
         held=held,
         abandonments=abandonments,
-        results=tuple(map(event_store.read, results)),
+        results=tuple(map(event_store.known, results)),
         # Unknown kinds are counted by name.
         counts=Counter(row.kind or event_store.known(row)[0].name for row in newest),
         given_up=given_up,
         mentions=tuple(dict.fromkeys(one for event in events for one in mentions(filters, event))),
-        cards=tuple(map(event_store.read, cards)),
+        cards=tuple(map(event_store.known, cards)),
         # An abandonment edits the message.
         lost=frozenset(
             one.own.event_key for one in waiting if any(version.kind in ABANDONMENTS for version in one.beside)

@@ -98,7 +98,7 @@ class MessageView:
     """The contents of the message of `post`.
 
     `own`: the version the message was made for. `newest`: the newest version shown. `later`: all versions after `own`.
-    `event`: of `newest`, completed; None if unreadable.
+    `event`: of `newest`, completed.
 
     `rev`: the revision shown. `waits_for`: the message that the next revision links. `previous_ts`: the earlier message
     that this message corrects or contradicts. `meeting`: the abandoned meeting of the race or card. `meeting_ts`: the
@@ -108,7 +108,7 @@ class MessageView:
     post: OutboxMessage
     own: EventVersion
     newest: EventVersion
-    event: RacingEvent | None = None
+    event: RacingEvent
     beside: Beside = field(default_factory=Beside)
     meeting: RacingEvent | None = None
     meeting_ts: str | None = None
@@ -156,7 +156,8 @@ def views_of(session: Session, heads: Sequence[StoredPost], new: Tells | None = 
     """
     shown = new.shown if new else shown_beside(session, [post.id for post, _ in heads])
     told = _told(session, heads, shown, new)
-    views = [_view(post, own, shown.get(post.id, ()), told.get(post.channel_id, ())) for post, own in heads]
+    events = dict(new.events) if new else {}
+    views = [_view(post, own, shown.get(post.id, ()), told.get(post.channel_id, ()), events) for post, own in heads]
     _add_events(session, views, new)
     _add_run_races(session, views, careful=new is None)
     _add_mentions(session, views, new)
@@ -227,8 +228,13 @@ def _replaces(version: EventVersion, other: EventVersion) -> bool:
 
 
 def _view(
-    message: OutboxMessage, own: EventVersion, shown: Sequence[ShownBeside], told: Sequence[Telling]
+    message: OutboxMessage,
+    own: EventVersion,
+    shown: Sequence[ShownBeside],
+    told: Sequence[Telling],
+    events: dict[int, RacingEvent],
 ) -> MessageView:
+    """`events` by version id, filled in."""
     versions = [own]
     meeting: RacingEvent | None = None
     meeting_ts: str | None = None
@@ -258,10 +264,15 @@ def _view(
         if linked and linked.unsent and said.rev > message.sent_rev:
             rev, waits_for = min(rev, said.rev - 1), linked.unsent
     after = {version.version: version for version in versions if version.version > own.version}
+    newest = max(versions, key=lambda version: version.version)
+    if (number := newest.id or 0) not in events:
+        whole, is_overrun = event_store.known(newest)[0], message_store.has_overrun(message)
+        events[number] = event_bounds.plain(whole, message_store.OVERRAN) if is_overrun else whole
     return MessageView(
         message,
         own,
-        max(versions, key=lambda version: version.version),
+        newest,
+        events[number],
         later=tuple(after.values()),
         beside=Beside(
             partly_run=None if message_store.has_overrun(message) else False,
@@ -300,8 +311,7 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
     The race book is read only for stored events without place, time or races.
     """
     told = new.events if new else {}
-    newest = {view.newest.id: view for view in views}
-    stored = {number: event for number, view in newest.items() if (event := _newest_event(view, told))}
+    stored = {view.newest.id or 0: view.event for view in views}
 
     def whole(*kinds: EventKind) -> list[RacingEvent]:
         return [one for one in stored.values() if one.kind in kinds and one.unreadable_because is None]
@@ -340,13 +350,13 @@ def _add_events(session: Session, views: Sequence[MessageView], new: Tells | Non
         }
         others = day_views.open_races(session, whole(EventKind.RACE_ABANDONED), around, careful=new is None)
     for view in views:
-        view.event = stored.get(view.newest.id)
+        view.event = stored[view.newest.id or 0]
         key = view.newest.event_key
         if key in marking:
             view.say(disputed=frozenset(race_id for race_id in run.values() if race_id))
             lost_before = (one for one in around if one.kind is EventKind.RACE_ABANDONED and one.is_taken_back)
             since = {one.race.race_id: one.race for one in lost_before if _is_since(one, marking[key], view.newest)}
-            view.event = view.event and with_races_back(view.event, since)
+            view.event = with_races_back(view.event, since)
         key = of_cards[key].key if key in of_cards else key
         if key in lost or key in others:
             beside = {"lost": lost.get(key, ()), "back": back.get(key, ()), "others": others.get(key, ())}
@@ -369,16 +379,14 @@ def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]
 def _add_run_races(session: Session, views: Iterable[MessageView], *, careful: bool) -> None:
     """A race with a result is not lost, in the messages on abandoned meetings and on their cards."""
     meetings = [
-        (view, meeting)
-        for view in views
-        if view.event and not view.has_overrun and (meeting := _meeting_of(view, view.event))
+        (view, meeting) for view in views if not view.has_overrun and (meeting := _meeting_of(view, view.event))
     ]
     lost = [event for view, _ in meetings for event in view.beside.lost]
     ids = [event.race.race_id for event in lost if event.race.race_id]
     partly_run, with_result = day_views.run_races(session, [event for _, event in meetings], ids, careful=careful)
     without_id = _results_without_id(session, lost)
     for view, event in meetings:
-        if view.event and view.event is not event:
+        if view.event is not event:
             view.say(partly_run=event.key in partly_run)
             if event.key in partly_run:
                 run_or_back = with_result.union(race.race_id for race in view.beside.back)
@@ -409,7 +417,7 @@ def _results_without_id(session: Session, lost: Iterable[RacingEvent]) -> set[st
 
 
 def _reports_loss(one: MessageView) -> bool:
-    return one.newest.kind in ABANDONMENTS or (one.event is not None and one.event.reports_loss)
+    return one.newest.kind in ABANDONMENTS or one.event.reports_loss
 
 
 def _add_mentions(session: Session, views: Iterable[MessageView], new: Tells | None) -> None:
@@ -417,7 +425,7 @@ def _add_mentions(session: Session, views: Iterable[MessageView], new: Tells | N
     channels = {view.post.channel_id for view in abandoned}
     filters = new.known.mentioning if new else subscriptions.mentioning(session, channels)
     for view in abandoned:
-        if view.event and view.post.channel_id in filters:
+        if view.post.channel_id in filters:
             view.say(mentions=mentions(filters[view.post.channel_id], view.event))
 
 
@@ -447,17 +455,5 @@ def _add_countries(session: Session, views: Iterable[MessageView], new: Tells | 
     countries = (new.known.lists.countries if new else COUNTRIES.items(session)) if results else ()
     partly = {one.country_code: one for one in countries if one.full_result_order is False}
     for view in results:
-        if country := partly.get(view.event.race.region if view.event else None):
+        if country := partly.get(view.event.race.region):
             view.say(country=country)
-
-
-def _newest_event(one: MessageView, told: Mapping[int, RacingEvent]) -> RacingEvent | None:
-    """None if unreadable: the message is sent all the same."""
-    if (event := told.get(one.newest.id or 0)) is not None:
-        return event
-    try:
-        event, _ = event_store.read(one.newest)
-    except ValueError:
-        log.exception("stored_event_not_readable", post=one.post.idempotency_key)
-        return None
-    return event_bounds.plain(event, message_store.OVERRAN) if one.has_overrun else event

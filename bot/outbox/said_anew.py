@@ -112,7 +112,7 @@ def _is_in_force(session: Session, post: OutboxMessage, version: EventVersion) -
 
 
 def _dead_letter(post: OutboxMessage, version: EventVersion) -> DeadLetter:
-    event, _ = event_store.read(version)
+    event, _ = event_store.known(version)
     assert post.given_up_at is not None, "a CHECK constraint of the table"
     return DeadLetter(post.id, post.channel_id, event, post.detail or post.reason or "", post.given_up_at)
 

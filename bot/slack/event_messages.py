@@ -86,7 +86,7 @@ class _Telling:
 def _message(telling: _Telling, late_after_s: float) -> Message:
     shown, post = telling.shown, telling.shown.post
     previous_link, meeting_link, later_link = telling.links
-    event, remarks = shown.event or event_store.read(shown.newest)[0], event_store.remarks_of(shown.own)
+    event, remarks = shown.event, event_store.remarks_of(shown.own)
     later = [(row, event_store.remarks_of(row)) for row in shown.later]
     again = [
         Corrected(at=row.received_at, changes=of.changes, order_unknown=True)

@@ -242,7 +242,7 @@ async def _answer_result(desk: Desk, invocation: Invocation, planned: Delivered)
 
 def _delivered(session: Session, event_key: str) -> Delivered | None:
     rows = event_store.versions(session, [event_key]).get(event_key)
-    return (event_store.read(rows[-1])[0], corrected(rows), rows[-1].received_at) if rows else None
+    return (event_store.known(rows[-1])[0], corrected(rows), rows[-1].received_at) if rows else None
 
 
 FULL_RESULT_BUTTON = Command(FULL_RESULT_WORD, _answer_result, _plan_result)

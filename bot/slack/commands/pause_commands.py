@@ -247,7 +247,7 @@ async def _plan_by_key(desk: Desk, invocation: Invocation) -> Meeting:
 
     def find(session: Session) -> Meeting:
         found = event_store.latest(session, [invocation.text]).get(invocation.text)
-        return meeting_of(event_store.read(found)[0].race) if found else Meeting()
+        return meeting_of(event_store.known(found)[0].race) if found else Meeting()
 
     meeting: Meeting = await desk.database.read(find)
     if not meeting.is_known:

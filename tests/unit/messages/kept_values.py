@@ -346,7 +346,9 @@ def escalated(channel_id: str = "C2", asked: AskedInView | None = None, *, is_re
         for where in (channel_id, "C1")
     )
     own = EventVersion(event_key="race.abandoned:rc_1", version=1, data="{}", inbox_id=1, received_at=NOON)
-    return Escalation(post, MessageView(alert, own, own, beside=Beside(asked=asked)), ("U1", "S1"), 10, is_replaced)
+    lost = RacingEvent(key=own.event_key, kind=EventKind.RACE_ABANDONED)
+    view = MessageView(alert, own, own, lost, beside=Beside(asked=asked))
+    return Escalation(post, view, ("U1", "S1"), 10, is_replaced)
 
 
 ALERT = "ABANDONED: Kempton 14:30 (GB), frozen track"

@@ -21,6 +21,7 @@ from bot.errors import (
     SlackUnreached,
     SlackWait,
 )
+from bot.events.event import RacingEvent
 from bot.outbox.channel_queues import Claim
 from bot.outbox.claim_outcomes import (
     CallHeld,
@@ -112,7 +113,7 @@ def edit(number=2, *, channel_id="CGB", event=EVENT, thread_ts=None, calls=1, **
     kind = MessageKind.LIVE if event is None else MessageKind.EVENT
     sent = {"state": MessageState.SENT, "message_ts": "1.1", "wanted_rev": 2, "edit_attempts": calls}
     post = row(number, kind=kind, **sent | more)
-    view = MessageView(post, event, event, rev=2) if event else None
+    view = MessageView(post, event, event, RacingEvent(key=event.event_key), rev=2) if event else None
     return Claim(channel_id, "token", post, event, thread_ts=thread_ts, shown=view, **CLAIMED)
 
 

@@ -22,7 +22,7 @@ from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, 
 from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context_block, header, section
 from bot.slack.messages.kit.layout import MessagePart, lines, message
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, DRILLED, LEVELS, TAKEN_OVER, UNREAD
+from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED, DRILLED, LEVELS, TAKEN_OVER, UNREAD
 from bot.slack.messages.kit.names import SHORT_MAX, doubtful_name, order_note, present_state, race_day
 from bot.slack.messages.kit.text import (
     as_words,
@@ -262,8 +262,7 @@ def escalation(told: Escalation, alert: str, link: str | None) -> Message:
     """`alert`: the text of the abandonment's message. `link`: to the alert in its channel, if any."""
     taken, channel_id = taken_words(told.alert.beside.asked), told.alert.post.channel_id
     first, channel = clip(alert, ALERT_MAX), named(channel_id)
-    event = told.alert.event
-    mark = present_state(event, "")[0] if event else ABANDONED
+    mark = present_state(told.alert.event, "")[0]
     see = link_to(link, "See the alert") or f"The alert is for {channel}"
     where = see if link is None or told.post.channel_id == channel_id else f"{see} in {channel}"
     people, pressed = told.people, actions([acknowledge_button(told.alert.post.idempotency_key)])
