@@ -8,10 +8,8 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
-    ForeignKey,
     Index,
     Integer,
-    LargeBinary,
     Text,
     UniqueConstraint,
     false,
@@ -28,14 +26,6 @@ WHERE = "where"
 """Key of `info`: the condition of a partial index. SQLAlchemy's own options would load both dialects."""
 
 
-def _growing_key() -> Column[int]:
-    return Column(BigKey, primary_key=True, autoincrement=True)
-
-
-def _text(*, nullable: bool = False) -> Column[str]:
-    return Column(Text, nullable=nullable)
-
-
 def _count() -> Column[int]:
     return Column(Integer, nullable=False, server_default="0")
 
@@ -44,12 +34,16 @@ def _one_of(column: str, states: type[StrEnum]) -> str:
     return f"{column} IN ({', '.join(repr(state.value) for state in states)})"
 
 
+class Numbered(SQLModel):
+    id: int | None = Field(default=None, sa_type=BigKey, primary_key=True)
+
+
 class InboxState(StrEnum):
     NEW = "new"
     DONE = "done"
 
 
-class InboxDelivery(SQLModel, table=True):
+class InboxDelivery(Numbered, table=True):
     """A signed body, stored before the answer. Key and hash stay for ever; `body` is pruned.
 
     The inbox is unique by the hash alone: another version may read another key from the same body. The older
@@ -71,16 +65,15 @@ class InboxDelivery(SQLModel, table=True):
         Index("ix_inbox_region", "region", "received_at", "id", info={WHERE: "state = 'new'"}),
     )
 
-    id: int | None = Field(default=None, sa_column=_growing_key())
-    event_key: str = Field(sa_column=_text())
+    event_key: str = Field(sa_type=Text)
     body_sha256: str = Field(max_length=64)
-    event_name: str | None = Field(default=None, sa_column=_text(nullable=True))
-    body: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))
+    event_name: str | None = Field(default=None, sa_type=Text)
+    body: bytes | None = None
     received_at: datetime
     state: str = InboxState.NEW
     attempts: int = 0
     not_before: datetime | None = None
-    error: str | None = Field(default=None, sa_column=_text(nullable=True))
+    error: str | None = Field(default=None, sa_type=Text)
     done_at: datetime | None = None
     region: str = Field(default="", sa_column=Column(Text, nullable=False, server_default=""))
     """As the delivery says it, for turns in fan-out."""
@@ -94,11 +87,11 @@ class InboxKey(SQLModel, table=True):
 
     __tablename__ = "inbox_key"
 
-    inbox_id: int = Field(sa_column=Column(BigKey, ForeignKey("inbox.id"), primary_key=True))
-    event_key: str = Field(sa_column=Column(Text, primary_key=True, index=True))
+    inbox_id: int = Field(foreign_key="inbox.id", primary_key=True, sa_type=BigKey)
+    event_key: str = Field(sa_type=Text, primary_key=True, index=True)
 
 
-class EventVersion(SQLModel, table=True):
+class EventVersion(Numbered, table=True):
     __tablename__ = "event"
     __table_args__ = (
         UniqueConstraint("event_key", "version", name="uq_event_event_key_version"),
@@ -108,19 +101,18 @@ class EventVersion(SQLModel, table=True):
         Index("ix_event_without_race_id", "race_date", "received_at", info={WHERE: "race_id IS NULL"}),
     )
 
-    id: int | None = Field(default=None, sa_column=_growing_key())
-    event_key: str = Field(sa_column=_text())
+    event_key: str = Field(sa_type=Text)
     version: int
     kind: str | None = None
     region: str | None = None
     race_id: str | None = None
     meeting_id: str | None = None
     race_date: str | None = None
-    data: str = Field(sa_column=_text())
+    data: str = Field(sa_type=Text)
     """The RacingEvent as JSON, with values of all versions so far."""
-    remarks: str | None = Field(default=None, sa_column=_text(nullable=True))
+    remarks: str | None = Field(default=None, sa_type=Text)
     """The VersionRemarks as JSON."""
-    inbox_id: int = Field(sa_column=Column(BigKey, ForeignKey("inbox.id"), nullable=False))
+    inbox_id: int = Field(foreign_key="inbox.id", sa_type=BigKey)
     received_at: datetime
     posts: int = 0
     """The count of channels told; 0 for an event without subscribers."""
@@ -131,8 +123,8 @@ class NamedRace(SQLModel, table=True):
 
     __tablename__ = "named_race"
 
-    race_id: str = Field(sa_column=Column(Text, primary_key=True))
-    event_key: str = Field(sa_column=Column(Text, primary_key=True))
+    race_id: str = Field(sa_type=Text, primary_key=True)
+    event_key: str = Field(sa_type=Text, primary_key=True)
 
 
 class SubscriptionState(StrEnum):
@@ -144,16 +136,15 @@ class SubscriptionState(StrEnum):
     """The channel is gone or closed to the bot."""
 
 
-class ChannelSubscriptionRow(SQLModel, table=True):
+class ChannelSubscriptionRow(Numbered, table=True):
     """To one region, or to all regions (`*`)."""
 
     __tablename__ = "channel_subscription"
     __table_args__ = (UniqueConstraint("channel_id", "region", name="uq_channel_subscription_channel_id_region"),)
 
-    id: int | None = Field(default=None, sa_column=_growing_key())
     channel_id: str
     region: str
-    filter: str = Field(sa_column=_text())
+    filter: str = Field(sa_type=Text)
     """The ChannelFilter as JSON."""
     state: str = SubscriptionState.LIVE
     state_reason: str | None = None
@@ -163,15 +154,14 @@ class ChannelSubscriptionRow(SQLModel, table=True):
     updated_at: datetime
 
 
-class MutedMeetingRow(SQLModel, table=True):
+class MutedMeetingRow(Numbered, table=True):
     """Holds back results and racecards. Ended mutes stay for `/racing trace`."""
 
     __tablename__ = "muted_meeting"
     __table_args__ = (Index("ix_muted_meeting_muted_at", "muted_at"),)
 
-    id: int | None = Field(default=None, sa_column=_growing_key())
     channel_id: str
-    meeting: str = Field(sa_column=_text())
+    meeting: str = Field(sa_type=Text)
     """The Meeting as JSON."""
     muted_by: str
     muted_at: datetime
@@ -186,7 +176,7 @@ class WatchKind(StrEnum):
     JOCKEY = "jockey"
 
 
-class WatchRow(SQLModel, table=True):
+class WatchRow(Numbered, table=True):
     """A name that a channel or a person follows."""
 
     __tablename__ = "watch"
@@ -195,34 +185,32 @@ class WatchRow(SQLModel, table=True):
         CheckConstraint(_one_of("kind", WatchKind), name="ck_watch_kind"),
     )
 
-    id: int | None = Field(default=None, sa_column=_growing_key())
     channel_id: str
     """A person's: the direct message with the bot, or the person's id where the direct message is not known."""
     person_id: str | None = None
     """For a watch for oneself."""
     kind: str
-    name: str = Field(sa_column=_text())
+    name: str = Field(sa_type=Text)
     """As typed."""
-    name_key: str = Field(sa_column=_text())
+    name_key: str = Field(sa_type=Text)
     """See bot.events.watched."""
     created_by: str
     created_at: datetime
     paused_until: datetime | None = None
 
 
-class AuditEntry(SQLModel, table=True):
+class AuditEntry(Numbered, table=True):
     """A change of a channel's choice; `before` and `after` in words."""
 
     __tablename__ = "audit"
     __table_args__ = (Index("ix_audit_channel_id", "channel_id", "id"), Index("ix_audit_user_id", "user_id", "id"))
 
-    id: int | None = Field(default=None, sa_column=_growing_key())
     at: datetime
     user_id: str
     channel_id: str
     action: str
-    before: str | None = Field(default=None, sa_column=_text(nullable=True))
-    after: str | None = Field(default=None, sa_column=_text(nullable=True))
+    before: str | None = Field(default=None, sa_type=Text)
+    after: str | None = Field(default=None, sa_type=Text)
     reference: str
     """Finds the change in the log."""
 
@@ -305,7 +293,7 @@ class Reason(StrEnum):
     UNSUBSCRIBED = "unsubscribed"
 
 
-class OutboxMessage(SQLModel, table=True):
+class OutboxMessage(Numbered, table=True):
     __tablename__ = "message"
     __table_args__ = (
         UniqueConstraint("idempotency_key", name="uq_message_idempotency_key"),
@@ -345,21 +333,21 @@ class OutboxMessage(SQLModel, table=True):
         Index("ix_message_follows_id", "follows_id", info={WHERE: "follows_id IS NOT NULL"}),
     )
 
-    id: int = Field(default=None, sa_column=_growing_key())
+    id: int = Field(default=None, sa_type=BigKey, primary_key=True)
     channel_id: str
-    idempotency_key: str = Field(sa_column=_text())
+    idempotency_key: str = Field(sa_type=Text)
     """Unique for each message and channel; also Slack's metadata."""
     kind: str
-    event_id: int | None = Field(default=None, sa_column=Column(BigKey, ForeignKey("event.id"), nullable=True))
-    content: str | None = Field(default=None, sa_column=_text(nullable=True))
+    event_id: int | None = Field(default=None, foreign_key="event.id", sa_type=BigKey)
+    content: str | None = Field(default=None, sa_type=Text)
     """As JSON: of a message without event the Message, of a live message the meeting, of an escalation an Escalated."""
     priority: int
     state: str = MessageState.QUEUED
     reason: str | None = None
     """A `Reason`, of a dead letter."""
-    detail: str | None = Field(default=None, sa_column=_text(nullable=True))
+    detail: str | None = Field(default=None, sa_type=Text)
     """The last error in words, for the log and `/racing trace`."""
-    folded_into: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
+    folded_into: int | None = Field(default=None, sa_type=BigKey)
     muted_by: str | None = None
     plain: bool = False
     """Slack refused the blocks: only the text is posted."""
@@ -381,7 +369,7 @@ class OutboxMessage(SQLModel, table=True):
     message_ts: str | None = None
     sent_at: datetime | None = None
     given_up_at: datetime | None = None
-    thread_of: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
+    thread_of: int | None = Field(default=None, sa_type=BigKey)
     """The live message whose thread the message belongs to."""
     wanted_rev: int = Field(default=0, sa_column=_count())
     """Counts what the message is to show since it was made. An edit is due while `sent_rev` is smaller."""
@@ -389,7 +377,7 @@ class OutboxMessage(SQLModel, table=True):
     """The revision that Slack shows."""
     wanted_at: datetime | None = None
     """Since when the first due edit waits. Old values stay."""
-    after_id: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
+    after_id: int | None = Field(default=None, sa_type=BigKey)
     """The next edit waits until this message is sent, or given up."""
     passes_pause: bool = Field(default=False, sa_column=Column(Boolean, nullable=False, server_default=false()))
     """The next edit is made in a paused channel too."""
@@ -399,7 +387,7 @@ class OutboxMessage(SQLModel, table=True):
     """Start of the last call of an edit."""
     gone_since: datetime | None = None
     """Slack said that a message without an event is gone, or is edited no more: the start of the refused call."""
-    follows_id: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
+    follows_id: int | None = Field(default=None, sa_type=BigKey)
     """For an escalation: the message that asks."""
 
 
@@ -441,7 +429,7 @@ class Acknowledgement(SQLModel, table=True):
     )
 
     message_id: int = Field(sa_column=Column(BigKey, primary_key=True, autoincrement=False))
-    asked: str = Field(sa_column=_text())
+    asked: str = Field(sa_type=Text)
     """The AckRequest as JSON: after how long, and who is told."""
     state: str = AckState.ASKED
     stepped_at: datetime | None = None
@@ -506,7 +494,7 @@ class Notice(SQLModel, table=True):
 
     __tablename__ = "notice"
 
-    key: str = Field(sa_column=Column(Text, primary_key=True))
+    key: str = Field(sa_type=Text, primary_key=True)
     created_at: datetime
 
 
@@ -514,33 +502,31 @@ class StoredState(SQLModel, table=True):
     __tablename__ = "stored_state"
 
     name: str = Field(primary_key=True)
-    value: str = Field(sa_column=_text())
+    value: str = Field(sa_type=Text)
     updated_at: datetime
 
 
-class WebhookSubscriptionRow(SQLModel, table=True):
+class WebhookSubscriptionRow(Numbered, table=True):
     """Our subscription with the data service; `secret` and `answer` are encrypted."""
 
     __tablename__ = "webhook_subscription"
 
-    id: int | None = Field(default=None, sa_column=_growing_key())
-    url: str = Field(sa_column=_text())
+    url: str = Field(sa_type=Text)
     events: str
     region: str | None = None
-    secret: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))
-    answer: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))
+    secret: bytes | None = None
+    answer: bytes | None = None
     """The whole answer, where no secret was recognised (Spec gap G3)."""
     created_at: datetime
     retired_at: datetime | None = None
 
 
-class QuotaSample(SQLModel, table=True):
+class QuotaSample(Numbered, table=True):
     """Figures of a month ("2026-11") up to `taken_at`: as read, or the sum of the service's days."""
 
     __tablename__ = "quota_sample"
     __table_args__ = (Index("ix_quota_sample_taken_at", "taken_at"),)
 
-    id: int | None = Field(default=None, sa_column=_growing_key())
     taken_at: datetime
     month: str
     used: int
@@ -562,8 +548,8 @@ class BookRace(SQLModel, table=True):
     race_id: str = Field(primary_key=True)
     region: str
     race_date: str
-    meeting_id: str | None = Field(default=None, sa_column=_text(nullable=True))
-    data: str = Field(sa_column=_text())
+    meeting_id: str | None = Field(default=None, sa_type=Text)
+    data: str = Field(sa_type=Text)
     """The Race as JSON."""
     updated_at: datetime
 
@@ -573,8 +559,8 @@ class Touched(SQLModel, table=True):
 
     __tablename__ = "touched"
 
-    what: str = Field(sa_column=Column(Text, primary_key=True))
-    name: str = Field(sa_column=Column(Text, primary_key=True))
+    what: str = Field(sa_type=Text, primary_key=True)
+    name: str = Field(sa_type=Text, primary_key=True)
     attempts: int = Field(default=0, sa_column=_count())
     """Failed looks since the last news."""
     not_before: datetime | None = None
