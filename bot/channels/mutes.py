@@ -12,9 +12,6 @@ from bot.channels.filters import QUIETED, Meeting
 from bot.db.engine import affected
 from bot.db.tables import MutedMeetingRow
 from bot.events.event import RacingEvent
-from bot.logs import get_logger
-
-log = get_logger(__name__)
 
 KEPT_FOR = timedelta(days=30)
 """Racecards come days before a meeting, and corrections days after. Events of a meeting end within a month."""
@@ -70,8 +67,4 @@ def read(row: MutedMeetingRow) -> Meeting:
 @lru_cache(maxsize=4096)
 def _meeting(text: str, channel_id: str) -> Meeting:
     """The stored meeting. An unreadable row gives a meeting without races. The log has each such row once a process."""
-    try:
-        return Meeting.model_validate_json(text)
-    except ValueError:
-        log.exception("stored_mute_not_readable", channel_id=channel_id)
-        return Meeting()
+    return Meeting.stored(text, channel_id=channel_id) or Meeting()

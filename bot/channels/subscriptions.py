@@ -14,13 +14,11 @@ from bot.channels import channel_lock, pauses
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, meaningful
 from bot.db.engine import affected, table_of
 from bot.db.tables import ChannelSubscriptionRow, EventVersion, MessageKind, OutboxMessage, SubscriptionState
-from bot.events.event import DEFAULT_TOPICS, RacingEvent
-from bot.logs import get_logger
+from bot.events import event_store
+from bot.events.event import DEFAULT_TOPICS
 
 CLOSED_STATES = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
 """States that end when the bot is in the channel."""
-
-log = get_logger(__name__)
 
 Selected = TypeVar("Selected")
 
@@ -233,7 +231,7 @@ def last_posts(session: Session, channel_id: str, filters: Sequence[ChannelFilte
         .order_by(col(OutboxMessage.id).desc(), col(said.id).desc())
         .limit(EVENTS_SEARCHED)
     )
-    sent = [(post, RacingEvent.model_validate_json(event.data)) for post, event in session.execute(statement)]
+    sent = [(post, event_store.known(event)[0]) for post, event in session.execute(statement)]
     return [next((post for post, event in sent if chosen.matches(event)), None) for chosen in filters]
 
 
@@ -280,11 +278,8 @@ def _stored(chosen: ChannelFilter, before: str) -> str:
 @lru_cache(maxsize=4096)
 def _filter(text: str, region: str) -> ChannelFilter:
     """The stored filter. An unreadable filter takes the region's default topics, and is logged once a process."""
-    try:
-        return meaningful(ChannelFilter.model_validate_json(text))
-    except ValueError:
-        log.exception("stored_filter_not_readable", region=region)
-        return UnreadFilter(region=region, topics=DEFAULT_TOPICS)
+    chosen = ChannelFilter.stored(text, region=region)
+    return meaningful(chosen) if chosen else UnreadFilter(region=region, topics=DEFAULT_TOPICS)
 
 
 def _new(

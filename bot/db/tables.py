@@ -3,17 +3,7 @@
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    CheckConstraint,
-    Column,
-    Index,
-    Integer,
-    Text,
-    UniqueConstraint,
-    false,
-)
+from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Integer, Text, UniqueConstraint, false
 from sqlmodel import Field, SQLModel
 
 BigKey = BigInteger().with_variant(Integer(), "sqlite")

@@ -32,9 +32,6 @@ from bot.events.facts import VersionRemarks
 from bot.events.kinds import OUTCOMES, Subject, kinds_about
 from bot.events.races import Course, Race
 from bot.events.watched import WatchedIn, WatchedRunner
-from bot.logs import get_logger
-
-log = get_logger(__name__)
 
 T = TypeVar("T")
 
@@ -461,11 +458,8 @@ def noted_in(versions: Sequence[EventVersion]) -> WatchedIn:
 
 def remarks_of(row: EventVersion) -> VersionRemarks:
     """Empty for remarks that can't be read."""
-    try:
-        return VersionRemarks.model_validate_json(row.remarks) if row.remarks else _NO_REMARKS
-    except ValueError:
-        log.exception("stored_remarks_not_readable", event_key=row.event_key, version=row.version)
-        return _NO_REMARKS
+    found = VersionRemarks.stored(row.remarks, event_key=row.event_key, version=row.version) if row.remarks else None
+    return found or _NO_REMARKS
 
 
 def contradicted_by(row: EventVersion) -> EventKind | None:
@@ -474,10 +468,8 @@ def contradicted_by(row: EventVersion) -> EventKind | None:
 
 def known(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
     """The event, or the columns of an event that can't be read: the event and later versions are told all the same."""
-    try:
-        event = RacingEvent.model_validate_json(row.data)
-    except ValueError:
-        log.exception("stored_event_not_readable", event_key=row.event_key, version=row.version)
+    event = RacingEvent.stored(row.data, event_key=row.event_key, version=row.version)
+    if event is None:
         race = Race(race_id=row.race_id, meeting_id=row.meeting_id, region=row.region, race_date=row.race_date)
         kind = next((kind for kind in EventKind if kind == row.kind), None)
         event = RacingEvent(key=row.event_key, kind=kind, race=race, unreadable_because=STORED_UNREADABLE)

@@ -256,7 +256,7 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
     """The escalations by message."""
     if not posts:
         return {}
-    said = {post.id: message_store.content_of(post, Escalated) for post in posts}
+    said = {post.id: Escalated.stored(post.content, post=post.idempotency_key) for post in posts}
     wanted = sorted({post.follows_id for post in posts if post.follows_id})
     alerts = session.execute(ALERTS.where(_THESE), {"messages": wanted}).all()
     states = {row.message_id: row.state for row, _, _ in alerts}

@@ -227,7 +227,7 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
 
     found: dict[int, LiveMeeting] = {}
     for post in posts:
-        meeting = message_store.content_of(post, Meeting) or Meeting()
+        meeting = Meeting.stored(post.content, post=post.idempotency_key) or Meeting()
         if (row := kept.get(post.id)) is not None:
             meeting = _as_known(meeting, row)
         results_in = _results_in(session, post.channel_id, meeting)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, case, func, literal_column, or_, select
 from sqlalchemy.sql.dml import ReturningInsert
@@ -24,15 +24,9 @@ from bot.db.tables import (
     Reason,
 )
 from bot.deliveries.inbox import Depth
-from bot.events.races import Value
-from bot.logs import get_logger
 from bot.outbox import told_once
 from bot.outbox.message import Message
 from bot.outbox.states import PASSES_A_PAUSE, UNSENT, Happened, move, write
-
-log = get_logger(__name__)
-
-C = TypeVar("C", bound=Value)
 
 
 def _is(state: MessageState) -> ColumnElement[bool]:
@@ -68,15 +62,6 @@ ANSWERED_WITHIN = timedelta(seconds=10)
 
 def has_overrun(post: OutboxMessage) -> bool:
     return (post.detail or "").startswith(OVERRAN)
-
-
-def content_of(post: OutboxMessage, kind: type[C]) -> C | None:
-    """None for content that can't be read: an error would hold the messages of all channels."""
-    try:
-        return kind.model_validate_json(post.content or "")
-    except ValueError:
-        log.exception("content_unreadable", post=post.idempotency_key)
-        return None
 
 
 ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)

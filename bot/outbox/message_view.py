@@ -289,7 +289,8 @@ def _view(
 
 
 def _disagrees(later: Telling | None) -> bool:
-    return later is not None and VersionRemarks.model_validate_json(later.remarks or "{}").order_unknown
+    remarks = VersionRemarks.stored(later.remarks, event_key=later.event_key) if later and later.remarks else None
+    return remarks is not None and remarks.order_unknown
 
 
 def _previous_ts(message: OutboxMessage, own: EventVersion, told: Sequence[Telling]) -> str | None:

@@ -24,11 +24,8 @@ from bot.events.kinds import OUTCOMES
 from bot.events.race_state import RaceOutcome
 from bot.events.races import Course, Race
 from bot.events.touched import What
-from bot.logs import get_logger
 from bot.racedata import race_book_store
 from bot.racedata.day_card import Outcomes, none_hidden, outcomes_of
-
-log = get_logger(__name__)
 
 _Stored = TypeVar("_Stored", Race, RacingEvent)
 
@@ -157,7 +154,10 @@ def known_day(session: Session, day: date, region: str | None = None) -> KnownDa
     latest = {key: (race_id, data) for key, race_id, data in session.execute(_TOLD, _of_day(day))}
     return KnownDay(
         [DayRow(race_id, data, partial(race_book_store.read_row, race_id, of, data)) for race_id, of, data, _ in rows],
-        [DayRow(race_id, data, partial(_event, key, data)) for key, (race_id, data) in latest.items()],
+        [
+            DayRow(race_id, data, partial(RacingEvent.stored, data, event_key=key))
+            for key, (race_id, data) in latest.items()
+        ],
         _doubts(session, day),
         region,
         max((updated_at for *_, updated_at in rows), default=None),
@@ -188,14 +188,6 @@ def _doubt(versions: Sequence[tuple[RacingEvent, VersionRemarks]]) -> RaceOutcom
 
 def _but_additions(remarks: VersionRemarks) -> list[Change]:
     return [change for change in remarks.changes if not change.is_addition]
-
-
-def _event(key: str, data: str) -> RacingEvent | None:
-    try:
-        return RacingEvent.model_validate_json(data)
-    except ValueError:
-        log.warning("event_of_the_day_not_readable", event_key=key)
-        return None
 
 
 def _near(day: KnownDay, place: "_Place", region: str | None) -> KnownDay:

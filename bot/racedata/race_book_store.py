@@ -151,8 +151,8 @@ def find(
     crowded = {way for way, count in counts.items() if count > PLACE_RACES_MAX}
     if crowded:
         log.warning("places_crowded", places=len(crowded))
-    read = {one.race_id: (_race(one.race_id, one.data), one.region) for one, way in rows if way not in crowded}
-    return {race_id: _with_region(race, region) for race_id, (race, region) in read.items() if race}
+    read = {one.race_id: read_row(one.race_id, one.region, one.data) for one, way in rows if way not in crowded}
+    return {race_id: race for race_id, race in read.items() if race}
 
 
 _BY_ID = -1
@@ -173,16 +173,8 @@ def _found_by(condition: ColumnElement[bool], way: int = _BY_ID) -> Select[str, 
     return select(found.subquery() if way == _BY_ID else found.limit(PLACE_RACES_MAX + 1).subquery())
 
 
-def _race(race_id: str, data: str) -> Race | None:
-    try:
-        return Race.model_validate_json(data)
-    except ValueError:
-        log.warning("race_of_the_book_not_readable", race_id=race_id)
-        return None
-
-
 def read_row(race_id: str, region: str, data: str) -> Race | None:
-    race = _race(race_id, data)
+    race = Race.stored(data, race_id=race_id)
     return _with_region(race, region) if race else None
 
 
@@ -258,7 +250,7 @@ def _filled(known: V, news: V) -> V:
 
 def _put_batch(session: Session, races: Mapping[str, _Named], now: datetime, region: str | None) -> list[_Put]:
     rows = session.connection().execute(_SELECT_BATCH, {"races": list(races)})
-    known = {race_id: (kept_region, _race(race_id, data)) for race_id, kept_region, data in rows}
+    known = {race_id: (kept_region, Race.stored(data, race_id=race_id)) for race_id, kept_region, data in rows}
     values, done = [], []
     for race_id, news in races.items():
         kept_region, before = known.get(race_id, (REGION_UNKNOWN, None))

@@ -260,7 +260,7 @@ async def test_stored_event_that_cant_be_read_is_told_by_its_columns_and_keeps_n
     await fan_out(
         pipeline, *(meeting("rc_9"), abandonment("rc_2", course="Kempton"), abandonment("rc_3", region="IRE"))
     )
-    broken = update(EventVersion).where(col(EventVersion.region) == "GB").values(data="{}")
+    broken = update(EventVersion).where(col(EventVersion.region) == "GB").values(data="{}", remarks="{")
     await pipeline.database.write(lambda session: session.execute(broken))
     with capture_logs():
         await pipeline.post_all()

@@ -245,7 +245,7 @@ async def test_row_that_cant_be_read_stops_nobody(pipeline, name):
 @pytest.mark.parametrize("next_one", [meeting("rc_2", reason="flood"), abandonment("rc_2"), abandonment("rc_1")])
 async def test_unreadable_stored_event_holds_up_no_later_event(gb, next_one):
     await tell(gb, meeting("rc_1"))
-    await gb.database.write(lambda session: session.execute(update(EventVersion).values(data="{")))
+    await gb.database.write(lambda session: session.execute(update(EventVersion).values(data="{", remarks="{")))
     assert await gb.waiting() == {}
     await tell(gb, next_one)
     assert await gb.waiting() == {}
