@@ -13,7 +13,7 @@ from sqlmodel import Session, col
 
 from bot.channels import channel_lock, pauses
 from bot.channels.conditions.event_conditions import is_direct_message
-from bot.db.engine import affected, insert_here, table_of
+from bot.db.engine import affected, insert_once, table_of
 from bot.db.tables import ChannelSubscriptionRow, WatchKind, WatchRow
 from bot.events.races import Race, Runner
 from bot.events.watched import NameKey, WatchedRunner, name_key
@@ -143,7 +143,6 @@ def add(
     """Returns the new names."""
     channel_lock.take(session, channel_id)
     paused_until = pauses.until(session, channel_id, now)
-    once = insert_here(session, WatchRow).on_conflict_do_nothing(index_elements=["channel_id", "kind", "name_key"])
     made = []
     for one in names:
         values = {
@@ -156,8 +155,7 @@ def add(
             "created_at": now,
             "paused_until": paused_until,
         }
-        # RETURNING: a driver's row count of an INSERT is unreliable.
-        if session.execute(once.values(**values).returning(col(WatchRow.id))).first():
+        if session.connection().execute(insert_once(session, WatchRow, "id"), values).first():
             made.append(one)
     return made
 

@@ -17,6 +17,7 @@ from sqlalchemy import (
     ColumnElement,
     CursorResult,
     Engine,
+    Executable,
     Table,
     UpdateBase,
     create_engine,
@@ -295,6 +296,30 @@ def as_read(model: type[Row], **values: object) -> Row:
 def _blank(model: type[SQLModel]) -> tuple[Callable[[], Any], dict[str, object]]:
     defaults = {name: field.default for name, field in model.model_fields.items() if not field.is_required()}
     return inspect(model).class_manager.new_instance, defaults
+
+
+def insert_once(session: Session, model: type[SQLModel], *returning: str) -> Executable:
+    """A row that exists stays. Returns columns of new rows: a driver's row count of an INSERT is unreliable."""
+    return _insert_once(dialect_of(session), model, returning)
+
+
+def upsert(session: Session, model: type[SQLModel]) -> Executable:
+    """A row that exists is overwritten whole."""
+    return _upsert(dialect_of(session), model)
+
+
+@cache
+def _insert_once(dialect: str, model: type[SQLModel], returning: tuple[str, ...]) -> Executable:
+    """Cached: SQLAlchemy takes a while to build a statement."""
+    once = insert_into(dialect, model).on_conflict_do_nothing()
+    return once.returning(*(table_of(model).c[name] for name in returning)) if returning else once
+
+
+@cache
+def _upsert(dialect: str, model: type[SQLModel]) -> Executable:
+    statement, columns = insert_into(dialect, model), table_of(model).c
+    anew = {one.name: statement.excluded[one.name] for one in columns if not one.primary_key}
+    return statement.on_conflict_do_update(index_elements=[one.name for one in columns if one.primary_key], set_=anew)
 
 
 def insert_here(session: Session, table: type[SQLModel]) -> "postgresql.Insert | sqlite.Insert":

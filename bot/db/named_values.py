@@ -4,20 +4,16 @@ import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from sqlalchemy import bindparam, delete, select
 from sqlmodel import Session, col
 
 from bot.clock import Clock
-from bot.db.engine import Database, dialect_of, insert_into, table_of
+from bot.db.engine import Database, table_of, upsert
 from bot.db.tables import StoredState
-
-if TYPE_CHECKING:
-    from sqlalchemy.dialects import postgresql, sqlite
-
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -88,14 +84,7 @@ def load(session: Session, name: str, kind: type[ModelT], now: datetime | None =
 
 def put(session: Session, name: str, value: Any, now: datetime) -> None:
     row = {"name": name, "value": json.dumps(value), "updated_at": now}
-    session.connection().execute(_put(dialect_of(session)), row)
-
-
-@cache
-def _put(dialect: str) -> "postgresql.Insert | sqlite.Insert":
-    statement = insert_into(dialect, StoredState)
-    anew = {name: statement.excluded[name] for name in ("value", "updated_at")}
-    return statement.on_conflict_do_update(index_elements=["name"], set_=anew)
+    session.connection().execute(upsert(session, StoredState), row)
 
 
 def drop(session: Session, name: str) -> None:

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from itertools import islice, zip_longest
 from operator import itemgetter
 from typing import Any
@@ -22,12 +21,11 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
 from bot.clock import Clock
 from bot.db import generation
-from bot.db.engine import affected, dialect_of, insert_here, insert_into, is_one_of, table_of
+from bot.db.engine import affected, dialect_of, insert_once, is_one_of, table_of
 from bot.db.tables import InboxDelivery, InboxKey, InboxState
 from bot.errors import LockTaken
 from bot.events import drill_mark
@@ -187,7 +185,7 @@ def store(session: Session, arrivals: Sequence[Arrival]) -> list[StoredDelivery]
         unique.setdefault(arrival.body_sha256, arrival)
     rows = [_as_row(arrival) for arrival in unique.values()]
     # On the connection: the session would make an object of each row.
-    stored = session.connection().execute(_stored(dialect_of(session)), rows)
+    stored = session.connection().execute(insert_once(session, InboxDelivery, "body_sha256", "id"), rows)
     new = [(number, unique[sha256]) for sha256, number in sorted(stored, key=itemgetter(1))]
     further = [{"inbox_id": number, "event_key": key} for number, one in new for key in one.further_keys]
     if further:
@@ -196,12 +194,6 @@ def store(session: Session, arrivals: Sequence[Arrival]) -> list[StoredDelivery]
         StoredDelivery(number, one.event_key, one.event_name, one.body, one.received_at, request=one.request)
         for number, one in new
     ]
-
-
-@cache
-def _stored(dialect: str) -> ReturningInsert[str, int]:
-    insert, row = insert_into(dialect, InboxDelivery), table_of(InboxDelivery).c
-    return insert.on_conflict_do_nothing().returning(row.body_sha256, row.id)
 
 
 def _as_row(arrival: Arrival) -> dict[str, Any]:
@@ -332,9 +324,8 @@ def put_back(session: Session, inbox_ids: Sequence[int]) -> None:
 
 def add_key(session: Session, inbox_id: int, event_key: str) -> None:
     """For an event that has another key than the body says."""
-    session.execute(
-        insert_here(session, InboxKey).on_conflict_do_nothing(), {"inbox_id": inbox_id, "event_key": event_key}
-    )
+    row = {"inbox_id": inbox_id, "event_key": event_key}
+    session.connection().execute(insert_once(session, InboxKey), row)
 
 
 def keys_of(session: Session, inbox_ids: Collection[int]) -> set[str]:

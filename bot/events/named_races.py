@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterable
 from sqlalchemy import bindparam, select
 from sqlmodel import Session, col
 
-from bot.db.engine import insert_here
+from bot.db.engine import insert_once
 from bot.db.tables import NamedRace
 
 
 def add(session: Session, event_key: str, race_ids: Iterable[str | None]) -> None:
     rows = [{"race_id": race_id, "event_key": event_key} for race_id in sorted({one for one in race_ids if one})]
     if rows:
-        session.execute(insert_here(session, NamedRace).on_conflict_do_nothing(), rows)
+        session.connection().execute(insert_once(session, NamedRace), rows)
 
 
 def naming(session: Session, race_ids: Collection[str | None]) -> set[str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import bindparam, delete, or_, select, tuple_, update
 from sqlmodel import Session, col
 
-from bot.db.engine import insert_here, table_of
+from bot.db.engine import table_of, upsert
 from bot.db.tables import Touched
 
 AT_ONCE = 100
@@ -41,9 +41,7 @@ def note(session: Session, what: What, names: Iterable[str]) -> None:
     """Locks the rows until the transaction ends. No look takes a row before the end."""
     rows = [{"what": what, "name": name, "attempts": 0} for name in sorted(names)]
     if rows:
-        anew = {"attempts": 0, "not_before": None}
-        again = insert_here(session, Touched).on_conflict_do_update(index_elements=["what", "name"], set_=anew)
-        session.execute(again, rows)
+        session.connection().execute(upsert(session, Touched), rows)
 
 
 _ROW = table_of(Touched).c

@@ -19,7 +19,7 @@ from sqlmodel import Session, col
 from bot.channels import subscriptions
 from bot.channels.conditions.event_conditions import takes_course
 from bot.channels.filters import ALL_REGIONS, Meeting
-from bot.db.engine import insert_here
+from bot.db.engine import insert_once
 from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.days import racing_day
 from bot.events.event import Topic
@@ -98,7 +98,7 @@ def make(session: Session, meeting: Meeting, channels: Iterable[str], received_a
     # A message made earlier may lack its row: such a message gets a row too.
     made = message_store.ids_of(session, [one.idempotency_key for one in posts])
     rows = [{"message_id": number, **_columns(meeting)} for number in made.values()]
-    session.execute(insert_here(session, LiveMeetingRow).on_conflict_do_nothing(), rows)
+    session.connection().execute(insert_once(session, LiveMeetingRow), rows)
 
 
 def of_channels(session: Session, meeting: Meeting, channels: Collection[str]) -> dict[str, int | None]:

@@ -4,15 +4,13 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
-from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, case, func, literal_column, or_, select
-from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
 from bot.channels.filters import AckRequest
-from bot.db.engine import dialect_of, insert_into, is_one_of, table_of
+from bot.db.engine import insert_once, is_one_of, table_of
 from bot.db.tables import (
     Acknowledgement,
     ChannelQueue,
@@ -126,7 +124,7 @@ def insert(session: Session, posts: Sequence[NewPost]) -> dict[str, int]:
     if not posts:
         return {}
     rows = [row_of(post) for post in posts]
-    found = session.connection().execute(_insert_statement(dialect_of(session)), rows)
+    found = session.connection().execute(insert_once(session, OutboxMessage, "id", "idempotency_key"), rows)
     made = {name: number for number, name in found}
     asking = [(made[post.idempotency_key], post.asked) for post in posts if post.asked and post.idempotency_key in made]
     if asking:
@@ -143,20 +141,12 @@ def make_queues(session: Session, channel_ids: Iterable[str]) -> None:
     missing = wanted.difference(session.connection().execute(_QUEUES, {"channels": sorted(wanted)}).scalars())
     rows = [{"channel_id": one, "state": QueueState.OPEN, "next_free_at": ALWAYS} for one in sorted(missing)]
     if rows:
-        made = insert_into(dialect_of(session), ChannelQueue).on_conflict_do_nothing(index_elements=["channel_id"])
-        session.connection().execute(made, rows)
+        session.connection().execute(insert_once(session, ChannelQueue), rows)
 
 
 _ROW, _QUEUE = table_of(OutboxMessage).c, table_of(ChannelQueue).c
 _IDS = select(_ROW.idempotency_key, _ROW.id).where(_ROW.idempotency_key.in_(bindparam("keys", expanding=True)))
 _QUEUES = select(_QUEUE.channel_id).where(_QUEUE.channel_id.in_(bindparam("channels", expanding=True)))
-
-
-@cache
-def _insert_statement(dialect: str) -> ReturningInsert[int, str]:
-    """Cached: SQLAlchemy takes a while to build the statement."""
-    once = insert_into(dialect, OutboxMessage).on_conflict_do_nothing(index_elements=["idempotency_key"])
-    return once.returning(_ROW.id, _ROW.idempotency_key)
 
 
 def row_of(post: NewPost) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from sqlalchemy import ColumnElement, bindparam, case, delete, exists, select, update
 from sqlmodel import Session, col
 
-from bot.db.engine import FAR, affected, insert_here, is_one_of, table_of
+from bot.db.engine import FAR, affected, insert_here, insert_once, is_one_of, table_of
 from bot.db.tables import MethodHold, MethodPace
 from bot.outbox.message import Call
 from bot.outbox.message_store import ALWAYS
@@ -177,8 +177,7 @@ def _make(session: Session, full: Mapping[Call, Bucket]) -> dict[Call, Bucket]:
     rows = [{"method": one, "calls": full[one].calls, "counted_at": full[one].counted_at} for one in sorted(missing)]
     if not rows:
         return {}
-    statement = insert_here(session, MethodPace).values(rows).on_conflict_do_nothing(index_elements=["method"])
-    made = session.execute(statement.returning(col(MethodPace.method))).scalars()
+    made = session.connection().execute(insert_once(session, MethodPace, "method"), rows).scalars()
     return {Call(name): full[Call(name)] for name in made}
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Select, case, delete, exists, select, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
-from bot.db.engine import insert_here, table_of
+from bot.db.engine import insert_once, table_of
 from bot.db.tables import EventVersion, MessageKind, OutboxMessage, Reason, SaidRow
 from bot.events import event_store, named_races
 from bot.events.event import EventKind, RacingEvent
@@ -162,8 +162,8 @@ def say_unnoted(session: Session, pairs: Collection[tuple[int, int]], now: datet
     posts = {post.id: post for post in found}
     for message_id, event_id in sorted(pairs):
         if (post := posts.get(message_id)) is not None:
-            once = insert_here(session, SaidRow).values(message_id=message_id, event_id=event_id, rev=0)
-            session.execute(once.on_conflict_do_nothing())
+            row = {"message_id": message_id, "event_id": event_id, "rev": 0}
+            session.connection().execute(insert_once(session, SaidRow), row)
             say_apart(session, post, now, partial(_is_of, event_id))
 
 

@@ -17,16 +17,14 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, delete, select
 from sqlmodel import Session, col
 
-from bot.db.engine import insert_here
+from bot.db.engine import insert_here, insert_once
 from bot.db.tables import Notice
 
 
 def note(session: Session, keys: Iterable[str], now: datetime) -> list[str]:
     """The keys that are new. A single caller gets a key, once."""
-    statement = insert_here(session, Notice).on_conflict_do_nothing(index_elements=["key"])
-    # RETURNING: a driver's row count of an INSERT is unreliable.
-    returning = statement.returning(col(Notice.key))
-    return [key for key in keys if session.execute(returning, {"key": key, "created_at": now}).first() is not None]
+    connection, once = session.connection(), insert_once(session, Notice, "key")
+    return [key for key in keys if connection.execute(once, {"key": key, "created_at": now}).first() is not None]
 
 
 def claim(session: Session, key: str, now: datetime, again_after: timedelta) -> bool:

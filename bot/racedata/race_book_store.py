@@ -4,13 +4,12 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
-    Insert,
     Integer,
     Row,
     Select,
@@ -21,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlmodel import Session, col
 
-from bot.db.engine import Database, dialect_of, insert_into, table_of
+from bot.db.engine import Database, dialect_of, table_of, upsert
 from bot.db.tables import BookRace
 from bot.events import event_store, touched
 from bot.events.event import RacingEvent
@@ -271,15 +270,8 @@ def _put_batch(session: Session, races: Mapping[str, _Named], now: datetime, reg
         )
     if values:
         # The bare connection hands all rows to the driver at once.
-        session.connection().execute(_put_down(dialect_of(session)), values)
+        session.connection().execute(upsert(session, BookRace), values)
     return done
-
-
-@cache
-def _put_down(dialect: str) -> Insert:
-    insert = insert_into(dialect, BookRace)
-    changed = {name: insert.excluded[name] for name in ("region", "race_date", "meeting_id", "data", "updated_at")}
-    return insert.on_conflict_do_update(index_elements=["race_id"], set_=changed)
 
 
 _RACE = table_of(BookRace).c
