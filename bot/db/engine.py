@@ -322,8 +322,16 @@ def _upsert(dialect: str, model: type[SQLModel]) -> Executable:
     return statement.on_conflict_do_update(index_elements=[one.name for one in columns if one.primary_key], set_=anew)
 
 
-def insert_here(session: Session, table: type[SQLModel]) -> "postgresql.Insert | sqlite.Insert":
-    return insert_into(dialect_of(session), table)
+def put_where(session: Session, model: type[SQLModel], where: ColumnElement[bool], **row: Any) -> bool:
+    """Insert the row, or overwrite the row that exists where `where` holds. One statement decides between replicas.
+
+    False if nothing was written.
+    """
+    statement = insert_into(dialect_of(session), model).values(**row)
+    keys = [one.name for one in table_of(model).primary_key]
+    anew = {name: statement.excluded[name] for name in row if name not in keys}
+    statement = statement.on_conflict_do_update(index_elements=keys, set_=anew, where=where)
+    return session.execute(statement.returning(*table_of(model).primary_key)).first() is not None
 
 
 def insert_into(dialect: str, table: type[SQLModel]) -> "postgresql.Insert | sqlite.Insert":

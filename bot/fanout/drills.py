@@ -12,7 +12,7 @@ from sqlmodel import Session, col
 
 from bot.channels.filters import ChannelFilter
 from bot.db import named_values
-from bot.db.engine import insert_here
+from bot.db.engine import put_where
 from bot.db.named_values import Mark
 from bot.db.tables import StoredState
 from bot.events.drill_mark import Drill
@@ -59,14 +59,10 @@ def begin(session: Session, drill: Drill, now: datetime) -> KeptDrill | None:
     before = latest(session)
     earlier = (before.drill, *before.earlier)[:DRILLS_REMEMBERED] if before else ()
     kept = KeptDrill(drill=drill, begun_at=now, earlier=earlier)
-    values = {"value": kept.model_dump_json(), "updated_at": now}
-    # `updated_at` is the beginning: one statement decides between two replicas.
-    statement = insert_here(session, StoredState).values(name=Mark.DRILL, **values)
-    statement = statement.on_conflict_do_update(
-        index_elements=["name"], set_=values, where=col(StoredState.updated_at) <= now - DRILLS_APART
-    )
-    begun = session.execute(statement.returning(col(StoredState.name))).first()
-    return kept if begun else None
+    # `updated_at` is the beginning.
+    may_begin = col(StoredState.updated_at) <= now - DRILLS_APART
+    value = kept.model_dump_json()
+    return kept if put_where(session, StoredState, may_begin, name=Mark.DRILL, value=value, updated_at=now) else None
 
 
 def latest(session: Session) -> KeptDrill | None:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from sqlalchemy import ColumnElement, bindparam, case, delete, exists, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, exists, select, update
 from sqlmodel import Session, col
 
-from bot.db.engine import FAR, affected, insert_here, insert_once, is_one_of, table_of
+from bot.db.engine import FAR, affected, insert_once, is_one_of, put_where, table_of
 from bot.db.tables import MethodHold, MethodPace
 from bot.outbox.message import Call
 from bot.outbox.message_store import ALWAYS
@@ -24,13 +24,8 @@ EVERY_CALL: Final = "*"
 
 
 def hold_call(session: Session, call: Call | Literal["*"], until: datetime, reason: str) -> None:
-    statement = insert_here(session, MethodHold).values(method=call, until=until, reason=reason)
-    asked = statement.excluded["until"]
-    # Another answer may have asked for longer.
-    longer = case((col(MethodHold.until) > asked, col(MethodHold.until)), else_=asked)
-    session.execute(
-        statement.on_conflict_do_update(index_elements=["method"], set_={"until": longer, "reason": reason})
-    )
+    """Another answer may have asked for longer."""
+    put_where(session, MethodHold, col(MethodHold.until) <= until, method=call, until=until, reason=reason)
 
 
 def release_every_call(session: Session) -> None:

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, delete, select
 from sqlmodel import Session, col
 
-from bot.db.engine import insert_here, insert_once
+from bot.db.engine import insert_once, put_where
 from bot.db.tables import Notice
 
 
@@ -28,16 +28,8 @@ def note(session: Session, keys: Iterable[str], now: datetime) -> list[str]:
 
 
 def claim(session: Session, key: str, now: datetime, again_after: timedelta) -> bool:
-    """True if the key is new, or was claimed `again_after` ago or earlier. One statement decides between replicas."""
-    values = {"key": key, "created_at": now}
-    statement = (
-        insert_here(session, Notice)
-        .values(values)
-        .on_conflict_do_update(
-            index_elements=["key"], set_={"created_at": now}, where=col(Notice.created_at) <= now - again_after
-        )
-    )
-    return session.execute(statement.returning(col(Notice.key))).first() is not None
+    """True if the key is new, or was claimed `again_after` ago or earlier."""
+    return put_where(session, Notice, col(Notice.created_at) <= now - again_after, key=key, created_at=now)
 
 
 def is_noted(session: Session, key: str) -> bool:

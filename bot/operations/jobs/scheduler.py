@@ -18,7 +18,7 @@ from sqlalchemy import or_, select, update
 from sqlmodel import Session, col
 
 from bot.clock import Clock, Monotonic, Token
-from bot.db.engine import Database, database_now, insert_here
+from bot.db.engine import Database, database_now, put_where
 from bot.db.tables import JobRun
 from bot.errors import RacingBotError, StorageError
 from bot.logs import get_logger
@@ -59,21 +59,14 @@ def claim_slot(session: Session, job: str, slot_at: datetime, *, by: str, now: d
     A slot or a lease too far ahead was written before somebody set the clock back. Replicas that read the clock at
     nearly the same moment are one slot apart at most.
     """
-    lease = timedelta(seconds=min(LEASE_S, every_s))
-    statement = insert_here(session, JobRun).values(job=job, slot_at=slot_at, claimed_by=by, leased_until=now + lease)
-    given, row = statement.excluded, JobRun
+    lease, row = timedelta(seconds=min(LEASE_S, every_s)), JobRun
     is_free = or_(
-        col(row.slot_at) < given.slot_at,
+        col(row.slot_at) < slot_at,
         col(row.slot_at) > slot_at + timedelta(seconds=every_s),
         col(row.leased_until) <= now,
         col(row.leased_until) > now + 2 * lease,
     )
-    statement = statement.on_conflict_do_update(
-        index_elements=["job"],
-        set_={name: given[name] for name in ("slot_at", "claimed_by", "leased_until")},
-        where=is_free,
-    )
-    if session.execute(statement.returning(col(row.job))).first() is not None:
+    if put_where(session, row, is_free, job=job, slot_at=slot_at, claimed_by=by, leased_until=now + lease):
         return SlotClaim.OURS
     leased_until = session.execute(select(col(row.leased_until)).where(col(row.job) == job)).scalar_one()
     return SlotClaim.DONE if leased_until is None else SlotClaim.UNDER_WAY
