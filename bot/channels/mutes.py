@@ -10,6 +10,7 @@ from sqlmodel import Session, col
 from bot.channels import channel_lock
 from bot.channels.filters import QUIETED, Meeting
 from bot.db.engine import affected
+from bot.db.named_values import parsed
 from bot.db.tables import MutedMeetingRow
 from bot.events.event import RacingEvent
 
@@ -67,4 +68,4 @@ def read(row: MutedMeetingRow) -> Meeting:
 @lru_cache(maxsize=4096)
 def _meeting(text: str, channel_id: str) -> Meeting:
     """The stored meeting. An unreadable row gives a meeting without races. The log has each such row once a process."""
-    return Meeting.stored(text, channel_id=channel_id) or Meeting()
+    return parsed(Meeting, text, channel_id=channel_id) or Meeting()

@@ -13,6 +13,7 @@ from sqlmodel import Session, col
 from bot.channels import channel_lock, pauses
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, meaningful
 from bot.db.engine import affected, table_of
+from bot.db.named_values import parsed
 from bot.db.tables import ChannelSubscriptionRow, EventVersion, MessageKind, OutboxMessage, SubscriptionState
 from bot.events import event_store
 from bot.events.event import DEFAULT_TOPICS
@@ -278,7 +279,7 @@ def _stored(chosen: ChannelFilter, before: str) -> str:
 @lru_cache(maxsize=4096)
 def _filter(text: str, region: str) -> ChannelFilter:
     """The stored filter. An unreadable filter takes the region's default topics, and is logged once a process."""
-    chosen = ChannelFilter.stored(text, region=region)
+    chosen = parsed(ChannelFilter, text, region=region)
     return meaningful(chosen) if chosen else UnreadFilter(region=region, topics=DEFAULT_TOPICS)
 
 

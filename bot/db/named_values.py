@@ -14,6 +14,9 @@ from sqlmodel import Session, col
 from bot.clock import Clock
 from bot.db.engine import Database, table_of, upsert
 from bot.db.tables import StoredState
+from bot.logs import get_logger
+
+log = get_logger(__name__)
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -80,6 +83,15 @@ def load(session: Session, name: str, kind: type[ModelT], now: datetime | None =
     kept = text(session, name)
     is_taken = kept is not None and (now is None or kept[1] <= now + CLOCK_AHEAD_MAX)
     return kind.model_validate_json(kept[0]) if kept and is_taken else None
+
+
+def parsed(kind: type[ModelT], text: str | None, **about: object) -> ModelT | None:
+    """The value of a row's JSON; None for a text that can't be read, as an error would hold up other rows."""
+    try:
+        return kind.model_validate_json(text or "")
+    except ValueError:
+        log.exception("stored_value_not_readable", kind=kind.__name__, **about)
+        return None
 
 
 def put(session: Session, name: str, value: Any, now: datetime) -> None:

@@ -25,6 +25,7 @@ from sqlalchemy.orm import aliased, make_transient_to_detached
 from sqlmodel import Session, col
 
 from bot.db.engine import as_read, dialect_of, is_one_of, table_of
+from bot.db.named_values import parsed
 from bot.db.tables import BookRace, EventVersion, NamedRace, OutboxMessage, SaidRow
 from bot.events import drill_mark, event_bounds
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
@@ -458,7 +459,7 @@ def noted_in(versions: Sequence[EventVersion]) -> WatchedIn:
 
 def remarks_of(row: EventVersion) -> VersionRemarks:
     """Empty for remarks that can't be read."""
-    found = VersionRemarks.stored(row.remarks, event_key=row.event_key, version=row.version) if row.remarks else None
+    found = parsed(VersionRemarks, row.remarks, event_key=row.event_key, version=row.version) if row.remarks else None
     return found or _NO_REMARKS
 
 
@@ -468,7 +469,7 @@ def contradicted_by(row: EventVersion) -> EventKind | None:
 
 def known(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
     """The event, or the columns of an event that can't be read: the event and later versions are told all the same."""
-    event = RacingEvent.stored(row.data, event_key=row.event_key, version=row.version)
+    event = parsed(RacingEvent, row.data, event_key=row.event_key, version=row.version)
     if event is None:
         race = Race(race_id=row.race_id, meeting_id=row.meeting_id, region=row.region, race_date=row.race_date)
         kind = next((kind for kind in EventKind if kind == row.kind), None)

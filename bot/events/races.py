@@ -4,16 +4,13 @@ import re
 from datetime import datetime
 from functools import lru_cache
 from operator import itemgetter
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from bot.events.days import zones_of_region
 from bot.events.number_words import CARDINALS, ORDINALS
 from bot.events.race_state import LOST_OR_VOID, RaceOutcome, RaceState, is_amended, is_reinstated, letters, state_in
-from bot.logs import get_logger
-
-log = get_logger(__name__)
 
 PROVISIONAL = RaceState.PROVISIONAL.capitalize()
 """The status of places that are all provisional."""
@@ -89,15 +86,6 @@ _CARD_NUMBER = re.compile("[0-9]{1,3}")
 
 class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
-
-    @classmethod
-    def stored(cls, text: str | None, **about: object) -> Self | None:
-        """The value of a stored text; None for a text that can't be read: an error would hold up other rows."""
-        try:
-            return cls.model_validate_json(text or "")
-        except ValueError:
-            log.exception("stored_value_not_readable", kind=cls.__name__, **about)
-            return None
 
 
 class Course(Value):

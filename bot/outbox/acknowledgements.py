@@ -15,6 +15,7 @@ from sqlmodel import Session, col
 
 from bot.channels.filters import AckRequest
 from bot.db.engine import affected, is_one_of
+from bot.db.named_values import parsed
 from bot.db.tables import Acknowledgement, AckState, EventVersion, MessageKind, OutboxMessage
 from bot.events import event_store
 from bot.events.event import RacingEvent
@@ -256,7 +257,7 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
     """The escalations by message."""
     if not posts:
         return {}
-    said = {post.id: Escalated.stored(post.content, post=post.idempotency_key) for post in posts}
+    said = {post.id: parsed(Escalated, post.content, post=post.idempotency_key) for post in posts}
     wanted = sorted({post.follows_id for post in posts if post.follows_id})
     alerts = session.execute(ALERTS.where(_THESE), {"messages": wanted}).all()
     states = {row.message_id: row.state for row, _, _ in alerts}

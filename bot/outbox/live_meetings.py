@@ -20,6 +20,7 @@ from bot.channels import subscriptions
 from bot.channels.conditions.event_conditions import takes_course
 from bot.channels.filters import ALL_REGIONS, Meeting
 from bot.db.engine import insert_once
+from bot.db.named_values import parsed
 from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.days import racing_day
 from bot.events.event import Topic
@@ -227,7 +228,7 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
 
     found: dict[int, LiveMeeting] = {}
     for post in posts:
-        meeting = Meeting.stored(post.content, post=post.idempotency_key) or Meeting()
+        meeting = parsed(Meeting, post.content, post=post.idempotency_key) or Meeting()
         if (row := kept.get(post.id)) is not None:
             meeting = _as_known(meeting, row)
         results_in = _results_in(session, post.channel_id, meeting)

@@ -13,6 +13,7 @@ from sqlmodel import Session, col
 
 from bot.channels import subscriptions
 from bot.channels.filters import mentions
+from bot.db.named_values import parsed
 from bot.db.tables import Acknowledgement, AckState, EventVersion, OutboxMessage
 from bot.desk.decide import Because, Telling
 from bot.events import event_bounds, event_store, named_races
@@ -289,7 +290,7 @@ def _view(
 
 
 def _disagrees(later: Telling | None) -> bool:
-    remarks = VersionRemarks.stored(later.remarks, event_key=later.event_key) if later and later.remarks else None
+    remarks = parsed(VersionRemarks, later.remarks, event_key=later.event_key) if later and later.remarks else None
     return remarks is not None and remarks.order_unknown
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import bindparam, or_, select, union
 from sqlmodel import Session, col
 
 from bot.db import named_values
-from bot.db.named_values import Mark
+from bot.db.named_values import Mark, parsed
 from bot.db.tables import EventVersion
 from bot.events import event_store, touched
 from bot.events.event import EventKind, RacingEvent
@@ -155,7 +155,7 @@ def known_day(session: Session, day: date, region: str | None = None) -> KnownDa
     return KnownDay(
         [DayRow(race_id, data, partial(race_book_store.read_row, race_id, of, data)) for race_id, of, data, _ in rows],
         [
-            DayRow(race_id, data, partial(RacingEvent.stored, data, event_key=key))
+            DayRow(race_id, data, partial(parsed, RacingEvent, data, event_key=key))
             for key, (race_id, data) in latest.items()
         ],
         _doubts(session, day),

@@ -21,6 +21,7 @@ from sqlalchemy import (
 from sqlmodel import Session, col
 
 from bot.db.engine import Database, dialect_of, table_of, upsert
+from bot.db.named_values import parsed
 from bot.db.tables import BookRace
 from bot.events import event_store, touched
 from bot.events.event import RacingEvent
@@ -173,7 +174,7 @@ def _found_by(condition: ColumnElement[bool], way: int = _BY_ID) -> Select[str, 
 
 
 def read_row(race_id: str, region: str, data: str) -> Race | None:
-    race = Race.stored(data, race_id=race_id)
+    race = parsed(Race, data, race_id=race_id)
     return _with_region(race, region) if race else None
 
 
@@ -249,7 +250,7 @@ def _filled(known: V, news: V) -> V:
 
 def _put_batch(session: Session, races: Mapping[str, _Named], now: datetime, region: str | None) -> list[_Put]:
     rows = session.connection().execute(_SELECT_BATCH, {"races": list(races)})
-    known = {race_id: (kept_region, Race.stored(data, race_id=race_id)) for race_id, kept_region, data in rows}
+    known = {race_id: (kept_region, parsed(Race, data, race_id=race_id)) for race_id, kept_region, data in rows}
     values, done = [], []
     for race_id, news in races.items():
         kept_region, before = known.get(race_id, (REGION_UNKNOWN, None))
