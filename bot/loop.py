@@ -1,14 +1,14 @@
-"""Loops that go on after a failure."""
+"""Loops that go on after a failure, and waits that a wake-up can end early."""
 
 import asyncio
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import ClassVar
 
 from bot.clock import Clock, Monotonic
 from bot.errors import StorageError
 from bot.logs import get_logger
-from bot.wakeup import rest
 
 log = get_logger(__name__)
 
@@ -17,6 +17,12 @@ POLL_S = 1.0
 BACKOFF_MAX_S = 60.0
 
 LOGGED_EVERY = timedelta(hours=1)
+
+
+async def rest(wake: asyncio.Event, at_most_s: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(at_most_s):
+            await wake.wait()
 
 
 class Loop(ABC):

@@ -20,7 +20,7 @@ from bot.deliveries.journal import BYTES_AT_ONCE, Journal, JournalPlace, Letter
 from bot.deliveries.payload import payload_of
 from bot.errors import LockTaken, StorageError
 from bot.logs import get_logger
-from bot.wakeup import rest
+from bot.loop import rest
 
 log = get_logger(__name__)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bot.logs import get_logger
-from bot.wakeup import rest
+from bot.loop import rest
 from bot.web.plain_answers import EventOutcome, RequestRefusal, SignatureFailure
 
 log = get_logger("bot.receiver")

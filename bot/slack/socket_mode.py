@@ -23,10 +23,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.addresses import proxy_of
 from bot.errors import BodyUnreadable, SlackError, SlackRefused, SlackUnreached, SlackWait
 from bot.logs import get_logger
+from bot.loop import rest
 from bot.slack.bolt_app import receive
 from bot.slack.web_client import SlackClient
 from bot.tasks import Tasks
-from bot.wakeup import rest
 
 log = get_logger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Any
 from uvicorn.config import Config
 from uvicorn.server import Server as UvicornServer
 
-from bot.wakeup import rest
+from bot.loop import rest
 
 GRACE_S = 10
 """Seconds for open requests on a stop; longer than a body may take."""
