@@ -126,14 +126,15 @@ def _filled(race: Race, known: Race, names: Iterable[str], *, is_sure: bool) -> 
 def _common_course(races: Iterable[Race]) -> Course:
     common = Course()
     for course in (race.course for race in races):
-        if any(now and before and now != before for now, before in zip(_named(course), _named(common), strict=True)):
+        if _differ(course, common):
             return Course()
         common = _course(common, course)
     return common
 
 
-def _named(course: Course) -> tuple[str | None, str | None]:
-    return course.course_id, course.name
+def _differ(one: Course, other: Course) -> bool:
+    both = ((one.course_id, other.course_id), (one.name, other.name))
+    return any(now and before and now != before for now, before in both)
 
 
 def _only(values: Iterable[str | None]) -> str | None:
@@ -218,7 +219,7 @@ def _off_told(off: OffTime, earlier: Race) -> OffTime | None:
 
 def _course(course: Course, earlier: Course) -> Course:
     """Completed unless id or name differ: another course's name would be wrong."""
-    if any(now and before and now != before for now, before in zip(_named(course), _named(earlier), strict=True)):
+    if _differ(course, earlier):
         return course
     return Course(
         course_id=course.course_id or earlier.course_id,

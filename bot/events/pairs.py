@@ -156,35 +156,30 @@ def _horse(runner: Runner) -> str | None:
     return plain_name(runner.horse).casefold() if runner.horse else None
 
 
-def _horse_and_number(runner: Runner) -> tuple[str | None, str] | None:
-    return (_horse(runner), runner.number) if runner.horse and runner.number else None
+def _both(one: Callable[[V], Hashable | None], other: Callable[[V], Hashable | None]) -> Callable[[V], Hashable | None]:
+    """Both values, where an entry has both."""
+
+    def value(entry: V) -> Hashable | None:
+        found = one(entry), other(entry)
+        return None if None in found else found
+
+    return value
 
 
-def _number_and_place(runner: Runner) -> tuple[str, int] | None:
-    place = _place(runner)
-    return (runner.number, place) if runner.number and place else None
-
-
-def _off_and_title(race: Race) -> tuple[str | int, str] | None:
-    return (race.off.name, race.title) if race.off.name is not None and race.title else None
-
-
-def _number_and_title(race: Race) -> tuple[str, str] | None:
-    return (race.number, race.title) if race.number and race.title else None
-
+_off_and_title: Callable[[Race], Hashable | None] = _both(lambda race: race.off.name, lambda race: race.title)
 
 _RUNNERS: Sequence[_By[Runner]] = (
     _By(lambda runner: runner),
-    _By(_horse_and_number),
+    _By(_both(_horse, lambda runner: runner.number)),
     _By(_published_horse),
     _By(_horse),
-    _By(_number_and_place),
+    _By(_both(lambda runner: runner.number, _place)),
     _By(lambda runner: runner.number, _may_be_same_runner),
 )
 _RACES: Sequence[_By[Race]] = (
     _By(lambda race: race, _may_be_same_race),
     _By(lambda race: race.race_id, _may_be_same_race),
-    _By(_number_and_title, _may_be_same_race),
+    _By(_both(lambda race: race.number, lambda race: race.title), _may_be_same_race),
     _By(lambda race: race.number, _may_be_same_race, only=True),
     _By(_off_and_title, _may_be_same_race),
     _By(lambda race: race.title, _may_be_same_race, only=True),

@@ -7,7 +7,7 @@ from html import unescape
 from itertools import islice
 from typing import Any
 
-from bot.events.reading.fields import LONGEST_NAME, Fields, fields_of, find, first_of
+from bot.events.reading.fields import LONGEST_NAME, Fields, fields_of, first_of
 
 LONGEST_READ = 2_000
 """Characters. The rest is cut off."""
@@ -128,8 +128,8 @@ def _spoken(fields: Fields) -> str | None:
     for first, between, last in _TOGETHER:
         if first in fields and last in fields:
             return f"{_plain_text(fields[first])}{between}{_plain_text(fields[last])}"
-    named = first_of([fields], "text.spoken", _plain_text)
-    return named or find([fields], [name for name in fields if name.endswith("name")], _plain_text)
+    names = (_plain_text(said) for name, said in fields.items() if name.endswith("name"))
+    return first_of([fields], "text.spoken", _plain_text) or next(filter(None, names), None)
 
 
 def _plain_text(value: Any) -> str | None:

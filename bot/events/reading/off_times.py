@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from bot.events.races import OffTime
-from bot.events.reading.fields import Fields, fields_of, find, first_of
+from bot.events.reading.fields import Fields, fields_of, first_of
 from bot.events.reading.json_values import text
 
 FIRST_YEAR, LAST_YEAR = 1900, 2100
@@ -205,7 +205,7 @@ def spread_off(value: Any) -> Iterator[Any]:
     fields = fields_of(value)
     yield from fields.of("text.time")
     if "hour" in fields or "hours" in fields:
-        yield ":".join((find([fields], (name, f"{name}s"), text) or "0").zfill(2) for name in ("hour", "minute"))
+        yield ":".join((text(fields.get(name, fields.get(f"{name}s"))) or "0").zfill(2) for name in ("hour", "minute"))
 
 
 def _together(clocks: Iterable[str]) -> str | None:

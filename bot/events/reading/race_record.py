@@ -27,7 +27,7 @@ from bot.events.race_state import (
     state_in,
 )
 from bot.events.races import PROVISIONAL, Course, OffTime, Race
-from bot.events.reading.fields import NAMES_OF, Fields, fields_of, find, first_of, values_of
+from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_values import LONGEST_READ, MOST_NOTES, flag, flag_in, is_no, is_yes, string, text
 from bot.events.reading.off_times import read_clock, read_clock_of_date, read_date, read_plain_date
 from bot.events.reading.record_objects import (
@@ -88,9 +88,9 @@ def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) 
     read = {name: sources.look(f"race.{name}") for name in _LOOKED_UP}
     placings = read_placings(sources.own + sources.data)
     state = state_of(sources, placings)
-    read["number"] = read["number"] or find(sources.own, ("race",), read_short_number)
+    read["number"] = read["number"] or first_of(sources.own, "objects.race", read_short_number)
     course, off = sources.course, sources.off
-    said = find(sources.own, ("race",), string)
+    said = first_of(sources.own, "objects.race", string)
     if said and " " in said and not read["number"]:
         read["title"] = read["title"] or said
     if course == Course() and (called := called_in(read["title"] or "")):

@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.events.days import zones_of_region
 from bot.events.races import Course, OffTime, plain_name
-from bot.events.reading.fields import NAMES_OF, Fields, Lazy, fields_of, find, first_of, fold, values_of
+from bot.events.reading.fields import NAMES_OF, Fields, Lazy, fields_of, first_of, fold, values_of
 from bot.events.reading.json_values import MOST_NOTES, count, flag, identifier, text
 from bot.events.reading.off_times import (
     days_between,
@@ -171,8 +171,8 @@ class Sources:
     def off(self) -> OffTime:
         """The date may hold the time too, where no other field has a time."""
         beside_dates = filter(None, map(read_clock_of_date, self.values("race.date")))
-        called = find(self.own, ("race",), lambda said: read_clock(said) if _CLOCK.fullmatch(str(said)) else None)
-        return off_by_standing([*self.off_values, [*beside_dates], [called] if called else []])
+        called = (said for said in values_of(self.own, "objects.race") if _CLOCK.fullmatch(str(said)))
+        return off_by_standing([*self.off_values, [*beside_dates], [*called]])
 
     @Lazy
     def off_values(self) -> list[list[Any]]:
@@ -260,7 +260,7 @@ def race_id_of(parts: Sequence[Part]) -> str | None:
     return (
         first_of(everywhere, "ids.race", identifier)
         or first_of(_of(parts, About.RACE), "ids.plain", identifier)
-        or find(everywhere, NAMES_OF["objects.race"], lambda value: None if read_clock(value) else read_bare_id(value))
+        or first_of(everywhere, "objects.race", lambda value: None if read_clock(value) else read_bare_id(value))
     )
 
 
@@ -269,7 +269,7 @@ def meeting_id_of(parts: Sequence[Part]) -> str | None:
     return (
         first_of(everywhere, "ids.meeting", identifier)
         or first_of(_of(parts, About.MEETING), "ids.plain", identifier)
-        or find(everywhere, NAMES_OF["objects.meeting"], read_bare_id)
+        or first_of(everywhere, "objects.meeting", read_bare_id)
     )
 
 

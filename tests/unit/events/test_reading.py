@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bot.deliveries.payload import read_payload
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.events.reading.json_object import LONGEST_RELATED, with_related
+from bot.events.reading.json_object import DEEPEST_JSON, LONGEST_RELATED, with_related
 from bot.events.reading.json_values import LONGEST_READ, note_text
 from bot.events.reading.order_spellings import MOST_RUNNERS
 from bot.events.reading.race_list import MOST_RACES
@@ -176,6 +176,11 @@ def test_related_resources_of_json_api_are_bounded():
     listed = [{"type": "race", "id": str(number), "relationships": {"races": links}} for number in range(60)]
     related = with_related({"data": {"relationships": {"races": links}}, "included": listed})
     assert len(str(related)) < LONGEST_RELATED + len(str(listed))
+    deep: list[object] = [{"relationships": {"next": {"data": {"type": "race", "id": "1"}}}}]
+    for _ in range(DEEPEST_JSON):
+        deep = [deep]
+    document = {"data": deep, "included": [{"type": "race", "id": "1", "deep": deep}]}
+    assert with_related(document) is document
 
 
 @over("order", ["finishing_order", "winner", "first", "results", "non_runners"])
