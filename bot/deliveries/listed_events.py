@@ -147,7 +147,8 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
         hidden |= NAMING_HORSES
     if len(entries) > 1 or any("ids.race" in part.fields.facts for part in entries[0]):
         hidden |= {"ids.race"}
-    parts = _nearest(parts, depth)
+    # Of the objects around the list the nearest value counts.
+    parts = sorted(parts, key=lambda part: (part.depth > depth, -part.depth))
     of_entry = _handed_down(parts, entries, shared)
     beside = {About.MEETING, About.COURSE}
     above = [
@@ -167,7 +168,9 @@ def _others_lost(found: FoundEvent) -> list[FoundEvent]:
         return []
     lists = [*map(_of_lost_races, found.carried)]
     entries = _entries(lists, About.RACE, lost=True)[1] if any(part.fields for part in lists) else []
-    entries = entries or [one for one in _entries(found.carried, About.RACE, lost=True)[1] if _says_lost(one)]
+    if not entries:
+        listed = _entries(found.carried, About.RACE, lost=True)[1]
+        entries = [one for one in listed if race_from(sources_of(one), race_id=None, meeting_id=None).abandoned]
     of_entry = _handed_down(found.parts, entries, found.shared)
     parts = [part._replace(fields=part.fields.only(_OF_EACH_LOSS)) for part in found.parts]
     each = [FoundEvent.of(found.named, [*parts, *more], partial(of_entry, more)) for more in entries]
@@ -175,10 +178,6 @@ def _others_lost(found: FoundEvent) -> list[FoundEvent]:
     are_races = any(race_entries(part.fields, "lists.races", "lists.named_races") for part in lists)
     each = [one for one in each if are_races or one.race_id or not one.said.title or one.said.off != OffTime()]
     return [one for one in each if not (one.said.says_run or is_same_race(one.said, found.said))]
-
-
-def _says_lost(parts: Sequence[Part]) -> bool:
-    return bool(race_from(sources_of(parts), race_id=None, meeting_id=None).abandoned)
 
 
 def _of_lost_races(part: Part) -> Part:
@@ -247,11 +246,6 @@ def _groups(found: FoundEvent) -> Iterator[dict[str, Any]]:
         is_group = lists_races(fields) and not (is_of_race and _may_be_horse(one))
         if is_group or ("is.race" in fields.facts and not is_named_alone):
             yield one
-
-
-def _nearest(parts: Sequence[Part], depth: int) -> list[Part]:
-    """The objects around a list, the nearest first: the first value counts."""
-    return sorted(parts, key=lambda part: (part.depth > depth, -part.depth))
 
 
 def _handed_down(
