@@ -24,7 +24,6 @@ from bot.db.vault import Vault
 from bot.deliveries.intake import Intake
 from bot.deliveries.journal import Journal
 from bot.deliveries.payload import read_events, read_payload
-from bot.deliveries.signature_mismatches import Mismatches
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import StorageError
 from bot.fanout.fanout import Fanout
@@ -40,6 +39,7 @@ from bot.operations.public_url import SelfDelivery
 from bot.operations.quota_warnings import QuotaCheck
 from bot.operations.repair.repair_run import Repair
 from bot.operations.self_notices import SelfNotices
+from bot.operations.signature_mismatches import Mismatches
 from bot.operations.watchdog import DeliveryWatch
 from bot.outbox import pace
 from bot.outbox.claim_sender import ClaimSender
@@ -117,7 +117,7 @@ class Service:
         self.web = make_web_client(self.identity.token, settings.slack_api_url)
         self.slack = SlackClient(self.web, count=self.metrics.slack_call, secrets=settings.secret_values)
         self.notices = Notices(settings.admin_channel, admin_notice, clock=clock, admin_users=settings.admin_users)
-        self.telling = SelfNotices(self.database, self.notices, settings.max_body_bytes, clock, self.queued)
+        self.telling = SelfNotices(self.database, self.notices, clock, self.queued)
         self.reopening = Reopening(waited)
         self.journal = Journal(self.database.address, self.ports.monotonic)
         self.intake = Intake(self.database, self.journal, clock)
@@ -128,9 +128,9 @@ class Service:
         self.signing_secrets = self._make_signing_secrets()
         self.receiver_news = ReceiverNews(
             self.metrics,
-            Mismatches(self.telling.wrong_signatures, self.telling.no_right_signature, self.ports.monotonic),
+            Mismatches(self.telling.tell_today, self.ports.monotonic),
             self.intake.wake.set,
-            self.telling.too_large,
+            settings.max_body_bytes,
         )
         deliver = SelfDelivery(settings.public_url, self.signing_secrets, self.ports.monotonic)
         self.drills = Drills(self.database, deliver, clock, self.queued, self.ports.monotonic)

@@ -159,7 +159,7 @@ class Health:
         self._looked_at_s = self.monotonic()
         self.metrics.show_degraded(self.degraded)
         if self.signing_secrets.unreadable:
-            await self.telling.secrets_unreadable(self.signing_secrets.unreadable)
+            await self.telling.tell_today("secrets-unreadable", reason=self.signing_secrets.unreadable)
 
     async def _find_degraded(self) -> dict[str, str]:
         now = self.clock()

@@ -6,7 +6,7 @@ A rate misses the fault that creates a series. `docs/operations/README.md` lists
 import json
 import platform
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import product
@@ -16,12 +16,12 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.process_collector import ProcessCollector
 
 from bot.deliveries.inbox import Depth
-from bot.deliveries.signature_mismatches import Mismatches
 from bot.errors import SlackError
 from bot.events import drill_mark
 from bot.events.event import EventKind
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job, JobOutcome
+from bot.operations.signature_mismatches import Mismatches
 from bot.operations.status_figures import ServiceState
 from bot.outbox.claim_outcomes import ClaimOutcome
 from bot.racedata.client.circuit_breakers import BREAKER_CODES, USAGE_PATH
@@ -250,13 +250,13 @@ def _of_class(error: Exception, names: Mapping[Any, str]) -> str:
 class ReceiverNews:
     """The receiver's lines to the bot: counts for `/metrics`, and news for admins.
 
-    `wake` lets the journal be read. `tell_too_large` tells admins of a signed body of more than MAX_BODY_BYTES.
+    `wake` lets the journal be read.
     """
 
     metrics: Metrics
     mismatches: Mismatches
     wake: Callable[[], None]
-    tell_too_large: Callable[[], Awaitable[None]]
+    max_body_bytes: int
 
     async def hear(self, line: bytes) -> None:
         """`[[1, "deliveries", "200"], …]`: counts, each with its labels. An empty list: the journal has new letters."""
@@ -278,4 +278,4 @@ class ReceiverNews:
         if labels == ["mismatch"]:
             await self.mismatches.missed(count)
         if "too_large" in labels:
-            await self.tell_too_large()
+            await self.mismatches.tell_today("too-large", max_bytes=self.max_body_bytes)

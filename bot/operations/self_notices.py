@@ -11,7 +11,6 @@ from bot.clock import Clock
 from bot.db import named_values
 from bot.db.engine import Database
 from bot.db.named_values import Mark
-from bot.deliveries.signature_mismatches import LASTS_S
 from bot.errors import StorageError
 from bot.events.word_rows import sentence_rows
 from bot.logs import get_logger
@@ -44,21 +43,8 @@ class SelfNotices:
 
     database: Database
     notices: Notices
-    max_body_bytes: int
     clock: Clock
     wake: asyncio.Event
-
-    async def wrong_signatures(self, count: int) -> bool:
-        return await self._tell_today("wrong-signatures", count=count)
-
-    async def no_right_signature(self, count: int) -> bool:
-        return await self._tell_today("signature-mismatch", count=count, minutes=LASTS_S / 60)
-
-    async def secrets_unreadable(self, reason: str) -> None:
-        await self._tell_today("secrets-unreadable", reason=reason)
-
-    async def too_large(self) -> None:
-        await self._tell_today("too-large", max_bytes=self.max_body_bytes)
 
     async def circuit_open(self, error: ServiceFailure) -> None:
         """Each refusal of a key is news, because the key is another. The quota's job may have told of a spent quota."""
@@ -106,7 +92,7 @@ class SelfNotices:
         log.info("account", plan=now.plan, window=now.window)
         return True
 
-    async def _tell_today(self, name: str, **facts: object) -> bool:
+    async def tell_today(self, name: str, /, **facts: object) -> bool:
         urgency = Urgency(notice_rows()[name]["urgency"])
         return await self._tell(f"{name}:{self._today()}", notice_words(name, **facts), urgency)
 

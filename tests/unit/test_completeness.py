@@ -268,7 +268,7 @@ def test_every_finding_of_the_doctor_is_documented_under_a_check_of_the_table_an
 
 SENTENCES = {
     "findings.ini": ("bot.doctor", {"finding"}),
-    "notices.ini": ("bot.operations", {"notice_words", "_tell_today"}),
+    "notices.ini": ("bot.operations", {"notice_words", "tell_today"}),
     "public_url.ini": ("bot.operations", {"_of_row"}),
 }
 """Tables of sentences, each with the package and the functions that fill the rows."""

@@ -11,13 +11,13 @@ import pytest
 from slack_bolt.response import BoltResponse
 
 from bot.deliveries.inbox import StoredDelivery
-from bot.deliveries.signature_mismatches import Mismatches
 from bot.errors import BodyUnreadable, SettingsError, SlackError
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_bounds import EVENT_RACES_MAX
 from bot.events.races import Race
 from bot.fanout.delivery_reader import DELIVERIES_PER_COMMIT, RACES_PER_COMMIT, DeliveryReader
 from bot.operations.metrics import Metrics, ReceiverNews
+from bot.operations.signature_mismatches import Mismatches
 from bot.receiver import bot_process
 from bot.receiver.bot_process import UNREAD_MAX_BYTES, BotProcess, CountsForBot
 from bot.receiver.options import read_options
@@ -210,17 +210,15 @@ async def test_letter_wakes_the_bot_and_counts_wait_for_a_bot_that_hears(inner):
 
 
 async def test_counts_of_any_size_are_heard_failing_news_are_passed_over_and_counts_alone_wake_nothing():
-    metrics, noted, told, woken = Metrics(()), [], [], []
+    metrics, told, woken = Metrics(()), [], []
 
-    async def note(count):
-        noted.append(count)
+    async def tell_today(name, **facts):
+        told.append((name, facts))
+        if name == "too-large":
+            raise OSError
         return True
 
-    async def tell_too_large():
-        told.append(1)
-        raise OSError
-
-    news = ReceiverNews(metrics, Mismatches(note, note, lambda: 0.0), lambda: woken.append(1), tell_too_large)
+    news = ReceiverNews(metrics, Mismatches(tell_today, lambda: 0.0), lambda: woken.append(1), 1_000)
     many = 10**12
     failing = [[1, "never_heard_of"], [many, "webhook_events", "", "too_large"]]
     heard = [[many, "deliveries", "401"], [many, "signature_failures", "mismatch"], [many, "requests_refused", "path"]]
@@ -234,7 +232,8 @@ async def test_counts_of_any_size_are_heard_failing_news_are_passed_over_and_cou
             ("requests_refused", {"reason": "path"}),
         )
     ]
-    assert (counted, noted, told, woken) == ([many] * 4, [many], [1], [])
+    wanted = [("too-large", {"max_bytes": 1_000}), ("wrong-signatures", {"count": many})]
+    assert (counted, told, woken) == ([many] * 4, wanted, [])
     await news.hear(b"[]\n")
     assert woken == [1]
 

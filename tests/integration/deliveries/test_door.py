@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from bot.db.vault import OpenedSecrets
 from bot.deliveries.journal import Journal
-from bot.deliveries.signature_mismatches import LASTS_S
 from bot.errors import StorageUnavailable
+from bot.operations.signature_mismatches import LASTS_S
 from bot.receiver.door import Appending
 from bot.web.plain_answers import WEBHOOK_PATH
 from tests.integration.deliveries.webhooks import MAX_BYTES, SECRETS, Seen, client_of, make_app, post, sign

@@ -10,9 +10,9 @@ import httpx
 from starlette.responses import JSONResponse
 
 from bot.db.vault import OpenedSecrets
-from bot.deliveries.signature_mismatches import Mismatches
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.operations.metrics import ReceiverNews
+from bot.operations.signature_mismatches import Mismatches
 from bot.receiver.bot_process import CountsForBot
 from bot.receiver.door import Door
 from bot.receiver.relay import Front
@@ -45,9 +45,9 @@ class Seen:
         self.report.connect(self)
         self.news = ReceiverNews(
             self,  # type: ignore[arg-type]  # counted here, and not for /metrics
-            Mismatches(self.note, self.alarm, lambda: self.now_s),
+            Mismatches(self.tell_today, lambda: self.now_s),
             lambda: None,
-            self.tell_too_large,
+            0,
         )
 
     def count(self, metric: str, *labels: str, times: int = 1) -> None:
@@ -56,16 +56,12 @@ class Seen:
         if metric == "signature_failures":
             self.signature_failures += labels * times
 
-    async def note(self, count: int) -> bool:
-        self.notes.append(count)
+    async def tell_today(self, name: str, count: int = 0, **_facts: object) -> bool:
+        if name == "too-large":
+            self.too_large += 1
+        else:
+            (self.alarms if name == "signature-mismatch" else self.notes).append(count)
         return self.can_tell
-
-    async def alarm(self, count: int) -> bool:
-        self.alarms.append(count)
-        return self.can_tell
-
-    async def tell_too_large(self) -> None:
-        self.too_large += 1
 
     # The line to the bot, as asyncio's transports are.
 

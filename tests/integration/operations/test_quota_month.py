@@ -84,7 +84,7 @@ class World:
     def start(self, *, dies: bool = False) -> Replica:
         """A new process."""
         database, notices = self.pipeline.database, self.pipeline.notices
-        telling = SelfNotices(database, notices, 1_000, self.clock, asyncio.Event())
+        telling = SelfNotices(database, notices, self.clock, asyncio.Event())
 
         async def sleep(_seconds: float) -> None:
             await asyncio.sleep(0)

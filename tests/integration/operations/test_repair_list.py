@@ -164,7 +164,7 @@ async def test_spent_month_is_said_and_asked_again_later(bot, outage):
 @pytest.mark.parametrize("order", ["client quota repair", "quota repair client", "repair client quota"])
 @pytest.mark.parametrize("cause", ["quota_exceeded", "unauthorized"])
 async def test_one_cause_is_one_notice_and_one_all_clear_whichever_part_meets_it_first(bot, outage, cause, order):
-    telling = SelfNotices(bot.database, bot.notices, 1_000, bot.clock, asyncio.Event())
+    telling = SelfNotices(bot.database, bot.notices, bot.clock, asyncio.Event())
     repair = outage.make_repair(bot, hooks=Hooks(on_circuit_open=telling.circuit_open))
     check = QuotaCheck(outage.quota, bot.notices, bot.database, settings(), bot.clock)
     parts = {"client": outage.client.countries, "quota": check.run, "repair": repair.job(3_600).run}

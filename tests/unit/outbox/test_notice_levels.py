@@ -164,11 +164,11 @@ async def test_subscriber_hears_the_end_of_a_closing_as_all_clear_and_a_standsti
 
 
 async def test_notices_about_the_service_itself(database, notices, told):
-    telling = SelfNotices(database, notices, 1_000, lambda: NOW, asyncio.Event())
-    await telling.no_right_signature(13)
-    await telling.wrong_signatures(5)
-    await telling.too_large()
-    await telling.secrets_unreadable("no key")
+    telling = SelfNotices(database, notices, lambda: NOW, asyncio.Event())
+    await telling.tell_today("signature-mismatch", count=13, minutes=30)
+    await telling.tell_today("wrong-signatures", count=5)
+    await telling.tell_today("too-large", max_bytes=1_000)
+    await telling.tell_today("secrets-unreadable", reason="no key")
     for error in (QuotaExceeded("races", code="quota_exceeded"), Unauthorized("races", code="unauthorized")):
         await telling.circuit_open(error)
     for plan in ("free", "live"):
@@ -184,7 +184,7 @@ async def test_notices_about_the_service_itself(database, notices, told):
 async def test_each_key_that_is_refused_is_told_and_a_spent_quota_once_a_month(database, told):
     hours = itertools.count()
     notices = Notices("CADMIN", admin_notice, clock=lambda: NOW + timedelta(hours=next(hours)))
-    telling = SelfNotices(database, notices, 1_000, lambda: NOW, asyncio.Event())
+    telling = SelfNotices(database, notices, lambda: NOW, asyncio.Event())
     for error in (Unauthorized("races", code="unauthorized"), QuotaExceeded("races", code="quota_exceeded")):
         await telling.circuit_open(error)
         await telling.circuit_open(error)
@@ -193,7 +193,7 @@ async def test_each_key_that_is_refused_is_told_and_a_spent_quota_once_a_month(d
 
 async def test_notice_that_can_not_be_stored_leaves_the_one_before_for_the_all_clear(database, monkeypatch):
     notices = Notices("CADMIN", admin_notice, clock=lambda: NOW)
-    telling = SelfNotices(database, notices, 1_000, lambda: NOW, asyncio.Event())
+    telling = SelfNotices(database, notices, lambda: NOW, asyncio.Event())
     refusal = Unauthorized("races", code="unauthorized")
     await telling.circuit_open(refusal)
 
@@ -207,7 +207,7 @@ async def test_notice_that_can_not_be_stored_leaves_the_one_before_for_the_all_c
 
 
 async def test_long_wait_is_told_with_its_end_and_what_goes_on(database, notices, told):
-    telling = SelfNotices(database, notices, 1_000, lambda: NOW, asyncio.Event())
+    telling = SelfNotices(database, notices, lambda: NOW, asyncio.Event())
     await telling.circuit_open(RateLimited("races", status=429, retry_after_s=3_600))
     assert await told() == [WARNING]
     (post,) = await database.read(lambda session: session.exec(select(OutboxMessage)).all())

@@ -283,7 +283,7 @@ def check(database, client, clock, told):
 
 @pytest.fixture
 def telling(database, clock):
-    return SelfNotices(database, Notices("C1", admin_notice, clock=clock), 1_000, clock, asyncio.Event())
+    return SelfNotices(database, Notices("C1", admin_notice, clock=clock), clock, asyncio.Event())
 
 
 def levels(told):

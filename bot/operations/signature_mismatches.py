@@ -15,10 +15,9 @@ LASTS_S = 1_800.0
 
 @dataclass
 class Mismatches:
-    """`note` and `alarm` tell admins of so many wrong signatures. A call that returns False is made again."""
+    """`tell_today` tells admins, by the name of a notice. A call that returns False is made again."""
 
-    note: Callable[[int], Awaitable[bool]]
-    alarm: Callable[[int], Awaitable[bool]]
+    tell_today: Callable[..., Awaitable[bool]]
     monotonic: Callable[[], float]
     in_a_row: int = 0
     _since_s: float = 0.0
@@ -37,8 +36,9 @@ class Mismatches:
         self.in_a_row += count
         self._not_noted += count
         if self.in_a_row >= TELL_AFTER and now_s - self._since_s >= LASTS_S:
-            self._alarmed = self._alarmed or await self.alarm(self.in_a_row)
+            if not self._alarmed:
+                self._alarmed = await self.tell_today("signature-mismatch", count=self.in_a_row, minutes=LASTS_S / 60)
             return
-        may_note = self._noted_s is None or now_s - self._noted_s >= LASTS_S
-        if self._not_noted >= TELL_AFTER and may_note and await self.note(self._not_noted):
+        is_due = self._noted_s is None or now_s - self._noted_s >= LASTS_S
+        if is_due and self._not_noted >= TELL_AFTER and await self.tell_today("wrong-signatures", count=self._not_noted):
             self._not_noted, self._noted_s = 0, now_s
