@@ -174,7 +174,9 @@ class Lexicon:
 
     @cached_property
     def _spellings(self) -> dict[str, list[str]]:
-        spelled = [(folded(name), name) for name in (*self.regions, *self._names, *self._ids)]
+        # "YORK" is the name of York too, where the course's shortcode is YORK.
+        codes = (word for word in self._ids if folded(word) not in self._spelling)
+        spelled = [(folded(name), name) for name in (*self.regions, *self._names, *codes)]
         # "wolverhampton" is Wolverhampton (AW), and beside Ascot (AUS) "ascot" is Ascot.
         return grouped((name.partition(" (")[0], spelling) for name, spelling in spelled) | grouped(spelled)
 

@@ -102,6 +102,8 @@ def test_typed_course_is_the_only_course_of_the_id_name_or_code_in_any_case(type
     # Published with curly signs, and found by plain ones.
     published = Lexicon(("FR",), (KnownCourse(course_id="cr_1", name="Font\u2019s\u00a0End \u2013 Park", region="FR"),))
     assert published.course_in_any_case("Font's End - Park") == published.courses[0].name
+    coded = Lexicon(("GB",), (KnownCourse(course_id="cr_1", name="York", region="GB", shortcode="YORK"),))
+    assert coded.course_in_any_case("york") == coded.spelled(Course(name="YORK")).name == "York"
 
 
 # Near misses of typed words, and the refusals that name them
