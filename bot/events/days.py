@@ -78,6 +78,11 @@ def begins_at(day: date) -> datetime:
     return datetime.combine(day, time.min, UTC) - EASTERNMOST
 
 
+def ends_at(day: date) -> datetime:
+    """When the day ends in the last time zone west of UTC."""
+    return datetime.combine(day, time.min, UTC) + timedelta(days=1) + WESTERNMOST
+
+
 def racing_day(race_date: str | None) -> date | None:
     """The day of a race. None for a date that is kept as published, such as "05/11/2026" or "Tuesday"."""
     try:
@@ -106,6 +111,11 @@ def known_zone(name: str | None) -> tzinfo | None:
 def zones_of_region(region: str | None) -> list[tzinfo]:
     """The zones of a region's courses: a race's own zone is not published (Spec gap G16)."""
     return [*filter(None, map(known_zone, _ZONES_OF.get(region or "", ())))]
+
+
+def days_in(region: str | None, moment: datetime) -> set[str]:
+    """The dates at the region's courses; empty for a region of unknown zones."""
+    return {f"{moment.astimezone(zone):%Y-%m-%d}" for zone in zones_of_region(region)}
 
 
 def day_before(day: date) -> str:
@@ -219,18 +229,18 @@ def _in_figures(found: "re.Match[str]", today: date, *, looks_back: bool) -> dat
     whole = (_CENTURY + int(year) if len(year) == len("26") else int(year)) if year else None
     if between == "-" and year and len(year) == len("26"):
         orders = [(whole, second, first), (_CENTURY + first, second, int(year))]
-        meant = list(dict.fromkeys(filter(None, (_date_or_none(*order) for order in orders))))
+        meant = list(dict.fromkeys(filter(None, (date_or_none(*order) for order in orders))))
         if len(meant) != 1:
             raise DayUnclearError(f"{found[0]} may be more than one day", meant)
         return meant[0]
     try:
         return _dated(first, second, whole, today, looks_back=looks_back)
     except (ValueError, OverflowError):
-        swapped = _date_or_none(whole or today.year, first, second)
+        swapped = date_or_none(whole or today.year, first, second)
         raise DayUnclearError(f"{found[0]} is no day", [swapped] if swapped else []) from None
 
 
-def _date_or_none(year: int | None, month: int, day: int) -> date | None:
+def date_or_none(year: int | None, month: int, day: int) -> date | None:
     try:
         return date(year or 0, month, day)
     except ValueError:
@@ -241,7 +251,7 @@ def _dated(day: int, month: int, year: int | None, today: date, *, looks_back: b
     if year is not None:
         return date(year, month, day)
     years = range(today.year - 4, today.year + 5)
-    near = [found for one in years if (found := _date_or_none(one, month, day))]
+    near = [found for one in years if (found := date_or_none(one, month, day))]
     if not near:
         raise ValueError(f"no month {month} has a day {day}")
     return min((one for one in near if one <= today or not looks_back), key=lambda one: abs(one - today))

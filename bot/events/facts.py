@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
+from bot.events.days import days_in
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import CARD, DECLARATIONS, RUNNER, WHOLE_LISTS, DeclaredFields, Noise, Rings, ToldField
 from bot.events.pairs import Places, is_shorter, is_whole_field, paired_races, paired_runners
@@ -165,7 +166,7 @@ class _Between:
 
     def _rings(self, when: Rings, was: str | None, now: str) -> bool:
         if when is Rings.TO_OR_FROM_TODAY:
-            return was is not None and self._today in {was, now}
+            return was is not None and not self._today.isdisjoint({was, now})
         if when is Rings.TAKEN_BACK_TOO and is_doubtful_or_reinstated(now):
             return True
         if when in {Rings.ALWAYS, Rings.TAKEN_BACK_TOO}:
@@ -179,16 +180,17 @@ class _Between:
         return self.new.kind in WHOLE_LISTS
 
     @property
-    def _today(self) -> str:
-        return f"{self.received_at:%Y-%m-%d}"
+    def _today(self) -> set[str]:
+        """The date in the region, of which there may be two; without known zones the date in UTC."""
+        return days_in(self.new.race.region, self.received_at) or {f"{self.received_at:%Y-%m-%d}"}
 
     def _is_soon(self, *races: Race) -> bool:
         """True if the off is near: by an off time with an offset, else by the date."""
-        moments = [race.off.off_at for race in races if race.off.off_at and race.off.off_at.utcoffset() is not None]
+        moments = [race.off.off_at for race in races if race.off.off_at]
         if moments:
             return any(abs(moment - self.received_at) <= SOON for moment in moments)
         dates = [race.race_date for race in (*races, self.new.race, self.old.race)]
-        return next(filter(None, dates), None) == self._today
+        return next(filter(None, dates), None) in self._today
 
     def _runners(self, old: Race, new: Race) -> Iterator[Change]:
         if isinstance(self.declared[RUNNER], Noise) or not new.runners:

@@ -149,7 +149,7 @@ _EVENT: DeclaredFields = {
 }
 _COURSE: DeclaredFields = {
     "course.course_id": ToldField("course id", unless="name"),
-    "course.name": ToldField("course"),
+    "course.name": ToldField("course", by=by_name),
     "course.country": _NOT_SHOWN,
 }
 _RACE: DeclaredFields = {

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from bot.events.days import zones_of_region
+from bot.events.days import days_in
 from bot.events.races import Course, OffTime, plain_name
 from bot.events.reading.fields import NAMES_OF, Fields, Lazy, fields_of, first_of, fold, values_of
 from bot.events.reading.json_values import MOST_NOTES, count, flag, identifier, text
@@ -209,9 +209,8 @@ class Sources:
 
     def _day_of(self, moment: datetime | None) -> str | None:
         """The day of a moment, if the day is the same in all zones of the region."""
-        zones = zones_of_region(self.look("race.region") or self.course.country) if moment else ()
-        days = {f"{moment.astimezone(zone):%Y-%m-%d}" for zone in zones if moment}
-        return days.pop() if len(days) == 1 else None
+        days = days_in(self.look("race.region") or self.course.country, moment) if moment else ()
+        return next(iter(days)) if len(days) == 1 else None
 
     @Lazy
     def own_names(self) -> tuple[str, ...]:

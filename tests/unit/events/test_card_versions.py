@@ -10,7 +10,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import changes_between
 from bot.events.kinds import CARD, RUNNER
 from bot.events.merge import completed
-from bot.events.races import OffTime, Race, Runner
+from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.watched import WatchedRunner, out_or_back, renewed
 from tests.rows import over
 from tests.unit.events.versions import NOW, TODAY, at, between, published
@@ -105,11 +105,12 @@ def test_race_that_a_meeting_no_longer_names_stays_lost():
     assert [race.title for race in completed(one, both).races] == ["A", "B"]
 
 
-def test_one_time_written_in_two_ways_is_no_change():
+def test_time_or_course_written_in_two_ways_is_no_change():
     moment = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
     old, new = (
-        RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=Race(off=OffTime(text=text, off_at=moment)))
-        for text in ("14:30", "2:30pm")
+        RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=Race(course=Course(name=name), off=off))
+        for name, text in (("York (GB)", "14:30"), ("YORK", "2:30pm"))
+        for off in [OffTime(text=text, off_at=moment)]
     )
     assert between(old, new) == []
 
@@ -127,17 +128,18 @@ def test_card_that_moves_to_or_from_today_rings(dates, rung):
 
 
 @over(
-    ("race", "date", "offs", "rung"),
+    ("race", "card", "offs", "rung"),
     [
-        ({}, TODAY, ("14:30", "14:45"), True),
-        ({}, "2026-11-21", ("11:30", "11:45"), False),
-        ({}, "2026-11-21", (ELSEWHERE.format("09:30"), ELSEWHERE.format("10:30")), True),
-        ({"date": TODAY}, None, ("14:30", "14:45"), True),
+        ({}, {}, ("14:30", "14:45"), True),
+        ({}, {"date": "2026-11-21"}, ("11:30", "11:45"), False),
+        ({}, {"date": "2026-11-21", "region": "NZ"}, ("11:30", "11:45"), True),
+        ({}, {"date": "2026-11-21"}, (ELSEWHERE.format("09:30"), ELSEWHERE.format("10:30")), True),
+        ({"date": TODAY}, {"date": None}, ("14:30", "14:45"), True),
     ],
-    ids=["today", "tomorrow", "today by its moment", "by its own date"],
+    ids=["today", "tomorrow", "today in the region", "today by its moment", "by its own date"],
 )
-def test_race_rings_by_its_own_day_and_moment(race, date, offs, rung):
-    old, new = (published(*at("1", off_time=off, **race), *at("2"), date=date) for off in offs)
+def test_race_rings_by_its_own_day_and_moment(race, card, offs, rung):
+    old, new = (published(*at("1", off_time=off, **race), *at("2"), **card) for off in offs)
     assert [change[-1] for change in between(old, new)] == [rung]
 
 

@@ -63,8 +63,8 @@ def placed(placings="", **race):
     return settled(*runners, **race)
 
 
-def published(*races, date=TODAY):
-    meeting = {"meeting_id": "mt_1", "course": "Ascot", "date": date, "region": "GB"}
+def published(*races, date=TODAY, region="GB"):
+    meeting = {"meeting_id": "mt_1", "course": "Ascot", "date": date, "region": region}
     return read("racecard.published", meeting=meeting, races=list(races))
 
 
