@@ -1,12 +1,12 @@
 """Races as published. A field that did not come is None or empty."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from bot.events.days import zones_of_region
 from bot.events.number_words import CARDINALS, ORDINALS
@@ -105,7 +105,7 @@ class OffTime(Value):
     """`text`: as published. `off_at` (aware, UTC): only with an offset, because the zone is unknown (Spec gap G16)."""
 
     text: str | None = None
-    off_at: datetime | None = None
+    off_at: AwareDatetime | None = None
 
     @property
     def minute_of_day(self) -> int | None:
@@ -306,6 +306,11 @@ class Race(Value):
         """Whether the number, else the time of day, is later. False where neither is known of both races."""
         places = (self.card_number, other.card_number), (self.off.minute_of_day, other.off.minute_of_day)
         return next((one > another for one, another in places if one is not None and another is not None), False)
+
+    @property
+    def soonest(self) -> tuple[datetime, int]:
+        """The order of a day's races to come: by the moment, then those without a moment by the time of day."""
+        return self.off.off_at or datetime.max.replace(tzinfo=UTC), self.off.minute_of_day or 0
 
     @property
     def order(self) -> tuple[int, str, str, str]:

@@ -136,10 +136,10 @@ def is_off_at(off: OffTime, typed: str) -> bool:
     return bool(is_time) and int(hour) * 60 + int(minutes) == off.minute_of_day
 
 
-def in_the_afternoon(typed: str) -> str | None:
-    """Twelve hours later, for a time before noon: people call the 14:40 race "the 2:40"."""
+def readings(typed: str) -> list[str]:
+    """The typed time, and twelve hours later for a time before noon: people call the 14:40 race "the 2:40"."""
     hour, is_time, minutes = typed.partition(":")
-    return f"{int(hour) + NOON_H}:{minutes}" if is_time and int(hour) < NOON_H else None
+    return [typed, f"{int(hour) + NOON_H}:{minutes}"] if is_time and int(hour) < NOON_H else [typed]
 
 
 def none_known(typed: str) -> str:
@@ -149,17 +149,13 @@ def none_known(typed: str) -> str:
 
 def minutes_apart(off: OffTime, typed: str) -> float:
     """The minutes between a race's off and the nearer reading of a typed time; infinite for an incomparable off."""
-    return min(_apart(off, one) for one in _readings(typed))
+    return min(_apart(off, one) for one in readings(typed))
 
 
 def as_meant(typed: str, offs: Iterable[OffTime]) -> str:
     """The typed time, or its afternoon, whichever is nearer to one of these races: "2:30" is 14:30 beside a 13:55."""
     races = list(offs)
-    return min(_readings(typed), key=lambda one: min((_apart(off, one) for off in races), default=0))
-
-
-def _readings(typed: str) -> list[str]:
-    return list(filter(None, (typed, in_the_afternoon(typed))))
+    return min(readings(typed), key=lambda one: min((_apart(off, one) for off in races), default=0))
 
 
 def _apart(off: OffTime, typed: str) -> float:

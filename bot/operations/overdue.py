@@ -4,9 +4,9 @@ An instant is known only with a published offset. Else the published date bounds
 and ends last at UTC-12. A time of day narrows nothing without a zone.
 """
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, timedelta
 
-from bot.events.days import WESTERNMOST, begins_at, racing_day
+from bot.events.days import begins_at, ends_at, racing_day
 from bot.events.races import Race
 
 LONG_PAST = timedelta(hours=3)
@@ -29,5 +29,5 @@ def _bounds(race: Race) -> tuple[datetime, datetime] | None:
     at, day = race.off.off_at, racing_day(race.race_date)
     if day is None:
         return (at, at) if at else None
-    first, last = begins_at(day), datetime.combine(day + timedelta(days=1), time.min, UTC) + WESTERNMOST
+    first, last = begins_at(day), ends_at(day)
     return (at, at) if at and first <= at <= last else (first, last)

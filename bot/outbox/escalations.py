@@ -5,7 +5,7 @@ Each step moves the acknowledgement and makes the step's messages in one transac
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, timedelta
 
 from sqlmodel import Session, col
 
@@ -23,7 +23,7 @@ from bot.db.tables import (
     QueueState,
     Reason,
 )
-from bot.events.days import racing_day
+from bot.events.days import ends_at, racing_day
 from bot.logs import get_logger
 from bot.outbox import message_store
 from bot.outbox.acknowledgements import ALERTS, MINUTE, OPEN, Escalated, StoredRequest, asked_of, move
@@ -34,9 +34,6 @@ from bot.outbox.states import UNSENT
 log = get_logger(__name__)
 
 STEPS_PER_COMMIT = 50
-
-DAY_OVER = timedelta(hours=36)
-"""From the beginning of a date in UTC until the date has ended in every time zone."""
 
 ESCALATED_FOR = timedelta(days=1)
 """After the post, where the abandonment has no date, or came after its day."""
@@ -92,7 +89,7 @@ class Open:
         since = self.told_at or self.alert.received_at
         ends = [since + ESCALATED_FOR]
         if (day := racing_day(self.race_date)) is not None:
-            ends.append(datetime.combine(day, time(), UTC) + DAY_OVER)
+            ends.append(ends_at(day))
         return max(ends) <= now
 
     def minutes_untaken(self, now: datetime) -> int:

@@ -18,7 +18,7 @@ from bot.events.merge import completed, of_declarations
 from bot.events.race_state import REPORTED_LOST, STILL_OPEN, RaceOutcome
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_same_course, may_be_there
 from bot.events.same_races import SAME_MAX, is_same_race, names_of
-from bot.events.typed_times import LAST_RACE, as_meant, in_the_afternoon, is_off_at, read_off, read_race_number
+from bot.events.typed_times import LAST_RACE, as_meant, is_off_at, read_off, read_race_number, readings
 
 
 class Coverage(StrEnum):
@@ -114,10 +114,8 @@ def at_off(card: Card, off: str | None) -> Card:
     """
     if off is None or not card.meetings:
         return card
-    races = _races_at(card, off)
-    later = None if races else in_the_afternoon(off)
-    if later and (races := _races_at(card, later)):
-        off = later
+    each = ((one, _races_at(card, one)) for one in readings(off))
+    off, races = next(((one, found) for one, found in each if found), (off, ()))
     # Each meeting has a race 3, also a lost meeting without a known race.
     is_of_each = card.course is None and read_race_number(off)
     if not races:
@@ -165,9 +163,8 @@ def to_come_until(race: Race) -> datetime | None:
 
     None if the day is not known either (Spec gap G16).
     """
-    off_at = race.off.off_at
-    if off_at is not None and off_at.utcoffset() is not None:
-        return off_at
+    if race.off.off_at:
+        return race.off.off_at
     day, minute = racing_day(race.race_date), 0 if race.off.is_of_half_day else race.off.minute_of_day
     return begins_at(day) + timedelta(minutes=minute or 0) if day else None
 

@@ -6,7 +6,7 @@ Published names with their coming races; a week's outcomes that a channel takes;
 import json
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -69,20 +69,11 @@ def look_up(session: Session, wanted: Sequence[WatchedName], today: date) -> dic
     outcomes = _outcomes(session, [race for known in found.values() for race, _ in known.coming])
     for one, known in found.items():
         coming = [outcomes.get(race.race_id or "", (race, outcome)) for race, outcome in known.coming]
-        known.coming = sorted(coming, key=_off)
+        known.coming = sorted(coming, key=lambda one: (one[0].race_date or "", one[0].soonest))
         if not known.is_known:
             names = published[one.kind]
             known.near = tuple(names[bare] for bare in likely(keys[one].bare, names))
     return found
-
-
-def _off(coming: tuple[Race, RaceOutcome]) -> tuple[str, datetime, int]:
-    """A race without a moment comes last of its day, and by the clock of its course."""
-    race, _ = coming
-    off_at = race.off.off_at
-    is_moment = off_at is not None and off_at.utcoffset() is not None
-    moment = off_at if off_at is not None and is_moment else datetime.max.replace(tzinfo=UTC)
-    return race.race_date or "", moment, race.off.minute_of_day or 0
 
 
 def _outcomes(session: Session, races: Sequence[Race]) -> dict[str, tuple[Race, RaceOutcome]]:

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from bot.events.days import date_or_none
 from bot.events.races import OffTime
 from bot.events.reading.fields import Fields, fields_of, first_of
 from bot.events.reading.json_values import text
@@ -258,10 +259,8 @@ def _month(name: str) -> int:
 
 
 def _day(year: int, month: int, day: int) -> str | None:
-    try:
-        return date(year, month, day).isoformat() if FIRST_YEAR <= year < LAST_YEAR else None
-    except ValueError:
-        return None
+    found = date_or_none(year, month, day)
+    return found.isoformat() if found and FIRST_YEAR <= year < LAST_YEAR else None
 
 
 def _clock_of_dated(value: Any) -> str | None:

@@ -22,7 +22,7 @@ from bot.events.races import Race, is_same_course
 from bot.events.same_races import is_same_race
 from bot.events.sentences import listed
 from bot.events.typed_text import folded, typed_line
-from bot.events.typed_times import as_meant, in_the_afternoon, is_off_at, minutes_apart, none_known
+from bot.events.typed_times import as_meant, is_off_at, minutes_apart, none_known, readings
 from bot.outbox import ledger
 from bot.outbox.message import Message
 from bot.racedata import race_book_store
@@ -157,7 +157,7 @@ def named_race(place: Place, now: datetime) -> Named | None:
     yesterday, of today or to come.
     """
     off = place.off
-    for time in filter(None, (off, off and in_the_afternoon(off))):
+    for time in readings(off) if off else ():
         for one in place.races:
             if is_off_at(one.race.off, time):
                 also = tuple(event.key for event in place.events if _is_about(event, one, time))

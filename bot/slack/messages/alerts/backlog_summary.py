@@ -4,7 +4,7 @@ Each abandonment is named; other events are counted. Of a channel's own hours, r
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
@@ -23,7 +23,7 @@ from bot.slack.messages.kit.blocks import context_block, section
 from bot.slack.messages.kit.layout import lines
 from bot.slack.messages.kit.result_line import result_line
 from bot.slack.messages.kit.text import HEADER_MAX, capital, code, first_of, given, joined, mentions_in_markup, size
-from bot.slack.messages.kit.times import aware, moment_for_readers
+from bot.slack.messages.kit.times import moment_for_readers
 
 ABANDONMENTS_TEXT_MAX = 2_500
 """Size of the abandonments named in a message: a section. Further abandonments go into a further message."""
@@ -115,10 +115,9 @@ def _lines(summary: Backlog) -> dict[str, str]:
     return told
 
 
-def _by_meeting(told: tuple[RacingEvent, VersionRemarks]) -> tuple[str, str, str, datetime, int]:
+def _by_meeting(told: tuple[RacingEvent, VersionRemarks]) -> tuple[str, str, str, tuple[datetime, int]]:
     race = told[0].race
-    off_at = aware(race.off.off_at) or datetime.max.replace(tzinfo=UTC)
-    return race.race_date or "", race.region or "", names.course_name(race) or "", off_at, race.off.minute_of_day or 0
+    return race.race_date or "", race.region or "", names.course_name(race) or "", race.soonest
 
 
 def _watched(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> str:

@@ -26,7 +26,7 @@ from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines, mess
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, RUN_TOO, headline
 from bot.slack.messages.kit.result_line import GAP, ORDER_MAX, RaceField, walkover
 from bot.slack.messages.kit.text import capital, first_of, given, joined, safe
-from bot.slack.messages.kit.times import aware, moment_for_readers, off_text
+from bot.slack.messages.kit.times import moment_for_readers, off_text
 
 _LOST = "Lost"
 
@@ -159,7 +159,7 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
 
 def _others(context: MessageContext) -> str | None:
     """The meeting's other races by time, without a promise: a list may lack races, and a race may be lost later."""
-    coming = [race for race in context.others if (aware(race.off.off_at) or context.received_at) >= context.received_at]
+    coming = [race for race in context.others if (race.off.off_at or context.received_at) >= context.received_at]
     times = list(filter(None, (off_text(race.off) for race in coming)))
     named = listed(first_of(times, OPEN_RACES_NAMED, "{} more"))
     return given("No abandonment reported for {} of this meeting", named)

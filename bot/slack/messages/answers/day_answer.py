@@ -21,7 +21,7 @@ from bot.slack.messages.kit.layout import PAGE_LINE_MAX, Either, line_units, pag
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, day_line, lost_part, lost_reason, race_name, reason
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, given, joined, safe, size
-from bot.slack.messages.kit.times import aware, published_day, published_moment, weekday_and_day
+from bot.slack.messages.kit.times import published_day, published_moment, weekday_and_day
 
 LINES_ON_PAGE = 8
 """Meetings of a day, or races of a course: about the screen of a phone."""
@@ -244,7 +244,7 @@ class MeetingView:
         races, is_past = self.races, self.card.day <= utc_today(self.races[0].now)
         offs = [one.off for one in races if one.off]
         times = "\N{EN DASH}".join(dict.fromkeys([offs[0], offs[-1]])) if offs else None
-        coming = [one.off for one in races if one.is_to_come and aware(one.race.off.off_at) and one.off]
+        coming = [one.off for one in races if one.is_to_come and one.race.off.off_at and one.off]
         words = [
             self.title,
             joined([counted(len(races), "race"), times], " "),

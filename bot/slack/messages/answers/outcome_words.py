@@ -20,7 +20,7 @@ from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_part, marked_not_held, outcome_line, race_line
 from bot.slack.messages.kit.result_line import ORDER_MAX, result_line, winner
 from bot.slack.messages.kit.text import given, joined, safe
-from bot.slack.messages.kit.times import aware, off_text, weekday_and_day
+from bot.slack.messages.kit.times import off_text, weekday_and_day
 
 MARKED = frozenset(RaceOutcome) - {RaceOutcome.OPEN, RaceOutcome.SETTLED}
 """Outcomes whose words have a mark."""
@@ -69,7 +69,7 @@ class RaceView:
     @property
     def is_overdue(self) -> bool:
         """True for an open race whose published moment has come."""
-        off = aware(self.race.off.off_at)
+        off = self.race.off.off_at
         return self.outcome in STILL_OPEN and off is not None and off <= self.now
 
     def became(self, run: Callable[[Race], str] = winner) -> str | None:
@@ -161,7 +161,7 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
 
 def _lines(races: Sequence[RaceView]) -> list[tuple[str, RaceOutcome]]:
     """A race without a moment may be off before others, so no race is off next."""
-    moments = [(aware(one.race.off.off_at), one) for one in not_off(races)]
+    moments = [(one.race.off.off_at, one) for one in not_off(races)]
     coming = [(moment, one) for moment, one in moments if moment]
     following = min(coming, key=itemgetter(0))[1] if coming and len(coming) == len(moments) else None
     told = []
@@ -182,7 +182,7 @@ def not_off(races: Sequence[RaceView], late: timedelta = timedelta()) -> list[Ra
     last = max((minute for minute in run if minute is not None), default=-1)
 
     def is_off(one: RaceView) -> bool:
-        if (off_at := aware(one.race.off.off_at)) is not None:
+        if (off_at := one.race.off.off_at) is not None:
             return off_at <= one.now - late
         minute = one.race.off.minute_of_day
         return minute is not None and minute < last

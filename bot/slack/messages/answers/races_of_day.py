@@ -24,7 +24,7 @@ from bot.slack.messages.kit.names import CARD_LINE_MAX, order_note, race_details
 from bot.slack.messages.kit.native_blocks import collapsed
 from bot.slack.messages.kit.result_line import RaceField
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, given, joined, safe
-from bot.slack.messages.kit.times import aware, how_long, off_for_readers, off_text, published_day
+from bot.slack.messages.kit.times import how_long, off_for_readers, off_text, published_day
 
 NEAREST_MAX = 6
 """Races named where no race is off at the asked time."""
@@ -64,7 +64,7 @@ def racecard(card: Card, question: DayQuestion) -> Message:
 def shows_readers_clock(card: Card) -> bool:
     """True if the reader's time zone matters: a race's own lines on a course's card, with a time and its moment."""
     return (card.course is not None and not card.missed_off) and any(
-        race.off.text and aware(race.off.off_at)
+        race.off.text and race.off.off_at
         for race, outcome in card.outcomes.in_order()
         if card.off or outcome is not RaceOutcome.ABANDONED
     )
@@ -223,14 +223,9 @@ def coming(cards: Sequence[Card], now: datetime) -> list[Coming]:
         (meeting, one)
         for meeting in meetings
         for one in not_off(meeting.races, DUE)
-        if aware(one.race.off.off_at) or meeting.card.day == utc_today(now)
+        if one.race.off.off_at or meeting.card.day == utc_today(now)
     ]
-    return sorted(found, key=_soonest)[:NEXT_SHOWN]
-
-
-def _soonest(one: Coming) -> tuple[bool, datetime, int]:
-    off = one[1].race.off
-    return not aware(off.off_at), aware(off.off_at) or one[1].now, off.minute_of_day or 0
+    return sorted(found, key=lambda one: one[1].race.soonest)[:NEXT_SHOWN]
 
 
 def next_off(cards: Sequence[Card], line: str, question: DayQuestion) -> Message:
@@ -265,7 +260,7 @@ def _coming_line(meeting: MeetingView, one: RaceView, reader: AnswerReader) -> s
 
 
 def _how_soon(one: RaceView) -> str:
-    off_at, now = aware(one.race.off.off_at), one.now
+    off_at, now = one.race.off.off_at, one.now
     if off_at is None:
         return _NO_ZONE
     if off_at <= now:

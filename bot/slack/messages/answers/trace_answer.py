@@ -26,7 +26,7 @@ from bot.slack.messages.kit.layout import lines, listing, message
 from bot.slack.messages.kit.marks import MARKED_CONFLICT
 from bot.slack.messages.kit.names import ID_MAX, card_name, class_name, course_name, dated_name, not_held, race_name
 from bot.slack.messages.kit.text import clip, code, given, joined, link_to, named, safe
-from bot.slack.messages.kit.times import aware, in_readers_zone, moment_for_readers
+from bot.slack.messages.kit.times import in_readers_zone, moment_for_readers
 
 TRACE_CHANNELS_MAX = 60
 """Channels named in an answer, shared by the events. All channels are counted."""
@@ -164,7 +164,7 @@ def _version(one: TracedVersion, view: TraceView, room: int) -> Iterator[str]:
     kind = "Abandonment taken back" if one.is_taken_back else "Abandonment in doubt" if one.in_doubt else kind
     number = f", version {one.row.version}" if one.row.version > 1 else ""
     # Only Slack knows each reader's clock.
-    off = aware(one.race.off.off_at) if one.race else None
+    off = one.race.off.off_at if one.race else None
     by_clock = f"off time {in_readers_zone(off)} by your clock" if off else None
     received = joined([f"received {view.moment(one.row.received_at)}", by_clock], ", ")
     name = _race_named(one)

@@ -82,20 +82,21 @@ def published_moment(published: str | None, now: datetime) -> str | None:
     if published is None:
         return None
     with suppress(ValueError, OverflowError):
-        if moment := aware(datetime.fromisoformat(published)):
+        moment = datetime.fromisoformat(published)
+        if moment.tzinfo:
             is_near = abs(now - moment) < DAY_UNSAID_WITHIN
             return in_readers_zone(moment) if is_near else moment_for_readers(moment)
     return published_day(published, now.date())
 
 
 def off_text(off: OffTime) -> str | None:
-    moment = aware(off.off_at)
+    moment = off.off_at
     return safe(off.text, _TIME_TEXT_MAX) or (utc_clock(moment) if moment else None)
 
 
 def off_for_readers(off: OffTime, zone: tzinfo | None) -> str | None:
     """The off with the time by the reader's clock, unless the clock in the reader's `zone` shows the published time."""
-    text, moment = safe(off.text, _TIME_TEXT_MAX), aware(off.off_at)
+    text, moment = safe(off.text, _TIME_TEXT_MAX), off.off_at
     if moment is None:
         return text
     if text and zone and not off.is_of_half_day and off.minute_of_day == _minute_by_clock(moment, zone):
@@ -109,8 +110,3 @@ def _minute_by_clock(moment: datetime, zone: tzinfo) -> int | None:
     except OverflowError:  # at both ends of the calendar
         return None
     return there.hour * 60 + there.minute
-
-
-def aware(moment: datetime | None) -> datetime | None:
-    """None for a moment without an offset: such a moment can't be compared."""
-    return moment if moment and moment.utcoffset() is not None else None
