@@ -4,6 +4,7 @@ A day is a published race date (Spec gap G16), compared as "YYYY-MM-DD". "Today"
 unknown.
 """
 
+import calendar
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,13 +29,11 @@ _RELATIVE = {"day before yesterday": -2, "yesterday": -1, "last night": -1, "tod
 _NAMED = {"christmas eve": "24 dec", "christmas day": "25 dec", "boxing day": "26 dec", "st stephen's day": "26 dec"}
 _NAMED |= {"new year's eve": "31 dec", "new year's day": "1 jan"}
 _RELATIVE |= {"tomorrow": 1, "tmrw": 1, "tmw": 1, "day after tomorrow": 2}
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+WEEKDAYS = tuple(map(str.lower, calendar.day_name))
+MONTHS = tuple(map(str.lower, calendar.month_name))[1:]
 _SHORT = {"tues": "tuesday", "weds": "wednesday", "thur": "thursday", "thurs": "thursday"} | {
     weekday[:3]: weekday for weekday in WEEKDAYS
 }
-MONTHS = tuple(
-    "january february march april may june july august september october november december".split()  # noqa: SIM905  shorter to read
-)
 _FEW = {"a": 1, "one": 1, "two": 2, "three": 3}
 BEGINNINGS = frozenset(
     word.partition(" ")[0][:3]
