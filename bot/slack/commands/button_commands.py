@@ -5,7 +5,7 @@ abandonment, *Full result*, and a button that posts a given-up alert anew.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -37,7 +37,7 @@ from bot.slack.messages.answers.subscription_answers import FORM
 from bot.slack.messages.kit.blocks import options
 from bot.slack.messages.kit.layout import sentence, told
 from bot.slack.messages.kit.names import doubtful_name
-from bot.slack.messages.kit.text import with_names
+from bot.slack.messages.kit.text import given, joined, with_names
 from bot.slack.messages.kit.times import utc_clock
 from bot.slack.subscribe_form import FormOf, course_value, subscribe_form
 
@@ -128,7 +128,8 @@ async def course_options(desk: Desk, typed: str) -> list[Block]:
     lists = await desk.database.read(desk.reference.known)
     # A search for similar names takes as long as many deliveries do.
     found = await asyncio.to_thread(_found, lists.courses, typed[:TYPED_MAX].strip())
-    return options(_named(found))
+    named = ((joined([one.name or one.course_id, given("({})", one.region)], " "), one) for one in found)
+    return options((label, course_value(one)) for label, one in named)
 
 
 async def group_options(desk: Desk, typed: str) -> list[Block]:
@@ -155,12 +156,6 @@ def _found(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse]:
         found = [course for course in courses if course.name in near]
     sought = folded(typed)
     return sorted(found, key=lambda one: (not (one.name or "").casefold().startswith(sought), one.name or ""))
-
-
-def _named(courses: Iterable[KnownCourse]) -> Iterable[tuple[str, str]]:
-    for course in courses:
-        region = f" ({course.region})" if course.region else ""
-        yield f"{course.name or course.course_id}{region}", course_value(course)
 
 
 NOT_KNOWN = (

@@ -364,7 +364,8 @@ async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
     if len(there) == 1:
         return there[0]
     near = likely(typed, [one.name for one in rows])
-    lines = {_label(one): end_line(one) for one in there or [one for one in rows if one.name in near]}
+    meant = there or [one for one in rows if one.name in near]
+    lines = {f"{one.name} ({one.kind}{', for you' if one.person_id else ''})": end_line(one) for one in meant}
     if not typed:
         told = "Name what is no longer to be watched: /racing unwatch Misty Ghost."
     elif there:
@@ -372,10 +373,6 @@ async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
     else:
         told = f"Nothing called {quoted(typed)} is watched here or for you."
     raise CommandError(told, lines=lines | _WATCHED)
-
-
-def _label(row: WatchRow) -> str:
-    return f"{row.name} ({row.kind}{', for you' if row.person_id else ''})"
 
 
 def _unwatch(session: Session, desk: Desk, invocation: Invocation, planned: WatchRow) -> WatchWords:
