@@ -176,7 +176,7 @@ def _of_some_races(wanted: LineRequest) -> Refusal | None:
     if is_chosen:
         told = f"{told} A subscription can be to race classes, flat, jumps or aw alone."
     elif lacking := [one for one in words if one.casefold() in NOT_GIVEN]:
-        told = not_chosen(lacking[0], is_told=False)
+        told = not_chosen(lacking[0])
     return Refusal(told, {WITHOUT_THAT: wanted.but(unknown=others)})
 
 

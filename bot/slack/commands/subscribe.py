@@ -288,12 +288,9 @@ def _refused(wanted: LineRequest) -> Refusal | None:
 
 def _quiet_outside(wanted: LineRequest) -> dict[str, LineRequest]:
     """The quiet hours of "results between 9am and 10pm"."""
-    quiet = BY_FIELD["quiet"]
-    try:
-        hours = quiet.stored("-".join(wanted.of(Kind.TIME)[::-1]))
-    except ValueError:
-        return {}
-    return {f"{quiet.typed_as}{hours}": wanted.without(Kind.TIME).but(quiet=(hours,))}
+    quiet, times = BY_FIELD["quiet"], wanted.of(Kind.TIME)
+    hours = quiet.values_of("-".join(times[::-1]))
+    return {f"{quiet.typed_as}{one}": wanted.without(Kind.TIME).but(quiet=(one,)) for one in hours}
 
 
 def _together(wanted: LineRequest) -> dict[str, LineRequest]:

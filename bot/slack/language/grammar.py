@@ -228,9 +228,8 @@ class _Reader:
                 return [_phrase(_SAID[said], words[start:end])], end
             if said in NOT_CHOSEN:
                 phrase = _phrase((Kind.NOT_CHOSEN, said), words[start:end])
-                is_told, cards = said in NON_RUNNERS, (Topic.RACECARDS.value,)
-                wrong = not_chosen(said, is_told=is_told)
-                return [phrase._replace(wrong=wrong, meant=cards if is_told else ())], end
+                meant = (Topic.RACECARDS.value,) if said in NON_RUNNERS else ()
+                return [phrase._replace(wrong=not_chosen(said), meant=meant)], end
             if kind := next((one for one in meant_from if one.meant_by(said)), None):
                 return self._values(kind, words, start, before)
             if kind := _CHOSEN.get(said):

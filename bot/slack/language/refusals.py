@@ -6,7 +6,7 @@ from datetime import date
 from bot.channels.conditions.condition import Condition
 from bot.events.sentences import listed
 from bot.racedata.near_misses import named, quoted
-from bot.slack.language.words import NOT_GIVEN
+from bot.slack.language.words import NON_RUNNERS, NOT_GIVEN
 
 
 def unknown_words(words: Iterable[str], *kinds: str) -> str:
@@ -35,13 +35,12 @@ def nothing_follows(typed: str, kind: Condition | None) -> str:
     return f'Nothing follows "{typed}". Write {typed}{example}.'
 
 
-def not_chosen(word: str, *, is_told: bool) -> str:
-    """`is_told`: racecards and watches tell the news of the word."""
+def not_chosen(word: str) -> str:
     if word in NOT_GIVEN:
         return f"I have no {word}. A racecard has the runners, and a result the starting prices."
     told = (
         "A racecard shows each non-runner, also later. /racing watch tells at once of a horse that does not run."
-        if is_told
+        if word in NON_RUNNERS
         else "A subscription can be to regions, courses, race classes, flat, jumps or aw."
     )
     return f"A subscription can't be to {quoted(word)} alone. {told}"
