@@ -40,5 +40,6 @@ class Mismatches:
                 self._alarmed = await self.tell_today("signature-mismatch", count=self.in_a_row, minutes=LASTS_S / 60)
             return
         is_due = self._noted_s is None or now_s - self._noted_s >= LASTS_S
-        if is_due and self._not_noted >= TELL_AFTER and await self.tell_today("wrong-signatures", count=self._not_noted):
+        found = self._not_noted
+        if is_due and found >= TELL_AFTER and await self.tell_today("wrong-signatures", count=found):
             self._not_noted, self._noted_s = 0, now_s
