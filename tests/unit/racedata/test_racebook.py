@@ -16,7 +16,6 @@ from bot.racedata.client.records import Meta, RacePage
 from bot.racedata.client.service_client import WHOLE_LIST_PAGES
 from bot.racedata.client.service_errors import (
     CircuitOpen,
-    InvalidParam,
     QuotaExceeded,
     RateLimited,
     ServerFault,
@@ -229,23 +228,6 @@ async def test_limits_8_walk_goes_on_in_another_process_or_starts_again(make_boo
     assert (await make_book().card("GB", TODAY, budget=Budget(pages=100))).coverage is Coverage.COMPLETE
     assert [cursor for _, cursor in client.asked].count(None) == begun
     assert len(client.asked) == len(set(client.asked)) + begun - 1
-
-
-@pytest.mark.parametrize(("after", "requests"), [({None: "a", "a": "b", "b": "a"}, 3), ({None: "a"}, 2)])
-async def test_limits_8_reading_of_a_circle_or_of_refused_cursors_ends(*, book, client, after, requests):
-    asked = []
-
-    async def fetch(cursor):
-        asked.append(cursor)
-        if cursor not in after:
-            raise InvalidParam("races/search", code="invalid_param", status=422)
-        return RacePage.model_validate(
-            {"meta": {"has_more": True, "next_cursor": after[cursor]}, "data": make_days(-9, -9, number=len(asked))}
-        )
-
-    client.for_upkeep = lambda: SimpleNamespace(walk_races=lambda _, __, *place: walk("races/search", fetch, *place))
-    card = await book.card("GB", TODAY, budget=Budget(pages=9, purpose=Purpose.UPKEEP))
-    assert (card.coverage, len(asked)) == (Coverage.FAILED, requests)
 
 
 @pytest.mark.parametrize("day", [-9, None])

@@ -291,24 +291,6 @@ def test_settled_days_of_unknown_dates_are_not_read_again():
     assert [next_start(walk, iso(offset), NOW) for offset in (-9, -5)] == [None, Start("c")]
 
 
-def test_walk_oldest_first_goes_on_behind_what_is_settled():
-    served = List([(iso(n), "a") for n in range(-100, 3)], 10, newest_first=False)
-    assert served.read(iso(0), 100)
-    served.now += timedelta(hours=1)
-    served.races.add((iso(0), "b"))
-    assert not served.read(iso(0), 0)
-    assert served.read(iso(0), 3)
-    assert (iso(0), "b") in served.known
-
-
-def test_walk_newest_first_goes_on_below_what_is_settled():
-    served = List([(iso(n), "a") for n in range(-30, 3)], 4, newest_first=True)
-    assert served.read(iso(-10), 100)
-    served.now += timedelta(hours=1)
-    assert not served.read(iso(0), 0)
-    assert served.read(iso(-14), 2)
-
-
 def test_walk_says_when_a_day_that_is_not_settled_was_read():
     served = List([(iso(n), "a") for n in range(-3, 3)], 2, newest_first=False)
     served.read(iso(0), 100)
