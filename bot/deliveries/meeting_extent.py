@@ -1,5 +1,6 @@
 """How much of an abandoned meeting was run: by numbers, by words, and by its races (Spec gap G1)."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -166,9 +167,23 @@ def _in_words(fields: Sequence[Fields]) -> Iterator[LostPart]:
     return map(extent_in, _said_of_extent(fields))
 
 
+def session_names(fields: Sequence[Fields]) -> list[str]:
+    """Of the lost sessions, where other sessions go ahead: "Evening session"."""
+    scopes = [*_scopes(fields)]
+    if any(map(is_yes, values_of(fields, "state.whole"))) or any(extent_in(one).of_all for one in scopes):
+        return []
+    listed = [one.title for one in lost_sessions(fields)] if len(lost_sessions(fields)) < len(_sessions(fields)) else []
+    said = filter(None, (*map(text, values_of(fields, "state.session")), *listed))
+    names = (f"{re.sub('(?i) session$', '', one)} session" for one in said)
+    return [one for one in names if extent_in(f"{one} abandoned").of_some]
+
+
 def _said_of_extent(fields: Sequence[Fields]) -> Iterator[str]:
-    sessions = () if any(map(is_yes, values_of(fields, "state.whole"))) else values_of(fields, "state.session")
-    yield from (f"{(text(one) or '').casefold().removesuffix(' session')} session abandoned" for one in sessions)
+    yield from (f"{name} abandoned" for name in session_names(fields))
+    yield from _scopes(fields)
+
+
+def _scopes(fields: Sequence[Fields]) -> Iterator[str]:
     for said in values_of(fields, "state.scope"):
         several = said.values() if isinstance(said, dict) else said[:MOST_NOTES] if isinstance(said, list) else [said]
         yield from (text(one) or "" for one in several if not isinstance(one, dict | list))

@@ -18,6 +18,7 @@ from bot.deliveries.meeting_extent import (
     marked_as_run,
     races_run,
     read_extent,
+    session_names,
 )
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
@@ -32,6 +33,7 @@ from bot.events.reading.json_object import NotAnObject, read_objects
 from bot.events.reading.json_values import identifier, note_text, text
 from bot.events.reading.off_times import read_instant
 from bot.events.reading.race_list import NOWHERE, races_of_rows, read_races, within
+from bot.events.reading.race_record import course_moved_to, moved_to
 from bot.events.reading.record_objects import About, Part
 from bot.events.spellings import by_card_status
 
@@ -219,7 +221,11 @@ def _reason(found: FoundEvent, race: Race) -> str | None:
     told, code = (_lost_in_words(found), found.sources.look("course.code")) if is_nowhere else (None, None)
     of_sessions = () if race.reason else (one.reason for one in lost_sessions(found.fields))
     told = told if told not in {status, race.title} else None
-    said = (status, extent, f"course code {code}" if code else None, race.reason, *of_sessions, told)
+    new = (course_moved_to(found.sources), *moved_to(found.sources)) if found.named.kind in ABANDONMENTS else ()
+    moved = " ".join(one for one in new if one and one not in (race.status or ""))
+    sessions = () if is_race else session_names(found.fields)
+    where = (f"moved to {moved}" if moved else None, extent, f"course code {code}" if code else None)
+    said = (status, *sessions, *where, race.reason, *of_sessions, told)
     return ", ".join(dict.fromkeys(filter(None, said))) or None
 
 

@@ -97,6 +97,7 @@ class LostPart(NamedTuple):
     `were_run`: the words say that these races were run: "after race 3", not "from race 4". `last`: how many races
     at the end are lost. `from_time`: the first lost time. `named`: numbers and times in a text about these races alone.
     `of_some`: a kind or number of races is lost: "Hurdle races abandoned".
+    `of_all`: "Full meeting".
     """
 
     run: int | None = None
@@ -105,6 +106,7 @@ class LostPart(NamedTuple):
     from_time: str | None = None
     named: tuple[str, ...] = ()
     of_some: bool = False
+    of_all: bool = False
 
     def loses(self, number: int) -> bool | None:
         """Whether the race with the number is lost. None if the words give no numbers of races."""
@@ -127,6 +129,7 @@ def extent_in(words: str) -> LostPart:
         from_time=_from(at) if at else None,
         named=tuple(one for each in named for one in _each(each)) if is_named else (),
         of_some=_OF_SOME.search(said) is not None,
+        of_all="all card " in said,
     )
 
 

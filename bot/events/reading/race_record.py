@@ -229,10 +229,10 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
             told, states = {RaceState.RUN}, {RaceState.RUN: AMENDED if is_amended else OFFICIAL}
     for state in (RaceState.VOID, RaceState.POSTPONED):
         if state in told:
-            moved_to = _moved_to(sources) if state in NOT_RUN else []
-            is_late = state in NOT_RUN and state not in states and bool(moved_to) and _is_delay(moved_to, sources)
+            moved = moved_to(sources) if state in NOT_RUN else []
+            is_late = state in NOT_RUN and state not in states and bool(moved) and _is_delay(moved, sources)
             word = "Delayed" if is_late else states.get(state) or state.capitalize()
-            status = f"{word}{', now' if ' ' in word else ' to'} {' '.join(moved_to)}" if moved_to else word
+            status = f"{word}{', now' if ' ' in word else ' to'} {' '.join(moved)}" if moved else word
             return {"status": status, "abandoned": True if state in NOT_RUN and not is_late else None}
     if is_open and not told and _is_lost_by_more(sources):
         told |= {RaceState.ABANDONED}
@@ -259,11 +259,18 @@ def _short_notes(sources: Sources) -> Iterator[str]:
     return (one for one in _strings_in(notes) if SHORTEST_NOTE <= len(one) <= LONGEST_REMARK)
 
 
-def _moved_to(sources: Sources) -> list[str]:
+def moved_to(sources: Sources) -> list[str]:
     """The new day and time of a postponed race, the day first."""
-    values = values_of([*sources.own, *sources.data], "state.moved_to")
+    said = values_of([*sources.own, *sources.data], "state.moved_to")
+    values = chain.from_iterable(one.values() if isinstance(one, dict) else [one] for one in said)
     read = chain.from_iterable((read_date(one), read_clock_of_date(one) or read_clock(one)) for one in values)
     return sorted(filter(None, dict.fromkeys(read)), key=len, reverse=True)
+
+
+def course_moved_to(sources: Sources) -> str | None:
+    values = values_of([*sources.own, *sources.data], "state.moved_course")
+    courses = (fields_of(one).get("course", one) if isinstance(one, dict) else one for one in values)
+    return next(filter(None, (None if read_date(one) else read_course_name(one) for one in courses)), None)
 
 
 def _is_delay(moved_to: Sequence[str], sources: Sources) -> bool:
