@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.events.event import RacingEvent
 from bot.events.lost_part import FEWEST_RACES, LostPart, extent_in
-from bot.events.meeting_parts import is_before_loss
+from bot.events.meeting_parts import is_among_first, is_before_loss
 from bot.events.race_state import LOST_OR_VOID, state_in
 from bot.events.races import OffTime, Race
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
@@ -22,13 +22,13 @@ def read_extent(fields: Sequence[Fields], races: tuple[Race, ...]) -> dict[str, 
     """The fields of an abandoned meeting's event."""
     run, since, first = races_run(fields, races), lost_from(fields).text, first_lost(fields, races)
     extent = {"lost_from": since, "first_lost": first, "last_lost": None if first else last_lost(fields)}
-    before = [one for one in races if is_before_loss(one, RacingEvent(key="", **extent))]
-    is_told_apart = not (before or since) and any(one.abandoned for one in races)
-    lost = tuple(
-        one
-        for one in races
-        if one.abandoned or one.says_run or not (one in before or (is_told_apart and one.status and not one.is_void))
-    )
+    loss, is_told_apart = RacingEvent(key="", **extent), not (first or since) and any(one.abandoned for one in races)
+
+    def may_be_to_come(race: Race) -> bool:
+        is_open = is_told_apart and race.status is not None and not race.is_void
+        return not (race.abandoned or race.says_run) and bool(is_open or is_before_loss(race, loss))
+
+    lost = tuple(one for one in races if not may_be_to_come(one))
     is_part = run is None and len(lost) < len(races)
     return extent | {"races": lost, "races_run": 0 if is_part else run, "of_some": _of_some(fields)}
 
@@ -76,15 +76,12 @@ def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Ra
     """
     run = (one for part in fields for one in race_entries(part, "lists.run_races"))
     races += tuple(within(read_race(one), meeting).model_copy(update={"abandoned": False}) for one in run)
-    last_run = _number_run(fields) or 0
+    last_run = _number_run(fields)
 
     def was_run(race: Race) -> bool:
-        return race.winning_time is not None or 0 < (race.card_number or 0) <= last_run
+        return race.abandoned is None and (race.winning_time is not None or is_among_first(race, last_run))
 
-    return tuple(
-        race.model_copy(update={"abandoned": False}) if race.abandoned is None and was_run(race) else race
-        for race in races
-    )
+    return tuple(race.model_copy(update={"abandoned": False}) if was_run(race) else race for race in races)
 
 
 def extent_of(fields: Sequence[Fields]) -> str | None:

@@ -28,13 +28,13 @@ def names_race(meeting: RacingEvent, race_id: str | None) -> Race | None:
     return next((race for race in meeting.races if race_id is not None and race.race_id == race_id), None)
 
 
-def is_part_of(event: RacingEvent, meeting: RacingEvent) -> bool:
+def is_part_of(part: RacingEvent | Race, meeting: RacingEvent) -> bool:
     """Race ids decide, then meeting ids, then course and date.
 
     A race with an id is no part of a meeting with other ids.
     """
-    race, card = event.race, meeting.race
-    ids = {one.race_id for one in (race, *event.races)} - {None}
+    race, races, card = (part, (), meeting.race) if isinstance(part, Race) else (part.race, part.races, meeting.race)
+    ids = {one.race_id for one in (race, *races)} - {None}
     if ids and any(named.race_id in ids for named in meeting.races):
         return True
     if race.meeting_id and card.meeting_id:
@@ -173,6 +173,11 @@ def results_denied(meeting: RacingEvent, events: Iterable[RacingEvent]) -> list[
     ]
 
 
+def is_among_first(race: Race, number: int | None) -> bool:
+    """By the numbers on the card."""
+    return 0 < (race.card_number or 0) <= (number or 0)
+
+
 def is_before_loss(race: Race, meeting: RacingEvent) -> bool | None:
     """Whether the race comes before the lost races. None if the number and the time do not tell."""
     until = OffTime(text=meeting.lost_from).minute_of_day
@@ -194,12 +199,9 @@ def first_run(races: Sequence[Race], meeting: RacingEvent) -> tuple[Race, ...]:
     """
     if meeting.last_lost and (meeting.says_partly_run or len(races) != meeting.last_lost):
         return ()
-    was_run = [0 < (race.card_number or 0) <= (meeting.races_run or 0) for race in races]
-    return tuple(
-        race.model_copy(update={"abandoned": False}) if is_run else race
-        for race, is_run in zip(races, was_run, strict=True)
-        if is_run or not is_before_loss(race, meeting)
-    )
+    run, told = {"abandoned": False}, meeting.races_run
+    known = (race.model_copy(update=run) if is_among_first(race, told) else race for race in races)
+    return tuple(race for race in known if race.says_run or not is_before_loss(race, meeting))
 
 
 def says_all_of(meeting: RacingEvent, lost: RacingEvent) -> bool:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from bot.errors import ServiceError
 from bot.events.days import begins_at, racing_day
 from bot.events.event import EventKind, RacingEvent
-from bot.events.meeting_parts import is_part_of, is_same_place, lost_in
+from bot.events.meeting_parts import is_among_first, is_part_of, is_same_place, lost_in
 from bot.events.merge import completed, of_declarations
 from bot.events.race_state import REPORTED_LOST, STILL_OPEN, RaceOutcome
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_same_course, may_be_there
@@ -288,7 +288,7 @@ def outcomes_of(
     for meeting in meetings:
         _lose(meeting, known.all)
     for meeting in lost:
-        if not any(_is_of_meeting(one, meeting) for one in listed):
+        if not any(is_part_of(one.race, meeting) for one in listed):
             for one in listed:
                 one.may_be_lost = one.may_be_lost or is_same_place(one.race, meeting.race)
     for one in known.all:
@@ -373,13 +373,9 @@ def _may_be_at_one_place(one: Race, other: Race) -> bool:
     return is_same_course(one.course, other.course) and all(a == b or not (a and b) for a, b in pairs)
 
 
-def _is_of_meeting(one: _Known, meeting: RacingEvent) -> bool:
-    return is_part_of(RacingEvent(key="", race=one.race), meeting)
-
-
 def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
     is_lost, is_denied = lost_in(meeting), lost_in(meeting, expressly=True)
-    parts = [one for one in known if _is_of_meeting(one, meeting)]
+    parts = [one for one in known if is_part_of(one.race, meeting)]
     is_more = meeting.last_lost is not None and (meeting.says_partly_run or len(parts) > meeting.last_lost)
     loses_told_alone = meeting.loses_named_races_alone or meeting.of_some or is_more
     for one in parts:
@@ -390,11 +386,12 @@ def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
         if one.is_back_since(meeting) or (lost is None and loses_told_alone):
             continue
         if lost is False:
-            one.has_result |= 0 < (one.race.card_number or 0) <= (meeting.races_run or 0)
+            one.has_result |= is_among_first(one.race, meeting.races_run)
             continue
         if is_denied(one.race) or not (one.has_result or one.race.is_settled):
             one.lose(meeting)
-            one.race = one.race.model_copy(update={"abandoned": True})
+            status = meeting.race.status if meeting.race.is_postponed else None
+            one.race = one.race.model_copy(update={"abandoned": True, "status": one.race.status or status})
         if one.outcome in REPORTED_LOST:
             one.reason = one.reason or one.race.reason or meeting.reason or meeting.race.reason
 
@@ -408,8 +405,7 @@ def _is_partly_run(meeting: RacingEvent, known: list[_Known]) -> bool:
     if meeting.says_partly_run:
         return True
     forms = meeting, meeting.model_copy(update={"races": ()})
-    events = [(one, RacingEvent(key="", race=one.race)) for one in known]
-    parts = [one for one, part in events if any(is_part_of(part, form) for form in forms)]
+    parts = [one for one in known if any(is_part_of(one.race, form) for form in forms)]
     regions = {one.race.region for one in parts if one.race.region}
     is_certain = bool(meeting.race.region or meeting.race.meeting_id) or len(regions) <= 1
     return is_certain and any(one.was_run or one.is_back_since(meeting) for one in parts)

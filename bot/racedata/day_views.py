@@ -212,10 +212,7 @@ def open_races(
     told = {event.key: event for event in (*around, *abandoned) if event.is_abandonment}
     races = outcomes_of(book.values(), list(told.values()), None, None).in_order()
     still_open = [race for race, outcome in races if outcome is RaceOutcome.OPEN]
-    return {
-        event.key: tuple(race for race in still_open if is_part_of(RacingEvent(key="", race=race), event))
-        for event in abandoned
-    }
+    return {event.key: tuple(race for race in still_open if is_part_of(race, event)) for event in abandoned}
 
 
 def _in_book(

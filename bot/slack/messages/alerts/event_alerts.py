@@ -136,25 +136,30 @@ def lost_times(lost: Sequence[Race], event: RacingEvent, *, label: str = _LOST) 
 
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """`text` begins with "ABANDONED: ", unless the loss was taken back."""
+    others = None if event.is_taken_back else _others(context)
+    said = [correction(context, event.race)]
+    return _lost_race(event, context, names.reason(event), said, status=_own_status(event), others=others)
+
+
+def _lost_race(
+    event: RacingEvent,
+    context: MessageContext,
+    because: str | None,
+    said: Sequence[str | None],
+    *,
+    status: str | None = None,
+    others: str | None = None,
+) -> Message:
     race = event.race
     is_contradicted = context.contradicts is not None and not context.run_since
     conflict = RUN_TOO if is_contradicted or race.outcome() is RaceOutcome.BOTH else None
     place = f"{names.course_and_time(race)}{other_day(event, context)}{names.region_mark(event)}"
     mark, name = names.present_state(event, place, was_run=context.was_run, run_since=context.run_since)
-    title, is_whole = headline(mark, name, names.reason(event), conflict)
-    else_named = names.else_named(race)
-    facts = joined([names.lost_details(race), _own_status(event), None if is_whole else names.reason(event)])
-    first = [name, else_named, names.reason(event)]
-    return alert(
-        event,
-        context,
-        title,
-        joined(first, ", "),
-        facts=[joined([facts, None if event.is_taken_back else _others(context)], "\n")],
-        said=[correction(context, race)],
-        in_text=[conflict],
-        conflict_said=True,
-    )
+    title, is_whole = headline(mark, name, because, conflict)
+    facts = joined([names.lost_details(race), status, None if is_whole else because])
+    text = joined([name, names.else_named(race), because], ", ")
+    facts, in_text = joined([facts, others], "\n"), [conflict]
+    return alert(event, context, title, text, facts=[facts], said=said, in_text=in_text, conflict_said=True)
 
 
 def _others(context: MessageContext) -> str | None:
@@ -417,12 +422,7 @@ def race_not_run(event: RacingEvent, context: MessageContext) -> Message:
         said = [_void_in_words(context), labelled(changed, context)]
     else:
         said = ["The result says so", capital(changed)]
-    place = f"{names.course_and_time(race)}{other_day(event, context)}{names.region_mark(event)}"
-    (mark, first), because = names.present_state(event, place), names.race_reason(race)
-    title, is_whole = headline(mark, first, because)
-    facts = [joined([names.lost_details(race), None if is_whole else because])]
-    text = joined([first, names.else_named(race), because], ", ")
-    return alert(event, context, title, text, facts=facts, said=said)
+    return _lost_race(event, context, names.race_reason(race), said)
 
 
 def _void_in_words(context: MessageContext) -> str:

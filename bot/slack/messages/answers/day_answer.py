@@ -19,7 +19,7 @@ from bot.slack.messages.answers.outcome_words import REPORTED_TOO, TO_COME, Race
 from bot.slack.messages.kit.blocks import command_button, context_block, section
 from bot.slack.messages.kit.layout import PAGE_LINE_MAX, Either, line_units, paged, unit
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
-from bot.slack.messages.kit.names import SHORT_MAX, course_name, day_line, lost_part, lost_reason, race_name, reason
+from bot.slack.messages.kit.names import SHORT_MAX, course_name, day_line, lost_part, lost_reason, race_name
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, given, joined, safe, size
 from bot.slack.messages.kit.times import published_day, published_moment, weekday_and_day
 
@@ -300,8 +300,7 @@ def _meetings(outcomes: Outcomes, which: RaceOutcome) -> list[RacingEvent]:
 
 
 def _is_of(race: Race, meetings: Iterable[RacingEvent]) -> bool:
-    part = RacingEvent(key="", race=race)
-    return any(is_part_of(part, event) for event in meetings)
+    return any(is_part_of(race, event) for event in meetings)
 
 
 def _races(outcomes: Outcomes, which: RaceOutcome) -> list[Race]:
@@ -337,7 +336,7 @@ def _lost_meeting(event: RacingEvent, outcomes: Outcomes, region: str | None) ->
     unknown = "" if event.race.region else " (region unknown)"
     course = joined([course_name(event.race) or "course not given", _in_brackets(event.race.region, region)], " ")
     part = lost_part(event, partly_run=event.key in outcomes.partly_run)
-    return joined([course, f"{part}{unknown}", reason(event)], ", ")
+    return joined([course, f"{part}{unknown}", lost_reason(event.race, event.reason)], ", ")
 
 
 def _in_brackets(region: str | None, asked: str | None) -> str | None:

@@ -35,7 +35,7 @@ from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context_block, section
 from bot.slack.messages.kit.layout import message, page_mark, sentence, told, turns
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT
-from bot.slack.messages.kit.names import abandonment_name, reason, region_mark
+from bot.slack.messages.kit.names import abandonment_name, lost_reason, region_mark
 from bot.slack.messages.kit.text import TEXT_MAX, clip, first_of, given, joined, link_to, named, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 
@@ -174,7 +174,9 @@ def _lost_today(said: Said) -> list[str]:
     region = safe(regions.pop()) if len(regions) == 1 else "all"
 
     def told(title: str, events: Sequence[RacingEvent], most: int) -> str:
-        named = (joined([_lost_name(event, said.recent), reason(event)], ", ") for event in events)
+        named = (
+            joined([_lost_name(event, said.recent), lost_reason(event.race, event.reason)], ", ") for event in events
+        )
         names = sorted(clip(name, ABANDONMENT_NAME_MAX) for name in named)
         more = f": `/results {region} abandonments` lists them all" if len(names) > most else ""
         return "\n".join([title, *first_of(names, most)]) + more if names else ""

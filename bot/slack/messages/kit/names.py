@@ -161,9 +161,10 @@ def marked_not_held(race: Race) -> str:
     return f"{loss_mark(race)} *{not_held(race).upper()}*"
 
 
-def lost_reason(race: Race) -> str | None:
-    """For example "postponed, frost"."""
-    return joined([moved_to(race) or ("postponed" if race.is_postponed else None), safe(race.reason)], ", ") or None
+def lost_reason(race: Race, reason: str | None = None) -> str | None:
+    """For example "postponed, frost", in a list of abandonments."""
+    word = None if moved_to(race) or not_held(race) == RaceState.ABANDONED else not_held(race)
+    return joined([word, race_reason(race, reason)], ", ") or None
 
 
 def moved_to(race: Race) -> str | None:
