@@ -99,10 +99,7 @@ class FilterChoice:
             self.notes.append(f"All regions take in {named}, so nothing was subscribed for {named} alone.")
         return [ALL_REGIONS] if len(others) < len(regions) else others
 
-    def filters(self, regions: Sequence[str], chosen: ChannelFilter) -> list[ChannelFilter]:
-        return [self._of_region(region, chosen) for region in regions]
-
-    def _of_region(self, region: str, chosen: ChannelFilter) -> ChannelFilter:
+    def in_region(self, region: str, chosen: ChannelFilter) -> ChannelFilter:
         def of_region(course: Course) -> bool:
             return region == ALL_REGIONS or self.lexicon.region_of_course(course) in {None, region}
 

@@ -251,7 +251,7 @@ def _filters(check: FilterChoice, wanted: LineRequest) -> list[ChannelFilter]:
     not_courses = check.courses(NOT_COURSES_FIELD, wanted.out(Kind.COURSE), regions)
     check.arriving(courses, not_courses, regions)
     check.raise_for_all()
-    return check.filters(regions, wanted.filter("", courses, not_courses))
+    return [check.in_region(one, wanted.filter("", courses, not_courses)) for one in regions]
 
 
 def _refused(wanted: LineRequest) -> Refusal | None:
@@ -368,7 +368,7 @@ def _of_form(check: FilterChoice, form: FormOf, submitted: Submitted) -> Subscri
     if errors:
         raise FieldsWrong(errors)
     chosen = ChannelFilter.model_validate(values | {"region": ""})
-    return SubscribePlan(None, check.filters(regions, chosen), check, before)
+    return SubscribePlan(None, [check.in_region(one, chosen) for one in regions], check, before)
 
 
 def _opened_with(there: Sequence[ChannelFilter], form: FormOf) -> ChannelFilter | None:

@@ -196,15 +196,12 @@ def read(text: str, lexicon: Lexicon = NO_LISTS, own: Words = SUBSCRIBING) -> Li
     phrases = phrases if lexicon.regions or lexicon.courses else _as_places(phrases)
     phrases = _with_only_courses(_without_all_of_words(phrases))
     wanted = request_of(phrases)
-    refused = _too_long(phrases) or wanted.refused or _of_a_moment(wanted)
+    told = f"Your line has more than {MOST_PHRASES} words. Nothing was changed: write several lines."
+    too_long = Refusal(told) if len(phrases) > MOST_PHRASES else None
+    refused = too_long or wanted.refused or _of_a_moment(wanted)
     if not (refused or wanted.of(Kind.UNKNOWN)):
         refused = _idle_no(phrases) or _doubt(phrases, wanted, lexicon)
     return replace(wanted, refused=refused) if refused else wanted
-
-
-def _too_long(phrases: Sequence[Phrase]) -> Refusal | None:
-    told = f"Your line has more than {MOST_PHRASES} words. Nothing was changed: write several lines."
-    return Refusal(told) if len(phrases) > MOST_PHRASES else None
 
 
 def request_of(phrases: Sequence[Phrase]) -> LineRequest:

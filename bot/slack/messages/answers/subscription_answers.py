@@ -280,18 +280,14 @@ class ListPage:
     pause: str | None = None
     watched: int = 0
 
-    @property
-    def pages(self) -> int:
-        return pages_of(self.total, PER_PAGE)
-
 
 def subscription_list(page: ListPage) -> Message:
     """A pause comes first, also where the channel watches names alone."""
-    head: list[Block | None] = []
+    head, pages = list[Block | None](), pages_of(page.total, PER_PAGE)
     if page.pause:
         head += [section(f"*{page.pause}*"), actions([resume_button()])]
     if page.total:
-        head.append(section(f"*What this channel receives*{page_mark(page.number, page.pages)}"))
+        head.append(section(f"*What this channel receives*{page_mark(page.number, pages)}"))
     else:
         example = None if page.watched else "For example: /racing subscribe GB results abandonments"
         head.append(section(joined(["This channel has no subscriptions.", example], " ")))
@@ -305,7 +301,7 @@ def subscription_list(page: ListPage) -> Message:
         head += [section(muted_words(row.muted_by, meeting, abandonments)), actions([undo_button(row.id or 0)])]
     if more := page.mutes[MUTES_SHOWN:]:
         head.append(section(f"and {counted(len(more), 'more muted meeting')}"))
-    turned = turns("list", page.number, page.pages)
+    turned = turns("list", page.number, pages)
     return message(None, [*head, turned, context_block(*_small(page))])
 
 
