@@ -51,7 +51,7 @@ _MEANT_FROM = grouped((_begins(said), one) for one in VALUED for said in (*one.c
 HOUR_OF_TOPIC: Mapping[Topic | None, Condition] = {one.topic: one for one in VALUED if isinstance(one, DigestCondition)}
 """The choice of an hour, by its topic."""
 
-_BEFORE_A_VALUE = frozenset([*_EACH_DAY, "at", "from", "after", "before", "within", "between", "to", "in"])
+_BEFORE_A_VALUE = frozenset([*_EACH_DAY, "of", "for", "at", "from", "after", "before", "within", "between", "to", "in"])
 _AFTER_A_COURSE = frozenset(["park", "pk", "racecourse", "downs"])
 _MARKS = re.compile(r"[/\\;:.=!?*_~|()\[\]<>{}&+]+")
 _EMOJI = re.compile(r":[\w+-]+:|[^\w]+")
