@@ -59,6 +59,7 @@ _PLACE_AND_DAY = frozenset(
 _OF_A_RESULT = NAMING_HORSES - {"lists.named_races"} | {
     *("course.name", "course.track", "race.number", "off.scheduled", "off.plain", "off.off")
 }
+_REGIONS = frozenset(NAMES_OF["course.by_region"])
 _LISTS_OF_RESULTS = frozenset(NAMES_OF["lists.races"] + NAMES_OF["lists.cards"])
 
 _SPAN = re.compile("period|range|days|dates|abandon|cancel|affected|postpon|reschedul|moved|deferred")
@@ -92,7 +93,8 @@ def _batches(parts: list[Part]) -> Iterator[list[dict[str, Any]]]:
     for name, value in (field for part in parts for field in part.fields.items()):
         named = {name: value} if kind_of(name) else value
         is_listed = isinstance(value, list) or named is not value or races_by_key(value)
-        if is_listed and may_be_about_the_race(name):
+        is_of_regions = isinstance(value, list) and name in _REGIONS
+        if is_listed and (is_of_regions or may_be_about_the_race(name)):
             entries = entries_of(named, lambda key: {"event": key} if kind_of(key) else {})
             yield races_of_rows(entries) or [one for one in entries if isinstance(one, dict)][: MOST_EVENTS + 1]
 
@@ -244,7 +246,9 @@ def _groups(found: FoundEvent) -> Iterator[dict[str, Any]]:
     for one in chain.from_iterable(_batches(found.parts)):
         fields = fields_of(one)
         is_group = lists_races(fields) and not (is_of_race and _may_be_horse(one))
-        if is_group or ("is.race" in fields.facts and not is_named_alone):
+        if is_group or (
+            not is_named_alone and ("is.race" in fields.facts or has_place(_place_of(_below(one, About.DATA))))
+        ):
             yield one
 
 

@@ -125,11 +125,10 @@ def _listed(fields: Fields, fact: str, name: str) -> list[dict[str, Any]]:
     if name in _COURSES_OR_RACES and is_of_courses is not _are_courses(name, value, fields):
         return []
     may_be_one = fact in _ONLY_LISTS or BY_NAME.get(name) is About.MEETING
-    is_list = (
-        isinstance(value, list)
-        or races_by_key(value)
-        or ((name in _LOST or fact == "course.by_region") and _is_by_place_or_day(value))
-    )
+    is_by_place = (name in _LOST or fact in _OF_COURSES) and _is_by_place_or_day(value)
+    if is_by_place:
+        value = {key: _named_meetings(inner) if _REGION.fullmatch(key) else inner for key, inner in value.items()}
+    is_list = isinstance(value, list) or is_by_place or races_by_key(value)
     if fact == "course.by_region" and not isinstance(value, dict):
         return []
     if (may_be_one and not is_list) or (isinstance(value, dict) and _are_fields(value)):
@@ -216,7 +215,7 @@ def _named_meetings(value: Any) -> Any:
     """The meetings of "York, Ayr", {"York": true}, {"York": "Frost"} and {"York": ["13:00"]}."""
     if isinstance(value, str):
         return _BETWEEN_NAMES.split(value[:LONGEST_READ])
-    if not isinstance(value, dict) or not all("course" in said_by_key(key) for key in value):
+    if not isinstance(value, dict) or fields_of(value).facts or not all("course" in said_by_key(key) for key in value):
         return value
     fields = {bool: "abandoned", str: _field_of([*value.values()]), list: "races"}
     return {key: {fields[type(said)]: said} if type(said) in fields else said for key, said in value.items()}

@@ -186,7 +186,7 @@ def is_by_key(value: Any) -> bool:
     if not entries or not all(isinstance(one, dict | list) and one for one in islice(entries, MOST_ENTRIES)):
         return False
     keys = [str(key)[:LONGEST_NAME] for key in islice(value, MOST_ENTRIES)]
-    return KNOWN.isdisjoint(map(fold, keys)) or (
+    return KNOWN.isdisjoint(fields_of(value)) or (
         all(map(state_in, keys)) and not LOST_OR_VOID.isdisjoint(map(state_in, keys))
     )
 
