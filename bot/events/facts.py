@@ -136,10 +136,11 @@ class _Between:
 
     def _extent(self) -> Iterator[Change]:
         """The loss of a whole meeting after the loss of a part."""
-        old, new = self.old.races_run, self.new
+        old, first, new = self.old.races_run, self.old.first_lost, self.new
         is_whole = new.races_run is None and not (new.races or new.is_taken_back)
         if new.kind is EventKind.MEETING_ABANDONED and old is not None and is_whole:
-            yield Change(field="event.races_run", before=_shown(old), now="none", rings=True)
+            field, before, now = ("first_lost", first, "1") if first else ("races_run", old, "none")
+            yield Change(field=f"event.{field}", before=_shown(before), now=now, rings=True)
 
     def _compared(
         self, level: str, old: Any, new: Any, of: str | None = None, *, is_soon: bool = False

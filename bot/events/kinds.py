@@ -323,14 +323,10 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
 """The declaration of each kind, in the order in which summaries count events."""
 
 
-def kinds_of(topic: Topic) -> tuple[EventKind, ...]:
-    return tuple(kind for kind, declared in DECLARATIONS.items() if declared.topic is topic)
-
-
 def kinds_about(*subjects: Subject) -> frozenset[EventKind]:
     return frozenset(kind for kind, declared in DECLARATIONS.items() if declared.subject in subjects)
 
 
 OUTCOMES = tuple(kind for kind, declared in DECLARATIONS.items() if declared.is_outcome)
-ABANDONMENTS = kinds_of(Topic.ABANDONMENTS)
+ABANDONMENTS = tuple(kind for kind, declared in DECLARATIONS.items() if declared.topic is Topic.ABANDONMENTS)
 WHOLE_LISTS = frozenset(kind for kind, declared in DECLARATIONS.items() if declared.has_whole_lists)

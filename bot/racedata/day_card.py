@@ -13,7 +13,7 @@ from types import MappingProxyType
 from bot.errors import ServiceError
 from bot.events.days import begins_at, racing_day
 from bot.events.event import EventKind, RacingEvent
-from bot.events.meeting_parts import is_among_first, is_part_of, is_same_place, lost_in
+from bot.events.meeting_parts import is_among_first, is_part_of, is_same_place, is_there, lost_in
 from bot.events.merge import completed, of_declarations
 from bot.events.race_state import REPORTED_LOST, STILL_OPEN, RaceOutcome
 from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_same_course, may_be_there
@@ -288,9 +288,8 @@ def outcomes_of(
     for meeting in meetings:
         _lose(meeting, known.all)
     for meeting in lost:
-        if not any(is_part_of(one.race, meeting) for one in listed):
-            for one in listed:
-                one.may_be_lost = one.may_be_lost or is_same_place(one.race, meeting.race)
+        for one in _perhaps_lost(meeting, listed):
+            one.may_be_lost = True
     for one in known.all:
         one.race = one.race.model_copy(update={"reason": one.reason or one.race.reason})
     return Outcomes(
@@ -394,6 +393,16 @@ def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
             one.race = one.race.model_copy(update={"abandoned": True, "status": one.race.status or status})
         if one.outcome in REPORTED_LOST:
             one.reason = one.reason or one.race.reason or meeting.reason or meeting.race.reason
+
+
+def _perhaps_lost(meeting: RacingEvent, listed: list[_Known]) -> list[_Known]:
+    """The listed races of the place, if none is the meeting's; else those at the time of a lost race of another id."""
+    there = [one for one in listed if is_same_place(one.race, meeting.race)]
+    if not any(is_part_of(one.race, meeting) for one in listed):
+        return there
+    named = () if meeting.races_from_book else meeting.races
+    offs = {race.off.name for race in named if not race.says_run} - {None}
+    return [one for one in there if one.race.off.name in offs and is_there(one.race, meeting.race)]
 
 
 def _is_partly_run(meeting: RacingEvent, known: list[_Known]) -> bool:

@@ -73,6 +73,11 @@ GB_DAYS = {
         [MEETING_LOST.model_copy(update={"race": race(None, meeting_id="mt_2")})],
         {"a": "may be lost", "b": "settled", "c": "open"},
     ),
+    "lost under another race's id, at the time of a race": (
+        [race("a", "13:35"), race("b", "14:35"), race("z", "13:35")],
+        [MEETING_LOST.model_copy(update={"races": (race("z", "13:35"),)})],
+        {"a": "may be lost", "b": "open", "z": "abandoned"},
+    ),
     "lost under the id of one of two meetings": (
         [race("a", meeting_id="mt_1"), race("b", meeting_id="mt_2")],
         [MEETING_LOST.model_copy(update={"race": race(None, meeting_id="mt_2")})],

@@ -61,9 +61,9 @@ def alert(
     title: str,
     first: str,
     *,
-    facts: Sequence[str | None],
+    facts: str,
     said: Sequence[str | None],
-    in_text: Sequence[str | None] = (),
+    in_text: str | None = None,
     listed: Sequence[str] = (),
     details_filled_in: bool = False,
     conflict_said: bool = False,
@@ -73,11 +73,11 @@ def alert(
     `facts` and `listed` stand in the blocks alone, `in_text` in the text alone, `said` in both.
     """
     watched = watch_lines(event, context)
-    text = [first, *watched, *in_text, *map(_in_text, filter(None, said))]
+    text = [first, *watched, in_text, *map(_in_text, filter(None, said))]
     small = small_print(event, context, details_filled_in=details_filled_in)
     parts = [lines(listed), small, alert_buttons(event, context)]
-    facts = ["\n".join(watched), *facts]
-    return framed(event, context, title, text, facts, notes=said, parts=parts, conflict_said=conflict_said)
+    above = ["\n".join(watched), facts]
+    return framed(event, context, title, text, above, notes=said, parts=parts, conflict_said=conflict_said)
 
 
 def framed(

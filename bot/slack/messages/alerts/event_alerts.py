@@ -72,9 +72,9 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         context,
         title,
         joined([name, names.reason(event), figures or (None if run else since)], ", "),
-        facts=[joined([None if times else figures or were_run, _own_status(event), marked, unsaid])],
+        facts=joined([None if times else figures or were_run, _own_status(event), marked, unsaid]),
         said=[correction(context, event.race)],
-        in_text=[conflict],
+        in_text=conflict,
         listed=[*times[:-1], joined([*times[-1:], were_run], "; ")] if times else [*map(line, lost)],
         details_filled_in=shows_filled_in(lost, line),
     )
@@ -158,8 +158,8 @@ def _lost_race(
     title, is_whole = headline(mark, name, because, conflict)
     facts = joined([names.lost_details(race), status, None if is_whole else because])
     text = joined([name, names.else_named(race), because], ", ")
-    facts, in_text = joined([facts, others], "\n"), [conflict]
-    return alert(event, context, title, text, facts=[facts], said=said, in_text=in_text, conflict_said=True)
+    facts = joined([facts, others], "\n")
+    return alert(event, context, title, text, facts=facts, said=said, in_text=conflict, conflict_said=True)
 
 
 def _others(context: MessageContext) -> str | None:

@@ -174,10 +174,7 @@ def _lost_today(said: Said) -> list[str]:
     region = safe(regions.pop()) if len(regions) == 1 else "all"
 
     def told(title: str, events: Sequence[RacingEvent], most: int) -> str:
-        named = (
-            joined([_lost_name(event, said.recent), lost_reason(event.race, event.reason)], ", ") for event in events
-        )
-        names = sorted(clip(name, ABANDONMENT_NAME_MAX) for name in named)
+        names = sorted(clip(_lost(event, said.recent), ABANDONMENT_NAME_MAX) for event in events)
         more = f": `/results {region} abandonments` lists them all" if len(names) > most else ""
         return "\n".join([title, *first_of(names, most)]) + more if names else ""
 
@@ -188,9 +185,11 @@ def _lost_today(said: Said) -> list[str]:
     return [*filter(None, lists)]
 
 
-def _lost_name(event: RacingEvent, recent: Recent) -> str:
+def _lost(event: RacingEvent, recent: Recent) -> str:
     unknown = "" if event.race.region else region_mark(event)
-    return f"{abandonment_name(event, recent.partly_run)}{unknown}"
+    return joined(
+        [f"{abandonment_name(event, recent.partly_run)}{unknown}", lost_reason(event.race, event.reason)], ", "
+    )
 
 
 @dataclass(frozen=True)
