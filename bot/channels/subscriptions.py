@@ -64,6 +64,8 @@ def find(session: Session, channel_id: str, region: str) -> ChannelSubscriptionR
 _IS_UNCHECKED = col(ChannelSubscriptionRow.filter).contains('"unchecked_since":"', autoescape=True)
 """The field as pydantic writes a value."""
 
+_IS_WAITING = _ROW.state == SubscriptionState.WAITING
+
 
 def has_unchecked(session: Session) -> bool:
     return session.execute(select(col(ChannelSubscriptionRow.id)).where(_IS_UNCHECKED).limit(1)).first() is not None
@@ -71,22 +73,17 @@ def has_unchecked(session: Session) -> bool:
 
 def to_be_checked(session: Session, regions: Sequence[str]) -> Sequence[ChannelSubscriptionRow]:
     """The unchecked subscriptions, and subscriptions to regions that are not published. Waiting ones are left out."""
-    row = ChannelSubscriptionRow
-    statement = (
-        select(row)
-        .where(
-            or_(_IS_UNCHECKED, col(row.region).not_in([ALL_REGIONS, *regions])),
-            col(row.state) != SubscriptionState.WAITING,
-        )
-        .order_by(col(row.id))
-    )
-    return session.execute(statement).scalars().all()
+    is_unknown = col(ChannelSubscriptionRow.region).not_in([ALL_REGIONS, *regions])
+    return _rows(session, or_(_IS_UNCHECKED, is_unknown), ~_IS_WAITING)
 
 
 def unchecked_and_waiting(session: Session) -> Sequence[ChannelSubscriptionRow]:
-    row = ChannelSubscriptionRow
-    waiting = select(row).where(_IS_UNCHECKED, col(row.state) == SubscriptionState.WAITING)
-    return session.execute(waiting.order_by(col(row.id))).scalars().all()
+    return _rows(session, _IS_UNCHECKED, _IS_WAITING)
+
+
+def _rows(session: Session, *which: ColumnElement[bool]) -> Sequence[ChannelSubscriptionRow]:
+    statement = select(ChannelSubscriptionRow).where(*which).order_by(col(ChannelSubscriptionRow.id))
+    return session.execute(statement).scalars().all()
 
 
 def put_filter(session: Session, row: ChannelSubscriptionRow, chosen: ChannelFilter, now: datetime) -> None:
@@ -193,7 +190,7 @@ def listening(session: Session) -> list[tuple[str, ChannelFilter]]:
 
     Posts of suspended and paused channels wait in their queues.
     """
-    return _filters(session, _ROW.state != SubscriptionState.WAITING)
+    return _filters(session, ~_IS_WAITING)
 
 
 def every(session: Session) -> list[tuple[str, ChannelFilter]]:
@@ -201,7 +198,7 @@ def every(session: Session) -> list[tuple[str, ChannelFilter]]:
 
 
 def waiting(session: Session) -> list[tuple[str, ChannelFilter]]:
-    return _filters(session, _ROW.state == SubscriptionState.WAITING)
+    return _filters(session, _IS_WAITING)
 
 
 def mentioning(session: Session, channel_ids: Collection[str]) -> dict[str, list[ChannelFilter]]:

@@ -21,6 +21,7 @@ from bot.deliveries.intake import Intake
 from bot.deliveries.journal import Journal
 from bot.deliveries.payload import read_payload
 from bot.errors import StorageUnavailable
+from bot.operations.jobs.job import write_all
 from bot.operations.repair.repair_run import Repair, Repaired
 from bot.outbox.held_channels import Reopening
 from bot.outbox.notices import Notices
@@ -128,8 +129,7 @@ async def restored(database: Database, notices: Notices, clock: Clock) -> tuple[
         continue
     # The same messages make a summary of the same key.
     reopening = Reopening(waited)
-    while await database.write(lambda session: reopening.tell_due(session, clock)):
-        continue
+    await write_all(database, lambda session: reopening.tell_due(session, clock))
     return await database.write(lambda session: put_in_doubt(session, database_now(session, clock)))
 
 

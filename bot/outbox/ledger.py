@@ -377,11 +377,7 @@ def waiting(
     found = {number: (count, first) for number, count, first in session.execute(counts)}
     most = sorted(found, key=lambda one: (-found[one][0], one))[:at_most]
     holds = pace.reasons_of_holds(session, now)
-    firsts = (
-        select(row, ChannelQueue)
-        .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(row.channel_id))
-        .where(col(row.id).in_([found[one][1] for one in most]))
-    )
+    firsts = _MESSAGES.where(col(row.id).in_([found[one][1] for one in most]))
     shown = {
         post.channel_id: WaitingChannel(
             post.channel_id,

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import select, update
 from sqlmodel import col
 
+from bot.channels import subscriptions
 from bot.db.engine import database_now
 from bot.db.tables import EventVersion, OutboxMessage, Reason
 from bot.outbox import channel_queues, pace
@@ -270,6 +271,11 @@ async def test_stored_event_that_cant_be_read_is_told_by_its_columns_and_keeps_n
         "ABANDONED: course not given, whole meeting, Fri 20 Nov (GB) <!here>",
         "ABANDONED: course not given, time not given (GB), race rc_2 <!here>",
     ]
+
+    def last_posts(session):
+        return subscriptions.last_posts(session, "CGB", subscriptions.filters_of(session, "CGB"))
+
+    assert len(await pipeline.database.read(last_posts)) == 1
 
 
 async def test_token_that_slack_echoes_is_stored_told_and_logged_masked(gb):

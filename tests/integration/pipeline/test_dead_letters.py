@@ -4,7 +4,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 
+from bot.db.tables import EventVersion
 from bot.outbox import backlog, said_anew
 from bot.outbox.ledger import LedgerOutcome
 from bot.outbox.said_anew import OFFERED_FOR
@@ -108,8 +110,9 @@ async def test_alert_that_a_channel_gave_up_by_unsubscribing_is_not_offered(gb):
     assert gb.texts("CGB") == []
 
 
-async def test_alert_is_offered_for_two_days(gb):
+async def test_alert_is_offered_for_two_days_even_if_its_event_cant_be_read(gb):
     number = await given_up(gb, abandonment())
+    await gb.database.write(lambda session: session.execute(update(EventVersion).values(data="{")))
     await wait(gb, (OFFERED_FOR - timedelta(minutes=1)).total_seconds())
     assert await offered(gb) == [number]
     await wait(gb, 120)
