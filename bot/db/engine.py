@@ -6,10 +6,11 @@ separate transaction: a unit may run twice, and is committed once. `Threads` say
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -70,6 +71,9 @@ PRAGMAS = (
 
 STATEMENTS_KEPT = 32
 """Prepared statements of a SQLite connection, of 24 to 160 KiB each. Each length of a list is another statement."""
+
+VALUES_PER_STATEMENT = 250
+"""Well below the most values of a statement: 32,766 in SQLite, 65,535 in PostgreSQL."""
 
 SYNCHRONOUS = {True: "FULL", False: "NORMAL"}
 """SQLite's `synchronous`, by `SqliteFile.syncs`."""
@@ -270,6 +274,13 @@ def is_one_of(column: Any, words: Iterable[str]) -> ColumnElement[bool]:
     SQLAlchemy writes a statement with a list of parameters anew at each call.
     """
     return col(column).in_([literal_column(f"'{word}'") for word in words])
+
+
+def in_parts(values: Iterable[T], most: int = VALUES_PER_STATEMENT) -> Iterator[list[T]]:
+    """The values in order, in lists of `most`."""
+    left = iter(values)
+    while some := list(islice(left, most)):
+        yield some
 
 
 def dialect_of(session: Session) -> str:

@@ -2,10 +2,10 @@
 
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from operator import itemgetter
 from typing import Any
 
@@ -25,7 +25,7 @@ from sqlmodel import Session, col
 
 from bot.clock import Clock
 from bot.db import generation
-from bot.db.engine import affected, dialect_of, insert_once, is_one_of, table_of
+from bot.db.engine import affected, dialect_of, in_parts, insert_once, is_one_of, table_of
 from bot.db.tables import InboxDelivery, InboxKey, InboxState
 from bot.errors import LockTaken
 from bot.events import drill_mark
@@ -36,9 +36,6 @@ FIRST_BACKOFF_S, LONGEST_BACKOFF_S, DOUBLINGS_MAX = 5.0, 600.0, 10
 """The backoff of a delivery with a failed fan-out, doubled after each failure."""
 
 LONGEST_ERROR = 200
-
-KEYS_PER_QUERY = 500
-"""Well below the most values of a statement: 32,766 in SQLite, 65,535 in PostgreSQL."""
 
 FANOUT_LOCK, INTAKE_LOCK = 7_228_464_116, 7_228_464_118  # PostgreSQL's advisory locks
 
@@ -237,7 +234,7 @@ def _with_earlier(session: Session, now: datetime, limit: int, chosen: list[int]
         for number, key in own:
             names[number].add(subject(key))
             keys |= {key, *(f"{kind}:{subject(key)}" for kind in EventKind)}
-        for some in _parts(keys):
+        for some in in_parts(sorted(keys)):
             values = {**_moments(now), "most": limit, "keys": some}
             for number, key in session.connection().execute(_FIRST_OF_KEYS, values):
                 of_name[subject(key)].add(number)
@@ -382,22 +379,15 @@ def last_received(session: Session, event_keys: Iterable[str]) -> dict[str, date
     """When the last delivery of each event was received."""
     key, received_at = KEYS.c.event_key, func.max(_INBOX.c.received_at)
     last = select(key, received_at).join(_INBOX, _INBOX.c.id == KEYS.c.inbox_id).group_by(key)
-    found = (session.connection().execute(last.where(key.in_(some))) for some in _parts(event_keys))
+    found = (session.connection().execute(last.where(key.in_(some))) for some in in_parts(event_keys))
     return {name: at for rows in found for name, at in rows}
 
 
 def known_bodies(session: Session, hashes: Iterable[str]) -> set[str]:
     known, found = _INBOX.c.body_sha256, set[str]()
-    for some in _parts(hashes):
+    for some in in_parts(hashes):
         found |= set(session.connection().execute(select(known).where(known.in_(some))).scalars())
     return found
-
-
-def _parts(values: Iterable[str]) -> Iterator[list[str]]:
-    """The values in lists of KEYS_PER_QUERY."""
-    left = iter(sorted(set(values)))
-    while some := list(islice(left, KEYS_PER_QUERY)):
-        yield some
 
 
 def first_waiting(session: Session) -> FirstWaiting | None:

@@ -30,14 +30,12 @@ from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
-from bot.db.engine import dialect_of, insert_into, table_of
+from bot.db.engine import dialect_of, in_parts, insert_into, table_of
 from bot.db.tables import Acknowledgement, BigKey, EventVersion, MessageState, OutboxMessage, SaidRow
 from bot.desk.decide import Because, Telling
 from bot.events.event import EventKind
 from bot.outbox.message_store import IS_DEAD, IS_TO_EDIT, Priority
 from bot.outbox.states import UNSENT, write
-
-POSTS_PER_STATEMENT = 100
 
 
 def told(
@@ -112,11 +110,9 @@ _BESIDE = (
 
 def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[ShownBeside]]:
     """The events that each message shows besides, in the order of versions."""
-    numbers = sorted(post_ids)
     found: dict[int, list[ShownBeside]] = {}
-    # A statement takes a limited number of values, and any number of messages may wait.
-    for start in range(0, len(numbers), POSTS_PER_STATEMENT):
-        some = numbers[start : start + POSTS_PER_STATEMENT]
+    # Any number of messages may wait.
+    for some in in_parts(sorted(post_ids)):
         for said, message, its_own, event in session.execute(_BESIDE, {"posts": some}):
             found.setdefault(said.message_id, []).append(ShownBeside(said, message, its_own, event))
     return found

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import lru_cache, partial
-from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import (
@@ -20,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlmodel import Session, col
 
-from bot.db.engine import Database, dialect_of, table_of, upsert
+from bot.db.engine import Database, dialect_of, in_parts, table_of, upsert
 from bot.db.named_values import parsed
 from bot.db.tables import BookRace
 from bot.events import event_store, touched
@@ -43,9 +42,6 @@ REGION_UNKNOWN = ""
 PLACE_RACES_MAX = 100
 """Races of a day and course, or of a meeting, that are looked up together: four times two meetings of twelve races."""
 
-RACES_PER_QUERY = 100
-"""Races per query: SQLite limits the number of values."""
-
 PUT_AT_ONCE = 50
 """Races per transaction of a list: few, because intake waits for the transaction."""
 
@@ -55,8 +51,7 @@ NEWS_MAX_AGE = timedelta(days=2)
 
 async def keep(database: Database, races: Sequence[Race], now: datetime, *, region: str | None) -> None:
     """Store the races by `put`, in transactions of PUT_AT_ONCE."""
-    for start in range(0, len(races), PUT_AT_ONCE):
-        some = races[start : start + PUT_AT_ONCE]
+    for some in in_parts(races, PUT_AT_ONCE):
         await database.write(partial(put, races=some, now=now, region=region))
 
 
@@ -116,11 +111,8 @@ def _put(session: Session, races: Iterable[tuple[Race, bool]], now: datetime, re
             news = _Named(race, names_all)
             by_id[race_id] = _both(by_id[race_id], news, region) if race_id in by_id else news
     # A fixed order keeps two replicas from a deadlock over the same races.
-    pairs = iter(sorted(by_id.items()))
-    done: list[_Put] = []
-    while batch := dict(islice(pairs, RACES_PER_QUERY)):
-        done += _put_batch(session, batch, now, region)
-    return done
+    parts = in_parts(sorted(by_id.items()))
+    return [one for some in parts for one in _put_batch(session, dict(some), now, region)]
 
 
 def _both(known: _Named, news: _Named, region: str | None) -> _Named:
