@@ -37,6 +37,8 @@ from bot.events.event import EventKind
 from bot.outbox.message_store import IS_DEAD, IS_TO_EDIT, Priority
 from bot.outbox.states import UNSENT, write
 
+POSTS_PER_STATEMENT = 100
+
 
 def told(
     session: Session,
@@ -112,7 +114,7 @@ def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[Sh
     """The events that each message shows besides, in the order of versions."""
     found: dict[int, list[ShownBeside]] = {}
     # Any number of messages may wait.
-    for some in in_parts(sorted(post_ids)):
+    for some in in_parts(sorted(post_ids), POSTS_PER_STATEMENT):
         for said, message, its_own, event in session.execute(_BESIDE, {"posts": some}):
             found.setdefault(said.message_id, []).append(ShownBeside(said, message, its_own, event))
     return found
