@@ -111,7 +111,8 @@ class Lexicon:
         plain, suffix = name_and_country(course.name)
         # "Newcastle (AUS)" is not Newcastle, though the list may lack Australia.
         if suffix and (meant := self.region_meant(suffix)) and region in {None, meant}:
-            course, region = course.model_copy(update={"name": plain, "country": course.country or suffix}), meant
+            course = course.model_copy(update={"name": plain, "country": course.country or suffix})
+        region = region or self.region_meant(course.country or "")
         name = self.course_in_any_case(course.name or "")
         if name is None or name == course.name:
             return course

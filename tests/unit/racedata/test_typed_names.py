@@ -104,6 +104,9 @@ def test_typed_course_is_the_only_course_of_the_id_name_or_code_in_any_case(type
     assert published.course_in_any_case("Font's End - Park") == published.courses[0].name
     coded = Lexicon(("GB",), (KnownCourse(course_id="cr_1", name="York", region="GB", shortcode="YORK"),))
     assert coded.course_in_any_case("york") == coded.spelled(Course(name="YORK")).name == "York"
+    kempton = Lexicon(("AUS", "GB"), (KnownCourse(course_id="cr_1", name="Kempton (AW)", region="GB"),))
+    countries = {country: kempton.spelled(Course(name="Kempton", country=country)).name for country in (None, "Oz")}
+    assert countries == {None: "Kempton (AW)", "Oz": "Kempton"}
 
 
 # Near misses of typed words, and the refusals that name them
