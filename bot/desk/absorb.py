@@ -162,8 +162,8 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
 
 
 def as_stored(event: RacingEvent, stored: RacingEvent) -> RacingEvent:
-    """The stored event: a delivery without news may still state an order, and the race's id."""
-    race = stored.race.model_copy(update={"race_id": event.race.race_id})
+    """The stored event: a delivery without news may still state an order, and the ids of race and meeting."""
+    race = stored.race.model_copy(update={name: getattr(event.race, name) for name in ("race_id", "meeting_id")})
     return stored.model_copy(update={"race": race, "in_doubt": event.in_doubt, **event.latest_order(stored)})
 
 

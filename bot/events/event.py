@@ -7,7 +7,7 @@ from typing import Any
 from bot.events.drill_mark import Drill
 from bot.events.kinds import DECLARATIONS, DEFAULT_TOPICS, EventKind, Subject, Topic
 from bot.events.race_state import is_reinstated
-from bot.events.races import OffTime, Race, Value
+from bot.events.races import OffTime, Race, Value, by_letters
 
 __all__ = ["CONTRADICTIONS", "DEFAULT_TOPICS", "TOPIC_OF", "EventKind", "RacingEvent", "Topic"]
 
@@ -77,7 +77,7 @@ class RacingEvent(Value):
 
     @property
     def place(self) -> tuple[str | None, str | None, str | None]:
-        return self.race.region, self.race.course.course_id, self.race.course.name
+        return self.race.region, self.race.course.course_id, by_letters(self.race.course.name)
 
     @property
     def reports_loss(self) -> bool:

@@ -204,8 +204,14 @@ def padded(values: list[T]) -> list[T]:
 def _words_of(places: Iterable[DayAndCourse]) -> list[tuple[str, str, str]]:
     """The day, and two words of the course; of a course with a single word, that word twice."""
     named = ((on_day, sorted({word for word in (course.course_id, course.name) if word})) for on_day, course in places)
-    in_json = ((on_day, [json.dumps(word, ensure_ascii=False) for word in words]) for on_day, words in named if words)
-    return padded(sorted((on_day, words[0], words[-1]) for on_day, words in in_json))
+    return padded(sorted((on_day, _in_json(words[0]), _in_json(words[-1])) for on_day, words in named if words))
+
+
+def _in_json(word: str) -> str:
+    """A pattern for the word between quotes, in any letter case, and with any sign for a sign."""
+    # SQLite knows the case of ASCII letters alone.
+    letters = (one if one.isalnum() and (one.isascii() or one.lower() == one.upper()) else "_" for one in word)
+    return f'%"{"".join(letters)}"%'
 
 
 def _named(prefix: str, places: Sequence[Sequence[str]]) -> dict[str, str]:
@@ -220,9 +226,9 @@ def _is_at(
     dialect: str, row: type[EventVersion] | type[BookRace], place: Sequence[ColumnElement[str]]
 ) -> ColumnElement[bool]:
     """For rows of a day that name a course of the day."""
-    found = func.instr if dialect == "sqlite" else func.strpos
     on_day, *words = place
-    return and_(col(row.race_date) == on_day, or_(*(found(col(row.data), word) > 0 for word in words)))
+    contains = col(row.data).op("LIKE" if dialect == "sqlite" else "ILIKE", is_comparison=True)
+    return and_(col(row.race_date) == on_day, or_(*map(contains, words)))
 
 
 def around(session: Session, about: Around, recent: datetime = FAR_AHEAD) -> dict[str, list[EventVersion]]:

@@ -6,7 +6,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.merge import completed_race
 from bot.events.pairs import paired_races
 from bot.events.race_state import NO_LONGER_ABANDONED, NOT_HELD
-from bot.events.races import OffTime, Race, is_same_course, may_share_meeting
+from bot.events.races import OffTime, Race, is_one_course, may_share_meeting
 from bot.events.same_races import SameRaces, is_same_race, is_told_again
 
 _SHOWN = (
@@ -52,7 +52,7 @@ def is_there(race: Race, card: Race) -> bool:
 def is_same_place(race: Race, card: Race) -> bool:
     regions = {one.region or one.said_region for one in (race, card)} - {None}
     same_day = race.race_date is not None and race.race_date == card.race_date
-    return same_day and is_same_course(race.course, card.course) and len(regions) <= 1
+    return same_day and is_one_course(race.course, card.course) and len(regions) <= 1
 
 
 def is_same_loss(one: RacingEvent, other: RacingEvent) -> bool:

@@ -400,6 +400,13 @@ def is_same_course(one: Course, other: Course) -> bool:
     return one.name is not None and one.name == other.name
 
 
+def is_one_course(one: Course, other: Course) -> bool:
+    """As `is_same_course`, in any letter case and punctuation: of two deliveries, not of a name that people typed."""
+    if one.course_id and other.course_id:
+        return one.course_id == other.course_id
+    return one.name is not None and by_letters(one.name) == by_letters(other.name)
+
+
 def may_be_same_course(one: Course, other: Course) -> bool:
     """True unless an id or a name of both differs."""
     comparable = (one.course_id and other.course_id) or (one.name and other.name)
@@ -414,6 +421,12 @@ def may_share_meeting(one: "Race", other: "Race") -> bool:
 def may_be_there(one: "Race", other: "Race") -> bool:
     """True unless the courses or the meetings differ. A delivery may spell a course in several ways."""
     return may_be_same_course(in_short(one.course), in_short(other.course)) and may_share_meeting(one, other)
+
+
+@lru_cache(maxsize=1024)
+def by_letters(name: str | None) -> str | None:
+    """The letters and digits alone, which are equal for "Newton Abbot" and "NEWTON-ABBOT"."""
+    return "".join(filter(str.isalnum, name or "")).casefold() or name
 
 
 @lru_cache(maxsize=1024)

@@ -6,7 +6,7 @@ An index, because a stranger's card may name hundreds of races: to compare each 
 from collections.abc import Hashable, Iterable
 from itertools import combinations
 
-from bot.events.races import OffTime, Race, in_short, is_same_course, may_share_meeting, plain_name
+from bot.events.races import OffTime, Race, in_short, is_one_course, may_share_meeting, plain_name
 
 SAME_MAX = 20
 """Known versions of a race, and races with the same name. With more, the name identifies no race."""
@@ -43,19 +43,20 @@ def is_same_race(one: Race, other: Race) -> bool:
 
 
 def is_told_again(one: Race, other: Race) -> bool:
-    """Whether two deliveries are of one race. Of two races without an id the keys tell.
+    """Whether two deliveries are of one race: by ids, else by place, day and off time.
 
-    By ids, else by place, day and off time; without two times by a common horse, without any time by the number too.
+    Without two times by a common horse, without any time by the number too.
     """
     if not (one.race_id and other.race_id):
-        return bool(one.race_id or other.race_id) and _is_there(one, other) and _are_alike(one, other)
+        return is_at_one_place(one, other) and _are_alike(one, other)
     return one.race_id == other.race_id
 
 
-def _is_there(one: Race, other: Race) -> bool:
+def is_at_one_place(one: Race, other: Race) -> bool:
+    """True for two races, or two meetings, of a day and course, unless the ids of the meetings differ."""
     is_day = one.race_date is not None and one.race_date == other.race_date
     is_region = (one.region or one.said_region) == (other.region or other.said_region)
-    is_course = is_same_course(in_short(one.course), in_short(other.course))
+    is_course = is_one_course(in_short(one.course), in_short(other.course))
     return is_day and is_region and is_course and may_share_meeting(one, other)
 
 

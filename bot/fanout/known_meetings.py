@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import combinations, product
 
 from sqlmodel import Session
 
@@ -25,7 +26,7 @@ from bot.events.meeting_parts import (
 )
 from bot.events.race_state import NOT_HELD, RaceOutcome
 from bot.events.races import Race
-from bot.events.same_races import is_told_again
+from bot.events.same_races import is_at_one_place, is_same_race, is_told_again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,27 +76,26 @@ class KnownMeetings:
     def as_known(self, event: RacingEvent, fill_in: FillIn) -> RacingEvent:
         """The event under the key of the race's known events: a race may come once with an id, and once without.
 
-        An event without an id gets the race's id. Events with two ids are never joined. A reinstated meeting takes the
-        key of the only abandoned meeting there.
+        An event without an id gets the race's id. Events with two ids are never joined. An abandoned meeting takes the
+        key of the only abandoned meeting there; a loss told before without a region, or with one, stays another event.
         """
         if self.versions_of(event.key):
             return event
-        if event.kind is EventKind.MEETING_ABANDONED and event.is_taken_back:
-            lost = self.of(event)
+        if event.kind is EventKind.MEETING_ABANDONED:
+            lost = [one for one in self.of(event) if event.is_taken_back or _is_told_of(event, one)]
             return event.model_copy(update={"key": lost[0].key}) if len(lost) == 1 else event
         if event.kind not in CONTRADICTIONS:
             return event
         own_id = event.race.race_id
-        # Of two races without an id the keys tell.
-        of_races = [one for one in self._events.values() if one.kind in CONTRADICTIONS and (one.race.race_id or own_id)]
+        of_races = [one for one in self._events.values() if one.kind in CONTRADICTIONS]
         filled = [one if one.race.race_id else fill_in(one.as_delivered(), one) for one in of_races]
         same = [one for one in filled if is_told_again(one.race, event.race)]
         # Of one id, the events under a key without an id come later.
         same.sort(key=lambda one: one.race.race_id is None)
-        ids = {one.race.race_id for one in (event, *same)} - {None}
-        if not same or len(ids) > 1:
+        races = [event.race, *(one.race for one in same)]
+        if not same or not all(is_told_again(one, other) for one, other in combinations(races, 2)):
             return event
-        found, race_id = same[0], next(iter(ids))
+        found, race_id = same[0], own_id or same[0].race.race_id
         key = f"{event.kind}:{found.key.removeprefix(f'{found.kind}:')}"
         known = event.model_copy(update={"key": key, "race": event.race.model_copy(update={"race_id": race_id})})
         self.read([known])
@@ -332,6 +332,13 @@ class KnownMeetings:
 
     def _of_kind(self, kind: EventKind | None) -> list[RacingEvent]:
         return [event for event in self._events.values() if event.kind is kind]
+
+
+def _is_told_of(event: RacingEvent, meeting: RacingEvent) -> bool:
+    """Whether two deliveries are of one abandoned meeting. Two lists without a common race are of two meetings."""
+    each, named = event.as_delivered().races, meeting.as_delivered().races
+    is_shared = any(is_same_race(one, other) for one, other in product(each, named))
+    return is_at_one_place(event.race, meeting.race) and (is_shared or not (each and named))
 
 
 def _report(row: EventVersion) -> Report:

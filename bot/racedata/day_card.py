@@ -16,7 +16,16 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_among_first, is_part_of, is_same_place, is_there, lost_in
 from bot.events.merge import completed, of_declarations
 from bot.events.race_state import REPORTED_LOST, STILL_OPEN, RaceOutcome
-from bot.events.races import Course, OffTime, Race, in_short, is_same_course, may_be_same_course, may_be_there
+from bot.events.races import (
+    Course,
+    OffTime,
+    Race,
+    by_letters,
+    in_short,
+    is_same_course,
+    may_be_same_course,
+    may_be_there,
+)
 from bot.events.same_races import SAME_MAX, is_same_race, names_of
 from bot.events.typed_times import LAST_RACE, as_meant, is_off_at, read_off, read_race_number, readings
 
@@ -181,13 +190,13 @@ def _by_meeting(known: Sequence["_Known"]) -> tuple[MeetingCard, ...]:
     ids: dict[tuple[str | None, str | None], set[str]] = {}
     for race in (one.race for one in known):
         if race.course.course_id:
-            ids.setdefault((race.region, race.course.name), set()).add(race.course.course_id)
+            ids.setdefault((race.region, by_letters(race.course.name)), set()).add(race.course.course_id)
     groups: dict[tuple[str, str], list[_Known]] = {}
     for one in known:
         race = one.race
-        of_name = ids.get((race.region, race.course.name), set()) if race.course.name else set()
+        of_name = ids.get((race.region, by_letters(race.course.name)), set()) if race.course.name else set()
         course_id = race.course.course_id or (next(iter(of_name)) if len(of_name) == 1 else None)
-        place = course_id or race.course.name or race.meeting_id or ""
+        place = course_id or by_letters(race.course.name) or race.meeting_id or ""
         groups.setdefault((race.region or "", place), []).append(one)
     meetings = map(_meeting, groups.values())
     return tuple(sorted(meetings, key=lambda meeting: (meeting.course.name or "\uffff", meeting.region or "")))
@@ -340,7 +349,7 @@ class _KnownRaces:
 
 
 def _names_at_course(race: Race) -> list[Hashable]:
-    courses = [course for course in (race.course.course_id, race.course.name) if course]
+    courses = [course for course in (race.course.course_id, by_letters(race.course.name)) if course]
     names = [(level, name) for level, name in enumerate(names_of(race)) if name]
     return [(course, name) for name in names for course in courses]
 

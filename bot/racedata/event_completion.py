@@ -29,7 +29,7 @@ from bot.events.merge import (
     in_common,
     united,
 )
-from bot.events.races import Course, OffTime, Race, is_same_course, may_share_meeting
+from bot.events.races import Course, OffTime, Race, by_letters, is_one_course, may_share_meeting
 from bot.events.same_races import SAME_MAX, SameRaces, are_one
 from bot.logs import get_logger
 from bot.racedata import race_book_store
@@ -235,7 +235,7 @@ class KnownElsewhere:
         return [known for known in self._near(_places(race), event) if self._is_same_place(known, race)]
 
     def _is_same_place(self, known: Race, race: Race) -> bool:
-        if not is_same_course(known.course, race.course):
+        if not is_one_course(known.course, race.course):
             return False
         region = self._region_of(known)
         if region and race.region:
@@ -361,7 +361,7 @@ def _place_of(race: Race) -> Race:
 
 def _places(race: Race) -> tuple[tuple[str | None, ...], ...]:
     day, course = race.race_date, race.course
-    return ("course", day, course.course_id), ("name", day, course.name)
+    return ("course", day, course.course_id), ("name", day, by_letters(course.name))
 
 
 def lacks(event: RacingEvent) -> bool:

@@ -317,7 +317,13 @@ def without_id(delivery: dict[str, Any], **more: Any) -> dict[str, Any]:
     return delivery | {"race": delivery["race"] | {"race_id": None} | more}
 
 
-NAMED = {"result": (result(), without_id(result())), "loss": (abandonment(), without_id(abandonment()))}
+NAMED = {
+    "result": (result(), without_id(result())),
+    "loss": (abandonment(), without_id(abandonment())),
+    "loss, by number and time": (abandonment(None, race_number=3, off_time=None), abandonment(None, race_number=3)),
+    "loss, at a course in capitals": (abandonment(course="Newton Abbot"), abandonment(None, course="NEWTON-ABBOT")),
+    "loss of a meeting": (meeting(), meeting(meeting_id=None)),
+}
 CONFLICTS = {
     "result and loss": (result(), without_id(abandonment())),
     "loss and result": (abandonment(), without_id(result())),
@@ -338,6 +344,20 @@ ID_STORIES = {
 ID_STORIES |= {
     "two ids beside none": Story(
         without_id(abandonment()), abandonment(), abandonment("rc_2"), CALL=["!CONFLICT", "!CONFLICT"]
+    ),
+    "two times of one number beside none": Story(
+        *(abandonment(None, race_number=3, off_time=off) for off in ("14:30", "18:30", None)), CALL=[""] * 3
+    ),
+    "none beside two times of one number": Story(
+        *(abandonment(None, race_number=3, off_time=off) for off in (None, "14:30", "18:30")), CALL=["14:30", "18:30"]
+    ),
+    "two meetings beside none": Story(*(meeting(meeting_id=of) for of in (None, "mt_1", "mt_2")), CALL=["", ""]),
+    "two parts of a meeting": Story(
+        *(meeting() | {"races": [{"race_number": 5}]}, meeting(meeting_id=None) | {"races": [{"race_number": 6}]}),
+        CALL=["+race 5", "+race 6"],
+    ),
+    "a part of a meeting, then the whole": Story(
+        *(meeting() | {"abandoned_from_race": 5}, meeting(meeting_id=None)), CALL=["^Superseded", "whole meeting"]
     ),
     "known by its id from then on": Story(
         *(without_id(result()), result(), bare("race.abandoned", reason="frost")),

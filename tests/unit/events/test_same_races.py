@@ -161,7 +161,7 @@ def known(*horses, **more):
         (at_york(number="1", region="GB"), known(number="1"), False),
         (at_york(number="1", said_region="Britain"), known(number="1", said_region="Britain"), True),
         (at_york(number="1", meeting_id="m_1"), known(number="1", meeting_id="m_2"), False),
-        (at_york(number="1"), at_york(number="1"), False),
+        (at_york(number="1"), at_york(number="1"), True),
         (Race(number="1", off=off("14:30")), known(number="1", off=off("14:30")), False),
     ],
 )

@@ -190,7 +190,7 @@ NAMED = Race(race_id="rc_1")
         (lost(race_date=None), meeting(race_date=None), False),
         (lost(race_date="2026-11-21"), meeting(), False),
         (lost(course=Course()), meeting(course=Course()), False),
-        (lost(course=Course(name="ASCOT")), meeting(), False),
+        (lost(course=Course(name="ASCOT")), meeting(), True),
         (lost(course=Course(course_id="cr_1", name="Ascot (AW)")), meeting(course=Course(course_id="cr_1")), True),
         (lost(course=Course(course_id="cr_1", name="A")), meeting(course=Course(course_id="cr_2", name="A")), False),
         (lost(region="AUS"), meeting(), False),
