@@ -53,7 +53,8 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
 
 def _of_some(fields: Sequence[Fields]) -> bool:
     """Whether a session, a kind of races or an untold part is lost. Any other race may go ahead."""
-    is_part = first_of(fields, "state.partly", flag) or len(lost_sessions(fields)) < len(_sessions(fields))
+    is_spared = any(one and not is_no(one) for one in values_of(fields, "state.spared"))
+    is_part = is_spared or first_of(fields, "state.partly", flag) or len(lost_sessions(fields)) < len(_sessions(fields))
     return bool(is_part) or any(part.of_some for part in _in_words(fields))
 
 
@@ -181,6 +182,7 @@ def _said_of_extent(fields: Sequence[Fields]) -> Iterator[str]:
 
 
 def _scopes(fields: Sequence[Fields]) -> Iterator[str]:
+    yield from (f"abandoned from {one}" for one in values_of(fields, "state.first_lost") if isinstance(one, str))
     for said in values_of(fields, "state.scope"):
         several = said.values() if isinstance(said, dict) else said[:MOST_NOTES] if isinstance(said, list) else [said]
         yield from (text(one) or "" for one in several if not isinstance(one, dict | list))

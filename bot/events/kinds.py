@@ -264,6 +264,7 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
             **_CARD,
             "event.races_run": ToldField("races run", Rings.FEWER),
             "event.first_lost": ToldField("first lost race", Rings.FEWER),
+            "event.lost_from": ToldField("first lost time", Rings.ALWAYS),
             "event.last_lost": ToldField("races lost"),
             "card.off": ToldField("off time"),
             "card.status": ToldField("status", by=is_settled_status),

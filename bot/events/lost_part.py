@@ -89,6 +89,8 @@ _OF_SOME = re.compile(
     r"(?:^|, )(?:(?:all )?(?:kind )+(?:race |races (?:, )?)?|n\d+ (?:of n\d+ )?races |races (?:from|after) .*)lost "
     r"|lost (?:, )?(?:(?:all )?(?:kind )+|n\d+ of n\d+ )races? "
 )
+_SPARED = re.compile(r"\ball (?:races |card )?(?:except|lost .*except)|lost (?:, )?except")
+"""The races that are named go ahead: "All bar the last race abandoned"."""
 
 
 class LostPart(NamedTuple):
@@ -119,6 +121,8 @@ class LostPart(NamedTuple):
 @lru_cache(maxsize=256)
 def extent_in(words: str) -> LostPart:
     said = _roles(words)
+    if _SPARED.search(said):
+        return LostPart(run=0, of_some=True)
     named, is_part = [one[one.lastindex or 0] for one in _NAMED.finditer(said)], _PART.search(said) is not None
     is_named = named and not is_part and len(named) == max(said.count("lost "), 1)
     end, at = _AT_THE_END.search(said), _FROM_TIME.search(said)

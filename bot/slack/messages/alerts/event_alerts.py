@@ -63,7 +63,8 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     def line(race: Race) -> str:
         return joined([off_text(race.off) if times else names.race_line(race), safe(own_reason(race.reason, event))])
 
-    since = given("from race {} on", str(event.first_lost)) if event.first_lost else None
+    first = f"race {event.first_lost}" if event.first_lost else safe(event.lost_from)
+    since = given("from {} on", first)
     were_run = f"{counted(run, 'race')} {'was' if run == 1 else 'were'} run" if run else since
     marked = given(f"{CONFLICTING} {{}}", conflict)
     unsaid = None if is_whole else names.reason(event)
