@@ -128,19 +128,26 @@ class _Between:
     def changes(self) -> Iterator[Change]:
         old, new = self.old.race, self.new.race
         yield from self._compared("event", self.old, self.new)
-        yield from self._extent()
+        if self.new.kind is EventKind.MEETING_ABANDONED:
+            yield from self._extent()
         yield from self._compared("course", old.course, new.course)
         yield from self._compared("race", old, new, is_soon=self._is_soon(old, new))
         yield from self._runners(old, new)
         yield from self._cards(self.old.races, self.new.races)
 
     def _extent(self) -> Iterator[Change]:
-        """The loss of a whole meeting after the loss of a part."""
-        old, first, new = self.old.races_run, self.old.first_lost, self.new
-        is_whole = new.races_run is None and not (new.races or new.is_taken_back)
-        if new.kind is EventKind.MEETING_ABANDONED and old is not None and is_whole:
-            field, before, now = ("first_lost", first, "1") if first else ("races_run", old, "none")
-            yield Change(field=f"event.{field}", before=_shown(before), now=now, rings=True)
+        """The loss of a whole meeting after the loss of a part, and the reverse."""
+        old, new = self.old, self.new
+        is_narrowed, is_widened = self._is_narrowed, new.races_run is None and old.races_run is not None
+        if is_narrowed or (is_widened and not (new.races or new.is_taken_back)):
+            is_by_first = old.first_lost or new.first_lost
+            name, of_whole = ("first_lost", "1") if is_by_first else ("races_run", "none")
+            before, now = (of_whole if one.races_run is None else _shown(getattr(one, name)) for one in (old, new))
+            yield Change(field=f"event.{name}", before=before, now=now, rings=True)
+
+    @property
+    def _is_narrowed(self) -> bool:
+        return self.old.races_run is None and self.new.races_run is not None
 
     def _compared(
         self, level: str, old: Any, new: Any, of: str | None = None, *, is_soon: bool = False
@@ -157,6 +164,9 @@ class _Between:
                 now = False if self._has_whole_lists or state_in(old.status) not in NOT_RUN else now
             was, is_now = _shown(before), _shown(now)
             if is_now is None or entry.by(was) == entry.by(is_now) or _is_same_off(before, now):
+                continue
+            if entry.rings is Rings.FEWER and self._is_narrowed:
+                # See `_extent`.
                 continue
             if entry.unless and _is_hidden(old, new, entry.unless, before):
                 continue

@@ -316,6 +316,10 @@ EXTENTS = CONFLICTS | {
         *(AFTER_RACE_2, numbered(3), meeting(reason="Abandoned after race 3")),
         CGB=["rest of the meeting | Abandoned after race 3 | !reported as run too", "^CONFLICT: Ascot 16:00"],
     ),
+    "a part after the whole": Story(
+        *(meeting(), meeting(reason="Abandoned after race 2"), meeting(reason="Fog")),
+        CGB=["^Superseded", "^Superseded | first lost race is 1 or 3", "Fog | first lost race is 3 or 1"],
+    ),
     "a void race": Story(AFTER_RACE_2, numbered(3, status="void"), CGB=["!CONFLICT", "^VOID"]),
     "a number from the race book": Story(
         *(BY_NUMBER, AFTER_RACE_2, bare("result.received", "rc_3", runners=[{"horse": "Blue Moon", "position": 1}])),
