@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from bot.errors import RacingBotError
+from bot.events.kinds import ABANDONMENTS
+from bot.events.reading.record_objects import kind_of
 
 DEEPEST_JSON = 200
 """Levels. Python's own bound varies with the caller's stack."""
@@ -18,9 +20,6 @@ LONGEST_RELATED = 1_000_000
 
 _TEXT_OF_XML = {"$", "_", "$t"}
 _PACKED = (b'"{', b'"[', *(f'"{name}"'.encode() for name in _TEXT_OF_XML))
-
-_DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _nan: None)
-"""Some senders write NaN for a missing value: None."""
 
 _LONG_NUMBER = re.compile("-?(?<![0-9])[0-9]{4301,}")
 """Python reads no whole number of so many digits."""
@@ -62,9 +61,9 @@ def decode(body: bytes) -> Any:
     try:
         said = body.decode(json.detect_encoding(body), "surrogateescape")
         try:
-            value = _DECODER.decode(said)
+            value = _parsed(said)
         except ValueError:
-            value = _DECODER.decode(_LONG_NUMBER.sub("null", said))
+            value = _parsed(_LONG_NUMBER.sub("null", said))
     except RecursionError:
         raise NotAnObject("The JSON is nested too deeply.") from None
     except ValueError:
@@ -72,6 +71,20 @@ def decode(body: bytes) -> Any:
     if body.count(b"{") + body.count(b"[") > DEEPEST_JSON and _is_too_deep(value):
         raise NotAnObject("The JSON is nested too deeply.")
     return value
+
+
+def _parsed(said: str) -> Any:
+    """Some senders write NaN for a missing value: None."""
+    hook = _with_losses if "abandoned" in said.casefold() else None
+    return json.loads(said, strict=False, parse_constant=lambda _nan: None, object_pairs_hook=hook)
+
+
+def _with_losses(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of fields of one name the last counts; of the names of an event a meeting's loss before a race's."""
+    read = dict(fields)
+    if len(read) < len(fields):
+        read.update(one for kind in ABANDONMENTS for one in fields if kind_of(one[1]) is kind)
+    return read
 
 
 def _unpacked(value: Any) -> Any:
@@ -91,7 +104,7 @@ def _unpacked(value: Any) -> Any:
     if not isinstance(value, str) or value[:1] not in {"{", "["}:
         return value
     try:
-        inner = _unpacked(_DECODER.decode(value))
+        inner = _unpacked(_parsed(value))
     except (RecursionError, ValueError):
         return value
     return value if _is_too_deep(inner) else inner

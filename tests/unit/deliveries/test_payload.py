@@ -67,15 +67,31 @@ def test_unknown_event_keeps_its_name_and_race():
         b'{"event":"race.abandoned","race_id":"rc_1","messages":[{"type":"result.received","race_id":"rc_2"}]}',
         b'{"event":"race.abandoned","race_id":"rc_1","sp":NaN,"prize":1e999,"weight":%s}' % (b"9" * 5000),
         b'{"event":"race.abandoned","race_id":"rc_2","race_id":"rc_1"}',
+        rb'{"Message":"{\"type\":\"RACE_ABANDONED\",\"type\":\"webhook\",\"race_id\":\"rc_1\"}"}',
         b'{"event":"race.abandoned","race_id":" rc_1 ","title":"a\tb"}',
         b'{"event":"race.abandoned","race_id":"rc_1","course":"V\xe9lizy"}',
         '{"event":"race.abandoned","race_id":"rc_1"}'.encode("utf-16"),
     ],
-    ids=["BOM", "list of one", "batch of one", "list beside", "NaN", "duplicate key", "raw tab", "Latin-1", "UTF-16"],
+    ids=[
+        *("BOM", "list of one", "batch of one", "list beside", "NaN", "duplicate key", "two types in a text"),
+        *("raw tab", "Latin-1", "UTF-16"),
+    ],
 )
 def test_odd_body_is_read_all_the_same(body):
     assert read_payload(body).key == "race.abandoned:rc_1"
     assert Payload(body).identity == ("race.abandoned:rc_1", "race.abandoned")
+
+
+@over(
+    ("first", "last", "told"),
+    [
+        ("race.abandoned", "result.received", "race.abandoned"),
+        ("RACE_ABANDONED", "meeting.abandoned", "meeting.abandoned"),
+        ("meeting.abandoned", "race.abandoned", "meeting.abandoned"),
+    ],
+)
+def test_event_with_two_names_is_the_greater_loss(first, last, told):
+    assert read_payload(b'{"event":"%s","event":"%s","course":"York"}' % (first.encode(), last.encode())).name == told
 
 
 @over(
