@@ -48,7 +48,7 @@ _HALF_UNSAID = re.compile(r"(?:1[0-2]|[1-9])[:. -]?\d{2}", re.ASCII)
 """A racing time: 2.30 may mean afternoon or night."""
 
 _UNTIL = ("until", "till", "til")
-_FOR = ("for", "over", "during")
+_OVER = ("over", "during")
 _HALF_DAY = 12
 _END_OF_DAY = "24"
 _MORNING_H = 10
@@ -100,7 +100,8 @@ async def _plan(desk: Desk, invocation: Invocation) -> PauseEnd:
     text = "" if text.lower() in _ENDLESS else text
     word, _, rest = text.partition(" ")
     if word.lower() not in _UNTIL:
-        is_for = word.lower() in _FOR
+        # "Pause over" tells that a pause has ended.
+        is_for = word.lower() == "for" or (rest != "" and word.lower() in _OVER)
         text = rest if is_for else text
         end = _ENDS.get(text.lower().removeprefix("the ").removeprefix("this "))
         if end is None:

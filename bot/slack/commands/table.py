@@ -1,5 +1,6 @@
 """All commands, for registration, help and manifest.yml. CONTRIBUTING.md has the recipe of a command."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from bot.channels.conditions.table import CHOICES, OF_RACES, VALUED
@@ -52,6 +53,8 @@ HELPED = {name: _helped(name, rows) for name, rows in word_rows("bot.slack.comma
 _SHOWN = {"card", "courses", "going", "ground", "meetings", "races", "runners"}
 _SUBJECTS = {*TOPIC_WORDS, *NON_RUNNERS, *NOT_GIVEN, *_SHOWN}
 
+_SHOWING = re.compile(r"\b(?:show|my|our)\b", re.IGNORECASE)
+
 _OF_A_FILTER = frozenset({Kind.VALUE, Kind.NOT_CHOSEN, Kind.ONLY})
 
 _LINE = Grammar(SUBSCRIBING, has_days=True, has_choices=True)
@@ -92,7 +95,8 @@ def unknown_command(line: str) -> CommandError:
 
 def _alike(word: str) -> list[str]:
     """The commands with nearly this name, or with this beginning."""
-    begin_so = [name for name in RACING_COMMANDS if name.startswith(word.lower())]
+    # "US" begins no "usage".
+    begin_so = [name for name in RACING_COMMANDS if len(word) > 2 and name.startswith(word.lower())]
     alike = list(dict.fromkeys([*likely(word, list(RACING_COMMANDS)), *begin_so]))
     # Nobody means the opposite of the nearest command.
     return [name for name in alike if name == alike[0] or {name, alike[0]} != {"subscribe", ENDING}]
@@ -113,8 +117,8 @@ def find_command(line: str) -> tuple[Command | None, str]:
     command = RACING_COMMANDS.get(name)
     if command is None and (whole := _with_command(meant)):
         command, text = find_command(" ".join(whole.split()))
-    if command and command.is_a_change and "show" in greeting.lower():
-        # "show pause" pauses nothing.
+    if command and command.is_a_change and _SHOWING.search(greeting):
+        # "show pause" and "our pause" pause nothing.
         return RACING_COMMANDS["list"], ""
     if command and not command.is_a_change and not text.startswith(command.name):
         # "/results who won the 2.30 at York"

@@ -10,7 +10,7 @@ from bot.slack.messages.kit.text import capital
 _HELLO = "(?:hi|hiya|hello|hey|morning|afternoon|good (?:morning|afternoon|evening))(?: there| all| bot| racing-bot)?"
 _PASTED = re.compile(
     rf"(?:(?:/racing|<@\w+(?:\|[^>]*)?>|{_HELLO}|thank you|(?:can|could|would|will) you|the|my|our|"
-    rf"(?:show|give|get) (?:me|us)|{'|'.join(COURTESY)}|:[\w+-]+:|[^\w\s]+)(?:(?:[\s,.!;-]|:(?!\w))+|$)|"
+    rf"(?:show|give|get) (?:me|(?-i:us))|{'|'.join(COURTESY)}|:[\w+-]+:|[^\w\s]+)(?:(?:[\s,.!;-]|:(?!\w))+|$)|"
     r"show (?!meetings))+",
     re.IGNORECASE,
 )
@@ -69,6 +69,7 @@ def in_words_of_commands(line: str) -> str:
         line = sentence.sub(meant, line)
     words = line.split()
     for size in range(min(_LONGEST, len(words)), 0, -1):
-        if said := _BEGINNINGS.get(" ".join(words[:size]).lower()):
+        # "US" is a country: "stop sending US results" ends no others.
+        if said := _BEGINNINGS.get(" ".join(one if one == "US" else one.lower() for one in words[:size])):
             return " ".join([said, *words[size:]])
     return line.strip()
